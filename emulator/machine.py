@@ -1,0 +1,183 @@
+"""What a machine is: one input and the time go in, effects come out.
+
+A machine never reads a clock, a socket or a random source. Whoever runs it (emulator/world) does what the effects say,
+in their order: what must be on disk before a message leaves was written, through the injected `Files`, before the `Send` that
+speaks of it was returned. A machine cannot tell which world runs it.
+
+Time comes as a pair because Kafka uses both: `mono_ms` for time-outs, `wall_ms` for what is written down.
+"""
+
+from typing import Protocol
+
+import msgspec
+
+from protocol.events import Event
+from protocol.messages.base import Message
+
+TimerKey = tuple[str | int, ...]
+"""A timer's name, its owner's first: ("isr-shrink",), ("fetch-wait", 17). Setting it again moves it."""
+
+
+class Now(msgspec.Struct, frozen=True):
+    """The time of an input. Scenario milliseconds: a clock that runs N times faster is invisible here."""
+
+    mono_ms: float
+    wall_ms: float
+
+
+# --- inputs: facts, in the past tense --------------------------------------------------------------------------------
+
+
+class Started(msgspec.Struct, frozen=True, tag="started"):
+    """First input of a life. `seed` is the only chance a machine ever gets."""
+
+    seed: int
+    incarnation: int
+
+
+class ConnectionAccepted(msgspec.Struct, frozen=True, tag="accepted"):
+    """`peer` opened a connection to us, for `purpose`. `connection` is negative."""
+
+    connection: int
+    peer: str
+    purpose: str
+
+
+class ConnectionOpened(msgspec.Struct, frozen=True, tag="opened"):
+    """What we asked for with `Open` stands."""
+
+    connection: int
+
+
+class ConnectionLost(msgspec.Struct, frozen=True, tag="lost"):
+    """Refused, closed by the peer, or torn. Never sent after our own `Close`. Nothing more comes from this connection."""
+
+    connection: int
+    reason: str
+
+
+class MessageReceived(msgspec.Struct, frozen=True, tag="message"):
+    """A frame of the peer, decoded and validated."""
+
+    connection: int
+    correlation_id: int
+    version: int
+    message: Message
+
+
+class TimerFired(msgspec.Struct, frozen=True, tag="timer"):
+    key: TimerKey
+
+
+class StopRequested(msgspec.Struct, frozen=True, tag="stop"):
+    """SIGTERM: stop in an orderly way (controlled shutdown, checkpoints, marker), then `Exit(0)`."""
+
+
+Input = Started | ConnectionAccepted | ConnectionOpened | ConnectionLost | MessageReceived | TimerFired | StopRequested
+
+# --- effects: orders ---------------------------------------------------------------------------------------------------
+
+
+class Open(msgspec.Struct, frozen=True, tag="open"):
+    """Open a connection to node `to`; answered by ConnectionOpened or ConnectionLost. `connection` is positive and new."""
+
+    connection: int
+    to: str
+    purpose: str
+
+
+class Close(msgspec.Struct, frozen=True, tag="close"):
+    """What was sent before still leaves. No input follows for this connection."""
+
+    connection: int
+
+
+class Send(msgspec.Struct, frozen=True, tag="send"):
+    """Send on a connection that stands; on one that is gone it is dropped (its loss is on its way)."""
+
+    connection: int
+    correlation_id: int
+    version: int
+    message: Message
+
+
+class SetTimer(msgspec.Struct, frozen=True, tag="set-timer"):
+    """TimerFired(key) once, `after_ms` from now. Replaces a timer of the same key."""
+
+    key: TimerKey
+    after_ms: float
+
+
+class CancelTimer(msgspec.Struct, frozen=True, tag="cancel-timer"):
+    """No TimerFired(key) after this, not even one already due."""
+
+    key: TimerKey
+
+
+class Emit(msgspec.Struct, frozen=True, tag="emit"):
+    """Write an event. The world adds the envelope (cause: the input being handled)."""
+
+    event: Event
+
+
+class Exit(msgspec.Struct, frozen=True, tag="exit"):
+    """The process ends, after the effects before this one. `code` 0: asked for."""
+
+    code: int
+    reason: str
+
+
+Effect = Open | Close | Send | SetTimer | CancelTimer | Emit | Exit
+
+
+class Machine(Protocol):
+    """Anything that can be run by a world."""
+
+    def step(self, now: Now, event: Input) -> list[Effect]:
+        """Handle one input. The list is the caller's."""
+        ...
+
+
+class Outbox:
+    """Collects the effects of one step, so that the parts of a machine need not pass lists around.
+
+    `connection()` numbers the connections that this life of the node opens.
+    """
+
+    __slots__ = ("_effects", "_next_connection")
+
+    def __init__(self) -> None:
+        self._effects: list[Effect] = []
+        self._next_connection = 1
+
+    def open(self, to: str, purpose: str) -> int:
+        """Order a connection; returns its id."""
+        connection = self._next_connection
+        self._next_connection += 1
+        self._effects.append(Open(connection, to, purpose))
+        return connection
+
+    def close(self, connection: int) -> None:
+        self._effects.append(Close(connection))
+
+    def send(self, connection: int, message: Message, correlation_id: int = 0, version: int = 0) -> None:
+        self._effects.append(Send(connection, correlation_id, version, message))
+
+    def set_timer(self, key: TimerKey, after_ms: float) -> None:
+        assert after_ms >= 0, (key, after_ms)
+        self._effects.append(SetTimer(key, after_ms))
+
+    def cancel_timer(self, key: TimerKey) -> None:
+        self._effects.append(CancelTimer(key))
+
+    def emit(self, event: Event) -> None:
+        self._effects.append(Emit(event))
+
+    def exit(self, code: int, reason: str) -> None:
+        self._effects.append(Exit(code, reason))
+
+    def take(self) -> list[Effect]:
+        """The effects so far; the outbox is empty afterwards."""
+        effects = self._effects
+        self._effects = []
+        return effects

@@ -1,0 +1,52 @@
+"""Who is in the cluster and where: nodes, their roles and availability zones (AZs)."""
+
+import msgspec
+
+
+class Node(msgspec.Struct, frozen=True):
+    """`roles`: broker, controller, session, client. `number`: broker.id or server id. `az` "" is outside every AZ."""
+
+    name: str
+    roles: tuple[str, ...]
+    number: int
+    az: str
+
+
+class Topology(msgspec.Struct, frozen=True):
+    """All nodes, in the order of their names; names are unique."""
+
+    nodes: tuple[Node, ...]
+
+    def node(self, name: str) -> Node:
+        """Raises KeyError."""
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        raise KeyError(name)
+
+    def with_role(self, role: str) -> tuple[Node, ...]:
+        return tuple(node for node in self.nodes if role in node.roles)
+
+    def in_az(self, az: str) -> tuple[Node, ...]:
+        return tuple(node for node in self.nodes if node.az == az)
+
+    @property
+    def azs(self) -> tuple[str, ...]:
+        return tuple(sorted({node.az for node in self.nodes if node.az}))
+
+
+def broker_name(broker: int) -> str:
+    return f"broker-{broker}"
+
+
+OBSERVER = "observer"
+"""The scenario's player: a client outside every AZ, never cut."""
+
+
+def three_azs(brokers: int = 3, sessions: int = 3, clients: int = 3, azs: int = 3) -> Topology:
+    """broker-i, session-i and client-i in az-(i mod azs), and the observer outside."""
+    nodes = [Node(f"broker-{i}", ("broker", "controller"), i, f"az-{i % azs}") for i in range(brokers)]
+    nodes += [Node(f"session-{i}", ("session",), i, f"az-{i % azs}") for i in range(sessions)]
+    nodes += [Node(f"client-{i}", ("client",), i, f"az-{i % azs}") for i in range(clients)]
+    nodes.append(Node(OBSERVER, ("observer",), 0, ""))
+    return Topology(tuple(nodes))

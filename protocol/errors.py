@@ -1,0 +1,123 @@
+"""Kafka's error codes, as one table.
+
+An answer carries a code. `retriable`: the producer may try again. `definite`: the
+operation certainly did not take effect; an indefinite code leaves that open (7 and 20 even
+mean that the record *is* in the leader's log). `refresh`: the client asks for new metadata first.
+Source: semantics 7 and the "Producer" part of 6.
+"""
+
+from enum import IntEnum
+
+import msgspec
+
+
+class ErrorCode(IntEnum):
+    """Codes under Kafka's names (those of 2.6 and later where a name changed)."""
+
+    UNKNOWN_SERVER_ERROR = -1
+    NONE = 0
+    OFFSET_OUT_OF_RANGE = 1
+    CORRUPT_MESSAGE = 2
+    UNKNOWN_TOPIC_OR_PARTITION = 3
+    LEADER_NOT_AVAILABLE = 5
+    NOT_LEADER_OR_FOLLOWER = 6
+    REQUEST_TIMED_OUT = 7
+    BROKER_NOT_AVAILABLE = 8
+    REPLICA_NOT_AVAILABLE = 9
+    MESSAGE_TOO_LARGE = 10
+    STALE_CONTROLLER_EPOCH = 11
+    NETWORK_EXCEPTION = 13
+    COORDINATOR_NOT_AVAILABLE = 15
+    NOT_COORDINATOR = 16
+    INVALID_TOPIC_EXCEPTION = 17
+    NOT_ENOUGH_REPLICAS = 19
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
+    INVALID_REQUIRED_ACKS = 21
+    UNSUPPORTED_VERSION = 35
+    TOPIC_ALREADY_EXISTS = 36
+    INVALID_REPLICA_ASSIGNMENT = 39
+    NOT_CONTROLLER = 41
+    INVALID_REQUEST = 42
+    OUT_OF_ORDER_SEQUENCE_NUMBER = 45
+    DUPLICATE_SEQUENCE_NUMBER = 46
+    INVALID_PRODUCER_EPOCH = 47
+    KAFKA_STORAGE_ERROR = 56
+    UNKNOWN_PRODUCER_ID = 59
+    FETCH_SESSION_ID_NOT_FOUND = 70
+    INVALID_FETCH_SESSION_EPOCH = 71
+    FENCED_LEADER_EPOCH = 74
+    UNKNOWN_LEADER_EPOCH = 75
+    STALE_BROKER_EPOCH = 77
+    OFFSET_NOT_AVAILABLE = 78
+    PREFERRED_LEADER_NOT_AVAILABLE = 80
+    ELECTION_NOT_NEEDED = 84
+    INVALID_UPDATE_VERSION = 95
+
+
+class ErrorTraits(msgspec.Struct, frozen=True):
+    """What a client may conclude from a code."""
+
+    retriable: bool
+    definite: bool
+    refresh: bool
+    meaning: str
+
+
+E = ErrorCode
+_T = ErrorTraits
+
+TRAITS: dict[ErrorCode, ErrorTraits] = {
+    E.UNKNOWN_SERVER_ERROR: _T(False, False, False, "the server failed in a way it has no code for"),
+    E.NONE: _T(False, True, False, "success"),
+    E.OFFSET_OUT_OF_RANGE: _T(False, True, False, "the offset is not in the log"),
+    E.CORRUPT_MESSAGE: _T(True, True, False, "a batch failed its checksum"),
+    E.UNKNOWN_TOPIC_OR_PARTITION: _T(True, True, True, "this broker hosts no such partition"),
+    E.LEADER_NOT_AVAILABLE: _T(True, True, True, "the partition has no leader now"),
+    E.NOT_LEADER_OR_FOLLOWER: _T(True, False, True, "this broker does not lead the partition (any more)"),
+    E.REQUEST_TIMED_OUT: _T(True, False, False, "the in-sync replicas did not confirm in time; the data stays"),
+    E.BROKER_NOT_AVAILABLE: _T(False, True, False, "the broker is not there"),
+    E.REPLICA_NOT_AVAILABLE: _T(True, True, False, "the replica is not there"),
+    E.MESSAGE_TOO_LARGE: _T(False, True, False, "the batch is larger than the broker takes"),
+    E.STALE_CONTROLLER_EPOCH: _T(False, True, False, "the order comes from a controller of the past"),
+    E.NETWORK_EXCEPTION: _T(True, False, True, "the connection was lost before an answer"),
+    E.COORDINATOR_NOT_AVAILABLE: _T(True, True, False, "no coordinator for the group now"),
+    E.NOT_COORDINATOR: _T(True, True, False, "this broker does not coordinate the group"),
+    E.INVALID_TOPIC_EXCEPTION: _T(False, True, False, "the topic's name is not allowed"),
+    E.NOT_ENOUGH_REPLICAS: _T(True, True, False, "fewer in-sync replicas than min.insync.replicas; not written"),
+    E.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _T(True, False, False, "the ISR shrank while waiting; the data stays"),
+    E.INVALID_REQUIRED_ACKS: _T(False, True, False, "acks is none of 0, 1, -1"),
+    E.UNSUPPORTED_VERSION: _T(False, True, False, "the peer does not speak this version"),
+    E.TOPIC_ALREADY_EXISTS: _T(False, True, False, "the topic exists"),
+    E.INVALID_REPLICA_ASSIGNMENT: _T(False, True, False, "the assignment is not usable"),
+    E.NOT_CONTROLLER: _T(True, True, True, "this broker is not the controller"),
+    E.INVALID_REQUEST: _T(False, True, False, "the request makes no sense"),
+    E.OUT_OF_ORDER_SEQUENCE_NUMBER: _T(False, True, False, "a sequence number was skipped"),
+    E.DUPLICATE_SEQUENCE_NUMBER: _T(False, True, False, "the batch is older than what is remembered"),
+    E.INVALID_PRODUCER_EPOCH: _T(False, True, False, "a newer producer has this id"),
+    E.KAFKA_STORAGE_ERROR: _T(True, False, True, "the log directory failed"),
+    E.UNKNOWN_PRODUCER_ID: _T(False, True, False, "nothing is known of the producer"),
+    E.FETCH_SESSION_ID_NOT_FOUND: _T(True, True, False, "no such fetch session"),
+    E.INVALID_FETCH_SESSION_EPOCH: _T(True, True, False, "the fetch session is elsewhere"),
+    E.FENCED_LEADER_EPOCH: _T(True, True, True, "the asker's leader epoch is of the past"),
+    E.UNKNOWN_LEADER_EPOCH: _T(True, True, False, "the asker's leader epoch is of the future"),
+    E.STALE_BROKER_EPOCH: _T(False, True, False, "the order is for an earlier life of this broker"),
+    E.OFFSET_NOT_AVAILABLE: _T(True, True, False, "the high watermark has not caught up with the election"),
+    E.PREFERRED_LEADER_NOT_AVAILABLE: _T(False, True, False, "the preferred leader is not live and in sync"),
+    E.ELECTION_NOT_NEEDED: _T(False, True, False, "the preferred leader leads already"),
+    E.INVALID_UPDATE_VERSION: _T(False, True, False, "the state was changed by somebody else"),
+}
+
+assert set(TRAITS) == set(ErrorCode), "every code has its traits"
+
+
+def error_name(code: int, *, renamed: bool = True) -> str:
+    """Kafka's name for `code`; unknown codes are spelt `UNKNOWN_CODE_n`.
+
+    `renamed` false gives the name 6 had before 2.6 (gate `not_leader_or_follower_name`).
+    """
+    if code == ErrorCode.NOT_LEADER_OR_FOLLOWER and not renamed:
+        return "NOT_LEADER_FOR_PARTITION"
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return f"UNKNOWN_CODE_{code}"

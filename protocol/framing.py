@@ -1,0 +1,98 @@
+"""Frames: a four-byte big-endian length, then one msgpack array.
+
+    [api_key, direction, version, correlation_id, {field: value, ...}]
+
+Anything that reads msgpack reads a captured stream. `FrameDecoder` takes bytes as they come and gives whole payloads;
+`decode` turns a payload into a typed message, or says what is wrong with it. A frame has a bound: a length above
+`MAX_FRAME_BYTES` is refused before a byte of it is kept.
+"""
+
+import struct
+from typing import Any
+
+import msgspec
+
+from protocol.messages import REGISTRY
+from protocol.messages.base import DIRECTIONS, Message
+
+MAX_FRAME_BYTES = 32 * 1024 * 1024
+"""Kafka's socket.request.max.bytes is 100 MiB; a fetch answer here is at most 10 MiB and a batch."""
+
+_LENGTH = struct.Struct(">I")
+_encoder = msgspec.msgpack.Encoder()
+_envelope = msgspec.msgpack.Decoder(tuple[int, int, int, int, msgspec.Raw])
+_bodies: dict[tuple[int, int], msgspec.msgpack.Decoder[Any]] = {
+    place: msgspec.msgpack.Decoder(message) for place, message in REGISTRY.items()
+}
+
+
+class ProtocolError(Exception):
+    """The peer sent what no peer should. The connection is closed; nothing before it is lost."""
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """A decoded frame. `correlation_id` pairs a response with its request."""
+
+    correlation_id: int
+    version: int
+    message: Message
+
+
+def encode(message: Message, correlation_id: int = 0, version: int = 0) -> bytes:
+    """A whole frame, length included. Raises ProtocolError if it would exceed the bound."""
+    payload = _encoder.encode((message.API_KEY, message.DIRECTION, version, correlation_id, message))
+    if len(payload) > MAX_FRAME_BYTES:
+        raise ProtocolError(f"{message.API_NAME} of {len(payload)} bytes exceeds the frame bound of {MAX_FRAME_BYTES}")
+    return _LENGTH.pack(len(payload)) + payload
+
+
+def decode(payload: bytes | bytearray | memoryview) -> Frame:
+    """A payload (without its length) as a typed message. Raises ProtocolError naming the place."""
+    try:
+        api_key, direction, version, correlation_id, body = _envelope.decode(payload)
+    except msgspec.MsgspecError as error:
+        raise ProtocolError(f"not a frame of [api_key, direction, version, correlation_id, body]: {error}") from error
+    decoder = _bodies.get((api_key, direction))
+    if decoder is None:
+        kind = DIRECTIONS[direction] if 0 <= direction < len(DIRECTIONS) else f"direction {direction}"
+        raise ProtocolError(f"no {kind} with API key {api_key}")
+    try:
+        message = decoder.decode(body)
+    except msgspec.MsgspecError as error:
+        name = REGISTRY[api_key, direction].API_NAME
+        raise ProtocolError(f"{name} {DIRECTIONS[direction]} (API key {api_key}): {error}") from error
+    return Frame(correlation_id, version, message)
+
+
+class FrameDecoder:
+    """Cuts a byte stream into payloads. Keeps at most one incomplete frame, bounded by `max_frame_bytes`."""
+
+    __slots__ = ("_buffer", "_max_frame_bytes")
+
+    def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+        self._buffer = bytearray()
+        self._max_frame_bytes = max_frame_bytes
+
+    def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
+        """Payloads completed by `data`, in order. Raises ProtocolError at an oversized or empty frame."""
+        buffer = self._buffer
+        buffer += data
+        payloads: list[bytes] = []
+        position = 0
+        available = len(buffer)
+        while available - position >= 4:
+            (length,) = _LENGTH.unpack_from(buffer, position)
+            if not 0 < length <= self._max_frame_bytes:
+                raise ProtocolError(f"a frame of {length} bytes; allowed are 1 to {self._max_frame_bytes}")
+            if available - position - 4 < length:
+                break
+            payloads.append(bytes(buffer[position + 4 : position + 4 + length]))
+            position += 4 + length
+        if position:
+            del buffer[:position]
+        return payloads
+
+    @property
+    def pending_bytes(self) -> int:
+        """Bytes of an incomplete frame; not zero at the stream's end means that it was torn."""
+        return len(self._buffer)

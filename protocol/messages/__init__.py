@@ -1,0 +1,16 @@
+"""Every message, in one registry.
+
+Reading order: `base` (what a message is), `replication` (Produce, Fetch, epochs), `leadership` (the controller's),
+`session` (session service and its clients), `ensemble` (session servers among themselves), `control` (the injector's
+own connection). Importing this package fills `base.REGISTRY`.
+"""
+
+import importlib
+import pkgutil
+
+from protocol.messages.base import REGISTRY, Message
+
+for _module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
+    importlib.import_module(f"{__name__}.{_module}")
+
+__all__ = ["REGISTRY", "Message"]

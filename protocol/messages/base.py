@@ -1,0 +1,55 @@
+"""What every message is: a typed struct with an API key, a direction and a range of versions.
+
+A field's unit and meaning stand beside it (`msgspec.Meta`); docs/protocol.md and the validation of
+incoming frames both come from these classes. `since` in a field's `extra` is the first message version
+that carries it: older ones leave it at its default, and defaults are not sent.
+"""
+
+from typing import Annotated, Any, ClassVar, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+REQUEST = 0
+RESPONSE = 1
+ONE_WAY = 2
+DIRECTIONS = ("request", "response", "one-way")
+
+
+class Message(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """Base of all messages. Subclasses name their place in the registry."""
+
+    API_KEY: ClassVar[int] = -1
+    API_NAME: ClassVar[str] = ""
+    DIRECTION: ClassVar[int] = REQUEST
+    VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
+
+
+REGISTRY: dict[tuple[int, int], type[Message]] = {}
+"""(API key, direction) -> class."""
+
+M = TypeVar("M", bound=type[Message])
+
+
+def register(message: M) -> M:
+    """Class decorator: enters the message in the registry."""
+    place = (message.API_KEY, message.DIRECTION)
+    assert message.API_KEY >= 0 and message.API_NAME, f"{message.__name__} has no API key or name"
+    assert place not in REGISTRY, f"{message.__name__} takes the place of {REGISTRY[place].__name__}"
+    REGISTRY[place] = message
+    return message
+
+
+def unit(name: str, meaning: str = "", since: int = 0) -> Meta:
+    """Field annotation: its unit (`ms`, `bytes`, `offset`, `epoch`, ...), meaning and first version."""
+    extra: dict[str, Any] = {"unit": name, "since": since}
+    return Meta(description=meaning or None, extra=extra)
+
+
+BrokerField = Annotated[int, unit("broker id", "-1 is none")]
+EpochField = Annotated[int, unit("leader epoch", "-1 is unknown")]
+ControllerEpochField = Annotated[int, unit("controller epoch")]
+OffsetField = Annotated[int, unit("offset", "-1 is none; ends are exclusive")]
+ErrorField = Annotated[int, unit("error code", "0 is success")]
+Millis = Annotated[int, unit("ms")]
+Bytes = Annotated[int, unit("bytes")]

@@ -1,0 +1,229 @@
+"""Messages of the controller and about leadership: Metadata, LeaderAndIsr, StopReplica, UpdateMetadata,
+ControlledShutdown, AlterIsr."""
+
+from typing import Annotated
+
+import msgspec
+
+from protocol.messages.base import (
+    RESPONSE,
+    BrokerField,
+    ControllerEpochField,
+    EpochField,
+    ErrorField,
+    Message,
+    register,
+    unit,
+)
+
+BrokerEpochField = Annotated[int, unit("zxid", "of the broker's registration; -1 unknown (KIP-380)", since=2)]
+
+
+@register
+class MetadataRequest(Message):
+    """Empty `topics`: all."""
+
+    API_KEY = 3
+    API_NAME = "Metadata"
+    VERSIONS = (0, 9)
+    topics: list[str] = []
+
+
+class BrokerEndpoint(msgspec.Struct, omit_defaults=True):
+    """A live broker and where it is; `rack` is its AZ."""
+
+    broker: BrokerField
+    node: str
+    rack: str = ""
+
+
+class PartitionMetadata(msgspec.Struct, omit_defaults=True):
+    topic: str
+    partition: int
+    error: ErrorField = 0
+    leader: BrokerField = -1
+    leader_epoch: Annotated[int, unit("leader epoch", since=7)] = -1
+    isr: list[int] = []
+    replicas: list[int] = []
+    offline_replicas: Annotated[list[int], unit("broker ids", since=5)] = []
+
+
+@register
+class MetadataResponse(Message):
+    """What this broker believes: `controller` -1 is none."""
+
+    API_KEY = 3
+    API_NAME = "Metadata"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 9)
+    controller: BrokerField
+    brokers: list[BrokerEndpoint]
+    partitions: list[PartitionMetadata]
+
+
+class PartitionState(msgspec.Struct, omit_defaults=True):
+    """One partition's leadership as the controller decided it."""
+
+    topic: str
+    partition: int
+    controller_epoch: ControllerEpochField
+    leader: BrokerField
+    leader_epoch: EpochField
+    isr: list[int]
+    zk_version: int
+    replicas: list[int]
+    is_new: Annotated[bool, unit("flag", since=1)] = False
+    adding: Annotated[list[int], unit("broker ids", since=3)] = []
+    removing: Annotated[list[int], unit("broker ids", since=3)] = []
+    offline_replicas: list[int] = []
+
+
+@register
+class LeaderAndIsrRequest(Message):
+    """Become leader or follower (semantics 1.7)."""
+
+    API_KEY = 4
+    API_NAME = "LeaderAndIsr"
+    VERSIONS = (0, 4)
+    controller: BrokerField
+    controller_epoch: ControllerEpochField
+    partitions: list[PartitionState]
+    live_leaders: list[BrokerEndpoint]
+    broker_epoch: BrokerEpochField = -1
+
+
+class PartitionError(msgspec.Struct, omit_defaults=True):
+    topic: str
+    partition: int
+    error: ErrorField = 0
+
+
+@register
+class LeaderAndIsrResponse(Message):
+    API_KEY = 4
+    API_NAME = "LeaderAndIsr"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 4)
+    error: ErrorField = 0
+    partitions: list[PartitionError] = []
+
+
+class StoppedPartition(msgspec.Struct, omit_defaults=True):
+    """`leader_epoch` -1 unknown, -2 the topic is being deleted (semantics 1.7)."""
+
+    topic: str
+    partition: int
+    delete: bool = False
+    leader_epoch: Annotated[int, unit("leader epoch", since=3)] = -1
+
+
+@register
+class StopReplicaRequest(Message):
+    API_KEY = 5
+    API_NAME = "StopReplica"
+    VERSIONS = (0, 3)
+    controller: BrokerField
+    controller_epoch: ControllerEpochField
+    partitions: list[StoppedPartition]
+    broker_epoch: BrokerEpochField = -1
+
+
+@register
+class StopReplicaResponse(Message):
+    API_KEY = 5
+    API_NAME = "StopReplica"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 3)
+    error: ErrorField = 0
+    partitions: list[PartitionError] = []
+
+
+@register
+class UpdateMetadataRequest(Message):
+    """Replaces cached metadata of the partitions named, and the list of live brokers. Leader -2: topic being deleted."""
+
+    API_KEY = 6
+    API_NAME = "UpdateMetadata"
+    VERSIONS = (0, 6)
+    controller: BrokerField
+    controller_epoch: ControllerEpochField
+    partitions: list[PartitionState]
+    live_brokers: list[BrokerEndpoint]
+    broker_epoch: BrokerEpochField = -1
+
+
+@register
+class UpdateMetadataResponse(Message):
+    API_KEY = 6
+    API_NAME = "UpdateMetadata"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 6)
+    error: ErrorField = 0
+
+
+@register
+class ControlledShutdownRequest(Message):
+    """A broker asks to be relieved of its leaderships before it stops."""
+
+    API_KEY = 7
+    API_NAME = "ControlledShutdown"
+    VERSIONS = (0, 3)
+    broker: BrokerField
+    broker_epoch: BrokerEpochField = -1
+
+
+@register
+class ControlledShutdownResponse(Message):
+    """`remaining`: partitions it still leads."""
+
+    API_KEY = 7
+    API_NAME = "ControlledShutdown"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 3)
+    error: ErrorField = 0
+    remaining: list[tuple[str, int]] = []
+
+
+class IsrChange(msgspec.Struct, omit_defaults=True):
+    """The ISR a leader proposes, conditional on `zk_version`."""
+
+    topic: str
+    partition: int
+    leader: BrokerField
+    leader_epoch: EpochField
+    isr: list[int]
+    zk_version: int
+
+
+@register
+class AlterIsrRequest(Message):
+    """KIP-497, semantics 1.6 and 11.6."""
+
+    API_KEY = 56
+    API_NAME = "AlterIsr"
+    VERSIONS = (0, 0)
+    broker: BrokerField
+    broker_epoch: BrokerEpochField
+    partitions: list[IsrChange]
+
+
+class IsrChanged(msgspec.Struct, omit_defaults=True):
+    """The state that now holds, or why the change was refused."""
+
+    topic: str
+    partition: int
+    error: ErrorField = 0
+    leader: BrokerField = -1
+    leader_epoch: EpochField = -1
+    isr: list[int] = []
+    zk_version: int = -1
+
+
+@register
+class AlterIsrResponse(Message):
+    API_KEY = 56
+    API_NAME = "AlterIsr"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 0)
+    error: ErrorField = 0
+    partitions: list[IsrChanged] = []

@@ -1,0 +1,205 @@
+"""Messages that replicate and read logs: Produce, Fetch, ListOffsets, OffsetForLeaderEpoch, InitProducerId."""
+
+from typing import Annotated, ClassVar
+
+import msgspec
+
+from protocol.messages.base import (
+    RESPONSE,
+    BrokerField,
+    Bytes,
+    EpochField,
+    ErrorField,
+    Message,
+    Millis,
+    OffsetField,
+    register,
+    unit,
+)
+
+
+class ProducePartition(msgspec.Struct, omit_defaults=True):
+    """Batches for one partition."""
+
+    topic: str
+    partition: int
+    records: bytes
+
+
+class ProduceResult(msgspec.Struct, omit_defaults=True):
+    """`base_offset` is real for errors 0, 7 and 20, else -1 (semantics 11.2)."""
+
+    topic: str
+    partition: int
+    error: ErrorField = 0
+    base_offset: OffsetField = -1
+    log_start: OffsetField = 0
+
+
+@register
+class ProduceRequest(Message):
+    """Append batches. `acks` -1 all in-sync replicas, 1 the leader, 0 nobody (no answer is sent)."""
+
+    API_KEY = 0
+    API_NAME = "Produce"
+    VERSIONS = (0, 8)
+    acks: int
+    timeout_ms: Millis
+    partitions: list[ProducePartition]
+
+
+@register
+class ProduceResponse(Message):
+    API_KEY = 0
+    API_NAME = "Produce"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 8)
+    partitions: list[ProduceResult]
+
+
+class FetchPartition(msgspec.Struct, omit_defaults=True):
+    """Where to read one partition."""
+
+    topic: str
+    partition: int
+    fetch_offset: OffsetField
+    max_bytes: Bytes = 1_048_576
+    log_start: OffsetField = 0
+    current_leader_epoch: Annotated[int, unit("leader epoch", "-1: unfenced", since=9)] = -1
+    last_fetched_epoch: Annotated[int, unit("leader epoch", "of the last record held", since=12)] = -1
+
+
+@register
+class FetchRequest(Message):
+    """Read records; `replica_id` -1 is a consumer, 0 or more a follower (semantics 1.9)."""
+
+    API_KEY = 1
+    API_NAME = "Fetch"
+    VERSIONS = (0, 12)
+    replica_id: BrokerField
+    max_wait_ms: Millis
+    min_bytes: Bytes
+    max_bytes: Bytes
+    partitions: list[FetchPartition]
+
+
+class DivergingEpoch(msgspec.Struct):
+    """The largest epoch the leader shares with the follower, and where it ends in the leader's log."""
+
+    epoch: EpochField
+    end_offset: OffsetField
+
+
+class FetchedPartition(msgspec.Struct, omit_defaults=True):
+    """Records of one partition. `high_watermark` -1 with an error."""
+
+    topic: str
+    partition: int
+    error: ErrorField = 0
+    high_watermark: OffsetField = -1
+    log_start: OffsetField = 0
+    diverging_epoch: Annotated[DivergingEpoch | None, unit("leader epoch", "truncation on fetch", since=12)] = None
+    records: bytes = b""
+
+
+@register
+class FetchResponse(Message):
+    API_KEY = 1
+    API_NAME = "Fetch"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 12)
+    partitions: list[FetchedPartition]
+
+
+class ListOffsetsPartition(msgspec.Struct, omit_defaults=True):
+    """`timestamp` -1 latest, -2 earliest."""
+
+    topic: str
+    partition: int
+    timestamp: int
+    current_leader_epoch: Annotated[int, unit("leader epoch", since=4)] = -1
+
+
+class ListedOffset(msgspec.Struct, omit_defaults=True):
+    topic: str
+    partition: int
+    error: ErrorField = 0
+    offset: OffsetField = -1
+    leader_epoch: Annotated[int, unit("leader epoch", since=4)] = -1
+
+
+@register
+class ListOffsetsRequest(Message):
+    API_KEY = 2
+    API_NAME = "ListOffsets"
+    VERSIONS = (0, 5)
+    replica_id: BrokerField
+    partitions: list[ListOffsetsPartition]
+
+
+@register
+class ListOffsetsResponse(Message):
+    API_KEY = 2
+    API_NAME = "ListOffsets"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 5)
+    partitions: list[ListedOffset]
+
+
+class EpochQuestion(msgspec.Struct, omit_defaults=True):
+    """Where does `leader_epoch` end in your log?"""
+
+    topic: str
+    partition: int
+    leader_epoch: EpochField
+    current_leader_epoch: Annotated[int, unit("leader epoch", "-1: unfenced", since=2)] = -1
+
+
+class EpochAnswer(msgspec.Struct, omit_defaults=True):
+    """(-1, -1) is undefined. Version 0 leaves `leader_epoch` at -1 and gives the offset only."""
+
+    topic: str
+    partition: int
+    error: ErrorField = 0
+    leader_epoch: Annotated[int, unit("leader epoch", since=1)] = -1
+    end_offset: OffsetField = -1
+
+
+@register
+class OffsetForLeaderEpochRequest(Message):
+    """KIP-101, KIP-279, KIP-320; semantics 2.1."""
+
+    API_KEY = 23
+    API_NAME = "OffsetForLeaderEpoch"
+    VERSIONS = (0, 3)
+    partitions: list[EpochQuestion]
+    replica_id: Annotated[int, unit("broker id", since=3)] = -2
+
+
+@register
+class OffsetForLeaderEpochResponse(Message):
+    API_KEY = 23
+    API_NAME = "OffsetForLeaderEpoch"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 3)
+    partitions: list[EpochAnswer]
+
+
+@register
+class InitProducerIdRequest(Message):
+    """An idempotent producer asks for its id (KIP-98)."""
+
+    API_KEY = 22
+    API_NAME = "InitProducerId"
+    VERSIONS = (0, 2)
+
+
+@register
+class InitProducerIdResponse(Message):
+    API_KEY = 22
+    API_NAME = "InitProducerId"
+    DIRECTION: ClassVar[int] = RESPONSE
+    VERSIONS = (0, 2)
+    error: ErrorField = 0
+    producer_id: int = -1
+    producer_epoch: int = -1

@@ -1,0 +1,234 @@
+"""Messages between a session client and a session server (the ZooKeeper-like service).
+
+Keys are 1000 + ZooKeeper's opcode. A request's answer has the same key, in order of the requests of a connection.
+Error codes are ZooKeeper's (`SessionError`). Semantics 5.
+"""
+
+from enum import IntEnum
+from typing import Annotated
+
+import msgspec
+
+from protocol.messages.base import ONE_WAY, RESPONSE, Message, Millis, register, unit
+
+
+class SessionError(IntEnum):
+    """ZooKeeper's codes that occur here."""
+
+    OK = 0
+    CONNECTION_LOSS = -4
+    MARSHALLING_ERROR = -5
+    BAD_ARGUMENTS = -8
+    RUNTIME_INCONSISTENCY = -2
+    NO_NODE = -101
+    BAD_VERSION = -103
+    NO_CHILDREN_FOR_EPHEMERALS = -108
+    NODE_EXISTS = -110
+    NOT_EMPTY = -111
+    SESSION_EXPIRED = -112
+    SESSION_MOVED = -118
+
+
+@register
+class ConnectRequest(Message):
+    """First on a connection. `session_id` 0 opens a new session, else reopens it with its password."""
+
+    API_KEY = 1090
+    API_NAME = "SessionConnect"
+    session_timeout_ms: Millis
+    last_zxid: Annotated[int, unit("zxid", "newest the client has seen; a server behind it refuses")] = 0
+    session_id: int = 0
+    password: int = 0
+
+
+@register
+class ConnectResponse(Message):
+    """`session_timeout_ms` as negotiated; 0 means that the session is expired, and the server closes the connection."""
+
+    API_KEY = 1090
+    API_NAME = "SessionConnect"
+    DIRECTION = RESPONSE
+    session_timeout_ms: Millis
+    session_id: int = 0
+    password: int = 0
+
+
+class Create(msgspec.Struct, tag="create", tag_field="op", omit_defaults=True):
+    """`sequential` appends a ten-digit counter of the parent to the path."""
+
+    path: str
+    data: bytes = b""
+    ephemeral: bool = False
+    sequential: bool = False
+
+
+class Delete(msgspec.Struct, tag="delete", tag_field="op", omit_defaults=True):
+    """`version` -1: whatever it is."""
+
+    path: str
+    version: int = -1
+
+
+class SetData(msgspec.Struct, tag="set", tag_field="op", omit_defaults=True):
+    """`version` -1: whatever it is; otherwise BAD_VERSION if it differs."""
+
+    path: str
+    data: bytes
+    version: int = -1
+
+
+class Check(msgspec.Struct, tag="check", tag_field="op", omit_defaults=True):
+    """In a multi: the znode exists with this version."""
+
+    path: str
+    version: int
+
+
+class GetData(msgspec.Struct, tag="get", tag_field="op", omit_defaults=True):
+    path: str
+    watch: bool = False
+
+
+class Exists(msgspec.Struct, tag="exists", tag_field="op", omit_defaults=True):
+    path: str
+    watch: bool = False
+
+
+class GetChildren(msgspec.Struct, tag="children", tag_field="op", omit_defaults=True):
+    path: str
+    watch: bool = False
+
+
+class Sync(msgspec.Struct, tag="sync", tag_field="op", omit_defaults=True):
+    """The server first catches up with the ensemble's leader."""
+
+    path: str = "/"
+
+
+WriteOp = Create | Delete | SetData | Check
+Operation = Create | Delete | SetData | GetData | Exists | GetChildren | Sync | Check
+
+
+class OpResult(msgspec.Struct, omit_defaults=True):
+    """Result of one operation. `version` and `czxid` are the znode's after it (get, set, exists, create)."""
+
+    error: int = 0
+    path: str = ""
+    data: bytes = b""
+    version: int = -1
+    czxid: int = 0
+    owner: Annotated[int, unit("session id", "of an ephemeral; 0 none")] = 0
+    children: list[str] = []
+
+
+@register
+class SessionRequest(Message):
+    """One operation, or several that happen together or not at all (`multi`; then write operations only)."""
+
+    API_KEY = 1014
+    API_NAME = "SessionOperation"
+    ops: list[Operation]
+    multi: bool = False
+
+
+@register
+class SessionResponse(Message):
+    """`error` 0: all done; in a failed multi the first failing operation's code, `results` say which."""
+
+    API_KEY = 1014
+    API_NAME = "SessionOperation"
+    DIRECTION = RESPONSE
+    results: list[OpResult]
+    error: int = 0
+    zxid: int = 0
+
+
+@register
+class PingRequest(Message):
+    API_KEY = 1011
+    API_NAME = "SessionPing"
+
+
+@register
+class PingResponse(Message):
+    API_KEY = 1011
+    API_NAME = "SessionPing"
+    DIRECTION = RESPONSE
+    zxid: int = 0
+
+
+@register
+class CloseSessionRequest(Message):
+    """Ends the session and its ephemerals; answered, then the connection is closed."""
+
+    API_KEY = 1110
+    API_NAME = "SessionClose"
+
+
+@register
+class CloseSessionResponse(Message):
+    API_KEY = 1110
+    API_NAME = "SessionClose"
+    DIRECTION = RESPONSE
+
+
+@register
+class SetWatchesRequest(Message):
+    """After reconnecting with the same session: watches held and the newest zxid seen; missed changes fire at once."""
+
+    API_KEY = 1101
+    API_NAME = "SessionSetWatches"
+    last_zxid: int
+    data_watches: list[str] = []
+    exists_watches: list[str] = []
+    child_watches: list[str] = []
+
+
+@register
+class SetWatchesResponse(Message):
+    API_KEY = 1101
+    API_NAME = "SessionSetWatches"
+    DIRECTION = RESPONSE
+
+
+@register
+class WatchFired(Message):
+    """`kind`: created, deleted, changed (data) or children. One-shot. Sent before the answer to any later read."""
+
+    API_KEY = 1111
+    API_NAME = "SessionWatch"
+    DIRECTION = ONE_WAY
+    kind: str
+    path: str
+    zxid: int = 0
+
+
+@register
+class ObserveRequest(Message):
+    """Emulator only: an observer (no session) asks for every committed change from now on, after a copy of what is."""
+
+    API_KEY = 1190
+    API_NAME = "Observe"
+    prefixes: list[str]
+
+
+class ObservedZnode(msgspec.Struct, omit_defaults=True):
+    """`data` None: deleted. `zxid` orders changes; one transaction may change several znodes."""
+
+    path: str
+    zxid: int
+    version: int = -1
+    data: bytes | None = None
+    czxid: int = 0
+
+
+@register
+class Observed(Message):
+    """Changes in the order of their zxids. `serving` false: this server has no quorum and may be behind."""
+
+    API_KEY = 1190
+    API_NAME = "Observe"
+    DIRECTION = ONE_WAY
+    serving: bool
+    zxid: int
+    changes: list[ObservedZnode]

@@ -1,0 +1,251 @@
+"""Versions and gates: the only place that knows which Kafka did what since when.
+
+A broker has two versions. Its *binary* decides defaults and what its controller and its log do;
+`inter.broker.protocol.version` (IBP, by default the binary's own, never newer) decides what it says to other
+brokers. Everywhere else the code asks a named gate: `gates.truncates_on_fetch`, never `version >= 2.7`.
+
+Sources: semantics, table of eras and sections 1 to 4; each gate names its rule.
+"""
+
+from functools import lru_cache
+
+import msgspec
+
+LADDER: tuple[str, ...] = (
+    "0.8.2", "0.10.2", "0.11", "1.0", "1.1", "2.0.0", "2.0.1", "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.7", "2.8",
+)
+"""Every version the emulator plays, oldest first."""
+
+DEFAULT_VERSION = "2.6"
+
+_ALIASES = {"2.0": "2.0.1", "0.11.0": "0.11", "0.8": "0.8.2", "0.10": "0.10.2"}
+
+
+class UnknownVersion(ValueError):
+    """A version that is not on the ladder; the message names the nearest ones."""
+
+
+def rank(version: str) -> int:
+    """Position on the ladder; accepts patch releases (`2.6.3` is 2.6, `0.10.2.2` is 0.10.2).
+
+    Raises UnknownVersion.
+    """
+    name = _ALIASES.get(version, version)
+    best = -1
+    for index, step in enumerate(LADDER):
+        if name == step or name.startswith(step + "."):
+            best = index
+    if best < 0:
+        raise UnknownVersion(f"unknown Kafka version {version!r}; one of: {', '.join(LADDER)}")
+    return best
+
+
+def ladder_name(version: str) -> str:
+    """`2.6.3` -> `2.6`. Raises UnknownVersion."""
+    return LADDER[rank(version)]
+
+
+def since(version: str, first: str) -> bool:
+    """Whether `version` is `first` or newer on the ladder. For tables of defaults and gates only."""
+    return rank(version) >= rank(first)
+
+
+class Gates(msgspec.Struct, frozen=True, kw_only=True):
+    """What a broker of one (binary, inter.broker.protocol.version) pair does. One field per rule."""
+
+    binary: str
+    inter_broker_protocol: str
+
+    # --- records (IBP) ---
+    record_magic: int
+    """Format of batches: 0 (0.8.2), 1 (0.10.x), 2 (0.11+)."""
+
+    # --- truncation (IBP; semantics 2.1, table of eras) ---
+    truncates_to_high_watermark: bool
+    """E0: a follower cuts to its own high watermark on becoming follower."""
+    epoch_request_version: int
+    """Version of OFFSET_FOR_LEADER_EPOCH a follower sends: -1 none, 0 (KIP-101), 1 (KIP-279), 2 fenced (KIP-320), 3."""
+    truncates_on_fetch: bool
+    """E4: no separate request; the fetch answer names the divergence (Fetch v12)."""
+    fetch_version: int
+    """Version of the FETCH a follower sends."""
+    fences_by_epoch: bool
+    """E3+: requests carry the current leader epoch and are fenced by it (semantics 2.2)."""
+    has_epoch_cache: bool
+    """0.11+: leader-epoch-checkpoint is kept."""
+    fetch_start_at_log_end: bool
+    """0.11, 1.0: a truncating follower starts at its log end instead of its high watermark (semantics 1.7)."""
+
+    # --- leadership (binary; semantics 1.7, 3) ---
+    assigns_epoch_on_election: bool
+    """2.0.1+: a new leader writes (epoch, log end) at once (KAFKA-7415)."""
+    epoch_entry_below_first_answered: bool
+    """2.0.1+: a question about an epoch older than all cached is answered with the first entry's start."""
+    epoch_cache_strict_assign: bool
+    """2.0.1+: assigning an epoch removes conflicting tail entries."""
+    expand_needs_epoch_start: bool
+    """2.0.1+: a replica joins the ISR only at or beyond the leader epoch's start (KAFKA-7128)."""
+    fetcher_restart: str
+    """When LeaderAndIsr restarts a follower's fetcher: `leader-changed` (E0-2.0.0), `leader-or-epoch-jump` (2.0.1),
+    `leader-or-epoch` (2.1+)."""
+    truncates_epochs_beyond_log_end: bool
+    """2.6+: entries at or beyond the log end are dropped though nothing is cut."""
+    out_of_range_exits: bool
+    """E0-2.0.0 with unclean election off: a follower ahead of its leader exits (semantics 2.3)."""
+    append_error_fails_partition: bool
+    """2.3+: an unexpected append error marks one partition failed; before, the fetcher thread dies."""
+    stop_replica_checks_epoch: bool
+    """2.6+: StopReplica carries a leader epoch."""
+    recovery_skips_epoch_zero: bool
+    """Up to 2.5: recovery does not add epoch 0 from batches (KAFKA-10432)."""
+    wrapper_reads_whole: bool
+    """Magic 0 and 1: a read returns the first whole wrapper whose last offset is >= the asked one (semantics 11.9)."""
+
+    # --- high watermark and ISR (binary) ---
+    fetch_answer_refreshed_high_watermark: bool
+    """1.0.0 to 1.1.0 only (KAFKA-7104)."""
+    answers_at_once_when_high_watermark_moved: bool
+    """2.4, 2.5: a parked fetch is answered when the high watermark last sent is older than the leader's own."""
+    failed_reads_keep_follower_state: bool
+    """2.4+ (KAFKA-8400)."""
+    caught_up_replica_not_shrunk: bool
+    """2.4+: a follower at the leader's log end is never removed by time (semantics 1.3)."""
+    lag_by_messages: bool
+    """0.8.2: replica.lag.max.messages."""
+    shrink_check_full_period: bool
+    """Up to 0.10.1: the check runs every replica.lag.time.max.ms instead of half of it."""
+    fetch_blocks_on_partition_lock: bool
+    """2.1+: consumer fetches too wait for the partition's lock (semantics 1.6)."""
+
+    # --- ISR persistence (IBP and binary; semantics 1.6) ---
+    alter_isr: bool
+    """E4 with IBP 2.7-IV2: through the controller."""
+    stuck_zk_version_pends: bool
+    """2.8 with an older IBP: a failed conditional write stays pending until a higher epoch."""
+    session_wait_ends_at_expiry: bool
+    """1.1+: a call waiting for the session service fails when the session expires; before, it is retried in the new session."""
+
+    # --- controller (binary; semantics 4) ---
+    controller_epoch_multi: bool
+    """2.1+: election and writes are multis that check /controller_epoch (KAFKA-6082)."""
+    broker_epochs: bool
+    """2.2+ (KIP-380): requests carry the broker epoch; a bounced broker is noticed."""
+    startup_offlines_dead_replicas: bool
+    """2.3+: a new controller moves replicas on dead brokers to OfflineReplica first (KAFKA-3143)."""
+    sole_isr_member_kept: bool
+    """1.1+: the last member always stays in the ISR; before only with unclean election off."""
+    registration_retries_node_exists: bool
+    """2.2+: a stale ephemeral of an earlier session of the same broker is replaced (KAFKA-7165)."""
+    batched_controller_writes: bool
+    """1.1+: the controller reads and writes states in pipelined batches."""
+    failure_waits_for_sender_thread: bool
+    """Up to 1.0: removing a dead broker waits for its blocked sender thread (semantics 11.13)."""
+    metadata_keeps_isr_without_leader: bool
+    """2.8: metadata of a leaderless partition shows the real ISR; before, an empty one (semantics 11.12)."""
+    unknown_replica_answers_not_leader: bool
+    """A replica known from disk that has heard nothing answers 6, not 3."""
+
+    # --- clients and names ---
+    idempotence: bool
+    """0.11+."""
+    remembered_batches: int
+    """Batches remembered per producer: 1 in 0.11, 5 from 1.0."""
+    unknown_producer_accepted: bool
+    """2.5+: an unknown producer may start at any sequence."""
+    consumer_epoch_validation: bool
+    """2.3+: consumers detect truncation (KIP-320, OFFSET_FOR_LEADER_EPOCH v3)."""
+    offset_not_available: bool
+    """2.2+: ListOffsets answers 78 while the high watermark is below the leader epoch's start."""
+    not_leader_or_follower_name: bool
+    """2.6+: code 6 has its new name."""
+    storage_failure_kills_broker: bool
+    """Up to 0.11: a failed log directory stops the process; from 1.0 (KIP-112) only if it was the last."""
+
+
+class UnusableProtocolVersion(ValueError):
+    """inter.broker.protocol.version newer than the binary."""
+
+
+@lru_cache(maxsize=256)
+def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
+    """The gates of a binary that speaks `inter_broker_protocol` (default: its own) to other brokers.
+
+    Raises UnknownVersion, UnusableProtocolVersion.
+    """
+    b = ladder_name(binary)
+    p = ladder_name(inter_broker_protocol) if inter_broker_protocol else b
+    if rank(p) > rank(b):
+        raise UnusableProtocolVersion(f"inter.broker.protocol.version {p} is newer than the binary {b}")
+
+    def bin_since(first: str) -> bool:
+        return rank(b) >= rank(first)
+
+    def ibp_since(first: str) -> bool:
+        return rank(p) >= rank(first)
+
+    def bin_within(first: str, last: str) -> bool:
+        return rank(first) <= rank(b) <= rank(last)
+
+    epoch_request = -1
+    for first, version in (("0.11", 0), ("2.0.0", 1), ("2.1", 2), ("2.3", 3)):
+        if ibp_since(first):
+            epoch_request = version
+    fetch_version = 0
+    for first, version in (("0.10.2", 3), ("0.11", 5), ("1.1", 7), ("2.0.0", 8), ("2.1", 10), ("2.3", 11), ("2.7", 12)):
+        if ibp_since(first):
+            fetch_version = version
+    if not bin_since("2.0.1"):
+        restart = "leader-changed"
+    elif not bin_since("2.1"):
+        restart = "leader-or-epoch-jump"
+    else:
+        restart = "leader-or-epoch"
+    return Gates(
+        binary=b,
+        inter_broker_protocol=p,
+        record_magic=2 if ibp_since("0.11") else 1 if ibp_since("0.10.2") else 0,
+        truncates_to_high_watermark=not ibp_since("0.11"),
+        epoch_request_version=epoch_request,
+        truncates_on_fetch=ibp_since("2.7"),
+        fetch_version=fetch_version,
+        fences_by_epoch=ibp_since("2.1"),
+        has_epoch_cache=ibp_since("0.11"),
+        fetch_start_at_log_end=bin_within("0.11", "1.0"),
+        assigns_epoch_on_election=bin_since("2.0.1") and ibp_since("0.11"),
+        epoch_entry_below_first_answered=bin_since("2.0.1"),
+        epoch_cache_strict_assign=bin_since("2.0.1"),
+        expand_needs_epoch_start=bin_since("2.0.1"),
+        fetcher_restart=restart,
+        truncates_epochs_beyond_log_end=bin_since("2.6"),
+        out_of_range_exits=not bin_since("2.0.1"),
+        append_error_fails_partition=bin_since("2.3"),
+        stop_replica_checks_epoch=bin_since("2.6"),
+        recovery_skips_epoch_zero=not bin_since("2.6"),
+        wrapper_reads_whole=not ibp_since("0.11"),
+        fetch_answer_refreshed_high_watermark=b == "1.0",
+        answers_at_once_when_high_watermark_moved=bin_within("2.4", "2.5"),
+        failed_reads_keep_follower_state=bin_since("2.4"),
+        caught_up_replica_not_shrunk=bin_since("2.4"),
+        lag_by_messages=b == "0.8.2",
+        shrink_check_full_period=not bin_since("0.10.2"),
+        fetch_blocks_on_partition_lock=bin_since("2.1"),
+        alter_isr=ibp_since("2.7"),
+        stuck_zk_version_pends=bin_since("2.8") and not ibp_since("2.7"),
+        session_wait_ends_at_expiry=bin_since("1.1"),
+        controller_epoch_multi=bin_since("2.1"),
+        broker_epochs=bin_since("2.2"),
+        startup_offlines_dead_replicas=bin_since("2.3"),
+        sole_isr_member_kept=bin_since("1.1"),
+        registration_retries_node_exists=bin_since("2.2"),
+        batched_controller_writes=bin_since("1.1"),
+        failure_waits_for_sender_thread=not bin_since("1.1"),
+        metadata_keeps_isr_without_leader=bin_since("2.8"),
+        unknown_replica_answers_not_leader=True,
+        idempotence=ibp_since("0.11"),
+        remembered_batches=1 if not bin_since("1.0") else 5,
+        unknown_producer_accepted=bin_since("2.5"),
+        consumer_epoch_validation=bin_since("2.3"),
+        offset_not_available=bin_since("2.2"),
+        not_leader_or_follower_name=bin_since("2.6"),
+        storage_failure_kills_broker=not bin_since("1.0"),
+    )
