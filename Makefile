@@ -1,0 +1,49 @@
+# Everything runs inside .venv, which the first target creates: a machine needs Python 3.11 (with venv) and make.
+# `make demo` installs what running needs, the other targets also what developing needs.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+PIP_QUIET ?= --quiet
+
+# Folders that hold Python today; a folder that does not exist yet is not an error.
+SOURCES := $(sort $(patsubst %/,%,$(dir $(wildcard $(foreach d,protocol controller emulator audit benchmarks tests,$(d)/*.py)))))
+
+.PHONY: help demo test bench check clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST))
+
+demo: $(VENV)/installed-run ## break a cluster of real processes, audit it, print the verdict
+	@$(BIN)/faultline run az-isolated-leader
+
+test: $(VENV)/installed-dev ## the whole test suite
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+bench: $(VENV)/installed-dev ## the benchmarks, with the budget beside each figure
+	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+check: $(VENV)/installed-dev ## lint, types, import contracts
+	@$(BIN)/python -m ruff check $(SOURCES)
+	@$(BIN)/python -m mypy --strict $(SOURCES)
+	@$(BIN)/lint-imports --no-cache
+
+clean: ## remove the virtual environment and every cache
+	rm -rf $(VENV) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "faultline needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) -V 2>&1): use make PYTHON=python3.11" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+# A stamp is touched only after pip has succeeded, so an interrupted installation is done again.
+$(VENV)/installed-run: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install $(PIP_QUIET) --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/installed-dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install $(PIP_QUIET) --constraint constraints.txt --editable '.[dev]'
+	@touch $@ $(VENV)/installed-run
