@@ -1,1 +1,2 @@
-"""What travels. Reading order: `ids`, `errors`, `versions` (the gates), `messages`, `framing`, `records`, `events`. All pure."""
+"""What travels. Reading order: `ids`, `errors`, `versions` (the gates), `messages`, `purposes`,
+`framing`, `records`, `events`, `machine` (inputs and effects), `chance`. All pure."""

@@ -1,0 +1,327 @@
+"""Kafka's record batch, magic 2, byte for byte (KIP-98; in use since 0.11).
+
+    0  baseOffset i64          12  partitionLeaderEpoch i32    27  baseTimestamp i64    51  producerEpoch i16
+    8  batchLength i32         16  magic i8 = 2                35  maxTimestamp i64     53  baseSequence i32
+       (bytes after itself)    17  crc u32 (CRC-32C of the     43  producerId i64       57  count i32
+                                   bytes from 21 to the end)                            61  records
+                               21  attributes i16
+                               23  lastOffsetDelta i32
+
+The checksum leaves out the first 21 bytes so that a leader can set offset and epoch on append (`place_batch`)
+without touching the rest. With a codec in the attributes only the records are compressed.
+"""
+
+import struct
+from typing import Final
+
+from google_crc32c import value as crc32c
+
+from protocol.records.compression import (
+    CODEC_IDS,
+    CODECS,
+    Compression,
+    DecompressedTooLarge,
+    DecompressionFailed,
+    compress,
+    decompress,
+)
+from protocol.records.errors import (
+    BadCompression,
+    BadCrc,
+    BadLength,
+    CorruptRecord,
+    CountMismatch,
+    RecordsError,
+    TooLarge,
+    TruncatedRecord,
+    UnknownMagic,
+)
+from protocol.records.types import (
+    BATCH_BYTES_MAX,
+    NO_SEQUENCE,
+    SEQUENCE_END,
+    BatchHeader,
+    Data,
+    HeaderIterator,
+    Headers,
+    Record,
+    Values,
+)
+from protocol.records.varint import decode_varint, encode_varint
+
+MAGIC: Final = 2
+HEADER_BYTES: Final = 61
+
+_MAGIC_AT = 16
+_CRC_AT = 17
+_CRC_COVERS_FROM = 21
+_LENGTH_COVERS_FROM = 12
+_LENGTH_MIN = HEADER_BYTES - _LENGTH_COVERS_FROM
+_CODECS_END = len(CODECS)
+_LOG_APPEND_TIME = 0x08
+
+_unpack_header = struct.Struct(">qiibIhiqqqhii").unpack_from
+_pack_head = struct.Struct(">qiibI").pack
+_pack_tail = struct.Struct(">hiqqqhii").pack
+_unpack_length_epoch_magic = struct.Struct(">8xiib").unpack_from
+_pack_offset = struct.Struct(">q").pack
+_pack_epoch = struct.Struct(">i").pack
+_unpack_crc = struct.Struct(">I").unpack_from
+
+
+def encode_batch(
+    values: Values,
+    *,
+    timestamp_ms: int,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+    compression: Compression = "none",
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+) -> bytes:
+    """A batch of `values`, each a value or (key, value, headers), all with the same `timestamp_ms`."""
+    assert values, "a producer sends no empty batch"
+    records = b"".join([_encode_record(delta, value) for delta, value in enumerate(values)])
+    if compression != "none":
+        records = compress(compression, records)
+    count = len(values)
+    covered = (
+        _pack_tail(
+            CODEC_IDS[compression],
+            count - 1,
+            timestamp_ms,
+            timestamp_ms,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            count,
+        )
+        + records
+    )
+    length = len(covered) + _CRC_COVERS_FROM - _LENGTH_COVERS_FROM
+    return _pack_head(base_offset, length, leader_epoch, MAGIC, crc32c(covered)) + covered
+
+
+def _encode_record(delta: int, value: bytes | tuple[bytes | None, bytes | None, Headers]) -> bytes:
+    # Attributes 0 and timestamp delta 0 begin every record; "\x01" is the length -1 of an absent key.
+    if isinstance(value, bytes):
+        body = b"\0\0" + encode_varint(delta) + b"\x01" + encode_varint(len(value)) + value + b"\0"
+        return encode_varint(len(body)) + body
+    key, content, headers = value
+    parts = [b"\0\0", encode_varint(delta), *_sized(key), *_sized(content), encode_varint(len(headers))]
+    for name, header in headers:
+        parts += (*_sized(name.encode()), *_sized(header))
+    body = b"".join(parts)
+    return encode_varint(len(body)) + body
+
+
+def _sized(field: bytes | None) -> tuple[bytes, ...]:
+    return (b"\x01",) if field is None else (encode_varint(len(field)), field)
+
+
+def place_batch(data: Data, base_offset: int, leader_epoch: int) -> bytes:
+    """What a leader does on append: `data`, one whole batch, with its offset and epoch set; the crc stays right."""
+    try:
+        length, _, magic = _unpack_length_epoch_magic(data)
+    except struct.error:
+        raise diagnose(data, 0) from None
+    if magic != MAGIC or length + _LENGTH_COVERS_FROM != len(data):
+        raise _not_one_batch(data)
+    return b"".join((_pack_offset(base_offset), data[8:12], _pack_epoch(leader_epoch), data[16:]))
+
+
+def _not_one_batch(data: Data) -> RecordsError:
+    header = read_header(data)
+    return BadLength(header.size_bytes, f"{len(data) - header.size_bytes} bytes after the one batch expected")
+
+
+def read_header(data: Data, position: int = 0) -> BatchHeader:
+    """The header of the batch at `position`, which must be there to its end; the checksum is not looked at.
+
+    Raises TruncatedRecord or a CorruptRecord, naming `position`.
+    """
+    try:
+        (
+            base_offset,
+            length,
+            leader_epoch,
+            magic,
+            crc,
+            attributes,
+            last_delta,
+            base_timestamp_ms,
+            max_timestamp_ms,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            count,
+        ) = _unpack_header(data, position)
+    except struct.error:
+        raise diagnose(data, position) from None
+    codec = attributes & 0x07
+    if (
+        magic != MAGIC
+        or not _LENGTH_MIN <= length <= len(data) - position - _LENGTH_COVERS_FROM
+        or length >= BATCH_BYTES_MAX
+        or codec >= _CODECS_END
+        or last_delta < 0
+        or count < 0
+    ):
+        raise diagnose(data, position)
+    if base_sequence == NO_SEQUENCE:
+        last_sequence = NO_SEQUENCE
+    else:
+        last_sequence = (base_sequence + last_delta) % SEQUENCE_END
+    return BatchHeader(
+        base_offset,
+        base_offset + last_delta,
+        length + _LENGTH_COVERS_FROM,
+        leader_epoch,
+        magic,
+        crc,
+        CODECS[codec],
+        base_timestamp_ms,
+        max_timestamp_ms,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        last_sequence,
+        count,
+        attributes,
+    )
+
+
+def diagnose(data: Data, position: int) -> RecordsError:
+    """Why the bytes at `position` are no whole batch header: the slow, explaining half of `read_header`."""
+    assert position >= 0
+    left = len(data) - position
+    if left < _LENGTH_COVERS_FROM:
+        return TruncatedRecord(position, f"{left} bytes left, offset and length take {_LENGTH_COVERS_FROM}")
+    length = int.from_bytes(data[position + 8 : position + 12], "big", signed=True)
+    if length < _LENGTH_MIN:
+        return BadLength(position, f"batch length {length}, the least is {_LENGTH_MIN}")
+    if length >= BATCH_BYTES_MAX:
+        return TooLarge(position, f"batch length {length}, the most is {BATCH_BYTES_MAX}")
+    if left > _MAGIC_AT and data[position + _MAGIC_AT] != MAGIC:
+        return UnknownMagic(position, f"magic {data[position + _MAGIC_AT]}, a batch has {MAGIC}")
+    if length + _LENGTH_COVERS_FROM > left:
+        return TruncatedRecord(position, f"a batch of {length + _LENGTH_COVERS_FROM} bytes, {left} left")
+    attributes, last_delta = struct.unpack_from(">hi", data, position + _CRC_COVERS_FROM)
+    if attributes & 0x07 >= _CODECS_END:
+        return BadCompression(position, f"codec {attributes & 0x07}, known are 0 to {_CODECS_END - 1}")
+    if last_delta < 0:
+        return BadLength(position, f"last offset delta {last_delta} is negative")
+    (count,) = struct.unpack_from(">i", data, position + HEADER_BYTES - 4)
+    assert count < 0, "a header that can be read was diagnosed"
+    return CountMismatch(position, f"record count {count} is negative")
+
+
+def check_crc(data: Data, position: int = 0) -> bool:
+    """Whether the checksum is right. Raises as `read_header` when there is no whole batch at `position`."""
+    try:
+        length, _, magic = _unpack_length_epoch_magic(data, position)
+    except struct.error:
+        raise diagnose(data, position) from None
+    end = position + length + _LENGTH_COVERS_FROM
+    if magic != MAGIC or length < _LENGTH_MIN or end > len(data):
+        raise diagnose(data, position)
+    covered = data[position + _CRC_COVERS_FROM : end]
+    if type(covered) is not bytes:
+        covered = bytes(covered)
+    matches: bool = crc32c(covered) == _unpack_crc(data, position + _CRC_AT)[0]
+    return matches
+
+
+def iter_headers(data: Data) -> HeaderIterator:
+    """Positions and headers of the batches in `data`; see `HeaderIterator` for how an incomplete tail shows."""
+    return HeaderIterator(data, read_header)
+
+
+def read_records(data: Data, position: int = 0) -> list[Record]:
+    """The records of the batch at `position`, at their absolute offsets, its checksum verified.
+
+    Raises TruncatedRecord or a CorruptRecord: BadCrc, BadLength, CountMismatch, BadCompression, TooLarge.
+    """
+    header = read_header(data, position)
+    if not check_crc(data, position):
+        raise BadCrc(position, f"the stored checksum {header.crc:#010x} is not that of the batch")
+    records = bytes(data[position + HEADER_BYTES : position + header.size_bytes])
+    try:
+        records = decompress(header.compression, records)
+    except DecompressionFailed as error:
+        raise BadCompression(position, str(error)) from None
+    except DecompressedTooLarge as error:
+        raise TooLarge(position, str(error)) from None
+    return _decode_records(header, records, position)
+
+
+def _decode_records(header: BatchHeader, records: bytes, position: int) -> list[Record]:
+    decoded: list[Record] = []
+    start = 0
+    while len(decoded) < header.record_count:
+        if start >= len(records):
+            raise CountMismatch(position, f"{header.record_count} records promised, {len(decoded)} there")
+        try:
+            record, start = _decode_record(header, records, start)
+        except (IndexError, ValueError) as error:
+            reason = "ends inside a field" if isinstance(error, IndexError) else str(error)
+            raise BadLength(position, f"record {len(decoded)}: {reason}") from None
+        decoded.append(record)
+    if start != len(records):
+        left = len(records) - start
+        raise CountMismatch(position, f"{left} bytes after the last of {header.record_count} records")
+    return decoded
+
+
+def _decode_record(header: BatchHeader, records: bytes, start: int) -> tuple[Record, int]:
+    """The record at `start` and the position after it. Raises IndexError or ValueError, told apart above."""
+    length, at = decode_varint(records, start)
+    end = at + length
+    if length < 0 or end > len(records):
+        raise ValueError(f"length {length}, {len(records) - at} bytes left")
+    timestamp_delta_ms, at = decode_varint(records, at + 1, bits=64)
+    offset_delta, at = decode_varint(records, at)
+    key, at = _decode_field(records, at, end)
+    value, at = _decode_field(records, at, end)
+    header_count, at = decode_varint(records, at)
+    if not 0 <= header_count <= end - at:
+        raise ValueError(f"{header_count} headers in {end - at} bytes")
+    headers = []
+    for _ in range(header_count):
+        name, at = _decode_field(records, at, end)
+        if name is None:
+            raise ValueError("a header without a key")
+        content, at = _decode_field(records, at, end)
+        headers.append((name.decode(), content))  # a UnicodeDecodeError is a ValueError
+    if at != end:
+        raise ValueError(f"its fields end at byte {at - start}, its length says {end - start}")
+    if header.has_log_append_time:
+        timestamp_ms = header.max_timestamp_ms
+    else:
+        timestamp_ms = header.base_timestamp_ms + timestamp_delta_ms
+    return Record(header.base_offset + offset_delta, timestamp_ms, key, value, tuple(headers)), end
+
+
+def _decode_field(records: bytes, at: int, end: int) -> tuple[bytes | None, int]:
+    length, at = decode_varint(records, at)
+    if length == -1:
+        return None, at
+    if length < 0 or at + length > end:
+        raise ValueError(f"a field of {length} bytes, {end - at} left")
+    return records[at : at + length], at + length
+
+
+__all__ = [
+    "MAGIC",
+    "BatchHeader",
+    "CorruptRecord",
+    "Record",
+    "TruncatedRecord",
+    "check_crc",
+    "encode_batch",
+    "iter_headers",
+    "place_batch",
+    "read_header",
+    "read_records",
+]
