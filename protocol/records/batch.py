@@ -12,6 +12,7 @@ without touching the rest. With a codec in the attributes only the records are c
 """
 
 import struct
+from collections.abc import Sequence
 from typing import Final
 
 from google_crc32c import value as crc32c
@@ -43,8 +44,8 @@ from protocol.records.types import (
     BatchHeader,
     Data,
     HeaderIterator,
-    Headers,
     Record,
+    RecordFields,
     Values,
 )
 from protocol.records.varint import decode_varint, encode_varint
@@ -82,7 +83,8 @@ def encode_batch(
 ) -> bytes:
     """A batch of `values`, each a value or (key, value, headers), all with the same `timestamp_ms`."""
     assert values, "a producer sends no empty batch"
-    records = b"".join([_encode_record(delta, value) for delta, value in enumerate(values)])
+    fields: Sequence[bytes | RecordFields] = values
+    records = b"".join([_encode_record(delta, value) for delta, value in enumerate(fields)])
     if compression != "none":
         records = compress(compression, records)
     count = len(values)
@@ -103,7 +105,7 @@ def encode_batch(
     return _pack_head(base_offset, length, leader_epoch, MAGIC, crc32c(covered)) + covered
 
 
-def _encode_record(delta: int, value: bytes | tuple[bytes | None, bytes | None, Headers]) -> bytes:
+def _encode_record(delta: int, value: bytes | RecordFields) -> bytes:
     # Attributes 0 and timestamp delta 0 begin every record; "\x01" is the length -1 of an absent key.
     if isinstance(value, bytes):
         body = b"\0\0" + encode_varint(delta) + b"\x01" + encode_varint(len(value)) + value + b"\0"
@@ -121,7 +123,7 @@ def _sized(field: bytes | None) -> tuple[bytes, ...]:
 
 
 def place_batch(data: Data, base_offset: int, leader_epoch: int) -> bytes:
-    """What a leader does on append: `data`, one whole batch, with its offset and epoch set; the crc stays right."""
+    """A leader on append: `data`, one whole batch, with its offset and epoch set; the crc stays right."""
     try:
         length, _, magic = _unpack_length_epoch_magic(data)
     except struct.error:
@@ -234,7 +236,7 @@ def check_crc(data: Data, position: int = 0) -> bool:
 
 
 def iter_headers(data: Data) -> HeaderIterator:
-    """Positions and headers of the batches in `data`; see `HeaderIterator` for how an incomplete tail shows."""
+    """Positions and headers of the batches in `data`; an incomplete tail shows in its `tail` and `end`."""
     return HeaderIterator(data, read_header)
 
 

@@ -24,7 +24,7 @@ CODECS: Final[tuple[Compression, ...]] = ("none", "gzip", "snappy", "lz4", "zstd
 CODEC_IDS: Final[dict[str, int]] = {name: codec for codec, name in enumerate(CODECS)}
 
 DECOMPRESSED_BYTES_MAX: Final = 100 * 1024 * 1024
-"""What one batch may unpack to: Kafka's `socket.request.max.bytes`, so no more than it could carry unpacked."""
+"""What one batch may unpack to: Kafka's `socket.request.max.bytes`, what it could carry unpacked."""
 
 _SNAPPY_MAGIC = b"\x82SNAPPY\x00"
 _SNAPPY_HEADER = _SNAPPY_MAGIC + struct.pack(">ii", 1, 1)
@@ -66,7 +66,7 @@ def compress(codec: Compression, data: bytes) -> bytes:
 def decompress(codec: Compression, data: bytes, limit_bytes: int = DECOMPRESSED_BYTES_MAX) -> bytes:
     """The inverse of `compress`.
 
-    Raises `DecompressionFailed` on data the codec cannot read and `DecompressedTooLarge` beyond `limit_bytes`.
+    Raises DecompressionFailed on data the codec cannot read, DecompressedTooLarge beyond `limit_bytes`.
     """
     match codec:
         case "none":
@@ -124,7 +124,7 @@ def _unsnap_block(block: bytes, limit_bytes: int) -> bytes:
 
 
 def _unpack_frame(codec: Literal["lz4", "zstd"], data: bytes, limit_bytes: int) -> bytes:
-    """Into a buffer of fixed size: a small one first, because most batches are small, then one at the limit."""
+    """Into a buffer of fixed size: a small one first, since most batches are small, then the limit."""
     unpacker = cramjam.lz4 if codec == "lz4" else cramjam.zstd
     if not data:
         raise DecompressionFailed(f"{codec}: no data")

@@ -16,7 +16,7 @@ Data = bytes | bytearray | memoryview
 Headers = tuple[tuple[str, bytes | None], ...]
 RecordFields = tuple[bytes | None, bytes | None, Headers]
 """(key, value, headers) of a record to encode; a bare `bytes` stands for a value alone."""
-Values = Sequence[bytes] | Sequence[RecordFields]
+Values = Sequence[bytes] | Sequence[RecordFields] | Sequence[bytes | RecordFields]
 
 NO_TIMESTAMP: Final = -1
 NO_SEQUENCE: Final = -1
@@ -38,8 +38,8 @@ class BatchHeader(msgspec.Struct, frozen=True, gc=False):
     """What is known of an entry of the log without its records.
 
     An entry is a v2 batch, or one message (possibly a compressed wrapper) of an older message set.
-    `last_offset` is inclusive, `size_bytes` the whole entry, offset and length fields included. `crc` is CRC-32C
-    in a batch and CRC-32 in a message. Absent epochs, producer ids, sequences and timestamps are -1.
+    `last_offset` is inclusive, `size_bytes` the whole entry, offset and length fields included. `crc` is
+    CRC-32C in a batch, CRC-32 in a message. Absent epochs, producer ids, sequences and timestamps are -1.
     """
 
     base_offset: int
@@ -70,12 +70,12 @@ class BatchHeader(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_transactional(self) -> bool:
-        return self.magic == 2 and bool(self.attributes & 0x10)  # noqa: PLR2004
+        return self.magic == 2 and bool(self.attributes & 0x10)
 
     @property
     def is_control(self) -> bool:
         """Holds a transaction marker, no user's records."""
-        return self.magic == 2 and bool(self.attributes & 0x20)  # noqa: PLR2004
+        return self.magic == 2 and bool(self.attributes & 0x20)
 
 
 HeaderReader = Callable[[Data, int], BatchHeader]
@@ -85,8 +85,8 @@ class HeaderIterator(Iterator[tuple[int, BatchHeader]]):
     """Positions and headers of the entries in `data`, up to an incomplete tail or the first damage.
 
     `end` is the position after the last entry that was returned: where recovery cuts (docs/semantics.md 3).
-    Afterwards `tail` is None if the data ended there, else the error that says what is incomplete. Damage that
-    more bytes could not repair is raised as CorruptRecord, with `end` still in place.
+    Afterwards `tail` is None if the data ended there, else the error that says what is incomplete. Damage
+    that more bytes could not repair is raised as CorruptRecord, with `end` still in place.
     """
 
     def __init__(self, data: Data, read_header: HeaderReader) -> None:
