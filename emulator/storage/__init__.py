@@ -1,0 +1,10 @@
+"""A broker's log directory: the few file operations Kafka relies on, and the files Kafka keeps with them.
+
+Reading order:
+
+- `files`: the interface, its paths and its errors.
+- `memory`: files in memory that know what was synced, for the simulated world; power loss.
+- `disk`: the same over real files.
+- `checkpoints`: Kafka's checkpoint files and meta.properties as text.
+- `inspect`: what a replica holds, read from its files alone, dead or alive.
+"""
