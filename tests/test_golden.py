@@ -1,4 +1,5 @@
-"""The golden recordings are exactly what was recorded: `golden/SHA256SUMS` names every file and its digest."""
+"""The golden recordings are exactly what was recorded: `golden/SHA256SUMS` names every file and its
+digest."""
 
 import hashlib
 import shutil
@@ -13,8 +14,12 @@ def golden_problem(folder: Path) -> str | None:
     """What is wrong with a copy of the recordings, in one line; None when it is whole."""
     sums = folder / "SHA256SUMS"
     if not sums.is_file():
-        return f"{sums}: missing, so the recordings cannot be trusted; restore tests/golden from the repository"
-    digests = dict(reversed(line.split("  ", 1)) for line in sums.read_text().splitlines())
+        return (
+            f"{sums}: missing, so the recordings cannot be trusted; restore tests/golden from the repository"
+        )
+    digests = {
+        name: digest for digest, name in (line.split("  ", 1) for line in sums.read_text().splitlines())
+    }
     found = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and p != sums}
     missing = sorted(set(digests) - found)
     unknown = sorted(found - set(digests))
@@ -28,7 +33,9 @@ def golden_problem(folder: Path) -> str | None:
         for kind, names in (("missing", missing), ("altered", altered), ("not in SHA256SUMS", unknown))
         if names
     ]
-    return f"golden recordings in {folder.name}/ are not as recorded ({'; '.join(faults)})" if faults else None
+    return (
+        f"golden recordings in {folder.name}/ are not as recorded ({'; '.join(faults)})" if faults else None
+    )
 
 
 def test_the_recordings_are_as_recorded() -> None:
@@ -42,7 +49,10 @@ def test_the_recordings_are_as_recorded() -> None:
     [
         ("missing", "golden recordings in copy/ are not as recorded (missing: min-insync@2.8/1.json)"),
         ("altered", "golden recordings in copy/ are not as recorded (altered: min-insync@2.8/1.json)"),
-        ("unknown", "golden recordings in copy/ are not as recorded (not in SHA256SUMS: min-insync@2.8/3.json)"),
+        (
+            "unknown",
+            "golden recordings in copy/ are not as recorded (not in SHA256SUMS: min-insync@2.8/3.json)",
+        ),
     ],
 )
 def test_a_damaged_copy_is_named_in_one_line(tmp_path: Path, damage: str, message: str) -> None:

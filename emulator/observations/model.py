@@ -1,0 +1,249 @@
+"""The shape of `observations.json`, format 2: one class per kind of entry.
+
+A run writes these classes; a recording is read into the same shape. The timeline holds two kinds of
+entries: `do` (the script; written by `emulator.scenario.recording`) and `saw` (what came back; the classes
+below). Times are seconds since the session ensemble was launched, on the scenario's clock. In every
+entry `partition` is "t-0"; absent means the scenario's first partition.
+"""
+
+from typing import Any
+
+import msgspec
+
+FORMAT = 2
+
+LogRecord = tuple[int, int | None, str]
+"""(offset, leader epoch, value); the epoch is null below 0.11."""
+
+EpochEntry = tuple[int, int]
+"""(leader epoch, start offset)."""
+
+Entry = dict[str, Any]
+"""One entry as it stands in the file."""
+
+
+class Saw(msgspec.Struct, kw_only=True, tag_field="saw", omit_defaults=True):
+    """Something that came back."""
+
+    t: float
+    partition: str | None = None
+
+
+class Attempt(Saw, tag="attempt"):
+    """One attempt to write one value. `error`: Kafka's code, or an exception's name where the socket timed
+    out or refused."""
+
+    broker: int
+    value: str
+    acks: int
+    attempt: int
+    error: int | str
+    offset: int | None
+
+
+class MessageSetAttempt(Saw, tag="produce-compressed"):
+    """One attempt to write several values as one message set."""
+
+    broker: int
+    acks: int
+    error: int | str
+    offset: int | None
+
+
+class LibraryResult(Saw, tag="idempotent-producer-result"):
+    """What a client library's own producer reported: (error or null, offset) of each value."""
+
+    result: list[tuple[int | str | None, int | None]]
+
+
+class Fetched(Saw, tag="fetch"):
+    """What a consumer read. `high_watermark` and `records` are null where the socket timed out."""
+
+    broker: int
+    error: int | str
+    high_watermark: int | None
+    records: list[LogRecord] | None
+
+
+class Metadata(Saw, tag="metadata"):
+    """One broker's own metadata answer."""
+
+    broker: int
+    leader: int
+    leader_epoch: int | None
+    isr: list[int]
+    controller: int
+    live_brokers: list[int]
+
+
+class PartitionStateSeen(Saw, tag="partition-state"):
+    """The partition's state in the session service, when the script asked for it."""
+
+    controller_epoch: int
+    leader: int
+    leader_epoch: int
+    isr: list[int]
+    zk_version: int
+
+
+class ControllerSeen(Saw, tag="controller"):
+    """The session service's controller, when the script asked; null while there is none."""
+
+    controller: int | None
+    epoch: int
+
+
+class Replica(msgspec.Struct, kw_only=True):
+    """One replica on disk."""
+
+    log: list[LogRecord]
+    leader_epochs: list[EpochEntry] | None
+    high_watermark_checkpoint: int | None
+
+
+class Snapshot(Saw, tag="snapshot"):
+    """Every replica on disk at one moment, by node name."""
+
+    label: str
+    replicas: dict[str, Replica]
+
+
+class Logs(Saw, tag="logs"):
+    """Logs of broker-0 (`a`) and broker-1 (`b`) with their wrappers: (offset of the last record, inner
+    values)."""
+
+    a: list[tuple[int, list[str]]]
+    b: list[tuple[int, list[str]]]
+
+
+class Reached(Saw, tag="reached"):
+    """A wait's condition came true."""
+
+    until: str
+
+
+class NotReached(Saw, tag="not-reached"):
+    """A wait's time limit passed first."""
+
+    until: str
+
+
+SAW: dict[str, type[Saw]] = {
+    str(kind.__struct_config__.tag): kind
+    for kind in (
+        *(Attempt, MessageSetAttempt, LibraryResult, Fetched, Metadata, PartitionStateSeen, ControllerSeen),
+        *(Snapshot, Logs, Reached, NotReached),
+    )
+}
+"""Value of `saw` -> class."""
+
+
+class PartitionState(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A state that the session service held from `t` on."""
+
+    t: float
+    leader: int
+    leader_epoch: int
+    isr: list[int]
+    controller_epoch: int
+    zk_version: int
+    partition: str | None = None
+
+
+class ControllerState(msgspec.Struct, kw_only=True):
+    """The controller that the session service named from `t` on."""
+
+    t: float
+    controller: int | None
+    epoch: int
+
+
+class LiveBrokers(msgspec.Struct, kw_only=True):
+    """The registered brokers from `t` on."""
+
+    t: float
+    live: list[int]
+
+
+class BrokerView(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A broker's own metadata answer from `t` on."""
+
+    t: float
+    broker: int
+    controller: int
+    leader: int
+    epoch: int | None
+    isr: list[int]
+    live: list[int]
+    partition: str | None = None
+
+
+class Unreachable(msgspec.Struct, kw_only=True):
+    """In the place of a view: from `t` on the broker answered nobody."""
+
+    t: float
+    broker: int
+    reachable: bool = False
+
+
+class RoleChange(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A replica became leader or follower. `clock`: time of day."""
+
+    clock: str
+    broker: int
+    role: str
+    leader_epoch: int | None
+    log_end: int | None
+    high_watermark: int | None
+    previous_epoch: int | None
+    partition: str | None = None
+
+
+class Truncation(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A replica was told to cut its log to `to`. `effective`: whether anything was cut; null in 0.10.2,
+    which never says."""
+
+    clock: str
+    broker: int
+    to: int
+    effective: bool | None
+    partition: str | None = None
+
+
+class IsrChange(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A leader meant to change the in-sync set; members joined by commas."""
+
+    clock: str
+    broker: int
+    was: str
+    now: str
+    partition: str | None = None
+
+
+class Observations(msgspec.Struct, kw_only=True):
+    """A whole file. Lists hold either the classes above (while a run writes) or plain entries (as read)."""
+
+    format: int
+    scenario: str
+    kafka: str
+    settings: dict[str, Any] = {}
+    settings_by_broker: dict[str, dict[str, Any]] = {}
+    timeline: list[Any]
+    partition_states: list[Any]
+    controllers: list[Any]
+    truncations: list[Any]
+    live_brokers: list[Any] = []
+    views_by_broker: list[Any] = []
+    role_changes: list[Any] = []
+    isr_changes: list[Any] = []
+    seconds: float = 0.0
+
+
+LISTS: dict[str, type[msgspec.Struct]] = {
+    "partition_states": PartitionState,
+    "controllers": ControllerState,
+    "truncations": Truncation,
+}
+"""The lists whose entries must match, with the class of an entry."""
+
+TIMES = frozenset({"t", "clock"})
