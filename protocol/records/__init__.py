@@ -6,6 +6,6 @@ Reading order:
 - `errors`: what can be wrong with bytes, one class each.
 - `varint`, `compression`: the parts that formats are made of.
 - `batch`: magic 2, the record batch (0.11 and later).
-- `message_set`: magic 0 and 1, message sets with compressed wrappers (before 0.11).
+- `message`, `message_set`: magic 0 and 1, messages and sets of them with compressed wrappers (before 0.11).
 - `format`: one door to all of them, by magic. Brokers use only this one.
 """

@@ -99,6 +99,8 @@ def _gunzip(data: bytes, limit_bytes: int) -> bytes:
 def _unsnap(data: bytes, limit_bytes: int) -> bytes:
     if not data.startswith(_SNAPPY_MAGIC):
         return _unsnap_block(data, limit_bytes)
+    if len(data) < len(_SNAPPY_HEADER):
+        raise DecompressionFailed("snappy: the stream header is incomplete")
     parts = []
     position, unpacked_bytes = len(_SNAPPY_HEADER), 0
     while position < len(data):
@@ -114,6 +116,8 @@ def _unsnap(data: bytes, limit_bytes: int) -> bytes:
 
 
 def _unsnap_block(block: bytes, limit_bytes: int) -> bytes:
+    if not block:
+        raise DecompressionFailed("snappy: an empty block")  # even no data has a length in front
     try:
         # The claimed length is checked before anything of that size is allocated.
         if cramjam.snappy.decompress_raw_len(block) > limit_bytes:

@@ -1,0 +1,81 @@
+"""One door to every record format, by the magic byte: a log may hold several, a broker need not care.
+
+The magic lies at byte 16 of an entry in all of them, which is no accident: Kafka kept it there so that old
+readers can tell what they cannot read.
+"""
+
+from typing import Final
+
+from protocol.records import batch, message_set
+from protocol.records.compression import Compression
+from protocol.records.errors import UnknownMagic
+from protocol.records.types import BatchHeader, Data, HeaderIterator, Record, Values
+
+MAGICS: Final = (0, 1, 2)
+
+_MAGIC_AT = 16
+
+
+def encode(
+    values: Values, *, magic: int, timestamp_ms: int, base_offset: int = 0, compression: Compression = "none"
+) -> bytes:
+    """`values` in the format of `magic`; what only batches have (producer ids) is `batch.encode_batch`'s."""
+    if magic == batch.MAGIC:
+        return batch.encode_batch(
+            values, timestamp_ms=timestamp_ms, base_offset=base_offset, compression=compression
+        )
+    assert magic in (0, 1), f"magic {magic}"
+    return message_set.encode_message_set(
+        values,
+        timestamp_ms=timestamp_ms,
+        magic=1 if magic else 0,
+        base_offset=base_offset,
+        compression=compression,
+    )
+
+
+def read_header(data: Data, position: int = 0) -> BatchHeader:
+    """The header of the entry at `position`. Raises TruncatedRecord or a CorruptRecord, naming `position`."""
+    magic = _magic(data, position)
+    if magic == batch.MAGIC:
+        return batch.read_header(data, position)
+    return message_set.read_header(data, position)
+
+
+def read_records(data: Data, position: int = 0) -> list[Record]:
+    """The records of the entry at `position`, at absolute offsets, its checksum verified."""
+    magic = _magic(data, position)
+    if magic == batch.MAGIC:
+        return batch.read_records(data, position)
+    return message_set.read_records(data, position)
+
+
+def place(data: Data, base_offset: int, leader_epoch: int) -> bytes:
+    """A leader on append: one batch, or one message set (which knows no epoch), set to `base_offset`."""
+    magic = _magic(data, 0)
+    if magic == batch.MAGIC:
+        return batch.place_batch(data, base_offset, leader_epoch)
+    return message_set.place_message_set(data, base_offset)
+
+
+def check_crc(data: Data, position: int = 0) -> bool:
+    """Whether the checksum of the entry at `position` is right. Raises as `read_header`."""
+    magic = _magic(data, position)
+    if magic == batch.MAGIC:
+        return batch.check_crc(data, position)
+    return message_set.check_crc(data, position)
+
+
+def iter_headers(data: Data) -> HeaderIterator:
+    """Positions and headers of the entries in `data`; an incomplete tail shows in its `tail` and `end`."""
+    return HeaderIterator(data, read_header)
+
+
+def _magic(data: Data, position: int) -> int:
+    if position + _MAGIC_AT >= len(data):
+        # Too short to tell: the format with the smallest entries says what is missing or too small.
+        return 0
+    magic = data[position + _MAGIC_AT]
+    if magic not in MAGICS:
+        raise UnknownMagic(position, f"magic {magic}, known are 0, 1 and 2")
+    return magic
