@@ -1,0 +1,171 @@
+"""One request, one answer, over a connection of its own: what a script with a plain socket does.
+
+A fresh connection per request, closed after it. The socket time-out bounds each wait by itself, as a socket's
+does: for the connection, then for the answer. What can go wrong carries the name of the exception such a
+script would see:
+
+- `TimeoutError`: nothing came in time (a cut link, a paused or blocked broker);
+- `ConnectionRefusedError`: nobody listens there;
+- `ConnectionResetError`: the connection stood and was lost, or the broker closed it.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from protocol.machine import (
+    ConnectionLost,
+    ConnectionOpened,
+    Input,
+    MessageReceived,
+    Now,
+    Outbox,
+    TimerFired,
+)
+from protocol.messages.base import Message
+from protocol.purposes import CLIENT
+
+EXCHANGES_MAX = 256
+"""Exchanges of one owner at a time."""
+
+CORRELATION = 1
+"""Each connection carries one request."""
+
+
+class TooManyExchanges(RuntimeError):
+    """The owner asks for more at once than `EXCHANGES_MAX`."""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """No answer came. `error`: the exception's name; `sent`: whether the request had left (and may have been
+    done).
+    """
+
+    error: str
+    reason: str
+    sent: bool
+
+
+Answered = Callable[[Now, Outbox, Message | Failure | None], None]
+"""Told the answer, or why there is none; None where no answer was awaited and the request has left."""
+
+
+class _Exchange(msgspec.Struct):
+    number: int
+    connection: int
+    request: Message
+    version: int
+    timeout_ms: float
+    awaits_answer: bool
+    answered: Answered
+    sent: bool = False
+
+
+class Exchanges:
+    """Exchanges in progress. `key` begins the timers' keys; it is this owner's alone on its node."""
+
+    def __init__(self, key: str, purpose: str = CLIENT) -> None:
+        self._key = key
+        self._purpose = purpose
+        self._count = 0
+        self._by_connection: dict[int, _Exchange] = {}
+        self._by_number: dict[int, _Exchange] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_number)
+
+    def require_room(self) -> None:
+        """Raises TooManyExchanges if none may begin now: to be asked before anything is written down."""
+        if len(self._by_number) >= EXCHANGES_MAX:
+            raise TooManyExchanges(f"{self._key}: {EXCHANGES_MAX} requests are under way, no more at a time")
+
+    def ask(
+        self,
+        out: Outbox,
+        *,
+        node: str,
+        request: Message,
+        timeout_ms: float,
+        answered: Answered,
+        version: int | None = None,
+        awaits_answer: bool = True,
+    ) -> None:
+        """Open a connection to `node` and send `request` on it (`version` None: the newest).
+
+        Raises TooManyExchanges.
+        """
+        self.require_room()
+        self._count += 1
+        connection = out.open(node, self._purpose)
+        chosen = request.VERSIONS[1] if version is None else version
+        exchange = _Exchange(self._count, connection, request, chosen, timeout_ms, awaits_answer, answered)
+        self._by_connection[connection] = exchange
+        self._by_number[exchange.number] = exchange
+        out.set_timer((self._key, "socket", exchange.number), timeout_ms)
+
+    def handles(self, event: Input) -> bool:
+        """Whether `event` belongs to an exchange of this owner."""
+        match event:
+            case ConnectionOpened(connection=connection) | ConnectionLost(connection=connection):
+                return connection in self._by_connection
+            case MessageReceived(connection=connection):
+                return connection in self._by_connection
+            case TimerFired(key=key):
+                return key[0] == self._key
+            case _:
+                return False
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> None:
+        """One input for which `handles` holds."""
+        match event:
+            case ConnectionOpened(connection=connection):
+                self._opened(now, self._by_connection[connection], out)
+            case MessageReceived(connection=connection, message=message):
+                exchange = self._by_connection[connection]
+                if message.API_KEY != exchange.request.API_KEY:
+                    failure = Failure(
+                        "ConnectionResetError",
+                        f"answered a {exchange.request.API_NAME} with a {message.API_NAME}",
+                        exchange.sent,
+                    )
+                    self._end(now, exchange, out, failure)
+                else:
+                    self._end(now, exchange, out, message)
+            case ConnectionLost(connection=connection, reason=reason):
+                exchange = self._by_connection[connection]
+                refused = reason.startswith("refused")
+                error = "ConnectionRefusedError" if refused else "ConnectionResetError"
+                self._end(now, exchange, out, Failure(error, reason, exchange.sent), closed=True)
+            case TimerFired(key=key):
+                exchange = self._by_number[int(key[2])]
+                waited = "an answer" if exchange.sent else "the connection"
+                reason = f"waited {exchange.timeout_ms:g} ms for {waited}"
+                self._end(now, exchange, out, Failure("TimeoutError", reason, exchange.sent), fired=True)
+            case _:
+                raise AssertionError(event)
+
+    def _opened(self, now: Now, exchange: _Exchange, out: Outbox) -> None:
+        out.send(exchange.connection, exchange.request, CORRELATION, exchange.version)
+        exchange.sent = True
+        if exchange.awaits_answer:
+            out.set_timer((self._key, "socket", exchange.number), exchange.timeout_ms)
+        else:
+            self._end(now, exchange, out, None)
+
+    def _end(
+        self,
+        now: Now,
+        exchange: _Exchange,
+        out: Outbox,
+        answer: Message | Failure | None,
+        *,
+        closed: bool = False,
+        fired: bool = False,
+    ) -> None:
+        del self._by_connection[exchange.connection]
+        del self._by_number[exchange.number]
+        if not fired:
+            out.cancel_timer((self._key, "socket", exchange.number))
+        if not closed:
+            out.close(exchange.connection)
+        exchange.answered(now, out, answer)

@@ -1,0 +1,53 @@
+"""What a fetch answer's bytes hold, as a consumer sees it.
+
+A consumer is given whole entries (batches, message sets' wrappers): the first may begin before the offset it
+asked for and the last may be cut off where the answer's size ended. Records before the asked offset and a
+cut-off tail are not for it.
+"""
+
+import msgspec
+
+from protocol.records.format import iter_headers, read_records
+
+
+class FetchedRecord(msgspec.Struct, frozen=True):
+    """One record. `leader_epoch` -1 where the format has none (before 0.11)."""
+
+    offset: int
+    leader_epoch: int
+    value: bytes
+
+
+class FetchedEntry(msgspec.Struct, frozen=True):
+    """One entry of the log and those of its records that were asked for; `records` is never empty."""
+
+    leader_epoch: int
+    digest: int
+    next_offset: int
+    records: tuple[FetchedRecord, ...]
+
+
+def read_entries(data: bytes, from_offset: int) -> list[FetchedEntry]:
+    """Entries of a fetch at `from_offset`, in the order in which they lie.
+
+    Raises protocol.records.errors.CorruptRecord if an entry is damaged.
+    """
+    entries = []
+    for position, header in iter_headers(data):
+        records = tuple(
+            FetchedRecord(record.offset, header.leader_epoch, record.value or b"")
+            for record in read_records(data, position)
+            if record.offset >= from_offset
+        )
+        if records:
+            entries.append(FetchedEntry(header.leader_epoch, header.crc, header.next_offset, records))
+    return entries
+
+
+def digests(data: bytes, count: int) -> list[int]:
+    """The digest of the entry that holds each of the `count` records in `data`, as encoded to be sent."""
+    of_records: list[int] = []
+    for _, header in iter_headers(data):
+        of_records += [header.crc] * header.record_count
+    assert len(of_records) == count, (len(of_records), count)
+    return of_records

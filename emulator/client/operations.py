@@ -1,0 +1,107 @@
+"""What clients write down about their operations: invoked, sent, answered, ended.
+
+An operation is one thing a caller wants (a record stored, records read); an attempt is one try of it. An
+operation ends exactly once: ok, failed (certainly not done) or unknown. One indefinite attempt is enough to
+make a failure unknown: a request that timed out may lie in the log although the retry was refused.
+"""
+
+from protocol.errors import TRAITS, ErrorCode
+from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked
+from protocol.machine import Outbox
+
+NO_ANSWER = -2
+"""`AttemptEnded.error` when no answer came: refused, lost or timed out."""
+
+
+def is_definite(error: int) -> bool:
+    """Whether an answer with `error` proves that nothing was done. Codes we do not know prove nothing."""
+    try:
+        return TRAITS[ErrorCode(error)].definite
+    except ValueError:
+        return False
+
+
+class Operation:
+    """One operation. `identifier` is unique in the run; `attempts` counts from 1 once something was sent."""
+
+    __slots__ = ("acks", "attempts", "doubtful", "ended", "identifier", "kind", "partition", "topic")
+
+    def __init__(self, identifier: str, kind: str, topic: str, partition: int, acks: int) -> None:
+        self.identifier = identifier
+        self.kind = kind
+        self.topic = topic
+        self.partition = partition
+        self.acks = acks
+        self.attempts = 0
+        self.doubtful = False
+        self.ended = False
+
+    def attempt_sent(self, out: Outbox, *, broker: int, digest: int = 0) -> None:
+        """A new try is about to leave. `digest`: CRC of the batch (see `AttemptSent`)."""
+        assert not self.ended, f"{self.identifier} ended before this attempt"
+        self.attempts += 1
+        out.emit(AttemptSent(self.identifier, self.attempts, broker, digest))
+
+    def attempt_ended(
+        self, out: Outbox, *, error: int, offset: int = -1, reason: str = "", definite: bool | None = None
+    ) -> None:
+        """The try ended with Kafka's code, or NO_ANSWER and a `reason`.
+
+        `definite` overrides the code's own trait: a refused connection carried nothing, a lost one may have.
+        """
+        assert not self.ended, f"{self.identifier} ended before its attempt"
+        if not (is_definite(error) if definite is None else definite):
+            self.doubtful = True
+        out.emit(AttemptEnded(self.identifier, self.attempts, error, offset, reason))
+
+    def end(
+        self, out: Outbox, *, error: int, offset: int = -1, leader_epoch: int = -1, digest: int = 0
+    ) -> str:
+        """Ends the operation; returns its outcome: ok with error 0, else failed or unknown."""
+        assert not self.ended, f"{self.identifier} ended twice"
+        self.ended = True
+        outcome = "ok" if error == ErrorCode.NONE else "unknown" if self.doubtful else "failed"
+        out.emit(
+            OperationEnded(
+                operation=self.identifier,
+                kind=self.kind,
+                outcome=outcome,
+                error=error,
+                topic=self.topic,
+                partition=self.partition,
+                offset=offset,
+                leader_epoch=leader_epoch,
+                digest=digest,
+                acks=self.acks,
+            )
+        )
+        return outcome
+
+
+class OperationLog:
+    """Names a node's operations. All clients of a node share one, so that no two operations share a name."""
+
+    __slots__ = ("_count", "_prefix")
+
+    def __init__(self, node: str, incarnation: int) -> None:
+        self._prefix = f"{node}.{incarnation}:"
+        self._count = 0
+
+    def invoke(
+        self,
+        out: Outbox,
+        *,
+        kind: str,
+        topic: str,
+        partition: int,
+        acks: int = 0,
+        value: bytes = b"",
+        broker: int = -1,
+        offset: int = -1,
+    ) -> Operation:
+        """Written before anything leaves. `kind`: produce, fetch or metadata; `offset` of a fetch."""
+        self._count += 1
+        identifier = f"{self._prefix}{self._count}"
+        text = value.decode("utf-8", "replace")
+        out.emit(OperationInvoked(identifier, kind, topic, partition, acks, text, broker, offset))
+        return Operation(identifier, kind, topic, partition, acks)
