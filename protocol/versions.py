@@ -139,7 +139,24 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     batched_controller_writes: bool
     """1.1+: the controller reads and writes states in pipelined batches."""
     failure_waits_for_sender_thread: bool
-    """Up to 1.0: removing a dead broker waits for its blocked sender thread (semantics 11.13)."""
+    """Up to 2.0: removing a dead broker waits for its blocked sender thread (semantics 11.13 saw it on 0.10.2; the
+    sender's client is first closed from under it in 2.1)."""
+    registers_before_election: bool
+    """1.1+: a broker registers itself, then its controller tries to be elected; before, the other way round."""
+    offline_leaders_by_liveness: bool
+    """1.0+: a leader of -1 counts as offline when brokers fail; before, only leaders among the brokers that failed."""
+    deletes_old_notifications: bool
+    """1.1+: a new controller deletes the notifications that were there before it (semantics 4.1)."""
+    preferred_election_moves_leader_to_itself: bool
+    """1.1 to 2.1: an asked preferred election gives a new epoch even where the preferred replica leads already."""
+    metadata_updates_brokers_only: bool
+    """2.2+: UpdateMetadata may carry the live brokers alone; before, no partition named meant all of them."""
+    leader_and_isr_version: int
+    """Version of LEADER_AND_ISR that the controller sends (IBP); 2 and later carry the broker epoch."""
+    update_metadata_version: int
+    """Version of UPDATE_METADATA that the controller sends (IBP); 5 and later carry the broker epoch."""
+    stop_replica_version: int
+    """Version of STOP_REPLICA that the controller sends (IBP); 1 and later carry the broker epoch, 3 leader epochs."""
     metadata_keeps_isr_without_leader: bool
     """2.8: metadata of a leaderless partition shows the real ISR; before, an empty one (semantics 11.12)."""
     unknown_replica_answers_not_leader: bool
@@ -185,6 +202,9 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
 
     def bin_within(first: str, last: str) -> bool:
         return rank(first) <= rank(b) <= rank(last)
+
+    def ibp_newest(versions: tuple[tuple[str, int], ...]) -> int:
+        return max([0, *(version for first, version in versions if ibp_since(first))])
 
     epoch_request = -1
     for first, version in (("0.11", 0), ("2.0.0", 1), ("2.1", 2), ("2.3", 3)):
@@ -238,7 +258,15 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         sole_isr_member_kept=bin_since("1.1"),
         registration_retries_node_exists=bin_since("2.2"),
         batched_controller_writes=bin_since("1.1"),
-        failure_waits_for_sender_thread=not bin_since("1.1"),
+        failure_waits_for_sender_thread=not bin_since("2.1"),
+        registers_before_election=bin_since("1.1"),
+        offline_leaders_by_liveness=bin_since("1.0"),
+        deletes_old_notifications=bin_since("1.1"),
+        preferred_election_moves_leader_to_itself=bin_within("1.1", "2.1"),
+        metadata_updates_brokers_only=bin_since("2.2"),
+        leader_and_isr_version=ibp_newest((("1.0", 1), ("2.2", 2), ("2.4", 4))),
+        update_metadata_version=ibp_newest((("0.10.2", 3), ("1.0", 4), ("2.2", 5), ("2.4", 6))),
+        stop_replica_version=ibp_newest((("2.2", 1), ("2.4", 2), ("2.6", 3))),
         metadata_keeps_isr_without_leader=bin_since("2.8"),
         unknown_replica_answers_not_leader=True,
         idempotence=ibp_since("0.11"),
