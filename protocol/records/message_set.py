@@ -173,8 +173,8 @@ def place_message_set(data: Data, base_offset: int) -> bytes:
     """What a leader does on append: gives the messages in `data` offsets from `base_offset` on.
 
     Messages without codec get theirs in place. A lone wrapper of format 1 whose inner offsets count from 0
-    gets its own offset and the largest inner timestamp, no more. Whatever else is compressed (always in format
-    0) is unpacked and written anew as one wrapper with the last codec used, as brokers of that time did.
+    gets its own offset and the largest inner timestamp, no more. Whatever else is compressed (in format 0
+    always) is unpacked and written anew as one wrapper with the last codec used, as brokers of that time did.
     """
     messages: list[tuple[int, Message]] = []
     position = 0
