@@ -1,0 +1,150 @@
+"""The project keeps its own rules: pure packages, pinned dependencies, budgets, nothing of one machine."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("protocol", "controller", "emulator", "audit")
+
+# Everything below these folders is pure. Keep in step with the contract "pure" of pyproject.toml.
+PURE = (
+    "protocol",
+    "controller",
+    "emulator/broker",
+    "emulator/client",
+    "emulator/observations",
+    "emulator/scenario",
+    "emulator/session",
+)
+
+
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def pure_contract() -> dict[str, Any]:
+    contracts = project()["tool"]["importlinter"]["contracts"]
+    return next(contract for contract in contracts if contract["id"] == "pure")
+
+
+def modules(folder: str) -> list[Path]:
+    """Every module below `folder`, as a path from the root; none when the folder does not exist yet."""
+    return sorted(path.relative_to(ROOT) for path in (ROOT / folder).rglob("*.py"))
+
+
+def dotted(path: Path) -> str:
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def covered(module: str, expressions: list[str]) -> bool:
+    """True when an expression of an import contract (a module, or everything below one) takes `module` in."""
+    return any(
+        module.startswith(expression.removesuffix("**"))
+        if expression.endswith(".**")
+        else module == expression or module.startswith(expression + ".")
+        for expression in expressions
+    )
+
+
+def imported(path: Path) -> set[str]:
+    """The top-level names that a module imports anywhere in it."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.split(".")[0])
+    return names
+
+
+@pytest.mark.parametrize("folder", PURE)
+def test_every_module_of_a_pure_package_is_under_the_purity_contract(folder: str) -> None:
+    sources = pure_contract()["source_modules"]
+    # A wildcard takes in what is below a package, not the package's own __init__: see the next test.
+    uncovered = [
+        path for path in modules(folder) if path.name != "__init__.py" and not covered(dotted(path), sources)
+    ]
+    assert not uncovered, "add to source_modules of the contract 'pure' in pyproject.toml"
+
+
+def test_no_pure_module_imports_the_impure() -> None:
+    """Direct imports, `__init__` included; the import contract itself follows the indirect ones."""
+    forbidden = set(pure_contract()["forbidden_modules"])
+    found = {
+        str(path): sorted(imported(path) & forbidden)
+        for folder in PURE
+        for path in modules(folder)
+        if imported(path) & forbidden
+    }
+    assert found == {}
+
+
+def test_the_purity_contract_can_fail(tmp_path: Path) -> None:
+    """The contract's own table, on a package of the same names that breaks it through a second module."""
+    contract = pure_contract()
+    for package in PACKAGES:
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").touch()
+    (tmp_path / "protocol" / "clean.py").write_text("import protocol.unclean\n")
+    (tmp_path / "protocol" / "unclean.py").write_text("import time\n")
+    rows = {key: contract[key] for key in ("source_modules", "forbidden_modules")}
+    (tmp_path / ".importlinter").write_text(
+        "[importlinter]\ninclude_external_packages = True\nroot_packages =\n"
+        + "".join(f"    {package}\n" for package in PACKAGES)
+        + "[importlinter:contract:pure]\nname = pure\ntype = forbidden\n"
+        + "".join(f"{key} =\n" + "".join(f"    {row}\n" for row in value) for key, value in rows.items())
+    )
+    linted = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path), "PATH": ""},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert linted.returncode == 1, linted.stdout + linted.stderr
+    assert "protocol.clean -> protocol.unclean" in linted.stdout
+    assert "protocol.unclean -> time" in linted.stdout
+
+
+def test_constraints_pin_every_dependency_and_name_no_index() -> None:
+    lines = [
+        line
+        for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+        if line and not line.startswith("#")
+    ]
+    assert [line for line in lines if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line)] == []
+    pinned = {normal(line.split("==")[0]) for line in lines}
+    table = project()["project"]
+    wanted = table["dependencies"] + [
+        row for extra in table["optional-dependencies"].values() for row in extra
+    ]
+    names = {normal(re.split(r"[^A-Za-z0-9._-]", row)[0]) for row in wanted}
+    assert names - pinned == set()
+
+
+def normal(name: str) -> str:
+    """A distribution's name as PEP 503 compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_the_wheel_holds_the_packages_and_nothing_else() -> None:
+    assert tuple(project()["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]) == PACKAGES
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "bench", "check", "clean"])
+def test_make_has_the_targets_that_the_readme_promises(target: str) -> None:
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert f"make {target}" in (ROOT / "README.md").read_text(encoding="utf-8")

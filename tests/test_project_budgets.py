@@ -1,0 +1,64 @@
+"""The time budgets of tests/conftest.py: what a test counts towards, and what too long leads to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import RUN_BUDGET_S, SUITE_BUDGETS_S, TESTS, suite_of
+
+pytest_plugins = ["pytester"]
+
+CONFTEST = Path(__file__).with_name("conftest.py")
+
+
+def run_suite(pytester: pytest.Pytester, source: str, *args: str) -> pytest.RunResult:
+    """Run `source` as tests/audit/test_it.py under our own conftest, in a process of its own."""
+    tests = pytester.mkdir("tests")
+    (tests / "conftest.py").write_text(CONFTEST.read_text(encoding="utf-8"), encoding="utf-8")
+    (tests / "audit").mkdir()
+    (tests / "audit" / "test_it.py").write_text(source, encoding="utf-8")
+    pytester.makeini("[pytest]\nmarkers =\n    docker: needs an engine\n")
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *args, timeout=60)
+
+
+def test_a_suite_over_its_budget_fails_the_run_and_is_named(pytester: pytest.Pytester) -> None:
+    result = run_suite(pytester, "def test_one(): pass\n", "--budget-factor=0")
+    result.stdout.fnmatch_lines(
+        ["suite tests/audit took 0 s, its budget is 0 s", "*1 passed, 1 over budget in*"]
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_suite_within_its_budget_passes(pytester: pytest.Pytester) -> None:
+    result = run_suite(pytester, "def test_one(): pass\n")
+    assert result.ret == pytest.ExitCode.OK
+    assert "over budget" not in result.stdout.str()
+
+
+def test_a_run_over_the_whole_budget_stops(pytester: pytest.Pytester) -> None:
+    result = run_suite(pytester, "def test_one(): pass\ndef test_two(): pass\n", "--budget-factor=0")
+    result.stdout.fnmatch_lines(["*is now in suite tests/audit*"])
+    result.assert_outcomes(passed=1)
+
+
+def test_without_a_docker_engine_its_tests_are_skipped_and_counted(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    result = run_suite(pytester, "import pytest\n@pytest.mark.docker\ndef test_one(): assert False\n")
+    result.stdout.fnmatch_lines(["no Docker engine: 1 tests skipped"])
+    result.assert_outcomes(skipped=1)
+    assert result.ret == pytest.ExitCode.OK
+
+
+def test_budgets_add_up_to_the_run() -> None:
+    assert sum(SUITE_BUDGETS_S.values()) == RUN_BUDGET_S
+
+
+def test_a_test_counts_towards_the_nearest_folder_with_a_budget() -> None:
+    assert suite_of(TESTS / "test_project.py") == "."
+    assert suite_of(TESTS / "audit" / "checks" / "test_duplicate.py") == "audit"
+    assert suite_of(TESTS / "emulator" / "world" / "test_links.py") == "emulator/world"
+    assert suite_of(TESTS / "emulator" / "broker" / "test_log.py") == "emulator"
