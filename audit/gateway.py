@@ -1,0 +1,257 @@
+"""The Java virtual machine that Spark runs in, started directly and ahead of need.
+
+Spark's own way, `spark-submit`, starts a first virtual machine only to learn how to start the second, demands
+a module that Java runtimes made by jlink lack, and blocks meanwhile. Here the second one is started with the
+same class path, the same `--add-opens` and the same main class, at once and without waiting: a run starts it
+while its cluster is still at work, on lowered priority, and finds it ready when there is something to audit.
+
+It cannot outlive us: it ends when its standard input does, which is a pipe that only this process holds. That
+also covers SIGKILL. A process forked from this one would hold a copy of the pipe: it calls
+`Gateway.forget_in_child`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from audit.java import Java
+from audit.spark_home import archive_path, class_path, spark_home
+
+# The packages of Java that Spark reaches into, as org.apache.spark.launcher.JavaModuleOptions lists them
+# (Spark 4).
+OPENED_TO_SPARK = (
+    "java.base/java.lang",
+    "java.base/java.lang.invoke",
+    "java.base/java.lang.reflect",
+    "java.base/java.io",
+    "java.base/java.net",
+    "java.base/java.nio",
+    "java.base/java.util",
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "java.base/jdk.internal.ref",
+    "java.base/sun.nio.ch",
+    "java.base/sun.nio.cs",
+    "java.base/sun.security.action",
+    "java.base/sun.util.calendar",
+    "java.security.jgss/sun.security.krb5",
+)
+
+# "quick" compiles with C1 only and collects garbage on one thread: half the time and fewer threads to the
+# first results, which is what a run of a few thousand events wants. "steady" is Java's full compiler with the
+# parallel collector: two to three times the events per second once it is warm.
+Tuning = Literal["quick", "steady"]
+TUNING_OPTIONS: dict[Tuning, tuple[str, ...]] = {
+    "quick": ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
+    "steady": ("-XX:+UseParallelGC",),
+}
+
+READY_TIMEOUT_S = 60.0
+CLOSE_TIMEOUT_S = 10.0
+POLL_S = 0.01
+LOG_TAIL_BYTES = 2_000
+
+
+class GatewayError(Exception):
+    """Java did not start, or Spark in it refused: the message carries the end of its log."""
+
+
+@dataclass(slots=True)
+class Gateway:
+    """A Java virtual machine, starting or started; `directory` holds all it writes. A context manager."""
+
+    java: Java
+    master: str
+    directory: Path
+    process: subprocess.Popen[bytes]
+    _connection_file: Path
+    _client: Any = None  # py4j's ClientServer, untyped
+
+    @property
+    def log(self) -> Path:
+        """What the virtual machine printed: Spark's errors, nothing when all is well."""
+        return self.directory / "jvm.log"
+
+    @property
+    def ready(self) -> bool:
+        """True when `connect` would not wait."""
+        return self._connection_file.exists()
+
+    def connect(self, timeout_s: float = READY_TIMEOUT_S) -> Any:
+        """Wait until Spark's gateway listens, then py4j's connection to it (the same one every time).
+
+        Raises:
+            GatewayError: it died first, or did not listen within `timeout_s`.
+        """
+        if self._client is None:
+            self._wait_ready(timeout_s)
+            self._client = _connect(self._connection_file.read_bytes())
+        return self._client
+
+    def _wait_ready(self, timeout_s: float) -> None:
+        deadline = time.monotonic() + timeout_s
+        while not self.ready:
+            if (code := self.process.poll()) is not None:
+                raise GatewayError(f"Java ({self.java.command}) ended with code {code}.{self._log_tail()}")
+            if time.monotonic() > deadline:
+                raise GatewayError(f"Spark was not ready after {timeout_s:g} s.{self._log_tail()}")
+            time.sleep(POLL_S)
+
+    def _log_tail(self) -> str:
+        text = self.log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace").strip()
+        return f" Its last words:\n{text}" if text else " It printed nothing."
+
+    def close(self) -> None:
+        """End the session and the virtual machine: its standard input closes, or force. Idempotent."""
+        if self._client is not None:
+            _disconnect(self._client)
+            self._client = None
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        try:
+            self.process.wait(CLOSE_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self._connection_file.parent, ignore_errors=True)
+
+    def forget_in_child(self) -> None:
+        """In a process forked from the one that started it: drop the pipe that keeps the machine alive."""
+        assert self.process.stdin is not None
+        os.close(self.process.stdin.fileno())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+def start_gateway(
+    java: Java,
+    directory: Path,
+    *,
+    master: str = "local[*]",
+    tuning: Tuning = "quick",
+    nice: int = 0,
+    heap_mib: int = 1024,
+    archived_classes: bool = True,
+    jvm_options: Sequence[str] = (),
+) -> Gateway:
+    """Start Spark's virtual machine and return at once.
+
+    Args:
+        directory: made if missing; log, temporary and shuffle files go here and nowhere else.
+        master: any Spark master URL.
+        nice: added to our own niceness, 0 to 19.
+        heap_mib: bound of the heap; code, class data and threads take 300 MiB more.
+        archived_classes: start from the class archive, when there is one (audit/class_archive.py).
+        jvm_options: last word on everything above.
+    """
+    assert 0 <= nice <= 19, nice
+    scratch = directory / "tmp"
+    scratch.mkdir(parents=True, exist_ok=True)
+    # The file will hold the gateway's secret: a directory that only we can read.
+    connection_file = Path(tempfile.mkdtemp(prefix="gateway-", dir=directory)) / "connection"
+    command = [
+        *_with_niceness(nice),
+        str(java.command),
+        "-cp",
+        class_path(os.environ),
+        f"-Xmx{heap_mib}m",
+        *TUNING_OPTIONS[tuning],
+        *(_class_archive_options(java) if archived_classes else ()),
+        *(f"--add-opens={package}=ALL-UNNAMED" for package in OPENED_TO_SPARK),
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        f"-Djava.io.tmpdir={scratch}",
+        f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
+        "-XX:-UsePerfData",  # or it leaves a file of its own in the system's temporary directory
+        *jvm_options,
+        "org.apache.spark.deploy.SparkSubmit",
+        "--master",
+        master,
+        "pyspark-shell",
+    ]
+    with (directory / "jvm.log").open("wb") as log:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            env=_environment(connection_file, master),
+            process_group=0,  # Ctrl-C is for us; we then end the machine in order
+        )
+    return Gateway(java, master, directory, process, connection_file)
+
+
+def is_local(master: str) -> bool:
+    """True when the executors live in the driver's own virtual machine."""
+    return master == "local" or master.startswith("local[")
+
+
+def _with_niceness(nice: int) -> list[str]:
+    # The command rather than setpriority(2) afterwards: that one would miss threads which exist already.
+    return ["nice", "-n", str(nice)] if nice else []
+
+
+def _class_archive_options(java: Java) -> list[str]:
+    archive = archive_path(java)
+    if not archive.exists():
+        return []
+    # Should the archive not fit (a jar was touched), Java says so in the log and goes on without it.
+    return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
+
+
+def _environment(connection_file: Path, master: str) -> dict[str, str]:
+    environment = dict(os.environ)
+    environment["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(connection_file)
+    environment.setdefault("SPARK_HOME", str(spark_home()))
+    environment.setdefault("PYSPARK_PYTHON", sys.executable)
+    environment["SPARK_CONNECT_MODE"] = "0"
+    if is_local(master):
+        environment["SPARK_LOCAL_IP"] = "127.0.0.1"  # saves looking the host's name up
+    return environment
+
+
+def _connect(connection: bytes) -> Any:
+    """py4j's connection; `connection` is what Spark wrote: port, the secret's length (big-endian), secret."""
+    from pyspark.java_gateway import launch_gateway
+
+    port = int.from_bytes(connection[:4], "big")
+    length = int.from_bytes(connection[4:8], "big")
+    secret = connection[8 : 8 + length].decode()
+    # Spark's own door for a machine that runs already; it knows which Java classes to import.
+    os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
+    os.environ["PYSPARK_GATEWAY_SECRET"] = secret
+    try:
+        return launch_gateway()  # type: ignore[no-untyped-call]
+    finally:
+        del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+
+
+def _disconnect(client: Any) -> None:
+    """Stop the session if there is one, and make pyspark forget both: a later one starts from nothing."""
+    from py4j.protocol import Py4JError
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if SparkContext._gateway is client:
+        if (session := SparkSession._instantiatedSession) is not None:
+            # A virtual machine that died has nothing left to stop.
+            with contextlib.suppress(Py4JError, OSError):
+                session.stop()
+        SparkSession._instantiatedSession = None
+        SparkContext._active_spark_context = None
+        SparkContext._gateway = None
+        SparkContext._jvm = None
+    client.shutdown()

