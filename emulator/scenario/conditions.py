@@ -1,0 +1,296 @@
+"""Conditions: what a wait waits for, told from what the session service holds.
+
+A condition is data; `holds` says whether it is true in a `View`. Some are relative ("a new leader"): they
+look at `View.before`, what held when the last fault began. Others ask a broker for its own view, or for log
+ends; `asks` says which, so that nothing is asked without need. `partition` "" is the scenario's first.
+"""
+
+from collections.abc import Iterable
+from typing import assert_never
+
+import msgspec
+
+NO_LEADER = -1
+
+
+class PartitionView(msgspec.Struct, frozen=True):
+    """One partition's state. `leader` -1: none. `assignment`: its replicas, the preferred leader first."""
+
+    leader: int
+    isr: tuple[int, ...]
+    leader_epoch: int = 0
+    assignment: tuple[int, ...] = ()
+
+
+class Before(msgspec.Struct, frozen=True):
+    """What the session service held when the last fault began; before any fault, nothing."""
+
+    leaders: dict[str, int] = {}
+    controller: int | None = None
+    controller_epoch: int = 0
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known at one moment.
+
+    partitions: {"t-0": state} in the session service. live: registered brokers. unchanged_s: for how long
+    nothing of this changed. broker_views: {broker: {"t-0": leader}} by each broker's own metadata; a
+    broker that did not answer is not in it. log_ends: {"t-0": {broker: log end}} of the running brokers."""
+
+    first: str = ""
+    partitions: dict[str, PartitionView] = {}
+    controller: int | None = None
+    controller_epoch: int = 0
+    live: frozenset[int] = frozenset()
+    before: Before = Before()
+    unchanged_s: float = 0.0
+    broker_views: dict[int, dict[str, int]] = {}
+    log_ends: dict[str, dict[int, int]] = {}
+
+    def partition(self, name: str) -> PartitionView | None:
+        return self.partitions.get(name or self.first)
+
+    def as_before(self) -> Before:
+        """To be kept as `before` of later views when a fault begins now."""
+        leaders = {name: state.leader for name, state in self.partitions.items()}
+        return Before(leaders, self.controller, self.controller_epoch)
+
+
+class Leader(msgspec.Struct, frozen=True):
+    """`broker` leads; -1: nobody does."""
+
+    broker: int
+    partition: str = ""
+
+
+class NewLeader(msgspec.Struct, frozen=True):
+    """Somebody leads, and another than when the last fault began."""
+
+    partition: str = ""
+
+
+class PreferredLeader(msgspec.Struct, frozen=True):
+    """The first replica of the assignment leads."""
+
+    partition: str = ""
+
+
+class Isr(msgspec.Struct, frozen=True):
+    """Exactly `members` are in sync, in whatever order."""
+
+    members: frozenset[int]
+    partition: str = ""
+
+
+class InIsr(msgspec.Struct, frozen=True):
+    """`broker` is in sync."""
+
+    broker: int
+    partition: str = ""
+
+
+class IsrShrunk(msgspec.Struct, frozen=True):
+    """Some replica of the assignment is not in sync."""
+
+    partition: str = ""
+
+
+class IsrRestored(msgspec.Struct, frozen=True):
+    """Every replica of the assignment is in sync."""
+
+    partition: str = ""
+
+
+class NewController(msgspec.Struct, frozen=True):
+    """There is a controller, of a later controller epoch than when the last fault began."""
+
+
+class Controller(msgspec.Struct, frozen=True):
+    """`broker` is the controller."""
+
+    broker: int
+
+
+class Registered(msgspec.Struct, frozen=True):
+    """Each of `brokers` has a session and is registered."""
+
+    brokers: frozenset[int]
+
+
+class SessionsExpired(msgspec.Struct, frozen=True):
+    """None of `brokers` is registered any more."""
+
+    brokers: frozenset[int]
+
+
+class LeadsInView(msgspec.Struct, frozen=True):
+    """By the own metadata of broker `of`, `broker` leads."""
+
+    broker: int
+    of: int
+    partition: str = ""
+
+
+class CaughtUp(msgspec.Struct, frozen=True):
+    """The logs of all running replicas end at the same offset."""
+
+    partition: str = ""
+
+
+class Quiet(msgspec.Struct, frozen=True):
+    """Nothing has changed for `quiet_s`."""
+
+    quiet_s: float
+
+
+class Not(msgspec.Struct, frozen=True):
+    """The opposite."""
+
+    condition: "Condition"
+
+
+class AllOf(msgspec.Struct, frozen=True):
+    """Every one of them."""
+
+    conditions: tuple["Condition", ...]
+
+
+Condition = (
+    Leader
+    | NewLeader
+    | PreferredLeader
+    | Isr
+    | InIsr
+    | IsrShrunk
+    | IsrRestored
+    | NewController
+    | Controller
+    | Registered
+    | SessionsExpired
+    | LeadsInView
+    | CaughtUp
+    | Quiet
+    | Not
+    | AllOf
+)
+
+
+class Asks(msgspec.Struct, frozen=True):
+    """What a condition needs beyond the session service: these brokers' metadata, and whether log ends."""
+
+    brokers: frozenset[int] = frozenset()
+    log_ends: bool = False
+
+
+def asks(condition: Condition) -> Asks:
+    match condition:
+        case LeadsInView(of=of):
+            return Asks(frozenset({of}))
+        case CaughtUp():
+            return Asks(log_ends=True)
+        case Not(condition=inner):
+            return asks(inner)
+        case AllOf(conditions=inner):
+            all_asked = [asks(c) for c in inner]
+            brokers: Iterable[int] = (b for asked in all_asked for b in asked.brokers)
+            return Asks(frozenset(brokers), any(asked.log_ends for asked in all_asked))
+        case _:
+            return Asks()
+
+
+def holds(condition: Condition, view: View) -> bool:
+    """Whether the condition is true. What is not known (no such partition yet, no answer) is not true."""
+    match condition:
+        case Quiet(quiet_s=quiet_s):
+            return view.unchanged_s >= quiet_s
+        case NewController():
+            return view.controller is not None and view.controller_epoch > view.before.controller_epoch
+        case Controller(broker=broker):
+            return view.controller == broker
+        case Registered(brokers=brokers):
+            return brokers <= view.live
+        case SessionsExpired(brokers=brokers):
+            return not brokers & view.live
+        case Not(condition=inner):
+            return not holds(inner, view)
+        case AllOf(conditions=inner_all):
+            return all(holds(inner, view) for inner in inner_all)
+        case _:
+            state = view.partition(condition.partition)
+            return state is not None and _holds_in(condition, state, view)
+
+
+_OfPartition = (
+    Leader | NewLeader | PreferredLeader | Isr | InIsr | IsrShrunk | IsrRestored | LeadsInView | CaughtUp
+)
+
+
+def _holds_in(condition: _OfPartition, state: PartitionView, view: View) -> bool:
+    name = condition.partition or view.first
+    match condition:
+        case Leader(broker=broker):
+            return state.leader == broker
+        case NewLeader():
+            return state.leader not in (NO_LEADER, view.before.leaders.get(name))
+        case PreferredLeader():
+            return bool(state.assignment) and state.leader == state.assignment[0]
+        case Isr(members=members):
+            return set(state.isr) == members
+        case InIsr(broker=broker):
+            return broker in state.isr
+        case IsrShrunk():
+            return not set(state.assignment) <= set(state.isr)
+        case IsrRestored():
+            return set(state.assignment) <= set(state.isr)
+        case LeadsInView(broker=broker, of=of):
+            return view.broker_views.get(of, {}).get(name) == broker
+        case CaughtUp():
+            ends = view.log_ends.get(name, {})
+            return bool(ends) and len(set(ends.values())) == 1
+        case _:
+            assert_never(condition)
+
+
+def described(condition: Condition) -> str:
+    """In words: the name of a wait in the timeline unless the scenario calls it something else."""
+    match condition:
+        case Leader(broker=-1):
+            return "no leader"
+        case Leader(broker=broker):
+            return f"broker-{broker} leads"
+        case NewLeader():
+            return "new leader"
+        case PreferredLeader():
+            return "preferred leader"
+        case Isr(members=members):
+            return f"isr={sorted(members)}"
+        case InIsr(broker=broker):
+            return f"broker-{broker} in isr"
+        case IsrShrunk():
+            return "isr shrunk"
+        case IsrRestored():
+            return "isr restored"
+        case NewController():
+            return "new controller"
+        case Controller(broker=broker):
+            return f"broker-{broker} is controller"
+        case Registered(brokers=brokers):
+            return f"{_named(brokers)} registered"
+        case SessionsExpired(brokers=brokers):
+            return f"session of {_named(brokers)} expired"
+        case LeadsInView(broker=broker, of=of):
+            return f"broker-{broker} leads, as broker-{of} sees it"
+        case CaughtUp():
+            return "caught up"
+        case Quiet(quiet_s=quiet_s):
+            return f"nothing changed for {quiet_s:g} s"
+        case Not(condition=inner):
+            return f"not {described(inner)}"
+        case AllOf(conditions=inner_all):
+            return " and ".join(described(inner) for inner in inner_all)
+        case _:
+            assert_never(condition)
+
+
+def _named(brokers: frozenset[int]) -> str:
+    return ", ".join(f"broker-{broker}" for broker in sorted(brokers))

@@ -1,0 +1,364 @@
+"""A scenario: steps that are done to a cluster, and what is expected of it.
+
+Steps are data; the player does them one after another. Each verb of docs/scenarios.md is one class. A step
+begins when the one before has ended, or at `at_s` (scenario time, seconds since the cluster's launch) if that
+is later. Nodes have their full names (`broker-2`, `session-0`, `client-1`), AZs too (`az-0`); brokers that
+are spoken to have numbers, as in the recordings. `partition` None is the scenario's first.
+"""
+
+from typing import Any
+
+import msgspec
+
+from emulator.observations.races import Race
+from emulator.scenario.conditions import Condition
+from emulator.topology import Topology, three_azs
+
+ANY_BROKER = "any"
+
+ALL_ACKS = -1
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all steps."""
+
+    at_s: float | None = None
+
+
+# --- machines
+# -------------------------------------------------------------------------------------------------
+
+
+class Start(Step, frozen=True, kw_only=True):
+    """Starts a node and waits until it is ready: a broker when it is registered and answers."""
+
+    node: str
+
+
+class Kill(Step, frozen=True, kw_only=True):
+    """SIGKILL: what was written stays (the machine goes on), nothing else is said."""
+
+    node: str
+
+
+class Stop(Step, frozen=True, kw_only=True):
+    """SIGTERM: an orderly shutdown."""
+
+    node: str
+
+
+class PauseNode(Step, frozen=True, kw_only=True):
+    """SIGSTOP."""
+
+    node: str
+
+
+class ResumeNode(Step, frozen=True, kw_only=True):
+    """SIGCONT."""
+
+    node: str
+
+
+class PowerLoss(Step, frozen=True, kw_only=True):
+    """Dies with its page cache. Of the partition's log what was synced survives and of the rest the first
+    batches, so that `batches_kept` are left in all; None: the run's seed says."""
+
+    node: str
+    batches_kept: int | None = None
+    partition: str | None = None
+
+
+class LoseUnsynced(Step, frozen=True, kw_only=True):
+    """Cuts the partition's log file of a dead broker to its first `batches_kept` batches."""
+
+    node: str
+    batches_kept: int
+    partition: str | None = None
+
+
+class DiskFull(Step, frozen=True, kw_only=True):
+    """From now on every write to the node's disk fails."""
+
+    node: str
+
+
+# --- links
+# ----------------------------------------------------------------------------------------------------
+
+
+class AzLinks(msgspec.Struct, frozen=True):
+    """Everything between that AZ and the others; a client outside every AZ is not affected."""
+
+    az: str
+
+
+class PairLinks(msgspec.Struct, frozen=True):
+    """Between two nodes (or AZs), both ways, whoever opened the connection."""
+
+    between: tuple[str, str]
+
+
+class OpenedLinks(msgspec.Struct, frozen=True):
+    """Connections that `opened_by` opens to `to`; those opened the other way work."""
+
+    opened_by: str
+    to: str
+
+
+class OneWayLinks(msgspec.Struct, frozen=True):
+    """What `source` sends to `to`; what comes back still arrives."""
+
+    source: str
+    to: str
+
+
+Links = AzLinks | PairLinks | OpenedLinks | OneWayLinks
+
+
+class LinkFault(Step, frozen=True, kw_only=True):
+    """Base of rules on links. `only`: purposes of connections it is limited to (all if empty).
+    `expects_traffic`: a rule that stopped nothing makes the run unknown, unless this is false."""
+
+    links: Links
+    only: tuple[str, ...] = ()
+    expects_traffic: bool = True
+
+
+class Cut(LinkFault, frozen=True, kw_only=True):
+    """Packets vanish; nothing is reset."""
+
+
+class Hold(LinkFault, frozen=True, kw_only=True):
+    """Frames wait at the rule and go on, in order, when it is healed."""
+
+
+class Delay(LinkFault, frozen=True, kw_only=True):
+    """Each frame takes `delay_ms` longer, and up to `jitter_ms` more."""
+
+    delay_ms: float
+    jitter_ms: float = 0.0
+
+
+class Loss(LinkFault, frozen=True, kw_only=True):
+    """`rate` (0 to 1) of the packets is lost, which TCP turns into delay."""
+
+    rate: float
+
+
+class Heal(Step, frozen=True, kw_only=True):
+    """Ends the rules on exactly these links; None: every rule."""
+
+    links: Links | None = None
+
+
+# --- clients
+# --------------------------------------------------------------------------------------------------
+
+
+class Produce(Step, frozen=True, kw_only=True):
+    """One batch per value, each tried up to 1 + `retries` times, at once, on a fresh connection to `broker`.
+
+    `timeout_ms` goes to the broker; the client gives up after `socket_timeout_s`. `client` "" is outside
+    every AZ;
+    `broker` None: the leader by that client's own metadata."""
+
+    broker: int | None
+    values: tuple[str, ...]
+    acks: int
+    retries: int = 0
+    timeout_ms: int = 1500
+    socket_timeout_s: float = 10
+    idempotent: bool = False
+    client: str = ""
+    partition: str | None = None
+
+
+class ProduceMessageSet(Step, frozen=True, kw_only=True):
+    """All values as one message set, `compression` none or gzip, one attempt."""
+
+    broker: int
+    values: tuple[str, ...]
+    compression: str
+    acks: int
+    timeout_ms: int
+    partition: str | None = None
+
+
+class LibraryProduce(Step, frozen=True, kw_only=True):
+    """A client library's own producer with these settings; `broker` "any": it asks for the leader itself."""
+
+    library: str
+    broker: int | str
+    values: tuple[str, ...]
+    settings: dict[str, Any]
+    partition: str | None = None
+
+
+class Fetch(Step, frozen=True, kw_only=True):
+    """A consumer's fetch from `offset` at `broker`, on a fresh connection."""
+
+    broker: int
+    offset: int
+    client: str = ""
+    partition: str | None = None
+
+
+class AskMetadata(Step, frozen=True, kw_only=True):
+    """That broker's own metadata answer. Verb `metadata`."""
+
+    broker: int
+    partition: str | None = None
+
+
+class CreateTopic(Step, frozen=True, kw_only=True):
+    """`assignment`: replicas of each partition, the preferred leader first. Ends when every partition has
+    a state."""
+
+    topic: str
+    assignment: tuple[tuple[int, ...], ...]
+    configs: dict[str, Any] = {}
+
+
+class ElectPreferred(Step, frozen=True, kw_only=True):
+    """Asks for the preferred leaders, of all partitions if none is named; does not wait."""
+
+    partitions: tuple[str, ...] = ()
+
+
+# --- observing and waiting
+# ------------------------------------------------------------------------------------
+
+
+class TakeSnapshot(Step, frozen=True, kw_only=True):
+    """Every replica's log and checkpoint files. Verb `snapshot`."""
+
+    label: str
+
+
+class Record(Step, frozen=True, kw_only=True):
+    """Notes what the session service holds (`partition-state`, `controller`) or, of broker-0 and broker-1,
+    the logs with their wrappers (`logs`). Not part of a recording's script: it shows only by what it saw."""
+
+    what: str
+    partition: str | None = None
+
+
+class Wait(Step, frozen=True, kw_only=True):
+    """Until the condition holds or `limit_s` has passed; which of the two is noted under the name
+    `called`."""
+
+    until: Condition
+    called: str
+    limit_s: float = 90
+
+
+class Pause(Step, frozen=True, kw_only=True):
+    """Nothing, for so long."""
+
+    seconds: float
+
+
+class Settle(Step, frozen=True, kw_only=True):
+    """Until nothing the session service holds has changed for `quiet_s`, at most `limit_s`."""
+
+    quiet_s: float
+    limit_s: float
+
+
+# --- around steps
+# ---------------------------------------------------------------------------------------------
+
+
+class Background(Step, frozen=True, kw_only=True):
+    """Starts `step` and goes on at once. Its results are noted when they come."""
+
+    name: str
+    step: "AnyStep"
+
+
+class Await(Step, frozen=True, kw_only=True):
+    """Until the background step of that name has ended. Not part of a recording's script."""
+
+    name: str
+
+
+class Repeat(Step, frozen=True, kw_only=True):
+    """`steps`, so many times."""
+
+    times: int
+    steps: tuple["AnyStep", ...]
+
+
+AnyStep = (
+    Start | Kill | Stop | PauseNode | ResumeNode | PowerLoss | LoseUnsynced | DiskFull
+    | Cut | Hold | Delay | Loss | Heal
+    | Produce | ProduceMessageSet | LibraryProduce | Fetch | AskMetadata | CreateTopic | ElectPreferred
+    | TakeSnapshot | Record | Wait | Pause | Settle
+    | Background | Await | Repeat
+)  # fmt: skip
+
+FAULTS = (Kill, Stop, PauseNode, PowerLoss, DiskFull, Cut, Hold, Delay, Loss)
+"""Steps after which "new" and "changed" are counted (`conditions.View.before`)."""
+
+
+# --- what is expected
+# -----------------------------------------------------------------------------------------
+
+
+class Expectation(msgspec.Struct, frozen=True, kw_only=True):
+    """`text`: what a person reads. `of`: attempts, fetch, metadata, snapshot, state, controller, check or
+    measure; `what`: what must be found there (`expect` gives the keys of each). `kafka`: only in these
+    versions; all if empty."""
+
+    text: str
+    of: str
+    what: dict[str, Any]
+    kafka: tuple[str, ...] = ()
+
+
+class ExpectedViolation(msgspec.Struct, frozen=True, kw_only=True):
+    """A check that this scenario is there to violate. `count`: how many violations; None: at least one."""
+
+    check: str
+    because: str
+    count: int | None = None
+    kafka: tuple[str, ...] = ()
+
+
+class Network(msgspec.Struct, frozen=True, kw_only=True):
+    """`latency_ms` of a link, one way. `recovery` after a heal: `rto` (TCP's back-off) or `instant`."""
+
+    latency_ms: float | None = None
+    recovery: str = "rto"
+
+
+class Scenario(msgspec.Struct, frozen=True, kw_only=True):
+    """`kafka`: versions it is meant for, the default first. `article`: what the article that inspired it
+    claims, where that differs from Kafka. `speed`: factor of the clock with real processes; None: the
+    runner's default."""
+
+    id: str
+    title: str
+    kafka: tuple[str, ...]
+    steps: tuple[AnyStep, ...]
+    topology: Topology = msgspec.field(default_factory=three_azs)
+    article: str = ""
+    settings: dict[str, Any] = {}
+    settings_by_broker: dict[int, dict[str, Any]] = {}
+    expectations: tuple[Expectation, ...] = ()
+    expects_violations: tuple[ExpectedViolation, ...] = ()
+    races: tuple[Race, ...] = ()
+    speed: float | None = None
+    network: Network = Network()
+
+    @property
+    def default_version(self) -> str:
+        return self.kafka[0]
+
+    def expectations_for(self, version: str) -> tuple[Expectation, ...]:
+        """`version`: on the ladder, `2.6`."""
+        return tuple(e for e in self.expectations if not e.kafka or version in e.kafka)
+
+    def violations_expected(self, version: str) -> dict[str, ExpectedViolation]:
+        """By the check's name."""
+        return {e.check: e for e in self.expects_violations if not e.kafka or version in e.kafka}

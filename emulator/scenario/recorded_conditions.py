@@ -1,0 +1,100 @@
+"""What each `until` of the recordings means.
+
+The recordings name their waits in a few words. Their meaning follows from the scenario and from what the
+session service held when they were reached; every text that occurs is in the table below, with its reason.
+A is broker-0, B is broker-1; 152 and 153 play these two parts in the incident.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from emulator.scenario.conditions import (
+    AllOf,
+    Condition,
+    InIsr,
+    Isr,
+    IsrRestored,
+    IsrShrunk,
+    Leader,
+    LeadsInView,
+    NewController,
+    NewLeader,
+    PreferredLeader,
+    Registered,
+    SessionsExpired,
+)
+
+A, B = 0, 1
+NONE = -1
+
+
+class Context(msgspec.Struct, frozen=True):
+    """`dead`: brokers killed and not started again before the wait."""
+
+    dead: frozenset[int]
+
+
+class UnknownText(ValueError):
+    """A wait of a recording that is not in the table."""
+
+
+def _only(broker: int) -> frozenset[int]:
+    return frozenset({broker})
+
+
+MEANING: dict[str, Condition | Callable[[Context], Condition]] = {
+    # Relative to the last cut or kill. It is sometimes waited for after it happened (acks-all: 12 s of
+    # retries come first), so not relative to the wait. "Neither broker-0 nor none" is the same: broker-0
+    # led at the cut, and both at once pass through "no leader" (new controller, epoch +2).
+    "new leader": NewLeader(),
+    "new leader (neither broker-0 nor none)": NewLeader(),
+    "new leader in zk": NewLeader(),  # the session service's data: broker-1 does not know it yet
+    # The controller's epoch grew. In kip101-case1 the old one is dead before; its znode outlives it by 30 s.
+    "new controller": NewController(),
+    # Some replica has left. Not relative: az-isolated-controller waits for it after the new controller,
+    # when it may have happened already.
+    "isr shrunk": IsrShrunk(),
+    # All replicas of the assignment are in again.
+    "isr restored": IsrRestored(),
+    "isr": IsrRestored(),
+    "isr back": IsrRestored(),
+    # After an election was asked for: the first of the assignment.
+    "preferred leader": PreferredLeader(),
+    # One member left, whoever led: with min.insync.replicas 2 or before the last one dies.
+    "isr=[0]": Isr(_only(A)),
+    "isr A": Isr(_only(A)),
+    # 153 leads alone after 152's disk filled up.
+    "153 alone": AllOf((Leader(B), Isr(_only(B)))),
+    # Nobody in sync is alive: leader -1, whatever the version leaves in the ISR (0.10.2: nothing; 2.8: the
+    # last).
+    "leader=-1": Leader(NONE),
+    "none": Leader(NONE),
+    # By the session service's state.
+    "A leads": Leader(A),
+    "B leads": Leader(B),
+    "152 leads": Leader(A),
+    "153 leads": Leader(B),
+    "follower elected": Leader(B),  # power-loss-before-sync: the follower returns first
+    "A in isr": InIsr(A),
+    "B in isr": InIsr(B),
+    # The ephemeral registration is gone. kip101-case1: A has died, and has to be back before the
+    # controller's session ends.
+    "A session expired": SessionsExpired(_only(A)),
+    "A registered again": Registered(_only(A)),
+    # Of everyone who has been killed: all three brokers.
+    "sessions expired": lambda context: SessionsExpired(context.dead),
+    "all sessions expired": lambda context: SessionsExpired(context.dead),
+    # "In the session service's data unless it says otherwise": these two say otherwise. The broker has
+    # been told by the controller that it leads; LeaderAndIsr reaches it before the metadata that says so.
+    "A serves": LeadsInView(A, of=A),
+    "b1 learns leader": LeadsInView(B, of=B),
+}
+
+
+def meaning(text: str, context: Context) -> Condition:
+    """Raises UnknownText."""
+    found = MEANING.get(text)
+    if found is None:
+        raise UnknownText(f"until {text!r}: not a wait that is known from the recordings")
+    return found(context) if callable(found) else found

@@ -1,0 +1,253 @@
+"""The script of a recording as steps, and steps as the `do` entries of a timeline. The two are inverse.
+
+A recording's `saw` entries that no `do` asked for (partition-state, controller, logs) become `Record`
+steps in their place, so that a player makes the same entries in the same order. A produce whose attempt
+comes back during a later step ran in the background.
+"""
+
+from typing import Any, assert_never
+
+from emulator.observations.model import Entry, Observations
+from emulator.scenario import model as m
+from emulator.scenario.recorded_conditions import Context, meaning
+
+RECORDED = ("partition-state", "controller", "logs")
+"""Kinds of `saw` that stand for themselves."""
+
+NOTES = {
+    m.PairLinks: "broker ports, both ways",
+    m.OpenedLinks: "connections that the first opens to the second",
+}
+
+ONE_SET = "one message set"
+
+
+def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
+    """Raises UnknownText (a wait nobody knows) and ValueError (a `do` that is no step)."""
+    steps: list[m.AnyStep] = []
+    dead: set[int] = set()
+    timeline = recording.timeline
+    awaited: list[tuple[str, int]] = []  # background produces: (name, attempts still to come)
+    for index, entry in enumerate(timeline):
+        if "do" in entry:
+            results = _results(timeline, index)
+            step = _step(entry, frozenset(dead))
+            if entry["do"] in ("kill", "start"):
+                (dead.add if entry["do"] == "kill" else dead.discard)(entry["broker"])
+            if isinstance(step, m.Produce) and not any(r["saw"] == "attempt" for r in results):
+                awaited.append((f"produce {','.join(step.values)}", len(step.values)))
+                step = m.Background(name=awaited[-1][0], step=step)
+            steps.append(step)
+            if awaited and not isinstance(step, m.Background | m.Produce):
+                coming = sum(r["saw"] == "attempt" for r in results)
+                if coming:
+                    name, _ = awaited.pop(0)
+                    steps.append(m.Await(name=name))
+        elif entry["saw"] in RECORDED:
+            steps.append(m.Record(what=entry["saw"]))
+    if awaited:
+        raise ValueError(f"{awaited[0][0]}: its attempts never came back")
+    return tuple(steps)
+
+
+def do_entry(step: m.AnyStep) -> Entry | None:
+    """The timeline's entry for a step, without its time; None for steps that a script does not show."""
+    match step:
+        case m.Record() | m.Await() | m.Repeat():
+            return None
+        case m.Background(step=inner):
+            return do_entry(inner)
+        case m.Start(node=node):
+            return {"do": "start", **_node(node)}
+        case m.Kill(node=node):
+            return {"do": "kill", **_node(node)}
+        case m.Stop(node=node):
+            return {"do": "stop", **_node(node)}
+        case m.PauseNode(node=node):
+            return {"do": "pause-node", **_node(node)}
+        case m.ResumeNode(node=node):
+            return {"do": "resume-node", **_node(node)}
+        case m.PowerLoss(node=node, batches_kept=kept):
+            return {"do": "power-loss", **_node(node), "batches_kept": kept, **_partition(step.partition)}
+        case m.LoseUnsynced(node=node, batches_kept=kept):
+            return {"do": "lose-unsynced", **_node(node), "batches_kept": kept, **_partition(step.partition)}
+        case m.DiskFull(node=node):
+            return {"do": "disk-full", **_node(node)}
+        case m.LinkFault():
+            return _link_fault(step)
+        case m.Heal(links=links):
+            return {"do": "heal"} if links is None else {"do": "heal", **_links(links)}
+        case m.CreateTopic(topic=topic, assignment=assignment, configs=configs):
+            flat: Any = assignment[0] if len(assignment) == 1 else assignment
+            return {"do": "create-topic", "topic": topic, "assignment": _lists(flat), "configs": configs}
+        case m.ElectPreferred(partitions=partitions):
+            return {"do": "elect-preferred", **({"partitions": list(partitions)} if partitions else {})}
+        case m.AskMetadata(broker=broker):
+            return {"do": "metadata", "broker": broker, **_partition(step.partition)}
+        case m.Fetch(broker=broker, offset=offset):
+            return {"do": "fetch", "broker": broker, "offset": offset, **_client(step.client, step.partition)}
+        case m.TakeSnapshot(label=label):
+            return {"do": "snapshot", "label": label}
+        case m.Wait(called=called, limit_s=limit_s):
+            return {"do": "wait", "until": called, "limit_s": limit_s}
+        case m.Pause(seconds=seconds):
+            return {"do": "pause", "s": seconds}
+        case m.Settle(quiet_s=quiet_s, limit_s=limit_s):
+            return {"do": "settle", "quiet_s": quiet_s, "limit_s": limit_s}
+        case _:
+            return _produce_entry(step)
+
+
+def _produce_entry(step: m.Produce | m.ProduceMessageSet | m.LibraryProduce) -> Entry:
+    values = list(step.values)
+    entry: Entry
+    match step:
+        case m.Produce():
+            entry = {"do": "produce", "broker": step.broker, "values": values, "acks": step.acks}
+            entry |= {"retries": step.retries, "timeout_ms": step.timeout_ms}
+            entry |= {"socket_timeout_s": step.socket_timeout_s}
+            entry |= {"idempotent": True} if step.idempotent else {}
+            return entry | _client(step.client, step.partition)
+        case m.ProduceMessageSet():
+            entry = {
+                "do": "produce",
+                "broker": step.broker,
+                "values": values,
+                "compression": step.compression,
+            }
+            entry |= {"batch": ONE_SET, "acks": step.acks, "timeout_ms": step.timeout_ms}
+        case m.LibraryProduce():
+            entry = {"do": "library-produce", "client": step.library, "broker": step.broker, "values": values}
+            entry |= {"settings": step.settings}
+        case _:
+            assert_never(step)
+    return entry | _partition(step.partition)
+
+
+def _link_fault(step: m.Cut | m.Hold | m.Delay | m.Loss) -> Entry:
+    links: Entry = _links(step.links)
+    note = {"note": NOTES[type(step.links)]} if isinstance(step, m.Cut) and type(step.links) in NOTES else {}
+    only = {"only": list(step.only)} if step.only else {}
+    idle = {} if step.expects_traffic else {"expects_traffic": False}
+    match step:
+        case m.Cut():
+            return {"do": "cut", **links, **note, **only, **idle}
+        case m.Hold():
+            return {"do": "hold", **links, **only, **idle}
+        case m.Delay():
+            extra: Entry = {"delay_ms": step.delay_ms, "jitter_ms": step.jitter_ms}
+            return {"do": "delay", **links, **extra, **only, **idle}
+        case m.Loss():
+            return {"do": "loss", **links, "rate": step.rate, **only, **idle}
+        case _:
+            assert_never(step)
+
+
+def _links(links: m.Links) -> Entry:
+    match links:
+        case m.AzLinks(az=az):
+            return {"az": _short(az, "az-")}
+        case m.PairLinks(between=between):
+            return {"link": [_short(end, "broker-") for end in between]}
+        case m.OpenedLinks(opened_by=opener, to=to):
+            return {"opened_by": _short(opener, "broker-"), "to": _short(to, "broker-")}
+        case m.OneWayLinks(source=source, to=to):
+            return {"from": _short(source, "broker-"), "to": _short(to, "broker-")}
+
+
+def _short(name: str, prefix: str) -> int | str:
+    """`broker-2` -> 2, as the recordings say it; other names as they are."""
+    number = name.removeprefix(prefix)
+    return int(number) if name != number and number.isdigit() else name
+
+
+def _node(name: str) -> Entry:
+    short = _short(name, "broker-")
+    return {"broker": short} if isinstance(short, int) else {"node": short}
+
+
+def _partition(partition: str | None) -> Entry:
+    return {} if partition is None else {"partition": partition}
+
+
+def _client(client: str, partition: str | None) -> Entry:
+    return ({"client": client} if client else {}) | _partition(partition)
+
+
+def _lists(value: Any) -> Any:
+    return [_lists(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _results(timeline: list[Entry], index: int) -> list[Entry]:
+    """What came back between this `do` and the next."""
+    results = []
+    for entry in timeline[index + 1 :]:
+        if "do" in entry:
+            break
+        results.append(entry)
+    return results
+
+
+def _full(short: int | str, prefix: str) -> str:
+    return f"{prefix}{short}" if isinstance(short, int) else short
+
+
+def _entry_links(e: Entry) -> m.Links:
+    if "az" in e:
+        return m.AzLinks(_full(e["az"], "az-"))
+    if "link" in e:
+        first, second = e["link"]
+        return m.PairLinks((_full(first, "broker-"), _full(second, "broker-")))
+    if "opened_by" in e:
+        return m.OpenedLinks(_full(e["opened_by"], "broker-"), _full(e["to"], "broker-"))
+    return m.OneWayLinks(_full(e["from"], "broker-"), _full(e["to"], "broker-"))
+
+
+def _step(e: Entry, dead: frozenset[int]) -> m.AnyStep:
+    """A recording's `do` entry. Only what recordings hold: the rest of the verbs is YAML's."""
+    match e["do"]:
+        case "start":
+            return m.Start(node=_full(e["broker"], "broker-"))
+        case "kill":
+            return m.Kill(node=_full(e["broker"], "broker-"))
+        case "stop":
+            return m.Stop(node=_full(e["broker"], "broker-"))
+        case "pause-node":
+            return m.PauseNode(node=_full(e["broker"], "broker-"))
+        case "resume-node":
+            return m.ResumeNode(node=_full(e["broker"], "broker-"))
+        case "lose-unsynced":
+            return m.LoseUnsynced(node=_full(e["broker"], "broker-"), batches_kept=e["batches_kept"])
+        case "cut":
+            return m.Cut(links=_entry_links(e))
+        case "heal":
+            return m.Heal()
+        case "create-topic":
+            return m.CreateTopic(topic=e["topic"], assignment=(tuple(e["assignment"]),), configs=e["configs"])
+        case "produce" if e.get("batch") == ONE_SET:
+            kept = {key: e[key] for key in ("broker", "compression", "acks", "timeout_ms")}
+            return m.ProduceMessageSet(values=tuple(e["values"]), **kept)
+        case "produce":
+            names = ("broker", "acks", "retries", "timeout_ms", "socket_timeout_s")
+            return m.Produce(values=tuple(e["values"]), **{key: e[key] for key in names})
+        case "library-produce":
+            return m.LibraryProduce(
+                library=e["client"], broker=e["broker"], values=tuple(e["values"]), settings=e["settings"]
+            )
+        case "fetch":
+            return m.Fetch(broker=e["broker"], offset=e["offset"])
+        case "metadata":
+            return m.AskMetadata(broker=e["broker"])
+        case "snapshot":
+            return m.TakeSnapshot(label=e["label"])
+        case "elect-preferred":
+            return m.ElectPreferred()
+        case "wait":
+            until = meaning(e["until"], Context(dead))
+            return m.Wait(until=until, called=e["until"], limit_s=e["limit_s"])
+        case "pause":
+            return m.Pause(seconds=e["s"])
+        case "settle":
+            return m.Settle(quiet_s=e["quiet_s"], limit_s=e["limit_s"])
+        case verb:
+            raise ValueError(f"do {verb!r}: not a step of a recording")
