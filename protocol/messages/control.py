@@ -1,0 +1,118 @@
+"""Control: the first frame of every connection, and the injector's own connection, which no cut touches.
+
+`Hello` opens every TCP connection of the network world. The supervisor's connection to a node (purpose
+`control`) carries rules and the order to begin; every request is answered. The fields of `LinkRule` are
+those of the emulator's link rules.
+"""
+
+from typing import Annotated
+
+import msgspec
+
+from protocol.messages.base import ONE_WAY, RESPONSE, Message, register, unit
+
+ScenarioMillis = Annotated[float, unit("ms", "scenario time, from the cluster's launch")]
+
+
+@register
+class Hello(Message):
+    """Who opens this connection and for what. Not counted among the connection's frames (it is number 0)."""
+
+    API_KEY = 1300
+    API_NAME = "Hello"
+    DIRECTION = ONE_WAY
+    node: Annotated[str, unit("node name")]
+    incarnation: Annotated[int, unit("lives of this node, from 1")]
+    connection: Annotated[int, unit("connection id", "positive, of the opener")]
+    purpose: Annotated[str, unit("purpose")]
+    token: Annotated[str, unit("hex", "of the run; another run's node is refused")]
+
+
+class LinkRule(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One fault on links: see emulator.world.links.Rule, field by field."""
+
+    rule: str
+    what: str
+    kind: str
+    a: tuple[str, ...] = ()
+    b: tuple[str, ...] = ()
+    one_way: bool = False
+    opened_by_a: bool = False
+    purposes: tuple[str, ...] = ()
+    apis: tuple[str, ...] = ()
+    delay_ms: float = 0.0
+    jitter_ms: float = 0.0
+    loss: float = 0.0
+    recovery: str = "rto"
+    expects_traffic: bool = True
+
+
+@register
+class BeginRequest(Message):
+    """First on the control connection: the rules in force, before the node opens or accepts anything else."""
+
+    API_KEY = 1301
+    API_NAME = "Begin"
+    rules: tuple[LinkRule, ...] = ()
+
+
+@register
+class BeginResponse(Message):
+    """The machine has taken its first input."""
+
+    API_KEY = 1301
+    API_NAME = "Begin"
+    DIRECTION = RESPONSE
+    began_ms: ScenarioMillis
+
+
+@register
+class ApplyRuleRequest(Message):
+    API_KEY = 1302
+    API_NAME = "ApplyRule"
+    rule: LinkRule
+
+
+@register
+class ApplyRuleResponse(Message):
+    API_KEY = 1302
+    API_NAME = "ApplyRule"
+    DIRECTION = RESPONSE
+    rule: str
+    in_force_ms: ScenarioMillis
+
+
+@register
+class HealRuleRequest(Message):
+    API_KEY = 1303
+    API_NAME = "HealRule"
+    rule: str
+
+
+@register
+class HealRuleResponse(Message):
+    """`was_in_force` false: this node did not know the rule, and nothing changed."""
+
+    API_KEY = 1303
+    API_NAME = "HealRule"
+    DIRECTION = RESPONSE
+    rule: str
+    healed_ms: ScenarioMillis
+    was_in_force: bool
+    frames_stopped: Annotated[int, unit("frames")] = 0
+
+
+@register
+class RuleCountsRequest(Message):
+    API_KEY = 1304
+    API_NAME = "RuleCounts"
+
+
+@register
+class RuleCountsResponse(Message):
+    """Of every rule this life of the node has known, healed ones included."""
+
+    API_KEY = 1304
+    API_NAME = "RuleCounts"
+    DIRECTION = RESPONSE
+    frames_stopped: Annotated[dict[str, int], unit("frames", "{rule: held, dropped, delayed or lost here}")]
