@@ -13,6 +13,9 @@ from protocol.records.types import BatchHeader, Data, HeaderIterator, Record, Va
 
 MAGICS: Final = (0, 1, 2)
 
+BATCH_MAGIC: Final = batch.MAGIC
+"""The first magic whose entries know their leader epoch."""
+
 _MAGIC_AT = 16
 
 

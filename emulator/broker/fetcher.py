@@ -1,0 +1,466 @@
+"""The replica fetcher: copies logs from one source broker. Semantics 2.
+
+One per source, one request in flight: first it settles where its logs and the leader's part (truncate), then it
+fetches, again and again. A response counts only for partitions that still stand where the request found them.
+
+    Truncating --question/answer--> Truncating ... --cut--> Fetching --diverging (E4)--> cut --> Fetching
+        any error: delayed for replica.fetch.backoff.ms; fenced: dropped until the next LeaderAndIsr
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+from emulator.broker.context import BrokerContext
+from emulator.broker.log import CorruptBatch, OffsetsOutOfOrder
+from emulator.broker.partition import Partition
+from emulator.broker.replicas import Replicas
+from emulator.broker.truncation import cut_for
+from emulator.storage.files import StorageError
+from protocol.errors import ErrorCode
+from protocol.events import FetcherChanged
+from protocol.ids import TopicPartition
+from protocol.machine import ConnectionLost, ConnectionOpened, MessageReceived, TimerFired
+from protocol.messages.base import Message
+from protocol.messages.replication import (
+    EpochAnswer,
+    EpochQuestion,
+    FetchedPartition,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    ListedOffset,
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
+from protocol.purposes import FETCHER
+
+
+class FetchState:
+    """Of one partition: next `offset`, the leader epoch it follows, and whether it may fetch."""
+
+    __slots__ = ("delayed_until_ms", "last_fetched_epoch", "leader_epoch", "offset", "truncating")
+
+    def __init__(self, offset: int, leader_epoch: int, last_fetched_epoch: int, *, truncating: bool) -> None:
+        self.offset = offset
+        self.leader_epoch = leader_epoch
+        self.last_fetched_epoch = last_fetched_epoch
+        self.truncating = truncating
+        self.delayed_until_ms = -1.0
+
+
+class ReplicaFetcher:
+    """From `source` (a broker id) at node `node`."""
+
+    def __init__(self, context: BrokerContext, replicas: Replicas, source: int, node: str) -> None:
+        self._context = context
+        self._replicas = replicas
+        self.source = source
+        self._node = node
+        self.states: dict[TopicPartition, FetchState] = {}
+        self._connection = 0
+        self._correlation = 0
+        self._awaiting: Callable[[Message], None] | None = None
+        self._connecting = False
+        self._asked: dict[TopicPartition, tuple[int, int]] = {}
+        self._out_of_range: deque[TopicPartition] = deque()
+        self._timeout = ("fetcher", source, "timeout")
+        self._wake = ("fetcher", source, "wake")
+        self._dead = False
+
+    # --- partitions come and go ---
+
+    def add(self, place: TopicPartition, state: FetchState) -> None:
+        self.states[place] = state
+        self._say(place, "added", state.offset)
+        if self._awaiting is None and not self._connecting:
+            self._context.out.set_timer(self._wake, 0.0)
+
+    def remove(self, place: TopicPartition) -> None:
+        if self.states.pop(place, None) is not None:
+            self._say(place, "removed", -1)
+
+    def close(self) -> None:
+        """No partition is left: the connection goes too."""
+        out = self._context.out
+        if self._connection:
+            out.close(self._connection)
+        out.cancel_timer(self._timeout)
+        out.cancel_timer(self._wake)
+        self._connection = 0
+        self._dead = True
+
+    def _say(self, place: TopicPartition, change: str, offset: int, reason: str = "") -> None:
+        self._context.emit(FetcherChanged(*place, change, self.source, offset, reason))
+
+    # --- inputs ---
+
+    def owns(self, connection: int) -> bool:
+        return connection == self._connection and connection != 0
+
+    def opened(self, event: ConnectionOpened) -> None:
+        self._connecting = False
+        self._context.out.cancel_timer(self._timeout)
+        self._work()
+
+    def lost(self, event: ConnectionLost) -> None:
+        self._connection = 0
+        self._transport_failed(event.reason)
+
+    def received(self, event: MessageReceived) -> None:
+        if self._awaiting is None or event.correlation_id != self._correlation:
+            return
+        handle, self._awaiting = self._awaiting, None
+        self._context.out.cancel_timer(self._timeout)
+        handle(event.message)
+        self._work()
+
+    def timer(self, event: TimerFired) -> None:
+        if event.key == self._timeout:
+            self._context.out.close(self._connection)
+            self._connection = 0
+            self._transport_failed("timed out")
+        else:
+            self._work()
+
+    # --- the loop ---
+
+    def _work(self) -> None:
+        """Do the next thing, if nothing is in flight."""
+        if self._awaiting is not None or self._connecting or self._dead:
+            return
+        now_ms = self._context.now.mono_ms
+        self._truncate_without_asking(now_ms)
+        questions = [
+            (place, state)
+            for place, state in self.states.items()
+            if state.truncating and state.delayed_until_ms <= now_ms
+        ]
+        if questions:
+            self._ask_epochs(questions)
+            return
+        if self._out_of_range:
+            self._ask_latest(self._out_of_range[0])
+            return
+        ready = [(place, state) for place, state in self.states.items() if state.delayed_until_ms <= now_ms]
+        if ready:
+            self._fetch(ready)
+        elif self.states:
+            soonest = min(state.delayed_until_ms for state in self.states.values())
+            self._context.out.set_timer(self._wake, soonest - now_ms)
+
+    def _send(self, message: Message, version: int, handle: Callable[[Message], None]) -> None:
+        """Send when connected; otherwise connect first (the loop comes back here)."""
+        out = self._context.out
+        out.set_timer(self._timeout, self._context.settings.replica_socket_timeout_ms)
+        if not self._connection:
+            self._connection = out.open(self._node, FETCHER)
+            self._connecting = True
+            return
+        self._correlation += 1
+        self._awaiting = handle
+        out.send(self._connection, message, self._correlation, version)
+
+    def _transport_failed(self, reason: str) -> None:
+        """Everything waits for the back-off; then a new connection."""
+        self._awaiting = None
+        self._connecting = False
+        self._out_of_range.clear()
+        self._context.out.cancel_timer(self._timeout)
+        self._delay(list(self.states), reason)
+        if self.states:
+            self._context.out.set_timer(self._wake, self._context.settings.replica_fetch_backoff_ms)
+
+    def _delay(self, places: list[TopicPartition], reason: str) -> None:
+        now_ms = self._context.now.mono_ms
+        until_ms = now_ms + self._context.settings.replica_fetch_backoff_ms
+        for place in places:
+            state = self.states.get(place)
+            if state is not None and state.delayed_until_ms <= now_ms:
+                state.delayed_until_ms = until_ms
+                self._say(place, "delayed", state.offset, reason)
+
+    def _failed(self, place: TopicPartition, reason: str) -> None:
+        """Dropped until the next LeaderAndIsr; before 2.3 the whole fetcher dies with it (KIP-461)."""
+        if self._context.gates.append_error_fails_partition:
+            self._say(place, "failed", self.states.pop(place).offset, reason)
+            return
+        for other, state in self.states.items():
+            self._say(other, "failed", state.offset, reason)
+        self.states.clear()
+
+    # --- truncation by questions ---
+
+    def _truncate_without_asking(self, now_ms: float) -> None:
+        """No epoch is known of the own log: cut to the fetch offset, which is the high watermark."""
+        if self._context.gates.epoch_request_version == 0:
+            return
+        for place, state in list(self.states.items()):
+            if state.truncating and state.delayed_until_ms <= now_ms:
+                partition = self._replicas.partitions[place]
+                if partition.the_log.epochs.latest == -1:
+                    self._cut(partition, place, state.offset, "high-watermark", complete=True)
+
+    def _ask_epochs(self, questions: list[tuple[TopicPartition, FetchState]]) -> None:
+        gates = self._context.gates
+        self._asked = {place: (state.offset, state.leader_epoch) for place, state in questions}
+        asked = [
+            EpochQuestion(
+                *place,
+                self._replicas.partitions[place].the_log.epochs.latest,
+                state.leader_epoch if gates.fences_by_epoch else -1,
+            )
+            for place, state in questions
+        ]
+        replica = self._context.broker if gates.epoch_request_version >= 3 else -2
+        self._send(OffsetForLeaderEpochRequest(asked, replica), gates.epoch_request_version, self._epochs_answered)
+
+    def _epochs_answered(self, message: Message) -> None:
+        assert isinstance(message, OffsetForLeaderEpochResponse), message
+        for answer in message.partitions:
+            self._epoch_answered(answer)
+
+    def _epoch_answered(self, answer: EpochAnswer) -> None:
+        place = (answer.topic, answer.partition)
+        state = self.states.get(place)
+        asked = self._asked.get(place)
+        if state is None or asked is None or not state.truncating:
+            return
+        if self._context.gates.fences_by_epoch and asked[1] != state.leader_epoch:
+            return
+        if answer.error == ErrorCode.FENCED_LEADER_EPOCH:
+            self._fenced(place, asked[1])
+        elif answer.error != ErrorCode.NONE:
+            self._delay([place], ErrorCode(answer.error).name)
+        else:
+            partition = self._replicas.partitions[place]
+            if self._context.gates.epoch_request_version == 0:
+                self._cut_by_first_rule(partition, place, answer.end_offset)
+                return
+            cut = cut_for(partition.the_log, state.offset, answer.leader_epoch, answer.end_offset)
+            self._cut(partition, place, cut.offset, "epoch", complete=cut.complete)
+
+    def _cut_by_first_rule(self, partition: Partition, place: TopicPartition, end_offset: int) -> None:
+        """E1: one round; an undefined answer means the own high watermark."""
+        log = partition.the_log
+        if end_offset == -1:
+            self._cut(partition, place, log.high_watermark, "high-watermark", complete=True)
+        else:
+            self._cut(partition, place, min(end_offset, log.log_end), "epoch", complete=True)
+
+    def _cut(self, partition: Partition, place: TopicPartition, offset: int, reason: str, *, complete: bool) -> None:
+        state = self.states[place]
+        try:
+            partition.truncate_to(offset, reason)
+        except StorageError as error:
+            self._replicas.log_dir_failed(str(error))
+            return
+        state.offset = min(offset, partition.the_log.log_end)
+        state.last_fetched_epoch = partition.the_log.epochs.latest
+        state.truncating = not (complete or self._context.gates.truncates_on_fetch)
+
+    def _fenced(self, place: TopicPartition, request_epoch: int) -> None:
+        """2.2: fenced with the epoch it still holds: wait for LeaderAndIsr; otherwise try again later."""
+        state = self.states[place]
+        if request_epoch == state.leader_epoch:
+            self.states.pop(place)
+            self._say(place, "failed", state.offset, "FENCED_LEADER_EPOCH")
+        else:
+            self._delay([place], "FENCED_LEADER_EPOCH")
+
+    # --- fetching ---
+
+    def _fetch(self, ready: list[tuple[TopicPartition, FetchState]]) -> None:
+        settings, gates = self._context.settings, self._context.gates
+        self._asked = {place: (state.offset, state.leader_epoch) for place, state in ready}
+        partitions = [
+            FetchPartition(
+                *place,
+                state.offset,
+                settings.replica_fetch_max_bytes,
+                self._replicas.partitions[place].the_log.log_start,
+                state.leader_epoch if gates.fences_by_epoch else -1,
+                state.last_fetched_epoch if gates.truncates_on_fetch else -1,
+            )
+            for place, state in ready
+        ]
+        request = FetchRequest(
+            self._context.broker,
+            settings.replica_fetch_wait_max_ms,
+            settings.replica_fetch_min_bytes,
+            settings.replica_fetch_response_max_bytes,
+            partitions,
+        )
+        self._send(request, gates.fetch_version, self._fetched)
+
+    def _fetched(self, message: Message) -> None:
+        assert isinstance(message, FetchResponse), message
+        for result in message.partitions:
+            place = (result.topic, result.partition)
+            state = self.states.get(place)
+            asked = self._asked.get(place)
+            # Removed, added again or cut while the request was under way: then the answer says nothing.
+            if state is None or asked is None or asked[0] != state.offset or state.truncating:
+                continue
+            if state.delayed_until_ms > self._context.now.mono_ms:
+                continue
+            self._fetched_one(place, state, asked[1], result)
+
+    def _fetched_one(
+        self, place: TopicPartition, state: FetchState, request_epoch: int, result: FetchedPartition
+    ) -> None:
+        match result.error:
+            case ErrorCode.NONE:
+                self._take(place, state, result)
+            case ErrorCode.OFFSET_OUT_OF_RANGE:
+                if place not in self._out_of_range:
+                    self._out_of_range.append(place)
+            case ErrorCode.FENCED_LEADER_EPOCH:
+                self._fenced(place, request_epoch)
+            case other:
+                self._delay([place], ErrorCode(other).name)
+
+    def _take(self, place: TopicPartition, state: FetchState, result: FetchedPartition) -> None:
+        """Append, follow the high watermark, cut where the leader says that we part."""
+        partition = self._replicas.partitions[place]
+        log = partition.the_log
+        if state.offset != log.log_end and result.records:
+            self._failed(place, f"fetch offset {state.offset} is not the log end {log.log_end}")
+            return
+        try:
+            headers = log.append_as_follower(result.records) if result.records else []
+        except CorruptBatch as error:
+            self._delay([place], str(error))
+            return
+        except OffsetsOutOfOrder as error:
+            self._failed(place, str(error))
+            return
+        except StorageError as error:
+            self._replicas.log_dir_failed(str(error))
+            return
+        for header in headers:
+            partition.appended(header, as_leader=False)
+        partition.follow_high_watermark(result.high_watermark)
+        if headers:
+            state.offset = log.log_end
+            state.last_fetched_epoch = log.epochs.latest
+        if result.diverging_epoch is not None:
+            diverging = result.diverging_epoch
+            cut = cut_for(log, state.offset, diverging.epoch, diverging.end_offset)
+            self._cut(partition, place, cut.offset, "diverging", complete=cut.complete)
+
+    # --- out of range (2.3) ---
+
+    def _ask_latest(self, place: TopicPartition) -> None:
+        self._ask_offset(place, -1, lambda listed: self._latest_answered(place, listed))
+
+    def _ask_offset(self, place: TopicPartition, timestamp: int, answered: Callable[[ListedOffset], None]) -> None:
+        state = self.states.get(place)
+        if state is None:
+            self._out_of_range.popleft()
+            self._work()
+            return
+        epoch = state.leader_epoch if self._context.gates.fences_by_epoch else -1
+        request_epoch = state.leader_epoch
+
+        def handle(message: Message) -> None:
+            assert isinstance(message, ListOffsetsResponse), message
+            listed = message.partitions[0]
+            now_state = self.states.get(place)
+            if now_state is None or now_state.leader_epoch != request_epoch:
+                self._out_of_range.popleft()
+            elif listed.error == ErrorCode.NONE:
+                answered(listed)
+            else:
+                self._out_of_range.popleft()
+                if listed.error == ErrorCode.FENCED_LEADER_EPOCH:
+                    self._fenced(place, request_epoch)
+                else:
+                    self._delay([place], ErrorCode(listed.error).name)
+
+        self._send(
+            ListOffsetsRequest(self._context.broker, [ListOffsetsPartition(*place, timestamp, epoch)]), 0, handle
+        )
+
+    def _latest_answered(self, place: TopicPartition, listed: ListedOffset) -> None:
+        partition = self._replicas.partitions[place]
+        log = partition.the_log
+        if listed.offset >= log.log_end:
+            self._ask_offset(place, -2, lambda earliest: self._earliest_answered(place, earliest))
+            return
+        self._out_of_range.popleft()
+        if self._context.gates.out_of_range_exits and not partition.settings.unclean_leader_election_enable:
+            self._context.out.exit(
+                1,
+                f"log truncation is not allowed for {place[0]}-{place[1]}: leader ends at {listed.offset}, this replica at {log.log_end}",
+            )
+            return
+        self._cut(partition, place, listed.offset, "out-of-range", complete=True)
+
+    def _earliest_answered(self, place: TopicPartition, listed: ListedOffset) -> None:
+        partition = self._replicas.partitions[place]
+        log = partition.the_log
+        self._out_of_range.popleft()
+        if listed.offset > log.log_end:
+            partition.truncate_fully(listed.offset)
+        state = self.states[place]
+        state.offset = log.log_end
+        state.truncating = False
+        state.last_fetched_epoch = log.epochs.latest
+
+
+class Fetchers:
+    """All fetchers of a broker, one per source (num.replica.fetchers is 1)."""
+
+    def __init__(self, context: BrokerContext, replicas: Replicas) -> None:
+        self._context = context
+        self._replicas = replicas
+        self._by_source: dict[int, ReplicaFetcher] = {}
+
+    def add(self, partition: Partition, source: int, node: str) -> None:
+        """Start fetching a partition, where its era starts (semantics 1.7)."""
+        fetcher = self._by_source.get(source)
+        if fetcher is None:
+            fetcher = self._by_source[source] = ReplicaFetcher(self._context, self._replicas, source, node)
+        gates, log = self._context.gates, partition.the_log
+        latest = log.epochs.latest
+        if gates.truncates_to_high_watermark:
+            state = FetchState(log.log_end, partition.leader_epoch, -1, truncating=False)
+        elif gates.truncates_on_fetch and latest >= 0:
+            state = FetchState(log.log_end, partition.leader_epoch, latest, truncating=False)
+        else:
+            start = log.log_end if gates.fetch_start_at_log_end else log.high_watermark
+            state = FetchState(start, partition.leader_epoch, latest, truncating=True)
+        fetcher.add((partition.topic, partition.partition), state)
+
+    def remove(self, place: TopicPartition) -> None:
+        for fetcher in self._by_source.values():
+            fetcher.remove(place)
+
+    def close_idle(self) -> None:
+        """Fetchers without partitions end."""
+        for source in [source for source, fetcher in self._by_source.items() if not fetcher.states]:
+            self._by_source.pop(source).close()
+
+    def close_all(self) -> None:
+        for fetcher in self._by_source.values():
+            fetcher.close()
+        self._by_source.clear()
+
+    def owner(self, connection: int) -> ReplicaFetcher | None:
+        for fetcher in self._by_source.values():
+            if fetcher.owns(connection):
+                return fetcher
+        return None
+
+    def timer(self, event: TimerFired) -> None:
+        source = event.key[1]
+        fetcher = self._by_source.get(source) if isinstance(source, int) else None
+        if fetcher is not None:
+            fetcher.timer(event)
+
+    def failed(self, place: TopicPartition) -> bool:
+        """Whether nobody fetches this partition."""
+        return all(place not in fetcher.states for fetcher in self._by_source.values())

@@ -1,0 +1,249 @@
+"""Fetch, as the leader answers it: followers read to the log end, consumers to the high watermark. Semantics 1.2, 1.9.
+
+A follower's fetch at offset f also *says* something: that it holds everything below f. The order matters: the high
+watermark is noted before that news is used, so an answer given at once carries the old one.
+"""
+
+from collections.abc import Callable
+
+from emulator.broker.context import BrokerContext
+from emulator.broker.isr_changes import IsrChanges
+from emulator.broker.parked import Parked, Purgatory
+from emulator.broker.partition import Partition
+from emulator.broker.replicas import Replicas
+from protocol.errors import ErrorCode
+from protocol.messages.base import Message
+from protocol.messages.replication import (
+    DivergingEpoch,
+    FetchedPartition,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+)
+
+Reply = Callable[[Message | None], None]
+
+
+class Fetches:
+    """Handles Fetch requests of one broker."""
+
+    def __init__(
+        self,
+        context: BrokerContext,
+        replicas: Replicas,
+        isr_changes: IsrChanges,
+        fetches: Purgatory,
+        produces: Purgatory,
+    ) -> None:
+        self._context = context
+        self._replicas = replicas
+        self._isr_changes = isr_changes
+        self._fetches = fetches
+        self._produces = produces
+
+    def fetch(self, request: FetchRequest, reply: Reply) -> None:
+        """Read, note the follower's progress, answer or park."""
+        if request.replica_id >= 0 or self._context.gates.fetch_blocks_on_partition_lock:
+            locked = self._replicas.first_locked((p.topic, p.partition) for p in request.partitions)
+            if locked is not None:
+                locked.when_unlocked(lambda: self.fetch(request, reply))
+                return
+        follower = request.replica_id >= 0
+        results, log_ends = self._read(request)
+        if not follower:
+            self._answer_or_park(request, results, reply)
+            return
+        self._note_progress(request, results, log_ends, 0, lambda: self._answer_or_park(request, results, reply))
+
+    # --- reading ---
+
+    def _read(self, request: FetchRequest) -> tuple[list[FetchedPartition], list[int]]:
+        """Answers as of now, and each partition's log end at the moment of the read (-1 with an error)."""
+        results: list[FetchedPartition] = []
+        log_ends: list[int] = []
+        left_bytes = request.max_bytes
+        for asked in request.partitions:
+            result, log_end = self._read_one(
+                request.replica_id, asked, left_bytes, first=not any(r.records for r in results)
+            )
+            left_bytes = max(0, left_bytes - len(result.records))
+            results.append(result)
+            log_ends.append(log_end)
+        return results, log_ends
+
+    def _read_one(
+        self, replica_id: int, asked: FetchPartition, left_bytes: int, *, first: bool
+    ) -> tuple[FetchedPartition, int]:
+        place = (asked.topic, asked.partition)
+        partition = self._replicas.partitions.get(place)
+        if partition is None or partition.offline:
+            error = ErrorCode.KAFKA_STORAGE_ERROR if partition is not None else self._replicas.error_of_stranger(place)
+            return FetchedPartition(*place, error), -1
+        error = fence(partition, asked.current_leader_epoch)
+        if error == ErrorCode.NONE and not partition.leads:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if error == ErrorCode.NONE and replica_id >= 0 and replica_id not in partition.remotes:
+            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if error != ErrorCode.NONE:
+            return FetchedPartition(*place, error), -1
+        log = partition.the_log
+        high_watermark, log_end = log.high_watermark, log.log_end
+        if asked.last_fetched_epoch >= 0:
+            epoch, end = log.end_offset_for_epoch(asked.last_fetched_epoch)
+            if (epoch, end) == (-1, -1):
+                return FetchedPartition(*place, ErrorCode.OFFSET_OUT_OF_RANGE), -1
+            if epoch < asked.last_fetched_epoch or end < asked.fetch_offset:
+                answer = FetchedPartition(
+                    *place, ErrorCode.NONE, high_watermark, log.log_start, DivergingEpoch(epoch, end)
+                )
+                return answer, log_end
+        if not log.log_start <= asked.fetch_offset <= log_end:
+            return FetchedPartition(*place, ErrorCode.OFFSET_OUT_OF_RANGE), -1
+        stop = log_end if replica_id >= 0 else high_watermark
+        records = b""
+        if asked.fetch_offset < stop and (left_bytes > 0 or first):
+            records = log.read(asked.fetch_offset, stop, min(asked.max_bytes, left_bytes), at_least_one=first)
+        return FetchedPartition(*place, ErrorCode.NONE, high_watermark, log.log_start, None, records), log_end
+
+    # --- what a follower's fetch says ---
+
+    def _note_progress(
+        self,
+        request: FetchRequest,
+        results: list[FetchedPartition],
+        log_ends: list[int],
+        index: int,
+        then: Callable[[], None],
+    ) -> None:
+        """Partition by partition; an ISR expansion written to the session service holds up the rest, and the answer."""
+        gates = self._context.gates
+        while index < len(results):
+            asked, result = request.partitions[index], results[index]
+            index += 1
+            partition = self._replicas.partitions.get((asked.topic, asked.partition))
+            if partition is None or not partition.leads or request.replica_id not in partition.remotes:
+                continue
+            if result.error != ErrorCode.NONE:
+                if not gates.failed_reads_keep_follower_state:
+                    partition.remotes[request.replica_id].log_end = -1
+                continue
+            if result.diverging_epoch is not None:
+                continue
+            may_join = partition.follower_fetched(request.replica_id, asked.fetch_offset, log_ends[index - 1])
+            if may_join:
+                following = index
+
+                def go_on(partition: Partition = partition, following: int = following) -> None:
+                    self._progressed(partition)
+                    self._note_progress(request, results, log_ends, following, then)
+
+                self._isr_changes.expand(partition, request.replica_id, go_on)
+                return
+            self._progressed(partition)
+        then()
+
+    def _progressed(self, partition: Partition) -> None:
+        if partition.leads and partition.advance_high_watermark():
+            partition.check_parked(self._fetches, self._produces)
+
+    # --- answering ---
+
+    def _answer_or_park(self, request: FetchRequest, results: list[FetchedPartition], reply: Reply) -> None:
+        if self._context.gates.fetch_answer_refreshed_high_watermark:
+            self._refresh_high_watermarks(results)
+        size_bytes = sum(len(result.records) for result in results)
+        if (
+            request.max_wait_ms <= 0
+            or not request.partitions
+            or size_bytes >= request.min_bytes
+            or any(result.error != ErrorCode.NONE or result.diverging_epoch is not None for result in results)
+            or self._owed_high_watermark(request)
+        ):
+            self._answer(request, results, reply)
+            return
+        self._park(request, reply)
+
+    def _answer(self, request: FetchRequest, results: list[FetchedPartition], reply: Reply) -> None:
+        if request.replica_id >= 0:
+            for result in results:
+                partition = self._replicas.partitions.get((result.topic, result.partition))
+                remote = partition.remotes.get(request.replica_id) if partition is not None else None
+                if remote is not None and result.high_watermark >= 0:
+                    remote.last_sent_high_watermark = result.high_watermark
+        reply(FetchResponse(results))
+
+    def _owed_high_watermark(self, request: FetchRequest) -> bool:
+        """2.4, 2.5: the follower has not been told the present high watermark."""
+        if request.replica_id < 0 or not self._context.gates.answers_at_once_when_high_watermark_moved:
+            return False
+        for asked in request.partitions:
+            partition = self._replicas.partitions.get((asked.topic, asked.partition))
+            if partition is not None and partition.leads:
+                remote = partition.remotes.get(request.replica_id)
+                if remote is not None and remote.last_sent_high_watermark < partition.the_log.high_watermark:
+                    return True
+        return False
+
+    def _refresh_high_watermarks(self, results: list[FetchedPartition]) -> None:
+        for result in results:
+            partition = self._replicas.partitions.get((result.topic, result.partition))
+            if result.error == ErrorCode.NONE and partition is not None and partition.leads:
+                result.high_watermark = partition.the_log.high_watermark
+
+    def _park(self, request: FetchRequest, reply: Reply) -> None:
+        places = [(asked.topic, asked.partition) for asked in request.partitions]
+
+        def forget() -> None:
+            for place in places:
+                partition = self._replicas.partitions.get(place)
+                if partition is not None:
+                    partition.parked_fetches.pop(parked.number, None)
+
+        def answer() -> None:
+            forget()
+            results, _ = self._read(request)
+            self._answer(request, results, reply)
+
+        def try_complete() -> bool:
+            if not self._ready(request):
+                return False
+            answer()
+            return True
+
+        parked = Parked(try_complete, answer)
+        if not self._fetches.park(parked, request.max_wait_ms):
+            return
+        for place in places:
+            partition = self._replicas.partitions.get(place)
+            if partition is not None:
+                partition.parked_fetches[parked.number] = parked
+
+    def _ready(self, request: FetchRequest) -> bool:
+        """1.9: enough bytes, lost leadership, fencing, divergence."""
+        size_bytes = 0
+        for asked in request.partitions:
+            partition = self._replicas.partitions.get((asked.topic, asked.partition))
+            if partition is None or not partition.leads or partition.offline:
+                return True
+            if fence(partition, asked.current_leader_epoch) != ErrorCode.NONE:
+                return True
+            log = partition.the_log
+            stop = log.log_end if request.replica_id >= 0 else log.high_watermark
+            if asked.fetch_offset > stop and request.replica_id >= 0:
+                return True
+            if asked.last_fetched_epoch >= 0:
+                epoch, end = log.end_offset_for_epoch(asked.last_fetched_epoch)
+                if epoch < asked.last_fetched_epoch or end < asked.fetch_offset:
+                    return True
+            if asked.fetch_offset < stop:
+                size_bytes += min(asked.max_bytes, log.bytes_between(asked.fetch_offset, stop))
+        return size_bytes >= request.min_bytes or self._owed_high_watermark(request)
+
+
+def fence(partition: Partition, current_leader_epoch: int) -> ErrorCode:
+    """2.2: -1 is not checked."""
+    if current_leader_epoch < 0 or current_leader_epoch == partition.leader_epoch:
+        return ErrorCode.NONE
+    if current_leader_epoch < partition.leader_epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    return ErrorCode.UNKNOWN_LEADER_EPOCH

@@ -1,0 +1,294 @@
+"""ISR changes: how a leader's wish becomes the partition's recorded state. Semantics 1.3, 1.4, 1.6.
+
+Two ways, by `inter.broker.protocol.version`:
+
+* straight to the session service: a conditional write with the cached zkVersion, *holding the partition's lock*. Out of
+  reach, it waits, and with it everybody who needs the partition; other partitions' checks wait too, as
+  there is one checking task.
+* AlterIsr through the controller: queued, one request in flight, retried for ever; meanwhile the maximal ISR counts.
+
+A leader never bumps the leader epoch.
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+from emulator.broker.context import BrokerContext
+from emulator.broker.controller_channel import ControllerChannel
+from emulator.broker.partition import Partition, PendingIsr
+from protocol.errors import ErrorCode
+from protocol.events import IsrChangeAsked, IsrChangeEnded, ids_text
+from protocol.ids import TopicPartition
+from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, IsrChange, IsrChanged
+from protocol.messages.session import (
+    Create,
+    GetData,
+    SessionError,
+    SessionRequest,
+    SessionResponse,
+    SetData,
+)
+from protocol.znodes import (
+    ISR_CHANGE_NOTIFICATION_PREFIX,
+    LeaderAndIsrState,
+    decode_state,
+    encode_isr_change_notification,
+    encode_state,
+    partition_state_path,
+)
+
+SHRINK = ("isr-shrink",)
+PROPAGATE = ("isr-propagate",)
+ALTER_RETRY = ("alter-isr-retry",)
+PROPAGATE_EVERY_MS = 2_500.0
+PROPAGATE_QUIET_MS = 5_000.0
+PROPAGATE_AT_LATEST_MS = 60_000.0
+ALTER_RETRY_MS = 50.0
+QUEUE_MAX = 100_000
+
+GIVE_UP = (
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.INVALID_UPDATE_VERSION,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+)
+"""Partition errors of AlterIsr after which the change stays pending until a LeaderAndIsr comes."""
+
+
+class IsrChanges:
+    """`advanced` is called when a partition's high watermark moved because of a change."""
+
+    def __init__(
+        self,
+        context: BrokerContext,
+        partitions: dict[TopicPartition, Partition],
+        channel: ControllerChannel,
+        advanced: Callable[[Partition], None],
+    ) -> None:
+        self._context = context
+        self._partitions = partitions
+        self._channel = channel
+        self._advanced = advanced
+        self._shrink_due_ms = 0.0
+        self._to_check: deque[Partition] = deque()
+        self._checking = False
+        self._unsent: dict[TopicPartition, Partition] = {}
+        self._in_flight = False
+        self._changed: list[TopicPartition] = []
+        self._last_change_ms = 0.0
+        self._last_propagation_ms = 0.0
+
+    def start(self) -> None:
+        """Begin the periodic tasks."""
+        context = self._context
+        self._last_propagation_ms = context.now.mono_ms
+        self._shrink_due_ms = context.now.mono_ms + self._shrink_period_ms
+        context.out.set_timer(SHRINK, self._shrink_period_ms)
+        if not context.gates.alter_isr:
+            context.out.set_timer(PROPAGATE, PROPAGATE_EVERY_MS)
+
+    @property
+    def _shrink_period_ms(self) -> float:
+        lag_max_ms = float(self._context.settings.replica_lag_time_max_ms)
+        return lag_max_ms if self._context.gates.shrink_check_full_period else lag_max_ms / 2
+
+    # --- the periodic check (1.3) ---
+
+    def shrink_timer(self) -> None:
+        """One run over all partitions; the next is due a period after this one was due, or at once if that is past."""
+        if self._checking:
+            return
+        self._checking = True
+        self._to_check = deque(p for p in self._partitions.values() if p.leads)
+        self._check_next()
+
+    def _check_next(self) -> None:
+        while self._to_check:
+            partition = self._to_check.popleft()
+            if partition.locked:
+                partition.when_unlocked(lambda p=partition: self._check_again(p))  # type: ignore[misc]
+                return
+            gone = partition.out_of_sync()
+            if gone:
+                isr = [broker for broker in partition.isr if broker not in gone]
+                self._change(partition, isr, expands=False, then=self._check_next)
+                if not self._context.gates.alter_isr:
+                    return
+        if self._checking:
+            self._checking = False
+            self._shrink_due_ms += self._shrink_period_ms
+            wait_ms = max(0.0, self._shrink_due_ms - self._context.now.mono_ms)
+            self._context.out.set_timer(SHRINK, wait_ms)
+
+    def _check_again(self, partition: Partition) -> None:
+        self._to_check.appendleft(partition)
+        self._check_next()
+
+    # --- a change (1.6) ---
+
+    def expand(self, partition: Partition, broker: int, then: Callable[[], None]) -> None:
+        """A follower caught up. `then` goes on when the change is through (direct writes) or under way (AlterIsr)."""
+        self._change(partition, [*partition.isr, broker], expands=True, then=then)
+
+    def _change(self, partition: Partition, isr: list[int], *, expands: bool, then: Callable[[], None]) -> None:
+        context = self._context
+        through = "controller" if context.gates.alter_isr else "session"
+        change = "expand" if expands else "shrink"
+        was, now = ids_text(partition.isr), ids_text(isr)
+        context.emit(
+            IsrChangeAsked(
+                partition.topic,
+                partition.partition,
+                change,
+                was,
+                now,
+                partition.leader_epoch,
+                partition.zk_version,
+                through,
+            )
+        )
+        if context.gates.alter_isr:
+            partition.pending = PendingIsr(isr, isr if expands else partition.isr, expands=expands)
+            self._unsent[partition.topic, partition.partition] = partition
+            self._send_alter_isr()
+            if expands:
+                then()
+            return
+        self._write(partition, isr, expands=expands, then=then)
+
+    def _write(self, partition: Partition, isr: list[int], *, expands: bool, then: Callable[[], None]) -> None:
+        context = self._context
+        state = LeaderAndIsrState(context.broker, partition.leader_epoch, tuple(isr), partition.controller_epoch)
+        path = partition_state_path(partition.topic, partition.partition)
+        partition.locked = True
+        if context.gates.stuck_zk_version_pends:
+            partition.pending = PendingIsr(isr, isr if expands else partition.isr, expands=expands)
+
+        def written(response: SessionResponse) -> None:
+            result = response.results[0] if response.results else None
+            if response.error == SessionError.OK and result is not None:
+                finish("done", result.version)
+            elif result is not None and result.error == SessionError.BAD_VERSION:
+                context.ask_session(SessionRequest([GetData(path)]), reread)
+            else:
+                finish("session-expired", -1)
+
+        def reread(response: SessionResponse) -> None:
+            # The lost answer of an earlier try of ours may be why the version differs.
+            result = response.results[0] if response.results else None
+            if response.error == SessionError.OK and result is not None and decode_state(result.data) == state:
+                finish("done", result.version)
+            else:
+                finish("bad-version", -1)
+
+        def finish(outcome: str, version: int) -> None:
+            context.emit(IsrChangeEnded(partition.topic, partition.partition, ids_text(isr), outcome, version))
+            if outcome == "done":
+                partition.isr = isr
+                partition.zk_version = version
+                partition.pending = None
+                self._note_change(partition)
+                if partition.leads and partition.advance_high_watermark():
+                    self._advanced(partition)
+            elif outcome == "session-expired":
+                partition.pending = None
+            partition.unlock(then)
+
+        context.ask_session(SessionRequest([SetData(path, encode_state(state), partition.zk_version)]), written)
+
+    # --- telling the controller of direct writes ---
+
+    def _note_change(self, partition: Partition) -> None:
+        place = (partition.topic, partition.partition)
+        if place not in self._changed:
+            self._changed.append(place)
+        self._last_change_ms = self._context.now.mono_ms
+
+    def propagate_timer(self) -> None:
+        """A notification znode, when changes have been quiet for 5 s or untold for 60 s."""
+        context = self._context
+        now_ms = context.now.mono_ms
+        context.out.set_timer(PROPAGATE, PROPAGATE_EVERY_MS)
+        quiet = self._last_change_ms + PROPAGATE_QUIET_MS < now_ms
+        overdue = self._last_propagation_ms + PROPAGATE_AT_LATEST_MS < now_ms
+        if not self._changed or not (quiet or overdue):
+            return
+        told, self._changed = self._changed, []
+        self._last_propagation_ms = now_ms
+        create = Create(ISR_CHANGE_NOTIFICATION_PREFIX, encode_isr_change_notification(told), sequential=True)
+
+        def created(response: SessionResponse) -> None:
+            if response.error != SessionError.OK:
+                self._changed = told + [place for place in self._changed if place not in told]
+
+        context.ask_session(SessionRequest([create]), created)
+
+    # --- AlterIsr ---
+
+    def discard(self, partition: Partition) -> None:
+        """A LeaderAndIsr with a higher epoch: what is pending counts no more (semantics 11.5)."""
+        partition.pending = None
+        self._unsent.pop((partition.topic, partition.partition), None)
+
+    def _send_alter_isr(self) -> None:
+        context = self._context
+        if self._in_flight or not self._unsent:
+            return
+        self._in_flight = True
+        sent = list(self._unsent.values())
+        changes = []
+        for partition in sent:
+            assert partition.pending is not None
+            changes.append(
+                IsrChange(
+                    partition.topic,
+                    partition.partition,
+                    context.broker,
+                    partition.leader_epoch,
+                    list(partition.pending.isr),
+                    partition.zk_version,
+                )
+            )
+        request = AlterIsrRequest(context.broker, context.broker_epoch, changes)
+
+        def answered(message: object) -> None:
+            assert isinstance(message, AlterIsrResponse)
+            self._alter_isr_answered(message, dict(zip([(p.topic, p.partition) for p in sent], changes, strict=True)))
+
+        self._channel.send(request, answered)
+
+    def _alter_isr_answered(self, response: AlterIsrResponse, asked: dict[TopicPartition, IsrChange]) -> None:
+        self._in_flight = False
+        if response.error != ErrorCode.NONE:
+            self._context.out.set_timer(ALTER_RETRY, ALTER_RETRY_MS)
+            return
+        for changed in response.partitions:
+            place = (changed.topic, changed.partition)
+            partition = self._unsent.get(place)
+            change = asked.get(place)
+            if partition is None or change is None or partition.leader_epoch != change.leader_epoch:
+                continue
+            self._unsent.pop(place)
+            self._apply(partition, changed)
+        self._send_alter_isr()
+
+    def _apply(self, partition: Partition, changed: IsrChanged) -> None:
+        context = self._context
+        place = (partition.topic, partition.partition)
+        isr = ids_text(partition.pending.isr) if partition.pending is not None else ""
+        if changed.error != ErrorCode.NONE:
+            context.emit(IsrChangeEnded(*place, isr, f"refused: {ErrorCode(changed.error).name}", -1))
+            if changed.error not in GIVE_UP and partition.pending is not None:
+                self._unsent[place] = partition
+                context.out.set_timer(ALTER_RETRY, ALTER_RETRY_MS)
+            return
+        if changed.leader_epoch != partition.leader_epoch or changed.zk_version <= partition.zk_version:
+            return
+        partition.isr = list(changed.isr)
+        partition.zk_version = changed.zk_version
+        partition.pending = None
+        context.emit(IsrChangeEnded(*place, ids_text(partition.isr), "done", changed.zk_version))
+        if partition.leads and partition.advance_high_watermark():
+            self._advanced(partition)
+
+    def alter_retry_timer(self) -> None:
+        self._send_alter_isr()

@@ -1,0 +1,94 @@
+"""Leader epochs of one replica: where each epoch's records begin.
+
+A list of (epoch, start offset), growing in both. It answers the question on which truncation rests: where does epoch E end
+in this log? (KIP-101, KIP-279; semantics 2.1 and 3.) Every change rewrites the file `leader-epoch-checkpoint`.
+
+    epochs     0        1            3
+    offsets    0 1 2 3  4 5 6 7 8 9  10 11 ...      end_offset_for(2) = (1, 10)
+"""
+
+from emulator.storage.files import Files
+from protocol.versions import Gates
+
+UNDEFINED = (-1, -1)
+"""(epoch, end offset) that says: I cannot tell."""
+
+
+class LeaderEpochCache:
+    """Epoch entries of one replica, mirrored in `path`."""
+
+    __slots__ = ("_files", "_gates", "_path", "_writes", "entries")
+
+    def __init__(self, files: Files, path: str, gates: Gates, entries: list[tuple[int, int]]) -> None:
+        self._files = files
+        self._path = path
+        self._gates = gates
+        self._writes = gates.has_epoch_cache
+        self.entries = entries
+
+    @property
+    def latest(self) -> int:
+        """-1 when empty."""
+        return self.entries[-1][0] if self.entries else -1
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """Epoch `epoch` begins at `start_offset`, unless that is known already."""
+        entries = self.entries
+        if not self._writes:
+            return
+        if entries:
+            last_epoch, last_start = entries[-1]
+            if self._gates.epoch_cache_strict_assign:
+                if epoch == last_epoch and start_offset >= last_start:
+                    return
+                while entries and (entries[-1][0] >= epoch or entries[-1][1] >= start_offset):
+                    entries.pop()
+            elif epoch <= last_epoch or start_offset < last_start:
+                return
+        entries.append((epoch, start_offset))
+        self._flush()
+
+    def end_offset_for(self, epoch: int, log_end: int) -> tuple[int, int]:
+        """(largest epoch <= `epoch`, where it ends), by the rules of 2.0.0 and later; E1 callers ignore the epoch.
+
+        UNDEFINED by the table of semantics 2.1.
+        """
+        entries = self.entries
+        if epoch == -1 or not entries:
+            return UNDEFINED
+        last = entries[-1][0]
+        if epoch == last:
+            return epoch, log_end
+        if epoch > last:
+            return UNDEFINED
+        if epoch < entries[0][0]:
+            if self._gates.epoch_entry_below_first_answered:
+                return epoch, entries[0][1]
+            return UNDEFINED
+        for index in range(len(entries) - 1, 0, -1):
+            if entries[index - 1][0] <= epoch < entries[index][0]:
+                return entries[index - 1][0], entries[index][1]
+        raise AssertionError((epoch, entries))
+
+    def truncate_from_end(self, offset: int) -> None:
+        """Drop entries that start at or beyond `offset`."""
+        if self.entries and self.entries[-1][1] >= offset >= 0:
+            self.entries = [entry for entry in self.entries if entry[1] < offset]
+            self._flush()
+
+    def truncate_from_start(self, offset: int) -> None:
+        """The log begins at `offset` now: the epoch in force there keeps one entry, moved to `offset`."""
+        if self.entries and self.entries[0][1] < offset:
+            older = [entry for entry in self.entries if entry[1] <= offset]
+            self.entries = [(older[-1][0], offset)] + [entry for entry in self.entries if entry[1] > offset]
+            self._flush()
+
+    def clear(self) -> None:
+        if self.entries:
+            self.entries = []
+            self._flush()
+
+    def _flush(self) -> None:
+        lines = ["0", str(len(self.entries))]
+        lines += [f"{epoch} {start}" for epoch, start in self.entries]
+        self._files.write_atomically(self._path, ("\n".join(lines) + "\n").encode())

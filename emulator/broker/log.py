@@ -1,0 +1,272 @@
+"""The log of one replica: batches in segments, its ends, its epochs.
+
+    log start        recovery point        high watermark        log end
+        |------------------|----------------------|-----------------|
+                 on disk for sure          readable by consumers    next record's offset
+
+All offsets named "end" are exclusive. The high watermark is always clamped into [log start, log end] (semantics 1.1).
+Nothing is fsynced when appended; a roll to a new segment flushes the old one (semantics 3).
+"""
+
+import msgspec
+
+from emulator.broker.leader_epochs import LeaderEpochCache
+from emulator.broker.producer_state import ProducerState
+from emulator.broker.segment import Segment, segment_path
+from emulator.storage.checkpoints import parse_leader_epochs
+from emulator.storage.files import Files
+from protocol.records.format import check_crc, place, read_header
+from protocol.records.types import BatchHeader
+from protocol.versions import Gates
+
+LEADER_EPOCHS_FILE = "leader-epoch-checkpoint"
+
+
+class CorruptBatch(ValueError):
+    """A batch whose CRC or shape is wrong; Kafka's error 2."""
+
+
+class OffsetsOutOfOrder(ValueError):
+    """A follower was given batches that do not continue its log."""
+
+
+class LogSettings(msgspec.Struct, frozen=True):
+    """What of a topic's configuration the log itself needs."""
+
+    segment_bytes: int = 1024 * 1024 * 1024
+
+
+class Log:
+    """One replica's log. Storage errors pass through; after one the broker takes the log directory offline."""
+
+    __slots__ = (
+        "_gates", "_settings", "directory", "epochs", "files", "high_watermark", "log_end", "log_start", "producers",
+        "recovery_point", "segments",
+    )  # fmt: skip
+
+    def __init__(self, files: Files, directory: str, gates: Gates, settings: LogSettings) -> None:
+        self.files = files
+        self.directory = directory
+        self._gates = gates
+        self._settings = settings
+        self.segments: list[Segment] = []
+        self.log_start = 0
+        self.log_end = 0
+        self.high_watermark = 0
+        self.recovery_point = 0
+        self.producers = ProducerState(gates)
+        self.epochs = LeaderEpochCache(files, f"{directory}/{LEADER_EPOCHS_FILE}", gates, [])
+
+    # --- beginning a life ---
+
+    @classmethod
+    def create(cls, files: Files, directory: str, gates: Gates, settings: LogSettings) -> "Log":
+        """A new, empty log."""
+        log = cls(files, directory, gates, settings)
+        files.make_directory(directory)
+        log._add_segment(0)
+        if gates.has_epoch_cache:
+            files.write_atomically(f"{directory}/{LEADER_EPOCHS_FILE}", b"0\n0\n")
+        return log
+
+    @classmethod
+    def load(
+        cls, files: Files, directory: str, gates: Gates, settings: LogSettings, *, clean: bool, recovery_point: int
+    ) -> "Log":
+        """The log as found on disk. After an unclean stop everything from the recovery point's segment on is
+        validated, cut at the first bad batch, and epochs are added from the batches (semantics 3)."""
+        log = cls(files, directory, gates, settings)
+        bases = sorted(int(name[:-4]) for name in files.list(directory) if name.endswith(".log"))
+        for position, base in enumerate(bases):
+            segment = Segment(files, directory, base)
+            following = bases[position + 1] if position + 1 < len(bases) else None
+            unchecked = not clean and (following is None or following > recovery_point)
+            whole = segment.load(validate=unchecked)
+            log.segments.append(segment)
+            if not whole:
+                for later in bases[position + 1 :]:
+                    files.delete(segment_path(directory, later))
+                break
+        if not log.segments:
+            log._add_segment(0)
+        log.log_start = log.segments[0].base_offset
+        log.log_end = log.segments[-1].next_offset
+        log.recovery_point = log.log_end if clean else min(recovery_point, log.log_end)
+        log._load_epochs(clean)
+        log._rebuild_producers()
+        return log
+
+    def _load_epochs(self, clean: bool) -> None:
+        path = self.epochs_path
+        if not self._gates.has_epoch_cache:
+            return
+        entries = (
+            parse_leader_epochs(self.files.read(path, 0, self.files.size(path)), path)
+            if self.files.exists(path)
+            else []
+        )
+        self.epochs = LeaderEpochCache(self.files, path, self._gates, [(epoch, start) for epoch, start in entries])
+        self.epochs.truncate_from_end(self.log_end)
+        self.epochs.truncate_from_start(self.log_start)
+        if clean:
+            return
+        least = 0 if self._gates.recovery_skips_epoch_zero else -1
+        for segment in self.segments:
+            for header in segment.headers:
+                if header.leader_epoch > max(least, self.epochs.latest):
+                    self.epochs.assign(header.leader_epoch, header.base_offset)
+
+    @property
+    def epochs_path(self) -> str:
+        return f"{self.directory}/{LEADER_EPOCHS_FILE}"
+
+    def _add_segment(self, base_offset: int) -> Segment:
+        segment = Segment(self.files, self.directory, base_offset)
+        segment.create()
+        self.segments.append(segment)
+        return segment
+
+    # --- appending ---
+
+    def append_as_leader(self, data: bytes, leader_epoch: int) -> BatchHeader:
+        """Place one batch of a producer at the log's end. Raises CorruptBatch, StorageError."""
+        try:
+            sent = read_header(data)
+            sound = sent.size_bytes == len(data) and check_crc(data)
+        except ValueError as error:
+            raise CorruptBatch(str(error)) from error
+        if not sound:
+            raise CorruptBatch(f"a batch of {len(data)} bytes fails its checksum or says {sent.size_bytes} bytes")
+        placed = place(data, self.log_end, leader_epoch)
+        header = read_header(placed)
+        self._roll_if_full(len(placed)).append(placed, header)
+        self._appended(header)
+        return header
+
+    def append_as_follower(self, data: bytes) -> list[BatchHeader]:
+        """Batches from the leader, as they are. Raises OffsetsOutOfOrder, CorruptBatch, StorageError."""
+        headers: list[BatchHeader] = []
+        position = 0
+        expected = self.log_end
+        while position < len(data):
+            try:
+                header = read_header(data, position)
+                sound = check_crc(data, position)
+            except ValueError as error:
+                raise CorruptBatch(str(error)) from error
+            if not sound:
+                raise CorruptBatch(f"the batch at offset {header.base_offset} fails its checksum")
+            # Old wrappers are judged by their last offset: offsets may go backwards inside (semantics 11.9).
+            first = header.base_offset if header.magic >= 2 else header.last_offset
+            if first < expected:
+                raise OffsetsOutOfOrder(f"batch at {first} after log end {expected} of {self.directory}")
+            headers.append(header)
+            expected = header.last_offset + 1
+            position += header.size_bytes
+        if headers:
+            self._roll_if_full(len(data)).append_many(data, headers)
+            for header in headers:
+                self._appended(header)
+        return headers
+
+    def _roll_if_full(self, grows_bytes: int) -> Segment:
+        active = self.segments[-1]
+        if active.size_bytes and active.size_bytes + grows_bytes > self._settings.segment_bytes:
+            self.flush()
+            return self._add_segment(self.log_end)
+        return active
+
+    def _appended(self, header: BatchHeader) -> None:
+        self.log_end = header.last_offset + 1
+        if header.magic >= 2 and header.leader_epoch != self.epochs.latest:
+            self.epochs.assign(header.leader_epoch, header.base_offset)
+        if header.producer_id >= 0:
+            self.producers.appended(header)
+
+    def flush(self) -> None:
+        """Everything appended so far survives a power loss."""
+        for segment in self.segments:
+            if segment.next_offset >= self.recovery_point:
+                self.files.fsync(segment.path)
+        self.recovery_point = self.log_end
+
+    # --- reading ---
+
+    def read(self, offset: int, stop_offset: int, max_bytes: int, *, at_least_one: bool = True) -> bytes:
+        """Whole batches from the one that holds `offset`, beginning below `stop_offset`, from one segment.
+
+        `offset` must be within [log_start, log_end].
+        """
+        assert self.log_start <= offset <= self.log_end, (offset, self.log_start, self.log_end)
+        for segment in self._segments_from(offset):
+            first = segment.find(offset)
+            if first < len(segment.headers):
+                return segment.read(first, stop_offset, max_bytes, at_least_one=at_least_one)
+        return b""
+
+    def bytes_between(self, offset: int, stop_offset: int) -> int:
+        """Size of the batches from the one that holds `offset` up to `stop_offset`, within one segment."""
+        for segment in self._segments_from(offset):
+            first = segment.find(offset)
+            if first < len(segment.headers):
+                last = segment.find(stop_offset)
+                end = segment.positions[last] if last < len(segment.headers) else segment.size_bytes
+                return max(0, end - segment.positions[first])
+        return 0
+
+    def _segments_from(self, offset: int) -> list[Segment]:
+        if len(self.segments) == 1:
+            return self.segments
+        start = 0
+        for index, segment in enumerate(self.segments):
+            if segment.base_offset <= offset:
+                start = index
+        return self.segments[start:]
+
+    # --- cutting ---
+
+    def truncate_to(self, offset: int) -> bool:
+        """Cut to `offset` (the new log end). Returns whether anything was cut."""
+        assert offset >= 0, offset
+        if offset >= self.log_end:
+            if self._gates.truncates_epochs_beyond_log_end:
+                self.epochs.truncate_from_end(self.log_end)
+            return False
+        if offset < self.log_start:
+            self.truncate_fully(offset)
+            return True
+        while len(self.segments) > 1 and self.segments[-1].base_offset > offset:
+            self.files.delete(self.segments.pop().path)
+        self.segments[-1].truncate_to(offset)
+        self._ended_at(offset)
+        return True
+
+    def truncate_fully(self, offset: int) -> None:
+        """Throw everything away and begin at `offset`."""
+        for segment in self.segments:
+            self.files.delete(segment.path)
+        self.segments = []
+        self._add_segment(offset)
+        self.log_start = offset
+        self.epochs.clear()
+        self._ended_at(offset)
+        self.high_watermark = offset
+
+    def _ended_at(self, offset: int) -> None:
+        self.log_end = offset
+        self.recovery_point = min(self.recovery_point, offset)
+        self.high_watermark = min(self.high_watermark, offset)
+        self.epochs.truncate_from_end(offset)
+        self._rebuild_producers()
+
+    def _rebuild_producers(self) -> None:
+        """Sequence numbers live in the batches: what was cut is forgotten (semantics 6)."""
+        self.producers = ProducerState(self._gates)
+        for segment in self.segments:
+            for header in segment.headers:
+                if header.producer_id >= 0:
+                    self.producers.appended(header)
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """See LeaderEpochCache.end_offset_for."""
+        return self.epochs.end_offset_for(epoch, self.log_end)

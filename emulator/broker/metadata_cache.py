@@ -1,0 +1,85 @@
+"""What a broker tells clients about the cluster: the last UpdateMetadata. Semantics 1.7, 11.12.
+
+Leadership itself changes only through LeaderAndIsr, so a broker may advertise one leader and act as another.
+"""
+
+from emulator.broker.context import BrokerContext
+from protocol.errors import ErrorCode
+from protocol.events import MetadataChanged, ids_text
+from protocol.ids import TopicPartition
+from protocol.messages.leadership import (
+    BrokerEndpoint,
+    MetadataRequest,
+    MetadataResponse,
+    PartitionMetadata,
+    PartitionState,
+    UpdateMetadataRequest,
+)
+
+BEING_DELETED = -2
+
+
+class MetadataCache:
+    """`controller` -1: none known. `live`: brokers by id."""
+
+    def __init__(self, context: BrokerContext) -> None:
+        self._context = context
+        self.controller = -1
+        self.live: dict[int, BrokerEndpoint] = {}
+        self.partitions: dict[TopicPartition, PartitionState] = {}
+        self._told: dict[TopicPartition, tuple[int, int, int, str, str]] = {}
+
+    def update(self, request: UpdateMetadataRequest) -> list[TopicPartition]:
+        """Take over a controller's picture; returns the partitions being deleted."""
+        self.controller = request.controller
+        self.live = {broker.broker: broker for broker in request.live_brokers}
+        deleted: list[TopicPartition] = []
+        for state in request.partitions:
+            place = (state.topic, state.partition)
+            if state.leader == BEING_DELETED:
+                self.partitions.pop(place, None)
+                self._told.pop(place, None)
+                deleted.append(place)
+            else:
+                self.partitions[place] = state
+        self._tell()
+        return deleted
+
+    def _tell(self) -> None:
+        live = ids_text(sorted(self.live))
+        for place, state in self.partitions.items():
+            told = (self.controller, state.leader, state.leader_epoch, ids_text(state.isr), live)
+            if self._told.get(place) != told:
+                self._told[place] = told
+                self._context.emit(MetadataChanged(state.topic, state.partition, *told))
+
+    def node_of(self, broker: int) -> str | None:
+        """The node of a live broker."""
+        endpoint = self.live.get(broker)
+        return endpoint.node if endpoint is not None else None
+
+    def answer(self, request: MetadataRequest) -> MetadataResponse:
+        """The metadata answer; an unknown topic asked for by name gets one entry with error 3."""
+        partitions: list[PartitionMetadata] = []
+        for (topic, partition), state in sorted(self.partitions.items()):
+            if request.topics and topic not in request.topics:
+                continue
+            reachable = state.leader in self.live
+            shows_isr = state.leader >= 0 or self._context.gates.metadata_keeps_isr_without_leader
+            partitions.append(
+                PartitionMetadata(
+                    topic,
+                    partition,
+                    ErrorCode.NONE if reachable else ErrorCode.LEADER_NOT_AVAILABLE,
+                    state.leader if reachable else -1,
+                    state.leader_epoch,
+                    list(state.isr) if shows_isr else [],
+                    list(state.replicas),
+                    [broker for broker in state.replicas if broker not in self.live],
+                )
+            )
+        known = {topic for topic, _ in self.partitions}
+        for topic in request.topics:
+            if topic not in known:
+                partitions.append(PartitionMetadata(topic, -1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        return MetadataResponse(self.controller, list(self.live.values()), partitions)

@@ -1,0 +1,209 @@
+"""One partition on one broker: its role, its in-sync set as it knows it, its high watermark.
+
+The leader feeds in log ends and fetches; the high watermark follows. Rules: semantics 1.1 to 1.5. ISR changes are
+decided here and carried out by `isr_changes`. While a change is written straight to the session service
+the partition is *locked*: whoever needs it waits in `waiting` (semantics 1.6).
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+from emulator.broker.context import BrokerContext
+from emulator.broker.log import Log
+from emulator.broker.parked import Parked, Purgatory
+from emulator.broker.remote_replica import RemoteReplica
+from emulator.broker.settings import BrokerSettings
+from protocol.events import BatchAppended, HighWatermarkMoved, LogTruncated
+from protocol.records.types import BatchHeader
+
+WAITING_MAX = 10_000
+"""Requests that may wait for one locked partition; Kafka's bound is its request queue (queued.max.requests)."""
+
+
+class PendingIsr:
+    """An ISR change in flight. `maximal`: the set that counts for the high watermark meanwhile (E4)."""
+
+    __slots__ = ("expands", "isr", "maximal")
+
+    def __init__(self, isr: list[int], maximal: list[int], *, expands: bool) -> None:
+        self.isr = isr
+        self.maximal = maximal
+        self.expands = expands
+
+
+class Partition:
+    """`leader` -1 none known; `isr` empty on a follower; `epoch_start`: log end when this broker became leader."""
+
+    def __init__(self, context: BrokerContext, topic: str, partition: int, settings: BrokerSettings) -> None:
+        self.context = context
+        self.topic = topic
+        self.partition = partition
+        self.settings = settings
+        self.log: Log | None = None
+        self.leader = -1
+        self.leader_epoch = -1
+        self.zk_version = -1
+        self.controller_epoch = 0
+        self.assignment: list[int] = []
+        self.isr: list[int] = []
+        self.pending: PendingIsr | None = None
+        self.epoch_start: int | None = None
+        self.remotes: dict[int, RemoteReplica] = {}
+        self.locked = False
+        self.waiting: deque[Callable[[], None]] = deque()
+        self.parked_fetches: dict[int, Parked] = {}
+        self.parked_produces: dict[int, Parked] = {}
+        self.offline = False
+
+    # --- what it is ---
+
+    @property
+    def leads(self) -> bool:
+        return self.leader == self.context.broker and self.log is not None
+
+    @property
+    def maximal_isr(self) -> list[int]:
+        return self.pending.maximal if self.pending is not None else self.isr
+
+    @property
+    def the_log(self) -> Log:
+        assert self.log is not None, f"{self.topic}-{self.partition} has no log yet"
+        return self.log
+
+    # --- high watermark (1.5) ---
+
+    def advance_high_watermark(self) -> bool:
+        """Leader: the smallest log end among the maximal ISR and the recently caught up. Only forward."""
+        log = self.the_log
+        now_ms = self.context.now.mono_ms
+        lag_max_ms = self.settings.replica_lag_time_max_ms
+        reached = log.log_end
+        in_sync = self.maximal_isr
+        for replica in self.remotes.values():
+            if replica.log_end < reached and (
+                replica.broker in in_sync or now_ms - replica.last_caught_up_ms <= lag_max_ms
+            ):
+                reached = replica.log_end
+        if reached <= log.high_watermark:
+            return False
+        self._moved(reached)
+        return True
+
+    def follow_high_watermark(self, leaders: int) -> None:
+        """Follower: what the leader said, clamped to the own log. May move back."""
+        log = self.the_log
+        clamped = max(log.log_start, min(leaders, log.log_end))
+        if clamped != log.high_watermark:
+            self._moved(clamped)
+
+    def _moved(self, high_watermark: int) -> None:
+        log = self.the_log
+        previous, log.high_watermark = log.high_watermark, high_watermark
+        self.context.emit(
+            HighWatermarkMoved(
+                self.topic,
+                self.partition,
+                high_watermark,
+                previous,
+                self.leader == self.context.broker,
+                self.leader_epoch,
+            )
+        )
+
+    # --- log changes, with their events ---
+
+    def appended(self, header: BatchHeader, *, as_leader: bool) -> None:
+        self.context.emit(
+            BatchAppended(
+                self.topic,
+                self.partition,
+                header.base_offset,
+                header.last_offset,
+                header.leader_epoch if header.magic >= 2 else self.leader_epoch,
+                header.crc,
+                as_leader,
+            )
+        )
+
+    def truncate_to(self, offset: int, reason: str) -> None:
+        """Cut, and say so even where nothing is cut (as Kafka's log does)."""
+        log = self.the_log
+        log_end, high_watermark = log.log_end, log.high_watermark
+        effective = log.truncate_to(offset)
+        self.context.emit(LogTruncated(self.topic, self.partition, offset, log_end, effective, high_watermark, reason))
+
+    def truncate_fully(self, offset: int) -> None:
+        log = self.the_log
+        log_end, high_watermark = log.log_end, log.high_watermark
+        log.truncate_fully(offset)
+        self.context.emit(LogTruncated(self.topic, self.partition, offset, log_end, True, high_watermark, "full"))
+
+    # --- followers, as the leader sees them (1.2 to 1.4) ---
+
+    def follower_fetched(self, broker: int, fetch_offset: int, leader_log_end: int) -> bool:
+        """Note a follower's fetch; returns whether it may join the ISR now."""
+        replica = self.remotes[broker]
+        replica.fetched(fetch_offset, leader_log_end, self.context.now.mono_ms)
+        return self.may_join_isr(replica)
+
+    def may_join_isr(self, replica: RemoteReplica) -> bool:
+        """1.4: not in, caught up to the high watermark (and the leader epoch's start), no change in flight."""
+        if self.pending is not None or replica.broker in self.isr or not self.leads:
+            return False
+        if replica.log_end < self.the_log.high_watermark:
+            return False
+        if self.context.gates.expand_needs_epoch_start:
+            return self.epoch_start is not None and replica.log_end >= self.epoch_start
+        return True
+
+    def out_of_sync(self) -> list[int]:
+        """1.3: members of the ISR to be removed now."""
+        if not self.leads or self.pending is not None:
+            return []
+        gates = self.context.gates
+        log_end = self.the_log.log_end
+        now_ms = self.context.now.mono_ms
+        gone: list[int] = []
+        for broker in self.isr:
+            replica = self.remotes.get(broker)
+            if replica is None:
+                continue
+            if gates.lag_by_messages:
+                # 0.8.2: by time since its last fetch while behind, or by records behind.
+                behind = log_end - replica.log_end
+                stuck = behind > 0 and now_ms - replica.last_fetch_ms > self.settings.replica_lag_time_max_ms
+                if stuck or behind > self.settings.replica_lag_max_messages:
+                    gone.append(broker)
+            elif gates.caught_up_replica_not_shrunk and replica.log_end == log_end:
+                continue
+            elif now_ms - replica.last_caught_up_ms > self.settings.replica_lag_time_max_ms:
+                gone.append(broker)
+        return gone
+
+    # --- the lock ---
+
+    def when_unlocked(self, work: Callable[[], None]) -> None:
+        assert self.locked and len(self.waiting) < WAITING_MAX, (
+            f"{len(self.waiting)} wait for {self.topic}-{self.partition}"
+        )
+        self.waiting.append(work)
+
+    def unlock(self, first: Callable[[], None]) -> None:
+        """Release the lock; its holder goes on with `first`, then those who waited, in order, until one takes it again."""
+        assert self.locked
+        self.locked = False
+        first()
+        while self.waiting and not self.locked:
+            self.waiting.popleft()()
+
+    # --- parked requests ---
+
+    def check_parked(self, fetches: Purgatory, produces: Purgatory) -> None:
+        """The high watermark moved, or leadership changed: see who can be answered."""
+        for parked in list(self.parked_produces.values()):
+            produces.check(parked)
+        self.check_parked_fetches(fetches)
+
+    def check_parked_fetches(self, fetches: Purgatory) -> None:
+        for parked in list(self.parked_fetches.values()):
+            fetches.check(parked)

@@ -1,0 +1,78 @@
+"""Producer state of one replica: which sequence numbers an idempotent producer has written (KIP-98, semantics 6).
+
+It is rebuilt from the batches' headers, so it survives a failover and disappears with truncated data.
+"""
+
+from collections import deque
+
+import msgspec
+
+from protocol.errors import ErrorCode
+from protocol.records.types import BatchHeader
+from protocol.versions import Gates
+
+SEQUENCE_BOUND = 1 << 31
+PRODUCERS_MAX = 100_000
+"""Producers remembered per replica; the one idle longest is forgotten beyond that."""
+
+
+class Written(msgspec.Struct, frozen=True):
+    """A remembered batch: its sequences and where it lies."""
+
+    first_sequence: int
+    last_sequence: int
+    base_offset: int
+    last_offset: int
+
+
+class _Producer:
+    __slots__ = ("batches", "epoch")
+
+    def __init__(self, epoch: int, remembered: int) -> None:
+        self.epoch = epoch
+        self.batches: deque[Written] = deque(maxlen=remembered)
+
+
+class ProducerState:
+    """`check` before an append, `appended` after it."""
+
+    __slots__ = ("_gates", "_producers")
+
+    def __init__(self, gates: Gates) -> None:
+        self._gates = gates
+        self._producers: dict[int, _Producer] = {}
+
+    def check(self, header: BatchHeader) -> tuple[ErrorCode, Written | None]:
+        """(error, the batch already written). Error NONE and None: append it; NONE and a batch: a duplicate."""
+        producer = self._producers.get(header.producer_id)
+        if producer is None:
+            if header.base_sequence != 0 and not self._gates.unknown_producer_accepted:
+                return ErrorCode.UNKNOWN_PRODUCER_ID, None
+            return ErrorCode.NONE, None
+        if header.producer_epoch < producer.epoch:
+            return ErrorCode.INVALID_PRODUCER_EPOCH, None
+        if header.producer_epoch > producer.epoch:
+            if header.base_sequence != 0:
+                return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, None
+            return ErrorCode.NONE, None
+        for written in producer.batches:
+            if (written.first_sequence, written.last_sequence) == (header.base_sequence, header.last_sequence):
+                return ErrorCode.NONE, written
+        expected = (producer.batches[-1].last_sequence + 1) % SEQUENCE_BOUND
+        if header.base_sequence != expected:
+            if header.base_sequence < producer.batches[0].first_sequence:
+                return ErrorCode.DUPLICATE_SEQUENCE_NUMBER, None
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, None
+        return ErrorCode.NONE, None
+
+    def appended(self, header: BatchHeader) -> None:
+        """Remember a batch, from a producer or from the leader."""
+        producer = self._producers.pop(header.producer_id, None)
+        if producer is None or header.producer_epoch > producer.epoch:
+            producer = _Producer(header.producer_epoch, self._gates.remembered_batches)
+        self._producers[header.producer_id] = producer
+        producer.batches.append(
+            Written(header.base_sequence, header.last_sequence, header.base_offset, header.last_offset)
+        )
+        if len(self._producers) > PRODUCERS_MAX:
+            self._producers.pop(next(iter(self._producers)))

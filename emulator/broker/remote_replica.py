@@ -1,0 +1,42 @@
+"""What a leader knows of one follower. Semantics 1.2."""
+
+
+class RemoteReplica:
+    """`log_end` -1: unknown. `last_caught_up_ms`: when it last held all that the leader had."""
+
+    __slots__ = (
+        "broker",
+        "last_caught_up_ms",
+        "last_fetch_leader_log_end",
+        "last_fetch_ms",
+        "last_sent_high_watermark",
+        "log_end",
+    )
+
+    def __init__(self, broker: int) -> None:
+        self.broker = broker
+        self.log_end = -1
+        self.last_fetch_ms = 0.0
+        self.last_fetch_leader_log_end = 0
+        self.last_caught_up_ms = 0.0
+        self.last_sent_high_watermark = 0
+
+    def fetched(self, fetch_offset: int, leader_log_end: int, now_ms: float) -> None:
+        """It asked for `fetch_offset`: it holds everything below. `leader_log_end` as of the read (KAFKA-4485)."""
+        if fetch_offset >= leader_log_end:
+            self.last_caught_up_ms = max(self.last_caught_up_ms, now_ms)
+        elif fetch_offset >= self.last_fetch_leader_log_end:
+            self.last_caught_up_ms = max(self.last_caught_up_ms, self.last_fetch_ms)
+        self.log_end = fetch_offset
+        self.last_fetch_leader_log_end = leader_log_end
+        self.last_fetch_ms = now_ms
+
+    def leader_epoch_began(self, leader_log_end: int, now_ms: float, *, in_isr: bool, new_leader: bool) -> None:
+        """Leadership began anew: members of the ISR count as caught up now."""
+        self.last_caught_up_ms = now_ms if in_isr else 0.0
+        self.last_fetch_leader_log_end = leader_log_end
+        self.last_fetch_ms = now_ms
+        if new_leader:
+            self.log_end = -1
+            self.last_fetch_leader_log_end = -1
+            self.last_fetch_ms = 0.0

@@ -1,0 +1,65 @@
+"""What a broker itself needs of its settings, typed. Names are Kafka's with dots as underscores, units included."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+
+class BrokerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """One broker's settings in force. Times are scenario milliseconds; the defaults are 2.6's."""
+
+    zookeeper_session_timeout_ms: int = 18_000
+    replica_lag_time_max_ms: int = 30_000
+    replica_lag_max_messages: int = 4_000
+    replica_fetch_wait_max_ms: int = 500
+    replica_fetch_min_bytes: int = 1
+    replica_fetch_max_bytes: int = 1_048_576
+    replica_fetch_response_max_bytes: int = 10_485_760
+    replica_fetch_backoff_ms: int = 1_000
+    replica_socket_timeout_ms: int = 30_000
+    replica_high_watermark_checkpoint_interval_ms: int = 5_000
+    controller_socket_timeout_ms: int = 30_000
+    request_timeout_ms: int = 30_000
+    log_flush_offset_checkpoint_interval_ms: int = 60_000
+    log_segment_bytes: int = 1_073_741_824
+    message_max_bytes: int = 1_000_012
+    min_insync_replicas: int = 1
+    unclean_leader_election_enable: bool = False
+    auto_leader_rebalance_enable: bool = True
+    leader_imbalance_per_broker_percentage: int = 10
+    leader_imbalance_check_interval_seconds: int = 300
+    controlled_shutdown_enable: bool = True
+    controlled_shutdown_max_retries: int = 3
+    controlled_shutdown_retry_backoff_ms: int = 5_000
+    delete_topic_enable: bool = True
+    num_partitions: int = 1
+    default_replication_factor: int = 1
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> "BrokerSettings":
+        """From Kafka's names (`replica.lag.time.max.ms`). Names that a broker does not use are left to others."""
+        known = {
+            name: settings[name.replace("_", ".")]
+            for name in cls.__struct_fields__
+            if name.replace("_", ".") in settings
+        }
+        return msgspec.convert(known, cls, strict=False)
+
+
+TOPIC_OVERRIDES: dict[str, str] = {
+    "min.insync.replicas": "min_insync_replicas",
+    "unclean.leader.election.enable": "unclean_leader_election_enable",
+    "max.message.bytes": "message_max_bytes",
+    "segment.bytes": "log_segment_bytes",
+}
+"""Topic-level settings -> the broker's field they override."""
+
+
+def with_topic_overrides(settings: BrokerSettings, config: Mapping[str, str]) -> BrokerSettings:
+    """The settings that hold for one topic (`/config/topics/T`)."""
+    changes = {TOPIC_OVERRIDES[name]: value for name, value in config.items() if name in TOPIC_OVERRIDES}
+    if not changes:
+        return settings
+    merged = {**msgspec.structs.asdict(settings), **changes}
+    return msgspec.convert(merged, BrokerSettings, strict=False)
