@@ -7,10 +7,16 @@ behind. Between two primitive steps a node may die, lose power or meet a full or
 world, for the broker to answer.
 """
 
+from collections.abc import Callable
 from typing import Final, Protocol
 
 LOG_DIRECTORY: Final = ""
 TEMPORARY_SUFFIX: Final = ".tmp"
+
+
+OperationHook = Callable[[str, str], None]
+"""Called with (operation, path) before each step: append, read, truncate, write, fsync, rename, delete,
+make_directory, sync_directory. It may raise NodeKilled, DiskFull or DiskFailed: the step does not happen."""
 
 
 class StorageError(Exception):

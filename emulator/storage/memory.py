@@ -19,13 +19,10 @@ from emulator.storage.files import (
     DiskFailed,
     DiskFull,
     FileMissing,
+    OperationHook,
     check_path,
     directory_of,
 )
-
-OperationHook = Callable[[str, str], None]
-"""Called with (operation, path) before each step: append, read, truncate, write, fsync, rename, delete,
-make_directory, sync_directory. It may raise NodeKilled, DiskFull or DiskFailed: the step does not happen."""
 
 Keep = Callable[[str, int, int], int] | Mapping[str, int]
 """How many bytes of a file survive: a function of (path, synced bytes, written bytes), or exact numbers by
@@ -50,9 +47,7 @@ _NameChange = tuple[tuple[str, _File | None], ...]
 class MemoryFiles:
     """`Files` in memory; `capacity_bytes` bounds the sum of all files (None: no bound)."""
 
-    def __init__(
-        self, *, capacity_bytes: int | None = None, operation_hook: OperationHook | None = None
-    ) -> None:
+    def __init__(self, *, capacity_bytes: int | None = None, operation_hook: OperationHook | None = None) -> None:
         self.capacity_bytes = capacity_bytes
         self.operation_hook = operation_hook
         self._files: dict[str, _File] = {}
@@ -81,9 +76,7 @@ class MemoryFiles:
     def truncate(self, path: str, size_bytes: int) -> None:
         self._before("truncate", path)
         file = self._file(path)
-        assert 0 <= size_bytes <= len(file.content), (
-            f"{path} cut to {size_bytes} of {len(file.content)} bytes"
-        )
+        assert 0 <= size_bytes <= len(file.content), f"{path} cut to {size_bytes} of {len(file.content)} bytes"
         del file.content[size_bytes:]
         file.synced_bytes = min(file.synced_bytes, size_bytes)
 
@@ -96,7 +89,8 @@ class MemoryFiles:
         self._sync_file(path, self._file(path))
 
     def write_atomically(self, path: str, data: bytes) -> None:
-        check_path(path)
+        if check_path(path) in self._directories:
+            raise FileMissing(path, "is a directory")
         temporary = path + TEMPORARY_SUFFIX
         self._before("write", temporary)
         replaced = self._files.get(temporary)
@@ -133,18 +127,18 @@ class MemoryFiles:
             return
         self._file(old)
         if new in self._directories:
-            raise DiskFailed(new, "a directory is in the way")
+            raise DiskFailed(new, "the name is taken")
         if directory_of(new) not in self._directories:
             raise FileMissing(new, "its directory does not exist")
         self._rename_file(old, new)
 
     def list(self, directory: str) -> list[str]:
-        start = len(directory) + 1 if directory else 0
+        start = len(check_path(directory)) + 1 if directory else 0
         everything = (*self._files, *self._directories)
         return sorted(path[start:] for path in everything if path and directory_of(path) == directory)
 
     def exists(self, path: str) -> bool:
-        return path in self._files or path in self._directories
+        return path in self._files or check_path(path) in self._directories
 
     def make_directory(self, path: str) -> None:
         self._before("make_directory", path)
@@ -184,8 +178,7 @@ class MemoryFiles:
         self._pending.clear()
         # Fresh files, so that two names which came to share a file by an undone rename are separate again.
         self._files = {
-            path: _File(survivors[path].content[:size_bytes], size_bytes)
-            for path, size_bytes in sizes.items()
+            path: _File(survivors[path].content[:size_bytes], size_bytes) for path, size_bytes in sizes.items()
         }
 
     def copy(self) -> "MemoryFiles":
@@ -249,8 +242,10 @@ class MemoryFiles:
     def _rename_directory(self, old: str, new: str) -> None:
         if self.exists(new):
             raise DiskFailed(new, "the name is taken")
-        if directory_of(new) not in self._directories or (new + "/").startswith(old + "/"):
+        if directory_of(new) not in self._directories:
             raise FileMissing(new, "its directory does not exist")
+        if new.startswith(old + "/"):
+            raise DiskFailed(new, "a directory cannot move into itself")
 
         def moved(path: str) -> str:
             return new + path[len(old) :] if path == old or path.startswith(old + "/") else path
