@@ -1,0 +1,132 @@
+"""What a replica holds, read from its files alone: the same for a node that lives, died or never came back.
+
+A node may be writing meanwhile: a batch that is not whole at the end of the last segment is left out, and a
+file that vanishes between listing and reading is as if it had never been there. Damage elsewhere is an error.
+"""
+
+from collections.abc import Iterator
+from typing import Final, TypedDict
+
+from emulator.storage.checkpoints import HIGH_WATERMARKS, LEADER_EPOCHS, parse_leader_epochs, parse_offsets
+from emulator.storage.files import FileMissing, Files
+from protocol.records import format as records
+from protocol.records.errors import CorruptRecord, RecordsError
+from protocol.records.types import BatchHeader, Record
+
+SEGMENT_SUFFIX: Final = ".log"
+
+LogEntry = list[int | str | None]
+"""[offset, leader epoch (None before batches had one), value as text (None: tombstone)]"""
+
+
+class PartitionFiles(TypedDict):
+    """A replica, in the shape of a snapshot in observations."""
+
+    log: list[LogEntry]
+    leader_epochs: list[list[int]]
+    high_watermark_checkpoint: int | None
+
+
+class LogDamaged(Exception):
+    """A segment file holds something else than whole entries, elsewhere than at its end."""
+
+    def __init__(self, path: str, error: RecordsError) -> None:
+        super().__init__(f"{path}: {error}")
+        self.path = path
+        self.error = error
+
+
+def segment_name(base_offset: int) -> str:
+    """`00000000000000000000.log` for offset 0."""
+    return f"{base_offset:020d}{SEGMENT_SUFFIX}"
+
+
+def read_partition(files: Files, partition: str) -> PartitionFiles:
+    """The replica of `partition` (such as "t-0").
+
+    `leader_epochs` is [[epoch, start offset], ...]; `high_watermark_checkpoint` None if none was written.
+    Raises LogDamaged, CheckpointDamaged, StorageError.
+    """
+    log: list[LogEntry] = []
+    for header, decoded in _entries(files, partition):
+        epoch = header.leader_epoch if header.magic >= records.BATCH_MAGIC else None
+        log += ([record.offset, epoch, _text(record.value)] for record in decoded)
+    epochs_path = f"{partition}/{LEADER_EPOCHS}"
+    epochs = parse_leader_epochs(_content(files, epochs_path), epochs_path)
+    topic, _, number = partition.rpartition("-")
+    high_watermarks = parse_offsets(_content(files, HIGH_WATERMARKS), HIGH_WATERMARKS)
+    return {
+        "log": log,
+        "leader_epochs": [[epoch, start_offset] for epoch, start_offset in epochs],
+        "high_watermark_checkpoint": high_watermarks.get((topic, int(number))),
+    }
+
+
+def batches_of(files: Files, partition: str) -> list[list[int | list[str | None]]]:
+    """The log entry by entry: [offset of the last record, values]; a compressed wrapper is one entry."""
+    return [
+        [header.last_offset, [_text(record.value) for record in decoded]]
+        for header, decoded in _entries(files, partition)
+    ]
+
+
+def keep_batches(files: Files, partition: str, count: int) -> int:
+    """Cuts a dead node's log to its first `count` entries, as power loss does; how many entries went.
+
+    Checkpoints stay as they are. Raises ValueError when there are fewer than `count`.
+    """
+    total = sum(1 for _ in _headers(files, partition))
+    if not 0 <= count <= total:
+        raise ValueError(f"{partition} holds {total} batches, {count} of them cannot be kept")
+    kept = 0
+    segments = _segments(files, partition)
+    for path in segments:
+        headers = records.iter_headers(_content(files, path))
+        while kept < count and next(headers, None) is not None:
+            kept += 1
+        if kept == count and headers.end == 0 and path != segments[0]:
+            files.delete(path)
+        elif headers.end < files.size(path):
+            files.truncate(path, headers.end)
+    return total - count
+
+
+def _entries(files: Files, partition: str) -> Iterator[tuple[BatchHeader, list[Record]]]:
+    for path, data, position, header in _headers(files, partition):
+        try:
+            decoded = records.read_records(data, position)
+        except CorruptRecord as error:
+            raise LogDamaged(path, error) from None
+        yield header, decoded
+
+
+def _headers(files: Files, partition: str) -> Iterator[tuple[str, bytes, int, BatchHeader]]:
+    """(path, its content, position, header) of every whole entry of the log."""
+    segments = _segments(files, partition)
+    for path in segments:
+        data = _content(files, path)
+        headers = records.iter_headers(data)
+        try:
+            for position, header in headers:
+                yield path, data, position, header
+        except CorruptRecord as error:
+            raise LogDamaged(path, error) from None
+        if headers.tail is not None and path != segments[-1]:
+            raise LogDamaged(path, headers.tail)
+
+
+def _segments(files: Files, partition: str) -> list[str]:
+    """Paths of the segments, oldest first: names of twenty digits sort as their base offsets do."""
+    return [f"{partition}/{name}" for name in files.list(partition) if name.endswith(SEGMENT_SUFFIX)]
+
+
+def _content(files: Files, path: str) -> bytes:
+    """All of a file; nothing of one that is missing."""
+    try:
+        return files.read(path, 0, files.size(path))
+    except FileMissing:
+        return b""
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode(errors="backslashreplace")
