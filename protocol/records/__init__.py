@@ -5,7 +5,7 @@ Reading order:
 - `types`: Record, BatchHeader and the iterator over headers that both formats share.
 - `errors`: what can be wrong with bytes, one class each.
 - `varint`, `compression`: the parts that formats are made of.
-- `batch`: magic 2, the record batch (0.11 and later).
+- `record`, `batch`: magic 2, the record batch (0.11 and later).
 - `message`, `message_set`: magic 0 and 1, messages and sets of them with compressed wrappers (before 0.11).
 - `format`: one door to all of them, by magic. Brokers use only this one.
 """

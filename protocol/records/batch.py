@@ -30,13 +30,13 @@ from protocol.records.errors import (
     BadCompression,
     BadCrc,
     BadLength,
-    CorruptRecord,
     CountMismatch,
     RecordsError,
     TooLarge,
     TruncatedRecord,
     UnknownMagic,
 )
+from protocol.records.record import decode_records, encode_record
 from protocol.records.types import (
     BATCH_BYTES_MAX,
     NO_SEQUENCE,
@@ -48,7 +48,6 @@ from protocol.records.types import (
     RecordFields,
     Values,
 )
-from protocol.records.varint import decode_varint, encode_varint
 
 MAGIC: Final = 2
 HEADER_BYTES: Final = 61
@@ -59,12 +58,12 @@ _CRC_COVERS_FROM = 21
 _LENGTH_COVERS_FROM = 12
 _LENGTH_MIN = HEADER_BYTES - _LENGTH_COVERS_FROM
 _CODECS_END = len(CODECS)
-_LOG_APPEND_TIME = 0x08
 
 _unpack_header = struct.Struct(">qiibIhiqqqhii").unpack_from
 _pack_head = struct.Struct(">qiibI").pack
 _pack_tail = struct.Struct(">hiqqqhii").pack
-_unpack_length_epoch_magic = struct.Struct(">8xiib").unpack_from
+_unpack_length_magic = struct.Struct(">8xi4xb").unpack_from
+_unpack_placement = struct.Struct(">8xi4xb6xi30xi").unpack_from
 _pack_offset = struct.Struct(">q").pack
 _pack_epoch = struct.Struct(">i").pack
 _unpack_crc = struct.Struct(">I").unpack_from
@@ -84,7 +83,7 @@ def encode_batch(
     """A batch of `values`, each a value or (key, value, headers), all with the same `timestamp_ms`."""
     assert values, "a producer sends no empty batch"
     fields: Sequence[bytes | RecordFields] = values
-    records = b"".join([_encode_record(delta, value) for delta, value in enumerate(fields)])
+    records = b"".join([encode_record(delta, value) for delta, value in enumerate(fields)])
     if compression != "none":
         records = compress(compression, records)
     count = len(values)
@@ -105,37 +104,29 @@ def encode_batch(
     return _pack_head(base_offset, length, leader_epoch, MAGIC, crc32c(covered)) + covered
 
 
-def _encode_record(delta: int, value: bytes | RecordFields) -> bytes:
-    # Attributes 0 and timestamp delta 0 begin every record; "\x01" is the length -1 of an absent key.
-    if isinstance(value, bytes):
-        body = b"\0\0" + encode_varint(delta) + b"\x01" + encode_varint(len(value)) + value + b"\0"
-        return encode_varint(len(body)) + body
-    key, content, headers = value
-    parts = [b"\0\0", encode_varint(delta), *_sized(key), *_sized(content), encode_varint(len(headers))]
-    for name, header in headers:
-        parts += (*_sized(name.encode()), *_sized(header))
-    body = b"".join(parts)
-    return encode_varint(len(body)) + body
-
-
-def _sized(field: bytes | None) -> tuple[bytes, ...]:
-    return (b"\x01",) if field is None else (encode_varint(len(field)), field)
-
-
 def place_batch(data: Data, base_offset: int, leader_epoch: int) -> bytes:
-    """A leader on append: `data`, one whole batch, with its offset and epoch set; the crc stays right."""
+    """A leader on append: `data`, one whole batch, with its offset and epoch set; the crc stays right.
+
+    Raises CountMismatch unless the batch has as many offsets as records, as a producer's must (LogValidator);
+    otherwise as `read_header`.
+    """
     try:
-        length, _, magic = _unpack_length_epoch_magic(data)
+        length, magic, last_delta, count = _unpack_placement(data)
     except struct.error:
         raise diagnose(data, 0) from None
     if magic != MAGIC or length + _LENGTH_COVERS_FROM != len(data):
         raise _not_one_batch(data)
+    if count != last_delta + 1 or count < 1:
+        raise CountMismatch(0, f"{count} records at {last_delta + 1} offsets")
     return b"".join((_pack_offset(base_offset), data[8:12], _pack_epoch(leader_epoch), data[16:]))
 
 
 def _not_one_batch(data: Data) -> RecordsError:
-    header = read_header(data)
-    return BadLength(header.size_bytes, f"{len(data) - header.size_bytes} bytes after the one batch expected")
+    try:
+        size_bytes = read_header(data).size_bytes
+    except RecordsError as error:
+        return error
+    return BadLength(size_bytes, f"{len(data) - size_bytes} bytes after the one batch expected")
 
 
 def read_header(data: Data, position: int = 0) -> BatchHeader:
@@ -171,10 +162,8 @@ def read_header(data: Data, position: int = 0) -> BatchHeader:
         or count < 0
     ):
         raise diagnose(data, position)
-    if base_sequence == NO_SEQUENCE:
-        last_sequence = NO_SEQUENCE
-    else:
-        last_sequence = (base_sequence + last_delta) % SEQUENCE_END
+    has_sequence = base_sequence != NO_SEQUENCE
+    last_sequence = (base_sequence + last_delta) % SEQUENCE_END if has_sequence else NO_SEQUENCE
     return BatchHeader(
         base_offset,
         base_offset + last_delta,
@@ -222,7 +211,7 @@ def diagnose(data: Data, position: int) -> RecordsError:
 def check_crc(data: Data, position: int = 0) -> bool:
     """Whether the checksum is right. Raises as `read_header` when there is no whole batch at `position`."""
     try:
-        length, _, magic = _unpack_length_epoch_magic(data, position)
+        length, magic = _unpack_length_magic(data, position)
     except struct.error:
         raise diagnose(data, position) from None
     end = position + length + _LENGTH_COVERS_FROM
@@ -255,75 +244,4 @@ def read_records(data: Data, position: int = 0) -> list[Record]:
         raise BadCompression(position, str(error)) from None
     except DecompressedTooLarge as error:
         raise TooLarge(position, str(error)) from None
-    return _decode_records(header, records, position)
-
-
-def _decode_records(header: BatchHeader, records: bytes, position: int) -> list[Record]:
-    decoded: list[Record] = []
-    start = 0
-    while len(decoded) < header.record_count:
-        if start >= len(records):
-            raise CountMismatch(position, f"{header.record_count} records promised, {len(decoded)} there")
-        try:
-            record, start = _decode_record(header, records, start)
-        except (IndexError, ValueError) as error:
-            reason = "ends inside a field" if isinstance(error, IndexError) else str(error)
-            raise BadLength(position, f"record {len(decoded)}: {reason}") from None
-        decoded.append(record)
-    if start != len(records):
-        left = len(records) - start
-        raise CountMismatch(position, f"{left} bytes after the last of {header.record_count} records")
-    return decoded
-
-
-def _decode_record(header: BatchHeader, records: bytes, start: int) -> tuple[Record, int]:
-    """The record at `start` and the position after it. Raises IndexError or ValueError, told apart above."""
-    length, at = decode_varint(records, start)
-    end = at + length
-    if length < 0 or end > len(records):
-        raise ValueError(f"length {length}, {len(records) - at} bytes left")
-    timestamp_delta_ms, at = decode_varint(records, at + 1, bits=64)
-    offset_delta, at = decode_varint(records, at)
-    key, at = _decode_field(records, at, end)
-    value, at = _decode_field(records, at, end)
-    header_count, at = decode_varint(records, at)
-    if not 0 <= header_count <= end - at:
-        raise ValueError(f"{header_count} headers in {end - at} bytes")
-    headers = []
-    for _ in range(header_count):
-        name, at = _decode_field(records, at, end)
-        if name is None:
-            raise ValueError("a header without a key")
-        content, at = _decode_field(records, at, end)
-        headers.append((name.decode(), content))  # a UnicodeDecodeError is a ValueError
-    if at != end:
-        raise ValueError(f"its fields end at byte {at - start}, its length says {end - start}")
-    if header.has_log_append_time:
-        timestamp_ms = header.max_timestamp_ms
-    else:
-        timestamp_ms = header.base_timestamp_ms + timestamp_delta_ms
-    return Record(header.base_offset + offset_delta, timestamp_ms, key, value, tuple(headers)), end
-
-
-def _decode_field(records: bytes, at: int, end: int) -> tuple[bytes | None, int]:
-    length, at = decode_varint(records, at)
-    if length == -1:
-        return None, at
-    if length < 0 or at + length > end:
-        raise ValueError(f"a field of {length} bytes, {end - at} left")
-    return records[at : at + length], at + length
-
-
-__all__ = [
-    "MAGIC",
-    "BatchHeader",
-    "CorruptRecord",
-    "Record",
-    "TruncatedRecord",
-    "check_crc",
-    "encode_batch",
-    "iter_headers",
-    "place_batch",
-    "read_header",
-    "read_records",
-]
+    return decode_records(header, records, position)

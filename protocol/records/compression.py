@@ -30,7 +30,8 @@ _SNAPPY_MAGIC = b"\x82SNAPPY\x00"
 _SNAPPY_HEADER = _SNAPPY_MAGIC + struct.pack(">ii", 1, 1)
 _SNAPPY_BLOCK_BYTES = 32 * 1024
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
-_BYTES_AT_FIRST = 256 * 1024
+_ROOM_BYTES_MIN = 16 * 1024
+_ROOM_RATIO = 8
 
 
 class DecompressionFailed(Exception):
@@ -128,11 +129,12 @@ def _unsnap_block(block: bytes, limit_bytes: int) -> bytes:
 
 
 def _unpack_frame(codec: Literal["lz4", "zstd"], data: bytes, limit_bytes: int) -> bytes:
-    """Into a buffer of fixed size: a small one first, since most batches are small, then the limit."""
+    """Into a buffer of fixed size: one that most data fits into, then one of the limit."""
     unpacker = cramjam.lz4 if codec == "lz4" else cramjam.zstd
     if not data:
         raise DecompressionFailed(f"{codec}: no data")
-    for room_bytes in (min(_BYTES_AT_FIRST, limit_bytes), limit_bytes):
+    likely_bytes = max(_ROOM_BYTES_MIN, len(data) * _ROOM_RATIO)
+    for room_bytes in (min(likely_bytes, limit_bytes), limit_bytes):
         room = bytearray(room_bytes + 1)
         try:
             unpacked_bytes = unpacker.decompress_into(data, room)

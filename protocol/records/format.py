@@ -24,9 +24,7 @@ def encode(
 ) -> bytes:
     """`values` in the format of `magic`; what only batches have (producer ids) is `batch.encode_batch`'s."""
     if magic == batch.MAGIC:
-        return batch.encode_batch(
-            values, timestamp_ms=timestamp_ms, base_offset=base_offset, compression=compression
-        )
+        return batch.encode_batch(values, timestamp_ms=timestamp_ms, base_offset=base_offset, compression=compression)
     assert magic in (0, 1), f"magic {magic}"
     return message_set.encode_message_set(
         values,

@@ -84,10 +84,7 @@ def encode_message_set(
 def _encode(messages: list[Fields], magic: Magic, base_offset: int, codec: Compression) -> bytes:
     if codec == "none":
         return b"".join(
-            [
-                encode_message(offset, fields, magic, 0)
-                for offset, fields in enumerate(messages, start=base_offset)
-            ]
+            [encode_message(offset, fields, magic, 0) for offset, fields in enumerate(messages, start=base_offset)]
         )
     assert CODEC_IDS[codec] < CODEC_IDS_END, f"{codec} needs batches of magic 2"
     inner_base = 0 if magic else base_offset
@@ -162,9 +159,7 @@ def read_records(data: Data, position: int = 0) -> list[Record]:
     # LogAppendTime is set on the wrapper alone.
     override = bool(message.attributes & LOG_APPEND_TIME)
     return [
-        Record(
-            start + each.offset, message.timestamp_ms if override else each.timestamp_ms, each.key, each.value
-        )
+        Record(start + each.offset, message.timestamp_ms if override else each.timestamp_ms, each.key, each.value)
         for each in inner
     ]
 

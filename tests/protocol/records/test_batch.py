@@ -104,9 +104,7 @@ def test_what_is_encoded_is_read_back(compression, values, base_offset, epoch) -
 
 
 def test_sequences_wrap_after_the_largest_int() -> None:
-    data = encode_batch(
-        [b"a", b"b", b"c"], timestamp_ms=0, producer_id=1, producer_epoch=0, base_sequence=2**31 - 2
-    )
+    data = encode_batch([b"a", b"b", b"c"], timestamp_ms=0, producer_id=1, producer_epoch=0, base_sequence=2**31 - 2)
     assert read_header(data).last_sequence == 0
 
 
@@ -128,6 +126,17 @@ def test_only_one_whole_batch_is_placed() -> None:
         place_batch(data + b"abc", 0, 0)
     with pytest.raises(TruncatedRecord):
         place_batch(data[:-1], 0, 0)
+    with pytest.raises(UnknownMagic):
+        place_batch(data[:16] + b"\1" + data[17:], 0, 0)
+
+
+@pytest.mark.parametrize(("last_delta", "count"), [(0, 2), (1, 1), (-1, 0), (0, -1)])
+def test_a_leader_takes_no_batch_with_more_or_fewer_offsets_than_records(last_delta: int, count: int) -> None:
+    """LogValidator.validateBatch: the log would have holes, or offsets twice."""
+    data = patched(57, struct.pack(">i", count))
+    data = sealed(data[:23] + struct.pack(">i", last_delta) + data[27:])
+    with pytest.raises(CountMismatch, match=f"{count} records at {last_delta + 1} offsets"):
+        place_batch(data, 0, 0)
 
 
 def test_every_truncation_is_seen_at_the_byte_where_its_batch_starts() -> None:

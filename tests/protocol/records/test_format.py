@@ -30,9 +30,7 @@ def test_a_log_may_hold_all_formats() -> None:
     assert [header.leader_epoch for _, header in entries] == [-1, -1, -1, 7]
     assert all(records.check_crc(log, position) for position, _ in entries)
     read = [record for position, _ in entries for record in records.read_records(log, position)]
-    assert [(record.offset, record.value) for record in read] == list(
-        enumerate([b"a", b"b", b"c", b"d", b"e", b"f"])
-    )
+    assert [(record.offset, record.value) for record in read] == list(enumerate([b"a", b"b", b"c", b"d", b"e", b"f"]))
     assert (found.end, found.tail) == (len(log), None)
 
 

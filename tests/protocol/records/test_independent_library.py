@@ -116,7 +116,6 @@ def test_we_read_its_message_sets(magic: Any, codec: Compression) -> None:
         builder.append(index, TIME_MS + index, key, value)
     placed = records.place(bytes(builder.build()), 50, 4)
     assert read_by_us(placed) == [
-        (50 + index, TIME_MS + index if magic else -1, key, value, ())
-        for index, (key, value) in enumerate(VALUES)
+        (50 + index, TIME_MS + index if magic else -1, key, value, ()) for index, (key, value) in enumerate(VALUES)
     ]
     assert [offset for offset, *_ in read_by_kafka_python(placed)] == [50, 51, 52, 53]

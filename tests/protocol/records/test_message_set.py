@@ -183,9 +183,7 @@ def test_every_truncation_is_seen_at_the_byte_where_its_entry_starts(magic, comp
 @given(st.data(), st.sampled_from([0, 1]), st.sampled_from(["none", "gzip", "lz4"]))
 @settings(max_examples=200, deadline=None)
 def test_a_flipped_bit_never_passes(data, magic, compression) -> None:  # type: ignore[no-untyped-def]
-    message = encode_message_set(
-        [(b"k", b"v", ())], timestamp_ms=TIME_MS, magic=magic, compression=compression
-    )
+    message = encode_message_set([(b"k", b"v", ())], timestamp_ms=TIME_MS, magic=magic, compression=compression)
     at = data.draw(st.integers(8, len(message) - 1))
     flipped = bytearray(message)
     flipped[at] ^= 1 << data.draw(st.integers(0, 7))
