@@ -36,7 +36,7 @@ LeaderEpochs = list[tuple[int, int]]
 _PROPERTIES = ("version", "broker.id", "cluster.id")
 
 
-class CheckpointDamaged(Exception):
+class CheckpointDamaged(ValueError):
     """A checkpoint file that Kafka could not have written; `line` counts from 1."""
 
     def __init__(self, path: str, line: int, reason: str) -> None:

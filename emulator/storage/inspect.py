@@ -27,7 +27,7 @@ class PartitionFiles(TypedDict):
     high_watermark_checkpoint: int | None
 
 
-class LogDamaged(Exception):
+class LogDamaged(ValueError):
     """A segment file holds something else than whole entries, elsewhere than at its end."""
 
     def __init__(self, path: str, error: RecordsError) -> None:

@@ -6,8 +6,8 @@ Two families, because recovery treats them differently from validation (docs/sem
 """
 
 
-class RecordsError(Exception):
-    """Bytes that are not whole, right records.
+class RecordsError(ValueError):
+    """Bytes that are not whole, right records: a ValueError, as what Python's own decoders raise.
 
     `position` is the byte where the damaged batch starts, `reason` says what is wrong with it.
     """

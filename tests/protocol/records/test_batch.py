@@ -231,6 +231,7 @@ def test_each_damage_has_its_own_error(data: bytes, error: type[RecordsError], m
     with pytest.raises(error, match=message) as caught:
         read_records(data)
     assert type(caught.value) is error
+    assert isinstance(caught.value, ValueError)  # callers that do not care what is wrong catch this
 
 
 def test_a_damaged_checksum_is_false_not_raised() -> None:
