@@ -7,7 +7,13 @@ file that vanishes between listing and reading is as if it had never been there.
 from collections.abc import Iterator
 from typing import Final, TypedDict
 
-from emulator.storage.checkpoints import HIGH_WATERMARKS, LEADER_EPOCHS, parse_leader_epochs, parse_offsets
+from emulator.storage.checkpoints import (
+    HIGH_WATERMARKS,
+    LEADER_EPOCHS,
+    RECOVERY_POINTS,
+    parse_leader_epochs,
+    parse_offsets,
+)
 from emulator.storage.files import FileMissing, Files
 from protocol.records import format as records
 from protocol.records.errors import CorruptRecord, RecordsError
@@ -53,12 +59,10 @@ def read_partition(files: Files, partition: str) -> PartitionFiles:
         log += ([record.offset, epoch, _text(record.value)] for record in decoded)
     epochs_path = f"{partition}/{LEADER_EPOCHS}"
     epochs = parse_leader_epochs(_content(files, epochs_path), epochs_path)
-    topic, _, number = partition.rpartition("-")
-    high_watermarks = parse_offsets(_content(files, HIGH_WATERMARKS), HIGH_WATERMARKS)
     return {
         "log": log,
         "leader_epochs": [[epoch, start_offset] for epoch, start_offset in epochs],
-        "high_watermark_checkpoint": high_watermarks.get((topic, int(number))),
+        "high_watermark_checkpoint": _checkpointed(files, HIGH_WATERMARKS, partition),
     }
 
 
@@ -68,6 +72,15 @@ def batches_of(files: Files, partition: str) -> list[list[int | list[str | None]
         [header.last_offset, [_text(record.value) for record in decoded]]
         for header, decoded in _entries(files, partition)
     ]
+
+
+def durable_batches(files: Files, partition: str) -> int:
+    """How many entries, from the first, power loss cannot take: those below the checkpointed recovery point.
+
+    Docs/semantics.md 3 models power loss as the loss of any suffix after it.
+    """
+    recovery_point = _checkpointed(files, RECOVERY_POINTS, partition) or 0
+    return sum(1 for *_, header in _headers(files, partition) if header.last_offset < recovery_point)
 
 
 def keep_batches(files: Files, partition: str, count: int) -> int:
@@ -118,6 +131,11 @@ def _headers(files: Files, partition: str) -> Iterator[tuple[str, bytes, int, Ba
 def _segments(files: Files, partition: str) -> list[str]:
     """Paths of the segments, oldest first: names of twenty digits sort as their base offsets do."""
     return [f"{partition}/{name}" for name in files.list(partition) if name.endswith(SEGMENT_SUFFIX)]
+
+
+def _checkpointed(files: Files, checkpoint: str, partition: str) -> int | None:
+    topic, _, number = partition.rpartition("-")
+    return parse_offsets(_content(files, checkpoint), checkpoint).get((topic, int(number)))
 
 
 def _content(files: Files, path: str) -> bytes:

@@ -8,13 +8,22 @@ import pytest
 from emulator.storage.checkpoints import (
     HIGH_WATERMARKS,
     LEADER_EPOCHS,
+    RECOVERY_POINTS,
     CheckpointDamaged,
     format_leader_epochs,
     format_offsets,
 )
 from emulator.storage.disk import DiskFiles
 from emulator.storage.files import Files
-from emulator.storage.inspect import LogDamaged, PartitionFiles, batches_of, keep_batches, read_partition, segment_name
+from emulator.storage.inspect import (
+    LogDamaged,
+    PartitionFiles,
+    batches_of,
+    durable_batches,
+    keep_batches,
+    read_partition,
+    segment_name,
+)
 from emulator.storage.memory import MemoryFiles
 from protocol.records import format as records
 from protocol.records.compression import Compression
@@ -148,6 +157,15 @@ def test_losing_what_was_not_synced_cuts_batches_only(files: Files, count: int) 
     assert read_partition(files, "t-0")["leader_epochs"] == [[0, 0]]
     if count == 4:
         assert files.size(f"t-0/{segment_name(3)}") == whole
+
+
+@pytest.mark.parametrize(("recovery_point", "durable"), [(None, 0), (0, 0), (1, 0), (2, 1), (3, 2), (9, 2)])
+def test_what_lies_below_the_recovery_point_is_durable(files: Files, recovery_point: int | None, durable: int) -> None:
+    append(files, 0, "a", "b")
+    append(files, 2, "c", segment=2)
+    if recovery_point is not None:
+        files.write_atomically(RECOVERY_POINTS, format_offsets({("t", 0): recovery_point, ("t", 1): 3}))
+    assert durable_batches(files, "t-0") == durable
 
 
 def test_batches_that_are_not_there_cannot_be_kept(files: Files) -> None:
