@@ -313,11 +313,12 @@ class SessionChanged(Event):
 
 
 class SessionEnded(Event):
-    """Seen by the ensemble's leader. `reason`: expired or closed."""
+    """Seen by the ensemble's leader. `reason`: expired or closed. `owner`: the node whose session it was."""
     NAME = "session_ended"
     session: int
     reason: str
     zxid: int
+    owner: str
 
 
 class ZnodeChanged(Event):
