@@ -1,0 +1,174 @@
+"""Following: a reign from a follower's side.
+
+It opens one connection to the elected leader and keeps it for the reign; its loss, or silence on it, ends the
+reign. Order of events: FollowerInfo, LeaderInfo (a new epoch), AckEpoch, History and NewLeader (our log becomes
+the leader's), AckNewLeader, UpToDate: from then on we serve. Every proposal is on disk before it is
+acknowledged. Semantics 5.2, 5.3.
+"""
+
+from emulator.session.quorum import Host, ReignEnded, Replica
+from protocol.machine import Now, Outbox
+from protocol.messages.base import Message
+from protocol.messages.ensemble import (
+    AckEpoch,
+    AckNewLeader,
+    CatchUp,
+    CaughtUp,
+    Commit,
+    FollowerInfo,
+    Forward,
+    History,
+    LeaderInfo,
+    LeaderPing,
+    LearnerPong,
+    NewLeader,
+    Proposal,
+    ProposalAck,
+    Revalidate,
+    Revalidated,
+    Transaction,
+    UpToDate,
+)
+from protocol.purposes import ENSEMBLE
+
+CONNECT_ATTEMPTS = 5
+CONNECT_PAUSE_MS = 1000.0
+"""ZooKeeper's follower tries its leader five times, a second apart: a leader whose port is not open yet costs
+that second."""
+
+CONNECT_TIMER = ("follow-connect",)
+READ_TIMER = ("follow-read",)
+
+
+class Following:
+    """Created when an election is lost. `init_ms` and `sync_ms`: initLimit and syncLimit as times."""
+
+    def __init__(self, leader: str, replica: Replica, host: Host, init_ms: float, sync_ms: float) -> None:
+        self._leader = leader
+        self._replica = replica
+        self._host = host
+        self._init_ms = init_ms
+        self._sync_ms = sync_ms
+        self._connection = 0
+        self._attempts = 0
+        self._heard_ms = 0.0
+        self._epoch = 0
+        self._serving = False
+        self._touched: dict[int, None] = {}
+
+    def start(self, now: Now, out: Outbox) -> None:
+        self._heard_ms = now.mono_ms
+        out.set_timer(READ_TIMER, self._init_ms)
+        self._connect(out)
+
+    def stop(self, out: Outbox) -> None:
+        """The reign has ended: nothing of it stays."""
+        if self._connection:
+            out.close(self._connection)
+            self._connection = 0
+        out.cancel_timer(CONNECT_TIMER)
+        out.cancel_timer(READ_TIMER)
+
+    # --- inputs ---------------------------------------------------------------------------------------------
+
+    def owns(self, connection: int) -> bool:
+        return connection == self._connection != 0
+
+    def opened(self, now: Now, out: Outbox) -> None:
+        out.cancel_timer(CONNECT_TIMER)
+        self._heard_ms = now.mono_ms
+        out.send(self._connection, FollowerInfo(self._replica.history.accepted_epoch))
+
+    def lost(self, out: Outbox, reason: str) -> None:
+        """The leader's port is closed, or it refused us, or it is gone."""
+        self._connection = 0
+        if self._epoch or self._attempts >= CONNECT_ATTEMPTS:
+            raise ReignEnded(f"connection to leader {self._leader}: {reason}")
+        out.set_timer(CONNECT_TIMER, CONNECT_PAUSE_MS)
+
+    def timer(self, now: Now, out: Outbox, key: tuple[str | int, ...]) -> None:
+        if key == CONNECT_TIMER:
+            if self._connection:
+                out.close(self._connection)
+                self._connection = 0
+                if self._attempts >= CONNECT_ATTEMPTS:
+                    raise ReignEnded(f"no connection to leader {self._leader}")
+            self._connect(out)
+            return
+        assert key == READ_TIMER, key
+        limit_ms = self._sync_ms if self._serving else self._init_ms
+        left_ms = self._heard_ms + limit_ms - now.mono_ms
+        if left_ms <= 0:
+            raise ReignEnded(f"nothing from leader {self._leader} for {limit_ms:.0f} ms")
+        out.set_timer(READ_TIMER, left_ms)
+
+    def message(self, now: Now, out: Outbox, message: Message) -> None:
+        """From the leader, in order of how often they come."""
+        self._heard_ms = now.mono_ms
+        replica = self._replica
+        match message:
+            case LeaderPing():
+                touched = list(self._touched)
+                self._touched.clear()
+                out.send(self._connection, LearnerPong(touched))
+            case Proposal(transaction):
+                replica.history.append([transaction])
+                out.send(self._connection, ProposalAck(transaction.zxid))
+            case Commit(zxid):
+                replica.advance(now, out, zxid)
+            case Revalidated(request, valid):
+                self._host.revalidated(now, out, request, valid)
+            case CaughtUp(request):
+                self._host.caught_up(now, out, request)
+            case LeaderInfo(epoch):
+                self._accept(out, epoch)
+            case History():
+                self._synchronise(now, out, message)
+            case NewLeader(epoch):
+                replica.history.enter_epoch(epoch)
+                out.send(self._connection, AckNewLeader(epoch, replica.history.last_zxid))
+            case UpToDate(committed):
+                replica.advance(now, out, committed)
+                self._serving = True
+                out.set_timer(READ_TIMER, self._sync_ms)
+                self._host.serving_changed(now, out, True)
+            case _:
+                raise ReignEnded(f"leader {self._leader} sent {message.API_NAME}, which leaders do not send")
+
+    # --- requests of our clients (Quorum) -------------------------------------------------------------------
+
+    def propose(self, now: Now, out: Outbox, transaction: Transaction) -> None:
+        out.send(self._connection, Forward(transaction))
+
+    def revalidate(self, now: Now, out: Outbox, request: int, session: int) -> None:
+        out.send(self._connection, Revalidate(request, session))
+
+    def catch_up(self, now: Now, out: Outbox, request: int) -> None:
+        out.send(self._connection, CatchUp(request))
+
+    def touch(self, now: Now, session: int) -> None:
+        self._touched[session] = None
+
+    # --- private --------------------------------------------------------------------------------------------
+
+    def _connect(self, out: Outbox) -> None:
+        self._attempts += 1
+        self._connection = out.open(self._leader, ENSEMBLE)
+        out.set_timer(CONNECT_TIMER, self._sync_ms)
+
+    def _accept(self, out: Outbox, epoch: int) -> None:
+        history = self._replica.history
+        if epoch < history.accepted_epoch:
+            raise ReignEnded(f"leader {self._leader} offers epoch {epoch}, {history.accepted_epoch} is accepted")
+        counts = epoch > history.accepted_epoch
+        history.accept_epoch(epoch)
+        self._epoch = epoch
+        out.send(self._connection, AckEpoch(history.current_epoch, history.last_zxid, counts))
+
+    def _synchronise(self, now: Now, out: Outbox, message: History) -> None:
+        replica = self._replica
+        if message.kind == "snap":
+            replica.replace(now, out, message.snapshot)
+        elif message.kind == "trunc":
+            replica.cut_after(message.truncate_to)
+        replica.history.append(message.transactions)
