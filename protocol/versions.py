@@ -165,6 +165,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """1.1 to 2.1: an asked preferred election gives a new epoch even where the preferred replica leads already."""
     metadata_updates_brokers_only: bool
     """2.2+: UpdateMetadata may carry the live brokers alone; before, no partition named meant all of them."""
+    topic_znode_keeps_reassignment: bool
+    """2.4+: `/brokers/topics/T` says which replicas are being added and removed (KIP-455)."""
     leader_and_isr_version: int
     """Version of LEADER_AND_ISR that the controller sends (IBP); 2 and later carry the broker epoch."""
     update_metadata_version: int
@@ -278,6 +280,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         deletes_old_notifications=bin_since("1.1"),
         preferred_election_moves_leader_to_itself=bin_within("1.1", "2.1"),
         metadata_updates_brokers_only=bin_since("2.2"),
+        topic_znode_keeps_reassignment=bin_since("2.4"),
         leader_and_isr_version=ibp_newest((("1.0", 1), ("2.2", 2), ("2.4", 4))),
         update_metadata_version=ibp_newest((("0.10.2", 3), ("1.0", 4), ("2.2", 5), ("2.4", 6))),
         stop_replica_version=ibp_newest((("2.2", 1), ("2.4", 2), ("2.6", 3))),

@@ -1,0 +1,67 @@
+"""A broker asks to be relieved before it stops (semantics 4.2): its leaderships move, its replicas leave
+the ISRs.
+
+Only partitions with more than one replica count. The broker asks again until nothing remains or it gives up.
+"""
+
+from collections.abc import Callable
+
+from controller import partition_states, replica_states
+from controller.desk import ControllerMoved, Desk
+from controller.partition_states import Strategy
+from controller.session_calls import Procedure, SessionLost
+from controller.state import PartitionPosition, ReplicaPosition
+from protocol.errors import ErrorCode
+from protocol.machine import Now, Outbox
+from protocol.messages.leadership import ControlledShutdownRequest, ControlledShutdownResponse
+
+ControlledShutdownReply = Callable[[Now, Outbox, ControlledShutdownResponse], None]
+EPOCH_UNKNOWN = -1
+
+
+def controlled_shutdown(
+    desk: Desk, request: ControlledShutdownRequest, reply: ControlledShutdownReply
+) -> Procedure[None]:
+    """Replies with the partitions that it still leads. Raises ControllerMoved or SessionLost after replying
+    NOT_CONTROLLER."""
+    try:
+        response = yield from _relieve(desk, request)
+    except (ControllerMoved, SessionLost):
+        reply(desk.now, desk.out, ControlledShutdownResponse(error=ErrorCode.NOT_CONTROLLER))
+        raise
+    reply(desk.now, desk.out, response)
+
+
+def _relieve(desk: Desk, request: ControlledShutdownRequest) -> Procedure[ControlledShutdownResponse]:
+    state = desk.state
+    broker = request.broker
+    if not desk.active:
+        return ControlledShutdownResponse(error=ErrorCode.NOT_CONTROLLER)
+    if broker not in state.brokers:
+        return ControlledShutdownResponse(error=ErrorCode.BROKER_NOT_AVAILABLE)
+    if EPOCH_UNKNOWN != request.broker_epoch < state.brokers[broker].epoch:
+        return ControlledShutdownResponse(error=ErrorCode.STALE_BROKER_EPOCH)
+    state.shutting_down.add(broker)
+    concerned = [
+        partition
+        for partition in state.partitions_on(broker)
+        if len(state.replicas_of(partition)) > 1
+        and partition in state.states
+        and not state.is_being_deleted(partition[0])
+    ]
+    led = [partition for partition in concerned if state.states[partition].leader == broker]
+    followed = [partition for partition in concerned if state.states[partition].leader != broker]
+    yield from partition_states.move(desk, led, PartitionPosition.ONLINE, Strategy.CONTROLLED_SHUTDOWN)
+    batch = desk.batch()
+    for partition in followed:
+        batch.add_stop_replica(broker, partition, delete=False)
+    desk.send(batch)
+    yield from replica_states.move(
+        desk, [(*partition, broker) for partition in followed], ReplicaPosition.OFFLINE
+    )
+    remaining = [
+        partition
+        for partition, leadership in sorted(state.states.items())
+        if leadership.leader == broker and len(state.replicas_of(partition)) > 1
+    ]
+    return ControlledShutdownResponse(remaining=remaining)

@@ -1,0 +1,287 @@
+"""The controller as a broker's node, or a dedicated controller's, holds it (semantics 4).
+
+It owns no session and no connection but its channels to brokers: the node tells it of sessions, fired
+watches, and requests of brokers, and hands it the inputs that `handles` accepts. Effects go to the outbox
+of the step.
+
+Order of a node's life:
+
+    session up        -> [1.1+: register the broker] -> session_started [-> up to 1.0: register when `then`
+    is called] session expired   -> session_expired, `then` is called when it has resigned new session
+    -> as above stop              -> stop, before the session is closed
+
+Gate `registers_before_election` says which order of the first line holds.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from controller import (
+    broker_events,
+    isr_changes,
+    preferred_elections,
+    reassignment,
+    responses,
+    term,
+    topic_deletion,
+    topic_events,
+)
+from controller.channels import Channel, Channels
+from controller.controlled_shutdown import ControlledShutdownReply, controlled_shutdown
+from controller.desk import Desk
+from controller.event_queue import ControllerEvent, EventQueue, Then
+from controller.isr_changes import AlterIsrReply
+from controller.session_calls import Procedure, SessionCalls
+from controller.settings import ControllerSettings
+from controller.znodes import (
+    BROKER_IDS,
+    CONTROLLER,
+    DELETE_TOPICS,
+    ISR_CHANGE_NOTIFICATION,
+    LOG_DIR_EVENT_NOTIFICATION,
+    PREFERRED_REPLICA_ELECTION,
+    REASSIGN_PARTITIONS,
+    TOPICS,
+    state_partition,
+)
+from protocol.errors import ErrorCode
+from protocol.events import ControllerChanged
+from protocol.machine import (
+    ConnectionLost,
+    ConnectionOpened,
+    Input,
+    MessageReceived,
+    Now,
+    Outbox,
+    TimerFired,
+)
+from protocol.messages.base import Message
+from protocol.messages.leadership import (
+    AlterIsrRequest,
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+    LeaderAndIsrResponse,
+    StopReplicaRequest,
+    StopReplicaResponse,
+)
+from protocol.messages.session import WatchFired
+from protocol.versions import Gates
+
+TIMER_OWNER = "controller"
+"""First part of the keys of this machine's timers."""
+
+
+class Controller:
+    """One per node that may be elected."""
+
+    def __init__(
+        self,
+        broker: int,
+        gates: Gates,
+        settings: ControllerSettings,
+        sessions: SessionCalls,
+        node_of: Callable[[int], str],
+    ) -> None:
+        """`node_of`: name of a broker's node, for connections to it."""
+        channels = Channels(node_of, settings, self._answered)
+        self._gates = gates
+        self._desk = Desk(broker, gates, settings, channels, self._put)
+        self._events = EventQueue(self._desk, sessions)
+        self._ever_started = False
+        self._children: dict[str, Callable[[Desk], Procedure[None]]] = {
+            BROKER_IDS: broker_events.brokers_changed,
+            TOPICS: topic_events.topics_changed,
+            DELETE_TOPICS: topic_deletion.deletions_changed,
+            ISR_CHANGE_NOTIFICATION: isr_changes.notifications_changed,
+            LOG_DIR_EVENT_NOTIFICATION: responses.log_dir_events_changed,
+        }
+
+    @property
+    def active(self) -> bool:
+        """This broker is controller, as far as it knows: one that is cut off goes on believing it."""
+        return self._desk.active
+
+    @property
+    def controller_epoch(self) -> int:
+        """Of our term; 0 while not active."""
+        return self._desk.state.epoch
+
+    @property
+    def busy_with(self) -> str:
+        """Name of the event under way, "" if none: what an observer may show."""
+        return self._events.running
+
+    # --- the session ---
+
+    def session_started(self, now: Now, out: Outbox, then: Then | None = None) -> None:
+        """A session stands, the first or a new one: watch `/controller` and try to be elected.
+
+        `then` is called when that is over, taking over included if we were elected.
+        """
+        self._desk.at(now, out)
+        if not self._ever_started:
+            self._ever_started = True
+            self._put("startup", lambda: term.start(self._desk), then=then)
+        elif self._gates.session_wait_ends_at_expiry:
+            self._put("reelect", lambda: term.reelect(self._desk), then=then)
+        else:
+            self._put("new-session", lambda: term.new_session(self._desk), then=then)
+        self._pump(now, out)
+
+    def session_expired(self, now: Now, out: Outbox, then: Then | None = None) -> None:
+        """The service said that our session is gone; `then` is called when we are controller no more.
+
+        1.1+: what runs ends, what waits is dropped, and the controller resigns. Before, nothing happens
+        until the new session, in which everything goes on.
+        """
+        self._desk.at(now, out)
+        if not self._gates.session_wait_ends_at_expiry:
+            if then is not None:
+                then(now, out)
+            return
+        self._events.expire(now, out)
+        self._put("expire", self._expire, then=then)
+        self._pump(now, out)
+
+    def _expire(self) -> Procedure[None]:
+        if self._desk.active:
+            yield from term.resign(self._desk, "the session expired")
+
+    def watch_fired(self, now: Now, out: Outbox, event: WatchFired) -> bool:
+        """True: the watch was (also) ours."""
+        begin = self._event_of(event)
+        if begin is None:
+            return False
+        self._desk.at(now, out)
+        self._put(f"{event.kind} {event.path}", begin)
+        self._pump(now, out)
+        return True
+
+    def _event_of(self, event: WatchFired) -> Callable[[], Procedure[None]] | None:
+        desk = self._desk
+        path, kind = event.path, event.kind
+        if path == CONTROLLER:
+            return lambda: term.reelect(desk) if kind == "deleted" else term.controller_changed(desk)
+        if path in self._children and kind == "children":
+            changed = self._children[path]
+            return lambda: changed(desk)
+        if path == PREFERRED_REPLICA_ELECTION:
+            return lambda: preferred_elections.election_asked(desk)
+        if path == REASSIGN_PARTITIONS:
+            return lambda: reassignment.reassignment_asked(desk)
+        if kind != "changed":
+            return None
+        parent, _, name = path.rpartition("/")
+        if parent == BROKER_IDS:
+            return lambda: broker_events.broker_modified(desk, int(name))
+        if parent == TOPICS:
+            return lambda: topic_events.partitions_changed(desk, name)
+        partition = state_partition(path)
+        if partition is not None:
+            return lambda: reassignment.state_changed(desk, partition)
+        return None
+
+    # --- inputs of the node that are ours ---
+
+    def handles(self, event: Input) -> bool:
+        """Whether `handle` wants this input: our channels' connections and our timers."""
+        match event:
+            case ConnectionOpened(connection) | ConnectionLost(connection) | MessageReceived(connection):
+                return self._desk.channels.of_connection(connection) is not None
+            case TimerFired(key):
+                return key[0] == TIMER_OWNER
+        return False
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> None:
+        """One input that `handles` accepted."""
+        self._desk.at(now, out)
+        match event:
+            case ConnectionOpened(connection):
+                self._channel(connection).opened(now, out)
+            case ConnectionLost(connection):
+                self._channel(connection).lost(now, out)
+            case MessageReceived(connection, correlation_id, _, message):
+                self._channel(connection).received(now, out, correlation_id, message)
+            case TimerFired(("controller", "channel", int(broker))):
+                channel = self._desk.channels.of_broker(broker)
+                assert channel is not None, f"a timer of the closed channel to {broker}"
+                channel.timer_fired(now, out)
+            case TimerFired(preferred_elections.REBALANCE_TIMER):
+                self._put("auto-leader-rebalance", lambda: preferred_elections.rebalance(self._desk))
+            case _:
+                raise AssertionError(f"not an input of the controller: {event}")
+        self._pump(now, out)
+
+    def _channel(self, connection: int) -> Channel:
+        channel = self._desk.channels.of_connection(connection)
+        assert channel is not None, connection
+        return channel
+
+    def _answered(self, now: Now, out: Outbox, broker: int, request: Message, response: Message) -> None:
+        """A broker answered; nothing waits for it, but failed log directories and deletions follow from
+        it."""
+        desk = self._desk
+        if isinstance(response, LeaderAndIsrResponse):
+            failed = any(entry.error == ErrorCode.KAFKA_STORAGE_ERROR for entry in response.partitions)
+            if failed or desk.state.offline_log_dirs.get(broker):
+                begin = responses.leader_and_isr_answered
+                self._put("leader-and-isr-response", lambda: begin(desk, broker, response))
+        elif (
+            isinstance(response, StopReplicaResponse)
+            and isinstance(request, StopReplicaRequest)
+            and any(partition.delete for partition in request.partitions)
+        ):
+            stopped = responses.stop_replica_answered
+            self._put("stop-replica-response", lambda: stopped(desk, broker, request, response))
+
+    # --- requests of brokers ---
+
+    def alter_isr(self, now: Now, out: Outbox, request: AlterIsrRequest, reply: AlterIsrReply) -> None:
+        """A leader asks for another ISR (semantics 1.6, 11.6).
+
+        `reply` is never called if the session expires before the request's turn: Kafka forgets it too, and
+        the broker asks again when its own request times out.
+        """
+        self._desk.at(now, out)
+        self._put("alter-isr", lambda: isr_changes.alter_isr(self._desk, request, reply))
+        self._pump(now, out)
+
+    def controlled_shutdown(
+        self, now: Now, out: Outbox, request: ControlledShutdownRequest, reply: ControlledShutdownReply
+    ) -> None:
+        """A broker wants to stop (semantics 4.2)."""
+
+        def preempted(now: Now, out: Outbox) -> None:
+            reply(now, out, ControlledShutdownResponse(error=ErrorCode.NOT_CONTROLLER))
+
+        self._desk.at(now, out)
+        self._put(
+            "controlled-shutdown",
+            lambda: controlled_shutdown(self._desk, request, reply),
+            preempted=preempted,
+        )
+        self._pump(now, out)
+
+    def stop(self, now: Now, out: Outbox) -> None:
+        """The node stops in an orderly way. `/controller` goes with the session, which the node closes
+        later."""
+        self._desk.at(now, out)
+        self._events.halt()
+        if self._desk.active:
+            out.emit(ControllerChanged(False, self._desk.state.epoch, "stopped"))
+        term.leave_office(self._desk)
+
+    # --- the queue ---
+
+    def _put(
+        self,
+        name: str,
+        begin: Callable[[], Procedure[Any]],
+        preempted: Then | None = None,
+        then: Then | None = None,
+    ) -> None:
+        self._events.put(ControllerEvent(name, begin, preempted, then))
+
+    def _pump(self, now: Now, out: Outbox) -> None:
+        self._desk.at(now, out)
+        self._events.pump(now, out)

@@ -1,0 +1,94 @@
+"""Elections: who leads a partition and who is in sync, as functions of what is known (semantics 4.2).
+
+All strategies look through the assignment in its order, so the first replica that qualifies leads. They
+return the next state, its leader epoch one higher, or None where nobody qualifies. The ISR keeps its order
+(semantics 11.3).
+
+`live` is who may lead: alive, not shutting down, its log directory in order. `controller_epoch` and
+`zk_version` of what comes back are those of the state that went in; whoever writes it fills them in.
+"""
+
+from collections.abc import Collection, Sequence
+
+from msgspec.structs import replace
+
+from controller.znodes import Leadership
+
+NO_LEADER = -1
+DURING_DELETE = -2
+"""Leader of a partition whose topic is being deleted, as UpdateMetadata says it (semantics 4.3)."""
+
+
+def _elected(state: Leadership, leader: int, isr: Sequence[int]) -> Leadership:
+    return replace(state, leader=leader, leader_epoch=state.leader_epoch + 1, isr=tuple(isr))
+
+
+def initial(assignment: Sequence[int], live: Collection[int], controller_epoch: int) -> Leadership | None:
+    """A new partition: the first live replica leads, all live ones are in sync, epoch 0."""
+    live_replicas = tuple(replica for replica in assignment if replica in live)
+    if not live_replicas:
+        return None
+    return Leadership(live_replicas[0], 0, live_replicas, controller_epoch)
+
+
+def offline(
+    assignment: Sequence[int], state: Leadership, live: Collection[int], unclean: bool
+) -> Leadership | None:
+    """No leader: the first live replica in sync, ISR its live members; `unclean`: else the first live one,
+    alone."""
+    for replica in assignment:
+        if replica in live and replica in state.isr:
+            return _elected(state, replica, [member for member in state.isr if member in live])
+    if unclean:
+        for replica in assignment:
+            if replica in live:
+                return _elected(state, replica, [replica])
+    return None
+
+
+def preferred(assignment: Sequence[int], state: Leadership, live: Collection[int]) -> Leadership | None:
+    """The first of the assignment, if it is live and in sync; the ISR stays as it is."""
+    if assignment and assignment[0] in live and assignment[0] in state.isr:
+        return _elected(state, assignment[0], state.isr)
+    return None
+
+
+def controlled_shutdown(
+    assignment: Sequence[int],
+    state: Leadership,
+    live_or_shutting_down: Collection[int],
+    shutting_down: Collection[int],
+) -> Leadership | None:
+    """The first live replica in sync that is not shutting down; those shutting down leave the ISR."""
+    for replica in assignment:
+        if replica in live_or_shutting_down and replica in state.isr and replica not in shutting_down:
+            return _elected(state, replica, [member for member in state.isr if member not in shutting_down])
+    return None
+
+
+def reassign(target: Sequence[int], state: Leadership, live: Collection[int]) -> Leadership | None:
+    """The first replica of the reassignment's target that is live and in sync; the ISR stays as it is."""
+    for replica in target:
+        if replica in live and replica in state.isr:
+            return _elected(state, replica, state.isr)
+    return None
+
+
+def without_replica(state: Leadership, replica: int, keep_last: bool) -> Leadership | None:
+    """`replica` went offline: out of the ISR, and no leader if it led. None: it is not in the ISR.
+
+    `keep_last`: the last member stays in the ISR so that it may come back as leader; otherwise the ISR ends
+    up empty.
+    """
+    if replica not in state.isr:
+        return None
+    isr = [member for member in state.isr if member != replica]
+    if not isr and keep_last:
+        isr = list(state.isr)
+    return _elected(state, NO_LEADER if state.leader == replica else state.leader, isr)
+
+
+def same_again(state: Leadership) -> Leadership:
+    """A new epoch for the same leader and ISR: tells everybody of a changed assignment (semantics 4.2,
+    reassign)."""
+    return _elected(state, state.leader, state.isr)

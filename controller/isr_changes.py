@@ -1,0 +1,119 @@
+"""ISR changes made by leaders: written straight to the session service, or asked of the controller
+(semantics 1.6).
+
+Neither moves the leader epoch. Both end with UpdateMetadata only, never LeaderAndIsr (semantics 4.3, 11.6).
+"""
+
+from collections.abc import Callable
+
+from controller.desk import ControllerMoved, Desk
+from controller.reassignment import complete_if_caught_up
+from controller.session_calls import Procedure, SessionLost, perform_all
+from controller.state_writes import checked_writes, read_states, write_states
+from controller.watches import read_children
+from controller.znodes import (
+    ISR_CHANGE_NOTIFICATION,
+    LOG_DIR_EVENT_NOTIFICATION,
+    Leadership,
+    decode_partitions,
+)
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.machine import Now, Outbox
+from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, IsrChange, IsrChanged
+from protocol.messages.session import Delete, GetData
+
+AlterIsrReply = Callable[[Now, Outbox, AlterIsrResponse], None]
+
+
+def notifications_changed(desk: Desk) -> Procedure[None]:
+    """`/isr_change_notification` has new children: leaders wrote these partitions' ISRs themselves."""
+    if not desk.active:
+        return
+    names = yield from read_children(ISR_CHANGE_NOTIFICATION)
+    paths = [f"{ISR_CHANGE_NOTIFICATION}/{name}" for name in names]
+    found = yield from perform_all([GetData(path) for path in paths])
+    changed: set[TopicPartition] = set()
+    for path, result in zip(paths, found, strict=True):
+        if not result.error:
+            changed.update(decode_partitions(path, result.data))
+    if changed:
+        partitions = sorted(changed)
+        desk.state.states.update((yield from read_states(desk, partitions)))
+        desk.update_metadata(sorted(desk.state.brokers), partitions)
+        for partition in partitions:
+            yield from complete_if_caught_up(desk, partition)
+    yield from checked_writes(desk, [Delete(path) for path in paths])
+
+
+def delete_notifications(desk: Desk) -> Procedure[None]:
+    """A new controller reads everything anyway: what was there before it needs no answer."""
+    paths: list[str] = []
+    for parent in (LOG_DIR_EVENT_NOTIFICATION, ISR_CHANGE_NOTIFICATION):
+        paths += [f"{parent}/{name}" for name in (yield from read_children(parent))]
+    yield from checked_writes(desk, [Delete(path) for path in paths])
+
+
+def alter_isr(desk: Desk, request: AlterIsrRequest, reply: AlterIsrReply) -> Procedure[None]:
+    """KIP-497. Refused as a whole for whoever is not registered under this broker epoch."""
+    if not desk.active:
+        reply(desk.now, desk.out, AlterIsrResponse(error=ErrorCode.NOT_CONTROLLER))
+        return
+    registration = desk.state.brokers.get(request.broker)
+    if registration is None or registration.epoch != request.broker_epoch:
+        reply(desk.now, desk.out, AlterIsrResponse(error=ErrorCode.STALE_BROKER_EPOCH))
+        return
+    try:
+        answers = yield from _change(desk, request)
+    except (ControllerMoved, SessionLost):
+        # Kafka answers any failure so, these two included, and learns of its successor by its watch.
+        reply(desk.now, desk.out, AlterIsrResponse(error=ErrorCode.UNKNOWN_SERVER_ERROR))
+        return
+    reply(desk.now, desk.out, AlterIsrResponse(partitions=answers))
+    for answer in answers:
+        if not answer.error:
+            yield from complete_if_caught_up(desk, (answer.topic, answer.partition))
+
+
+def _change(desk: Desk, request: AlterIsrRequest) -> Procedure[list[IsrChanged]]:
+    results: dict[TopicPartition, IsrChanged] = {}
+    accepted: dict[TopicPartition, Leadership] = {}
+    for change in request.partitions:
+        partition = (change.topic, change.partition)
+        current = desk.state.states.get(partition)
+        asked = _asked(request.broker, change)
+        if current is None:
+            results[partition] = IsrChanged(*partition, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        elif change.leader_epoch < current.leader_epoch:
+            results[partition] = IsrChanged(*partition, error=ErrorCode.FENCED_LEADER_EPOCH)
+        elif asked.same_decision(current):
+            results[partition] = _answer(partition, current)
+        else:
+            accepted[partition] = asked
+    written = yield from write_states(desk, accepted)
+    for partition, leadership in written.done.items():
+        results[partition] = _answer(partition, leadership)
+        desk.decided(partition, leadership, "isr-change")
+    for partition in written.outdated:
+        results[partition] = IsrChanged(*partition, error=ErrorCode.INVALID_UPDATE_VERSION)
+    for partition in written.failed:
+        results[partition] = IsrChanged(*partition, error=ErrorCode.UNKNOWN_SERVER_ERROR)
+    if written.done:
+        desk.state.states.update((yield from read_states(desk, sorted(written.done))))
+    asked_for = sorted({(change.topic, change.partition) for change in request.partitions})
+    desk.update_metadata(sorted(desk.state.brokers), asked_for)
+    return [results[partition] for partition in asked_for]
+
+
+def _asked(broker: int, change: IsrChange) -> Leadership:
+    return Leadership(broker, change.leader_epoch, tuple(change.isr), -1, change.zk_version)
+
+
+def _answer(partition: TopicPartition, state: Leadership) -> IsrChanged:
+    return IsrChanged(
+        *partition,
+        leader=state.leader,
+        leader_epoch=state.leader_epoch,
+        isr=list(state.isr),
+        zk_version=state.zk_version,
+    )

@@ -1,0 +1,205 @@
+"""Moving a partition to other brokers (semantics 4.2, 4.4; KIP-455).
+
+RS: all replicas; TRS: the target; AR, RR: being added, being removed.
+
+1. RS = TRS + what was there, AR and RR, into the topic's znode; a new epoch, LeaderAndIsr to RS; AR become
+New. 2. Wait until TRS is in the ISR: told by AlterIsr, by a notification, or by a watch on the state znode.
+3. AR Online; RS = TRS; a leader out of TRS if it is not in it, else a new epoch; RR Offline and deleted;
+the znodes
+   cleaned up; UpdateMetadata.
+
+Up to 2.3 the topic's znode does not keep AR and RR: a new controller takes everything that is there for the
+origin.
+"""
+
+from collections.abc import Callable, Mapping
+
+from controller import partition_states, replica_states
+from controller.desk import Desk
+from controller.partition_states import Strategy
+from controller.session_calls import Procedure, perform
+from controller.state import PartitionPosition, ReplicaPosition
+from controller.state_writes import checked_writes, read_states
+from controller.topic_deletion import mark_ineligible, resume_topics
+from controller.znodes import (
+    REASSIGN_PARTITIONS,
+    ReplicaAssignment,
+    UnreadableZnode,
+    decode_reassignment,
+    encode_reassignment,
+    encode_topic,
+    state_path,
+    topic_path,
+)
+from protocol.ids import TopicPartition
+from protocol.messages.session import Delete, Exists, GetData, SetData
+
+
+def towards(current: ReplicaAssignment, target: tuple[int, ...]) -> ReplicaAssignment:
+    """`current` on its way to `target`; the target comes first, in its order."""
+    origin = current.origin
+    everything = target + tuple(replica for replica in origin if replica not in target)
+    return ReplicaAssignment(
+        everything,
+        adding=tuple(replica for replica in everything if replica not in origin),
+        removing=tuple(replica for replica in everything if replica not in target),
+    )
+
+
+def reassignment_asked(desk: Desk) -> Procedure[None]:
+    """`/admin/reassign_partitions` was created."""
+    if desk.active:
+        yield from _begin_asked(desk)
+
+
+def resume_all(desk: Desk) -> Procedure[None]:
+    """A new controller: what the znode asks for, then what was under way."""
+    begun = yield from _begin_asked(desk)
+    for partition in sorted(desk.state.being_reassigned - begun):
+        yield from _go_on(desk, partition, desk.state.assignments[partition])
+
+
+def resume_on(desk: Desk, brokers: list[int]) -> Procedure[None]:
+    """Brokers came back: go on with what moves to them."""
+    for partition in sorted(desk.state.being_reassigned):
+        assignment = desk.state.assignments[partition]
+        if set(assignment.target) & set(brokers):
+            yield from _go_on(desk, partition, assignment)
+
+
+def complete_if_caught_up(desk: Desk, partition: TopicPartition) -> Procedure[None]:
+    """The ISR changed: finish, if that was what the reassignment waited for."""
+    if not desk.active or partition not in desk.state.being_reassigned:
+        return
+    assignment = desk.state.assignments[partition]
+    if (yield from _caught_up(desk, partition, assignment)):
+        yield from _go_on(desk, partition, assignment)
+
+
+def state_changed(desk: Desk, partition: TopicPartition) -> Procedure[None]:
+    """A state znode that is watched because its partition is being reassigned was written."""
+    if desk.active and partition in desk.state.being_reassigned:
+        yield from perform(GetData(state_path(*partition), watch=True))
+        yield from complete_if_caught_up(desk, partition)
+
+
+def _begin_asked(desk: Desk) -> Procedure[set[TopicPartition]]:
+    there = yield from perform(Exists(REASSIGN_PARTITIONS, watch=True))
+    if there.error:
+        return set()
+    found = yield from perform(GetData(REASSIGN_PARTITIONS))
+    if found.error:
+        return set()
+    begun = set()
+    refused = set()
+    try:
+        asked = decode_reassignment(found.data)
+    except UnreadableZnode:
+        yield from checked_writes(desk, [Delete(REASSIGN_PARTITIONS)])  # an operator's slip: nothing is asked
+        return set()
+    for partition, target in sorted(asked.items()):
+        assignment = desk.state.assignments.get(partition)
+        if assignment is None or not target or desk.state.is_being_deleted(partition[0]):
+            refused.add(partition)
+            continue
+        yield from _go_on(desk, partition, towards(assignment, target))
+        begun.add(partition)
+    if refused:
+        yield from _remove_from_znode(desk, lambda partition, _: partition in refused)
+    return begun
+
+
+def _go_on(desk: Desk, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
+    """onPartitionReassignment."""
+    state = desk.state
+    mark_ineligible(desk, {partition[0]})
+    yield from _record(desk, partition, assignment)
+    if not desk.gates.alter_isr:
+        yield from perform(GetData(state_path(*partition), watch=True))
+    if not (yield from _caught_up(desk, partition, assignment)):
+        yield from _tell_new_assignment(desk, partition, assignment)
+        added = [(*partition, replica) for replica in assignment.adding]
+        yield from replica_states.move(desk, added, ReplicaPosition.NEW)
+        return
+    added = [(*partition, replica) for replica in assignment.adding]
+    yield from replica_states.move(desk, added, ReplicaPosition.ONLINE)
+    final = ReplicaAssignment(assignment.target)
+    state.assignments[partition] = final
+    leader = state.states[partition].leader
+    if leader in final.replicas and state.is_online(leader, partition):
+        yield from _tell_new_assignment(desk, partition, final)
+    else:
+        yield from partition_states.move(desk, [partition], PartitionPosition.ONLINE, Strategy.REASSIGN)
+    yield from _stop(desk, partition, assignment.removing)
+    yield from _write_assignment(desk, partition, final)
+    yield from _remove_from_znode(desk, lambda other, target: other == partition and target == final.replicas)
+    state.being_reassigned.discard(partition)
+    desk.update_metadata(sorted(state.brokers), [partition])
+    yield from resume_topics(desk, {partition[0]})
+
+
+def _record(desk: Desk, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
+    """The znode before memory, so that a successor can go on; replicas of a superseded target are stopped."""
+    current = desk.state.assignments[partition]
+    if current != assignment:
+        yield from _write_assignment(desk, partition, assignment)
+        desk.state.assignments[partition] = assignment
+        unneeded = tuple(replica for replica in current.replicas if replica not in assignment.replicas)
+        yield from _stop(desk, partition, unneeded)
+    desk.state.being_reassigned.add(partition)
+
+
+def _caught_up(desk: Desk, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[bool]:
+    if not assignment.being_reassigned:
+        return True
+    found = (yield from read_states(desk, [partition])).get(partition)
+    return found is not None and set(assignment.target) <= set(found.isr)
+
+
+def _tell_new_assignment(
+    desk: Desk, partition: TopicPartition, assignment: ReplicaAssignment
+) -> Procedure[None]:
+    leadership = yield from partition_states.bump_epoch(desk, partition)
+    if leadership is None:
+        return
+    batch = desk.batch()
+    batch.add_leader_and_isr(assignment.origin, partition, leadership)
+    batch.add_leader_and_isr(assignment.adding, partition, leadership, is_new=True)
+    desk.send(batch)
+
+
+def _stop(desk: Desk, partition: TopicPartition, replicas: tuple[int, ...]) -> Procedure[None]:
+    """Out of the ISR, stopped, deleted, forgotten; nobody waits for the brokers' answers (as in Kafka)."""
+    removed = [(*partition, replica) for replica in replicas]
+    for target in (
+        ReplicaPosition.OFFLINE,
+        ReplicaPosition.DELETION_STARTED,
+        ReplicaPosition.DELETION_SUCCESSFUL,
+        ReplicaPosition.NON_EXISTENT,
+    ):
+        yield from replica_states.move(desk, removed, target)
+
+
+def _write_assignment(
+    desk: Desk, partition: TopicPartition, assignment: ReplicaAssignment
+) -> Procedure[None]:
+    topic = partition[0]
+    everything = {p[1]: desk.state.assignments[p] for p in desk.state.partitions_of_topic(topic)}
+    everything[partition[1]] = assignment
+    content = encode_topic(everything, with_reassignment=desk.gates.topic_znode_keeps_reassignment)
+    yield from checked_writes(desk, [SetData(topic_path(topic), content)])
+
+
+def _remove_from_znode(
+    desk: Desk, removed: Callable[[TopicPartition, tuple[int, ...]], bool]
+) -> Procedure[None]:
+    found = yield from perform(GetData(REASSIGN_PARTITIONS))
+    if found.error:
+        return
+    asked: Mapping[TopicPartition, tuple[int, ...]] = decode_reassignment(found.data)
+    left = {partition: target for partition, target in asked.items() if not removed(partition, target)}
+    if left:
+        yield from checked_writes(desk, [SetData(REASSIGN_PARTITIONS, encode_reassignment(left))])
+    else:
+        yield from checked_writes(desk, [Delete(REASSIGN_PARTITIONS)])
+        desk.put("partition-reassignment", lambda: reassignment_asked(desk))

@@ -1,0 +1,91 @@
+"""How a broker appears in the session service (semantics 5.1, 11.10; KAFKA-7165).
+
+Both procedures are asked by the node that owns the session: `persistent_paths` once at start,
+`register_broker` at start and again in every new session.
+
+The registration is an ephemeral, and the one of an earlier session may still be there: a session outlives
+its process until it expires. Then registering fails. At start that ends the process; later, up to 2.1, the
+broker goes on alive and unregistered (KAFKA-7165), and from 2.2 it deletes the znode if it was its own, of
+the session before.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from controller.session_calls import Procedure, SessionLost, ask, perform, perform_all
+from controller.znodes import PERSISTENT_PATHS, BrokerRegistration, broker_path, encode_broker
+from protocol.messages.session import Create, Delete, GetData, SessionError, SessionRequest, SetData
+from protocol.versions import Gates
+
+ATTEMPTS = 10
+"""Times that creating the znode is tried while it comes and goes under our hands (Kafka: without end)."""
+
+
+class Registered(msgspec.Struct, frozen=True):
+    """`broker_epoch`: czxid of the znode. `session`: under which it was made; the next registration asks
+    for it."""
+
+    broker_epoch: int
+    session: int
+
+
+class NotRegistered(msgspec.Struct, frozen=True):
+    """At start the process exits with this; in a later session the broker goes on unregistered."""
+
+    reason: str
+
+
+def persistent_paths() -> Procedure[None]:
+    """Create what is missing of the paths that everything else is under."""
+    results = yield from perform_all([Create(path) for path in PERSISTENT_PATHS])
+    for path, result in zip(PERSISTENT_PATHS, results, strict=True):
+        assert result.error in (SessionError.OK, SessionError.NODE_EXISTS), (path, result.error)
+
+
+def register_broker(
+    gates: Gates,
+    registration: BrokerRegistration,
+    wall_ms: float,
+    session: Callable[[], int],
+    previous_session: int = -1,
+) -> Procedure[Registered | NotRegistered]:
+    """Create `/brokers/ids/N`.
+
+    `session` tells the id of the session now; `previous_session` the one in which this process last
+    registered (-1 never). Ends with NotRegistered too if the session expires meanwhile.
+    """
+    path = broker_path(registration.broker)
+    data = encode_broker(registration, wall_ms)
+    try:
+        for _ in range(ATTEMPTS):
+            epoch, error = yield from _create(gates, path, data)
+            if error == SessionError.OK:
+                return Registered(epoch, session())
+            if error != SessionError.NODE_EXISTS:
+                return NotRegistered(f"creating {path} failed: {SessionError(error).name}")
+            existing = yield from perform(GetData(path))
+            if existing.error == SessionError.NO_NODE:
+                continue  # it went away while we looked
+            if existing.owner == session():
+                return Registered(existing.czxid, session())  # made by a request whose answer was lost
+            if not (gates.registration_retries_node_exists and existing.owner == previous_session):
+                return NotRegistered(
+                    f"{path} exists and belongs to session {existing.owner}, not to ours ({session()}): "
+                    "a broker with this id is registered, or its earlier session has not expired yet"
+                )
+            yield from perform(Delete(path))
+    except SessionLost:
+        return NotRegistered("the session expired while registering")
+    return NotRegistered(f"{path} came and went {ATTEMPTS} times while registering")
+
+
+def _create(gates: Gates, path: str, data: bytes) -> Procedure[tuple[int, int]]:
+    """(czxid, error). 2.2+: a multi, so that the answer carries the znode's czxid, its broker epoch."""
+    if gates.broker_epochs:
+        answer = yield from ask(
+            SessionRequest([Create(path, ephemeral=True), SetData(path, data, version=0)], multi=True)
+        )
+        return (answer.results[1].czxid if not answer.error else -1), answer.error
+    created = yield from perform(Create(path, data, ephemeral=True))
+    return created.czxid, created.error

@@ -1,0 +1,175 @@
+"""What the controller tells the brokers: LeaderAndIsr, UpdateMetadata and StopReplica, collected and sent
+together.
+
+Each state change fills one batch. Of a batch all LeaderAndIsr go first, then UpdateMetadata, then StopReplica
+(semantics 4.3); a later entry for the same partition replaces an earlier one, so that several changes in
+one go reach a broker as the last state only (semantics 11.4). Entries are made when they are added: what
+the controller knows then.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from controller.elections import DURING_DELETE
+from controller.state import ControllerState
+from controller.znodes import BrokerRegistration, Leadership
+from protocol.ids import TopicPartition
+from protocol.messages.base import Message
+from protocol.messages.leadership import (
+    BrokerEndpoint,
+    LeaderAndIsrRequest,
+    PartitionState,
+    StoppedPartition,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from protocol.versions import Gates
+
+EPOCH_UNKNOWN = -1
+EPOCH_DURING_DELETE = -2
+"""StopReplica of a topic being deleted (semantics 1.7)."""
+
+
+class Outgoing(NamedTuple):
+    """One request on its way to a broker's channel."""
+
+    broker: int
+    request: Message
+    version: int
+
+
+def _endpoint(registration: BrokerRegistration) -> BrokerEndpoint:
+    return BrokerEndpoint(registration.broker, registration.host, registration.rack)
+
+
+class RequestBatch:
+    """Filled by `add_...`, emptied by `outgoing`."""
+
+    def __init__(self, controller: int, gates: Gates, state: ControllerState) -> None:
+        self._controller = controller
+        self._gates = gates
+        self._state = state
+        self._leader_and_isr: dict[int, dict[TopicPartition, PartitionState]] = {}
+        self._metadata_brokers: set[int] = set()
+        self._metadata: dict[TopicPartition, PartitionState] = {}
+        self._stop_replica: dict[int, dict[TopicPartition, StoppedPartition]] = {}
+
+    def add_leader_and_isr(
+        self,
+        brokers: Iterable[int],
+        partition: TopicPartition,
+        leadership: Leadership,
+        *,
+        is_new: bool = False,
+    ) -> None:
+        """To `brokers`, and UpdateMetadata about the partition to every broker."""
+        version = self._gates.leader_and_isr_version
+        assignment = self._state.assignments[partition]
+        for broker in brokers:
+            entries = self._leader_and_isr.setdefault(broker, {})
+            earlier = entries.get(partition)
+            entry = self._entry(partition, leadership)
+            if version >= 1:
+                entry.is_new = is_new or (earlier is not None and earlier.is_new)
+            if version >= 3:
+                entry.adding, entry.removing = list(assignment.adding), list(assignment.removing)
+            entries[partition] = entry
+        self.add_update_metadata(self._state.brokers, [partition])
+
+    def add_update_metadata(self, brokers: Iterable[int], partitions: Collection[TopicPartition]) -> None:
+        """About `partitions` to `brokers`, with all live brokers. No partition named: see
+        `metadata_updates_brokers_only`.
+
+        A batch has one list of partitions: whoever is told anything is told all of it.
+        """
+        self._metadata_brokers.update(brokers)
+        if not partitions and not self._gates.metadata_updates_brokers_only:
+            partitions = self._state.states.keys()
+        for partition in partitions:
+            leadership = self._state.states.get(partition)
+            if leadership is None:
+                continue  # it never had a leader: nothing to say
+            if self._state.is_being_deleted(partition[0]):
+                leadership = Leadership(DURING_DELETE, 0, leadership.isr, leadership.controller_epoch)
+            entry = self._entry(partition, leadership)
+            if self._gates.update_metadata_version >= 4:
+                online = self._state.online(partition)
+                entry.offline_replicas = [r for r in self._state.replicas_of(partition) if r not in online]
+            self._metadata[partition] = entry
+
+    def add_stop_replica(self, broker: int, partition: TopicPartition, *, delete: bool) -> None:
+        entries = self._stop_replica.setdefault(broker, {})
+        earlier = entries.get(partition)
+        epoch = EPOCH_UNKNOWN
+        if self._gates.stop_replica_version >= 3:
+            if self._state.is_being_deleted(partition[0]):
+                epoch = EPOCH_DURING_DELETE
+            elif partition in self._state.states:
+                epoch = self._state.states[partition].leader_epoch
+        entries[partition] = StoppedPartition(
+            *partition, delete or (earlier is not None and earlier.delete), epoch
+        )
+
+    def outgoing(self) -> list[Outgoing]:
+        """The batch as requests, in the order in which they are to be sent; brokers that are offline get
+        none."""
+        requests: list[Outgoing] = []
+        epoch = self._state.epoch
+        version = self._gates.leader_and_isr_version
+        for broker in self._online(self._leader_and_isr):
+            states = _in_order(self._leader_and_isr[broker])
+            leaders = {state.leader for state in states}
+            endpoints = [_endpoint(self._state.brokers[leader]) for leader in self._online(leaders)]
+            request: Message = LeaderAndIsrRequest(
+                self._controller, epoch, states, endpoints, self._broker_epoch(broker, version >= 2)
+            )
+            requests.append(Outgoing(broker, request, version))
+        version = self._gates.update_metadata_version
+        everybody = [_endpoint(self._state.brokers[broker]) for broker in sorted(self._state.brokers)]
+        states = _in_order(self._metadata)
+        for broker in self._online(self._metadata_brokers):
+            request = UpdateMetadataRequest(
+                self._controller, epoch, states, everybody, self._broker_epoch(broker, version >= 5)
+            )
+            requests.append(Outgoing(broker, request, version))
+        version = self._gates.stop_replica_version
+        for broker in self._online(self._stop_replica):
+            for partitions in self._stop_requests(broker):
+                request = StopReplicaRequest(
+                    self._controller, epoch, partitions, self._broker_epoch(broker, version >= 1)
+                )
+                requests.append(Outgoing(broker, request, version))
+        self._leader_and_isr, self._metadata, self._stop_replica = {}, {}, {}
+        self._metadata_brokers = set()
+        return requests
+
+    def _entry(self, partition: TopicPartition, leadership: Leadership) -> PartitionState:
+        return PartitionState(
+            topic=partition[0],
+            partition=partition[1],
+            controller_epoch=leadership.controller_epoch,
+            leader=leadership.leader,
+            leader_epoch=leadership.leader_epoch,
+            isr=list(leadership.isr),
+            zk_version=leadership.zk_version,
+            replicas=list(self._state.replicas_of(partition)),
+        )
+
+    def _online(self, brokers: Iterable[int]) -> list[int]:
+        """Those that are registered, shutting down or not."""
+        return sorted(broker for broker in brokers if broker in self._state.brokers)
+
+    def _broker_epoch(self, broker: int, carried: bool) -> int:
+        return self._state.brokers[broker].epoch if carried else EPOCH_UNKNOWN
+
+    def _stop_requests(self, broker: int) -> list[list[StoppedPartition]]:
+        """Before version 3 a request either deletes or does not."""
+        partitions = [entry for _, entry in sorted(self._stop_replica[broker].items())]
+        if self._gates.stop_replica_version >= 3:
+            return [partitions]
+        halves = [[p for p in partitions if p.delete], [p for p in partitions if not p.delete]]
+        return [half for half in halves if half]
+
+
+def _in_order(entries: dict[TopicPartition, PartitionState]) -> list[PartitionState]:
+    return [entry for _, entry in sorted(entries.items())]

@@ -1,0 +1,160 @@
+"""Partition states in the session service: read, and written only if nobody else wrote meanwhile (semantics
+4.1).
+
+From 2.1 each write is a multi that also checks the version of `/controller_epoch`: a controller of the past
+cannot write any more, and learns so (`ControllerMoved`, KAFKA-6082). Up to 1.0 partitions are read and
+written one by one.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from controller.desk import ControllerMoved, Desk
+from controller.session_calls import Procedure, perform, perform_all
+from controller.znodes import (
+    CONTROLLER_EPOCH,
+    Leadership,
+    decode_state,
+    decode_topic_config,
+    encode_state,
+    partition_path,
+    partitions_path,
+    state_path,
+    topic_config_path,
+)
+from protocol.ids import TopicPartition
+from protocol.messages.session import (
+    Check,
+    Create,
+    GetData,
+    Operation,
+    OpResult,
+    SessionError,
+    SessionRequest,
+    SessionResponse,
+    SetData,
+    WriteOp,
+)
+
+UNCLEAN_LEADER_ELECTION = "unclean.leader.election.enable"
+
+
+class Written(msgspec.Struct, frozen=True):
+    """What became of conditional writes.
+
+    `done`: with their new zk_version. `outdated`: somebody else wrote first; read again. `failed`: error by
+    partition.
+    """
+
+    done: dict[TopicPartition, Leadership]
+    outdated: list[TopicPartition]
+    failed: dict[TopicPartition, int]
+
+
+def checked_writes(desk: Desk, operations: Sequence[WriteOp]) -> Procedure[list[OpResult]]:
+    """Writes of the controller, pipelined; one result each, in order. Raises ControllerMoved."""
+    if not operations:
+        return []
+    if not desk.gates.controller_epoch_multi:
+        if desk.gates.batched_controller_writes:
+            plain: list[Operation] = list(operations)
+            return (yield from perform_all(plain))
+        results = []
+        for operation in operations:
+            results.append((yield from perform(operation)))
+        return results
+    check = Check(CONTROLLER_EPOCH, desk.state.epoch_zk_version)
+    answers = yield [SessionRequest([check, operation], multi=True) for operation in operations]
+    return [_outcome(answer) for answer in answers]
+
+
+def _outcome(answer: SessionResponse) -> OpResult:
+    """The result of a checked write. Raises ControllerMoved if the check is what failed."""
+    assert len(answer.results) == 2, answer
+    checked, result = answer.results
+    if checked.error in (SessionError.BAD_VERSION, SessionError.NO_NODE):
+        raise ControllerMoved("/controller_epoch is not what this controller wrote")
+    if answer.error:
+        return OpResult(error=answer.error)
+    return result
+
+
+def read_states(
+    desk: Desk, partitions: Sequence[TopicPartition]
+) -> Procedure[dict[TopicPartition, Leadership]]:
+    """States as they are now; a partition without a state znode is not in the answer."""
+    reads = [GetData(state_path(*partition)) for partition in partitions]
+    results: list[OpResult] = []
+    if desk.gates.batched_controller_writes:
+        results = yield from perform_all(reads)
+    else:
+        for read in reads:
+            results.append((yield from perform(read)))
+    return {
+        partition: decode_state(*partition, result.data, result.version)
+        for partition, result in zip(partitions, results, strict=True)
+        if not result.error
+    }
+
+
+def write_states(desk: Desk, states: Mapping[TopicPartition, Leadership]) -> Procedure[Written]:
+    """Write each if the znode's version is still the one in it; the writer becomes this controller's epoch.
+
+    Raises ControllerMoved.
+    """
+    stamped = {p: replace(state, controller_epoch=desk.state.epoch) for p, state in states.items()}
+    operations = [SetData(state_path(*p), encode_state(s), s.zk_version) for p, s in stamped.items()]
+    results = yield from checked_writes(desk, operations)
+    written = Written({}, [], {})
+    for (partition, state), result in zip(stamped.items(), results, strict=True):
+        if not result.error:
+            written.done[partition] = replace(state, zk_version=result.version)
+        elif result.error == SessionError.BAD_VERSION:
+            version = yield from _version_if_ours(desk, partition, state)
+            if version is None:
+                written.outdated.append(partition)
+            else:
+                written.done[partition] = replace(state, zk_version=version)
+        else:
+            written.failed[partition] = result.error
+    return written
+
+
+def _version_if_ours(desk: Desk, partition: TopicPartition, state: Leadership) -> Procedure[int | None]:
+    """Up to 1.0: a write whose answer was lost is recognized by its content (ReplicationUtils). Later
+    versions elect once more instead, with one more epoch."""
+    if desk.gates.batched_controller_writes:
+        return None
+    found = (yield from read_states(desk, [partition])).get(partition)
+    if found is None or not found.same_decision(state) or found.controller_epoch != state.controller_epoch:
+        return None
+    return found.zk_version
+
+
+def create_states(desk: Desk, states: Mapping[TopicPartition, Leadership]) -> Procedure[Written]:
+    """First states of new partitions, with the znodes above them. Raises ControllerMoved."""
+    topics = sorted({topic for topic, _ in states})
+    yield from checked_writes(desk, [Create(partitions_path(topic)) for topic in topics])
+    yield from checked_writes(desk, [Create(partition_path(*partition)) for partition in states])
+    creates = [Create(state_path(*partition), encode_state(state)) for partition, state in states.items()]
+    results = yield from checked_writes(desk, creates)
+    written = Written({}, [], {})
+    for (partition, state), result in zip(states.items(), results, strict=True):
+        if result.error:
+            written.failed[partition] = result.error
+        else:
+            written.done[partition] = replace(state, zk_version=0)
+    return written
+
+
+def unclean_election_enabled(desk: Desk, topics: Sequence[str]) -> Procedure[dict[str, bool]]:
+    """The setting per topic: its own, else the broker's."""
+    default = desk.settings.unclean_leader_election_enable
+    results = yield from perform_all([GetData(topic_config_path(topic)) for topic in topics])
+    enabled = {}
+    for topic, result in zip(topics, results, strict=True):
+        own = {} if result.error else decode_topic_config(topic, result.data)
+        enabled[topic] = own.get(UNCLEAN_LEADER_ELECTION, str(default)).lower() == "true"
+    return enabled

@@ -1,0 +1,241 @@
+"""A term of office: try to be elected, take over, resign (semantics 4.1).
+
+To be elected is to create `/controller`. From 2.1 that and the next `/controller_epoch` are one multi;
+before, the epoch is raised afterwards, and for a moment the new controller goes by the old epoch.
+"""
+
+from controller import partition_states, replica_states
+from controller.desk import ControllerMoved, Desk
+from controller.isr_changes import delete_notifications
+from controller.preferred_elections import elect_pending, schedule_rebalance
+from controller.reassignment import resume_all
+from controller.session_calls import Procedure, SenderEnded, ask, perform, perform_all
+from controller.state import ControllerState
+from controller.state_writes import read_states
+from controller.topic_deletion import initialize_deletions, try_deletions
+from controller.topic_events import read_assignments
+from controller.watches import read_children, watch_admin_znodes
+from controller.znodes import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    ISR_CHANGE_NOTIFICATION,
+    TOPICS,
+    BrokerRegistration,
+    broker_path,
+    decode_broker,
+    decode_controller,
+    decode_controller_epoch,
+    encode_controller,
+    encode_controller_epoch,
+)
+from protocol.events import ControllerChanged
+from protocol.messages.session import (
+    Create,
+    Delete,
+    Exists,
+    GetData,
+    OpResult,
+    SessionError,
+    SessionRequest,
+    SetData,
+)
+
+FIRST_EPOCH = 1
+
+
+def current_controller(*, watch: bool) -> Procedure[int]:
+    """Whose `/controller` it is; -1 nobody's. `watch`: and tell us when that changes."""
+    if watch:
+        yield from perform(Exists(CONTROLLER, watch=True))
+    found = yield from perform(GetData(CONTROLLER))
+    return -1 if found.error else decode_controller(found.data)
+
+
+def start(desk: Desk) -> Procedure[None]:
+    """First event of a life: watch, and try."""
+    yield from perform(Exists(CONTROLLER, watch=True))
+    yield from elect(desk)
+
+
+def controller_changed(desk: Desk) -> Procedure[None]:
+    """`/controller` was created or changed: resign if it is not ours any more."""
+    controller = yield from current_controller(watch=True)
+    if desk.active and controller != desk.broker:
+        yield from resign(desk, f"broker {controller} is controller" if controller >= 0 else "no controller")
+
+
+def reelect(desk: Desk) -> Procedure[None]:
+    """`/controller` was deleted, or the session is a new one: resign if it is not ours, then try."""
+    yield from controller_changed(desk)
+    yield from elect(desk)
+
+
+def new_session(desk: Desk) -> Procedure[None]:
+    """Up to 1.0: nobody told the controller that the session had expired; it resigns now, then tries."""
+    controller = yield from current_controller(watch=True)
+    if controller != desk.broker:
+        if desk.active:
+            yield from resign(desk, "the session expired")
+        yield from elect(desk)
+
+
+def elect(desk: Desk) -> Procedure[None]:
+    """Become controller if there is none; then take over."""
+    if (yield from current_controller(watch=False)) != -1:
+        return
+    try:
+        if desk.gates.controller_epoch_multi:
+            elected = yield from _create_and_raise_epoch(desk)
+        else:
+            elected = yield from _create_alone(desk)
+            if elected:
+                _enter_office(desk)
+                yield from _raise_epoch(desk)
+                _announce(desk)
+        if not elected:
+            return
+        if desk.gates.controller_epoch_multi:
+            _enter_office(desk)
+            _announce(desk)
+        yield from _take_over(desk)
+    except ControllerMoved as moved:
+        if desk.gates.controller_epoch_multi:
+            yield from step_down_if_moved(desk)
+        else:
+            yield from _move(desk, str(moved))
+
+
+def step_down_if_moved(desk: Desk) -> Procedure[None]:
+    """A write was refused because another controller was elected: look who it is (Kafka's maybeResign)."""
+    yield from controller_changed(desk)
+
+
+def _create_alone(desk: Desk) -> Procedure[bool]:
+    created = yield from perform(
+        Create(CONTROLLER, encode_controller(desk.broker, desk.now.wall_ms), ephemeral=True)
+    )
+    if not created.error:
+        return True
+    # A create whose answer was lost and that was asked again finds its own znode (a checked ephemeral).
+    return (yield from current_controller(watch=False)) == desk.broker
+
+
+def _create_and_raise_epoch(desk: Desk) -> Procedure[bool]:
+    found = yield from perform(GetData(CONTROLLER_EPOCH))
+    if found.error == SessionError.NO_NODE:
+        yield from perform(Create(CONTROLLER_EPOCH, encode_controller_epoch(0)))
+        found = yield from perform(GetData(CONTROLLER_EPOCH))
+    epoch = decode_controller_epoch(found.data) + 1
+    answer = yield from ask(
+        SessionRequest(
+            [
+                Create(CONTROLLER, encode_controller(desk.broker, desk.now.wall_ms), ephemeral=True),
+                SetData(CONTROLLER_EPOCH, encode_controller_epoch(epoch), found.version),
+            ],
+            multi=True,
+        )
+    )
+    if not answer.error:
+        desk.state.epoch, desk.state.epoch_zk_version = epoch, answer.results[1].version
+        return True
+    if answer.error not in (SessionError.NODE_EXISTS, SessionError.BAD_VERSION):
+        raise ControllerMoved(f"the election failed with {SessionError(answer.error).name}")
+    # It may have been done by a request whose answer was lost.
+    if (yield from current_controller(watch=False)) == desk.broker:
+        found = yield from perform(GetData(CONTROLLER_EPOCH))
+        if not found.error and decode_controller_epoch(found.data) == epoch:
+            desk.state.epoch, desk.state.epoch_zk_version = epoch, found.version
+            return True
+    raise ControllerMoved("another broker was elected")
+
+
+def _raise_epoch(desk: Desk) -> Procedure[None]:
+    """Up to 2.0, with `/controller` ours already."""
+    found = yield from perform(GetData(CONTROLLER_EPOCH))
+    raised: OpResult
+    if found.error:
+        epoch = FIRST_EPOCH
+        raised = yield from perform(Create(CONTROLLER_EPOCH, encode_controller_epoch(epoch)))
+        version = 0
+    else:
+        epoch = decode_controller_epoch(found.data) + 1
+        raised = yield from perform(SetData(CONTROLLER_EPOCH, encode_controller_epoch(epoch), found.version))
+        version = raised.version
+    if raised.error:
+        raise ControllerMoved("/controller_epoch was changed by another controller")
+    desk.state.epoch, desk.state.epoch_zk_version = epoch, version
+
+
+def _enter_office(desk: Desk) -> None:
+    desk.active = True
+
+
+def _announce(desk: Desk) -> None:
+    desk.emit(ControllerChanged(active=True, controller_epoch=desk.state.epoch, reason="elected"))
+
+
+def _take_over(desk: Desk) -> Procedure[None]:
+    """Watches first, so that nothing that happens from now on is missed; then what is there; then act on
+    it."""
+    state = desk.state
+    yield from watch_admin_znodes(desk)
+    if desk.gates.deletes_old_notifications:
+        yield from delete_notifications(desk)
+    else:
+        yield from read_children(
+            ISR_CHANGE_NOTIFICATION
+        )  # for the watch: what is there waits for the next one
+    state.brokers = yield from read_brokers()
+    state.topics = set((yield from read_children(TOPICS)))
+    state.assignments = yield from read_assignments(sorted(state.topics))
+    state.being_reassigned = {p for p, a in state.assignments.items() if a.being_reassigned}
+    state.states = yield from read_states(desk, state.all_partitions())
+    for broker in sorted(state.brokers):
+        desk.channels.add(broker)
+    yield from initialize_deletions(desk)
+    # Brokers need the list of live brokers before they can follow a LeaderAndIsr (semantics 1.7,
+    # makeFollower).
+    desk.update_metadata(sorted(state.brokers), [])
+    yield from replica_states.startup(desk)
+    yield from partition_states.startup(desk)
+    yield from resume_all(desk)
+    yield from try_deletions(desk)
+    yield from elect_pending(desk)
+    schedule_rebalance(desk, first=True)
+
+
+def read_brokers() -> Procedure[dict[int, BrokerRegistration]]:
+    """Who is registered now; keeps watching."""
+    ids = sorted(int(child) for child in (yield from read_children(BROKER_IDS)))
+    found = yield from perform_all([GetData(broker_path(broker), watch=True) for broker in ids])
+    return {
+        broker: decode_broker(broker, result.data, result.czxid)
+        for broker, result in zip(ids, found, strict=True)
+        if not result.error
+    }
+
+
+def resign(desk: Desk, reason: str) -> Procedure[None]:
+    """Stop being controller: channels closed, everything forgotten. Up to 2.0 blocked senders are waited
+    for."""
+    desk.active = False
+    desk.emit(ControllerChanged(active=False, controller_epoch=desk.state.epoch, reason=reason))
+    if desk.gates.failure_waits_for_sender_thread:
+        for broker in sorted(desk.state.brokers):
+            yield SenderEnded(broker)
+    leave_office(desk)
+
+
+def leave_office(desk: Desk) -> None:
+    """What resigning leaves behind: nothing."""
+    desk.active = False
+    desk.channels.close(desk.out)
+    schedule_rebalance(desk, first=False, cancel=True)
+    desk.state = ControllerState()
+
+
+def _move(desk: Desk, reason: str) -> Procedure[None]:
+    """Up to 2.0: an election that went wrong half-way is given up, so that somebody else tries."""
+    yield from resign(desk, reason)
+    yield from perform(Delete(CONTROLLER))

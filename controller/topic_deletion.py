@@ -1,0 +1,148 @@
+"""Topics on their way out (semantics 4.4): stop and delete every replica, then remove the znodes.
+
+Deletion needs all replicas: while one is on a dead broker, or the topic is being reassigned, the topic waits
+(`ineligible_for_deletion`) and is taken up again when the broker returns.
+"""
+
+from collections.abc import Iterable
+
+from controller import partition_states, replica_states
+from controller.desk import Desk
+from controller.session_calls import Procedure, perform
+from controller.state import PartitionPosition, Replica, ReplicaPosition
+from controller.state_writes import checked_writes
+from controller.watches import read_children
+from controller.znodes import (
+    DELETE_TOPICS,
+    delete_topic_path,
+    partition_path,
+    partitions_path,
+    state_path,
+    topic_config_path,
+    topic_path,
+)
+from protocol.messages.session import Delete, GetChildren
+
+
+def deletions_changed(desk: Desk) -> Procedure[None]:
+    """The children of `/admin/delete_topics` changed."""
+    if not desk.active:
+        return
+    asked = set((yield from read_children(DELETE_TOPICS)))
+    unknown = asked - desk.state.topics
+    yield from checked_writes(desk, [Delete(delete_topic_path(topic)) for topic in sorted(unknown)])
+    asked -= unknown
+    if not asked:
+        return
+    if not desk.settings.delete_topic_enable:
+        yield from checked_writes(desk, [Delete(delete_topic_path(topic)) for topic in sorted(asked)])
+        return
+    _hold_back(desk, asked & {partition[0] for partition in desk.state.being_reassigned}, asked)
+    desk.state.to_be_deleted |= asked
+    yield from try_deletions(desk)
+
+
+def initialize_deletions(desk: Desk) -> Procedure[None]:
+    """What a new controller finds: topics to delete, and those of them that have to wait."""
+    state = desk.state
+    asked = set((yield from read_children(DELETE_TOPICS)))
+    if not desk.settings.delete_topic_enable:
+        yield from checked_writes(desk, [Delete(delete_topic_path(topic)) for topic in sorted(asked)])
+        return
+    state.to_be_deleted = asked & state.topics
+    _, offline = state.replicas_by_liveness()
+    waiting = {replica[0] for replica in offline} | {partition[0] for partition in state.being_reassigned}
+    _hold_back(desk, waiting, state.to_be_deleted)
+
+
+def _hold_back(desk: Desk, topics: set[str], among: set[str]) -> None:
+    desk.state.ineligible_for_deletion |= topics & among
+
+
+def mark_ineligible(desk: Desk, topics: Iterable[str]) -> None:
+    """No deletion of these for now."""
+    _hold_back(desk, set(topics), desk.state.to_be_deleted)
+
+
+def resume_topics(desk: Desk, topics: Iterable[str]) -> Procedure[None]:
+    """The reason to wait is gone."""
+    resumed = set(topics) & desk.state.to_be_deleted
+    if resumed:
+        desk.state.ineligible_for_deletion -= resumed
+        yield from try_deletions(desk)
+
+
+def fail_replicas(desk: Desk, replicas: Iterable[Replica]) -> Procedure[None]:
+    """These could not be deleted: their topics wait."""
+    failed = [replica for replica in replicas if desk.state.is_being_deleted(replica[0])]
+    if failed:
+        yield from replica_states.move(desk, failed, ReplicaPosition.DELETION_INELIGIBLE)
+        mark_ineligible(desk, {replica[0] for replica in failed})
+        yield from try_deletions(desk)
+
+
+def complete_replicas(desk: Desk, replicas: Iterable[Replica]) -> Procedure[None]:
+    """These are deleted."""
+    deleted = [replica for replica in replicas if desk.state.is_being_deleted(replica[0])]
+    yield from replica_states.move(desk, deleted, ReplicaPosition.DELETION_SUCCESSFUL)
+    yield from try_deletions(desk)
+
+
+def try_deletions(desk: Desk) -> Procedure[None]:
+    """Whatever can be done now: finish topics whose replicas are all deleted, retry failed ones, begin
+    eligible ones."""
+    state = desk.state
+    retried: list[Replica] = []
+    eligible = []
+    for topic in sorted(state.to_be_deleted):
+        positions = {state.replicas.get(replica) for replica in state.replicas_of_topic(topic)}
+        if positions <= {ReplicaPosition.DELETION_SUCCESSFUL}:
+            yield from _remove(desk, topic)
+            continue
+        started = ReplicaPosition.DELETION_STARTED in positions
+        if not started and ReplicaPosition.DELETION_INELIGIBLE in positions:
+            retried += state.replicas_in(topic, ReplicaPosition.DELETION_INELIGIBLE)
+        if not started and topic not in state.ineligible_for_deletion:
+            eligible.append(topic)
+    yield from replica_states.move(desk, retried, ReplicaPosition.OFFLINE)
+    if eligible:
+        yield from _begin(desk, eligible)
+
+
+def _begin(desk: Desk, topics: list[str]) -> Procedure[None]:
+    """Partitions NonExistent, brokers told (leader -2), replicas stopped and deleted."""
+    state = desk.state
+    unseen = [topic for topic in topics if topic not in state.deletion_started]
+    partitions = [partition for topic in unseen for partition in state.partitions_of_topic(topic)]
+    yield from partition_states.move(desk, partitions, PartitionPosition.OFFLINE)
+    yield from partition_states.move(desk, partitions, PartitionPosition.NON_EXISTENT)
+    state.deletion_started.update(unseen)
+    told = [partition for topic in topics for partition in state.partitions_of_topic(topic)]
+    desk.update_metadata(sorted(state.brokers), told)
+    alive: list[Replica] = []
+    dead: list[Replica] = []
+    for topic in topics:
+        for replica in state.replicas_of_topic(topic):
+            if not state.is_online(replica[2], replica[:2]):
+                dead.append(replica)
+            elif state.replicas.get(replica) is not ReplicaPosition.DELETION_SUCCESSFUL:
+                alive.append(replica)
+    yield from replica_states.move(desk, dead, ReplicaPosition.DELETION_INELIGIBLE)
+    yield from replica_states.move(desk, alive, ReplicaPosition.OFFLINE)
+    yield from replica_states.move(desk, alive, ReplicaPosition.DELETION_STARTED)
+    mark_ineligible(desk, {replica[0] for replica in dead})
+
+
+def _remove(desk: Desk, topic: str) -> Procedure[None]:
+    """Everything about a topic whose replicas are gone, the deepest znodes first."""
+    state = desk.state
+    deleted = state.replicas_in(topic, ReplicaPosition.DELETION_SUCCESSFUL)
+    partitions = state.partitions_of_topic(topic)
+    yield from replica_states.move(desk, deleted, ReplicaPosition.NON_EXISTENT)
+    found = yield from perform(GetChildren(partitions_path(topic)))
+    numbers = sorted({int(child) for child in found.children} | {partition for _, partition in partitions})
+    paths = [state_path(topic, number) for number in numbers]
+    paths += [partition_path(topic, number) for number in numbers]
+    paths += [partitions_path(topic), topic_path(topic), topic_config_path(topic), delete_topic_path(topic)]
+    yield from checked_writes(desk, [Delete(path) for path in paths])
+    state.forget_topic(topic)

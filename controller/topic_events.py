@@ -1,0 +1,64 @@
+"""Topics appear, grow and vanish (semantics 4.4)."""
+
+from collections.abc import Sequence
+
+from controller import partition_states, replica_states
+from controller.desk import Desk
+from controller.partition_states import Strategy
+from controller.session_calls import Procedure, perform_all
+from controller.state import PartitionPosition, ReplicaPosition
+from controller.watches import read_children
+from controller.znodes import TOPICS, ReplicaAssignment, decode_topic, topic_path
+from protocol.ids import TopicPartition
+from protocol.messages.session import GetData
+
+
+def read_assignments(topics: Sequence[str]) -> Procedure[dict[TopicPartition, ReplicaAssignment]]:
+    """Of all partitions of `topics`; keeps watching them."""
+    found = yield from perform_all([GetData(topic_path(topic), watch=True) for topic in topics])
+    return {
+        (topic, partition): assignment
+        for topic, result in zip(topics, found, strict=True)
+        if not result.error
+        for partition, assignment in decode_topic(topic, result.data).items()
+    }
+
+
+def topics_changed(desk: Desk) -> Procedure[None]:
+    """The children of `/brokers/topics` changed."""
+    if not desk.active:
+        return
+    state = desk.state
+    topics = set((yield from read_children(TOPICS)))
+    new = sorted(topics - state.topics)
+    for gone in sorted(state.topics - topics):
+        state.forget_topic(gone)
+    state.topics = topics
+    added = yield from read_assignments(new)
+    state.assignments.update(added)
+    yield from _create(desk, sorted(added))
+
+
+def partitions_changed(desk: Desk, topic: str) -> Procedure[None]:
+    """A topic's znode changed: new partitions are created; changed assignments of known ones are the
+    controller's own doing. Kafka puts the old content back if the topic is being deleted; here the new
+    partitions are only ignored."""
+    if not desk.active or topic not in desk.state.topics:
+        return
+    found = yield from read_assignments([topic])
+    added = {p: a for p, a in found.items() if p not in desk.state.assignments}
+    if not added or desk.state.is_being_deleted(topic):
+        return
+    desk.state.assignments.update(added)
+    yield from _create(desk, sorted(added))
+
+
+def _create(desk: Desk, partitions: list[TopicPartition]) -> Procedure[None]:
+    """onNewPartitionCreation: partitions and replicas New, then Online."""
+    if not partitions:
+        return
+    yield from partition_states.move(desk, partitions, PartitionPosition.NEW)
+    replicas = desk.state.replicas_of_partitions(partitions)
+    yield from replica_states.move(desk, replicas, ReplicaPosition.NEW)
+    yield from partition_states.move(desk, partitions, PartitionPosition.ONLINE, Strategy.OFFLINE)
+    yield from replica_states.move(desk, replicas, ReplicaPosition.ONLINE)

@@ -1,0 +1,30 @@
+"""Which znodes the active controller watches. Watches are one-shot: each event sets its own again by
+reading."""
+
+from controller.desk import Desk
+from controller.session_calls import Procedure, perform, perform_all
+from controller.znodes import (
+    BROKER_IDS,
+    DELETE_TOPICS,
+    ISR_CHANGE_NOTIFICATION,
+    LOG_DIR_EVENT_NOTIFICATION,
+    PREFERRED_REPLICA_ELECTION,
+    REASSIGN_PARTITIONS,
+    TOPICS,
+)
+from protocol.messages.session import Exists, GetChildren
+
+CHILDREN_WATCHED = (BROKER_IDS, TOPICS, DELETE_TOPICS, LOG_DIR_EVENT_NOTIFICATION, ISR_CHANGE_NOTIFICATION)
+
+
+def read_children(path: str) -> Procedure[list[str]]:
+    """Sorted names, none if the path is not there; keeps watching."""
+    found = yield from perform(GetChildren(path, watch=True))
+    return sorted(found.children)
+
+
+def watch_admin_znodes(desk: Desk) -> Procedure[None]:
+    """What an operator may create; Kafka looks whether they exist, which is what sets the watch."""
+    yield from perform_all(
+        [Exists(PREFERRED_REPLICA_ELECTION, watch=True), Exists(REASSIGN_PARTITIONS, watch=True)]
+    )

@@ -1,0 +1,312 @@
+"""Paths and contents of the znodes that brokers, controllers and tools share (semantics 5.1).
+
+Contents are JSON bytes with Kafka's keys, in Kafka's order. Decoders raise `UnreadableZnode`, which names
+the path.
+"""
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from protocol.ids import TopicPartition
+
+CONTROLLER = "/controller"
+CONTROLLER_EPOCH = "/controller_epoch"
+BROKER_IDS = "/brokers/ids"
+TOPICS = "/brokers/topics"
+TOPIC_CONFIGS = "/config/topics"
+DELETE_TOPICS = "/admin/delete_topics"
+PREFERRED_REPLICA_ELECTION = "/admin/preferred_replica_election"
+REASSIGN_PARTITIONS = "/admin/reassign_partitions"
+ISR_CHANGE_NOTIFICATION = "/isr_change_notification"
+ISR_CHANGE_PREFIX = "isr_change_"
+LOG_DIR_EVENT_NOTIFICATION = "/log_dir_event_notification"
+
+PERSISTENT_PATHS = (
+    "/consumers",
+    "/brokers", BROKER_IDS, TOPICS,
+    "/config", TOPIC_CONFIGS, "/config/brokers", "/config/changes",
+    "/admin", DELETE_TOPICS,
+    ISR_CHANGE_NOTIFICATION, LOG_DIR_EVENT_NOTIFICATION,
+)  # fmt: skip
+"""What every broker makes sure exists before it registers, parents first."""
+
+
+class UnreadableZnode(ValueError):
+    """A znode whose content is not what its path promises."""
+
+
+def broker_path(broker: int) -> str:
+    return f"{BROKER_IDS}/{broker}"
+
+
+def topic_path(topic: str) -> str:
+    return f"{TOPICS}/{topic}"
+
+
+def partitions_path(topic: str) -> str:
+    return f"{TOPICS}/{topic}/partitions"
+
+
+def partition_path(topic: str, partition: int) -> str:
+    return f"{TOPICS}/{topic}/partitions/{partition}"
+
+
+def state_path(topic: str, partition: int) -> str:
+    return f"{TOPICS}/{topic}/partitions/{partition}/state"
+
+
+def topic_config_path(topic: str) -> str:
+    return f"{TOPIC_CONFIGS}/{topic}"
+
+
+def delete_topic_path(topic: str) -> str:
+    return f"{DELETE_TOPICS}/{topic}"
+
+
+def state_partition(path: str) -> TopicPartition | None:
+    """The partition whose state znode `path` is: the inverse of `state_path`."""
+    parts = path.split("/")
+    if len(parts) == 7 and path == state_path(parts[3], int(parts[5]) if parts[5].isdigit() else -1):
+        return (parts[3], int(parts[5]))
+    return None
+
+
+# --- JSON -----------------------------------------------------------------------------------------------------------
+
+T = TypeVar("T")
+
+
+def _encode(content: dict[str, Any]) -> bytes:
+    return msgspec.json.encode(content)
+
+
+def _decode(path: str, data: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.DecodeError as error:
+        raise UnreadableZnode(f"{path}: {error}; it holds {data[:80]!r}") from error
+
+
+class _ControllerContent(msgspec.Struct):
+    brokerid: int
+
+
+def encode_controller(broker: int, wall_ms: float) -> bytes:
+    return _encode({"version": 1, "brokerid": broker, "timestamp": str(int(wall_ms))})
+
+
+def decode_controller(data: bytes) -> int:
+    """The id of the broker that is controller."""
+    return _decode(CONTROLLER, data, _ControllerContent).brokerid
+
+
+def encode_controller_epoch(epoch: int) -> bytes:
+    return str(epoch).encode()
+
+
+def decode_controller_epoch(data: bytes) -> int:
+    return _decode(CONTROLLER_EPOCH, data, int)
+
+
+class BrokerRegistration(msgspec.Struct, frozen=True):
+    """A live broker. `host`: its node's name. `epoch`: czxid of its znode, its broker epoch (KIP-380)."""
+
+    broker: int
+    host: str
+    port: int = 9092
+    rack: str = ""
+    epoch: int = -1
+
+
+class _BrokerContent(msgspec.Struct):
+    host: str
+    port: int
+    rack: str | None = None
+
+
+def encode_broker(registration: BrokerRegistration, wall_ms: float) -> bytes:
+    """`epoch` is the service's to give and is not written."""
+    content: dict[str, Any] = {
+        "version": 4,
+        "host": registration.host,
+        "port": registration.port,
+        "endpoints": [f"PLAINTEXT://{registration.host}:{registration.port}"],
+        "listener_security_protocol_map": {"PLAINTEXT": "PLAINTEXT"},
+        "jmx_port": -1,
+        "timestamp": str(int(wall_ms)),
+    }
+    if registration.rack:
+        content["rack"] = registration.rack
+    return _encode(content)
+
+
+def decode_broker(broker: int, data: bytes, czxid: int) -> BrokerRegistration:
+    content = _decode(broker_path(broker), data, _BrokerContent)
+    return BrokerRegistration(broker, content.host, content.port, content.rack or "", czxid)
+
+
+class ReplicaAssignment(msgspec.Struct, frozen=True):
+    """Where a partition's replicas are, preferred leader first. `adding` and `removing`: of a reassignment
+    that is on."""
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """What the reassignment will end with."""
+        return tuple(replica for replica in self.replicas if replica not in self.removing)
+
+    @property
+    def origin(self) -> tuple[int, ...]:
+        """What it began with."""
+        return tuple(replica for replica in self.replicas if replica not in self.adding)
+
+    @property
+    def being_reassigned(self) -> bool:
+        return bool(self.adding or self.removing)
+
+
+class _TopicContent(msgspec.Struct):
+    partitions: dict[str, list[int]]
+    adding_replicas: dict[str, list[int]] = {}
+    removing_replicas: dict[str, list[int]] = {}
+
+
+def encode_topic(assignments: dict[int, ReplicaAssignment], *, with_reassignment: bool = False) -> bytes:
+    """`with_reassignment`: version 2 (2.4 and later), which also says what is being added and removed."""
+    content: dict[str, Any] = {
+        "version": 2 if with_reassignment else 1,
+        "partitions": {
+            str(partition): list(assignments[partition].replicas) for partition in sorted(assignments)
+        },
+    }
+    if with_reassignment:
+        content["adding_replicas"] = {
+            str(p): list(a.adding) for p, a in sorted(assignments.items()) if a.adding
+        }
+        content["removing_replicas"] = {
+            str(p): list(a.removing) for p, a in sorted(assignments.items()) if a.removing
+        }
+    return _encode(content)
+
+
+def decode_topic(topic: str, data: bytes) -> dict[int, ReplicaAssignment]:
+    content = _decode(topic_path(topic), data, _TopicContent)
+    try:
+        return {
+            int(partition): ReplicaAssignment(
+                tuple(replicas),
+                tuple(content.adding_replicas.get(partition, ())),
+                tuple(content.removing_replicas.get(partition, ())),
+            )
+            for partition, replicas in content.partitions.items()
+        }
+    except ValueError as error:
+        raise UnreadableZnode(f"{topic_path(topic)}: a partition is not a number: {error}") from error
+
+
+class Leadership(msgspec.Struct, frozen=True):
+    """A partition's state znode. `leader` -1: none. `zk_version`: the znode's version, not part of its
+    content."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    controller_epoch: int
+    zk_version: int = 0
+
+    def same_decision(self, other: "Leadership") -> bool:
+        """Leader, epoch and ISR are equal; who wrote them and the znode's version may differ."""
+        return (self.leader, self.leader_epoch, self.isr) == (other.leader, other.leader_epoch, other.isr)
+
+
+class _StateContent(msgspec.Struct):
+    controller_epoch: int
+    leader: int
+    leader_epoch: int
+    isr: list[int]
+
+
+def encode_state(state: Leadership) -> bytes:
+    return _encode({
+        "controller_epoch": state.controller_epoch,
+        "leader": state.leader,
+        "version": 1,
+        "leader_epoch": state.leader_epoch,
+        "isr": list(state.isr),
+    })  # fmt: skip
+
+
+def decode_state(topic: str, partition: int, data: bytes, zk_version: int) -> Leadership:
+    content = _decode(state_path(topic, partition), data, _StateContent)
+    return Leadership(
+        content.leader, content.leader_epoch, tuple(content.isr), content.controller_epoch, zk_version
+    )
+
+
+class _TopicAndPartition(msgspec.Struct):
+    topic: str
+    partition: int
+
+
+class _PartitionsContent(msgspec.Struct):
+    partitions: list[_TopicAndPartition]
+
+
+def encode_partitions(partitions: list[TopicPartition]) -> bytes:
+    """Content of an isr_change node and of `/admin/preferred_replica_election`."""
+    return _encode({"version": 1, "partitions": [{"topic": t, "partition": p} for t, p in partitions]})
+
+
+def decode_partitions(path: str, data: bytes) -> list[TopicPartition]:
+    return [(entry.topic, entry.partition) for entry in _decode(path, data, _PartitionsContent).partitions]
+
+
+class _ReassignedPartition(msgspec.Struct):
+    topic: str
+    partition: int
+    replicas: list[int]
+
+
+class _ReassignmentContent(msgspec.Struct):
+    partitions: list[_ReassignedPartition]
+
+
+def encode_reassignment(targets: dict[TopicPartition, tuple[int, ...]]) -> bytes:
+    entries = [
+        {"topic": t, "partition": p, "replicas": list(replicas)}
+        for (t, p), replicas in sorted(targets.items())
+    ]
+    return _encode({"version": 1, "partitions": entries})
+
+
+def decode_reassignment(data: bytes) -> dict[TopicPartition, tuple[int, ...]]:
+    content = _decode(REASSIGN_PARTITIONS, data, _ReassignmentContent)
+    return {(entry.topic, entry.partition): tuple(entry.replicas) for entry in content.partitions}
+
+
+class _TopicConfigContent(msgspec.Struct):
+    config: dict[str, str] = {}
+
+
+def encode_topic_config(config: dict[str, str]) -> bytes:
+    return _encode({"version": 1, "config": config})
+
+
+def decode_topic_config(topic: str, data: bytes) -> dict[str, str]:
+    return _decode(topic_config_path(topic), data, _TopicConfigContent).config
+
+
+class _LogDirContent(msgspec.Struct):
+    broker: int
+
+
+def encode_log_dir_event(broker: int) -> bytes:
+    return _encode({"version": 1, "broker": broker, "event": 1})
+
+
+def decode_log_dir_event(path: str, data: bytes) -> int:
+    return _decode(path, data, _LogDirContent).broker
