@@ -220,9 +220,7 @@ def holds(condition: Condition, view: View) -> bool:
             return state is not None and _holds_in(condition, state, view)
 
 
-_OfPartition = (
-    Leader | NewLeader | PreferredLeader | Isr | InIsr | IsrShrunk | IsrRestored | LeadsInView | CaughtUp
-)
+_OfPartition = Leader | NewLeader | PreferredLeader | Isr | InIsr | IsrShrunk | IsrRestored | LeadsInView | CaughtUp
 
 
 def _holds_in(condition: _OfPartition, state: PartitionView, view: View) -> bool:

@@ -116,11 +116,13 @@ Links = AzLinks | PairLinks | OpenedLinks | OneWayLinks
 
 
 class LinkFault(Step, frozen=True, kw_only=True):
-    """Base of rules on links. `only`: purposes of connections it is limited to (all if empty).
-    `expects_traffic`: a rule that stopped nothing makes the run unknown, unless this is false."""
+    """Base of rules on links. `purposes`, `apis`: only connections of these purposes
+    (`protocol.purposes`), only messages of these APIs (`Fetch`); all if empty. `expects_traffic`: a rule
+    that stopped nothing makes the run unknown, unless this is false."""
 
     links: Links
-    only: tuple[str, ...] = ()
+    purposes: tuple[str, ...] = ()
+    apis: tuple[str, ...] = ()
     expects_traffic: bool = True
 
 
@@ -303,6 +305,18 @@ FAULTS = (Kill, Stop, PauseNode, PowerLoss, DiskFull, Cut, Hold, Delay, Loss)
 
 # --- what is expected
 # -----------------------------------------------------------------------------------------
+
+
+CHECKS = (
+    "lost-acknowledged",
+    "duplicate",
+    "replica-divergence",
+    "dual-leader",
+    "dual-controller",
+    "high-watermark-regression",
+    "leader-epoch-monotonicity",
+)
+"""Names of the audit's checks, as in verdict.json."""
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):

@@ -127,7 +127,7 @@ def _produce_entry(step: m.Produce | m.ProduceMessageSet | m.LibraryProduce) -> 
 def _link_fault(step: m.Cut | m.Hold | m.Delay | m.Loss) -> Entry:
     links: Entry = _links(step.links)
     note = {"note": NOTES[type(step.links)]} if isinstance(step, m.Cut) and type(step.links) in NOTES else {}
-    only = {"only": list(step.only)} if step.only else {}
+    only = {"only": [*step.purposes, *step.apis]} if step.purposes or step.apis else {}
     idle = {} if step.expects_traffic else {"expects_traffic": False}
     match step:
         case m.Cut():

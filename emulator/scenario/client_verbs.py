@@ -1,0 +1,80 @@
+"""The verbs of clients: produce, fetch, metadata."""
+
+from ruamel.yaml.nodes import Node
+
+from emulator.scenario import model as m
+from emulator.scenario.document import kind, plain
+from emulator.scenario.step_reader import Keys, Steps
+
+
+def _values(k: Keys) -> tuple[str, ...]:
+    return k.need("values", lambda n: k.reader.each(n, "values", k.reader.value, single=True))
+
+
+def produce(k: Keys, at_s: float | None) -> Steps:
+    values, acks, partition = _values(k), k.need("acks", k.reader.acks), k.partition()
+    if "batch" in k or "compression" in k:
+        return _message_set(k, values, acks, partition, at_s)
+    if "broker" not in k and "client" not in k:
+        k.reader.problem(k.node, "produce needs 'broker' or 'client' (whose leader is then asked for)")
+    step = m.Produce(
+        broker=k.need("broker", k.reader.broker) if "broker" in k else None,
+        values=values,
+        acks=acks,
+        retries=k.whole("retries", "retries", 0),
+        timeout_ms=k.whole("timeout_ms", "timeout_ms", 1500),
+        socket_timeout_s=k.number("socket_timeout_s", "socket_timeout_s", 10),
+        idempotent=k.get("idempotent", lambda n: k.reader.truth(n, "idempotent"), False),
+        client=k.get("client", k.reader.client, ""),
+        partition=partition,
+        at_s=at_s,
+    )
+    return [step]
+
+
+def _message_set(k: Keys, values: tuple[str, ...], acks: int, partition: str | None, at_s: float | None) -> Steps:
+    k.get("batch", lambda n: k.reader.word(n, "batch", ("one message set",)), "")
+    for key in ("retries", "socket_timeout_s", "idempotent", "client"):
+        if key in k:
+            k.reader.problem(k.nodes[key], f"{key} does not go with one message set: it is tried once")
+    step = m.ProduceMessageSet(
+        broker=k.need("broker", k.reader.broker),
+        values=values,
+        compression=k.get("compression", lambda n: k.reader.word(n, "compression", ("none", "gzip")), "none"),
+        acks=acks,
+        timeout_ms=k.whole("timeout_ms", "timeout_ms", 8000),
+        partition=partition,
+        at_s=at_s,
+    )
+    return [step]
+
+
+def library_produce(k: Keys, at_s: float | None) -> Steps:
+    def settings(node: Node) -> dict[str, object]:
+        return {name: plain(value) for name, _, value in k.reader.pairs(node, "the library's settings")}
+
+    def broker(node: Node) -> int | str | None:
+        return m.ANY_BROKER if kind(node) == repr(m.ANY_BROKER) else k.reader.broker(node)
+
+    settings_none: dict[str, object] = {}
+    any_broker: int | str = m.ANY_BROKER
+    library = k.get("client", k.reader.label, "librdkafka")
+    step = m.LibraryProduce(
+        library=library,
+        broker=k.get("broker", broker, any_broker),
+        values=_values(k),
+        settings=k.get("settings", settings, settings_none),
+        partition=k.partition(),
+        at_s=at_s,
+    )
+    return [step]
+
+
+def fetch(k: Keys, at_s: float | None) -> Steps:
+    broker, client = k.need("broker", k.reader.broker), k.get("client", k.reader.client, "")
+    offset = k.whole("offset", "offset", 0)
+    return [m.Fetch(broker=broker, offset=offset, client=client, partition=k.partition(), at_s=at_s)]
+
+
+def metadata(k: Keys, at_s: float | None) -> Steps:
+    return [m.AskMetadata(broker=k.need("broker", k.reader.broker), partition=k.partition(), at_s=at_s)]

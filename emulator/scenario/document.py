@@ -1,0 +1,229 @@
+"""A YAML document as positioned nodes, read field by field; every fault is kept with its line and column.
+
+Reading never stops at a fault: a reader notes it and returns None (or a default), so that one pass finds them
+all. Texts are taken as they are written: `2.10` is not a number that lost its zero.
+"""
+
+import difflib
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import msgspec
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+T = TypeVar("T")
+
+MAX_TEXT_BYTES = 1024 * 1024
+MAX_NODES = 100_000
+"""Aliases count each time they are used."""
+
+MAX_PROBLEMS = 100
+
+
+class Problem(msgspec.Struct, frozen=True, order=True):
+    """Line and column count from 1."""
+
+    line: int
+    column: int
+    message: str
+
+
+class ScenarioErrors(ValueError):
+    """Everything that is wrong with a scenario file, in the order of the file: one line each."""
+
+    def __init__(self, name: str, problems: Iterable[Problem]) -> None:
+        self.name = name
+        self.problems = sorted(set(problems))
+        super().__init__("\n".join(f"{name}:{p.line}:{p.column}: {p.message}" for p in self.problems))
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """`; nearest: produce`, or `; one of: a, b` where there are few, or nothing."""
+    known = list(words)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.55)
+    if close:
+        return f"; nearest: {close[0]}"
+    return f"; one of: {', '.join(known)}" if 0 < len(known) <= 12 else ""
+
+
+class Reader:
+    """Reads nodes of one document and collects problems."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self._nodes = 0
+
+    # --- the whole -----------------------------------------------------------------------------------------
+
+    def document(self, text: str) -> Node | None:
+        """The root node; None if the text is no YAML document (the problem is noted)."""
+        if len(text.encode()) > MAX_TEXT_BYTES:
+            self._note(1, 1, f"larger than {MAX_TEXT_BYTES} bytes")
+            return None
+        try:
+            root = YAML(typ="rt", pure=True).compose(text)
+        except MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
+            self._note(line, column, f"not YAML: {error.problem or error.context}")
+            return None
+        except YAMLError as error:
+            self._note(1, 1, f"not YAML: {' '.join(str(error).split())}")
+            return None
+        if root is None:
+            self._note(1, 1, "empty")
+        return root if root is not None and self._bounded(root) else None
+
+    def _bounded(self, root: Node) -> bool:
+        waiting = [root]
+        while waiting:
+            node = waiting.pop()
+            self._nodes += 1
+            if self._nodes > MAX_NODES:
+                self.problem(root, f"more than {MAX_NODES} values")
+                return False
+            if isinstance(node, MappingNode):
+                waiting.extend(part for pair in node.value for part in pair)
+            elif isinstance(node, SequenceNode):
+                waiting.extend(node.value)
+        return True
+
+    def problem(self, node: Node, message: str) -> None:
+        self._note(node.start_mark.line + 1, node.start_mark.column + 1, message)
+
+    def _note(self, line: int, column: int, message: str) -> None:
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(Problem(line, column, message))
+
+    # --- containers ----------------------------------------------------------------------------------------
+
+    def pairs(self, node: Node, what: str) -> list[tuple[str, ScalarNode, Node]]:
+        """(key, its node, value) of a mapping; a key given twice is a problem."""
+        if not isinstance(node, MappingNode):
+            self.problem(node, f"expected {what} as keys with values, got {kind(node)}")
+            return []
+        found: dict[str, tuple[str, ScalarNode, Node]] = {}
+        for key, value in node.value:
+            if not isinstance(key, ScalarNode):
+                self.problem(key, f"expected a word as key, got {kind(key)}")
+            elif key.value in found:
+                self.problem(key, f"{key.value!r} is given twice")
+            else:
+                found[key.value] = (key.value, key, value)
+        return list(found.values())
+
+    def fields(self, node: Node, what: str, known: Iterable[str], required: Iterable[str] = ()) -> dict[str, Node]:
+        """Values by key. Unknown keys, and required ones that are missing, are problems."""
+        known = list(known)
+        pairs = self.pairs(node, what)
+        for key, key_node, _ in pairs:
+            if key not in known:
+                self.problem(key_node, f"unknown key {key!r} in {what}{nearest(key, known)}")
+        if isinstance(node, MappingNode):
+            given = {key for key, _, _ in pairs}
+            for key in required:
+                if key not in given:
+                    self.problem(node, f"{what} needs {key!r}")
+        return {key: value for key, _, value in pairs if key in known}
+
+    def items(self, node: Node, what: str, *, single: bool = False) -> list[Node]:
+        """Elements of a list. `single`: one value may stand without brackets."""
+        if isinstance(node, SequenceNode):
+            return list(node.value)
+        if single and isinstance(node, ScalarNode) and not is_null(node):
+            return [node]
+        self.problem(node, f"expected a list of {what}, got {kind(node)}")
+        return []
+
+    def each(self, node: Node, what: str, read: Callable[[Node], T | None], *, single: bool = False) -> tuple[T, ...]:
+        read_ones = [read(item) for item in self.items(node, what, single=single)]
+        return tuple(one for one in read_ones if one is not None)
+
+    # --- leaves --------------------------------------------------------------------------------------------
+
+    def text(self, node: Node, what: str = "a text") -> str | None:
+        """As written, whatever it looks like."""
+        if isinstance(node, ScalarNode) and not is_null(node):
+            return str(node.value)
+        self.problem(node, f"expected {what}, got {kind(node)}")
+        return None
+
+    def word(self, node: Node, what: str, words: Iterable[str]) -> str | None:
+        """One of `words`."""
+        known = list(words)
+        given = self.text(node, what)
+        if given is not None and given not in known:
+            self.problem(node, f"unknown {what} {given!r}{nearest(given, known)}")
+            return None
+        return given
+
+    def integer(self, node: Node, what: str, low: int | None = 0, high: int | None = None) -> int | None:
+        value = plain(node)
+        if isinstance(value, bool) or not isinstance(value, int):
+            self.problem(node, f"expected {what} as a whole number, got {kind(node)}")
+            return None
+        if (low is not None and value < low) or (high is not None and value > high):
+            bounds = f"at least {low}" if high is None else f"{low} to {high}"
+            self.problem(node, f"expected {what} as a whole number, {bounds}, got {value}")
+            return None
+        return value
+
+    def number(self, node: Node, what: str, low: float = 0, high: float | None = None) -> float | None:
+        value = plain(node)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self.problem(node, f"expected {what} as a number, got {kind(node)}")
+            return None
+        if not value >= low or (high is not None and value > high):
+            bounds = f"at least {low:g}" if high is None else f"{low:g} to {high:g}"
+            self.problem(node, f"expected {what} as a number, {bounds}, got {value:g}")
+            return None
+        return value
+
+    def truth(self, node: Node, what: str) -> bool | None:
+        value = plain(node)
+        if not isinstance(value, bool):
+            self.problem(node, f"expected {what} as true or false, got {kind(node)}")
+            return None
+        return value
+
+
+def plain(node: Node) -> Any:
+    """The node as plain values: YAML 1.2's numbers and truths, else texts."""
+    if isinstance(node, MappingNode):
+        return {plain(key): plain(value) for key, value in node.value}
+    if isinstance(node, SequenceNode):
+        return [plain(item) for item in node.value]
+    text = str(node.value)
+    match str(node.tag).rpartition(":")[2]:
+        case "null":
+            return None
+        case "bool":
+            return text.lower() == "true"
+        case "int":
+            return _number(text, lambda t: int(t.replace("_", ""), 0))
+        case "float":
+            return _number(text, lambda t: float(t.replace("_", "")))
+        case _:
+            return text
+
+
+def _number(text: str, read: Callable[[str], int | float]) -> int | float | str:
+    try:
+        return read(text)
+    except ValueError:
+        return text  # `.inf`, `010`: no number of ours
+
+
+def is_null(node: Node) -> bool:
+    return isinstance(node, ScalarNode) and str(node.tag).endswith(":null")
+
+
+def kind(node: Node) -> str:
+    """What stands there, for a message."""
+    if isinstance(node, MappingNode):
+        return "keys with values"
+    if isinstance(node, SequenceNode):
+        return f"a list of {len(node.value)}"
+    return "nothing" if is_null(node) else repr(str(node.value))

@@ -1,0 +1,225 @@
+"""What a scenario expects, read from its file: expectations, violations that are its point, and races.
+
+One expectation has a `text` for people, and one subject with what must be found there:
+
+    attempts:   {broker, values, acks, error, offsets, tries}   of each value's last attempt
+    fetch:      {broker, nth, error, high_watermark, values}
+    metadata:   {broker, nth, leader, leader_epoch, isr, controller, live_brokers}
+    snapshot:   {label, replicas, values, epochs}               every replica named has this log
+    state:      {nth, leader, leader_epoch, isr, controller_epoch, zk_version}
+    controller: {nth, controller, epoch}
+    check:      {name, verdict, count}
+    measure:    {name, at_least, at_most}
+
+`nth` counts from 1; without it, the last.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ruamel.yaml.nodes import MappingNode, Node
+
+from emulator.observations.races import MAX_RACES, SECTIONS, Race, Substitution
+from emulator.scenario import model as m
+from emulator.scenario.document import nearest, plain
+from emulator.scenario.step_reader import StepReader
+from protocol.errors import ErrorCode
+from protocol.versions import UnknownVersion, ladder_name
+
+EXCEPTIONS = ("TimeoutError", "ConnectionRefusedError", "ConnectionResetError", "ConnectionError", "OSError")
+"""Names an attempt ends with where no broker answered."""
+
+ReadValue = Callable[[StepReader, Node], Any]
+
+
+def _whole(reader: StepReader, node: Node) -> int | None:
+    return reader.integer(node, "a value", low=-1)
+
+
+def _nth(reader: StepReader, node: Node) -> int | None:
+    return reader.integer(node, "nth", low=1)
+
+
+def _brokers(reader: StepReader, node: Node) -> list[int]:
+    return list(reader.each(node, "brokers", reader.broker, single=True))
+
+
+def _leader(reader: StepReader, node: Node) -> int | None:
+    return -1 if plain(node) in ("none", -1) else reader.broker(node)
+
+
+def _replicas(reader: StepReader, node: Node) -> list[str] | None:
+    if plain(node) == "all":
+        return [n.name for n in reader.topology.with_role("broker")]
+    return [f"broker-{broker}" for broker in _brokers(reader, node)]
+
+
+def _values(reader: StepReader, node: Node) -> list[str]:
+    return list(reader.each(node, "values", reader.value))
+
+
+def _offsets(reader: StepReader, node: Node) -> list[int]:
+    return list(reader.each(node, "offsets", lambda n: reader.integer(n, "offset", low=-1), single=True))
+
+
+def _epochs(reader: StepReader, node: Node) -> list[list[int]] | None:
+    found = plain(node)
+    pairs = isinstance(found, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(type(number) is int for number in pair) for pair in found
+    )
+    if not pairs:
+        reader.problem(node, "expected epochs as a list of [leader epoch, start offset]")
+        return None
+    return list(found)
+
+
+def _error(reader: StepReader, node: Node) -> int | str | None:
+    """A code, its name (`NOT_LEADER_OR_FOLLOWER`), or an exception's name."""
+    given = plain(node)
+    if type(given) is int:
+        return reader.integer(node, "error", low=-1)
+    names = {**{code.name: code.value for code in ErrorCode}, **{name: name for name in EXCEPTIONS}}
+    word = reader.word(node, "error", names)
+    return None if word is None else names[word]
+
+
+def _check_name(reader: StepReader, node: Node) -> str | None:
+    return reader.word(node, "check", m.CHECKS)
+
+
+def _text(reader: StepReader, node: Node) -> str | None:
+    return reader.text(node)
+
+
+def _number(reader: StepReader, node: Node) -> float | None:
+    return reader.number(node, "a bound")
+
+
+SUBJECTS: dict[str, dict[str, ReadValue]] = {
+    "attempts": {
+        "broker": lambda r, n: r.broker(n), "values": _values, "acks": lambda r, n: r.acks(n), "error": _error,
+        "offsets": _offsets, "tries": _nth,
+    },
+    "fetch": {
+        "broker": lambda r, n: r.broker(n), "nth": _nth, "error": _error, "high_watermark": _whole, "values": _values,
+    },
+    "metadata": {
+        "broker": lambda r, n: r.broker(n), "nth": _nth, "leader": _leader, "leader_epoch": _whole, "isr": _brokers,
+        "controller": lambda r, n: r.broker(n), "live_brokers": _brokers,
+    },
+    "snapshot": {"label": _text, "replicas": _replicas, "values": _values, "epochs": _epochs},
+    "state": {
+        "nth": _nth, "leader": _leader, "leader_epoch": _whole, "isr": _brokers, "controller_epoch": _whole,
+        "zk_version": _whole,
+    },
+    "controller": {"nth": _nth, "controller": lambda r, n: r.broker(n), "epoch": _whole},
+    "check": {
+        "name": _check_name, "verdict": lambda r, n: r.word(n, "verdict", ("held", "violated")), "count": _whole,
+    },
+    "measure": {"name": _text, "at_least": _number, "at_most": _number},
+}  # fmt: skip
+"""Subject -> its keys and how each is read."""
+
+REQUIRED = {
+    "attempts": ("values",), "fetch": ("broker",), "metadata": ("broker",), "snapshot": ("label", "replicas"),
+    "check": ("name", "verdict"), "measure": ("name",),
+}  # fmt: skip
+
+
+def read_expectations(reader: StepReader, node: Node, versions: tuple[str, ...]) -> tuple[m.Expectation, ...]:
+    return reader.each(node, "expectations", lambda n: _expectation(reader, n, versions))
+
+
+def _expectation(reader: StepReader, node: Node, versions: tuple[str, ...]) -> m.Expectation | None:
+    fields = reader.fields(node, "an expectation", ("text", "kafka", *SUBJECTS), ("text",))
+    subjects = [key for key in fields if key in SUBJECTS]
+    if len(subjects) != 1:
+        if isinstance(node, MappingNode):
+            found = ", ".join(subjects) or "none"
+            reader.problem(node, f"an expectation has one subject ({', '.join(SUBJECTS)}); found {found}")
+        return None
+    of = subjects[0]
+    given = reader.fields(fields[of], of, SUBJECTS[of], REQUIRED.get(of, ()))
+    what = {key: SUBJECTS[of][key](reader, value) for key, value in given.items()}
+    said = [key for key in what if key not in (*REQUIRED.get(of, ()), "nth", "broker")]
+    if of != "check" and not said and isinstance(fields[of], MappingNode):
+        reader.problem(fields[of], f"{of} expects nothing: say one of {', '.join(SUBJECTS[of])}")
+    text = reader.text(fields["text"]) if "text" in fields else None
+    kafka = _versions(reader, fields.get("kafka"), versions)
+    return None if text is None else m.Expectation(text=text, of=of, what=what, kafka=kafka)
+
+
+def read_violations(reader: StepReader, node: Node, versions: tuple[str, ...]) -> tuple[m.ExpectedViolation, ...]:
+    def one(item: Node) -> m.ExpectedViolation | None:
+        fields = reader.fields(item, "a violation", ("check", "because", "count", "kafka"), ("check", "because"))
+        if "check" not in fields or "because" not in fields:
+            return None
+        check, because = _check_name(reader, fields["check"]), reader.text(fields["because"])
+        count = reader.integer(fields["count"], "count", low=1) if "count" in fields else None
+        kafka = _versions(reader, fields.get("kafka"), versions)
+        if check is None or because is None:
+            return None
+        return m.ExpectedViolation(check=check, because=because, count=count, kafka=kafka)
+
+    return reader.each(node, "violations", one)
+
+
+def _versions(reader: StepReader, node: Node | None, versions: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the scenario's versions that are named; all (empty) if none is."""
+    if node is None:
+        return ()
+
+    def one(item: Node) -> str | None:
+        version = read_version(reader, item)
+        if version is not None and versions and version not in versions:
+            reader.problem(item, f"the scenario is not for Kafka {version}; one of: {', '.join(versions)}")
+        return version
+
+    return reader.each(node, "versions", one, single=True)
+
+
+def read_version(reader: StepReader, node: Node) -> str | None:
+    """As on the ladder: `2.6.3` is 2.6."""
+    given = reader.text(node, "a version")
+    if given is None:
+        return None
+    try:
+        return ladder_name(given)
+    except UnknownVersion as error:
+        reader.problem(node, str(error))
+        return None
+
+
+def read_races(reader: StepReader, node: Node) -> tuple[Race, ...]:
+    def substitution(item: Node) -> Substitution | None:
+        keys = ("of", "where", "leaf", "recorded", "instead")
+        fields = reader.fields(item, "a substitution", keys, keys)
+        if len(fields) < len(keys):
+            return None
+        of, leaf = reader.word(fields["of"], "list of entries", SECTIONS), reader.text(fields["leaf"])
+        where = {key: plain(value) for key, _, value in reader.pairs(fields["where"], "where")}
+        recorded, instead = plain(fields["recorded"]), plain(fields["instead"])
+        if of is None or leaf is None:
+            return None
+        return Substitution(of=of, where=where, leaf=leaf, recorded=recorded, instead=instead)
+
+    def one(item: Node) -> Race | None:
+        keys = ("name", "rule", "allows")
+        fields = reader.fields(item, "a race", keys, keys)
+        if len(fields) < len(keys):
+            return None
+        name, rule = reader.text(fields["name"]), reader.text(fields["rule"])
+        allows = reader.each(fields["allows"], "substitutions", substitution)
+        if not allows:
+            reader.problem(fields["allows"], "a race allows at least one substitution")
+        if name is None or rule is None:
+            return None
+        return Race(name=name, rule=rule, allows=allows)
+
+    races = reader.each(node, "races", one)
+    if len(races) > MAX_RACES:
+        reader.problem(node, f"at most {MAX_RACES} races")
+    names = [race.name for race in races]
+    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+        reader.problem(node, f"two races are called {name!r}{nearest(name, ())}")
+    return races

@@ -1,0 +1,157 @@
+"""A scenario file to a `Scenario`: everything validated, every fault named with line, column and nearest word."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ruamel.yaml.nodes import MappingNode, Node
+
+from emulator.scenario import model as m
+from emulator.scenario.document import ScenarioErrors, nearest
+from emulator.scenario.expectations import read_expectations, read_races, read_version, read_violations
+from emulator.scenario.step_reader import StepReader
+from emulator.scenario.verbs import MAX_STEPS, read_steps
+from emulator.topology import Node as ClusterNode
+from emulator.topology import Topology, three_azs
+from protocol.versions import DEFAULT_VERSION
+
+KEYS = (
+    "id",
+    "title",
+    "article",
+    "kafka",
+    "topology",
+    "settings",
+    "settings_by_broker",
+    "network",
+    "speed",
+    "steps",
+    "expectations",
+    "expects_violations",
+    "races",
+)
+
+REQUIRED = ("id", "title", "steps")
+
+ROLES = ("broker", "controller", "session", "client", "observer")
+
+MAX_NODES = 100
+
+__all__ = ["ScenarioErrors", "load_scenario"]
+
+
+def load_scenario(text: str, name: str) -> m.Scenario:
+    """`name` stands before each line of an error. Raises ScenarioErrors with every fault of the file."""
+    reader = StepReader()
+    root = reader.document(text)
+    scenario = None if root is None else _scenario(reader, root)
+    if reader.problems:
+        raise ScenarioErrors(name, reader.problems)
+    assert scenario is not None, "a fault that is not reported"
+    return scenario
+
+
+def _scenario(reader: StepReader, root: Node) -> m.Scenario | None:
+    fields = reader.fields(root, "a scenario", KEYS, REQUIRED)
+    if not isinstance(root, MappingNode):
+        return None
+    reader.topology = _topology(reader, fields["topology"]) if "topology" in fields else three_azs()
+    kafka = _kafka(reader, fields.get("kafka"))
+    # Names first: whatever is wrong with the steps, expectations are judged by the right versions and nodes.
+    steps = read_steps(reader, fields["steps"]) if "steps" in fields else ()
+    if unrolled(steps) > MAX_STEPS:
+        reader.problem(fields["steps"], f"more than {MAX_STEPS} steps, repeats counted")
+    expectations = read_expectations(reader, fields["expectations"], kafka) if "expectations" in fields else ()
+    violations = fields.get("expects_violations")
+    return m.Scenario(
+        id=_text(reader, fields.get("id")),
+        title=_text(reader, fields.get("title")),
+        article=_text(reader, fields.get("article")),
+        kafka=kafka,
+        topology=reader.topology,
+        settings=_settings(reader, fields["settings"]) if "settings" in fields else {},
+        settings_by_broker=_by_broker(reader, fields.get("settings_by_broker")),
+        steps=steps,
+        expectations=expectations,
+        expects_violations=read_violations(reader, violations, kafka) if violations is not None else (),
+        races=read_races(reader, fields["races"]) if "races" in fields else (),
+        speed=reader.number(fields["speed"], "speed", low=0.01, high=1000) if "speed" in fields else None,
+        network=_network(reader, fields["network"]) if "network" in fields else m.Network(),
+    )
+
+
+def unrolled(steps: Iterable[m.AnyStep]) -> int:
+    """How many steps will be taken."""
+    return sum(step.times * unrolled(step.steps) if isinstance(step, m.Repeat) else 1 for step in steps)
+
+
+def _text(reader: StepReader, node: Node | None) -> str:
+    return " ".join((reader.text(node) or "").split()) if node is not None else ""
+
+
+def _kafka(reader: StepReader, node: Node | None) -> tuple[str, ...]:
+    if node is None:
+        return (DEFAULT_VERSION,)
+    versions = reader.each(node, "versions", lambda n: read_version(reader, n), single=True)
+    return versions or (DEFAULT_VERSION,)
+
+
+def _settings(reader: StepReader, node: Node) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, key, value in reader.pairs(node, "settings"):
+        found.update(reader.setting(name, key, value))
+    return found
+
+
+def _by_broker(reader: StepReader, node: Node | None) -> dict[int, dict[str, Any]]:
+    found: dict[int, dict[str, Any]] = {}
+    for _, key, value in reader.pairs(node, "settings by broker") if node is not None else ():
+        broker, settings = reader.broker(key), _settings(reader, value)
+        if broker is not None:
+            found[broker] = settings
+    return found
+
+
+def _network(reader: StepReader, node: Node) -> m.Network:
+    fields = reader.fields(node, "network", ("latency_ms", "recovery"))
+    latency = reader.number(fields["latency_ms"], "latency_ms") if "latency_ms" in fields else None
+    recovery = reader.word(fields["recovery"], "recovery", ("rto", "instant")) if "recovery" in fields else None
+    return m.Network(latency_ms=latency, recovery=recovery or "rto")
+
+
+def _topology(reader: StepReader, node: Node) -> Topology:
+    """Counts (`brokers`, `sessions`, `clients`, `azs`), or `nodes` one by one."""
+    fields = reader.fields(node, "topology", ("brokers", "sessions", "clients", "azs", "nodes"))
+    if "nodes" in fields:
+        if len(fields) > 1:
+            reader.problem(node, "a topology has either nodes or counts")
+        return _nodes(reader, fields["nodes"])
+    counts = {key: reader.integer(value, key, 1, MAX_NODES) or 3 for key, value in fields.items()}
+    if counts.get("sessions", 3) not in (1, 3, 5) and "sessions" in fields:
+        reader.problem(fields["sessions"], "a session ensemble has 1, 3 or 5 servers")
+    return three_azs(**counts)
+
+
+def _nodes(reader: StepReader, node: Node) -> Topology:
+    found = []
+    pairs = reader.pairs(node, "nodes")
+    if len(pairs) > MAX_NODES:
+        reader.problem(node, f"at most {MAX_NODES} nodes")
+    for name, key, value in pairs:
+        stem, _, number = name.rpartition("-")
+        if stem not in ROLES or not number.isdigit():
+            reader.problem(
+                key, f"a node is called after its role and number, as broker-0; got {name!r}{nearest(stem, ROLES)}"
+            )
+            continue
+        fields = reader.fields(value, f"node {name}", ("az", "process.roles"), ("az",))
+        az = reader.text(fields["az"], "an AZ") if "az" in fields else None
+        default = ("broker", "controller") if stem == "broker" else (stem,)
+        given = fields.get("process.roles")
+        roles = (
+            default
+            if given is None
+            else reader.each(given, "roles", lambda n: reader.word(n, "role", ROLES), single=True)
+        )
+        found.append(ClusterNode(name, roles, int(number), az or ""))
+    observer = [n for n in three_azs().nodes if "observer" in n.roles]
+    return Topology(tuple([*found, *observer]))

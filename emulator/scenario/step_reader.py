@@ -1,0 +1,234 @@
+"""Reading steps: what a reader needs to know of the cluster, and one step's keys.
+
+A verb's function (see `verbs`) takes `Keys` and makes a step of them. It reads on after a fault, so that every
+fault of a step is found; `Keys.failed` then says that the step is of no use.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import msgspec
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
+
+from emulator.scenario import model as m
+from emulator.scenario.document import Reader, kind, nearest, plain
+from emulator.scenario.settings import TOPIC_LEVEL, UnusableSetting, usable
+from emulator.topology import Topology
+from protocol import purposes
+
+T = TypeVar("T")
+
+APIS = {
+    "produce": "Produce",
+    "fetch": "Fetch",
+    "list-offsets": "ListOffsets",
+    "metadata": "Metadata",
+    "leader-and-isr": "LeaderAndIsr",
+    "stop-replica": "StopReplica",
+    "update-metadata": "UpdateMetadata",
+    "controlled-shutdown": "ControlledShutdown",
+    "init-producer-id": "InitProducerId",
+    "offset-for-leader-epoch": "OffsetForLeaderEpoch",
+    "alter-isr": "AlterIsr",
+}
+"""Word of `only` -> API name of `protocol.messages`."""
+
+PURPOSES = tuple(purpose for purpose in purposes.ALL if purpose not in (purposes.CONTROL, purposes.OBSERVE))
+"""Words of `only` that name what a connection is for."""
+
+
+class StepReader(Reader):
+    """A reader that knows the nodes of the cluster and the background steps begun so far."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.topology = Topology(())
+        self.background: set[str] = set()
+        self.partitions: set[str] = set()
+
+    # --- names ---------------------------------------------------------------------------------------------
+
+    def node(self, node: Node) -> str | None:
+        """`broker-0`, or 0 for short."""
+        return self._name(node, "node", [n.name for n in self.topology.nodes if n.az], "broker-")
+
+    def broker(self, node: Node) -> int | None:
+        """0, or `broker-0` in full."""
+        known = [n.name for n in self.topology.with_role("broker")]
+        name = self._name(node, "broker", known, "broker-")
+        return None if name is None else self.topology.node(name).number
+
+    def az(self, node: Node) -> str | None:
+        """`az-0`, or 0 for short."""
+        return self._name(node, "AZ", self.topology.azs, "az-")
+
+    def end(self, node: Node) -> str | None:
+        """One end of a link: a node or a whole AZ."""
+        known = [*(n.name for n in self.topology.nodes if n.az), *self.topology.azs]
+        return self._name(node, "node or AZ", known, "broker-")
+
+    def client(self, node: Node) -> str | None:
+        """`client-1`, or its AZ."""
+        clients = self.topology.with_role("client")
+        az_clients = {c.az: c.name for c in reversed(clients)}
+        given = self.word(node, "client or AZ", [*(c.name for c in clients), *az_clients])
+        return None if given is None else az_clients.get(given, given)
+
+    def partition(self, node: Node) -> str | None:
+        """`t-1`, of a topic that was created before."""
+        return self.word(node, "partition", sorted(self.partitions))
+
+    def _name(self, node: Node, what: str, known: list[str] | tuple[str, ...], prefix: str) -> str | None:
+        given = self.text(node, what)
+        if given is None:
+            return None
+        name = f"{prefix}{given}" if given.isdigit() else given
+        if name not in known:
+            self.problem(node, f"unknown {what} {given!r}{nearest(name, known)}")
+            return None
+        return name
+
+    # --- values --------------------------------------------------------------------------------------------
+
+    def value(self, node: Node) -> str | None:
+        return self.text(node, "a value")
+
+    def label(self, node: Node) -> str | None:
+        return self.text(node, "a name")
+
+    def acks(self, node: Node) -> int | None:
+        given = self.word(node, "acks", ("all", "-1", "0", "1"))
+        return None if given is None else m.ALL_ACKS if given == "all" else int(given)
+
+    def assignment(self, node: Node) -> tuple[tuple[int, ...], ...] | None:
+        """[0, 1, 2], or one such list for each partition."""
+        lists = self.items(node, "brokers")
+        if not lists:
+            return None
+        if all(isinstance(item, ScalarNode) for item in lists):
+            return (self._replicas(node),)
+        return tuple(self._replicas(item) for item in lists)
+
+    def _replicas(self, node: Node) -> tuple[int, ...]:
+        replicas = self.each(node, "brokers", self.broker)
+        if len(set(replicas)) < len(replicas):
+            self.problem(node, f"a broker can hold one replica of a partition: {list(replicas)}")
+        return replicas
+
+    def topic_configs(self, node: Node) -> dict[str, object]:
+        found: dict[str, object] = {}
+        for name, key, value in self.pairs(node, "topic settings"):
+            if name not in TOPIC_LEVEL:
+                self.problem(key, f"not a topic's setting: {name!r}{nearest(name, TOPIC_LEVEL)}")
+            else:
+                found.update(self.setting(name, key, value))
+        return found
+
+    def setting(self, name: str, key: Node, value: Node, version: str | None = None) -> dict[str, object]:
+        """{name: value as the setting's type}; nothing if it cannot be used."""
+        try:
+            return {name: usable(name, plain(value), version)}
+        except UnusableSetting as error:
+            self.problem(key if "unknown setting" in str(error) else value, str(error))
+            return {}
+
+    def links(self, node: Node) -> m.Links | None:
+        """`az-0` for short, or the keys of one kind of links."""
+        if isinstance(node, ScalarNode):
+            az = self.az(node)
+            return None if az is None else m.AzLinks(az)
+        return self.links_of(Keys(self, node, "links", LINK_KEYS), node)
+
+    def links_of(self, keys: "Keys", node: Node) -> m.Links | None:
+        """Links by whichever of the key sets is given."""
+        given = [name for name in LINK_KEYS if name in keys]
+        if given == ["az"]:
+            return m.AzLinks(keys.need("az", self.az))
+        if given == ["link"]:
+            ends = keys.need("link", lambda n: self.each(n, "two ends", self.end)) or ()
+            if len(ends) == 2:
+                return m.PairLinks((ends[0], ends[1]))
+            self.problem(keys.nodes["link"], "a link has two ends: [broker-0, broker-1]")
+        elif given == ["opened_by", "to"]:
+            return m.OpenedLinks(keys.need("opened_by", self.end), keys.need("to", self.end))
+        elif given == ["from", "to"]:
+            return m.OneWayLinks(keys.need("from", self.end), keys.need("to", self.end))
+        elif isinstance(node, MappingNode):
+            self.problem(node, "which links? one of: az, link, opened_by with to, from with to")
+        keys.failed = True
+        return None
+
+    def only(self, node: Node) -> tuple[str, ...]:
+        return self.each(
+            node,
+            "purposes or message types",
+            lambda n: self.word(n, "purpose or message type", (*PURPOSES, *APIS)),
+            single=True,
+        )
+
+
+LINK_KEYS = ("az", "link", "opened_by", "from", "to")
+
+
+class Keys:
+    """One step's keys. `need` and `get` note what is wrong, and `failed` that something was."""
+
+    def __init__(
+        self, reader: StepReader, node: Node, what: str, known: tuple[str, ...], required: tuple[str, ...] = (),
+        short: str = "",
+    ) -> None:  # fmt: skip
+        self.reader = reader
+        self.node = node
+        before = len(reader.problems)
+        if isinstance(node, MappingNode):
+            self.nodes = reader.fields(node, what, known, required)
+        elif short and kind(node) != "nothing":
+            self.nodes = {short: node}
+            reader_missing = [key for key in required if key != short]
+            if reader_missing:
+                reader.problem(node, f"{what} needs {', '.join(repr(key) for key in reader_missing)}")
+        else:
+            self.nodes = {}
+            if required or kind(node) != "nothing":
+                reader.problem(node, f"expected {what} with keys {', '.join(known)}, got {kind(node)}")
+        self.failed = len(reader.problems) > before
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.nodes
+
+    def need(self, key: str, read: Callable[[Node], T | None]) -> T:
+        """A required key's value. If it is missing or unusable the result is None, and `failed` set: a step made with
+        it is thrown away."""
+        value = read(self.nodes[key]) if key in self.nodes else None
+        self.failed = self.failed or value is None
+        return cast(T, value)
+
+    def get(self, key: str, read: Callable[[Node], T | None], default: T) -> T:
+        """An optional key's value."""
+        return self.need(key, read) if key in self.nodes else default
+
+    def whole(self, key: str, what: str, default: int | None = None, low: int = 0) -> int:
+        if default is None:
+            return self.need(key, lambda n: self.reader.integer(n, what, low))
+        return self.get(key, lambda n: self.reader.integer(n, what, low), default)
+
+    def number(self, key: str, what: str, default: float | None = None) -> float:
+        if default is None:
+            return self.need(key, lambda n: self.reader.number(n, what))
+        return self.get(key, lambda n: self.reader.number(n, what), default)
+
+    def partition(self) -> str | None:
+        return self.need("partition", self.reader.partition) if "partition" in self.nodes else None
+
+
+Steps = list[m.AnyStep]
+
+
+class Verb(msgspec.Struct, frozen=True, kw_only=True):
+    """`does`: one line for the documentation. `read` makes the steps (one, save for `record`)."""
+
+    does: str
+    read: Callable[[Keys, float | None], Steps]
+    keys: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    short: str = ""

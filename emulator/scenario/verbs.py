@@ -1,0 +1,226 @@
+"""The verbs of a scenario file: which keys each has, and the step it makes.
+
+The table at the end is the grammar; docs/scenarios.md describes each verb in it. A verb with `short` may be
+given that one value without its key: `kill: 0`.
+"""
+
+from typing import cast
+
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
+
+from emulator.scenario import client_verbs as client
+from emulator.scenario import fault_verbs as fault
+from emulator.scenario import model as m
+from emulator.scenario.conditions import Condition, described
+from emulator.scenario.document import nearest
+from emulator.scenario.step_reader import LINK_KEYS, Keys, StepReader, Steps, Verb
+from emulator.scenario.waits import read_condition
+
+MAX_STEPS = 10_000
+"""Of one scenario, repeats unrolled."""
+
+
+def read_steps(reader: StepReader, node: Node) -> tuple[m.AnyStep, ...]:
+    """All steps of a list; faults are noted."""
+    found: Steps = []
+    for item in reader.items(node, "steps"):
+        found.extend(read_step(reader, item))
+    return tuple(found)
+
+
+def read_step(reader: StepReader, item: Node) -> Steps:
+    """`- heal`, or one verb with its value beside `at_s` and `background`."""
+    if isinstance(item, ScalarNode):
+        verb = reader.word(item, "verb", VERBS)
+        return [] if verb is None else _made(reader, verb, item, None, bare=True)
+    verbs = []
+    around: dict[str, Node] = {}
+    for key, key_node, value in reader.pairs(item, "a step"):
+        if key in ("at_s", "background"):
+            around[key] = value
+        elif key in VERBS:
+            verbs.append((key, key_node, value))
+        else:
+            reader.problem(key_node, f"unknown verb {key!r}{nearest(key, VERBS)}")
+            return []
+    at_s = reader.number(around["at_s"], "at_s") if "at_s" in around else None
+    if len(verbs) != 1:
+        if isinstance(item, MappingNode):
+            names = ", ".join(key for key, _, _ in verbs) or "none"
+            reader.problem(item, f"a step has one verb; found {names}")
+        return []
+    verb, verb_node, value = verbs[0]
+    steps = _made(reader, verb, value, at_s)
+    if "background" not in around:
+        return steps
+    name = reader.text(around["background"], "the background step's name")
+    reader.background.add(name or "")  # known to `await` even if the step itself cannot be used
+    if name is None or len(steps) != 1:
+        return []
+    if isinstance(steps[0], m.Await | m.Repeat | m.Background):
+        reader.problem(verb_node, f"{verb} cannot run in the background")
+        return []
+    return [m.Background(name=name, step=steps[0], at_s=at_s)]
+
+
+def _made(reader: StepReader, name: str, value: Node, at_s: float | None, bare: bool = False) -> Steps:
+    verb = VERBS[name]
+    if bare:
+        if verb.required:
+            reader.problem(value, f"{name} needs {', '.join(repr(key) for key in verb.required)}")
+            return []
+        return verb.read(_no_keys(reader, value), at_s)
+    keys = Keys(reader, value, name, verb.keys, verb.required, verb.short)
+    if keys.failed and not keys.nodes:
+        return []
+    before = len(reader.problems)
+    steps = verb.read(keys, at_s)
+    return [] if keys.failed or len(reader.problems) > before else steps
+
+
+def _no_keys(reader: StepReader, node: Node) -> Keys:
+    empty = MappingNode("tag:yaml.org,2002:map", [], node.start_mark, node.end_mark)
+    return Keys(reader, empty, "", ())
+
+
+def _create_topic(k: Keys, at_s: float | None) -> Steps:
+    topic = k.need("topic", k.reader.label)
+    assignment = k.need("assignment", k.reader.assignment)
+    configs: dict[str, object] = k.get("configs", k.reader.topic_configs, {})
+    k.reader.partitions.update(f"{topic}-{number}" for number in range(len(assignment or ())))
+    return [m.CreateTopic(topic=topic, assignment=assignment, configs=configs, at_s=at_s)]
+
+
+def _elect_preferred(k: Keys, at_s: float | None) -> Steps:
+    def read(node: Node) -> tuple[str, ...]:
+        return k.reader.each(node, "partitions", k.reader.partition, single=True)
+
+    return [m.ElectPreferred(partitions=k.get("partitions", read, ()), at_s=at_s)]
+
+
+def _snapshot(k: Keys, at_s: float | None) -> Steps:
+    return [m.TakeSnapshot(label=k.need("label", k.reader.label), at_s=at_s)]
+
+
+def _record(k: Keys, at_s: float | None) -> Steps:
+    known = ("partition-state", "controller", "logs")
+
+    def read(node: Node) -> tuple[str, ...]:
+        return k.reader.each(node, "things", lambda n: k.reader.word(n, "thing to record", known), single=True)
+
+    partition = k.partition()
+    what = k.need("what", read) or ()
+    return [m.Record(what=one, partition=partition if one != "controller" else None, at_s=at_s) for one in what]
+
+
+def _wait(k: Keys, at_s: float | None) -> Steps:
+    def read(node: Node) -> Condition | None:
+        return read_condition(k.reader, node)
+
+    until = cast(Condition, k.need("until", read))
+    limit_s = k.number("limit_s", "limit_s", 90)
+    if k.failed:
+        return []
+    # The words as written are the wait's name, unless it is called something else.
+    called = k.get("called", k.reader.label, described(until))
+    return [m.Wait(until=until, called=called, limit_s=limit_s, at_s=at_s)]
+
+
+def _pause(k: Keys, at_s: float | None) -> Steps:
+    return [m.Pause(seconds=k.number("s", "seconds"), at_s=at_s)]
+
+
+def _settle(k: Keys, at_s: float | None) -> Steps:
+    quiet_s, limit_s = k.number("quiet_s", "quiet_s"), k.number("limit_s", "limit_s", 40)
+    return [m.Settle(quiet_s=quiet_s, limit_s=limit_s, at_s=at_s)]
+
+
+def _await(k: Keys, at_s: float | None) -> Steps:
+    name = k.need("name", lambda n: k.reader.word(n, "background step", sorted(k.reader.background)))
+    return [m.Await(name=name, at_s=at_s)]
+
+
+def _repeat(k: Keys, at_s: float | None) -> Steps:
+    times = k.need("times", lambda n: k.reader.integer(n, "times", 1, MAX_STEPS))
+    steps = k.need("steps", lambda n: read_steps(k.reader, n))
+    return [m.Repeat(times=times, steps=steps, at_s=at_s)]
+
+
+_LINKS = (*LINK_KEYS, "only", "expects_traffic")
+
+VERBS: dict[str, Verb] = {
+    "start": fault.machine(m.Start),
+    "kill": fault.machine(m.Kill),
+    "stop": fault.machine(m.Stop),
+    "pause-node": fault.machine(m.PauseNode),
+    "resume-node": fault.machine(m.ResumeNode),
+    "disk-full": fault.machine(m.DiskFull),
+    "power-loss": Verb(
+        does="The node dies with its page cache; `batches_kept` batches of the log survive (default: the seed says).",
+        read=fault.power_loss, keys=("node", "batches_kept", "partition"), required=("node",), short="node",
+    ),
+    "lose-unsynced": Verb(
+        does="Cuts the log file of a dead broker to its first `batches_kept` batches.",
+        read=fault.lose_unsynced, keys=("node", "batches_kept", "partition"), required=("node", "batches_kept"),
+    ),
+    "cut": Verb(does="Packets vanish; nothing is reset.", read=fault.cut, keys=_LINKS, short="az"),
+    "hold": Verb(does="Frames wait, in order, until the heal.", read=fault.hold, keys=_LINKS, short="az"),
+    "delay": Verb(
+        does="Frames take longer.", read=fault.delay, keys=(*_LINKS, "delay_ms", "jitter_ms"), required=("delay_ms",)
+    ),
+    "loss": Verb(does="A share of the packets is lost.", read=fault.loss, keys=(*_LINKS, "rate"), required=("rate",)),
+    "heal": Verb(
+        does="Ends the rules on these links; without links, every rule.", read=fault.heal, keys=LINK_KEYS, short="az"
+    ),
+    "create-topic": Verb(
+        does="A topic with its replicas per partition; ends when every partition has a leader.",
+        read=_create_topic, keys=("topic", "assignment", "configs"), required=("topic", "assignment"),
+    ),
+    "produce": Verb(
+        does="One batch per value to a broker (or as a client in an AZ, who asks for the leader).",
+        read=client.produce,
+        keys=(
+            "broker", "client", "values", "acks", "retries", "timeout_ms", "socket_timeout_s", "idempotent",
+            "partition", "batch", "compression",
+        ),
+        required=("values", "acks"),
+    ),
+    "library-produce": Verb(
+        does="A client library's own producer, with its settings.",
+        read=client.library_produce, keys=("client", "broker", "values", "settings", "partition"), required=("values",),
+    ),
+    "fetch": Verb(
+        does="A consumer's fetch at a broker.",
+        read=client.fetch, keys=("broker", "offset", "client", "partition"), required=("broker",), short="broker",
+    ),
+    "metadata": Verb(
+        does="A broker's own metadata.",
+        read=client.metadata, keys=("broker", "partition"), required=("broker",), short="broker",
+    ),
+    "elect-preferred": Verb(
+        does="Asks for the preferred leaders; does not wait.", read=_elect_preferred, keys=("partitions",),
+        short="partitions",
+    ),
+    "snapshot": Verb(
+        does="Notes every replica's log and checkpoints under a label.",
+        read=_snapshot, keys=("label",), required=("label",), short="label",
+    ),
+    "record": Verb(
+        does="Notes what the session service holds: partition-state, controller; or logs with their wrappers.",
+        read=_record, keys=("what", "partition"), required=("what",), short="what",
+    ),
+    "wait": Verb(
+        does="Until a condition holds, at most `limit_s`.",
+        read=_wait, keys=("until", "limit_s", "called"), required=("until",), short="until",
+    ),
+    "pause": Verb(does="So many seconds.", read=_pause, keys=("s",), required=("s",), short="s"),
+    "settle": Verb(
+        does="Until nothing the session service holds has changed for `quiet_s`.",
+        read=_settle, keys=("quiet_s", "limit_s"), required=("quiet_s",), short="quiet_s",
+    ),
+    "await": Verb(
+        does="Until that background step has ended.", read=_await, keys=("name",), required=("name",), short="name"
+    ),
+    "repeat": Verb(does="Steps, so many times.", read=_repeat, keys=("times", "steps"), required=("times", "steps")),
+}  # fmt: skip
+"""The grammar of steps."""

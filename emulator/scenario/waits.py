@@ -1,0 +1,96 @@
+"""The conditions of `wait`, as words or as keys.
+
+Words: `until: new leader`. Keys: `until: {leader: 1}`, `{isr: [0]}`, `{not: {in_isr: 2}}`. Several keys must
+all hold. `partition: t-1` says of which partition, where it is not the first.
+"""
+
+from collections.abc import Callable
+
+from ruamel.yaml.nodes import Node, ScalarNode
+
+from emulator.scenario import conditions as c
+from emulator.scenario.document import nearest
+from emulator.scenario.step_reader import Keys, StepReader
+
+WORDS: dict[str, Callable[[str], c.Condition]] = {
+    "new leader": c.NewLeader,
+    "preferred leader": c.PreferredLeader,
+    "no leader": lambda partition: c.Leader(c.NO_LEADER, partition),
+    "new controller": lambda _: c.NewController(),
+    "isr shrunk": c.IsrShrunk,
+    "isr restored": c.IsrRestored,
+    "caught up": c.CaughtUp,
+}
+"""Word -> condition of a partition ("" is the first)."""
+
+
+def _leader(reader: StepReader, node: Node, partition: str) -> c.Condition | None:
+    if isinstance(node, ScalarNode) and node.value == "none":
+        return c.Leader(c.NO_LEADER, partition)
+    broker = reader.broker(node)
+    return None if broker is None else c.Leader(broker, partition)
+
+
+def _members(reader: StepReader, node: Node) -> frozenset[int]:
+    return frozenset(reader.each(node, "brokers", reader.broker, single=True))
+
+
+def _in_isr(reader: StepReader, node: Node, partition: str) -> c.Condition | None:
+    broker = reader.broker(node)
+    return None if broker is None else c.InIsr(broker, partition)
+
+
+def _controller(reader: StepReader, node: Node, _: str) -> c.Condition | None:
+    broker = reader.broker(node)
+    return None if broker is None else c.Controller(broker)
+
+
+def _leads(reader: StepReader, node: Node, partition: str) -> c.Condition | None:
+    keys = Keys(reader, node, "a view", ("broker", "seen_by"), ("broker", "seen_by"))
+    condition = c.LeadsInView(keys.need("broker", reader.broker), keys.need("seen_by", reader.broker), partition)
+    return None if keys.failed else condition
+
+
+def _quiet(reader: StepReader, node: Node, _: str) -> c.Condition | None:
+    quiet_s = reader.number(node, "quiet_s")
+    return None if quiet_s is None else c.Quiet(quiet_s)
+
+
+def _not(reader: StepReader, node: Node, partition: str) -> c.Condition | None:
+    inner = read_condition(reader, node, partition)
+    return None if inner is None else c.Not(inner)
+
+
+KEYS: dict[str, Callable[[StepReader, Node, str], c.Condition | None]] = {
+    "leader": _leader,
+    "isr": lambda r, n, p: c.Isr(_members(r, n), p),
+    "in_isr": _in_isr,
+    "controller": _controller,
+    "registered": lambda r, n, _: c.Registered(_members(r, n)),
+    "session_expired": lambda r, n, _: c.SessionsExpired(_members(r, n)),
+    "leads": _leads,
+    "quiet_s": _quiet,
+    "not": _not,
+}
+
+
+def read_condition(reader: StepReader, node: Node, partition: str = "") -> c.Condition | None:
+    """Words or keys; None if something is wrong with it."""
+    if isinstance(node, ScalarNode):
+        word = reader.text(node, "a condition")
+        if word is None:
+            return None
+        if word not in WORDS:
+            reader.problem(node, f"unknown condition {word!r}{nearest(word, (*WORDS, *KEYS))}")
+            return None
+        return WORDS[word](partition)
+    fields = reader.fields(node, "a condition", (*KEYS, "partition"))
+    if "partition" in fields:
+        partition = reader.partition(fields.pop("partition")) or ""
+    parts = [KEYS[key](reader, value, partition) for key, value in fields.items()]
+    found = tuple(part for part in parts if part is not None)
+    if not found or len(found) < len(parts):
+        if not parts:
+            reader.problem(node, f"expected a condition: words ({', '.join(WORDS)}) or keys ({', '.join(KEYS)})")
+        return None
+    return found[0] if len(found) == 1 else c.AllOf(found)
