@@ -38,8 +38,8 @@ FETCH_MAX_BYTES = 1_048_576
 class DirectClient:
     """Produce, fetch and metadata at a named broker. Raises TooManyExchanges beyond the bound.
 
-    A component: its owner hands it the inputs that it `handles` and returns the effects in the outbox. `key` is
-    its alone on its node; `magic` the record format it writes (2; 1 for 0.10, 0 before).
+    A component: its owner hands it the inputs that it `handles` and returns the effects in the outbox. `key`
+    is its alone on its node; `magic` the record format it writes (2; 1 for 0.10, 0 before).
     """
 
     def __init__(self, key: str, operations: OperationLog, magic: int = 2) -> None:

@@ -106,9 +106,7 @@ class Bench:
         return self.out.take()
 
     def metadata(self) -> list[Effect]:
-        self.client.metadata(
-            NOW, self.out, broker=2, done=lambda now, out, described: self.described.append(described)
-        )
+        self.client.metadata(NOW, self.out, broker=2, done=lambda now, out, described: self.described.append(described))
         return self.out.take()
 
     def step(self, event: Input) -> list[Effect]:

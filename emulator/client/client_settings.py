@@ -1,0 +1,196 @@
+"""Settings of producers and consumers: Kafka's names, and the defaults of each version.
+
+The names that users write are Kafka's (`request.timeout.ms`); fields are the same with underscores. Where a
+version changed a default, the table says since when (semantics 7). An unknown name is an error that names the
+nearest one.
+"""
+
+import difflib
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from protocol.records.compression import Compression
+from protocol.versions import gates_for, since
+
+RETRIES_MAX = (1 << 31) - 1
+
+SequenceRecovery = Literal["reset", "retry", "bump"]
+"""What an idempotent producer does about errors 45 and 59.
+
+- reset (0.11): takes a new producer id, the batch fails.
+- retry (1.0 to 2.4): retries what is not next in line or was reset, else as above.
+- bump (2.5 and later, KIP-360): raises its epoch, numbers the partition's batches from 0 again and retries.
+"""
+
+
+class UnusableSetting(ValueError):
+    """An unknown name, a value of the wrong kind, or a combination that Kafka refuses."""
+
+
+class ClientSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What producers and consumers share. All of the names end with their unit."""
+
+    request_timeout_ms: float = 30_000.0
+    retry_backoff_ms: float = 100.0
+    metadata_max_age_ms: float = 300_000.0
+    reconnect_backoff_ms: float = 50.0
+    reconnect_backoff_max_ms: float = 1_000.0
+    socket_connection_setup_timeout_ms: float = 127_000.0
+    """Before 2.7 the operating system's own patience: six SYNs, 127 s."""
+    rejects_older_epochs: bool = False
+    """2.3 and later (KIP-320): metadata of an older leader epoch is not believed. Not a setting of Kafka's.
+    """
+
+
+class ProducerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A producer's. `acks` -1 is all."""
+
+    acks: int = 1
+    retries: int = 0
+    delivery_timeout_ms: float | None = None
+    """From append to the end, all retries included; None before 2.1, which had no such bound."""
+    max_in_flight_requests_per_connection: int = 5
+    linger_ms: float = 0.0
+    batch_size: int = 16_384
+    buffer_memory: int = 33_554_432
+    max_request_size: int = 1_048_576
+    max_block_ms: float = 60_000.0
+    enable_idempotence: bool = False
+    compression_type: Compression = "none"
+    magic: Literal[0, 1, 2] = 2
+    """Record format written. Not a setting of Kafka's: it follows the client's version."""
+    sequence_recovery: SequenceRecovery = "bump"
+    answer_timeout_ms: float | None = None
+    """How long to wait for an answer; None: `request.timeout.ms`, which also goes to the broker. librdkafka
+    keeps them apart (`socket.timeout.ms`), so that it sees error 7 where the Java client disconnects.
+    """
+
+    @property
+    def wait_ms(self) -> float:
+        """How long an answer may take before the connection is given up."""
+        return self.request_timeout_ms if self.answer_timeout_ms is None else self.answer_timeout_ms
+
+
+class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A consumer's. `auto_offset_reset`: smallest and largest are the old consumer's names for earliest and
+    latest.
+    """
+
+    fetch_max_wait_ms: int = 500
+    fetch_min_bytes: int = 1
+    fetch_max_bytes: int = 52_428_800
+    max_partition_fetch_bytes: int = 1_048_576
+    max_poll_records: int = 500
+    auto_offset_reset: Literal["earliest", "latest", "none", "smallest", "largest"] = "latest"
+    validates_epochs: bool = False
+    """2.3 and later: positions carry leader epochs, and truncation is detected (KIP-320)."""
+
+
+S = TypeVar("S", bound=ClientSettings)
+
+
+def producer_settings(version: str, settings: Mapping[str, Any] | None = None) -> ProducerSettings:
+    """Settings of a Java producer of `version`, with Kafka's names for what differs from the defaults.
+
+    Raises UnusableSetting, protocol.versions.UnknownVersion.
+    """
+    given = _fields(ProducerSettings, settings or {})
+    if "acks" in given:
+        given["acks"] = -1 if given["acks"] in ("all", "-1", -1) else int(given["acks"])
+    gates = gates_for(version)
+    values: dict[str, Any] = _common_defaults(version)
+    values["magic"] = gates.record_magic
+    values["sequence_recovery"] = (
+        "bump" if since(version, "2.5") else "retry" if gates.remembered_batches > 1 else "reset"
+    )
+    if since(version, "2.1"):
+        values |= {"retries": RETRIES_MAX, "delivery_timeout_ms": 120_000.0}
+    if given.get("enable_idempotence"):
+        values |= {"acks": -1, "retries": RETRIES_MAX}
+        if not gates.idempotence:
+            raise UnusableSetting(f"enable.idempotence needs Kafka 0.11 or later, not {version}")
+        in_flight_max = gates.remembered_batches
+        values["max_in_flight_requests_per_connection"] = in_flight_max
+        if given.get("acks", -1) != -1:
+            raise UnusableSetting("enable.idempotence=true needs acks=all")
+        if given.get("retries", RETRIES_MAX) == 0:
+            raise UnusableSetting("enable.idempotence=true needs retries above 0")
+        if given.get("max_in_flight_requests_per_connection", in_flight_max) > in_flight_max:
+            raise UnusableSetting(
+                "enable.idempotence=true needs max.in.flight.requests.per.connection of at most "
+                f"{in_flight_max} on {version}"
+            )
+    made = _made(ProducerSettings, values | given)
+    if made.delivery_timeout_ms is not None:
+        least = made.linger_ms + made.request_timeout_ms
+        if made.delivery_timeout_ms < least:
+            if "delivery_timeout_ms" in given:
+                raise UnusableSetting(
+                    f"delivery.timeout.ms {made.delivery_timeout_ms:g} is less than linger.ms + "
+                    f"request.timeout.ms, {least:g}"
+                )
+            made = msgspec.structs.replace(made, delivery_timeout_ms=least)
+    return made
+
+
+def librdkafka_settings(settings: Mapping[str, Any] | None = None) -> ProducerSettings:
+    """Settings of a librdkafka producer (2.x), as the recording retry-idempotent uses one.
+
+    `message.timeout.ms` is its name for delivery.timeout.ms, `socket.timeout.ms` for the wait for an answer.
+    """
+    renamed = {"message.timeout.ms": "delivery.timeout.ms", "socket.timeout.ms": "answer.timeout.ms"}
+    given = _fields(ProducerSettings, {renamed.get(name, name): v for name, v in (settings or {}).items()})
+    if "acks" in given:
+        given["acks"] = -1 if given["acks"] in ("all", "-1", -1) else int(given["acks"])
+    values: dict[str, Any] = {
+        "acks": -1,
+        "retries": RETRIES_MAX,
+        "delivery_timeout_ms": 300_000.0,
+        "answer_timeout_ms": 60_000.0,
+        "linger_ms": 5.0,
+        "reconnect_backoff_ms": 100.0,
+        "reconnect_backoff_max_ms": 10_000.0,
+        "socket_connection_setup_timeout_ms": 30_000.0,
+        "rejects_older_epochs": True,
+    }
+    return _made(ProducerSettings, values | given)
+
+
+def consumer_settings(version: str, settings: Mapping[str, Any] | None = None) -> ConsumerSettings:
+    """Settings of a Java consumer of `version`. Raises UnusableSetting, protocol.versions.UnknownVersion."""
+    values = _common_defaults(version)
+    values["validates_epochs"] = gates_for(version).consumer_epoch_validation
+    if not since(version, "2.0.0"):
+        values["request_timeout_ms"] = 305_000.0
+    return _made(ConsumerSettings, values | _fields(ConsumerSettings, settings or {}))
+
+
+def _common_defaults(version: str) -> dict[str, Any]:
+    values: dict[str, Any] = {"rejects_older_epochs": gates_for(version).consumer_epoch_validation}
+    if not since(version, "0.11"):
+        values["reconnect_backoff_max_ms"] = 50.0  # KIP-144 made it grow
+    if since(version, "2.7"):
+        values["socket_connection_setup_timeout_ms"] = 10_000.0  # KIP-601
+    return values
+
+
+def _fields(kind: type[S], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Kafka's names as our fields'."""
+    known = {field.replace("_", "."): field for field in kind.__struct_fields__}
+    values = {}
+    for name, value in settings.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0)
+            raise UnusableSetting(f"unknown setting {name!r}; the nearest known one is {near[0]}")
+        values[known[name]] = value
+    return values
+
+
+def _made(kind: type[S], values: dict[str, Any]) -> S:
+    try:
+        return msgspec.convert(values, kind, strict=False)
+    except msgspec.ValidationError as error:
+        field = str(error).rpartition("$.")[2].rstrip("`").replace("_", ".")
+        raise UnusableSetting(f"{error} (setting {field})") from error

@@ -1,0 +1,139 @@
+"""What a client believes about brokers and leaders, and how it asks again.
+
+Asked when something proves wrong (`request_update`), when a connection is lost, and every
+`metadata.max.age.ms`; never more often than every `retry.backoff.ms`. Any broker will do, so what is known is
+what *some* broker believed. Clients with KIP-320 do not believe a leader of an older epoch than one they have
+heard of (semantics 6).
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from emulator.client.client_settings import ClientSettings
+from emulator.client.connections import NEVER, BrokerConnections, is_due
+from emulator.client.exchange import Failure
+from protocol.ids import TopicPartition
+from protocol.machine import Now, Outbox
+from protocol.messages.base import Message
+from protocol.messages.leadership import MetadataRequest, MetadataResponse
+
+TOPICS_MAX = 10_000
+
+
+class Leader(msgspec.Struct, frozen=True):
+    """Who leads a partition, as far as the client knows. `epoch` -1: the broker did not say."""
+
+    broker: int
+    node: str
+    epoch: int
+
+
+class _Partition(msgspec.Struct, frozen=True):
+    leader: int
+    epoch: int
+
+
+class MetadataCache:
+    """A client's metadata. `brokers`: nodes to ask before the first answer (`bootstrap.servers`)."""
+
+    def __init__(
+        self, brokers: Sequence[str], connections: BrokerConnections, settings: ClientSettings
+    ) -> None:
+        assert brokers, "a client needs a broker to ask"
+        self._bootstrap = tuple(brokers)
+        self._connections = connections
+        self._settings = settings
+        self._topics: set[str] = set()
+        self._nodes: dict[int, str] = {}
+        self._partitions: dict[TopicPartition, _Partition] = {}
+        self._update_wanted = False
+        self._under_way = False
+        self._asked_ms = -NEVER
+        self._updated_ms = -NEVER
+        self.version = 0
+        """Counts the answers taken in."""
+
+    def want_topic(self, topic: str) -> None:
+        """Ask about `topic` from now on. Raises ValueError beyond TOPICS_MAX."""
+        if topic not in self._topics:
+            if len(self._topics) >= TOPICS_MAX:
+                raise ValueError(f"a client knows at most {TOPICS_MAX} topics")
+            self._topics.add(topic)
+            self._update_wanted = True
+
+    def request_update(self) -> None:
+        """What is known proved wrong, or is not enough."""
+        self._update_wanted = True
+
+    def knows(self, topic: str, partition: int) -> bool:
+        """Whether the partition was in an answer; it may have no leader."""
+        return (topic, partition) in self._partitions
+
+    def leader(self, topic: str, partition: int) -> Leader | None:
+        """The leader to talk to; None if there is none, or nobody said where it is."""
+        known = self._partitions.get((topic, partition))
+        if known is None or known.leader not in self._nodes:
+            return None
+        return Leader(known.leader, self._nodes[known.leader], known.epoch)
+
+    def epoch(self, topic: str, partition: int) -> int:
+        """The newest leader epoch heard of, -1 unknown."""
+        known = self._partitions.get((topic, partition))
+        return -1 if known is None else known.epoch
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Whom to ask: the brokers of the last answer, else those the client was given."""
+        return tuple(self._nodes.values()) or self._bootstrap
+
+    def poll(self, now: Now, out: Outbox) -> None:
+        """Ask if it is time to."""
+        if self._under_way or not self._topics or not is_due(now, self._ask_at_ms()):
+            return
+        node = self._connections.least_loaded(now, self.nodes)
+        if node is None or not self._connections.ready(now, out, node):
+            return
+        self._under_way = True
+        self._asked_ms = now.mono_ms
+        self._update_wanted = False
+        request = MetadataRequest(sorted(self._topics))
+        wait_ms = self._settings.request_timeout_ms
+        self._connections.send(now, out, node, request, wait_ms=wait_ms, answered=self._answered)
+
+    def next_at_ms(self) -> float:
+        """When `poll` may have something to do (mono_ms). Waiting for a connection is the connections'
+        matter.
+        """
+        if self._under_way or not self._topics:
+            return NEVER
+        return self._ask_at_ms()
+
+    def _ask_at_ms(self) -> float:
+        stale_at = -NEVER if self._update_wanted else self._updated_ms + self._settings.metadata_max_age_ms
+        return max(stale_at, self._asked_ms + self._settings.retry_backoff_ms)
+
+    def _answered(self, now: Now, out: Outbox, answer: Message | Failure) -> None:
+        self._under_way = False
+        self._asked_ms = now.mono_ms
+        if isinstance(answer, Failure):
+            self._update_wanted = True
+            return
+        assert isinstance(answer, MetadataResponse), answer
+        if not answer.brokers:
+            # A broker that knows nobody yet, not even itself, knows nothing worth believing.
+            self._update_wanted = True
+            return
+        self._updated_ms = now.mono_ms
+        self._nodes = {endpoint.broker: endpoint.node for endpoint in answer.brokers}
+        for partition in answer.partitions:
+            place = (partition.topic, partition.partition)
+            known = self._partitions.get(place)
+            if (
+                self._settings.rejects_older_epochs
+                and known is not None
+                and 0 <= partition.leader_epoch < known.epoch
+            ):
+                continue
+            self._partitions[place] = _Partition(partition.leader, partition.leader_epoch)
+        self.version += 1

@@ -1,0 +1,319 @@
+"""A cluster for client tests: virtual time, brokers that obey a script, and a log per partition.
+
+Not Kafka: it appends what a leader would append, remembers idempotent batches, and does to each produce
+request what the script says. Every message takes LATENCY_MS. Connections are streams: behind a lost request
+nothing arrives either, behind a lost answer no other.
+"""
+
+import heapq
+from collections.abc import Callable, Iterator
+from typing import Literal, Protocol
+
+from protocol.errors import ErrorCode
+from protocol.events import Event, OperationEnded, OperationInvoked
+from protocol.machine import (
+    CancelTimer,
+    Close,
+    ConnectionLost,
+    ConnectionOpened,
+    Emit,
+    Input,
+    MessageReceived,
+    Now,
+    Open,
+    Outbox,
+    Send,
+    SetTimer,
+    TimerFired,
+    TimerKey,
+)
+from protocol.messages.base import Message
+from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
+from protocol.messages.replication import (
+    EpochAnswer,
+    FetchedPartition,
+    FetchRequest,
+    FetchResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    ListedOffset,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    ProduceRequest,
+    ProduceResponse,
+    ProduceResult,
+)
+from protocol.records.format import iter_headers, place, read_header, read_records
+
+LATENCY_MS = 1.0
+WALL_MS = 1_700_000_000_000.0
+FETCH_ENTRIES = 5
+"""Batches per fetch answer."""
+
+Fate = Literal["ok", "request lost", "answer lost", "reset", "append and reset"] | int
+"""What happens to a produce request; a code answers with that error (7 and 20 append, as in Kafka)."""
+
+
+class Component(Protocol):
+    def handles(self, event: Input) -> bool: ...
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> None: ...
+
+
+class Partition:
+    """A log and who leads it. `remembered`: per producer id its epoch and last batches (first, last, base
+    offset).
+    """
+
+    def __init__(self, leader: int = 0, epoch: int = 0) -> None:
+        self.leader = leader
+        self.epoch = epoch
+        self.entries: list[bytes] = []
+        self.log_start = 0
+        self.remembered: dict[int, tuple[int, list[tuple[int, int, int]]]] = {}
+
+    @property
+    def log_end(self) -> int:
+        return read_header(self.entries[-1]).next_offset if self.entries else self.log_start
+
+    @property
+    def values(self) -> list[bytes]:
+        return [record.value or b"" for entry in self.entries for record in read_records(entry)]
+
+    def append(self, data: bytes) -> tuple[int, int]:
+        """(error, base offset), by the rules for idempotent batches of 2.5: an unknown producer may begin
+        anywhere.
+        """
+        header = read_header(data)
+        base = self.log_end
+        if header.producer_id >= 0:
+            epoch, batches = self.remembered.get(header.producer_id, (header.producer_epoch, []))
+            if header.producer_epoch < epoch:
+                return ErrorCode.INVALID_PRODUCER_EPOCH, -1
+            if header.producer_epoch > epoch:
+                if header.base_sequence != 0:
+                    return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1
+                batches = []
+            for first, last, offset in batches:
+                if (first, last) == (header.base_sequence, header.last_sequence):
+                    return 0, offset
+            if batches and header.base_sequence != batches[-1][1] + 1:
+                return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1
+            batches = [*batches[-4:], (header.base_sequence, header.last_sequence, base)]
+            self.remembered[header.producer_id] = (header.producer_epoch, batches)
+        self.entries.append(place(data, base, self.epoch))
+        return 0, base
+
+    def truncate(self, to: int) -> None:
+        """Drop whole batches from `to` on."""
+        self.entries = [entry for entry in self.entries if read_header(entry).last_offset < to]
+
+    def epoch_end(self, asked: int) -> tuple[int, int]:
+        """(largest epoch <= asked, where it ends), as KIP-279 answers."""
+        epochs = [(h.leader_epoch, h.base_offset) for e in self.entries for _, h in iter_headers(e)]
+        held = [epoch for epoch, _ in epochs if epoch <= asked]
+        if not held:
+            return -1, -1
+        after = [base for epoch, base in epochs if epoch > asked]
+        return max(held), min(after) if after else self.log_end
+
+
+class FakeCluster:
+    """Runs one component against `brokers` brokers named broker-0, ..."""
+
+    def __init__(self, brokers: int = 1, fates: Iterator[Fate] | None = None) -> None:
+        self.brokers = list(range(brokers))
+        self.partitions: dict[tuple[str, int], Partition] = {}
+        self.fates = fates
+        self.down: set[str] = set()
+        self.silent: set[str] = set()
+        self.out = Outbox()
+        self.events: list[tuple[float, Event]] = []
+        self.requests: list[tuple[float, str, Message]] = []
+        self.component: Component | None = None
+        self.checks: list[Callable[[], None]] = []
+        self._heap: list[tuple[float, int, Callable[[], None]]] = []
+        self._seq = 0
+        self._ms = 0.0
+        self._timers: dict[TimerKey, int] = {}
+        self._connections: dict[int, str] = {}
+        self._deaf: set[int] = set()
+        self._mute: set[int] = set()
+        self._next_producer_id = 1000
+
+    @property
+    def now(self) -> Now:
+        return Now(self._ms, WALL_MS + self._ms)
+
+    def add(self, topic: str = "t", partition: int = 0, leader: int = 0) -> Partition:
+        made = self.partitions[topic, partition] = Partition(leader)
+        return made
+
+    def at(self, ms: float, action: Callable[[], None]) -> None:
+        """Do `action` at that time."""
+        self._push(ms, action)
+
+    def run(self, until_ms: float) -> None:
+        """Let time pass."""
+        self.flush()
+        while self._heap and self._heap[0][0] <= until_ms:
+            self._ms, _, action = heapq.heappop(self._heap)
+            action()
+            self.flush()
+            for check in self.checks:
+                check()
+        self._ms = until_ms
+
+    def flush(self) -> None:
+        """Do what the component ordered."""
+        for effect in self.out.take():
+            match effect:
+                case Open(connection=connection, to=to):
+                    self._connections[connection] = to
+                    if to in self.down:
+                        self._deliver(ConnectionLost(connection, "refused"), connection)
+                    elif to not in self.silent:
+                        self._deliver(ConnectionOpened(connection), connection)
+                case Close(connection=connection):
+                    del self._connections[connection]
+                case Send(connection=connection, correlation_id=correlation, message=message):
+                    node = self._connections[connection]
+                    self.requests.append((self._ms, node, message))
+                    if node not in self.silent:
+                        self._push(self._ms + LATENCY_MS, self._arrival(node, connection, correlation, message))
+                case SetTimer(key=key, after_ms=after_ms):
+                    self._seq += 1
+                    self._timers[key] = self._seq
+                    self._push(self._ms + after_ms, self._expiry(key, self._seq))
+                case CancelTimer(key=key):
+                    self._timers.pop(key, None)
+                case Emit(event=event):
+                    self.events.append((self._ms, event))
+
+    def lose_connections(self, node: str) -> None:
+        """The broker's process ends: its connections are torn."""
+        for connection, to in list(self._connections.items()):
+            if to == node:
+                self._lose(connection)
+
+    def ended(self) -> list[tuple[float, OperationEnded]]:
+        return [(ms, event) for ms, event in self.events if isinstance(event, OperationEnded)]
+
+    def invoked(self) -> list[tuple[float, OperationInvoked]]:
+        return [(ms, event) for ms, event in self.events if isinstance(event, OperationInvoked)]
+
+    def open_connections(self) -> int:
+        return len(self._connections)
+
+    def _push(self, ms: float, action: Callable[[], None]) -> None:
+        self._seq += 1
+        heapq.heappush(self._heap, (ms, self._seq, action))
+
+    def _give(self, event: Input) -> None:
+        assert self.component is not None
+        assert self.component.handles(event), event
+        self.component.handle(self.now, event, self.out)
+
+    def _expiry(self, key: TimerKey, number: int) -> Callable[[], None]:
+        def fire() -> None:
+            if self._timers.get(key) == number:
+                del self._timers[key]
+                self._give(TimerFired(key))
+
+        return fire
+
+    def _deliver(self, event: Input, connection: int) -> None:
+        def arrive() -> None:
+            if connection in self._connections:
+                if isinstance(event, ConnectionLost):
+                    del self._connections[connection]
+                self._give(event)
+
+        self._push(self._ms + LATENCY_MS, arrive)
+
+    def _lose(self, connection: int) -> None:
+        self._deliver(ConnectionLost(connection, "reset by the peer"), connection)
+
+    def _arrival(self, node: str, connection: int, correlation: int, message: Message) -> Callable[[], None]:
+        def arrive() -> None:
+            if node in self.silent or node in self.down or connection in self._deaf:
+                return
+            answer: Message | None
+            if isinstance(message, ProduceRequest):
+                answer = self._produce(node, connection, message)
+            else:
+                answer = self._answer(node, message)
+            if answer is not None and connection not in self._mute:
+                self._deliver(MessageReceived(connection, correlation, 0, answer), connection)
+
+        return arrive
+
+    def _produce(self, node: str, connection: int, request: ProduceRequest) -> Message | None:
+        fate: Fate = next(self.fates, "ok") if self.fates is not None else "ok"
+        if fate in ("request lost", "reset"):
+            self._deaf.add(connection)
+            if fate == "reset":
+                self._lose(connection)
+            return None
+        appends = not isinstance(fate, int) or fate in (7, 20)
+        results = []
+        for each in request.partitions:
+            partition = self.partitions.get((each.topic, each.partition))
+            error, base = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), -1
+            if partition is not None:
+                error, base = (
+                    partition.append(each.records) if appends and node == f"broker-{partition.leader}" else (6, -1)
+                )
+                if isinstance(fate, int) and (error == 0 or not appends):
+                    error = fate
+            results.append(ProduceResult(each.topic, each.partition, error, base))
+        if fate in ("answer lost", "append and reset"):
+            self._mute.add(connection)
+        if fate == "append and reset":
+            self._deaf.add(connection)
+            self._lose(connection)
+        if request.acks == 0:
+            return None
+        return ProduceResponse(results)
+
+    def _answer(self, node: str, message: Message) -> Message | None:
+        match message:
+            case MetadataRequest():
+                live = [BrokerEndpoint(b, f"broker-{b}") for b in self.brokers if f"broker-{b}" not in self.down]
+                parts = [PartitionMetadata(*k, 0, p.leader, p.epoch) for k, p in self.partitions.items()]
+                return MetadataResponse(0, live, parts)
+            case InitProducerIdRequest():
+                self._next_producer_id += 1
+                return InitProducerIdResponse(0, self._next_producer_id, 0)
+            case FetchRequest():
+                return FetchResponse([self._read(node, message, index) for index in range(len(message.partitions))])
+            case ListOffsetsRequest(partitions=asked):
+                listed = []
+                for each in asked:
+                    partition = self.partitions[each.topic, each.partition]
+                    offset = partition.log_end if each.timestamp == -1 else partition.log_start
+                    listed.append(ListedOffset(each.topic, each.partition, 0, offset, partition.epoch))
+                return ListOffsetsResponse(listed)
+            case OffsetForLeaderEpochRequest(partitions=questions):
+                answers = []
+                for question in questions:
+                    epoch, end = self.partitions[question.topic, question.partition].epoch_end(question.leader_epoch)
+                    answers.append(EpochAnswer(question.topic, question.partition, 0, epoch, end))
+                return OffsetForLeaderEpochResponse(answers)
+        raise AssertionError(message)
+
+    def _read(self, node: str, request: FetchRequest, index: int) -> FetchedPartition:
+        """At the log's end it answers at once: the tests' brokers don't park."""
+        asked = request.partitions[index]
+        place_of = (asked.topic, asked.partition)
+        partition = self.partitions[place_of]
+        if node != f"broker-{partition.leader}":
+            return FetchedPartition(*place_of, 6)
+        if asked.current_leader_epoch >= 0 and asked.current_leader_epoch != partition.epoch:
+            return FetchedPartition(*place_of, 74 if asked.current_leader_epoch < partition.epoch else 75)
+        if not partition.log_start <= asked.fetch_offset <= partition.log_end:
+            return FetchedPartition(*place_of, 1)
+        held = [e for e in partition.entries if read_header(e).last_offset >= asked.fetch_offset][:FETCH_ENTRIES]
+        return FetchedPartition(*place_of, 0, partition.log_end, partition.log_start, None, b"".join(held))
