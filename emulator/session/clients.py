@@ -80,8 +80,9 @@ class Clients:
         self._chance = Chance(0)
         self._next_request = 0
 
-    def start(self, seed: int, incarnation: int) -> None:
-        self._chance = Chance(seed)
+    def start(self, chance: Chance, incarnation: int) -> None:
+        """`chance` draws passwords."""
+        self._chance = chance
         self._next_request = incarnation << 40
 
     def owns(self, connection: int) -> bool:

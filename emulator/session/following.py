@@ -38,6 +38,7 @@ that second."""
 
 CONNECT_TIMER = ("follow-connect",)
 READ_TIMER = ("follow-read",)
+FOLLOWING_TIMERS = (CONNECT_TIMER, READ_TIMER)
 
 
 class Following:

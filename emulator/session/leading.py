@@ -35,14 +35,18 @@ from protocol.messages.ensemble import (
     UpToDate,
 )
 
-PORT_OPENS_MS = 20.0
-"""ZooKeeper's leader, which must first end its earlier reign, needs about this long until followers can
-connect. They are there sooner and come again after a second (recordings: a lost leader costs the sessions 5.3
-to 6.3 s, of which syncLimit is 4)."""
+PORT_OPENS_MAX_MS = 12.0
+"""A new leader's port opens a few ms after its election, its follower knocks about as soon: mostly too soon, and then
+again a second later (recordings: a lost leader delays expiry by 5.3 to 6.3 s, of which 4 are syncLimit; seldom 4.3)."""
+
+SNAPSHOT_MS = 200.0
+"""Before they serve, ZooKeeper's new leader and its followers each write a snapshot and their epochs."""
 
 OPEN_TIMER = ("lead-open",)
+SNAPSHOT_TIMER = ("lead-snapshot",)
 TICK_TIMER = ("lead-tick",)
 EXPIRY_TIMER = ("session-expiry",)
+LEADING_TIMERS = (OPEN_TIMER, SNAPSHOT_TIMER, TICK_TIMER, EXPIRY_TIMER)
 
 
 class Learner(msgspec.Struct):
@@ -60,7 +64,8 @@ class Learner(msgspec.Struct):
 
 
 class Leading:
-    """Created when an election is won. `servers`: size of the ensemble. `first_reign`: of this life of the server."""
+    """Created when an election is won. `servers`: size of the ensemble. `port_opens_ms`: how long followers find its
+    port closed; 0: an ensemble that is launched, nothing to wait for. `phase_ms`: of the session tracker's buckets."""
 
     def __init__(
         self,
@@ -72,7 +77,8 @@ class Leading:
         init_ms: float,
         sync_ms: float,
         *,
-        first_reign: bool,
+        port_opens_ms: float,
+        phase_ms: float,
     ) -> None:
         self._me = me
         self._servers = servers
@@ -83,7 +89,9 @@ class Leading:
         self._init_ms = init_ms
         self._sync_ms = sync_ms
         self._started_ms = 0.0
-        self._open = first_reign
+        self._port_opens_ms = port_opens_ms
+        self._open = self._prepared = port_opens_ms == 0.0
+        self._preparing = False
         self._half_ticks = 0
         self._learners: dict[int, Learner] = {}
         self.epoch = 0
@@ -93,7 +101,7 @@ class Leading:
         self.established = False
         self._last_proposed = 0
         self._catching_up: list[tuple[int, int, int]] = []
-        self.tracker = SessionTracker(tick_time_ms)
+        self.tracker = SessionTracker(tick_time_ms, phase_ms)
 
     def start(self, now: Now, out: Outbox) -> None:
         self._started_ms = now.mono_ms
@@ -101,7 +109,7 @@ class Leading:
             self._discover(now, out)
             return
         if not self._open:
-            out.set_timer(OPEN_TIMER, PORT_OPENS_MS)
+            out.set_timer(OPEN_TIMER, self._port_opens_ms)
         out.set_timer(TICK_TIMER, self._tick_ms / 2)
 
     def stop(self, out: Outbox) -> None:
@@ -109,7 +117,7 @@ class Leading:
         for connection in self._learners:
             out.close(connection)
         self._learners.clear()
-        for timer in (OPEN_TIMER, TICK_TIMER, EXPIRY_TIMER):
+        for timer in LEADING_TIMERS:
             out.cancel_timer(timer)
 
     # --- inputs ---------------------------------------------------------------------------------------------
@@ -142,6 +150,9 @@ class Leading:
     def timer(self, now: Now, out: Outbox, key: tuple[str | int, ...]) -> None:
         if key == OPEN_TIMER:
             self._open = True
+        elif key == SNAPSHOT_TIMER:
+            self._prepared = True
+            self._establish(now, out)
         elif key == TICK_TIMER:
             out.set_timer(TICK_TIMER, self._tick_ms / 2)
             self._half_tick(now, out)
@@ -257,6 +268,11 @@ class Leading:
         """A majority has our log: all of it is committed, and we serve."""
         acked = [learner for learner in self._learners.values() if learner.acked >= 0]
         if len(acked) + 1 < self._majority:
+            return
+        if not self._prepared:
+            if not self._preparing:
+                self._preparing = True
+                out.set_timer(SNAPSHOT_TIMER, SNAPSHOT_MS)
             return
         self.established = True
         replica = self._replica

@@ -16,14 +16,15 @@ from emulator.session.election import (
     Ballot,
     Election,
 )
-from emulator.session.following import CONNECT_TIMER, READ_TIMER, Following
+from emulator.session.following import FOLLOWING_TIMERS, Following
 from emulator.session.history import History, HistoryDamaged
-from emulator.session.leading import EXPIRY_TIMER, OPEN_TIMER, TICK_TIMER, Leading
+from emulator.session.leading import LEADING_TIMERS, PORT_OPENS_MAX_MS, Leading
 from emulator.session.observers import Observers
 from emulator.session.peers import RETRY_TIMER, Peers
 from emulator.session.quorum import ReignEnded, Replica
 from emulator.session.tree import Change, Tree
 from emulator.storage.files import Files, StorageError
+from protocol.chance import Chance
 from protocol.events import EnsembleChanged, SessionEnded, ZnodeChanged
 from protocol.machine import (
     ConnectionAccepted,
@@ -45,9 +46,6 @@ from protocol.purposes import ENSEMBLE, OBSERVE, SESSION
 
 VOTE_TIMER = ("vote",)
 FINALIZE_TIMER = ("election",)
-
-_LEADING_TIMERS = (OPEN_TIMER, TICK_TIMER, EXPIRY_TIMER)
-_FOLLOWING_TIMERS = (CONNECT_TIMER, READ_TIMER)
 
 
 class SessionServer:
@@ -112,7 +110,9 @@ class SessionServer:
         self._history = History(self._files)
         self._replica = Replica(self._history, self)
         self._clients = Clients(self._me, self._replica, self._tick_ms)
-        self._clients.start(seed, incarnation)
+        self._chance = Chance(seed)
+        self._phase_ms = self._chance.between(0.0, self._tick_ms)
+        self._clients.start(self._chance, incarnation)
         self._following: Following | None = None
         self._leading: Leading | None = None
         self._election: Election | None = None
@@ -209,7 +209,9 @@ class SessionServer:
                 self._tick_ms,
                 self._init_ms,
                 self._sync_ms,
-                first_reign=self._reigns == 0,
+                # An ensemble that is launched is not slowed down by the race for the port.
+                port_opens_ms=self._chance.between(0.0, PORT_OPENS_MAX_MS) if self._reigns else 0.0,
+                phase_ms=self._phase_ms,
             )
             self._become(out, LEADING, leader, False)
             self._leading.start(now, out)
@@ -280,9 +282,9 @@ class SessionServer:
             self._undecided.discard(connection)
 
     def _timer(self, now: Now, out: Outbox, key: TimerKey) -> None:
-        if self._leading is not None and key in _LEADING_TIMERS:
+        if self._leading is not None and key in LEADING_TIMERS:
             self._leading.timer(now, out, key)
-        elif self._following is not None and key in _FOLLOWING_TIMERS:
+        elif self._following is not None and key in FOLLOWING_TIMERS:
             self._following.timer(now, out, key)
         elif self._election is not None and key == VOTE_TIMER:
             self._peers.tell_all(now, out, self._vote())

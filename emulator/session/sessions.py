@@ -15,9 +15,9 @@ def negotiated_ms(asked_ms: int, tick_time_ms: int) -> int:
     return max(2 * tick_time_ms, min(asked_ms, 20 * tick_time_ms))
 
 
-def bucket_ms(at_ms: float, tick_time_ms: int) -> float:
+def bucket_ms(at_ms: float, tick_time_ms: int, phase_ms: float = 0.0) -> float:
     """The first bucket's time strictly after `at_ms` (ZooKeeper rounds up even what is round already)."""
-    return (at_ms // tick_time_ms + 1) * tick_time_ms
+    return ((at_ms - phase_ms) // tick_time_ms + 1) * tick_time_ms + phase_ms
 
 
 class _Tracked(msgspec.Struct):
@@ -28,15 +28,20 @@ class _Tracked(msgspec.Struct):
 
 
 class SessionTracker:
-    """`server` of a session: where its client was last accepted, -1 unknown (a new leader does not know)."""
+    """`server` of a session: where its client was last accepted, -1 unknown (a new leader does not know).
 
-    def __init__(self, tick_time_ms: int) -> None:
+    `phase_ms`: where in a tick the buckets lie. ZooKeeper counts ticks of the machine's clock, which knows nothing of
+    the ensemble's launch; a clock that starts at launch would tie expiry to the phase of the pings.
+    """
+
+    def __init__(self, tick_time_ms: int, phase_ms: float = 0.0) -> None:
         self._tick_time_ms = tick_time_ms
+        self._phase_ms = phase_ms
         self._tracked: dict[int, _Tracked] = {}
 
     def add(self, session: Session, now_ms: float, server: int = -1) -> None:
         """Opened, or known to a newly elected leader: a full time-out from now."""
-        expires_ms = bucket_ms(now_ms + session.timeout_ms, self._tick_time_ms)
+        expires_ms = bucket_ms(now_ms + session.timeout_ms, self._tick_time_ms, self._phase_ms)
         self._tracked[session.session] = _Tracked(session.timeout_ms, expires_ms, server)
 
     def remove(self, session: int) -> None:
@@ -47,7 +52,7 @@ class SessionTracker:
         tracked = self._tracked.get(session)
         if tracked is None or tracked.closing:
             return False
-        expires_ms = bucket_ms(now_ms + tracked.timeout_ms, self._tick_time_ms)
+        expires_ms = bucket_ms(now_ms + tracked.timeout_ms, self._tick_time_ms, self._phase_ms)
         tracked.expires_ms = max(tracked.expires_ms, expires_ms)
         return True
 
