@@ -122,9 +122,7 @@ class Path:
         "sender",
     )  # fmt: skip
 
-    def __init__(
-        self, links: "LinkState", sender: str, receiver: str, opener: str, purpose: str, outgoing: bool
-    ):
+    def __init__(self, links: "LinkState", sender: str, receiver: str, opener: str, purpose: str, outgoing: bool):
         self._links = links
         self.sender = sender
         self.receiver = receiver

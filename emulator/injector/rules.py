@@ -62,10 +62,20 @@ def parse(words: Sequence[str], topology: Topology, rule_id: str) -> Rule | Heal
     places, one_way, opened = _places(kind, rest)
     delay_ms, jitter_ms, loss = _amounts(kind, amounts)
     return rule(
-        topology, rule_id, kind, *places, one_way=one_way, opened_by_a=opened,
-        delay_ms=delay_ms, jitter_ms=jitter_ms, loss=loss, only=_listed(options.get("--only")), purposes=_listed(options.get("--purposes")),
-        recovery=options.get("--recovery") or "rto", expects_traffic="--expects-nothing" not in options,
-    )  # fmt: skip
+        topology,
+        rule_id,
+        kind,
+        *places,
+        one_way=one_way,
+        opened_by_a=opened,
+        delay_ms=delay_ms,
+        jitter_ms=jitter_ms,
+        loss=loss,
+        only=_listed(options.get("--only")),
+        purposes=_listed(options.get("--purposes")),
+        recovery=options.get("--recovery") or "rto",
+        expects_traffic="--expects-nothing" not in options,
+    )
 
 
 def rule(

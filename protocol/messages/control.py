@@ -116,3 +116,20 @@ class RuleCountsResponse(Message):
     API_NAME = "RuleCounts"
     DIRECTION = RESPONSE
     frames_stopped: Annotated[dict[str, int], unit("frames", "{rule: held, dropped, delayed or lost here}")]
+
+
+@register
+class EndRequest(Message):
+    """The run is over: write what is waiting and exit, without the machine's doing."""
+
+    API_KEY = 1305
+    API_NAME = "End"
+
+
+@register
+class EndResponse(Message):
+    """Everything is in the files."""
+
+    API_KEY = 1305
+    API_NAME = "End"
+    DIRECTION = RESPONSE

@@ -1,0 +1,486 @@
+"""The supervisor: starts and breaks the processes of one run, and applies rules through connections that no
+cut touches.
+
+    async with Cluster(run_dir, topology, specs, speed=10.0) as cluster:
+        await cluster.start("broker-0")
+        await cluster.apply(rule)
+        await cluster.kill("broker-0")
+
+It writes what was asked (FaultAsked, MachineFault) as node `injector`; each node writes what was in force
+there. When the block ends normally, running nodes write what they hold and exit; when it ends otherwise, or
+the supervisor is killed, the kernel ends them with it.
+"""
+
+import secrets
+import signal
+import time
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+import msgspec
+import trio
+
+from emulator.topology import Topology
+from emulator.world.links import Rule
+from emulator.world.network.arrivals import Arrivals, as_link_rule
+from emulator.world.network.clock import Clock
+from emulator.world.network.event_file import EventFile
+from emulator.world.network.forking import ForkServer
+from emulator.world.network.shell import ExtraEffects, NodeShell
+from emulator.world.network.spec import EXIT_CRASHED, Life, MachineSpec, ProcessOrder, ShellSettings
+from emulator.world.network.supervision import (
+    ControlConnection,
+    NodeGone,
+    PortInUse,
+    Supervised,
+    listen_on,
+    reserve_port,
+)
+from protocol.events import LEVELS, Event, FaultAsked, MachineFault
+from protocol.machine import Exit, Machine
+from protocol.messages.base import Message
+from protocol.messages.control import (
+    ApplyRuleRequest,
+    ApplyRuleResponse,
+    BeginRequest,
+    BeginResponse,
+    EndRequest,
+    HealRuleRequest,
+    HealRuleResponse,
+    RuleCountsRequest,
+    RuleCountsResponse,
+)
+
+INJECTOR: Final = "injector"
+"""The node name under which the supervisor writes its events."""
+BEGIN_LIMIT_S: Final = 20.0
+END_LIMIT_S: Final = 3.0
+
+
+class ClusterError(Exception):
+    """An order that cannot be done: an unknown node, one that runs already, one that does not run."""
+
+
+class NodeExit(msgspec.Struct, frozen=True):
+    """A process that ended. `code`: its exit code, or minus the signal. `expected`: somebody asked for it."""
+
+    node: str
+    incarnation: int
+    code: int
+    expected: bool
+    at_ms: float
+
+
+class AppliedReport(msgspec.Struct, frozen=True):
+    """`in_force_ms`: {node: since when}; paused nodes learn the rule when they go on, dead ones when they
+    start."""
+
+    rule: str
+    asked_ms: float
+    in_force_ms: dict[str, float]
+
+
+class HealReport(msgspec.Struct, frozen=True):
+    """`healed_ms`: {node: since when}. `frames_stopped`: {node: held, dropped, delayed or lost there},
+    ended lives not included."""
+
+    rule: str
+    asked_ms: float
+    healed_ms: dict[str, float]
+    frames_stopped: dict[str, int]
+
+
+class Cluster:
+    """All processes of one run.
+
+    `specs`: {node: how its machine is made} for nodes that will be processes. `ports`: fixed ones for some
+    nodes; the others get free ones. `fork_server`: one made earlier (it must preload the factories'
+    modules), else one is started.
+    """
+
+    def __init__(
+        self,
+        run_dir: Path,
+        topology: Topology,
+        specs: Mapping[str, MachineSpec],
+        *,
+        run: str = "",
+        speed: float = 1.0,
+        seed: int = 0,
+        levels: Sequence[str] = LEVELS,
+        record_inputs: bool = False,
+        ports: Mapping[str, int] | None = None,
+        fork_server: ForkServer | None = None,
+    ) -> None:
+        for spec in specs.values():
+            spec.load()
+        self.run_dir = run_dir
+        self.topology = topology
+        self.run = run or run_dir.name
+        self.seed = seed
+        self.rules: dict[str, Rule] = {}
+        """In force, by id."""
+        self.exits: list[NodeExit] = []
+        """All ends of processes, in order."""
+        self.token = secrets.token_hex(16)
+        wanted = ports or {}
+        self._nodes: dict[str, Supervised] = {}
+        try:
+            for node in topology.nodes:
+                reservation = reserve_port(node.name, wanted.get(node.name, 0))
+                self._nodes[node.name] = Supervised(reservation.getsockname()[1], reservation)
+        except PortInUse:
+            self._release_ports()
+            raise
+        self.ports = {name: node.port for name, node in self._nodes.items()}
+        self.clock = Clock(time.monotonic(), time.time() * 1000.0, speed)
+        self._specs = dict(specs)
+        self._levels = tuple(levels)
+        self._record_inputs = record_inputs
+        self._wall_epoch_ms = self.clock.now().wall_ms - self.clock.now().mono_ms
+        modules = sorted({spec.factory.partition(":")[0] for spec in specs.values()})
+        self._fork_server = fork_server or ForkServer(modules)
+        self._shells: dict[str, NodeShell] = {}
+        self._events = EventFile(run_dir, self.run, INJECTOR, 1, levels)
+        self._changing_rules = trio.Lock()
+        self._nursery_manager: AbstractAsyncContextManager[trio.Nursery] | None = None
+        self._nursery: trio.Nursery | None = None
+        self._exited = trio.Event()
+
+    async def __aenter__(self) -> "Cluster":
+        self._nursery_manager = trio.open_nursery()
+        self._nursery = await self._nursery_manager.__aenter__()
+        self._nursery.start_soon(self._fork_server.listen)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        assert self._nursery is not None and self._nursery_manager is not None
+        try:
+            if kind is None:
+                await self._end_all()
+        finally:
+            self._nursery.cancel_scope.cancel()
+            try:
+                suppressed = await self._nursery_manager.__aexit__(kind, error, trace)
+            except BaseExceptionGroup as errors:
+                raise _only(errors) from None
+            finally:
+                self._fork_server.close()
+                self._events.close()
+                self._release_ports()
+        return suppressed
+
+    def now_ms(self) -> float:
+        """Scenario time."""
+        return self.clock.now_ms()
+
+    def running(self) -> tuple[str, ...]:
+        """Nodes with a living process (or shell in this process), paused ones included."""
+        return tuple(name for name, node in self._nodes.items() if node.pid is not None or name in self._shells)
+
+    def unexpected_exits(self) -> list[NodeExit]:
+        """Nodes that died by themselves."""
+        return [end for end in self.exits if not end.expected]
+
+    async def wait_exit_change(self) -> None:
+        """Until one more process has ended."""
+        await self._exited.wait()
+
+    # --- processes ---------------------------------------------------------------------------------------------------
+
+    async def start(self, *names: str) -> None:
+        """Starts nodes, all at once; returns when their machines have begun. A node that ran before gets
+        its next incarnation. Raises ClusterError."""
+        for name in names:
+            if self._node(name).pid is not None or name in self._shells:
+                raise ClusterError(f"{name} runs already")
+            if name not in self._specs:
+                raise ClusterError(f"{name} has no machine to run as a process")
+        try:
+            async with trio.open_nursery() as nursery:
+                for name in names:
+                    nursery.start_soon(self._start, name)
+        except BaseExceptionGroup as errors:
+            raise _only(errors) from None
+
+    async def kill(self, name: str) -> None:
+        """SIGKILL; returns when the kernel has closed its sockets."""
+        node = self._living(name)
+        self._write(MachineFault(what="kill", target=name))
+        await self._end(node, signal.SIGKILL)
+
+    async def stop(self, name: str) -> int:
+        """SIGTERM; returns the exit code when the node has ended in its own time."""
+        node = self._living(name)
+        if node.halted:
+            raise ClusterError(f"{name} is paused and cannot stop; resume or kill it")
+        self._write(MachineFault(what="stop", target=name))
+        return await self._end(node, signal.SIGTERM)
+
+    async def pause(self, name: str) -> None:
+        """SIGSTOP; returns when it stands still. The kernel goes on accepting for it."""
+        node = self._living(name)
+        assert node.pid is not None
+        self._write(MachineFault(what="pause", target=name))
+        node.halted = True
+        await self._fork_server.send_signal(node.pid, signal.SIGSTOP)
+        await self._fork_server.wait_halted(node.pid)
+
+    async def resume(self, name: str) -> None:
+        """SIGCONT; returns when it runs and knows today's rules."""
+        node = self._living(name)
+        assert node.pid is not None
+        self._write(MachineFault(what="resume", target=name))
+        await self._fork_server.send_signal(node.pid, signal.SIGCONT)
+        await self._fork_server.wait_halted(node.pid, halted=False)
+        node.halted = False
+        async with self._changing_rules:
+            await self._catch_up(name, node)
+
+    async def wait_exit(self, name: str) -> NodeExit:
+        """Until the node's present process has ended."""
+        node = self._node(name)
+        await node.ended.wait()
+        return next(end for end in reversed(self.exits) if end.node == name)
+
+    def life(self, name: str) -> Life:
+        """What the node's next machine will be told."""
+        node = self._node(name)
+        incarnation = node.incarnation + 1
+        seed = self.seed * 1_000_003 + zlib.crc32(f"{name}.{incarnation}".encode())
+        return Life(self.run, self.topology.node(name), self.topology, incarnation, seed)
+
+    async def run_here(self, name: str, machine: Machine, extra_effects: ExtraEffects | None = None) -> "InProcess":
+        """Runs a node's machine in this process (the scenario's player). Rules reach it as they reach
+        others."""
+        node = self._node(name)
+        if node.pid is not None or name in self._shells:
+            raise ClusterError(f"{name} runs already")
+        shell = NodeShell(self._settings(self.life(name)), machine, listen_on(node.port, name), extra_effects)
+        node.incarnation += 1
+        self._shells[name] = shell
+        here = InProcess(shell)
+        assert self._nursery is not None
+        self._nursery.start_soon(self._run_shell, name, here)
+        async with self._changing_rules:
+            shell.begin(tuple(self.rules.values()))
+        return here
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    async def apply(self, rule: Rule) -> AppliedReport:
+        """Puts a rule in force everywhere; returns when every running node has said so."""
+        asked_ms = self.now_ms()
+        self._write(FaultAsked(rule=rule.rule, what=rule.what, expects_traffic=rule.expects_traffic))
+        async with self._changing_rules:
+            if rule.rule in self.rules:
+                raise ClusterError(f"there is a rule {rule.rule} already: {self.rules[rule.rule].what}")
+            self.rules[rule.rule] = rule
+            answers = await self._tell_all(ApplyRuleRequest(rule=as_link_rule(rule)))
+            in_force_ms = {name: shell.apply(rule) for name, shell in self._shells.items()}
+        for name, answer in answers.items():
+            assert isinstance(answer, ApplyRuleResponse)
+            in_force_ms[name] = answer.in_force_ms
+        return AppliedReport(rule.rule, asked_ms, in_force_ms)
+
+    async def heal(self, rule_id: str | None = None) -> list[HealReport]:
+        """Lifts a rule, or all (None). Raises ClusterError for a rule that is not in force."""
+        if rule_id is not None and rule_id not in self.rules:
+            there = ", ".join(self.rules) or "none"
+            raise ClusterError(f"no rule {rule_id} is in force; in force: {there}")
+        return [await self._heal(it) for it in ([rule_id] if rule_id is not None else list(self.rules))]
+
+    async def frames_stopped(self) -> dict[str, dict[str, int]]:
+        """{rule: {node: frames and SYNs stopped so far}}, of living incarnations."""
+        counts: dict[str, dict[str, int]] = {}
+        answers = await self._tell_all(RuleCountsRequest())
+        here = {name: shell.links.frames_stopped for name, shell in self._shells.items()}
+        for name, answer in answers.items():
+            assert isinstance(answer, RuleCountsResponse)
+            here[name] = answer.frames_stopped
+        for name, stopped in here.items():
+            for rule_id, count in stopped.items():
+                counts.setdefault(rule_id, {})[name] = count
+        return counts
+
+    async def _heal(self, rule_id: str) -> HealReport:
+        asked_ms = self.now_ms()
+        async with self._changing_rules:
+            del self.rules[rule_id]
+            answers = await self._tell_all(HealRuleRequest(rule=rule_id))
+            healed_ms = {name: shell.heal(rule_id)[0] for name, shell in self._shells.items()}
+        stopped = {name: shell.links.frames_stopped.get(rule_id, 0) for name, shell in self._shells.items()}
+        for name, answer in answers.items():
+            assert isinstance(answer, HealRuleResponse)
+            healed_ms[name] = answer.healed_ms
+            stopped[name] = answer.frames_stopped
+        return HealReport(rule_id, asked_ms, healed_ms, stopped)
+
+    async def _tell_all(self, message: Message) -> dict[str, Message]:
+        """Answers of all nodes that run and are not paused; one that dies meanwhile is left out."""
+        answers: dict[str, Message] = {}
+
+        async def tell(name: str, control: ControlConnection) -> None:
+            try:
+                answers[name] = await control.request(message)
+            except NodeGone:
+                return
+
+        async with trio.open_nursery() as nursery:
+            for name, node in self._nodes.items():
+                if node.control is not None and not node.halted:
+                    nursery.start_soon(tell, name, node.control)
+        return answers
+
+    async def _catch_up(self, name: str, node: Supervised) -> None:
+        """Rules that came and went while the node was paused."""
+        if node.control is None:
+            return
+        try:
+            counts = await node.control.request(RuleCountsRequest())
+            assert isinstance(counts, RuleCountsResponse)
+            for rule_id in counts.frames_stopped:
+                if rule_id not in self.rules:
+                    await node.control.request(HealRuleRequest(rule=rule_id))
+            for rule in self.rules.values():
+                await node.control.request(ApplyRuleRequest(rule=as_link_rule(rule)))
+        except NodeGone:
+            return
+
+    # --- the life of a process ---------------------------------------------------------------------------------------
+
+    def _settings(self, life: Life) -> ShellSettings:
+        return ShellSettings(
+            life=life,
+            run_dir=str(self.run_dir),
+            token=self.token,
+            ports=self.ports,
+            epoch_s=self.clock.epoch_s,
+            wall_epoch_ms=self._wall_epoch_ms,
+            speed=self.clock.speed,
+            levels=self._levels,
+            record_inputs=self._record_inputs,
+        )
+
+    async def _start(self, name: str) -> None:
+        node = self._node(name)
+        order = ProcessOrder(self._settings(self.life(name)), self._specs[name])
+        listener = listen_on(node.port, name)
+        self._write(MachineFault(what="start", target=name))
+        try:
+            control = await ControlConnection.open(node.port, self.token)
+            pid = await self._fork_server.fork(order, listener)
+        finally:
+            listener.close()
+        node.incarnation += 1
+        node.pid, node.halted, node.end_expected = pid, False, False
+        node.ended = trio.Event()
+        assert self._nursery is not None
+        self._nursery.start_soon(self._await_end, name, node, pid, control)
+        async with self._changing_rules:
+            rules = tuple(as_link_rule(rule) for rule in self.rules.values())
+            with trio.move_on_after(BEGIN_LIMIT_S):
+                try:
+                    answer = await control.request(BeginRequest(rules=rules))
+                except NodeGone:
+                    await node.ended.wait()
+                    raise ClusterError(f"{name} died at its start: {self._dying_words(name, node)}") from None
+                assert isinstance(answer, BeginResponse)
+                node.control = control
+                return
+        raise ClusterError(f"{name} did not begin within {BEGIN_LIMIT_S:g} s")
+
+    async def _await_end(self, name: str, node: Supervised, pid: int, control: ControlConnection) -> None:
+        code = await self._fork_server.wait_ended(pid)
+        end = NodeExit(name, node.incarnation, code, node.end_expected, self.now_ms())
+        self.exits.append(end)
+        node.pid, node.control, node.halted = None, None, False
+        if not end.expected:
+            self._write(MachineFault(what="died", target=name))
+        node.ended.set()
+        self._exited.set()
+        self._exited = trio.Event()
+        await control.close()
+
+    async def _end(self, node: Supervised, number: int) -> int:
+        assert node.pid is not None
+        node.end_expected = True
+        pid = node.pid
+        await self._fork_server.send_signal(pid, number)
+        code = await self._fork_server.wait_ended(pid)
+        await node.ended.wait()
+        return code
+
+    async def _end_all(self) -> None:
+        """The run is over: nodes write what they hold."""
+        for node in self._nodes.values():
+            node.end_expected = True
+        for shell in self._shells.values():
+            shell.end("the run is over")
+        with trio.move_on_after(END_LIMIT_S):
+            await self._tell_all(EndRequest())
+            for node in self._nodes.values():
+                if node.pid is not None and not node.halted:
+                    await node.ended.wait()
+
+    async def _run_shell(self, name: str, here: "InProcess") -> None:
+        arrivals = Arrivals(here.shell)
+        try:
+            here.exit = await here.shell.run(arrivals.accept_all)
+        finally:
+            self._shells.pop(name, None)
+            here.ended.set()
+
+    def _dying_words(self, name: str, node: Supervised) -> str:
+        """The last line of what a dead process printed."""
+        output = self.run_dir / "output" / f"{name}.{node.incarnation}.txt"
+        lines = output.read_text().strip().splitlines() if output.exists() else []
+        return lines[-1] if lines else f"exit code {self.exits[-1].code}, no word (see its events)"
+
+    def _node(self, name: str) -> Supervised:
+        if name not in self._nodes:
+            raise ClusterError(f"no node {name!r}; there is {', '.join(self._nodes)}")
+        return self._nodes[name]
+
+    def _living(self, name: str) -> Supervised:
+        node = self._node(name)
+        if node.pid is None:
+            raise ClusterError(f"{name} does not run")
+        return node
+
+    def _write(self, event: Event) -> None:
+        self._events.write(event, "command", self.clock.now())
+        self._events.flush()
+
+    def _release_ports(self) -> None:
+        for node in self._nodes.values():
+            node.reservation.close()
+
+
+class InProcess:
+    """A shell that runs in the supervisor's process. `exit` is set when `ended` is."""
+
+    def __init__(self, shell: NodeShell) -> None:
+        self.shell = shell
+        self.exit: Exit | None = None
+        self.ended = trio.Event()
+
+    @property
+    def crashed(self) -> bool:
+        return self.exit is not None and self.exit.code == EXIT_CRASHED
+
+
+def _only(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The one error in a nursery's group, or the group."""
+    return errors.exceptions[0] if len(errors.exceptions) == 1 else errors
+
+
+def names_of(topology: Topology, role: str) -> Iterable[str]:
+    """Names of the nodes with this role, in order."""
+    return [node.name for node in topology.with_role(role)]

@@ -1,0 +1,95 @@
+"""A process's event file: one JSON line each, through structlog, appended.
+
+Lines wait in memory until `flush`; the shell flushes before frames leave if a client-level event is among
+them, and every 50 ms of real time otherwise. After a SIGKILL the last lines may be missing, and one may be
+torn.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import structlog
+from structlog.typing import EventDict, WrappedLogger
+
+from protocol.events import EVENT_FORMAT, Event
+from protocol.machine import Now
+
+FLUSH_REAL_S = 0.05
+UNFLUSHED_MAX = 1000
+"""Lines kept in memory; the next one is written with them at once."""
+
+_encoder = msgspec.json.Encoder()
+
+
+def _render(_logger: WrappedLogger, _method: str, line: EventDict) -> bytes:
+    """structlog's last processor: the line's bytes, `event` (structlog's own key) moved behind the
+    envelope."""
+    fields = line.pop("fields")
+    name = line.pop("event")
+    line["event"] = name
+    line.update(fields)
+    return _encoder.encode(line) + b"\n"
+
+
+class _Lines:
+    """structlog's wrapped logger: collects lines."""
+
+    def __init__(self) -> None:
+        self.waiting: list[bytes] = []
+
+    def line(self, data: bytes) -> None:
+        self.waiting.append(data)
+
+
+class EventFile:
+    """`events/NODE.INCARNATION.jsonl` of a run. `levels`: which events are written."""
+
+    def __init__(self, run_dir: Path, run: str, node: str, incarnation: int, levels: Sequence[str]) -> None:
+        directory = run_dir / "events"
+        directory.mkdir(parents=True, exist_ok=True)
+        self.path = directory / f"{node}.{incarnation}.jsonl"
+        self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._levels = frozenset(levels)
+        self.wire = "wire" in self._levels
+        self.urgent = False
+        """A client-level event waits: flush before any frame leaves."""
+        self._lines = _Lines()
+        self._seq = 0
+        bound = structlog.wrap_logger(
+            self._lines, processors=[_render], wrapper_class=structlog.BoundLoggerBase, context_class=dict
+        )
+        self._log = bound.bind(format=EVENT_FORMAT, run=run, node=node, incarnation=incarnation)
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self._lines.waiting)
+
+    def write(self, event: Event, cause: str, now: Now) -> None:
+        """Adds the envelope and keeps the line until the next flush."""
+        level = event.LEVEL
+        if level not in self._levels:
+            return
+        self._seq += 1
+        self._log._proxy_to_logger(
+            "line", event.NAME, seq=self._seq, cause=cause, mono_ms=now.mono_ms, wall_ms=now.wall_ms,
+            at_ms=now.mono_ms, level=level, fields=msgspec.structs.asdict(event),
+        )  # fmt: skip
+        if level == "client":
+            self.urgent = True
+        if len(self._lines.waiting) > UNFLUSHED_MAX:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hands every waiting line to the operating system. Raises OSError."""
+        if self._lines.waiting:
+            data = b"".join(self._lines.waiting)
+            self._lines.waiting.clear()
+            while data:
+                data = data[os.write(self._fd, data) :]
+        self.urgent = False
+
+    def close(self) -> None:
+        self.flush()
+        os.close(self._fd)

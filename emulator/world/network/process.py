@@ -1,0 +1,83 @@
+"""A node's process, from the fork to its exit."""
+
+import ctypes
+import faulthandler
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from emulator.storage.disk import DiskFiles
+from emulator.world.network.arrivals import Arrivals
+from emulator.world.network.shell import NodeShell
+from emulator.world.network.spec import EXIT_CRASHED, EXIT_ORPHANED, ProcessOrder
+from protocol.machine import Exit
+
+PR_SET_PDEATHSIG: Final = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with_parent(parent: int) -> None:
+    """SIGKILL for this process when its parent (process id `parent`) dies, whatever killed that."""
+    if _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+    if os.getppid() != parent:  # it died between the fork and the call above
+        os._exit(EXIT_ORPHANED)
+
+
+def run_node(order: ProcessOrder, listener: socket.socket) -> int:
+    """Runs one life of a node in this process; returns the exit code. Standard error goes to a file of its
+    own."""
+    settings = order.settings
+    life = settings.life
+    run_dir = Path(settings.run_dir)
+    _redirect_output(run_dir / "output" / f"{life.node.name}.{life.incarnation}.txt")
+    faulthandler.enable()
+    data_dir = run_dir / "data" / life.node.name
+    data_dir.mkdir(parents=True, exist_ok=True)
+    machine = order.spec.load()(life, DiskFiles(data_dir), order.spec.arguments)
+    shell_exit = trio.run(_run, order, machine, listener)
+    return shell_exit.code
+
+
+async def _run(order: ProcessOrder, machine: object, listener: socket.socket) -> Exit:
+    shell = NodeShell(order.settings, machine, listener)  # type: ignore[arg-type]
+    arrivals = Arrivals(shell)
+    # Not a trio receiver: lateness must know about the pause before the first late timer is handled.
+    signal.signal(signal.SIGCONT, lambda _number, _frame: shell.resumed())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Control-C is for the supervisor
+
+    async def obey_stop(signals: AsyncIterator[int]) -> None:
+        async for _ in signals:
+            shell.request_stop()
+
+    async def end_orphaned() -> None:
+        await arrivals.control_lost.wait()
+        shell.events.flush()
+        os._exit(EXIT_ORPHANED)
+
+    with trio.open_signal_receiver(signal.SIGTERM) as signals:
+        return await shell.run(arrivals.accept_all, lambda: obey_stop(signals), end_orphaned)
+
+
+def _redirect_output(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(fd, 1)
+    os.dup2(fd, 2)
+    os.close(fd)
+
+
+def end_process(code: int) -> None:
+    """Ends a forked process without running what its parent registered for the end."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+__all__ = ["EXIT_CRASHED", "die_with_parent", "end_process", "run_node"]

@@ -1,0 +1,354 @@
+"""The shell: runs one machine. Inputs wait in one bounded mailbox; each is stepped, and its effects are
+done in order.
+
+Picture: a clerk with one tray. Postmen (the readers of connections, the clock) put letters in; the clerk
+takes one, thinks without getting up, and hands out the answers; before any answer leaves the room, what a
+client's eyes depend on is in the book. A full tray keeps the postmen waiting, and that is felt by whoever
+sends.
+
+A machine's exception is a bug: the last event says where, and the process ends with code 70. Faults of the
+world are inputs.
+"""
+
+import os
+import socket
+import traceback
+from collections import deque
+from collections.abc import Awaitable, Callable
+from pathlib import Path as FilePath
+from typing import Any
+
+import trio
+
+from emulator.injector.enforcement import LinkState
+from emulator.world.links import Rule
+from emulator.world.network.clock import Clock
+from emulator.world.network.connection import (
+    State,
+)
+from emulator.world.network.event_file import FLUSH_REAL_S, EventFile
+from emulator.world.network.spec import EXIT_CRASHED, ShellSettings
+from emulator.world.network.switchboard import Letter, Switchboard
+from emulator.world.network.timers import Lateness, TimerHeap
+from emulator.world.replay import effects_crc, record_bytes
+from protocol.events import (
+    Event,
+    NodeStopped,
+)
+from protocol.machine import (
+    CancelTimer,
+    Close,
+    ConnectionLost,
+    Emit,
+    Exit,
+    Machine,
+    Open,
+    Send,
+    SetTimer,
+    Started,
+    StopRequested,
+    TimerFired,
+    TimerKey,
+)
+
+MAILBOX_MAX = 1024
+"""Inputs waiting; readers pause above it."""
+BURST = 32
+"""Inputs stepped before frames are written and other tasks get their turn."""
+REPORT_EVERY_MS = 5_000.0
+
+ExtraEffects = Callable[[Any], "Awaitable[Any] | None"]
+"""Does an effect the shell does not know. What the awaitable returns, unless None, becomes an input of the
+machine."""
+
+
+class NodeShell:
+    """Runs `machine` as the node of `settings.life`, on an already listening socket.
+
+    `await run()` returns its Exit. `begin` must be called before anything happens. In-process shells (the
+    scenario's player) use `extra_effects` for orders to the world.
+    """
+
+    def __init__(
+        self,
+        settings: ShellSettings,
+        machine: Machine,
+        listener: socket.socket,
+        extra_effects: ExtraEffects | None = None,
+    ) -> None:
+        life = settings.life
+        self.settings = settings
+        self.name = life.node.name
+        self.clock = Clock(settings.epoch_s, settings.wall_epoch_ms, settings.speed)
+        self.links = LinkState(self.name, life.seed)
+        self.events = EventFile(FilePath(settings.run_dir), life.run, self.name, life.incarnation, settings.levels)
+        self.listener = listener
+        self.begun = trio.Event()
+        self.exit: Exit | None = None
+        self._machine = machine
+        self._extra_effects = extra_effects
+        self._mailbox: deque[Letter] = deque()
+        self._wake = trio.Event()
+        self._room = trio.Event()
+        self._room.set()
+        self._timers = TimerHeap()
+        self._lateness = Lateness()
+        self._ring: trio.CancelScope | None = None
+        self._ring_ms = float("inf")
+        self.switchboard = Switchboard(self, self.links)
+        self._flush_due = False
+        self.now = self.clock.now()
+        self._nursery: trio.Nursery | None = None
+        self._recording: int | None = None
+        self._unrecorded: list[bytes] = []
+        self._crc = 0
+        if settings.record_inputs:
+            directory = FilePath(settings.run_dir) / "inputs"
+            directory.mkdir(parents=True, exist_ok=True)
+            path = directory / f"{self.name}.{life.incarnation}.msgpack"
+            self._recording = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+
+    # --- from outside ----------------------------------------------------------------------------------------
+
+    def begin(self, rules: tuple[Rule, ...] = ()) -> None:
+        """The machine's first input; `rules` are in force before it."""
+        self.look_at_clock()
+        for rule in rules:
+            self.apply(rule)
+        life = self.settings.life
+        self.post_letter(Letter(Started(life.seed, life.incarnation), "start"))
+        self.call_at(self.now.mono_ms + REPORT_EVERY_MS, self._report_lateness)
+        self.begun.set()
+
+    def request_stop(self) -> None:
+        """As SIGTERM does."""
+        self.post_letter(Letter(StopRequested(), "stop"))
+
+    def end(self, reason: str) -> None:
+        """The run is over: the shell ends after the step it is in, and the machine is not asked."""
+        self.exit = self.exit or Exit(0, reason)
+        self.events.flush()
+        self._wake.set()
+
+    def resumed(self) -> None:
+        """SIGCONT: what was due while we were stopped is not our lateness."""
+        self._lateness.resumed(self.clock.now_ms())
+
+    def apply(self, rule: Rule) -> float:
+        """Puts a rule in force; returns since when."""
+        self.look_at_clock()
+        self.links.apply(self.now.mono_ms, rule)
+        self.switchboard.links_changed()
+        return self.now.mono_ms
+
+    def heal(self, rule_id: str) -> tuple[float, bool]:
+        """Lifts a rule: (since when, whether it was in force)."""
+        self.look_at_clock()
+        known = self.links.heal(self.now.mono_ms, rule_id)
+        self.switchboard.links_changed()
+        return self.now.mono_ms, known
+
+    def post(self, event: Any, cause: str) -> None:
+        """An input from outside the shell, for instance the answer to an extra effect."""
+        self.post_letter(Letter(event, cause))
+
+    def emit(self, event: Event, cause: str) -> None:
+        """An event of the shell itself."""
+        self.events.write(event, cause, self.now)
+        self._flush_soon()
+
+    # --- life ------------------------------------------------------------------------------------------------
+
+    async def run(self, *tasks: Callable[[], Awaitable[None]]) -> Exit:
+        """Until the machine exits or crashes; `tasks` (accepting connections, signals) run beside it. The
+        listener and all connections are closed afterwards."""
+        try:
+            async with trio.open_nursery() as nursery:
+                self._nursery = nursery
+                nursery.start_soon(self._run_timers)
+                for task in tasks:
+                    nursery.start_soon(task)
+                await self._act()
+                await self._last_words()
+                nursery.cancel_scope.cancel()
+        except Exception as error:
+            self._crash(error)
+            assert self.exit is not None
+            self.events.write(NodeStopped(code=self.exit.code, reason=self.exit.reason), "exit", self.now)
+        finally:
+            self.listener.close()
+            self.switchboard.close_all()
+            self.events.close()
+            if self._recording is not None:
+                os.close(self._recording)
+        assert self.exit is not None
+        return self.exit
+
+    @property
+    def nursery(self) -> trio.Nursery:
+        assert self._nursery is not None, "the shell is not running"
+        return self._nursery
+
+    async def _act(self) -> None:
+        mailbox = self._mailbox
+        while self.exit is None:
+            if not mailbox:
+                self._wake = trio.Event()
+                await self._wake.wait()
+            self._handle_some()
+            self.switchboard.write_out()
+            if len(mailbox) < MAILBOX_MAX // 2 and not self._room.is_set():
+                self._room.set()
+            if mailbox:
+                await trio.lowlevel.checkpoint()
+
+    def _handle_some(self) -> None:
+        for _ in range(min(BURST, len(self._mailbox))):
+            if self.exit is not None:
+                return
+            self._handle(self._mailbox.popleft())
+
+    async def _last_words(self) -> None:
+        """What was sent before still leaves, as far as the peers take it within a moment."""
+        assert self.exit is not None
+        self._report_lateness()
+        self.events.write(NodeStopped(code=self.exit.code, reason=self.exit.reason), "exit", self.now)
+        self.flush()
+        self.switchboard.write_out()
+        with trio.move_on_after(1.0):
+            await self.switchboard.drain_all()
+
+    def _crash(self, error: Exception) -> None:
+        """Our bug: say where, in one line, and end."""
+        while isinstance(error, ExceptionGroup):
+            error = error.exceptions[0]
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{FilePath(frame.filename).name}:{frame.lineno} in {frame.name}"
+        self.exit = Exit(EXIT_CRASHED, f"{type(error).__name__}: {error} ({place})")
+
+    # --- the mailbox -----------------------------------------------------------------------------------------
+
+    def post_letter(self, letter: Letter) -> None:
+        self._mailbox.append(letter)
+        if not self._wake.is_set():
+            self._wake.set()
+
+    @property
+    def full(self) -> bool:
+        """The mailbox takes no more."""
+        return len(self._mailbox) >= MAILBOX_MAX
+
+    async def wait_room(self) -> None:
+        """Returns when the mailbox takes more: backpressure for readers."""
+        if len(self._mailbox) >= MAILBOX_MAX and self._room.is_set():
+            self._room = trio.Event()
+        await self._room.wait()
+
+    def look_at_clock(self) -> None:
+        self.now = self.clock.now()
+
+    def _handle(self, letter: Letter) -> None:
+        """One step and its effects."""
+        event, connection = letter.event, letter.connection
+        if connection is not None and connection.state in (State.CLOSING, State.ENDED):
+            return  # the machine closed it meanwhile
+        self.look_at_clock()
+        now = self.now
+        if letter.timer is not None:
+            number, due_ms = letter.timer
+            if not self._timers.claim(event.key, number):
+                return
+            self._lateness.add(due_ms, now.mono_ms)
+        elif type(event) is ConnectionLost:
+            assert connection is not None
+            self.switchboard.end(connection)
+        try:
+            effects: list[Any] = [*self._machine.step(now, event)]
+        except Exception as error:
+            if self._recording is not None:
+                self._unrecorded.append(record_bytes(now, event, letter.payload, None))
+            self._crash(error)
+            return
+        if self._recording is not None:
+            self._crc = effects_crc(effects, self._crc)
+            self._unrecorded.append(record_bytes(now, event, letter.payload, self._crc))
+            self._flush_soon()
+        cause = letter.cause
+        for effect in effects:
+            match effect:
+                case Send():
+                    self.switchboard.send(effect, cause)
+                case Emit():
+                    self.events.write(effect.event, cause, now)
+                    self._flush_soon()
+                case SetTimer(key, after_ms):
+                    self._set_timer(key, now.mono_ms + after_ms)
+                case CancelTimer(key):
+                    self._timers.cancel(key)
+                case Open():
+                    self.switchboard.open(effect, cause)
+                case Close():
+                    self.switchboard.close(effect, cause)
+                case Exit():
+                    self.exit = effect
+                    return
+                case _:
+                    self._extra(effect)
+
+    def _extra(self, effect: Any) -> None:
+        assert self._extra_effects is not None, f"{self.name}: no such effect here: {effect!r}"
+        doing = self._extra_effects(effect)
+        if doing is not None:
+            self.nursery.start_soon(self._await_extra, doing)
+
+    async def _await_extra(self, doing: Awaitable[Any]) -> None:
+        answer = await doing
+        if answer is not None:
+            self.post(answer, "command")
+
+    # --- the clock -------------------------------------------------------------------------------------------
+
+    def _set_timer(self, key: TimerKey, due_ms: float) -> None:
+        self._timers.set(key, due_ms)
+        self._ring_by(due_ms)
+
+    def _ring_by(self, due_ms: float) -> None:
+        if due_ms < self._ring_ms and self._ring is not None:
+            self._ring_ms = due_ms
+            self._ring.deadline = trio.current_time() + self.clock.real_s(due_ms - self.clock.now_ms())
+
+    async def _run_timers(self) -> None:
+        while True:
+            with trio.CancelScope() as ring:
+                self._ring, self._ring_ms = ring, float("inf")
+                if self._timers.next_ms is not None:
+                    self._ring_by(self._timers.next_ms)
+                await trio.sleep_forever()
+            self.look_at_clock()
+            for key, number, due_ms in self._timers.due(self.now.mono_ms):
+                cause = "timer:" + ":".join(map(str, key))
+                self.post_letter(Letter(TimerFired(key), cause, timer=(number, due_ms)))
+
+    def call_at(self, due_ms: float, callback: Callable[[], None]) -> None:
+        self._timers.call_at(due_ms, callback)
+        self._ring_by(due_ms)
+
+    def _report_lateness(self) -> None:
+        report = self._lateness.report()
+        if report is not None:
+            self.emit(report, "clock")
+        self.call_at(self.now.mono_ms + REPORT_EVERY_MS, self._report_lateness)
+
+    # --- files -----------------------------------------------------------------------------------------------
+
+    def _flush_soon(self) -> None:
+        if not self._flush_due:
+            self._flush_due = True
+            self.call_at(self.clock.now_ms() + FLUSH_REAL_S * 1000 * self.clock.speed, self.flush)
+
+    def flush(self) -> None:
+        self._flush_due = False
+        self.events.flush()
+        if self._recording is not None and self._unrecorded:
+            os.write(self._recording, b"".join(self._unrecorded))
+            self._unrecorded.clear()

@@ -1,0 +1,77 @@
+"""What a node's process is told when it is forked. Plain data, as msgpack; code is named, never sent."""
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from emulator.storage.files import Files
+from emulator.topology import Node, Topology
+from protocol.events import LEVELS
+from protocol.machine import Machine
+
+
+class Life(msgspec.Struct, frozen=True):
+    """One life of one node in one run: what a machine's factory may know."""
+
+    run: str
+    node: Node
+    topology: Topology
+    incarnation: int
+    seed: int
+
+
+Factory = Callable[[Life, Files, dict[str, Any]], Machine]
+"""Builds a node's machine: (life, the node's files, the spec's arguments)."""
+
+
+class SpecError(ValueError):
+    """A factory that does not exist."""
+
+
+class MachineSpec(msgspec.Struct, frozen=True):
+    """`factory`: `module:function` of a Factory. `arguments`: whatever msgpack carries."""
+
+    factory: str
+    arguments: dict[str, Any] = {}
+
+    def load(self) -> Factory:
+        """Imports the factory. Raises SpecError."""
+        module, _, name = self.factory.partition(":")
+        try:
+            factory: Factory = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise SpecError(f"no factory {self.factory!r} (module:function): {error}") from error
+        return factory
+
+
+class ShellSettings(msgspec.Struct, frozen=True):
+    """Everything a shell needs beside its machine. `ports`: {node: TCP port on loopback}.
+
+    `epoch_s` is CLOCK_MONOTONIC's value at scenario time 0, `wall_epoch_ms` the wall clock's then.
+    """
+
+    life: Life
+    run_dir: str
+    token: str
+    ports: dict[str, int]
+    epoch_s: float
+    wall_epoch_ms: float
+    speed: float = 1.0
+    levels: tuple[str, ...] = LEVELS
+    record_inputs: bool = False
+
+
+class ProcessOrder(msgspec.Struct, frozen=True):
+    """To the fork server: one node's process. Its listening socket travels beside this."""
+
+    settings: ShellSettings
+    spec: MachineSpec
+
+
+LOOPBACK = "127.0.0.1"
+EXIT_CRASHED = 70
+"""Exit code of a node whose machine or shell met a bug (sysexits: EX_SOFTWARE)."""
+EXIT_ORPHANED = 75
+"""Exit code of a node whose supervisor is gone."""

@@ -1,0 +1,90 @@
+"""The supervisor's control connection to one node, and what it knows of that node's processes."""
+
+import socket
+from dataclasses import dataclass, field
+
+import trio
+
+from emulator.world.network.spec import LOOPBACK
+from protocol.framing import FrameDecoder, decode, encode
+from protocol.messages.base import Message
+from protocol.messages.control import Hello
+from protocol.purposes import CONTROL
+
+
+class NodeGone(Exception):
+    """The node ended before it answered."""
+
+
+class ControlConnection:
+    """Requests to a node, one after the other."""
+
+    def __init__(self, stream: trio.SocketStream) -> None:
+        self._stream = stream
+        self._decoder = FrameDecoder()
+        self._answers: list[Message] = []
+        self._lock = trio.Lock()
+
+    @classmethod
+    async def open(cls, port: int, token: str) -> "ControlConnection":
+        """To a socket that listens already, whether or not its process runs yet."""
+        stream = await trio.open_tcp_stream(LOOPBACK, port)
+        hello = Hello(node="injector", incarnation=1, connection=1, purpose=CONTROL, token=token)
+        await stream.send_all(encode(hello))
+        return cls(stream)
+
+    async def request(self, message: Message) -> Message:
+        """The node's answer. Raises NodeGone."""
+        async with self._lock:
+            try:
+                await self._stream.send_all(encode(message))
+                while not self._answers:
+                    data = await self._stream.receive_some()
+                    if not data:
+                        raise NodeGone
+                    self._answers += [decode(payload).message for payload in self._decoder.feed(data)]
+            except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
+                raise NodeGone from error
+            return self._answers.pop(0)
+
+    async def close(self) -> None:
+        await trio.aclose_forcefully(self._stream)
+
+
+@dataclass(slots=True)
+class Supervised:
+    """One node. `pid` None: it does not run. `reservation` keeps its port while it is dead: bound, not
+    listening, so that connections are refused as a dead process's are."""
+
+    port: int
+    reservation: socket.socket
+    incarnation: int = 0
+    pid: int | None = None
+    control: ControlConnection | None = None
+    halted: bool = False
+    end_expected: bool = False
+    ended: trio.Event = field(default_factory=trio.Event)
+
+
+def reserve_port(node: str, port: int = 0) -> socket.socket:
+    """A socket bound to a port of its own. Raises PortInUse."""
+    reservation = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    try:
+        reservation.bind((LOOPBACK, port))
+    except OSError as error:
+        reservation.close()
+        raise PortInUse(f"port {port} for {node} is in use or not allowed: {error.strerror}") from error
+    return reservation
+
+
+def listen_on(port: int, node: str) -> socket.socket:
+    """A listening socket beside the reservation. Raises PortInUse."""
+    listener = reserve_port(node, port)
+    listener.listen(128)
+    return listener
+
+
+class PortInUse(Exception):
+    """Someone else listens where a node should."""
