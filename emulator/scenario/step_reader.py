@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar, cast
 
 import msgspec
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from emulator.scenario import model as m
 from emulator.scenario.document import Reader, kind, nearest, plain
@@ -148,7 +148,8 @@ class StepReader(Reader):
             ends = keys.need("link", lambda n: self.each(n, "two ends", self.end)) or ()
             if len(ends) == 2:
                 return m.PairLinks((ends[0], ends[1]))
-            self.problem(keys.nodes["link"], "a link has two ends: [broker-0, broker-1]")
+            if not isinstance(keys.nodes["link"], SequenceNode) or len(keys.nodes["link"].value) != 2:
+                self.problem(keys.nodes["link"], "a link has two ends: [broker-0, broker-1]")
         elif given == ["opened_by", "to"]:
             return m.OpenedLinks(keys.need("opened_by", self.end), keys.need("to", self.end))
         elif given == ["from", "to"]:

@@ -81,7 +81,4 @@ def test_only_what_is_needed_is_asked(condition: Condition, asked: Asks) -> None
 def test_every_condition_has_words() -> None:
     words = [described(condition) for condition, _, _ in CASES]
     assert all(words)
-    assert (
-        described(c.Not(c.AllOf((c.InIsr(1), c.Quiet(2.5)))))
-        == "not broker-1 in isr and nothing changed for 2.5 s"
-    )
+    assert described(c.Not(c.AllOf((c.InIsr(1), c.Quiet(2.5))))) == "not broker-1 in isr and nothing changed for 2.5 s"

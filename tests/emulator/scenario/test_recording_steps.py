@@ -97,8 +97,8 @@ def test_all_sessions_means_those_of_the_dead() -> None:
         (m.Kill(node="session-1"), {"do": "kill", "node": "session-1"}),
         (m.Cut(links=m.OneWayLinks("broker-0", "az-1")), {"do": "cut", "from": 0, "to": "az-1"}),
         (
-            m.Cut(links=m.AzLinks("az-0"), only=("session",), expects_traffic=False),
-            {"do": "cut", "az": 0, "only": ["session"], "expects_traffic": False},
+            m.Cut(links=m.AzLinks("az-0"), purposes=("session",), apis=("Fetch",), expects_traffic=False),
+            {"do": "cut", "az": 0, "only": ["session", "Fetch"], "expects_traffic": False},
         ),
         (m.Heal(links=m.PairLinks(("broker-0", "session-1"))), {"do": "heal", "link": [0, "session-1"]}),
         (
@@ -123,7 +123,5 @@ def test_all_sessions_means_those_of_the_dead() -> None:
         (m.Repeat(times=2, steps=()), None),
     ],
 )
-def test_steps_that_no_recording_has_are_entries_too(
-    step: m.AnyStep, entry: dict[str, object] | None
-) -> None:
+def test_steps_that_no_recording_has_are_entries_too(step: m.AnyStep, entry: dict[str, object] | None) -> None:
     assert do_entry(step) == entry

@@ -1,0 +1,175 @@
+"""A run judged: does what the scenario expects stand in its observations, and did the checks come out so?
+
+`judge` makes the list `expectations` of verdict.json. `held` is true, false, or "unknown" where a check or a
+measure that it speaks of is missing. An entry that is not there is not what was expected.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from emulator.observations.comparable import first_partition, same, version_name
+from emulator.observations.model import Entry, Observations
+from emulator.scenario.model import Expectation, ExpectedViolation, Scenario
+
+Held = bool | str
+"""True, False, or "unknown"."""
+
+UNKNOWN = "unknown"
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """`seen`: what was found in the place of what was expected; null if there was nothing."""
+
+    text: str
+    held: Held
+    seen: Any
+
+
+def judge(
+    scenario: Scenario,
+    observations: Observations,
+    checks: Mapping[str, Mapping[str, Any]],
+    measures: Mapping[str, Any] | None = None,
+) -> list[dict[str, Any]]:
+    """`checks` and `measures` as in verdict.json, the observations as read. One {"text", "held", "seen"} for each
+    expectation that is meant for the run's version, then one for each violation that is expected."""
+    version = version_name(observations.kafka)
+    judged = [
+        _judged(expectation, observations, checks, measures or {}) for expectation in scenario.expectations_for(version)
+    ]
+    judged += [_violation(v, checks) for v in scenario.violations_expected(version).values()]
+    return [msgspec.to_builtins(one) for one in judged]
+
+
+def _judged(
+    expectation: Expectation,
+    observations: Observations,
+    checks: Mapping[str, Mapping[str, Any]],
+    measures: Mapping[str, Any],
+) -> Judged:
+    what = expectation.what
+    match expectation.of:
+        case "attempts":
+            held, seen = _attempts(what, observations)
+        case "fetch":
+            held, seen = _entry(what, _fetches(observations, what["broker"]))
+        case "metadata":
+            held, seen = _entry(what, _saw(observations, "metadata", broker=what["broker"]))
+        case "snapshot":
+            held, seen = _snapshot(what, observations)
+        case "state":
+            held, seen = _entry(what, _states(observations))
+        case "controller":
+            held, seen = _entry(what, [c for c in observations.controllers if c["controller"] is not None])
+        case "check":
+            return _check(expectation.text, what, checks)
+        case "measure":
+            return _measure(expectation.text, what, measures)
+        case of:
+            raise AssertionError(f"an expectation of {of!r} cannot have been loaded")
+    return Judged(expectation.text, held, seen)
+
+
+def _saw(observations: Observations, kind: str, **keys: Any) -> list[Entry]:
+    return [
+        entry
+        for entry in observations.timeline
+        if entry.get("saw") == kind and all(same(entry.get(key), value) for key, value in keys.items())
+    ]
+
+
+def _states(observations: Observations) -> list[Entry]:
+    """Of the first partition."""
+    first = (None, first_partition(observations))
+    return [state for state in observations.partition_states if state.get("partition") in first]
+
+
+def _fetches(observations: Observations, broker: int) -> list[Entry]:
+    """With the values alone beside the records."""
+    return [
+        {**entry, "values": None if entry["records"] is None else [record[-1] for record in entry["records"]]}
+        for entry in _saw(observations, "fetch", broker=broker)
+    ]
+
+
+def _entry(what: Mapping[str, Any], entries: list[Entry]) -> tuple[Held, Any]:
+    """The `nth` entry (the last if not said) has every value that is expected."""
+    nth = what.get("nth", len(entries))
+    if not 1 <= nth <= len(entries):
+        return False, None
+    entry = entries[nth - 1]
+    expected = {key: value for key, value in what.items() if key not in ("nth", "broker")}
+    seen = {key: entry.get(key) for key in expected}
+    return same(expected, seen), seen
+
+
+def _attempts(what: Mapping[str, Any], observations: Observations) -> tuple[Held, Any]:
+    """Of each value, the last attempt that fits broker and acks."""
+    keys = {key: what[key] for key in ("broker", "acks") if key in what}
+    expected, seen = [], []
+    offsets = what.get("offsets", [])
+    for index, value in enumerate(what["values"]):
+        tries = _saw(observations, "attempt", value=value, **keys)
+        wanted = {"value": value}
+        if "error" in what:
+            wanted["error"] = what["error"]
+        if "tries" in what:
+            wanted["tries"] = what["tries"]
+        if index < len(offsets):
+            wanted["offset"] = offsets[index]
+        found = {**tries[-1], "tries": len(tries)} if tries else {}
+        expected.append(wanted)
+        seen.append({key: found.get(key) for key in wanted})
+    return same(expected, seen) and len(offsets) in (0, len(expected)), seen
+
+
+def _snapshot(what: Mapping[str, Any], observations: Observations) -> tuple[Held, Any]:
+    """Every replica named holds these values, or these epoch entries."""
+    snapshots = _saw(observations, "snapshot", label=what["label"])
+    if not snapshots:
+        return False, None
+    replicas = snapshots[-1]["replicas"]
+    seen = {node: _replica(replicas.get(node), what) for node in what["replicas"]}
+    expected = {key: what[key] for key in ("values", "epochs") if key in what}
+    return bool(seen) and all(same(expected, replica) for replica in seen.values()), seen
+
+
+def _replica(replica: Mapping[str, Any] | None, what: Mapping[str, Any]) -> dict[str, Any] | None:
+    if replica is None:
+        return None
+    found = {"values": [record[-1] for record in replica["log"]], "epochs": replica["leader_epochs"]}
+    return {key: value for key, value in found.items() if key in what}
+
+
+def _check(text: str, what: Mapping[str, Any], checks: Mapping[str, Mapping[str, Any]]) -> Judged:
+    check = checks.get(what["name"])
+    if check is None or check.get("verdict") not in ("held", "violated"):
+        return Judged(text, UNKNOWN, None if check is None else check.get("verdict"))
+    expected = {key: what[key] for key in ("verdict", "count") if key in what}
+    seen = {key: check.get(key) for key in expected}
+    return Judged(text, same(expected, seen), seen)
+
+
+def _violation(violation: ExpectedViolation, checks: Mapping[str, Mapping[str, Any]]) -> Judged:
+    text = f"{violation.check} is violated: {violation.because}"
+    what: dict[str, Any] = {"name": violation.check, "verdict": "violated"}
+    if violation.count is not None:
+        what |= {"count": violation.count}
+    return _check(text, what, checks)
+
+
+def _measure(text: str, what: Mapping[str, Any], measures: Mapping[str, Any]) -> Judged:
+    """`unavailable_ms.az-0`: dots lead into nested measures."""
+    found: Any = measures
+    for part in what["name"].split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return Judged(text, UNKNOWN, None)
+    return Judged(text, all(_bounds(what, found)), found)
+
+
+def _bounds(what: Mapping[str, Any], found: float) -> Iterator[bool]:
+    yield found >= what.get("at_least", found)
+    yield found <= what.get("at_most", found)

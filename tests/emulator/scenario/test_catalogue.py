@@ -1,0 +1,74 @@
+"""The catalogue: each scenario's script is its recordings' script, and what it expects is what real Kafka did."""
+
+from pathlib import Path
+
+import pytest
+
+from emulator.observations.files import load
+from emulator.scenario.expect import judge
+from emulator.scenario.load import load_scenario
+from emulator.scenario.model import Scenario
+from emulator.scenario.recorded import scenario_of_recording
+from emulator.scenario.recording import steps_of_recording
+
+ROOT = Path(__file__).parents[3]
+GOLDEN = ROOT / "tests" / "golden"
+CATALOGUE = sorted((ROOT / "scenarios").glob("*.yaml"))
+
+RECORDED = [
+    (path.stem, recording.relative_to(GOLDEN).as_posix())
+    for path in CATALOGUE
+    for version in ("2.6", "2.8")
+    for recording in sorted(GOLDEN.glob(f"{path.stem}@{version}/*.json"))
+]
+
+
+def scenario(name: str) -> Scenario:
+    path = ROOT / "scenarios" / f"{name}.yaml"
+    return load_scenario(path.read_text(), str(path))
+
+
+def test_the_catalogue_has_the_first_five() -> None:
+    assert {
+        "az-isolated-leader",
+        "az-isolated-leader-acks-all",
+        "link-follower-leader",
+        "az-isolated-follower",
+        "az-isolated-controller",
+    } <= {path.stem for path in CATALOGUE}
+
+
+@pytest.mark.parametrize("path", CATALOGUE, ids=lambda path: path.stem)
+def test_a_file_is_called_after_its_scenario(path: Path) -> None:
+    assert scenario(path.stem).id == path.stem
+
+
+@pytest.mark.parametrize(("name", "recording"), RECORDED)
+def test_steps_and_settings_are_the_recordings(name: str, recording: str) -> None:
+    o = load(GOLDEN / recording)
+    assert scenario(name).steps == steps_of_recording(o)
+    assert scenario(name).settings == o.settings
+
+
+@pytest.mark.parametrize(("name", "recording"), RECORDED)
+def test_what_is_expected_is_what_kafka_did(name: str, recording: str) -> None:
+    """All that stands in observations; what the checks say is not in a recording."""
+    s = scenario(name)
+    version = recording.partition("@")[2].partition("/")[0]
+    of_checks = sum(e.of in ("check", "measure") for e in s.expectations_for(version))
+    judged = judge(s, load(GOLDEN / recording), {})
+    surprises = [one for one in judged if one["held"] is False]
+    assert surprises == []
+    unknown = [one for one in judged if one["held"] == "unknown"]
+    assert len(unknown) == of_checks + len(s.violations_expected(version))
+    assert len(judged) > len(unknown)
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*/1.json")), ids=lambda path: path.parent.name)
+def test_every_recording_is_a_scenario(path: Path) -> None:
+    o = load(path)
+    s = scenario_of_recording(o)
+    assert s.id == path.parent.name.partition("@")[0]
+    assert s.kafka == (path.parent.name.partition("@")[2],)
+    assert s.settings.get("tickTime") == (500 if s.id.startswith("random-") else None)
+    assert {str(b): v for b, v in s.settings_by_broker.items()} == o.settings_by_broker

@@ -1,0 +1,186 @@
+"""Good scenario files: every verb and every way of saying a condition."""
+
+from textwrap import dedent
+
+import pytest
+
+from emulator.scenario import conditions as c
+from emulator.scenario import model as m
+from emulator.scenario.load import load_scenario
+from emulator.scenario.verbs import VERBS
+
+HEAD = "id: x\ntitle: x\nsteps:\n  - create-topic: {topic: t, assignment: [[0, 1], [1, 2]]}\n"
+
+
+def steps(*lines: str) -> tuple[m.AnyStep, ...]:
+    """Without the topic `t` (two partitions) that is created first."""
+    return load_scenario(HEAD + "".join(f"  - {line}\n" for line in lines), "f.yaml").steps[1:]
+
+
+AZ0 = m.AzLinks("az-0")
+
+GOOD: list[tuple[str, m.AnyStep]] = [
+    ("start: 0", m.Start(node="broker-0")),
+    ("start: session-1", m.Start(node="session-1")),
+    ("{at_s: 12.5, kill: {node: broker-2}}", m.Kill(node="broker-2", at_s=12.5)),
+    ("stop: 1", m.Stop(node="broker-1")),
+    ("pause-node: 1", m.PauseNode(node="broker-1")),
+    ("resume-node: 1", m.ResumeNode(node="broker-1")),
+    ("disk-full: 1", m.DiskFull(node="broker-1")),
+    ("power-loss: 1", m.PowerLoss(node="broker-1")),
+    ("power-loss: {node: 1, batches_kept: 2, partition: t-1}",
+     m.PowerLoss(node="broker-1", batches_kept=2, partition="t-1")),
+    ("lose-unsynced: {node: 1, batches_kept: 1}", m.LoseUnsynced(node="broker-1", batches_kept=1)),
+    ("cut: az-0", m.Cut(links=AZ0)),
+    ("cut: {az: 0, only: [fetch, session], expects_traffic: false}",
+     m.Cut(links=AZ0, purposes=("session",), apis=("Fetch",), expects_traffic=False)),
+    ("cut: {link: [0, session-1]}", m.Cut(links=m.PairLinks(("broker-0", "session-1")))),
+    ("cut: {opened_by: 0, to: 1}", m.Cut(links=m.OpenedLinks("broker-0", "broker-1"))),
+    ("cut: {from: 0, to: az-1}", m.Cut(links=m.OneWayLinks("broker-0", "az-1"))),
+    ("hold: {az: 0, only: controller}", m.Hold(links=AZ0, purposes=("controller",))),
+    ("delay: {az: 0, delay_ms: 5, jitter_ms: 0.5}", m.Delay(links=AZ0, delay_ms=5, jitter_ms=0.5)),
+    ("loss: {az: 0, rate: 0.1}", m.Loss(links=AZ0, rate=0.1)),
+    ("heal", m.Heal()),
+    ("heal: az-0", m.Heal(links=AZ0)),
+    ("create-topic: {topic: u, assignment: [2], configs: {min.insync.replicas: 2}}",
+     m.CreateTopic(topic="u", assignment=((2,),), configs={"min.insync.replicas": 2})),
+    ("produce: {broker: 0, values: [a, 7, yes], acks: all}",
+     m.Produce(broker=0, values=("a", "7", "yes"), acks=-1)),
+    ("produce: {client: az-1, values: a, acks: 0, retries: 2, timeout_ms: 10, socket_timeout_s: 1, idempotent: true, "
+     "partition: t-1}",
+     m.Produce(broker=None, client="client-1", values=("a",), acks=0, retries=2, timeout_ms=10, socket_timeout_s=1,
+               idempotent=True, partition="t-1")),
+    ("produce: {broker: 0, values: [a, b], acks: 1, batch: one message set, compression: gzip, timeout_ms: 8000}",
+     m.ProduceMessageSet(broker=0, values=("a", "b"), compression="gzip", acks=1, timeout_ms=8000)),
+    ("library-produce: {values: [c], settings: {enable.idempotence: true, linger.ms: 0}}",
+     m.LibraryProduce(library="librdkafka", broker="any", values=("c",),
+                      settings={"enable.idempotence": True, "linger.ms": 0})),
+    ("fetch: 1", m.Fetch(broker=1, offset=0)),
+    ("fetch: {broker: 1, offset: 7, partition: t-1, client: client-2}",
+     m.Fetch(broker=1, offset=7, partition="t-1", client="client-2")),
+    ("metadata: 2", m.AskMetadata(broker=2)),
+    ("elect-preferred", m.ElectPreferred()),
+    ("elect-preferred: [t-0, t-1]", m.ElectPreferred(partitions=("t-0", "t-1"))),
+    ("snapshot: before heal", m.TakeSnapshot(label="before heal")),
+    ("record: controller", m.Record(what="controller")),
+    ("record: {what: partition-state, partition: t-1}", m.Record(what="partition-state", partition="t-1")),
+    ("pause: 2.5", m.Pause(seconds=2.5)),
+    ("settle: {quiet_s: 3, limit_s: 60}", m.Settle(quiet_s=3, limit_s=60)),
+    ("wait: new leader", m.Wait(until=c.NewLeader(), called="new leader", limit_s=90)),
+    ("wait: {until: no leader, called: none, limit_s: 5}", m.Wait(until=c.Leader(-1), called="none", limit_s=5)),
+    ("repeat: {times: 3, steps: [heal, {pause: 1}]}", m.Repeat(times=3, steps=(m.Heal(), m.Pause(seconds=1)))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "step"), GOOD)
+def test_step(line: str, step: m.AnyStep) -> None:
+    assert steps(line) == (step,)
+
+
+def test_every_verb_is_in_the_table_of_good_steps() -> None:
+    said = {line.replace("{at_s: 12.5, ", "").partition(":")[0].strip() for line, _ in GOOD}
+    assert set(VERBS) - said == {"await"}
+
+
+def test_background_steps_are_awaited_by_name() -> None:
+    produce = m.Produce(broker=0, values=("b",), acks=-1)
+    assert steps("{background: writer, produce: {broker: 0, values: [b], acks: all}}", "await: writer") == (
+        m.Background(name="writer", step=produce),
+        m.Await(name="writer"),
+    )
+
+
+def test_record_of_two_things_is_two_steps() -> None:
+    assert steps("record: [partition-state, controller]") == (
+        m.Record(what="partition-state"),
+        m.Record(what="controller"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("until", "condition", "called"),
+    [
+        ("preferred leader", c.PreferredLeader(), "preferred leader"),
+        ("caught up", c.CaughtUp(), "caught up"),
+        ("isr shrunk", c.IsrShrunk(), "isr shrunk"),
+        ("{leader: 1}", c.Leader(1), "broker-1 leads"),
+        ("{leader: none, partition: t-1}", c.Leader(-1, "t-1"), "no leader"),
+        ("{isr: [0, 2]}", c.Isr(frozenset({0, 2})), "isr=[0, 2]"),
+        ("{in_isr: 2}", c.InIsr(2), "broker-2 in isr"),
+        ("{controller: 2}", c.Controller(2), "broker-2 is controller"),
+        ("{registered: 0}", c.Registered(frozenset({0})), "broker-0 registered"),
+        ("{session_expired: [0, 1]}", c.SessionsExpired(frozenset({0, 1})), "session of broker-0, broker-1 expired"),
+        ("{leads: {broker: 1, seen_by: 1}}", c.LeadsInView(1, 1), "broker-1 leads, as broker-1 sees it"),
+        ("{quiet_s: 5}", c.Quiet(5), "nothing changed for 5 s"),
+        ("{not: new leader}", c.Not(c.NewLeader()), "not new leader"),
+        ("{not: {in_isr: 1}}", c.Not(c.InIsr(1)), "not broker-1 in isr"),
+        (
+            "{leader: 1, isr: [1]}",
+            c.AllOf((c.Leader(1), c.Isr(frozenset({1})))),
+            "broker-1 leads and isr=[1]",
+        ),
+    ],
+)
+def test_condition(until: str, condition: c.Condition, called: str) -> None:
+    assert steps(f"wait: {{until: {until}}}") == (m.Wait(until=condition, called=called, limit_s=90),)
+
+
+def test_a_whole_file() -> None:
+    scenario = load_scenario(
+        dedent(
+            """\
+            id: x
+            title: All there is to say
+              beside steps
+            article: >
+              What it claims.
+            kafka: [2.8.2, 2.6]
+            topology:
+              nodes:
+                broker-0: {az: az-0}
+                broker-1: {az: az-1, process.roles: broker}
+                controller-0: {az: az-1}
+                session-0: {az: az-0}
+            settings: {replica.lag.time.max.ms: 5000, unclean.leader.election.enable: true}
+            settings_by_broker:
+              1: {zookeeper.session.timeout.ms: 30000}
+            network: {latency_ms: 0.5, recovery: instant}
+            speed: 5
+            steps: []
+            expectations:
+              - {text: it works, check: {name: duplicate, verdict: held}}
+              - {text: and so, kafka: 2.6, attempts: {values: [a], error: TimeoutError}}
+            expects_violations:
+              - {check: dual-leader, because: two lead, kafka: [2.8], count: 1}
+            races:
+              - name: late
+                rule: semantics 4.2
+                allows:
+                  - {of: timeline, where: {saw: attempt, value: x}, leaf: error, recorded: 0, instead: 6}
+            """
+        ),
+        "f.yaml",
+    )
+    assert (scenario.title, scenario.article) == ("All there is to say beside steps", "What it claims.")
+    assert (scenario.kafka, scenario.default_version) == (("2.8", "2.6"), "2.8")
+    assert [(n.name, n.roles, n.az) for n in scenario.topology.nodes] == [
+        ("broker-0", ("broker", "controller"), "az-0"),
+        ("broker-1", ("broker",), "az-1"),
+        ("controller-0", ("controller",), "az-1"),
+        ("session-0", ("session",), "az-0"),
+        ("observer", ("observer",), ""),
+    ]
+    assert scenario.settings == {"replica.lag.time.max.ms": 5000, "unclean.leader.election.enable": True}
+    assert scenario.settings_by_broker == {1: {"zookeeper.session.timeout.ms": 30000}}
+    assert (scenario.network, scenario.speed) == (m.Network(latency_ms=0.5, recovery="instant"), 5)
+    assert [e.text for e in scenario.expectations_for("2.8")] == ["it works"]
+    assert [e.text for e in scenario.expectations_for("2.6")] == ["it works", "and so"]
+    assert list(scenario.violations_expected("2.8")) == ["dual-leader"]
+    assert scenario.violations_expected("2.6") == {}
+    assert [(race.name, race.allows[0].instead) for race in scenario.races] == [("late", 6)]
+
+
+def test_the_default_topology_is_three_azs() -> None:
+    scenario = load_scenario("id: x\ntitle: x\nsteps: []\n", "f.yaml")
+    assert scenario.topology.azs == ("az-0", "az-1", "az-2")
+    assert scenario.default_version == "2.6"

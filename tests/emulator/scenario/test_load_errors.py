@@ -1,0 +1,214 @@
+"""Bad scenario files: each fault is one line with its place and the nearest valid word, and all are found at once."""
+
+from textwrap import dedent
+
+import pytest
+
+from emulator.scenario.load import ScenarioErrors, load_scenario
+
+
+def errors(text: str) -> list[str]:
+    with pytest.raises(ScenarioErrors) as raised:
+        load_scenario(dedent(text), "f.yaml")
+    return str(raised.value).splitlines()
+
+
+def step_errors(step: str) -> list[str]:
+    """Of a file whose only fault is in one step, on line 5 (a topic `t` and a background step `w` are known)."""
+    head = "id: x\ntitle: x\nsteps:\n  - {create-topic: {topic: t, assignment: [0, 1]}}\n"
+    return errors(f"{head}  - {step}\n  - {{background: w, pause: 1}}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "f.yaml:1:1: empty"),
+        ("- a\n- b\n", "f.yaml:1:1: expected a scenario as keys with values, got a list of 2"),
+        ("id: [x\n", "f.yaml:2:1: not YAML: expected ',' or ']', but got '<stream end>'"),
+        ("id: x\ntitle: x\nsteps: []\nid: y\n", "f.yaml:4:1: 'id' is given twice"),
+        ("id: x\ntitle: x\n", "f.yaml:1:1: a scenario needs 'steps'"),
+        ("id: x\ntitle: x\nsteps: []\nsetings: {}\n",
+         "f.yaml:4:1: unknown key 'setings' in a scenario; nearest: settings"),
+        ("id: x\ntitle: x\nsteps: {}\n", "f.yaml:3:8: expected a list of steps, got keys with values"),
+        ("id: ~\ntitle: x\nsteps: []\n", "f.yaml:1:5: expected a text, got nothing"),
+        (
+            "id: x\ntitle: x\nsteps: []\nkafka: [2.6, 2.9]\n",
+            "f.yaml:4:14: unknown Kafka version '2.9'; one of: 0.8.2, 0.10.2, 0.11, 1.0, 1.1, 2.0.0, 2.0.1, 2.1, 2.2, "
+            "2.3, 2.4, 2.5, 2.6, 2.7, 2.8",
+        ),
+        (
+            "id: x\ntitle: x\nsteps: []\nsettings:\n  replica.lag.time.max: 5\n",
+            "f.yaml:5:3: unknown setting 'replica.lag.time.max'; nearest: replica.lag.time.max.ms",
+        ),
+        (
+            "id: x\ntitle: x\nsteps: []\nsettings:\n  replica.lag.time.max.ms: 10 s\n",
+            "f.yaml:5:28: replica.lag.time.max.ms: expected a whole number of ms, got '10 s'",
+        ),
+        (
+            "id: x\ntitle: x\nsteps: []\nsettings: {min.insync.replicas: 0}\n",
+            "f.yaml:4:33: min.insync.replicas: expected a whole number of replicas, at least 1, got 0",
+        ),
+        (
+            "id: x\ntitle: x\nsteps: []\nsettings_by_broker: {7: {}}\n",
+            "f.yaml:4:22: unknown broker '7'; nearest: broker-2",
+        ),
+        ("id: x\ntitle: x\nsteps: []\nspeed: fast\n", "f.yaml:4:8: expected speed as a number, got 'fast'"),
+        (
+            "id: x\ntitle: x\nsteps: []\nnetwork: {recovery: never}\n",
+            "f.yaml:4:21: unknown recovery 'never'; one of: rto, instant",
+        ),
+        (
+            "id: x\ntitle: x\nsteps: []\ntopology: {sessions: 2}\n",
+            "f.yaml:4:22: a session ensemble has 1, 3 or 5 servers",
+        ),
+        (
+            "id: x\ntitle: x\nsteps: []\ntopology: {nodes: {brocker-0: {az: az-0}}}\n",
+            "f.yaml:4:20: a node is called after its role and number, as broker-0; got 'brocker-0'; nearest: broker",
+        ),
+        (
+            "id: x\ntitle: x\nsteps:\n  - repeat: {times: 200, steps: [{repeat: {times: 100, steps: [{pause: 1}]}}]}\n",
+            "f.yaml:4:3: more than 10000 steps, repeats counted",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_file(text: str, message: str) -> None:
+    assert errors(text) == [message]
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ("prodce: {}", "5:5: unknown verb 'prodce'; nearest: produce"),
+        ("heel", "5:5: unknown verb 'heel'; nearest: heal"),
+        ("start", "5:5: start needs 'node'"),
+        ("[start, 0]", "5:5: expected a step as keys with values, got a list of 2"),
+        ("{start: 0, kill: 1}", "5:5: a step has one verb; found start, kill"),
+        ("{at_s: 3}", "5:5: a step has one verb; found none"),
+        ("{at_s: soon, kill: 1}", "5:12: expected at_s as a number, got 'soon'"),
+        ("kill: broker-9", "5:11: unknown node 'broker-9'; nearest: broker-2"),
+        ("kill: {node: 0, hard: true}", "5:21: unknown key 'hard' in kill; one of: node"),
+        ("cut: az-7", "5:10: unknown AZ 'az-7'; nearest: az-2"),
+        ("cut: {link: [0]}", "5:17: a link has two ends: [broker-0, broker-1]"),
+        ("cut: {link: [0, sesion-1]}", "5:21: unknown node or AZ 'sesion-1'; nearest: session-1"),
+        ("cut: {az: 0, from: 1}", "5:10: which links? one of: az, link, opened_by with to, from with to"),
+        ("cut: {az: 0, only: fetsh}", "5:24: unknown purpose or message type 'fetsh'; nearest: fetch"),
+        ("cut: {az: 0, expects_traffic: maybe}", "5:35: expected expects_traffic as true or false, got 'maybe'"),
+        ("delay: {az: 0}", "5:12: delay needs 'delay_ms'"),
+        ("loss: {az: 0, rate: 5}", "5:25: expected rate as a number, 0 to 1, got 5"),
+        ("produce: {broker: 0, values: [a]}", "5:14: produce needs 'acks'"),
+        ("produce: {values: [a], acks: 1}",
+         "5:14: produce needs 'broker' or 'client' (whose leader is then asked for)"),
+        ("produce: {broker: 0, values: [a], acks: most}", "5:45: unknown acks 'most'; one of: all, -1, 0, 1"),
+        ("produce: {broker: 0, values: [a], acks: 1, retries: -1}",
+         "5:57: expected retries as a whole number, at least 0, got -1"),
+        ("produce: {broker: 0, values: [[a]], acks: 1}", "5:35: expected a value, got a list of 1"),
+        ("produce: {broker: 0, values: [a], acks: 1, timeout: 3}",
+         "5:48: unknown key 'timeout' in produce; nearest: timeout_ms"),
+        ("produce: {client: az-9, values: [a], acks: 1}", "5:23: unknown client or AZ 'az-9'; nearest: az-2"),
+        ("produce: {broker: 0, values: [a], acks: 1, batch: one message set, retries: 3}",
+         "5:81: retries does not go with one message set: it is tried once"),
+        ("fetch: {broker: 0, partition: t-1}", "5:35: unknown partition 't-1'; nearest: t-0"),
+        ("create-topic: {topic: u, assignment: [0, 3]}", "5:46: unknown broker '3'; nearest: broker-2"),
+        ("create-topic: {topic: u, assignment: [0, 0]}", "5:42: a broker can hold one replica of a partition: [0, 0]"),
+        ("create-topic: {topic: u, assignment: [0], configs: {min.insync: 2}}",
+         "5:57: not a topic's setting: 'min.insync'; nearest: min.insync.replicas"),
+        ("record: partition", "5:13: unknown thing to record 'partition'; nearest: partition-state"),
+        ("wait: new leder", "5:11: unknown condition 'new leder'; nearest: new leader"),
+        ("wait: {until: {isr: [0], leder: 1}}", "5:30: unknown key 'leder' in a condition; nearest: leader"),
+        ("wait: {until: {leads: {broker: 1}}}", "5:27: a view needs 'seen_by'"),
+        ("wait: {until: {}}",
+         "5:19: expected a condition: words (new leader, preferred leader, no leader, new controller, "
+         "isr shrunk, isr restored, caught up) or keys (leader, isr, in_isr, controller, registered, session_expired, "
+         "leads, quiet_s, not)"),
+        ("wait: {until: new leader, limit_s: 0x}", "5:40: expected limit_s as a number, got '0x'"),
+        ("pause: 2s", "5:12: expected seconds as a number, got '2s'"),
+        ("await: w", "5:12: unknown background step 'w'"),
+        ("{background: v, await: w}", "5:28: unknown background step 'w'"),
+        ("repeat: {times: 0, steps: [heal]}", "5:21: expected times as a whole number, 1 to 10000, got 0"),
+        ("repeat: {times: 2, steps: [heel]}", "5:32: unknown verb 'heel'; nearest: heal"),
+        ("{background: r, repeat: {times: 2, steps: [heal]}}", "5:21: repeat cannot run in the background"),
+    ],
+)  # fmt: skip
+def test_bad_step(step: str, message: str) -> None:
+    assert step_errors(step) == [f"f.yaml:{message}"]
+
+
+@pytest.mark.parametrize(
+    ("expectation", "message"),
+    [
+        ("{attempts: {values: [a], error: 0}}", "5:5: an expectation needs 'text'"),
+        ("{text: x}", "5:5: an expectation has one subject (attempts, fetch, metadata, snapshot, state, controller, "
+         "check, measure); found none"),
+        ("{text: x, attempt: {}}", "5:15: unknown key 'attempt' in an expectation; nearest: attempts"),
+        ("{text: x, attempts: {values: [a], error: NOT_LEADER}}",
+         "5:46: unknown error 'NOT_LEADER'; nearest: NOT_LEADER_OR_FOLLOWER"),
+        ("{text: x, attempts: {values: [a]}}",
+         "5:25: attempts expects nothing: say one of broker, values, acks, error, "
+         "offsets, tries"),
+        ("{text: x, snapshot: {label: end, replicas: al, values: []}}",
+         "5:48: unknown broker 'al'; one of: broker-0, broker-1, broker-2"),
+        ("{text: x, snapshot: {label: end, replicas: all, epochs: [0]}}",
+         "5:61: expected epochs as a list of [leader epoch, start offset]"),
+        ("{text: x, check: {name: lost, verdict: held}}",
+         "5:29: unknown check 'lost'; one of: lost-acknowledged, duplicate, "
+         "replica-divergence, dual-leader, dual-controller, high-watermark-regression, leader-epoch-monotonicity"),
+        ("{text: x, kafka: 2.8, state: {leader: 0}}", "5:22: the scenario is not for Kafka 2.8; one of: 2.6"),
+        ("{text: x, fetch: {broker: 0, nth: 0, error: 0}}", "5:39: expected nth as a whole number, at least 1, got 0"),
+    ],
+)  # fmt: skip
+def test_bad_expectation(expectation: str, message: str) -> None:
+    found = errors(f"id: x\ntitle: x\nsteps: []\nexpectations:\n  - {expectation}\n")
+    assert f"f.yaml:{message}" in found
+
+
+@pytest.mark.parametrize(
+    ("race", "message"),
+    [
+        ("{name: r, rule: semantics 4.2}", "5:5: a race needs 'allows'"),
+        ("{name: r, rule: semantics 4.2, allows: []}", "5:44: a race allows at least one substitution"),
+        (
+            "{name: r, rule: r, allows: [{of: time, where: {}, leaf: error, recorded: 0, instead: 6}]}",
+            "5:38: unknown list of entries 'time'; nearest: timeline",
+        ),
+    ],
+)
+def test_bad_race(race: str, message: str) -> None:
+    assert f"f.yaml:{message}" in errors(f"id: x\ntitle: x\nsteps: []\nraces:\n  - {race}\n")
+
+
+def test_all_faults_are_found_at_once_in_the_order_of_the_file() -> None:
+    assert errors(
+        """\
+        id: x
+        title: x
+        kafka: 3.0
+        settings:
+          replica.lag.tme.max.ms: 1
+        steps:
+          - start: 5
+          - produce: {broker: 9, values: [a], acks: 7, retires: 1}
+          - wait: {until: {not: {leader: 8}}, limit_s: x}
+        expects_violations:
+          - {check: duplicat, because: x}
+        """
+    ) == [
+        "f.yaml:3:8: unknown Kafka version '3.0'; one of: 0.8.2, 0.10.2, 0.11, 1.0, 1.1, 2.0.0, 2.0.1, 2.1, 2.2, "
+        "2.3, 2.4, 2.5, 2.6, 2.7, 2.8",
+        "f.yaml:5:3: unknown setting 'replica.lag.tme.max.ms'; nearest: replica.lag.time.max.ms",
+        "f.yaml:7:12: unknown node '5'; nearest: broker-2",
+        "f.yaml:8:23: unknown broker '9'; nearest: broker-2",
+        "f.yaml:8:45: unknown acks '7'; one of: all, -1, 0, 1",
+        "f.yaml:8:48: unknown key 'retires' in produce; nearest: retries",
+        "f.yaml:9:34: unknown broker '8'; nearest: broker-2",
+        "f.yaml:9:48: expected limit_s as a number, got 'x'",
+        "f.yaml:11:13: unknown check 'duplicat'; nearest: duplicate",
+    ]
+
+
+def test_a_document_is_bounded() -> None:
+    bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+    for level in "bcdef":
+        before = chr(ord(level) - 1)
+        bomb += f"{level}: &{level} [{', '.join([f'*{before}'] * 10)}]\n"
+    assert errors(bomb) == ["f.yaml:1:1: more than 100000 values"]
+    assert errors("# " + "x" * 2**20) == ["f.yaml:1:1: larger than 1048576 bytes"]
