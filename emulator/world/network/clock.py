@@ -23,7 +23,7 @@ class Clock:
     def now(self) -> Now:
         """Both clocks; the wall clock runs at the same speed."""
         mono_ms = round((time.monotonic() - self.epoch_s) * 1000.0 * self.speed, 3)
-        return Now(mono_ms, self._wall_epoch_ms + mono_ms)
+        return Now(mono_ms, round(self._wall_epoch_ms + mono_ms, 3))
 
     def real_s(self, scenario_ms: float) -> float:
         """How long `scenario_ms` take, in real seconds."""

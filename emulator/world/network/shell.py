@@ -29,7 +29,7 @@ from emulator.world.network.connection import (
 from emulator.world.network.event_file import FLUSH_REAL_S, EventFile
 from emulator.world.network.spec import EXIT_CRASHED, ShellSettings
 from emulator.world.network.switchboard import Letter, Switchboard
-from emulator.world.network.timers import Lateness, TimerHeap
+from emulator.world.network.timers import Alarm, Lateness, TimerHeap
 from emulator.world.replay import effects_crc, record_bytes
 from protocol.events import (
     Event,
@@ -93,7 +93,7 @@ class NodeShell:
         self._room.set()
         self._timers = TimerHeap()
         self._lateness = Lateness()
-        self._ring: trio.CancelScope | None = None
+        self._alarm = Alarm()
         self._ring_ms = float("inf")
         self.switchboard = Switchboard(self, self.links)
         self._flush_due = False
@@ -178,6 +178,7 @@ class NodeShell:
         finally:
             self.listener.close()
             self.switchboard.close_all()
+            self._alarm.close()
             self.events.close()
             if self._recording is not None:
                 os.close(self._recording)
@@ -312,26 +313,26 @@ class NodeShell:
         self._timers.set(key, due_ms)
         self._ring_by(due_ms)
 
+    def call_at(self, due_ms: float, callback: Callable[[], None]) -> None:
+        """A deadline of the shell."""
+        self._timers.call_at(due_ms, callback)
+        self._ring_by(due_ms)
+
     def _ring_by(self, due_ms: float) -> None:
-        if due_ms < self._ring_ms and self._ring is not None:
+        if due_ms < self._ring_ms:
             self._ring_ms = due_ms
-            self._ring.deadline = trio.current_time() + self.clock.real_s(due_ms - self.clock.now_ms())
+            self._alarm.ring_at(self.clock.epoch_s + self.clock.real_s(due_ms))
 
     async def _run_timers(self) -> None:
         while True:
-            with trio.CancelScope() as ring:
-                self._ring, self._ring_ms = ring, float("inf")
-                if self._timers.next_ms is not None:
-                    self._ring_by(self._timers.next_ms)
-                await trio.sleep_forever()
+            await self._alarm.wait()
             self.look_at_clock()
             for key, number, due_ms in self._timers.due(self.now.mono_ms):
                 cause = "timer:" + ":".join(map(str, key))
                 self.post_letter(Letter(TimerFired(key), cause, timer=(number, due_ms)))
-
-    def call_at(self, due_ms: float, callback: Callable[[], None]) -> None:
-        self._timers.call_at(due_ms, callback)
-        self._ring_by(due_ms)
+            self._ring_ms = float("inf")
+            if self._timers.next_ms is not None:
+                self._ring_by(self._timers.next_ms)
 
     def _report_lateness(self) -> None:
         report = self._lateness.report()
