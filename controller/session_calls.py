@@ -19,8 +19,6 @@ from protocol.messages.session import Operation, OpResult, SessionError, Session
 
 MAX_IN_FLIGHT = 10
 """Requests of one pipeline under way at a time: Kafka's zookeeper.max.in.flight.requests."""
-MAX_OPS = 100
-"""Operations in one request, so that a frame stays small however many partitions there are."""
 
 
 class SessionCalls(Protocol):
@@ -67,17 +65,16 @@ def ask(request: SessionRequest) -> Procedure[SessionResponse]:
 
 def perform(operation: Operation) -> Procedure[OpResult]:
     """One operation on its own."""
-    answer = yield from ask(SessionRequest([operation]))
-    return answer.results[0]
+    results = yield from perform_all([operation])
+    return results[0]
 
 
 def perform_all(operations: Sequence[Operation]) -> Procedure[list[OpResult]]:
     """Operations that do not depend on each other, pipelined; one result each, in order."""
     if not operations:
         return []
-    requests = [SessionRequest(list(operations[i : i + MAX_OPS])) for i in range(0, len(operations), MAX_OPS)]
-    answers = yield requests
-    return [result for answer in answers for result in answer.results]
+    answers = yield [SessionRequest([operation]) for operation in operations]
+    return [answer.results[0] if answer.results else OpResult(error=answer.error) for answer in answers]
 
 
 class Run(Generic[R]):
