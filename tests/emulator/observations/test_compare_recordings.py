@@ -73,9 +73,7 @@ def lists(o: Observations) -> Iterator[Path_]:
     def below(value: Any, path: Path_) -> Iterator[Path_]:
         if isinstance(value, list):
             yield path
-        inside = (
-            value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-        )
+        inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         for key, item in inside:
             yield from below(item, (*path, key))
 
@@ -99,11 +97,7 @@ def sampled(o: Observations, paths: list[Path_], name: str) -> list[Path_]:
     for path in paths:
         kinds.setdefault(kind(o, path), []).append(path)
     places = (0.5,) if name.startswith("random-") else (0.0, 0.5, 1.0)
-    return [
-        p
-        for group in kinds.values()
-        for p in dict.fromkeys(group[int(at * (len(group) - 1))] for at in places)
-    ]
+    return [p for group in kinds.values() for p in dict.fromkeys(group[int(at * (len(group) - 1))] for at in places)]
 
 
 def altered(value: Any) -> Any:
@@ -189,9 +183,7 @@ def test_removing_doubling_or_swapping_entries_is_reported(name: str) -> None:
     assert comparable(o) == original, "the walk left something altered"
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in FILES if name.endswith("/2.json") and "random" not in name]
-)
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith("/2.json") and "random" not in name])
 def test_two_outcomes_of_one_race_differ(name: str) -> None:
     one, two = recording(name.replace("/2.json", "/1.json")), recording(name)
     assert compare(two, one) and compare(one, two)
@@ -304,9 +296,7 @@ def test_partitions_other_than_the_first_are_extra() -> None:
         o.partition_states.append({**o.partition_states[0], "partition": "t-1"})
 
     differences = compare(edited(LEADER, second_partition), recording(LEADER))
-    assert [(d.where, d.about) for d in differences] == [
-        ("partition_states[3]", "state of t-1; place is the run's")
-    ]
+    assert [(d.where, d.about) for d in differences] == [("partition_states[3]", "state of t-1; place is the run's")]
 
 
 def test_while_there_is_no_controller_the_list_may_say_so() -> None:

@@ -173,9 +173,7 @@ OTHERS: dict[str, type[msgspec.Struct]] = {
 def test_a_missing_recording_names_the_nearest() -> None:
     with pytest.raises(Malformed) as raised:
         load(GOLDEN / "az-isolated-leader@2.9" / "1.json")
-    assert str(raised.value).startswith(
-        f"{GOLDEN}/az-isolated-leader@2.9/1.json: no such file; nearest: {GOLDEN}/az-"
-    )
+    assert str(raised.value).startswith(f"{GOLDEN}/az-isolated-leader@2.9/1.json: no such file; nearest: {GOLDEN}/az-")
 
 
 def test_a_folder_without_recordings_is_named(tmp_path: Path) -> None:

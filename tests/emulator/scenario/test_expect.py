@@ -1,0 +1,109 @@
+"""Judging a run: each kind of expectation held, broken, and unknown."""
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.observations.files import load
+from emulator.observations.model import Observations
+from emulator.scenario.expect import judge
+from emulator.scenario.load import load_scenario
+from emulator.scenario.model import Expectation, ExpectedViolation, Scenario
+
+ROOT = Path(__file__).parents[3]
+RUN = load(ROOT / "tests" / "golden" / "az-isolated-leader@2.6" / "1.json")
+
+CHECKS = {
+    "lost-acknowledged": {"verdict": "violated", "count": 3},
+    "duplicate": {"verdict": "held", "count": 0},
+    "dual-controller": {"verdict": "unknown", "count": 0},
+}
+MEASURES = {"time_to_new_leader_ms": 4600, "unavailable_ms": {"az-0": 0, "az-1": 5000}}
+
+
+def judged(of: str, what: dict[str, Any], o: Observations = RUN) -> tuple[object, object]:
+    scenario = Scenario(
+        id="x", title="x", kafka=("2.6",), steps=(), expectations=(Expectation(text="x", of=of, what=what),)
+    )
+    (one,) = judge(scenario, o, CHECKS, MEASURES)
+    assert one["text"] == "x"
+    return one["held"], one["seen"]
+
+
+@pytest.mark.parametrize(
+    ("of", "what", "held", "seen"),
+    [
+        ("attempts", {"values": ["x"], "error": "TimeoutError"}, True, [{"value": "x", "error": "TimeoutError"}]),
+        ("attempts", {"values": ["x"], "error": 0}, False, [{"value": "x", "error": "TimeoutError"}]),
+        ("attempts", {"values": ["c", "d"], "offsets": [2, 3], "tries": 1}, True,
+         [{"value": "c", "tries": 1, "offset": 2}, {"value": "d", "tries": 1, "offset": 3}]),
+        ("attempts", {"values": ["c", "d"], "offsets": [2]}, False, [{"value": "c", "offset": 2}, {"value": "d"}]),
+        ("attempts", {"values": ["c"], "broker": 1, "error": 0}, False, [{"value": None, "error": None}]),
+        ("fetch", {"broker": 0, "nth": 1, "values": ["a", "b"]}, True, {"values": ["a", "b"]}),
+        ("fetch", {"broker": 0, "nth": 2, "values": ["a", "b"]}, False, {"values": None}),
+        ("fetch", {"broker": 0, "error": 6}, True, {"error": 6}),
+        ("fetch", {"broker": 0, "nth": 4, "error": 6}, False, None),
+        ("fetch", {"broker": 2, "error": 6}, False, None),
+        ("metadata", {"broker": 0, "leader": 0}, False, None),
+        ("snapshot", {"label": "split", "replicas": ["broker-1"], "values": ["a", "b", "f", "g"]}, True,
+         {"broker-1": {"values": ["a", "b", "f", "g"]}}),
+        ("snapshot", {"label": "split", "replicas": ["broker-0"], "epochs": [[0, 0], [1, 2]]}, False,
+         {"broker-0": {"epochs": [[0, 0]]}}),
+        ("snapshot", {"label": "split", "replicas": ["broker-7"], "epochs": []}, False, {"broker-7": None}),
+        ("snapshot", {"label": "never", "replicas": ["broker-0"], "epochs": []}, False, None),
+        ("state", {"leader": 1, "isr": [1, 2, 0]}, True, {"leader": 1, "isr": [1, 2, 0]}),
+        ("state", {"nth": 1, "leader": 1}, False, {"leader": 0}),
+        ("controller", {"controller": 2}, True, {"controller": 2}),
+        ("check", {"name": "lost-acknowledged", "verdict": "violated", "count": 3}, True,
+         {"verdict": "violated", "count": 3}),
+        ("check", {"name": "lost-acknowledged", "verdict": "held"}, False, {"verdict": "violated"}),
+        ("check", {"name": "dual-controller", "verdict": "held"}, "unknown", "unknown"),
+        ("check", {"name": "dual-leader", "verdict": "held"}, "unknown", None),
+        ("measure", {"name": "time_to_new_leader_ms", "at_most": 6000, "at_least": 0}, True, 4600),
+        ("measure", {"name": "unavailable_ms.az-1", "at_most": 100}, False, 5000),
+        ("measure", {"name": "unavailable_ms.az-7", "at_most": 100}, "unknown", None),
+    ],
+)  # fmt: skip
+def test_expectation(of: str, what: dict[str, Any], held: object, seen: object) -> None:
+    assert judged(of, what) == (held, seen)
+
+
+def broken(change: Callable[[Observations], None]) -> list[str]:
+    """Texts of az-isolated-leader's expectations that a changed run does not meet."""
+    o = copy.deepcopy(RUN)
+    change(o)
+    path = ROOT / "scenarios" / "az-isolated-leader.yaml"
+    checks = {
+        "lost-acknowledged": {"verdict": "violated", "count": 3},
+        "dual-leader": {"verdict": "violated", "count": 1},
+    }
+    return [one["text"] for one in judge(load_scenario(path.read_text(), str(path)), o, checks) if not one["held"]]
+
+
+def test_the_dual_leader_run_meets_everything() -> None:
+    assert broken(lambda o: None) == []
+
+
+def test_a_higher_leader_epoch_is_noticed() -> None:
+    def article(o: Observations) -> None:
+        o.partition_states[-1]["leader_epoch"] = 2
+
+    assert broken(article) == ["leader 1 with leader epoch 1 (not 2), and broker-0 back in the ISR at the end"]
+
+
+def test_a_violation_that_does_not_come_is_a_surprise() -> None:
+    violation = ExpectedViolation(check="duplicate", because="it was retried")
+    scenario = Scenario(id="x", title="x", kafka=("2.6",), steps=(), expects_violations=(violation,))
+    assert judge(scenario, RUN, CHECKS) == [
+        {"text": "duplicate is violated: it was retried", "held": False, "seen": {"verdict": "held"}}
+    ]
+
+
+def test_a_count_that_is_expected_must_be_the_count() -> None:
+    violation = ExpectedViolation(check="lost-acknowledged", because="c, d, e and x", count=4)
+    scenario = Scenario(id="x", title="x", kafka=("2.6",), steps=(), expects_violations=(violation,))
+    (one,) = judge(scenario, RUN, CHECKS)
+    assert (one["held"], one["seen"]) == (False, {"verdict": "violated", "count": 3})
