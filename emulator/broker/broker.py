@@ -32,6 +32,7 @@ from protocol.messages.leadership import (
     ControlledShutdownRequest,
     LeaderAndIsrRequest,
     MetadataRequest,
+    ObserveMetadataRequest,
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
@@ -116,6 +117,7 @@ class Broker:
                 return True
             case ConnectionLost(connection):
                 if self._clients.pop(connection, None) is not None:
+                    self.metadata.forget(connection)
                     return True
                 return self._connection_event(connection, event)
             case ConnectionOpened(connection):
@@ -208,6 +210,9 @@ class Broker:
                 self.appends.produce(message, reply, lambda: self._hang_up(connection))
             case MetadataRequest():
                 reply(self.metadata.answer(message))
+            case ObserveMetadataRequest():
+                self.metadata.observe(connection)
+                reply(None)
             case OffsetForLeaderEpochRequest():
                 reply(self.questions.epoch_ends(message))
             case ListOffsetsRequest():

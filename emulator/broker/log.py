@@ -133,11 +133,11 @@ class Log:
         try:
             sent = read_header(data)
             sound = sent.size_bytes == len(data) and check_crc(data)
+            placed = place(data, self.log_end, leader_epoch) if sound else b""
         except ValueError as error:
             raise CorruptBatch(str(error)) from error
         if not sound:
             raise CorruptBatch(f"a batch of {len(data)} bytes fails its checksum or says {sent.size_bytes} bytes")
-        placed = place(data, self.log_end, leader_epoch)
         header = read_header(placed)
         self._roll_if_full(len(placed)).append(placed, header)
         self._appended(header)

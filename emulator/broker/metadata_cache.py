@@ -9,6 +9,7 @@ from protocol.events import MetadataChanged, ids_text
 from protocol.ids import TopicPartition
 from protocol.messages.leadership import (
     BrokerEndpoint,
+    MetadataObserved,
     MetadataRequest,
     MetadataResponse,
     PartitionMetadata,
@@ -27,6 +28,7 @@ class MetadataCache:
         self.controller = -1
         self.live: dict[int, BrokerEndpoint] = {}
         self.partitions: dict[TopicPartition, PartitionState] = {}
+        self._observers: set[int] = set()
         self._told: dict[TopicPartition, tuple[int, int, int, str, str]] = {}
 
     def update(self, request: UpdateMetadataRequest) -> list[TopicPartition]:
@@ -47,11 +49,29 @@ class MetadataCache:
 
     def _tell(self) -> None:
         live = ids_text(sorted(self.live))
+        changed = False
         for place, state in self.partitions.items():
             told = (self.controller, state.leader, state.leader_epoch, ids_text(state.isr), live)
             if self._told.get(place) != told:
                 self._told[place] = told
+                changed = True
                 self._context.emit(MetadataChanged(state.topic, state.partition, *told))
+
+        if changed:
+            for connection in sorted(self._observers):
+                self._push(connection)
+
+    def observe(self, connection: int) -> None:
+        """An observer: told now, and from now on whenever something changes."""
+        self._observers.add(connection)
+        self._push(connection)
+
+    def forget(self, connection: int) -> None:
+        self._observers.discard(connection)
+
+    def _push(self, connection: int) -> None:
+        context = self._context
+        context.out.send(connection, MetadataObserved(context.broker, self.answer(MetadataRequest())))
 
     def node_of(self, broker: int) -> str | None:
         """The node of a live broker."""

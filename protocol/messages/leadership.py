@@ -6,6 +6,7 @@ from typing import Annotated
 import msgspec
 
 from protocol.messages.base import (
+    ONE_WAY,
     RESPONSE,
     BrokerField,
     ControllerEpochField,
@@ -227,3 +228,22 @@ class AlterIsrResponse(Message):
     VERSIONS = (0, 0)
     error: ErrorField = 0
     partitions: list[IsrChanged] = []
+
+
+@register
+class ObserveMetadataRequest(Message):
+    """Emulator only: an observer asks for this broker's metadata now and whenever it changes."""
+
+    API_KEY = 1191
+    API_NAME = "ObserveMetadata"
+
+
+@register
+class MetadataObserved(Message):
+    """Pushed to observers of this broker's metadata."""
+
+    API_KEY = 1191
+    API_NAME = "ObserveMetadata"
+    DIRECTION = ONE_WAY
+    broker: BrokerField
+    metadata: MetadataResponse

@@ -1,0 +1,38 @@
+"""Several independent operations, asked one after the other without waiting, answered together.
+
+A session server takes one operation, or a multi, in a request. Callers that have many independent ones (a controller reading the
+states of all partitions) put them into one request; here it becomes a pipeline, as Kafka's asynchronous requests are.
+"""
+
+from collections.abc import Callable
+
+from protocol.machine import Now, Outbox
+from protocol.messages.session import OpResult, SessionError, SessionRequest, SessionResponse
+
+Done = Callable[[Now, Outbox, SessionResponse], None]
+Ask = Callable[[SessionRequest, Done], None]
+
+
+def pipelined(request: SessionRequest, ask: Ask, done: Done) -> None:
+    """`ask` sends one request. `done` gets all results in order; its `error` is the first that is not OK."""
+    if request.multi or len(request.ops) <= 1:
+        ask(request, done)
+        return
+    results: dict[int, OpResult] = {}
+    zxids: list[int] = []
+
+    def answered(index: int) -> Done:
+        def one(now: Now, out: Outbox, response: SessionResponse) -> None:
+            results[index] = response.results[0] if response.results else OpResult(response.error)
+            zxids.append(response.zxid)
+            if len(results) == len(request.ops):
+                ordered = [results[i] for i in range(len(request.ops))]
+                expired = any(r.error == SessionError.SESSION_EXPIRED for r in ordered)
+                first = next((r.error for r in ordered if r.error != SessionError.OK), SessionError.OK)
+                error = SessionError.SESSION_EXPIRED if expired else first
+                done(now, out, SessionResponse(ordered, error, max(zxids)))
+
+        return one
+
+    for index, operation in enumerate(request.ops):
+        ask(SessionRequest([operation]), answered(index))

@@ -1,0 +1,211 @@
+"""The machine of a broker's process: broker, controller and session client in one.
+
+    Started -> logs loaded -> session connected -> registered in /brokers/ids -> elections for the controller
+    session expired -> controller resigns -> new session -> registered again -> elections
+
+The broker talks to its own controller through a socket, like to anybody's.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from controller.controller import Controller
+from controller.registration import NotRegistered, Registered, persistent_paths, register_broker
+from controller.session_calls import Procedure, Run
+from controller.settings import ControllerSettings
+from controller.znodes import BrokerRegistration
+from emulator.broker.broker import Broker, ControllerReply, ControllerRequest
+from emulator.broker.context import BrokerContext, SessionDone
+from emulator.broker.settings import BrokerSettings
+from emulator.client.pipeline import pipelined
+from emulator.client.retrying_session import RetryingSession
+from emulator.client.session_client import SessionClient
+from emulator.storage.files import Files, StorageError
+from emulator.topology import Node, broker_name
+from protocol.chance import Chance
+from protocol.errors import ErrorCode
+from protocol.machine import Effect, Input, Now, Outbox, Started, StopRequested, TimerFired
+from protocol.messages.base import Message
+from protocol.messages.leadership import (
+    AlterIsrRequest,
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+)
+from protocol.messages.session import SessionRequest, WatchFired
+from protocol.versions import Gates
+
+SHUTDOWN_RETRY = ("controlled-shutdown-retry",)
+
+
+class BrokerSessions:
+    """The session service for broker and controller: calls that survive lost connections."""
+
+    def __init__(self, session: RetryingSession, *, ends_at_expiry: bool) -> None:
+        self._session = session
+        self._ends_at_expiry = ends_at_expiry
+
+    def call(self, now: Now, out: Outbox, request: SessionRequest, done: SessionDone) -> None:
+        def ask(one: SessionRequest, answered: SessionDone) -> None:
+            self._session.call(now, out, one, answered, ends_at_expiry=self._ends_at_expiry)
+
+        pipelined(request, ask, done)
+
+
+class BrokerNode:
+    """One life of a broker's process. State survives only through `files`."""
+
+    def __init__(
+        self, node: Node, gates: Gates, settings: Mapping[str, Any], session_servers: list[str], files: Files
+    ) -> None:
+        self.node = node
+        self._gates = gates
+        self._out = Outbox()
+        self._settings = BrokerSettings.from_settings(settings)
+        client = SessionClient("session", session_servers, self._settings.zookeeper_session_timeout_ms, node.name)
+        self.session = client
+        retrying = RetryingSession(client)
+        retrying.on_state = self._session_state
+        retrying.on_watch = self._watch_fired
+        self._sessions = BrokerSessions(retrying, ends_at_expiry=gates.session_wait_ends_at_expiry)
+        self._registering: Run[Any] | None = None
+        self._registered_in = -1
+        self._known_session = -1
+        self._stopping = False
+        self._shutdown_tries = 0
+        self.context = BrokerContext(node.number, gates, self._settings, files, self._sessions, self._out)
+        self.controller = Controller(
+            node.number, gates, controller_settings(self._settings), self._sessions, broker_name
+        )
+        self.broker = Broker(self.context, self._ask_own_controller)
+
+    def step(self, now: Now, event: Input) -> list[Effect]:
+        """Handle one input."""
+        out = self._out
+        self.context.now = now
+        try:
+            self._handle(now, event, out)
+        except StorageError as error:
+            self.broker.replicas.log_dir_failed(str(error))
+        return out.take()
+
+    def _handle(self, now: Now, event: Input, out: Outbox) -> None:
+        match event:
+            case Started(seed, incarnation):
+                self.broker.incarnation = incarnation
+                self.broker.start()
+                self.session.start(now, out, Chance(seed))
+            case StopRequested():
+                self._stop(now, out)
+            case TimerFired(key) if key == SHUTDOWN_RETRY:
+                self._controlled_shutdown()
+            case _ if self.session.handles(event):
+                self.session.handle(now, event, out)
+            case _ if self.controller.handles(event):
+                self.controller.handle(now, event, out)
+            case _:
+                self.broker.handle(event)
+
+    # --- the session, registration, elections (semantics 4.1) ---
+
+    def _session_state(self, now: Now, out: Outbox, state: str) -> None:
+        self.context.now = now
+        if self._stopping:
+            return
+        if state == "connected" and self.session.session_id != self._known_session:
+            self._known_session = self.session.session_id
+            self._register(now, out)
+        elif state == "expired":
+            if self._registering is not None:
+                self._registering.abandon()
+                self._registering = None
+            self.controller.session_expired(now, out)
+            self.session.restart(now, out)
+
+    def _register(self, now: Now, out: Outbox) -> None:
+        if self._registering is not None:
+            self._registering.abandon()
+        self._registering = Run(
+            self._registration(now.wall_ms), self._sessions, self._registration_ended, self._registration_failed
+        )
+        self._registering.start(now, out)
+
+    def _registration(self, wall_ms: float) -> Procedure[Registered | NotRegistered]:
+        if self._registered_in < 0:
+            yield from persistent_paths()
+        registration = BrokerRegistration(self.node.number, self.node.name, 9092, self.node.az)
+        return (
+            yield from register_broker(
+                self._gates, registration, wall_ms, lambda: self.session.session_id, self._registered_in
+            )
+        )
+
+    def _registration_ended(self, now: Now, out: Outbox, result: Registered | NotRegistered) -> None:
+        self.context.now = now
+        self._registering = None
+        if isinstance(result, NotRegistered):
+            if self._registered_in < 0:
+                out.exit(1, result.reason)
+            else:
+                self.controller.session_started(now, out)
+            return
+        self.context.broker_epoch = result.broker_epoch
+        self._registered_in = result.session
+        self.controller.session_started(now, out)
+
+    def _registration_failed(self, now: Now, out: Outbox, error: Exception) -> None:
+        raise error
+
+    def _watch_fired(self, now: Now, out: Outbox, event: WatchFired) -> None:
+        self.context.now = now
+        self.controller.watch_fired(now, out, event)
+
+    # --- requests for the controller that lives here ---
+
+    def _ask_own_controller(self, request: ControllerRequest, reply: ControllerReply) -> None:
+        def answered(now: Now, out: Outbox, response: Message) -> None:
+            self.context.now = now
+            reply(response)
+
+        now, out = self.context.now, self._out
+        if isinstance(request, AlterIsrRequest):
+            self.controller.alter_isr(now, out, request, answered)
+        else:
+            self.controller.controlled_shutdown(now, out, request, answered)
+
+    # --- an orderly stop (semantics 3, 4.2) ---
+
+    def _stop(self, now: Now, out: Outbox) -> None:
+        if self._stopping:
+            return
+        self._stopping = True
+        if self._settings.controlled_shutdown_enable and self.broker.metadata.controller >= 0:
+            self._controlled_shutdown()
+        else:
+            self._finish_stop()
+
+    def _controlled_shutdown(self) -> None:
+        self._shutdown_tries += 1
+        request = ControlledShutdownRequest(self.node.number, self.context.broker_epoch)
+
+        def answered(response: Message) -> None:
+            assert isinstance(response, ControlledShutdownResponse), response
+            done = response.error == ErrorCode.NONE and not response.remaining
+            if done or self._shutdown_tries > self._settings.controlled_shutdown_max_retries:
+                self._finish_stop()
+            else:
+                self._out.set_timer(SHUTDOWN_RETRY, self._settings.controlled_shutdown_retry_backoff_ms)
+
+        self.broker.channel.send(request, answered)
+
+    def _finish_stop(self) -> None:
+        now, out = self.context.now, self._out
+        self.broker.stop()
+        self.controller.stop(now, out)
+        self.session.close(now, out)
+        out.exit(0, "stopped")
+
+
+def controller_settings(settings: BrokerSettings) -> ControllerSettings:
+    """The controller's part of a broker's settings."""
+    names = ControllerSettings.__struct_fields__
+    return ControllerSettings(**{name: getattr(settings, name) for name in names if hasattr(settings, name)})

@@ -1,0 +1,47 @@
+"""From plain data to machines: what every node of a run is told, and the machine that makes of it.
+
+The data is msgpack-able, so that a forked process can be given it; nothing is pickled.
+"""
+
+from typing import Any
+
+import msgspec
+
+from emulator.node.broker_node import BrokerNode
+from emulator.session.server import SessionServer
+from emulator.storage.files import Files
+from emulator.topology import Node, Topology
+from protocol.machine import Effect, Input, Machine, Now
+from protocol.versions import gates_for
+
+
+class RunSpec(msgspec.Struct, frozen=True):
+    """`settings`: {broker node: every setting in force}. `session`: tickTime, initLimit, syncLimit."""
+
+    topology: Topology
+    kafka_version: str
+    settings: dict[str, dict[str, Any]]
+    tick_time_ms: int = 1000
+    init_limit: int = 10
+    sync_limit: int = 4
+
+
+class IdleClient:
+    """A client process without work."""
+
+    def step(self, now: Now, event: Input) -> list[Effect]:
+        """Nothing to do."""
+        return []
+
+
+def machine_for(spec: RunSpec, node: Node, files: Files) -> Machine:
+    """The machine of one life of a node."""
+    servers = [server.name for server in spec.topology.with_role("session")]
+    if "session" in node.roles:
+        return SessionServer(node.name, servers, spec.tick_time_ms, spec.init_limit, spec.sync_limit, files)
+    if "broker" in node.roles:
+        settings = spec.settings[node.name]
+        binary = str(settings.get("kafka.version", spec.kafka_version))
+        gates = gates_for(binary, str(settings.get("inter.broker.protocol.version") or binary))
+        return BrokerNode(node, gates, settings, servers, files)
+    return IdleClient()

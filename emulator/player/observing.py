@@ -1,0 +1,163 @@
+"""What the player sees without asking: the session service's znodes and each broker's own metadata, as they change.
+
+Connections of purpose "observe" to every session server and every running broker; the player is outside every AZ, so no cut touches
+them. Of the session servers' copies the newest transaction counts, whoever tells it first.
+"""
+
+from collections.abc import Callable
+
+from emulator.scenario.conditions import PartitionView
+from emulator.topology import Topology
+from protocol.ids import topic_partition_text
+from protocol.machine import ConnectionLost, ConnectionOpened, Input, MessageReceived, Now, Outbox, TimerFired
+from protocol.messages.leadership import MetadataObserved, MetadataResponse, ObserveMetadataRequest
+from protocol.messages.session import Observed, ObservedZnode, ObserveRequest
+from protocol.purposes import OBSERVE
+from protocol.znodes import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    TOPICS,
+    LeaderAndIsrState,
+    decode_assignment,
+    decode_controller,
+    decode_state,
+    partition_of_state_path,
+)
+
+RETRY_MS = 200.0
+PREFIXES = ("/brokers", CONTROLLER, CONTROLLER_EPOCH)
+
+
+class PartitionSeen:
+    """State and zkVersion as the session service holds them."""
+
+    __slots__ = ("state", "zk_version")
+
+    def __init__(self, state: LeaderAndIsrState, zk_version: int) -> None:
+        self.state = state
+        self.zk_version = zk_version
+
+
+class Observing:
+    """`changed(now, what)` is called after every change: `states`, `controller`, `live` or `views`."""
+
+    def __init__(self, topology: Topology, changed: Callable[[Now, str], None]) -> None:
+        self._changed = changed
+        self._sessions = [node.name for node in topology.with_role("session")]
+        self._targets: dict[int, str] = {}
+        self._wanted: set[str] = set()
+        self._zxid = 0
+        self.serving: set[str] = set()
+        self.states: dict[str, PartitionSeen] = {}
+        self.assignments: dict[str, tuple[int, ...]] = {}
+        self.controller: int | None = None
+        self.controller_epoch = 0
+        self.live: frozenset[int] = frozenset()
+        self.metadata: dict[int, MetadataResponse] = {}
+
+    def start(self, out: Outbox) -> None:
+        """Observe the session servers."""
+        for name in self._sessions:
+            self.watch(out, name)
+
+    def watch(self, out: Outbox, node: str) -> None:
+        """Observe a node from now on, through its restarts."""
+        self._wanted.add(node)
+        if node not in self._targets.values():
+            self._targets[out.open(node, OBSERVE)] = node
+
+    def unwatch(self, node: str) -> None:
+        """It was stopped on purpose: do not knock at its door."""
+        self._wanted.discard(node)
+
+    # --- inputs ---
+
+    def handles(self, event: Input) -> bool:
+        if isinstance(event, TimerFired):
+            return event.key[0] == "observe"
+        return (
+            isinstance(event, ConnectionOpened | ConnectionLost | MessageReceived) and event.connection in self._targets
+        )
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> None:
+        match event:
+            case ConnectionOpened(connection):
+                sessions = self._targets[connection] in self._sessions
+                out.send(connection, ObserveRequest(list(PREFIXES)) if sessions else ObserveMetadataRequest())
+            case ConnectionLost(connection):
+                self._lost(now, self._targets.pop(connection), out)
+            case TimerFired(("observe", str(node))):
+                if node in self._wanted:
+                    self.watch(out, node)
+            case MessageReceived(connection, _, _, Observed() as observed):
+                self._observed(now, self._targets[connection], observed)
+            case MessageReceived(_, _, _, MetadataObserved(broker, metadata)):
+                self.metadata[broker] = metadata
+                self._changed(now, "views")
+            case _:
+                raise AssertionError(event)
+
+    def _lost(self, now: Now, node: str, out: Outbox) -> None:
+        self.serving.discard(node)
+        for broker in [b for b in self.metadata if node == f"broker-{b}"]:
+            del self.metadata[broker]
+            self._changed(now, "views")
+        if node in self._wanted:
+            out.set_timer(("observe", node), RETRY_MS)
+
+    def _observed(self, now: Now, server: str, observed: Observed) -> None:
+        (self.serving.add if observed.serving else self.serving.discard)(server)
+        fresh = [change for change in observed.changes if change.zxid > self._zxid]
+        self._zxid = max(self._zxid, observed.zxid)
+        what: set[str] = set()
+        for change in fresh:
+            what |= self._apply(change)
+        for kind in ("states", "controller", "live"):
+            if kind in what:
+                self._changed(now, kind)
+
+    def _apply(self, change: ObservedZnode) -> set[str]:
+        path, data = change.path, change.data
+        if path == CONTROLLER:
+            self.controller = decode_controller(data) if data is not None else None
+            return {"controller"}
+        if path == CONTROLLER_EPOCH and data is not None:
+            self.controller_epoch = int(data)
+            return {"controller"}
+        if path.startswith(BROKER_IDS + "/"):
+            broker = int(path[len(BROKER_IDS) + 1 :])
+            self.live = self.live - {broker} if data is None else self.live | {broker}
+            return {"live"}
+        if not path.startswith(TOPICS + "/"):
+            return set()
+        place = partition_of_state_path(path)
+        if place is not None:
+            name = topic_partition_text(*place)
+            if data is None:
+                self.states.pop(name, None)
+            else:
+                self.states[name] = PartitionSeen(decode_state(data), change.version)
+            return {"states"}
+        topic = path[len(TOPICS) + 1 :]
+        if "/" not in topic and data is not None:
+            for partition, brokers in decode_assignment(data).items():
+                self.assignments[topic_partition_text(topic, partition)] = tuple(brokers)
+        return set()
+
+    # --- as conditions see it ---
+
+    def partition_views(self) -> dict[str, PartitionView]:
+        return {
+            name: PartitionView(
+                seen.state.leader, seen.state.isr, seen.state.leader_epoch, self.assignments.get(name, ())
+            )
+            for name, seen in self.states.items()
+        }
+
+    def broker_views(self) -> dict[int, dict[str, int]]:
+        """{broker: {"t-0": leader}}"""
+        return {
+            broker: {topic_partition_text(p.topic, p.partition): p.leader for p in metadata.partitions}
+            for broker, metadata in self.metadata.items()
+        }

@@ -1,0 +1,192 @@
+"""The player: does a scenario's steps, one after another, and notes what comes back.
+
+It is a machine like all others: messages to brokers and session servers leave through ordinary connections (from outside every
+AZ), and what is done *to* the cluster leaves as `Act`, which the world carries out.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from emulator.client.direct import DirectClient
+from emulator.client.operations import OperationLog
+from emulator.player.observing import Observing
+from emulator.player.session_writes import SessionWrites
+from emulator.player.steps import StepRunner
+from emulator.player.tasks import Order, Steps, Task
+from emulator.player.timeline import Timeline
+from emulator.player.waits import SAMPLE, Waits
+from emulator.scenario import model as m
+from emulator.scenario.conditions import Condition
+from emulator.scenario.recording import do_entry
+from emulator.topology import OBSERVER, Topology
+from emulator.world.actions import Act, ActDone, Action, StartNode
+from protocol.chance import Chance
+from protocol.events import ScenarioStep
+from protocol.machine import Effect, Input, Now, Outbox, Started, TimerFired
+
+ENSEMBLE_LIMIT_S = 60.0
+
+
+class Player:
+    """`steps` of `scenario`; `record_magic`: the format in which its client writes. Exits when the last step has ended."""
+
+    def __init__(self, topology: Topology, steps: tuple[m.AnyStep, ...], record_magic: int) -> None:
+        self.topology = topology
+        self.timeline = Timeline()
+        self.now = Now(0.0, 0.0)
+        self.out = Outbox()
+        self.steps = steps
+        self.finished = False
+        self.seen = Observing(topology, self._changed)
+        self.waits = Waits(self.seen, self.out)
+        self._record_magic = record_magic
+        self.direct: DirectClient | None = None
+        self.writes: SessionWrites | None = None
+        self._acts: dict[int, Callable[[ActDone], None]] = {}
+        self._act_count = 0
+        self._sleeps: dict[int, Callable[[Any], None]] = {}
+        self._sleep_count = 0
+        self._ending: list[Callable[[], None]] = []
+        self._background: dict[str, bool] = {}
+        self._awaiting: dict[str, Callable[[Any], None]] = {}
+        self._started: set[str] = set()
+        self._step_number = 0
+        self._runner = StepRunner(self)
+
+    # --- inputs ---
+
+    def step(self, now: Now, event: Input | ActDone) -> list[Effect]:
+        """Handle one input. Among the effects may be `Act`, which is the world's."""
+        self.now = now
+        out = self.out
+        match event:
+            case Started(seed, incarnation):
+                self._start(now, Chance(seed), incarnation)
+            case ActDone(number):
+                self._acts.pop(number)(event)
+            case TimerFired(("player-sleep", int(number))):
+                self._sleeps.pop(number)(None)
+            case TimerFired(key) if key == SAMPLE:
+                self.waits.sample(now)
+            case _ if self.seen.handles(event):
+                self.seen.handle(now, event, out)
+            case _ if self.direct is not None and self.direct.handles(event):
+                self.direct.handle(now, event, out)
+            case _ if self.writes is not None and self.writes.handles(event):
+                self.writes.handle(now, event, out)
+            case _:
+                pass  # of a connection that was closed meanwhile
+        return out.take()
+
+    def _start(self, now: Now, chance: Chance, incarnation: int) -> None:
+        self.direct = DirectClient("player", OperationLog(OBSERVER, incarnation), self._record_magic)
+        self.writes = SessionWrites([node.name for node in self.topology.with_role("session")], chance)
+        self.waits.start(chance)
+        self.run_task(self._play(), self._finish)
+
+    def _changed(self, now: Now, what: str) -> None:
+        self.timeline.changed(now.mono_ms, what, self.seen)
+        self.waits.changed(now)
+
+    # --- the play ---
+
+    def run_task(self, steps: Steps, ended: Callable[[], None]) -> None:
+        Task(steps, ended).start()
+
+    def _play(self) -> Steps:
+        """Session servers and clients first; then the script."""
+        for node in self.topology.nodes:
+            if node.name != OBSERVER and "broker" not in node.roles and "controller" not in node.roles:
+                yield self.act(StartNode(node.name))
+        self.seen.start(self.out)
+        yield from self._until_ensemble_serves()
+        yield from self._run(self.steps)
+
+    def _until_ensemble_serves(self) -> Steps:
+        servers = len(self.topology.with_role("session"))
+        waited_ms = self.now.mono_ms
+        while len(self.seen.serving) < servers:
+            assert self.now.mono_ms - waited_ms < ENSEMBLE_LIMIT_S * 1000.0, "the session ensemble does not come up"
+            yield self.sleep(50.0)
+
+    def _run(self, steps: tuple[m.AnyStep, ...]) -> Steps:
+        for index, step in enumerate(steps):
+            following = steps[index + 1] if index + 1 < len(steps) else None
+            if step.at_s is not None and step.at_s * 1000.0 > self.now.mono_ms:
+                yield self.sleep(step.at_s * 1000.0 - self.now.mono_ms)
+            if isinstance(step, m.Repeat):
+                for _ in range(step.times):
+                    yield from self._run(step.steps)
+                continue
+            self._step_number += 1
+            self.out.emit(ScenarioStep(self._step_number, described_step(step)))
+            if isinstance(step, m.FAULTS) or (isinstance(step, m.Background) and isinstance(step.step, m.FAULTS)):
+                self.waits.fault_begins(self.now.mono_ms)
+            self.timeline.did(self.now.mono_ms, do_entry(step))
+            match step:
+                case m.Background(name=name, step=inner):
+                    self._begin_background(name, inner)
+                case m.Await(name=name):
+                    yield self._await(name)
+                case _:
+                    yield from self._runner.run(step, following)
+
+    def _begin_background(self, name: str, step: m.AnyStep) -> None:
+        self._background[name] = False
+
+        def ended() -> None:
+            self._background[name] = True
+            waiting = self._awaiting.pop(name, None)
+            if waiting is not None:
+                waiting(None)
+
+        self.run_task(self._runner.run(step, None), ended)
+
+    def _await(self, name: str) -> Order:
+        def order(done: Callable[[Any], None]) -> None:
+            if self._background.get(name, True):
+                done(None)
+            else:
+                self._awaiting[name] = done
+
+        return order
+
+    def _finish(self) -> None:
+        self.finished = True
+        self.out.exit(0, "the scenario has been played")
+
+    # --- orders that steps wait for ---
+
+    def act(self, action: Action) -> Order:
+        """Done to the cluster by the world; the outcome is the ActDone."""
+
+        def order(done: Callable[[Any], None]) -> None:
+            self._act_count += 1
+            self._acts[self._act_count] = done
+            self.out._effects.append(Act(self._act_count, action))  # type: ignore[arg-type]
+
+        return order
+
+    def sleep(self, ms: float) -> Order:
+        def order(done: Callable[[Any], None]) -> None:
+            self._sleep_count += 1
+            self._sleeps[self._sleep_count] = done
+            self.out.set_timer(("player-sleep", self._sleep_count), max(0.0, ms))
+
+        return order
+
+    def until(self, condition: Condition, limit_s: float) -> Order:
+        """The outcome: whether it was reached."""
+        return lambda done: self.waits.wait(self.now, condition, limit_s, done)
+
+
+def described_step(step: m.AnyStep) -> str:
+    """One line: the step as its entry would show it."""
+    entry = do_entry(step)
+    if entry is None:
+        return type(step).__name__.lower()
+    words = [str(entry.pop("do"))]
+    words += [f"{key}={msgspec.json.encode(value).decode()}" for key, value in entry.items() if key != "note"]
+    return " ".join(words)

@@ -1,0 +1,320 @@
+"""What each verb does, as steps that wait. One method per verb."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from emulator.client.direct_results import Attempt, Described, Fetched
+from emulator.injector.rules import rule as make_rule
+from emulator.player.tasks import Order, Steps
+from emulator.scenario import model as m
+from emulator.scenario.conditions import Quiet, Registered
+from emulator.topology import broker_name
+from emulator.world import actions as act
+from emulator.world.actions import ActDone
+
+if TYPE_CHECKING:
+    from emulator.player.player import Player
+
+READY_LIMIT_S = 15.0
+"""For a started broker to be registered; then the script goes on (a broker may be kept from it on purpose)."""
+STATE_LIMIT_S = 30.0
+STATE_NOTICED_MS = 60.0
+
+
+class StepFailed(Exception):
+    """A step that could not be done: the scenario asks for what cannot be."""
+
+
+class StepRunner:
+    """Runs single steps for a player."""
+
+    def __init__(self, player: "Player") -> None:
+        self._player = player
+        self._rules = 0
+        self._in_force: dict[m.Links, list[str]] = {}
+
+    def run(self, step: m.AnyStep, following: m.AnyStep | None) -> Steps:
+        """The step's own waiting included. `following`: a started broker is not waited for if the next step waits."""
+        match step:
+            case m.Start(node=node):
+                yield from self._start(node, following)
+            case m.Kill(node=node):
+                yield from self._act(act.KillNode(node))
+                self._player.seen.unwatch(node)
+            case m.Stop(node=node):
+                self._player.seen.unwatch(node)
+                yield from self._act(act.StopNode(node))
+            case m.PauseNode(node=node):
+                yield from self._act(act.PauseNode(node))
+            case m.ResumeNode(node=node):
+                yield from self._act(act.ResumeNode(node))
+            case m.PowerLoss(node=node, batches_kept=kept):
+                yield from self._act(act.PowerLoss(node, -1 if kept is None else kept))
+                self._player.seen.unwatch(node)
+            case m.LoseUnsynced(node=node, batches_kept=kept, partition=partition):
+                yield from self._act(act.LoseUnsynced(node, self._partition(partition), kept))
+            case m.DiskFull(node=node):
+                yield from self._act(act.DiskFull(node))
+            case m.Cut() | m.Hold() | m.Delay() | m.Loss():
+                yield from self._link_fault(step)
+            case m.Heal(links=links):
+                yield from self._heal(links)
+            case m.Produce():
+                yield from self._produce(step)
+            case m.ProduceMessageSet():
+                yield from self._produce_message_set(step)
+            case m.Fetch():
+                yield from self._fetch(step)
+            case m.AskMetadata():
+                yield from self._metadata(step)
+            case m.CreateTopic():
+                yield from self._create_topic(step)
+            case m.ElectPreferred():
+                yield from self._elect_preferred(step)
+            case m.TakeSnapshot(label=label):
+                yield from self._snapshot(label)
+            case m.Record(what=what, partition=partition):
+                yield from self._record(what, partition)
+            case m.Wait():
+                yield from self._wait(step)
+            case m.Pause(seconds=seconds):
+                yield self._player.sleep(seconds * 1000.0)
+            case m.Settle(quiet_s=quiet_s, limit_s=limit_s):
+                player = self._player
+                player.waits.changed_ms = player.now.mono_ms
+                yield player.until(Quiet(quiet_s), limit_s)
+            case _:
+                raise StepFailed(f"{type(step).__name__} cannot be played yet")
+
+    # --- machines and links ---
+
+    def _act(self, action: act.Action) -> Steps:
+        done: ActDone = yield self._player.act(action)
+        if done.error:
+            raise StepFailed(done.error)
+
+    def _start(self, node: str, following: m.AnyStep | None) -> Steps:
+        player = self._player
+        yield from self._act(act.StartNode(node))
+        yield player.sleep(150.0)
+        player.seen.watch(player.out, node)
+        number = player.topology.node(node).number
+        if "broker" in player.topology.node(node).roles and not isinstance(following, m.Wait | m.Settle):
+            yield player.until(Registered(frozenset({number})), READY_LIMIT_S)
+            yield player.sleep(player.waits.reaction_ms())
+
+    def _link_fault(self, step: m.Cut | m.Hold | m.Delay | m.Loss) -> Steps:
+        self._rules += 1
+        topology = self._player.topology
+        kind = type(step).__name__.lower()
+        links = step.links
+        places: dict[str, Any]
+        match links:
+            case m.AzLinks(az=az):
+                places = {"a": az}
+            case m.PairLinks(between=(a, b)):
+                places = {"a": a, "b": b}
+            case m.OpenedLinks(opened_by=a, to=b):
+                places = {"a": a, "b": b, "opened_by_a": True}
+            case m.OneWayLinks(source=a, to=b):
+                places = {"a": a, "b": b, "one_way": True}
+        more: dict[str, Any] = {}
+        if isinstance(step, m.Delay):
+            more = {"delay_ms": step.delay_ms, "jitter_ms": step.jitter_ms}
+        elif isinstance(step, m.Loss):
+            more = {"loss": step.rate}
+        name = f"rule-{self._rules}"
+        rule = make_rule(
+            topology,
+            name,
+            kind,
+            **places,
+            only=step.apis,
+            purposes=step.purposes,
+            expects_traffic=step.expects_traffic,
+            **more,
+        )
+        self._in_force.setdefault(links, []).append(name)
+        yield from self._act(act.ApplyRule(rule))
+
+    def _heal(self, links: m.Links | None) -> Steps:
+        if links is None:
+            names = [name for rules in self._in_force.values() for name in rules]
+            self._in_force.clear()
+        else:
+            names = self._in_force.pop(links, [])
+        if names:
+            yield from self._act(act.HealRules(tuple(names)))
+
+    # --- clients ---
+
+    def _partition(self, partition: str | None) -> str:
+        return partition or self._player.timeline.first
+
+    def _place(self, partition: str | None) -> tuple[str, int]:
+        topic, _, number = self._partition(partition).rpartition("-")
+        if not topic:
+            raise StepFailed("no topic has been created yet")
+        return topic, int(number)
+
+    def _produce(self, step: m.Produce) -> Steps:
+        player = self._player
+        topic, partition = self._place(step.partition)
+        if step.broker is None or step.client or step.idempotent:
+            raise StepFailed("a produce through a client's own metadata cannot be played yet")
+        broker = step.broker
+        assert player.direct is not None
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert player.direct is not None
+            player.direct.produce(
+                player.now,
+                player.out,
+                broker=broker,
+                topic=topic,
+                partition=partition,
+                values=[value.encode() for value in step.values],
+                acks=step.acks,
+                timeout_ms=step.timeout_ms,
+                retries=step.retries,
+                socket_timeout_ms=step.socket_timeout_s * 1000.0,
+                attempted=lambda now, out, attempt: self._attempted(attempt, step.partition),
+                done=lambda now, out: done(None),
+            )
+
+        yield order
+
+    def _attempted(self, attempt: Attempt, partition: str | None) -> None:
+        self._player.timeline.attempt(self._player.now.mono_ms, attempt, self._partition(partition))
+
+    def _produce_message_set(self, step: m.ProduceMessageSet) -> Steps:
+        player = self._player
+        topic, partition = self._place(step.partition)
+
+        def attempted(attempt: Attempt) -> None:
+            player.timeline.message_set(player.now.mono_ms, attempt, self._partition(step.partition))
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert player.direct is not None
+            player.direct.produce(
+                player.now,
+                player.out,
+                broker=step.broker,
+                topic=topic,
+                partition=partition,
+                values=[value.encode() for value in step.values],
+                acks=step.acks,
+                timeout_ms=step.timeout_ms,
+                batch=True,
+                compression=step.compression,  # type: ignore[arg-type]
+                attempted=lambda now, out, attempt: attempted(attempt),
+                done=lambda now, out: done(None),
+            )
+
+        yield order
+
+    def _fetch(self, step: m.Fetch) -> Steps:
+        player = self._player
+        topic, partition = self._place(step.partition)
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert player.direct is not None
+            player.direct.fetch(
+                player.now,
+                player.out,
+                broker=step.broker,
+                topic=topic,
+                partition=partition,
+                offset=step.offset,
+                done=lambda now, out, fetched: done(fetched),
+            )
+
+        fetched: Fetched = yield order
+        player.timeline.fetched(player.now.mono_ms, fetched, self._partition(step.partition))
+
+    def _metadata(self, step: m.AskMetadata) -> Steps:
+        player = self._player
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert player.direct is not None
+            player.direct.metadata(
+                player.now, player.out, broker=step.broker, done=lambda now, out, described: done(described)
+            )
+
+        described: Described = yield order
+        player.timeline.metadata(player.now.mono_ms, described, self._partition(step.partition))
+
+    # --- topics and elections ---
+
+    def _create_topic(self, step: m.CreateTopic) -> Steps:
+        player = self._player
+        names = [f"{step.topic}-{number}" for number in range(len(step.assignment))]
+        if not player.timeline.first:
+            player.timeline.first = player.waits.first = names[0]
+        assignment = {number: list(brokers) for number, brokers in enumerate(step.assignment)}
+        configs = {name: str(value) for name, value in step.configs.items()}
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert player.writes is not None
+            player.writes.create_topic(player.now, player.out, step.topic, assignment, configs, done)
+
+        yield order
+        waited_ms = player.now.mono_ms
+        while not all(self._led(name) for name in names):
+            if player.now.mono_ms - waited_ms > STATE_LIMIT_S * 1000.0:
+                raise StepFailed(f"{step.topic} has no leaders after {STATE_LIMIT_S:g} s")
+            yield player.sleep(50.0)
+        yield player.sleep(STATE_NOTICED_MS + player.waits.reaction_ms())
+
+    def _led(self, name: str) -> bool:
+        """Every running broker's metadata knows the partition: the topic is there to be used."""
+        views = self._player.seen.broker_views()
+        state = self._player.seen.states.get(name)
+        return state is not None and state.state.leader in views and name in views[state.state.leader]
+
+    def _elect_preferred(self, step: m.ElectPreferred) -> Steps:
+        player = self._player
+        names = step.partitions or tuple(player.seen.states)
+        places = [(name.rpartition("-")[0], int(name.rpartition("-")[2])) for name in names]
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert player.writes is not None
+            player.writes.elect_preferred(player.now, player.out, places, done)
+
+        yield order
+
+    # --- observing ---
+
+    def _snapshot(self, label: str) -> Steps:
+        player = self._player
+        for name in sorted({self._player.timeline.first} | set(player.seen.states)):
+            assignment = player.seen.assignments.get(name, ())
+            nodes = tuple(broker_name(broker) for broker in sorted(assignment))
+            done: ActDone = yield player.act(act.Snapshot(name, nodes))
+            if done.error:
+                raise StepFailed(done.error)
+            entry: dict[str, Any] = {"saw": "snapshot", "label": label, "replicas": done.result}
+            if name != player.timeline.first:
+                entry["partition"] = name
+            player.timeline.add(player.now.mono_ms, entry)
+
+    def _record(self, what: str, partition: str | None) -> Steps:
+        player = self._player
+        if what == "partition-state":
+            player.timeline.record_state(player.now.mono_ms, player.seen, self._partition(partition))
+        elif what == "controller":
+            player.timeline.record_controller(player.now.mono_ms, player.seen)
+        else:
+            nodes = (broker_name(0), broker_name(1))
+            done: ActDone = yield player.act(act.Batches(self._partition(partition), nodes))
+            logs = {"a": done.result[nodes[0]], "b": done.result[nodes[1]]}
+            player.timeline.add(player.now.mono_ms, {"saw": "logs", **logs})
+
+    def _wait(self, step: m.Wait) -> Steps:
+        player = self._player
+        reached = yield player.until(step.until, step.limit_s)
+        player.timeline.add(player.now.mono_ms, {"saw": "reached" if reached else "not-reached", "until": step.called})
+        yield player.sleep(player.waits.reaction_ms())
+
+
+__all__ = ["Order", "StepFailed", "StepRunner"]

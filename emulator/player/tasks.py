@@ -1,0 +1,42 @@
+"""Steps that wait, written as if they blocked: a generator yields an order and is resumed with its outcome.
+
+attempt = yield lambda done: direct.fetch(..., done=done)
+"""
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+Order = Callable[[Callable[[Any], None]], None]
+"""Starts something; calls back once, at once or later."""
+Steps = Generator[Order, Any, None]
+
+
+class Task:
+    """A generator under way. `ended` is called once, after its last statement."""
+
+    __slots__ = ("_ended", "_running", "_steps", "_value")
+
+    def __init__(self, steps: Steps, ended: Callable[[], None]) -> None:
+        self._steps = steps
+        self._ended = ended
+        self._running = False
+        self._value: list[Any] = []
+
+    def start(self) -> None:
+        self._resume(None)
+
+    def _resume(self, value: Any) -> None:
+        """Give the generator what it waits for; an order that is answered at once goes round the loop."""
+        self._value.append(value)
+        if self._running:
+            return
+        self._running = True
+        while self._value:
+            try:
+                order = self._steps.send(self._value.pop())
+            except StopIteration:
+                self._running = False
+                self._ended()
+                return
+            order(self._resume)
+        self._running = False

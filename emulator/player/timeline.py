@@ -1,0 +1,160 @@
+"""The player's notes: what was done and what came back, in the shape of a recording (tests/golden/README.md)."""
+
+from typing import Any
+
+from emulator.client.direct_results import Attempt, Described, Fetched
+from emulator.player.observing import Observing
+from protocol.ids import topic_partition_text
+from protocol.messages.leadership import MetadataResponse
+from protocol.znodes import LeaderAndIsrState
+
+Entry = dict[str, Any]
+
+
+class Timeline:
+    """`entries` in order; times in seconds since the launch. `first`: the scenario's first partition, which entries leave out."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.partition_states: list[Entry] = []
+        self.controllers: list[Entry] = []
+        self.live_brokers: list[Entry] = []
+        self.views: list[Entry] = []
+        self.first = ""
+        self._last_states: dict[str, tuple[LeaderAndIsrState, int]] = {}
+        self._last_views: dict[int, Entry] = {}
+
+    def add(self, at_ms: float, entry: Entry) -> None:
+        self.entries.append({"t": round(at_ms / 1000, 3), **entry})
+
+    def did(self, at_ms: float, entry: Entry | None) -> None:
+        if entry is not None:
+            self.add(at_ms, entry)
+
+    def _where(self, partition: str) -> Entry:
+        return {} if partition in ("", self.first) else {"partition": partition}
+
+    # --- what came back ---
+
+    def attempt(self, at_ms: float, attempt: Attempt, partition: str) -> None:
+        self.add(
+            at_ms,
+            {
+                "saw": "attempt", "broker": attempt.broker, "value": attempt.value, "acks": attempt.acks,
+                "attempt": attempt.attempt, "error": attempt.error, "offset": attempt.offset, **self._where(partition),
+            },
+        )  # fmt: skip
+
+    def message_set(self, at_ms: float, attempt: Attempt, partition: str) -> None:
+        entry = {"saw": "produce-compressed", "broker": attempt.broker, "acks": attempt.acks}
+        self.add(at_ms, {**entry, "error": attempt.error, "offset": attempt.offset, **self._where(partition)})
+
+    def fetched(self, at_ms: float, fetched: Fetched, partition: str) -> None:
+        records = (
+            None
+            if fetched.records is None
+            else [[r.offset, epoch_or_null(r.leader_epoch), text(r.value)] for r in fetched.records]
+        )
+        self.add(
+            at_ms,
+            {
+                "saw": "fetch", "broker": fetched.broker, "error": fetched.error,
+                "high_watermark": fetched.high_watermark, "records": records, **self._where(partition),
+            },
+        )  # fmt: skip
+
+    def metadata(self, at_ms: float, described: Described, partition: str) -> None:
+        if described.metadata is None:
+            return self.add(at_ms, {"saw": "metadata", "broker": described.broker, "error": described.error})
+        view = metadata_view(described.broker, described.metadata, partition or self.first)
+        entry = {
+            "saw": "metadata", "broker": view["broker"], "leader": view["leader"], "leader_epoch": view["epoch"],
+            "isr": view["isr"], "controller": view["controller"], "live_brokers": view["live"],
+        }  # fmt: skip
+        return self.add(at_ms, {**entry, **self._where(partition)})
+
+    # --- what the session service holds ---
+
+    def record_state(self, at_ms: float, seen: Observing, partition: str) -> None:
+        name = partition or self.first
+        held = seen.states.get(name)
+        if held is None:
+            return
+        s = held.state
+        self.add(
+            at_ms,
+            {
+                "saw": "partition-state", "controller_epoch": s.controller_epoch, "leader": s.leader,
+                "leader_epoch": s.leader_epoch, "isr": list(s.isr), "zk_version": held.zk_version,
+                **self._where(partition),
+            },
+        )  # fmt: skip
+
+    def record_controller(self, at_ms: float, seen: Observing) -> None:
+        self.add(at_ms, {"saw": "controller", "controller": seen.controller, "epoch": seen.controller_epoch})
+
+    def changed(self, at_ms: float, what: str, seen: Observing) -> None:
+        """Called at every change that the player observes."""
+        t = round(at_ms / 1000, 3)
+        if not seen.states:
+            return  # the recordings begin with the first topic
+        if not self.partition_states and what == "states":
+            self.controllers.append({"t": t, "controller": seen.controller, "epoch": seen.controller_epoch})
+            self.live_brokers.append({"t": t, "live": sorted(seen.live)})
+        if what == "states":
+            self._states(t, seen)
+        elif what == "controller":
+            entry = {"t": t, "controller": seen.controller, "epoch": seen.controller_epoch}
+            self.controllers.append(entry)
+        elif what == "live":
+            self.live_brokers.append({"t": t, "live": sorted(seen.live)})
+        else:
+            self._views(t, seen)
+
+    def _states(self, t: float, seen: Observing) -> None:
+        for name, held in seen.states.items():
+            now = (held.state, held.zk_version)
+            if self._last_states.get(name) == now:
+                continue
+            self._last_states[name] = now
+            s = held.state
+            self.partition_states.append(
+                {
+                    "t": t, "leader": s.leader, "leader_epoch": s.leader_epoch, "isr": list(s.isr),
+                    "controller_epoch": s.controller_epoch, "zk_version": held.zk_version, **self._where(name),
+                }
+            )  # fmt: skip
+
+    def _views(self, t: float, seen: Observing) -> None:
+        for broker in list(self._last_views):
+            if broker not in seen.metadata:
+                del self._last_views[broker]
+                self.views.append({"t": t, "broker": broker, "reachable": False})
+        for broker, metadata in seen.metadata.items():
+            view = metadata_view(broker, metadata, self.first)
+            if view["epoch"] is not None and self._last_views.get(broker) != view:
+                self._last_views[broker] = view
+                self.views.append({"t": t, **view})
+
+
+def metadata_view(broker: int, metadata: MetadataResponse, partition: str) -> Entry:
+    """A broker's answer about one partition, flat."""
+    found = next((p for p in metadata.partitions if topic_partition_text(p.topic, p.partition) == partition), None)
+    return {
+        "broker": broker,
+        "controller": metadata.controller,
+        "leader": found.leader if found else -1,
+        "epoch": found.leader_epoch if found else None,
+        "isr": list(found.isr) if found else [],
+        "live": sorted(endpoint.broker for endpoint in metadata.brokers),
+    }
+
+
+def epoch_or_null(leader_epoch: int) -> int | None:
+    """Null where the format has no epochs (before 0.11)."""
+    return None if leader_epoch < 0 else leader_epoch
+
+
+def text(value: bytes | None) -> str | None:
+    """A record's value as the recordings show it."""
+    return None if value is None else value.decode("utf-8", "backslashreplace")

@@ -1,0 +1,62 @@
+"""observations.json: the player's notes, and what the brokers' own events say of roles, truncations and ISR changes."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from emulator.observations.model import Observations
+from emulator.player.timeline import Timeline
+from emulator.runs.resolve import Resolved
+from protocol.events import Event, IsrChangeAsked, LogTruncated, RoleChanged
+from protocol.ids import topic_partition_text
+from protocol.versions import gates_for
+
+FORMAT = 2
+
+
+def observations_of(
+    resolved: Resolved, timeline: Timeline, events: Iterable[tuple[str, int, int, str, float, Event]], ended_ms: float
+) -> Observations:
+    """`events`: (node, incarnation, seq, cause, at_ms, event) in order of time."""
+    scenario, spec = resolved.scenario, resolved.spec
+    truncations: list[dict[str, Any]] = []
+    roles: list[dict[str, Any]] = []
+    isr_changes: list[dict[str, Any]] = []
+    tells = gates_for(spec.kafka_version).has_epoch_cache
+    for node, _, _, _, at_ms, event in events:
+        if not isinstance(event, LogTruncated | RoleChanged | IsrChangeAsked):
+            continue
+        number = spec.topology.node(node).number
+        place = topic_partition_text(event.topic, event.partition)
+        where = {} if place == timeline.first else {"partition": place}
+        entry: dict[str, Any] = {"clock": clock_text(at_ms), "broker": number}
+        match event:
+            case LogTruncated(to=to, effective=effective):
+                truncations.append({**entry, "to": to, "effective": effective if tells else None, **where})
+            case RoleChanged():
+                entry |= {"role": event.role, "leader_epoch": event.leader_epoch, "log_end": event.log_end}
+                entry |= {"high_watermark": event.high_watermark, "previous_epoch": event.previous_epoch}
+                roles.append({**entry, **where})
+            case IsrChangeAsked(was=was, now=now):
+                isr_changes.append({**entry, "was": was, "now": now, **where})
+    return Observations(
+        format=FORMAT,
+        scenario=scenario.id,
+        kafka=spec.kafka_version,
+        settings=dict(scenario.settings),
+        settings_by_broker={str(broker): dict(own) for broker, own in scenario.settings_by_broker.items()},
+        timeline=timeline.entries,
+        partition_states=timeline.partition_states,
+        controllers=timeline.controllers,
+        truncations=truncations,
+        live_brokers=timeline.live_brokers,
+        views_by_broker=timeline.views,
+        role_changes=roles,
+        isr_changes=isr_changes,
+        seconds=round(ended_ms / 1000, 2),
+    )
+
+
+def clock_text(at_ms: float) -> str:
+    """Scenario time as a time of day: `00:00:07,480`."""
+    whole = int(at_ms)
+    return f"{whole // 3_600_000:02d}:{whole // 60_000 % 60:02d}:{whole // 1000 % 60:02d},{whole % 1000:03d}"

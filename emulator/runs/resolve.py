@@ -1,0 +1,34 @@
+"""A scenario, a version and overrides become what a run is told: settings in force per node, topology, steps."""
+
+from typing import Any
+
+import msgspec
+
+from emulator.node.specs import RunSpec
+from emulator.scenario.model import Scenario
+from emulator.scenario.settings import resolve_settings
+from protocol.versions import gates_for, ladder_name
+
+SESSION_SETTINGS = {"tickTime": "tick_time_ms", "initLimit": "init_limit", "syncLimit": "sync_limit"}
+
+
+class Resolved(msgspec.Struct, frozen=True):
+    """What a world needs. `record_magic`: the format the player's client writes."""
+
+    scenario: Scenario
+    spec: RunSpec
+    record_magic: int
+
+
+def resolve(scenario: Scenario, kafka_version: str | None = None, overrides: dict[str, Any] | None = None) -> Resolved:
+    """Raises UnknownVersion, UnusableSetting, UnusableProtocolVersion."""
+    version = ladder_name(kafka_version or scenario.default_version)
+    cluster = {**scenario.settings, **(overrides or {})}
+    session = {name: int(cluster.pop(name)) for name in SESSION_SETTINGS if name in cluster}
+    settings: dict[str, dict[str, Any]] = {}
+    for node in scenario.topology.with_role("broker"):
+        own = scenario.settings_by_broker.get(node.number, {})
+        settings[node.name] = dict(resolve_settings(version, cluster, own))
+    limits = {SESSION_SETTINGS[name]: value for name, value in session.items()}
+    spec = RunSpec(scenario.topology, version, settings, **limits)
+    return Resolved(scenario, spec, gates_for(version, cluster.get("inter.broker.protocol.version")).record_magic)

@@ -1,0 +1,46 @@
+"""Play a scenario in the simulated world."""
+
+import msgspec
+
+from emulator.node.specs import machine_for
+from emulator.observations.model import Observations
+from emulator.player.player import Player
+from emulator.runs.observed import observations_of
+from emulator.runs.resolve import Resolved
+from emulator.scenario.model import Scenario
+from emulator.topology import OBSERVER, Node
+from emulator.world.simulated.chance import CALM, Latencies
+from emulator.world.simulated.node import MachineFactory
+from emulator.world.simulated.world import SimulatedWorld
+from emulator.storage.memory import MemoryFiles
+from protocol.machine import Machine
+
+MAX_MS = 3_600_000.0
+
+
+class Played(msgspec.Struct):
+    """A finished run: what was observed, and the world as it stands, for the oracle."""
+
+    scenario: Scenario
+    observations: Observations
+    world: SimulatedWorld
+    player: Player
+
+
+def play(resolved: Resolved, seed: int, *, latencies: Latencies = CALM, wire_events: bool = False) -> Played:
+    """One run. Raises StepFailed, RunTooLong; an assertion is a bug of ours."""
+    scenario, spec = resolved.scenario, resolved.spec
+    player = Player(spec.topology, scenario.steps, resolved.record_magic)
+
+    def factory(node: Node, files: MemoryFiles) -> Machine:
+        if node.name == OBSERVER:
+            return player
+        return machine_for(spec, node, files)
+
+    make: MachineFactory = factory
+    world = SimulatedWorld(spec.topology, make, seed, latencies=latencies, wire_events=wire_events)
+    world.start(OBSERVER)
+    world.run(lambda: player.finished, max_ms=MAX_MS)
+    assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the scenario is not over"
+    observations = observations_of(resolved, player.timeline, world.trace.entries, world.now_ms)
+    return Played(scenario, observations, world, player)

@@ -1,0 +1,107 @@
+"""What the scenario's player asks of the world itself: faults, starts, snapshots. Only the player's machine uses these.
+
+`Act` is an effect beside those of `protocol.machine`; its outcome comes back as the input `ActDone`. Both worlds carry
+out the same actions, so the player cannot tell them apart either.
+"""
+
+import msgspec
+
+from emulator.world.links import Rule
+
+
+class StartNode(msgspec.Struct, frozen=True, tag="start"):
+    """Begin a life of `node` (its next incarnation)."""
+
+    node: str
+
+
+class KillNode(msgspec.Struct, frozen=True, tag="kill"):
+    """SIGKILL."""
+
+    node: str
+
+
+class StopNode(msgspec.Struct, frozen=True, tag="stop"):
+    """SIGTERM; done when the process has ended."""
+
+    node: str
+
+
+class PauseNode(msgspec.Struct, frozen=True, tag="pause"):
+    """SIGSTOP."""
+
+    node: str
+
+
+class ResumeNode(msgspec.Struct, frozen=True, tag="resume"):
+    """SIGCONT."""
+
+    node: str
+
+
+class PowerLoss(msgspec.Struct, frozen=True, tag="power-loss"):
+    """The machine dies and loses what was not synced: everything past the recovery point, or all but `batches_kept` per log (-1: the seed decides)."""
+
+    node: str
+    batches_kept: int = -1
+
+
+class LoseUnsynced(msgspec.Struct, frozen=True, tag="lose-unsynced"):
+    """Of a dead node: its log of a partition is cut to `batches_kept` batches."""
+
+    node: str
+    partition: str
+    batches_kept: int
+
+
+class DiskFull(msgspec.Struct, frozen=True, tag="disk-full"):
+    """From now on the node's disk takes nothing more."""
+
+    node: str
+
+
+class ApplyRule(msgspec.Struct, frozen=True, tag="apply"):
+    """A fault on links, in force at both ends when done."""
+
+    rule: Rule
+
+
+class HealRules(msgspec.Struct, frozen=True, tag="heal"):
+    """Lift these rules; empty: all."""
+
+    rules: tuple[str, ...] = ()
+
+
+class Snapshot(msgspec.Struct, frozen=True, tag="snapshot"):
+    """Read a partition's files at these nodes, dead or alive. Result: {node: `inspect.read_partition`}."""
+
+    partition: str
+    nodes: tuple[str, ...]
+
+
+class Batches(msgspec.Struct, frozen=True, tag="batches"):
+    """Like Snapshot, but wrapper by wrapper: {node: `inspect.batches_of`}."""
+
+    partition: str
+    nodes: tuple[str, ...]
+
+
+Action = (
+    StartNode | KillNode | StopNode | PauseNode | ResumeNode | PowerLoss | LoseUnsynced | DiskFull
+    | ApplyRule | HealRules | Snapshot | Batches
+)  # fmt: skip
+
+
+class Act(msgspec.Struct, frozen=True, tag="act"):
+    """Effect: carry out `action`; ActDone(number) follows."""
+
+    number: int
+    action: Action
+
+
+class ActDone(msgspec.Struct, frozen=True, tag="act-done"):
+    """Input: `result` as the action describes, or {}; `error` "" or why it could not be done."""
+
+    number: int
+    result: dict[str, object]
+    error: str = ""

@@ -1,0 +1,41 @@
+"""A node of the simulated world: its disk, its present life, its timers and connections."""
+
+from collections import deque
+from collections.abc import Callable
+
+from emulator.injector.enforcement import LinkState
+from emulator.storage.memory import MemoryFiles
+from emulator.topology import Node
+from emulator.world.simulated.wire import End
+from protocol.machine import Machine, TimerKey
+
+MachineFactory = Callable[[Node, MemoryFiles], Machine]
+
+
+class SimulatedNode:
+    """`machine` None: dead. `held`: inputs that wait while the process is paused."""
+
+    __slots__ = (
+        "accepted", "died", "ends", "files", "held", "incarnation", "links", "machine", "node", "paused", "seq", "timer_generation",
+        "timers",
+    )  # fmt: skip
+
+    def __init__(self, node: Node, links: LinkState) -> None:
+        self.node = node
+        self.links = links
+        self.files = MemoryFiles()
+        self.machine: Machine | None = None
+        self.incarnation = 0
+        self.paused = False
+        self.held: deque[Callable[[], None]] = deque()
+        self.ends: dict[int, End] = {}
+        self.accepted = 0
+        self.timers: dict[TimerKey, int] = {}
+        self.timer_generation = 0
+        self.seq = 0
+        self.died: tuple[int, str] | None = None
+        """(code, reason) of the last life's own end: an Exit, or an assertion of ours."""
+
+    @property
+    def alive(self) -> bool:
+        return self.machine is not None
