@@ -56,6 +56,9 @@ TUNING_OPTIONS: dict[Tuning, tuple[str, ...]] = {
     "steady": ("-XX:+UseParallelGC",),
 }
 
+# From here on the higher rate makes up for the later start: some 200,000 events, two seconds.
+STEADY_FROM_BYTES = 50_000_000
+
 READY_TIMEOUT_S = 60.0
 CLOSE_TIMEOUT_S = 10.0
 POLL_S = 0.01
@@ -72,6 +75,7 @@ class Gateway:
 
     java: Java
     master: str
+    tuning: Tuning
     directory: Path
     process: subprocess.Popen[bytes]
     _connection_file: Path
@@ -137,6 +141,11 @@ class Gateway:
         self.close()
 
 
+def tuning_for(event_bytes: int) -> Tuning:
+    """The tuning that is done first with a set of checks over so many bytes of events."""
+    return "steady" if event_bytes >= STEADY_FROM_BYTES else "quick"
+
+
 def start_gateway(
     java: Java,
     directory: Path,
@@ -153,6 +162,7 @@ def start_gateway(
     Args:
         directory: made if missing; log, temporary and shuffle files go here and nowhere else.
         master: any Spark master URL.
+        tuning: see `TUNING_OPTIONS`; `tuning_for` chooses. The session's settings follow it.
         nice: added to our own niceness, 0 to 19.
         heap_mib: bound of the heap; code, class data and threads take 300 MiB more.
         archived_classes: start from the class archive, when there is one (audit/class_archive.py).
@@ -191,7 +201,7 @@ def start_gateway(
             env=_environment(connection_file, master),
             process_group=0,  # Ctrl-C is for us; we then end the machine in order
         )
-    return Gateway(java, master, directory, process, connection_file)
+    return Gateway(java, master, tuning, directory, process, connection_file)
 
 
 def is_local(master: str) -> bool:

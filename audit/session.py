@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from audit.gateway import READY_TIMEOUT_S, Gateway, GatewayError, Tuning, is_local, start_gateway
+from audit.gateway import READY_TIMEOUT_S, Gateway, GatewayError, Tuning, is_local, start_gateway, tuning_for
 from audit.java import Java, NoJavaError, find_java
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ __all__ = [
     "find_java",
     "spark_session",
     "start_gateway",
+    "tuning_for",
 ]
 
 SETTINGS = {
@@ -41,7 +42,7 @@ SETTINGS = {
 }
 
 # Generating, compiling and loading a class per query costs more than interpreting a few thousand rows.
-SMALL_SETTINGS = {
+QUICK_SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
@@ -51,14 +52,12 @@ def spark_session(
     gateway: Gateway,
     *,
     app_name: str = "faultline audit",
-    small: bool = True,
     settings: Mapping[str, str] | None = None,
     timeout_s: float = READY_TIMEOUT_S,
 ) -> SparkSession:
     """The session in `gateway`'s virtual machine, on the master the gateway was started for.
 
     Args:
-        small: tuned for up to some 100,000 events; False leaves Spark's code generation on.
         settings: Spark settings that overrule ours.
         timeout_s: how long the virtual machine may still take.
 
@@ -72,7 +71,7 @@ def spark_session(
 
     conf = SparkConf(_jvm=client.jvm)
     conf.setMaster(gateway.master).setAppName(app_name)
-    for key, value in {**_settings(gateway, small=small), **(settings or {})}.items():
+    for key, value in {**_settings(gateway), **(settings or {})}.items():
         conf.set(key, value)
     try:
         return SparkSession(SparkContext(conf=conf, gateway=client))
@@ -80,13 +79,13 @@ def spark_session(
         raise GatewayError(f"Spark did not start on {gateway.master}: {_first_line(error)}") from error
 
 
-def _settings(gateway: Gateway, *, small: bool) -> dict[str, str]:
+def _settings(gateway: Gateway) -> dict[str, str]:
     settings = SETTINGS | {
         "spark.local.dir": str(gateway.directory / "tmp"),
         "spark.sql.warehouse.dir": str(gateway.directory / "warehouse"),
     }
-    if small:
-        settings |= SMALL_SETTINGS
+    if gateway.tuning == "quick":
+        settings |= QUICK_SETTINGS
     if is_local(gateway.master):
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return settings
