@@ -1,7 +1,9 @@
-"""A machine that follows a script and tells what it sees: the conformance suite's only actor, in either world.
+"""A machine that follows a script and tells what it sees: the conformance suite's only actor, in either
+world.
 
-It reports everything as ScenarioStep events whose text is a sighting, such as `opened 1`, `accepted session-0 client`, `got 7`,
-`lost 1 refused`, `timer tick`. Messages are SessionPing; an answer carries the number that was sent as its zxid.
+It reports everything as ScenarioStep events whose text is a sighting, such as `opened 1`, `accepted
+session-0 client`, `got 7`, `lost 1 refused`, `timer tick`. Messages are SessionPing; an answer carries the
+number that was sent as its zxid.
 """
 
 from typing import Any
@@ -33,8 +35,9 @@ class Script(msgspec.Struct, frozen=True):
     """`open_to`: whom to connect to at the start, with `purpose`; again `reopen_ms` after each loss (0: not).
     `every_ms`: a numbered message on each connection of ours, `count` at most. `answers`: each is answered.
     `timers`: [name, after ms] set at the start; `cancelled`: names cancelled by the first timer that fires.
-    `close_after`: closes the connection after so many messages sent. `journal_every_ms`: appends a byte to a file, fsyncs
-    when `journal_syncs`. `crash_at`: raises at the N-th message. `burst`: messages sent at once when opened, of `burst_bytes`.
+    `close_after`: closes the connection after so many messages sent. `journal_every_ms`: appends a byte to
+    a file, fsyncs when `journal_syncs`. `crash_at`: raises at the N-th message. `burst`: messages sent at
+    once when opened, of `burst_bytes`.
     """
 
     open_to: tuple[str, ...] = ()
@@ -90,7 +93,9 @@ class ScriptedMachine:
                 self._see(f"lost {'ours' if connection > 0 else 'theirs'} {reason}")
                 self._sent.pop(connection, None)
                 if connection > 0 and script.reopen_ms:
-                    self._out.set_timer(("reopen", script.open_to[(connection - 1) % len(script.open_to)]), script.reopen_ms)
+                    self._out.set_timer(
+                        ("reopen", script.open_to[(connection - 1) % len(script.open_to)]), script.reopen_ms
+                    )
             case MessageReceived():
                 self._receive(event)
             case TimerFired(("say", int(connection))):
@@ -132,8 +137,18 @@ class ScriptedMachine:
         self._sent[connection] += 1
         number = self._sent[connection]
         if self._script.client_events:
-            self._out.emit(OperationInvoked(
-                operation=f"op:{number}", kind="produce", topic="t", partition=0, acks=1, value="v", broker=0, offset=-1))
+            self._out.emit(
+                OperationInvoked(
+                    operation=f"op:{number}",
+                    kind="produce",
+                    topic="t",
+                    partition=0,
+                    acks=1,
+                    value="v",
+                    broker=0,
+                    offset=-1,
+                )
+            )
         self._out.send(connection, PingRequest(), number)
         self._see(f"said {number}")
         if number == self._script.close_after:
