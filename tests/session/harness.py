@@ -45,6 +45,7 @@ from protocol.messages.session import (
     Create,
     Observed,
     ObserveRequest,
+    Operation,
     SessionRequest,
     SessionResponse,
     WatchFired,
@@ -173,11 +174,9 @@ class World:
     def act(self, name: str, order: Callable[[Now, Outbox], None]) -> None:
         """Lets a test give an order to a component of a node, as an input of that node."""
         node = self.nodes[name]
-        out = Outbox()
         machine = node.machine
         assert isinstance(machine, ClientNode)
         order(self.now(), machine.out)
-        del out
         self._perform(node, machine.out.take())
 
     def now(self) -> Now:
@@ -342,6 +341,15 @@ class ClientNode:
     def answered(self, now: Now, out: Outbox, response: SessionResponse) -> None:
         self.answers.append(response)
 
+    def submitting(self, *ops: Operation) -> Callable[[Now, Outbox], None]:
+        """An order: each operation as a request of its own, without retries; answered in `answers`."""
+
+        def order(now: Now, out: Outbox) -> None:
+            for op in ops:
+                self.client.submit(now, out, SessionRequest([op]), self.answered)
+
+        return order
+
     def step(self, now: Now, event: Input) -> list[Effect]:
         if isinstance(event, Started):
             self.client.start(now, self.out, Chance(event.seed))
@@ -447,11 +455,11 @@ class Ensemble:
         self.world.wait_for(lambda: bool(observer.seen), 1000, "observer")
         return observer
 
-    def request(self, name: str, *ops: object, multi: bool = False, within_ms: float = 20_000) -> SessionResponse:
+    def request(self, name: str, *ops: Operation, multi: bool = False, within_ms: float = 20_000) -> SessionResponse:
         """Through the retrying layer, until it is answered."""
         answers: list[SessionResponse] = []
         client = self.client(name)
-        message = SessionRequest(list(ops), multi)  # type: ignore[arg-type]
+        message = SessionRequest(list(ops), multi)
         self.world.act(
             name,
             lambda now, out: client.session.call(
