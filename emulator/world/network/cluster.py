@@ -209,10 +209,15 @@ class Cluster:
         except BaseExceptionGroup as errors:
             raise _only(errors) from None
 
-    async def kill(self, name: str) -> None:
+    def note(self, what: str, name: str) -> None:
+        """Writes that something was done to a node (its files, say) by other hands."""
+        self._node(name)
+        self._write(MachineFault(what=what, target=name))
+
+    async def kill(self, name: str, what: str = "kill") -> None:
         """SIGKILL; returns when the kernel has closed its sockets."""
         node = self._living(name)
-        self._write(MachineFault(what="kill", target=name))
+        self._write(MachineFault(what=what, target=name))
         await self._end(node, signal.SIGKILL)
 
     async def stop(self, name: str) -> int:
@@ -356,6 +361,7 @@ class Cluster:
     # --- the life of a process ---------------------------------------------------------------------------------------
 
     def _settings(self, life: Life) -> ShellSettings:
+        spec = self._specs.get(life.node.name)
         return ShellSettings(
             life=life,
             run_dir=str(self.run_dir),
@@ -366,6 +372,7 @@ class Cluster:
             speed=self.clock.speed,
             levels=self._levels,
             record_inputs=self._record_inputs,
+            versions=spec.versions if spec is not None else ("", ""),
         )
 
     async def _start(self, name: str) -> None:

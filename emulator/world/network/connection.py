@@ -47,9 +47,9 @@ class Connection:
     """`name`: NODE.INCARNATION#ID of the opener, as events spell it."""
 
     __slots__ = (
-        "back", "buffer", "can_read", "draining", "frames_in", "frames_out", "id", "lost_reason", "name", "opening",
-        "out", "over", "peer", "pending_bytes", "purpose", "service_ms", "sock", "state", "told_lost", "unsent",
-        "write_failed",
+        "back", "buffer", "can_read", "draining", "frames_in", "frames_out", "id", "lost_reason", "name", "opened",
+        "opening",
+        "out", "over", "peer", "pending_bytes", "purpose", "service_ms", "sock", "state", "told_lost", "write_failed",
     )  # fmt: skip
 
     def __init__(self, id: int, name: str, peer: str, purpose: str, out: Path, back: Path, state: State) -> None:
@@ -62,8 +62,8 @@ class Connection:
         self.state = state
         self.opening: Opening | None = None
         self.sock: socket.socket | None = None
-        self.unsent: list[object] = []
-        """Payloads of a connection that is still opening, in order."""
+        self.opened = state is State.STANDING
+        """The machine has been told that it stands."""
         self.buffer: list[bytes] = []
         """Past the gate, not yet taken by the kernel."""
         self.pending_bytes = 0

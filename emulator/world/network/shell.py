@@ -33,12 +33,14 @@ from emulator.world.network.timers import Alarm, Lateness, TimerHeap
 from emulator.world.replay import effects_crc, record_bytes
 from protocol.events import (
     Event,
+    NodeStarted,
     NodeStopped,
 )
 from protocol.machine import (
     CancelTimer,
     Close,
     ConnectionLost,
+    ConnectionOpened,
     Emit,
     Exit,
     Machine,
@@ -116,6 +118,8 @@ class NodeShell:
         for rule in rules:
             self.apply(rule)
         life = self.settings.life
+        roles, versions = ",".join(life.node.roles), self.settings.versions
+        self.emit(NodeStarted(roles, life.node.az, versions[0], versions[1]), "start")
         self.post_letter(Letter(Started(life.seed, life.incarnation), "start"))
         self.call_at(self.now.mono_ms + REPORT_EVERY_MS, self._report_lateness)
         self.begun.set()
@@ -263,6 +267,9 @@ class NodeShell:
         elif type(event) is ConnectionLost:
             assert connection is not None
             self.switchboard.end(connection)
+        elif type(event) is ConnectionOpened:
+            assert connection is not None
+            connection.opened = True
         try:
             effects: list[Any] = [*self._machine.step(now, event)]
         except Exception as error:
@@ -328,8 +335,7 @@ class NodeShell:
             await self._alarm.wait()
             self.look_at_clock()
             for key, number, due_ms in self._timers.due(self.now.mono_ms):
-                cause = "timer:" + ":".join(map(str, key))
-                self.post_letter(Letter(TimerFired(key), cause, timer=(number, due_ms)))
+                self.post_letter(Letter(TimerFired(key), f"timer:{key[0]}", timer=(number, due_ms)))
             self._ring_ms = float("inf")
             if self._timers.next_ms is not None:
                 self._ring_by(self._timers.next_ms)

@@ -31,10 +31,12 @@ class SpecError(ValueError):
 
 
 class MachineSpec(msgspec.Struct, frozen=True):
-    """`factory`: `module:function` of a Factory. `arguments`: whatever msgpack carries."""
+    """`factory`: `module:function` of a Factory. `arguments`: whatever msgpack carries. `versions`: kafka.version and
+    inter.broker.protocol.version, for the event of its start ("": it has none)."""
 
     factory: str
     arguments: dict[str, Any] = {}
+    versions: tuple[str, str] = ("", "")
 
     def load(self) -> Factory:
         """Imports the factory. Raises SpecError."""
@@ -61,6 +63,7 @@ class ShellSettings(msgspec.Struct, frozen=True):
     speed: float = 1.0
     levels: tuple[str, ...] = LEVELS
     record_inputs: bool = False
+    versions: tuple[str, str] = ("", "")
 
 
 class ProcessOrder(msgspec.Struct, frozen=True):

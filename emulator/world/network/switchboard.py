@@ -38,6 +38,8 @@ from protocol.machine import (
 from protocol.messages.base import DIRECTIONS, Message
 from protocol.messages.control import Hello
 
+REFUSED = "connection refused"
+
 
 class Outgoing(NamedTuple):
     """A frame on its way out, with what its events need."""
@@ -135,7 +137,7 @@ class Switchboard:
             sock = await connect(port, LOOPBACK)
         except OSError:
             self._host.look_at_clock()
-            self.lost(connection, "refused")
+            self.lost(connection, REFUSED)
             return
         if connection.state is not State.OPENING:
             sock.close()
@@ -152,10 +154,7 @@ class Switchboard:
         )
         self._raw(connection, encode(hello))
         self._changed(connection, "opened")
-        self._host.post_letter(Letter(ConnectionOpened(connection.id), f"opened:{connection.name}", connection))
-        unsent, connection.unsent = connection.unsent, []
-        for payload in unsent:
-            self._offer_out(connection, payload)
+        self._host.post_letter(Letter(ConnectionOpened(connection.id), f"{connection.name}/0", connection))
         self.write_out()
         await self.read(connection, sock)
 
@@ -163,16 +162,14 @@ class Switchboard:
         connection = self._connections.get(effect.connection)
         if connection is None or connection.state in (State.CLOSING, State.ENDED):
             return
+        assert connection.opened, f"{self._host.name} sends on a connection that is not open yet: {effect}"
         frame = encode(effect.message, effect.correlation_id, effect.version)
         connection.pending_bytes += len(frame)
         if connection.pending_bytes > OUTGOING_BYTES_MAX:
             self._lose(connection, f"more than {OUTGOING_BYTES_MAX} bytes wait to be sent")
             return
         outgoing = Outgoing(frame, type(effect.message), effect.correlation_id, cause)
-        if connection.state is State.OPENING:
-            connection.unsent.append(outgoing)
-        else:
-            self._offer_out(connection, outgoing)
+        self._offer_out(connection, outgoing)
 
     def close(self, effect: Close, cause: str) -> None:
         connection = self._connections.get(effect.connection)
@@ -242,7 +239,7 @@ class Switchboard:
             if connection.draining:
                 continue
             if not connection.write():
-                self.lost(connection, "reset by the peer")
+                self.lost(connection, "closed by peer")
             elif connection.buffer:
                 connection.draining = True
                 self._host.nursery.start_soon(self._drain, connection)
@@ -252,12 +249,12 @@ class Switchboard:
         connection.draining = False
         if not alive:
             self._host.look_at_clock()
-            self.lost(connection, "reset by the peer")
+            self.lost(connection, "closed by peer")
 
     async def read(self, connection: Connection, sock: socket.socket) -> None:
         """Frames of a standing connection, until its end."""
         decoder = FrameDecoder()
-        reason = "closed by the peer"
+        reason = "closed by peer"
         try:
             while True:
                 data = await receive(sock)
@@ -266,7 +263,7 @@ class Switchboard:
                     continue  # the machine closed it: discarded
                 if not data:
                     if decoder.pending_bytes:
-                        reason = f"closed by the peer with {decoder.pending_bytes} bytes of a torn frame"
+                        reason = f"closed by peer with {decoder.pending_bytes} bytes of a torn frame"
                     break
                 for payload in decoder.feed(data):
                     self._offer_in(connection, (decode(payload), payload))
@@ -279,7 +276,7 @@ class Switchboard:
             reason = f"refused: {error}"
             self._host.emit(FrameRefused(connection=connection.name, peer=connection.peer, reason=str(error)), "wire")
         except OSError:
-            reason = "reset by the peer"
+            reason = "closed by peer"
         except trio.ClosedResourceError:
             return
         self.lost(connection, reason)
@@ -314,7 +311,7 @@ class Switchboard:
         elif payload is Marker.ACCEPTED:
             self._changed(connection, "accepted")
             accepted = ConnectionAccepted(connection.id, connection.peer, connection.purpose)
-            self._host.post_letter(Letter(accepted, f"accepted:{connection.name}", connection))
+            self._host.post_letter(Letter(accepted, f"{connection.name}/0", connection))
         else:
             assert payload is Marker.LOST
             self._lose(connection, connection.lost_reason)
@@ -347,8 +344,8 @@ class Switchboard:
         if connection.told_lost or connection.state in (State.CLOSING, State.ENDED):
             return
         connection.told_lost = True
-        self._changed(connection, "refused" if reason == "refused" else "lost", reason)
-        letter = Letter(ConnectionLost(connection.id, reason), f"lost:{connection.name}", connection)
+        self._changed(connection, "refused" if reason == REFUSED else "lost", reason)
+        letter = Letter(ConnectionLost(connection.id, reason), f"{connection.name}/lost", connection)
         self._host.post_letter(letter)
 
     def end(self, connection: Connection, keep_socket: bool = False) -> None:
@@ -392,7 +389,7 @@ class Switchboard:
         opening = connection.opening
         if opening is not None:
             if opening.given_up(now_ms):
-                self._lose(connection, "timed out")
+                self._lose(connection, "connection timed out")
             else:
                 self._attempt(connection)
             return
@@ -404,7 +401,7 @@ class Switchboard:
             connection.can_read.set()
         self._emit_link_events()
         if connection.out.given_up(now_ms):
-            self._lose(connection, "timed out")
+            self._lose(connection, "connection timed out")
             return
         self.write_out()
         self._watch(connection)
