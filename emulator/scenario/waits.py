@@ -1,7 +1,8 @@
-"""The conditions of `wait`, as words or as keys.
+"""The conditions of `wait`, as words or as keys, and back.
 
 Words: `until: new leader`. Keys: `until: {leader: 1}`, `{isr: [0]}`, `{not: {in_isr: 2}}`. Several keys must
-all hold. `partition: t-1` says of which partition, where it is not the first.
+all hold, as must all of a list: `{all: [new leader, isr shrunk]}`. `partition: t-1` says of which
+partition, where it is not the first.
 """
 
 from collections.abc import Callable
@@ -61,6 +62,15 @@ def _not(reader: StepReader, node: Node, partition: str) -> c.Condition | None:
     return None if inner is None else c.Not(inner)
 
 
+def _all(reader: StepReader, node: Node, partition: str) -> c.Condition | None:
+    items = reader.items(node, "conditions")
+    parts = [read_condition(reader, item, partition) for item in items]
+    found = tuple(part for part in parts if part is not None)
+    if not items or len(found) < len(items):
+        return None
+    return found[0] if len(found) == 1 else c.AllOf(found)
+
+
 KEYS: dict[str, Callable[[StepReader, Node, str], c.Condition | None]] = {
     "leader": _leader,
     "isr": lambda r, n, p: c.Isr(_members(r, n), p),
@@ -71,6 +81,7 @@ KEYS: dict[str, Callable[[StepReader, Node, str], c.Condition | None]] = {
     "leads": _leads,
     "quiet_s": _quiet,
     "not": _not,
+    "all": _all,
 }
 
 
@@ -94,3 +105,38 @@ def read_condition(reader: StepReader, node: Node, partition: str = "") -> c.Con
             reader.problem(node, f"expected a condition: words ({', '.join(WORDS)}) or keys ({', '.join(KEYS)})")
         return None
     return found[0] if len(found) == 1 else c.AllOf(found)
+
+
+def written(condition: c.Condition) -> object:
+    """The words or keys that `read_condition` makes the condition of."""
+    partition = getattr(condition, "partition", "")
+    if not partition:
+        return _written(condition)
+    inner = _written(condition)
+    return {"partition": partition, **inner} if isinstance(inner, dict) else {"partition": partition, "all": [inner]}
+
+
+def _written(condition: c.Condition) -> str | dict[str, object]:
+    match condition:
+        case c.Leader(broker=broker):
+            return {"leader": "none" if broker == c.NO_LEADER else broker}
+        case c.Isr(members=members):
+            return {"isr": sorted(members)}
+        case c.InIsr(broker=broker):
+            return {"in_isr": broker}
+        case c.Controller(broker=broker):
+            return {"controller": broker}
+        case c.Registered(brokers=brokers):
+            return {"registered": sorted(brokers)}
+        case c.SessionsExpired(brokers=brokers):
+            return {"session_expired": sorted(brokers)}
+        case c.LeadsInView(broker=broker, of=of):
+            return {"leads": {"broker": broker, "seen_by": of}}
+        case c.Quiet(quiet_s=quiet_s):
+            return {"quiet_s": quiet_s}
+        case c.Not(condition=inner):
+            return {"not": written(inner)}
+        case c.AllOf(conditions=conditions):
+            return {"all": [written(one) for one in conditions]}
+        case _:
+            return c.described(condition)  # the words are their own names

@@ -119,7 +119,7 @@ def test_bad_file(text: str, message: str) -> None:
         ("wait: {until: {}}",
          "5:19: expected a condition: words (new leader, preferred leader, no leader, new controller, "
          "isr shrunk, isr restored, caught up) or keys (leader, isr, in_isr, controller, registered, session_expired, "
-         "leads, quiet_s, not)"),
+         "leads, quiet_s, not, all)"),
         ("wait: {until: new leader, limit_s: 0x}", "5:40: expected limit_s as a number, got '0x'"),
         ("pause: 2s", "5:12: expected seconds as a number, got '2s'"),
         ("await: w", "5:12: unknown background step 'w'"),

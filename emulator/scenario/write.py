@@ -1,0 +1,90 @@
+"""A scenario as the text of a file: what `load_scenario` reads back as the same scenario.
+
+For a run's `scenario.yaml` (as resolved) and for recordings that become scenarios. One line per step; values are
+written as JSON, which is YAML.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from emulator.scenario import model as m
+from emulator.scenario.recording import do_entry
+from emulator.scenario.step_reader import APIS
+from emulator.scenario.waits import written as written_condition
+
+MACHINE_VERBS = frozenset(
+    {"start", "kill", "stop", "pause-node", "resume-node", "disk-full", "power-loss", "lose-unsynced"}
+)
+
+API_WORDS = {api: word for word, api in APIS.items()}
+
+
+def written(scenario: m.Scenario) -> str:
+    """The whole file."""
+    lines = [f"{key}: {_json(getattr(scenario, key))}" for key in ("id", "title", "article", "kafka")]
+    lines.append("topology:\n  nodes:")
+    lines += [
+        f"    {node.name}: {_json({'az': node.az, 'process.roles': node.roles})}"
+        for node in scenario.topology.nodes
+        if "observer" not in node.roles
+    ]
+    lines += _block("settings", scenario.settings)
+    if scenario.settings_by_broker:
+        lines.append(f"settings_by_broker: {_json(scenario.settings_by_broker)}")
+    lines.append(f"network: {_json(_without_none(msgspec.to_builtins(scenario.network)))}")
+    if scenario.speed is not None:
+        lines.append(f"speed: {_json(scenario.speed)}")
+    lines += _list("steps", (written_step(step) for step in scenario.steps))
+    lines += _list("expectations", map(_expectation, scenario.expectations))
+    lines += _list("expects_violations", (_without_none(msgspec.to_builtins(v)) for v in scenario.expects_violations))
+    lines += _list("races", map(msgspec.to_builtins, scenario.races))
+    return "\n".join(lines) + "\n"
+
+
+def written_step(step: m.AnyStep) -> Any:
+    """A step as its file says it, in plain values."""
+    at = {} if step.at_s is None else {"at_s": step.at_s}
+    match step:
+        case m.Background(name=name, step=inner):
+            return {**at, "background": name, **written_step(inner)}
+        case m.Await(name=name):
+            return {**at, "await": name}
+        case m.Repeat(times=times, steps=steps):
+            return {**at, "repeat": {"times": times, "steps": [written_step(one) for one in steps]}}
+        case m.Record():
+            return {**at, "record": _without_none({"what": step.what, "partition": step.partition})}
+        case m.Wait(until=until, called=called, limit_s=limit_s):
+            return {**at, "wait": {"until": written_condition(until), "called": called, "limit_s": limit_s}}
+    entry = do_entry(step)
+    assert entry is not None, f"{type(step).__name__} has no verb"
+    verb = entry.pop("do")
+    entry.pop("note", None)
+    if verb in MACHINE_VERBS and "broker" in entry:
+        entry["node"] = entry.pop("broker")
+    if "only" in entry:
+        entry["only"] = [API_WORDS.get(word, word) for word in entry["only"]]
+    return {**at, verb: _without_none(entry)}
+
+
+def _expectation(expectation: m.Expectation) -> dict[str, Any]:
+    kafka = {"kafka": expectation.kafka} if expectation.kafka else {}
+    return {"text": expectation.text, **kafka, expectation.of: expectation.what}
+
+
+def _without_none(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None and value != ()}
+
+
+def _block(key: str, values: dict[str, Any]) -> list[str]:
+    return [f"{key}:", *(f"  {name}: {_json(value)}" for name, value in values.items())] if values else []
+
+
+def _list(key: str, items: Iterable[Any]) -> list[str]:
+    lines = [f"  - {_json(item)}" for item in items]
+    return [f"{key}:", *lines] if lines else [f"{key}: []"]
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

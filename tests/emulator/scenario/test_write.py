@@ -1,0 +1,84 @@
+"""A scenario that is written and read back is the same scenario."""
+
+from pathlib import Path
+
+import pytest
+
+from emulator.observations.files import load
+from emulator.scenario import conditions as c
+from emulator.scenario import model as m
+from emulator.scenario.load import load_scenario
+from emulator.scenario.recorded import scenario_of_recording
+from emulator.scenario.write import written
+
+ROOT = Path(__file__).parents[3]
+CATALOGUE = sorted((ROOT / "scenarios").glob("*.yaml"))
+RECORDINGS = sorted((ROOT / "tests" / "golden").glob("*/*.json"))
+
+
+@pytest.mark.parametrize("path", CATALOGUE, ids=lambda path: path.stem)
+def test_catalogue(path: Path) -> None:
+    scenario = load_scenario(path.read_text(), str(path))
+    assert load_scenario(written(scenario), "written") == scenario
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_recordings(path: Path) -> None:
+    scenario = scenario_of_recording(load(path))
+    assert load_scenario(written(scenario), "written") == scenario
+
+
+LINKS = m.PairLinks(("broker-0", "session-1"))
+
+STEPS: tuple[m.AnyStep, ...] = (
+    m.CreateTopic(topic="t", assignment=((0, 1), (1, 2)), configs={"min.insync.replicas": 2}),
+    m.Cut(links=LINKS, purposes=("session",), apis=("Fetch", "AlterIsr"), expects_traffic=False, at_s=3),
+    m.Hold(links=m.OneWayLinks("az-0", "broker-1")),
+    m.Delay(links=m.AzLinks("az-1"), delay_ms=5, jitter_ms=1.5),
+    m.Loss(links=m.OpenedLinks("broker-0", "broker-1"), rate=0.25),
+    m.Heal(links=LINKS),
+    m.Heal(),
+    m.PowerLoss(node="broker-1"),
+    m.PowerLoss(node="broker-1", batches_kept=0, partition="t-1"),
+    m.DiskFull(node="session-2"),
+    m.Background(
+        name="w", step=m.Produce(broker=None, client="client-1", values=("7", "yes", ""), acks=-1, idempotent=True)
+    ),
+    m.Await(name="w", at_s=9.5),
+    m.Repeat(times=2, steps=(m.Pause(seconds=1), m.ElectPreferred(partitions=("t-1",)))),
+    m.Record(what="partition-state", partition="t-1"),
+    m.Fetch(broker=1, offset=3, partition="t-1"),
+)
+
+CONDITIONS: tuple[c.Condition, ...] = (
+    c.NewLeader("t-1"),
+    c.Leader(-1, "t-1"),
+    c.Not(c.IsrShrunk("t-1")),
+    c.AllOf((c.InIsr(0), c.InIsr(1), c.Not(c.AllOf((c.Quiet(2.5), c.NewController()))))),
+    c.CaughtUp(),
+    c.Isr(frozenset({2, 0})),
+    c.Controller(1),
+    c.Registered(frozenset({1})),
+    c.SessionsExpired(frozenset({0, 2})),
+    c.LeadsInView(1, of=2),
+)
+
+
+def test_everything_that_no_file_has_yet() -> None:
+    waits = tuple(m.Wait(until=condition, called=f"c{n}", limit_s=5) for n, condition in enumerate(CONDITIONS))
+    what = {"label": "l", "replicas": ["broker-1"], "epochs": [[0, 0]]}
+    expectation = m.Expectation(text="x", of="snapshot", what=what, kafka=("2.8",))
+    scenario = m.Scenario(
+        id="x",
+        title="x: y",
+        kafka=("2.6", "2.8"),
+        article="it's # said",
+        settings={"tickTime": 500, "producer.acks": "all"},
+        settings_by_broker={2: {"zookeeper.session.timeout.ms": 30000}},
+        network=m.Network(latency_ms=0.5, recovery="instant"),
+        speed=2.5,
+        steps=(*STEPS, *waits),
+        expectations=(expectation,),
+        expects_violations=(m.ExpectedViolation(check="duplicate", because="x", kafka=("2.6",)),),
+    )
+    assert load_scenario(written(scenario), "written") == scenario
