@@ -92,7 +92,7 @@ class MetadataCache:
                     partition,
                     ErrorCode.NONE if reachable else ErrorCode.LEADER_NOT_AVAILABLE,
                     state.leader if reachable else -1,
-                    state.leader_epoch,
+                    state.leader_epoch if self._context.gates.metadata_has_leader_epoch else -1,
                     list(state.isr) if shows_isr else [],
                     list(state.replicas),
                     [broker for broker in state.replicas if broker not in self.live],

@@ -1,6 +1,10 @@
 """What a leader knows of one follower. Semantics 1.2."""
 
 
+LONG_AGO_MS = -1e15
+"""Kafka's 0 here is 1970; a scenario's clock begins at its launch, where 0 would be recent."""
+
+
 class RemoteReplica:
     """`log_end` -1: unknown. `last_caught_up_ms`: when it last held all that the leader had."""
 
@@ -16,9 +20,9 @@ class RemoteReplica:
     def __init__(self, broker: int) -> None:
         self.broker = broker
         self.log_end = -1
-        self.last_fetch_ms = 0.0
+        self.last_fetch_ms = LONG_AGO_MS
         self.last_fetch_leader_log_end = 0
-        self.last_caught_up_ms = 0.0
+        self.last_caught_up_ms = LONG_AGO_MS
         self.last_sent_high_watermark = 0
 
     def fetched(self, fetch_offset: int, leader_log_end: int, now_ms: float) -> None:
@@ -33,10 +37,10 @@ class RemoteReplica:
 
     def leader_epoch_began(self, leader_log_end: int, now_ms: float, *, in_isr: bool, new_leader: bool) -> None:
         """Leadership began anew: members of the ISR count as caught up now."""
-        self.last_caught_up_ms = now_ms if in_isr else 0.0
+        self.last_caught_up_ms = now_ms if in_isr else LONG_AGO_MS
         self.last_fetch_leader_log_end = leader_log_end
         self.last_fetch_ms = now_ms
         if new_leader:
             self.log_end = -1
             self.last_fetch_leader_log_end = -1
-            self.last_fetch_ms = 0.0
+            self.last_fetch_ms = LONG_AGO_MS

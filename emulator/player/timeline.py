@@ -132,7 +132,7 @@ class Timeline:
                 self.views.append({"t": t, "broker": broker, "reachable": False})
         for broker, metadata in seen.metadata.items():
             view = metadata_view(broker, metadata, self.first)
-            if view["epoch"] is not None and self._last_views.get(broker) != view:
+            if self._last_views.get(broker) != view:
                 self._last_views[broker] = view
                 self.views.append({"t": t, **view})
 
@@ -144,7 +144,7 @@ def metadata_view(broker: int, metadata: MetadataResponse, partition: str) -> En
         "broker": broker,
         "controller": metadata.controller,
         "leader": found.leader if found else -1,
-        "epoch": found.leader_epoch if found else None,
+        "epoch": epoch_or_null(found.leader_epoch) if found else None,
         "isr": list(found.isr) if found else [],
         "live": sorted(endpoint.broker for endpoint in metadata.brokers),
     }
