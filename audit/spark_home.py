@@ -28,6 +28,12 @@ def spark_jars() -> list[Path]:
     return sorted((spark_home() / "jars").glob("*.jar"))
 
 
+def scala_version() -> str:
+    """The Scala line that the installed Spark was built for, such as "2.13"."""
+    (core,) = (spark_home() / "jars").glob("spark-core_*.jar")
+    return core.name.removeprefix("spark-core_").split("-")[0]
+
+
 def class_path(environ: Mapping[str, str]) -> str:
     """Spark's jars, then the configuration directories that are set (an archive allows more at the end)."""
     configured = [environ[name] for name in CONFIGURATION_VARIABLES if environ.get(name)]

@@ -86,6 +86,19 @@ def test_spark_runs_on_the_wheels_java_where_the_machine_has_none(tmp_path: Path
     assert answer["found"] == {f"broker-{node}": sum(range(node, 3_000, 3)) for node in range(3)}
 
 
+REFUSED = """
+import os, sys
+from pathlib import Path
+from audit.session import GatewayError, find_java, spark_session, start_gateway
+
+for settings in ({"spark.testing.memory": "1"}, {}):
+    with start_gateway(find_java(os.environ), Path(sys.argv[1]), master="local[1]") as gateway:
+        try:
+            print(spark_session(gateway, settings=settings).range(10).count())
+        except GatewayError as error:
+            print(str(error).partition(":")[0])
+"""
+
 # What the process that holds the virtual machine has done by the time it is killed.
 STARTED = "pass"
 IN_SESSION = "spark_session(gateway).range(10).count()"
@@ -168,6 +181,19 @@ def test_a_master_that_spark_does_not_know_is_a_clear_error(tmp_path: Path) -> N
         pytest.raises(GatewayError, match=r"(?s)ended with code 1.*Master must .*start with"),
     ):
         spark_session(gateway)
+
+
+def test_executors_that_the_wheels_java_cannot_start_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(GatewayError, match=r"set JAVA_HOME to a Java 17 or 21 of the machine, or use local\[\*\]"):
+        start_gateway(find_java({}), tmp_path, master="local-cluster[1,1,1024]")
+
+
+@pytest.mark.spark
+def test_a_session_that_spark_refuses_leaves_the_way_free_for_the_next(tmp_path: Path) -> None:
+    with python(REFUSED, tmp_path) as process:
+        out, err = process.communicate(timeout=150)
+    assert (process.returncode, err) == (0, "")
+    assert out.splitlines() == ["Spark did not start on local[1]", "10"]
 
 
 def test_a_java_that_dies_is_quoted(tmp_path: Path) -> None:
