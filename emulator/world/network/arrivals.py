@@ -67,11 +67,9 @@ class Arrivals:
         if hello is None:
             return
         if hello.purpose == CONTROL:
-            try:
+            with sock:
                 await Control(self._shell).serve(sock)
-            finally:
-                sock.close()
-                self.control_lost.set()
+            self.control_lost.set()
             return
         await self._shell.begun.wait()
         connection = self._shell.switchboard.accepted(hello, sock)
