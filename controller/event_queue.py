@@ -119,8 +119,10 @@ class EventQueue:
         run.start(now, out)
 
     def _ended(self, now: Now, out: Outbox, _result: object) -> None:
-        event, self._running, self._run = self._running, None, None
-        assert event is not None
+        event, run = self._running, self._run
+        assert event is not None and run is not None
+        self._running, self._run = None, None
+        self._halted = self._halted or run.session_lost  # until `expire`, which is on its way
         if event.then is not None:
             event.then(now, out)
         self.pump(now, out)
@@ -130,7 +132,7 @@ class EventQueue:
             case ControllerMoved():
                 self._start(now, out, step_down_if_moved(self._desk))
             case SessionLost():
-                self._run, self._halted = None, True  # until `expire`, which is on its way
+                self._run, self._halted = None, True
             case ChannelFull() | UnreadableZnode():
                 self._run, self._halted = None, True
                 out.exit(FATAL, f"controller, {self.running}: {error}")

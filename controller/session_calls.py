@@ -103,6 +103,8 @@ class Run(Generic[R]):
         self._wait_number = 0
         self._advancing = False
         self._over = False
+        self.session_lost = False
+        """An answer said that the session expired."""
 
     def start(self, now: Now, out: Outbox) -> None:
         self._advance(now, out, None)
@@ -129,6 +131,7 @@ class Run(Generic[R]):
                 if answers is None:
                     wait = next(self._procedure)
                 elif any(answer.error == SessionError.SESSION_EXPIRED for answer in answers):
+                    self.session_lost = True
                     wait = self._procedure.throw(SessionLost())
                 else:
                     wait = self._procedure.send(answers)

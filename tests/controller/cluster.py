@@ -1,16 +1,18 @@
-"""A cluster without brokers: real controllers, a session service that is a dictionary, and brokers that only listen.
+"""A cluster without brokers: real controllers, a session service that is a dictionary, and brokers that
+only listen.
 
-Everything happens at once and in order; time passes only by `advance`. The service can be put out of reach of one broker
-(`cut_off`) and expires sessions when told (`expire`). Brokers record what they were sent and answer it with success,
-unless they are dead or cut off.
+Everything happens at once and in order; time passes only by `advance`. The service can be put out of reach
+of one broker (`cut_off`) and expires sessions when told (`expire`). Brokers record what they were sent and
+answer it with success, unless they are dead or cut off.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from controller.controller import Controller
 from controller.registration import NotRegistered, Registered, persistent_paths, register_broker
-from controller.session_calls import Run
+from controller.session_calls import Procedure, Run
 from controller.settings import ControllerSettings
 from controller.znodes import (
     BrokerRegistration,
@@ -76,6 +78,7 @@ from protocol.messages.session import (
 from protocol.versions import gates_for
 
 Done = Callable[[Now, Outbox, SessionResponse], None]
+R = TypeVar("R")
 
 
 @dataclass
@@ -97,8 +100,10 @@ class Service:
         self.fired: list[tuple[int, WatchFired]] = []
         self.history: list[tuple[str, bytes, int]] = []
         """Every write of data: path, content, version after it."""
+        self.requests: list[SessionRequest] = []
 
     def request(self, session: int, request: SessionRequest) -> SessionResponse:
+        self.requests.append(request)
         if not request.multi:
             assert len(request.ops) == 1, "several operations at once are a multi"
             result = self.apply(session, request.ops[0])
@@ -113,9 +118,7 @@ class Service:
                 self.znodes, self.watches = saved, watches
                 del self.history[noted:], self.fired[fired:]
                 after = [OpResult(error=SessionError.RUNTIME_INCONSISTENCY)] * (len(request.ops) - index - 1)
-                return SessionResponse(
-                    [OpResult()] * index + [results[-1], *after], results[-1].error
-                )
+                return SessionResponse([OpResult()] * index + [results[-1], *after], results[-1].error)
         return SessionResponse(results)
 
     def apply(self, session: int, op: Operation) -> OpResult:
@@ -173,7 +176,11 @@ class Service:
 
     def children(self, path: str) -> list[str]:
         prefix = "/" if path == "/" else path + "/"
-        return [p[len(prefix) :] for p in self.znodes if p.startswith(prefix) and "/" not in p[len(prefix) :] and p != path]
+        return [
+            p[len(prefix) :]
+            for p in self.znodes
+            if p.startswith(prefix) and "/" not in p[len(prefix) :] and p != path
+        ]
 
     def put(self, path: str, data: bytes = b"") -> None:
         """Create or set, with everything above it: what a tool outside the cluster does."""
@@ -255,6 +262,8 @@ class Cluster:
         self.mono_ms = 0.0
         self.sessions = 0
         self.cut: set[frozenset[int]] = set()
+        self.told_first = -1
+        """The broker whose watches arrive before all others': who wins the race to be controller."""
         self.version = version
         self.gates = gates_for(version, inter_broker_protocol)
         self.settings = settings or ControllerSettings(auto_leader_rebalance_enable=False)
@@ -335,13 +344,17 @@ class Cluster:
     def deliver_only(self, broker: int, path: str) -> None:
         """Of all that has fired, `broker` hears of `path` alone; the rest is lost with its connection."""
         node = self.brokers[broker]
-        events = [event for session, event in self.service.fired if session == node.session and event.path == path]
+        events = [
+            event for session, event in self.service.fired if session == node.session and event.path == path
+        ]
         assert events, f"no watch of broker {broker} fired for {path}"
         self.service.fired.clear()
         for event in events:
             assert node.controller.watch_fired(self.now, node.out, event)
 
-    def _new_session(self, node: Broker, *, first: bool, retried: list[tuple[SessionRequest, Done]] = ()) -> None:  # type: ignore[assignment]
+    def _new_session(
+        self, node: Broker, *, first: bool, retried: Sequence[tuple[SessionRequest, Done]] = ()
+    ) -> None:
         self.sessions += 1
         previous, node.session = node.session, self.sessions
         for request, done in retried:
@@ -367,11 +380,11 @@ class Cluster:
         else:
             node.controller.session_started(self.now, node.out, lambda now, out: register(lambda: None))
 
-    def _run(self, node: Broker, procedure: object, ended: Callable[[object], None]) -> None:
+    def _run(self, node: Broker, procedure: Procedure[R], ended: Callable[[R], None]) -> None:
         def failed(now: Now, out: Outbox, error: Exception) -> None:
             raise error
 
-        run = Run(procedure, _Calls(self, node.broker), lambda n, o, result: ended(result), failed)  # type: ignore[arg-type,var-annotated]
+        run = Run(procedure, _Calls(self, node.broker), lambda now, out, result: ended(result), failed)
         run.start(self.now, node.out)
 
     # --- time ---
@@ -380,7 +393,7 @@ class Cluster:
         """Until nothing more happens by itself."""
         for _ in range(10_000):
             if self.service.fired:
-                session, event = self.service.fired.pop(0)
+                session, event = self._next_watch()
                 for node in self.brokers.values():
                     if node.session == session and node.alive and node.within_reach:
                         node.controller.watch_fired(self.now, node.out, event)
@@ -388,11 +401,20 @@ class Cluster:
                 return
         raise AssertionError("the cluster never settles")
 
+    def _next_watch(self) -> tuple[int, WatchFired]:
+        favoured = self.brokers[self.told_first].session if self.told_first in self.brokers else -1
+        for index, (session, _) in enumerate(self.service.fired):
+            if session == favoured:
+                return self.service.fired.pop(index)
+        return self.service.fired.pop(0)
+
     def advance(self, ms: float) -> None:
         """Timers fire in order until `ms` have passed."""
         end = self.mono_ms + ms
         while True:
-            due = [(at, node.broker, key) for node in self.brokers.values() for key, at in node.timers.items()]
+            due = [
+                (at, node.broker, key) for node in self.brokers.values() for key, at in node.timers.items()
+            ]
             if not due or min(due)[0] > end:
                 break
             at, broker, key = min(due)
@@ -469,13 +491,20 @@ class Cluster:
         self.service.put(topic_path(topic), encode_topic(partitions))
         self.settle()
 
-    def leader_writes_isr(self, *isr: int, partition: tuple[str, int] = ("t", 0), notify: bool = True) -> None:
+    def leader_writes_isr(
+        self, *isr: int, partition: tuple[str, int] = ("t", 0), notify: bool = True
+    ) -> None:
         """A leader changes the ISR straight in the service."""
         state = self.state(partition)
         changed = Leadership(state.leader, state.leader_epoch, isr, state.controller_epoch)
         self.service.put(state_path(*partition), encode_state(changed))
         if notify:
-            self.service.apply(0, Create("/isr_change_notification/isr_change_", encode_partitions([partition]), sequential=True))
+            self.service.apply(
+                0,
+                Create(
+                    "/isr_change_notification/isr_change_", encode_partitions([partition]), sequential=True
+                ),
+            )
         self.settle()
 
     def alter_isr(self, controller: int, request: AlterIsrRequest) -> list[AlterIsrResponse]:
@@ -486,7 +515,9 @@ class Cluster:
         self.settle()
         return answers
 
-    def shut_down(self, controller: int, request: ControlledShutdownRequest) -> list[ControlledShutdownResponse]:
+    def shut_down(
+        self, controller: int, request: ControlledShutdownRequest
+    ) -> list[ControlledShutdownResponse]:
         answers: list[ControlledShutdownResponse] = []
         node = self.brokers[controller]
         node.controller.controlled_shutdown(self.now, node.out, request, lambda n, o, a: answers.append(a))
@@ -545,10 +576,14 @@ def _answer(node: Broker, request: Message) -> Message:
     match request:
         case LeaderAndIsrRequest():
             named = {(p.topic, p.partition) for p in request.partitions}
-            errors = [PartitionError(t, p, 56 if (t, p) in node.storage_errors else 0) for t, p in sorted(named)]
+            errors = [
+                PartitionError(t, p, 56 if (t, p) in node.storage_errors else 0) for t, p in sorted(named)
+            ]
             return LeaderAndIsrResponse(partitions=errors)
         case StopReplicaRequest():
-            return StopReplicaResponse(partitions=[PartitionError(p.topic, p.partition) for p in request.partitions])
+            return StopReplicaResponse(
+                partitions=[PartitionError(p.topic, p.partition) for p in request.partitions]
+            )
         case UpdateMetadataRequest():
             return UpdateMetadataResponse()
     raise AssertionError(request)

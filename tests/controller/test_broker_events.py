@@ -1,0 +1,156 @@
+"""Brokers that come, go and bounce (semantics 4.2): the order of what follows."""
+
+import pytest
+
+from protocol.events import BrokersSeen
+from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from tests.controller.cluster import Cluster
+
+
+def started(version: str = "2.8", brokers: int = 3) -> Cluster:
+    c = Cluster(brokers, version)
+    c.start(2, *(broker for broker in range(brokers) if broker != 2))
+    return c
+
+
+def seen(c: Cluster) -> list[tuple[str, str, str, str]]:
+    events = [event for event in c.brokers[2].events if isinstance(event, BrokersSeen)]
+    return [(event.added, event.removed, event.bounced, event.live) for event in events]
+
+
+def test_a_broker_that_comes_is_told_everything_and_the_others_only_who_is_live() -> None:
+    """2.2 and later."""
+    c = started()
+    c.create_topic("t", (0, 1, 2))
+    c.die(1)
+    c.forget_requests()
+    c.start(1)
+    new, old = c.requests(1), c.requests(0)
+    assert isinstance(new[0], UpdateMetadataRequest)
+    assert [p.topic for p in new[0].partitions] == ["t"]
+    assert isinstance(new[1], LeaderAndIsrRequest)
+    assert [(p.leader, p.leader_epoch, p.isr, p.is_new) for p in new[1].partitions] == [(0, 1, [0, 2], False)]
+    assert isinstance(old[0], UpdateMetadataRequest)
+    assert old[0].partitions == []
+    assert [b.broker for b in old[0].live_brokers] == [0, 1, 2]
+    assert not any(isinstance(message, LeaderAndIsrRequest) for message in old), "no election, no new epoch"
+    assert c.states()[2:] == []
+
+
+@pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.8"])
+def test_a_dead_leader_is_replaced_before_its_replica_leaves_the_isr(version: str) -> None:
+    """The election takes it out of the ISR already; the same epoch is sent again and will be ignored."""
+    c = started(version)
+    c.create_topic("t", (0, 1, 2))
+    c.forget_requests()
+    c.die(0)
+    epochs = [p.leader_epoch for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert epochs == [1, 1]
+
+
+def test_metadata_follows_the_death_of_a_broker_only_where_no_partition_lost_its_leader() -> None:
+    c = started()
+    c.create_topic("t", (0, 1, 2))
+    c.forget_requests()
+    c.die(1)
+    sent = c.requests(0)
+    assert [type(message) for message in sent] == [LeaderAndIsrRequest, UpdateMetadataRequest, UpdateMetadataRequest]
+    assert isinstance(sent[2], UpdateMetadataRequest)
+    assert sent[2].partitions == []
+    assert [b.broker for b in sent[2].live_brokers] == [0, 2]
+    c.die(0)
+    sent = c.requests(2)
+    assert not isinstance(sent[-1], UpdateMetadataRequest) or sent[-1].partitions
+
+
+@pytest.mark.parametrize(("version", "told"), [("0.11", True), ("1.0", False), ("2.8", False)])
+def test_a_partition_without_leader_counts_as_lost_again_from_1_0(version: str, told: bool) -> None:
+    """One partition is leaderless since before: from 1.0 the death of somebody else is then told by no metadata of its own."""
+    c = started(version, brokers=4)
+    c.create_topic("t", (0,))
+    c.die(0)
+    c.forget_requests()
+    c.die(3)
+    assert bool(c.requests(1)) == told
+
+
+def test_offline_replicas_are_named_in_metadata() -> None:
+    c = started()
+    c.create_topic("t", (0, 1, 2))
+    c.die(1)
+    last = [m for m in c.requests(0) if isinstance(m, UpdateMetadataRequest) and m.partitions][-1]
+    assert last.partitions[0].offline_replicas == [1]
+
+
+def test_a_dead_replica_is_sent_nothing() -> None:
+    c = started()
+    c.create_topic("t", (0, 1, 2))
+    c.forget_requests()
+    c.die(1)
+    assert c.requests(1) == []
+    assert not any(isinstance(m, StopReplicaRequest) for m in c.requests(0) + c.requests(2))
+
+
+def _bounce(c: Cluster, broker: int) -> None:
+    """Gone and back before the controller looks."""
+    node = c.brokers[broker]
+    path = f"/brokers/ids/{broker}"
+    data = c.service.znodes[path].data
+    c.service._remove(path)
+    c.service.put(path, data)
+    c.service.znodes[path].owner = node.session
+    c.settle()
+
+
+def test_a_bounced_broker_fails_and_starts_again_from_2_2() -> None:
+    """KIP-380: a larger czxid under the same id."""
+    c = started("2.2")
+    c.create_topic("t", (0, 1, 2))
+    _bounce(c, 0)
+    assert seen(c)[-1] == ("", "", "0", "0,1,2")
+    assert c.states()[1:] == [(1, 1, [1, 2], 1, 1)]
+
+
+def test_up_to_2_1_a_bounce_goes_unnoticed() -> None:
+    """KAFKA-7235."""
+    c = started("2.1")
+    c.create_topic("t", (0, 1, 2))
+    _bounce(c, 0)
+    assert c.states()[1:] == []
+
+
+def test_requests_after_a_bounce_carry_the_new_broker_epoch() -> None:
+    c = started("2.8")
+    c.create_topic("t", (0, 1, 2))
+    c.forget_requests()
+    _bounce(c, 1)
+    assert {m.broker_epoch for m in c.requests(1)} == {c.service.znodes["/brokers/ids/1"].czxid}  # type: ignore[attr-defined]
+
+
+def test_brokers_seen_says_who_came_and_went() -> None:
+    c = started()
+    c.die(0)
+    c.start(0)
+    assert seen(c)[-2:] == [("", "0", "", "1,2"), ("0", "", "", "0,1,2")]
+
+
+def test_a_broker_that_moved_is_told_to_everybody() -> None:
+    c = started()
+    c.forget_requests()
+    znode = c.service.znodes["/brokers/ids/1"]
+    c.service.put("/brokers/ids/1", znode.data.replace(b"az-1", b"az-9"))
+    c.settle()
+    sent = c.requests(0)
+    assert isinstance(sent[0], UpdateMetadataRequest)
+    assert {b.broker: b.rack for b in sent[0].live_brokers} == {0: "az-0", 1: "az-9", 2: "az-2"}
+
+
+def test_a_failed_log_directory_takes_the_replica_offline() -> None:
+    """KIP-112: told by the answer to LeaderAndIsr."""
+    c = started()
+    c.create_topic("t", (0, 1, 2))
+    c.brokers[0].storage_errors.add(("t", 0))
+    c.service.put("/log_dir_event_notification/log_dir_event_0000000000", b'{"version":1,"broker":0,"event":1}')
+    c.settle()
+    assert c.states()[1:] == [(1, 1, [1, 2], 1, 1)]
+    assert c.service.children("/log_dir_event_notification") == []
