@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from emulator.client.retrying_session import RetryingSession
 from emulator.client.session_client import SessionClient
 from emulator.session.server import SessionServer
-from emulator.session.tree import Change
+from emulator.session.tree import Change, Tree
 from emulator.storage.memory import MemoryFiles
 from emulator.world.links import SYN_FIRST_MS, Rule, retransmission_at
 from protocol.chance import Chance
@@ -381,17 +381,22 @@ class ObserverNode:
 
 
 class RecordingServer(SessionServer):
-    """Notes what it applies: `applied_log` of this life, in order."""
+    """Notes what it applies: `applied_log` of this life, in order; a SNAP begins a new run of it."""
 
     def __init__(self, name: str, servers: list[str], tick: int, init: int, sync: int, files: MemoryFiles) -> None:
         super().__init__(name, servers, tick, init, sync, files)
         self.applied_log: list[Transaction] = []
+        self.runs_begin = [0]
 
     def applied(
         self, now: Now, out: Outbox, transaction: Transaction, response: SessionResponse, changes: list[Change]
     ) -> None:
         self.applied_log.append(transaction)
         super().applied(now, out, transaction, response, changes)
+
+    def restored(self, now: Now, out: Outbox, before: Tree) -> None:
+        self.runs_begin.append(len(self.applied_log))
+        super().restored(now, out, before)
 
 
 class Ensemble:
