@@ -2,8 +2,12 @@
 
 Reading order:
 
-- `session_client`, `retrying_session`: the session service's client.
+- `session_client`, `session_watches`: the session service's client, and the like.
 - `operations`: what clients of brokers write down about what they do.
 - `exchange`: one request over a connection of its own; `fetched`: what a fetch answer holds.
 - `direct` (with `direct_write`, `direct_results`): asks the broker it is told to ask, as the recordings do.
+- `client_settings`: settings of producers and consumers, with each version's defaults.
+- `connections`, `metadata_cache`: lasting connections to brokers, and who leads what.
+- `producer`, with `blocked_sends`, `accumulator`, `producer_batch`, `sequences` and `producer_identity`: Kafka's producer.
+- `consumer`, with `consumer_position` and `consumer_positioning`: Kafka's consumer.
 """

@@ -82,7 +82,6 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     fetch_min_bytes: int = 1
     fetch_max_bytes: int = 52_428_800
     max_partition_fetch_bytes: int = 1_048_576
-    max_poll_records: int = 500
     auto_offset_reset: Literal["earliest", "latest", "none", "smallest", "largest"] = "latest"
     validates_epochs: bool = False
     """2.3 and later: positions carry leader epochs, and truncation is detected (KIP-320)."""

@@ -138,7 +138,8 @@ class FakeCluster:
         self._seq = 0
         self._ms = 0.0
         self._timers: dict[TimerKey, int] = {}
-        self._connections: dict[int, str] = {}
+        self.connections: dict[int, str] = {}
+        self._unopened: list[int] = []
         self._deaf: set[int] = set()
         self._mute: set[int] = set()
         self._next_producer_id = 1000
@@ -171,15 +172,17 @@ class FakeCluster:
         for effect in self.out.take():
             match effect:
                 case Open(connection=connection, to=to):
-                    self._connections[connection] = to
+                    self.connections[connection] = to
                     if to in self.down:
                         self._deliver(ConnectionLost(connection, "refused"), connection)
-                    elif to not in self.silent:
+                    elif to in self.silent:
+                        self._unopened.append(connection)
+                    else:
                         self._deliver(ConnectionOpened(connection), connection)
                 case Close(connection=connection):
-                    del self._connections[connection]
+                    del self.connections[connection]
                 case Send(connection=connection, correlation_id=correlation, message=message):
-                    node = self._connections[connection]
+                    node = self.connections[connection]
                     self.requests.append((self._ms, node, message))
                     if node not in self.silent:
                         self._push(self._ms + LATENCY_MS, self._arrival(node, connection, correlation, message))
@@ -192,9 +195,16 @@ class FakeCluster:
                 case Emit(event=event):
                     self.events.append((self._ms, event))
 
+    def wake(self) -> None:
+        """No broker is silent any more. Connections come about after all (TCP asks again), requests are lost."""
+        self.silent = set()
+        for connection in self._unopened:
+            self._deliver(ConnectionOpened(connection), connection)
+        self._unopened = []
+
     def lose_connections(self, node: str) -> None:
         """The broker's process ends: its connections are torn."""
-        for connection, to in list(self._connections.items()):
+        for connection, to in list(self.connections.items()):
             if to == node:
                 self._lose(connection)
 
@@ -205,7 +215,7 @@ class FakeCluster:
         return [(ms, event) for ms, event in self.events if isinstance(event, OperationInvoked)]
 
     def open_connections(self) -> int:
-        return len(self._connections)
+        return len(self.connections)
 
     def _push(self, ms: float, action: Callable[[], None]) -> None:
         self._seq += 1
@@ -226,9 +236,9 @@ class FakeCluster:
 
     def _deliver(self, event: Input, connection: int) -> None:
         def arrive() -> None:
-            if connection in self._connections:
+            if connection in self.connections:
                 if isinstance(event, ConnectionLost):
-                    del self._connections[connection]
+                    del self.connections[connection]
                 self._give(event)
 
         self._push(self._ms + LATENCY_MS, arrive)
@@ -236,7 +246,9 @@ class FakeCluster:
     def _lose(self, connection: int) -> None:
         self._deliver(ConnectionLost(connection, "reset by the peer"), connection)
 
-    def _arrival(self, node: str, connection: int, correlation: int, message: Message) -> Callable[[], None]:
+    def _arrival(
+        self, node: str, connection: int, correlation: int, message: Message, parked: bool = False
+    ) -> Callable[[], None]:
         def arrive() -> None:
             if node in self.silent or node in self.down or connection in self._deaf:
                 return
@@ -245,6 +257,10 @@ class FakeCluster:
                 answer = self._produce(node, connection, message)
             else:
                 answer = self._answer(node, message)
+            if isinstance(message, FetchRequest) and not parked and is_empty(answer):
+                again = self._arrival(node, connection, correlation, message, parked=True)
+                self._push(self._ms + message.max_wait_ms, again)
+                return
             if answer is not None and connection not in self._mute:
                 self._deliver(MessageReceived(connection, correlation, 0, answer), connection)
 
@@ -305,7 +321,6 @@ class FakeCluster:
         raise AssertionError(message)
 
     def _read(self, node: str, request: FetchRequest, index: int) -> FetchedPartition:
-        """At the log's end it answers at once: the tests' brokers don't park."""
         asked = request.partitions[index]
         place_of = (asked.topic, asked.partition)
         partition = self.partitions[place_of]
@@ -317,3 +332,8 @@ class FakeCluster:
             return FetchedPartition(*place_of, 1)
         held = [e for e in partition.entries if read_header(e).last_offset >= asked.fetch_offset][:FETCH_ENTRIES]
         return FetchedPartition(*place_of, 0, partition.log_end, partition.log_start, None, b"".join(held))
+
+
+def is_empty(answer: Message | None) -> bool:
+    """An answer to a fetch without records or errors: a broker parks such a fetch."""
+    return isinstance(answer, FetchResponse) and not any(each.error or each.records for each in answer.partitions)

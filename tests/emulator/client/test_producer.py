@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from protocol.machine import ConnectionOpened, Emit, MessageReceived, Now, Open,
 from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
 from protocol.messages.replication import InitProducerIdRequest, ProducePartition, ProduceRequest, ProduceResponse
 from protocol.records.batch import encode_batch
+from protocol.records.format import read_records
 from tests.emulator.client.fake_cluster import FakeCluster, Fate
 
 APPENDING = (7, 20)
@@ -222,6 +224,34 @@ def test_one_in_flight_or_idempotence_keeps_the_order(options: dict[str, Any]) -
     assert log.values == [b"warm up", b"a", b"b", b"c"]
 
 
+def test_behind_a_failed_batch_numbered_ones_go_one_by_one() -> None:
+    """Kafka's shouldStopDrainBatchesForPartition: a retry waits until it is the first of those not
+    acknowledged.
+    """
+    bench = Bench(batch_size=1, enable_idempotence=True)
+    bench.cluster.add()
+    bench.send(b"warm up")
+    bench.cluster.run(500)
+    bench.cluster.fates = iter([19])
+    bench.send(b"a", b"b", b"c")
+    bench.cluster.run(2000)
+    times = [round(ms) for ms, _, _ in bench.produce_requests()[1:]]
+    assert times == [500, 500, 500, 602, 604, 606], "b and c were answered 45, then each waits for the one before"
+
+
+def test_with_one_in_flight_a_new_leader_changes_nothing_about_the_order() -> None:
+    bench = Bench(brokers=2, max_in_flight_requests_per_connection=1, request_timeout_ms=5000, metadata_max_age_ms=300)
+    log = bench.cluster.add()
+    bench.send(b"warm up")
+    bench.cluster.run(200)
+    bench.cluster.fates = iter(["request lost"])
+    bench.send(b"a")
+    log.leader = 1
+    bench.cluster.at(2000, lambda: bench.send(b"b"))
+    bench.cluster.run(20_000)
+    assert log.values == [b"warm up", b"a", b"b"]
+
+
 def test_an_idempotent_producer_writes_once_however_often_it_asks() -> None:
     """Recording retry-idempotent@2.8: one copy, success with the first copy's offset."""
     bench = Bench()
@@ -400,9 +430,9 @@ def test_with_one_in_flight_values_never_overtake(
     values = play(bench, sends)
     check_every_operation_ended_once_in_time(bench)
     for partition in range(2):
-        log = bench.cluster.partitions["t", partition].values[1:]
-        assert log == sorted(log), "copies are neighbours, in the order of the sends"
-        assert set(log) == set(sent_to(partition, values, sends))
+        batches = [[r.value for r in read_records(e)] for e in bench.cluster.partitions["t", partition].entries]
+        log = [value for batch, _copies in groupby(batches[1:]) for value in batch]
+        assert log == sent_to(partition, values, sends), "copies of a batch are neighbours"
 
 
 @given(
