@@ -62,9 +62,7 @@ def pairs(
 ) -> Iterator[tuple[T | None, T | None]]:
     """Pairs in order; None where one side has nothing. `identity` is hashable. Where identities differ,
     entries that are `alike` are still paired, so that one altered key is one difference and not two."""
-    matcher = SequenceMatcher(
-        None, [identity(e) for e in expected], [identity(s) for s in seen], autojunk=False
-    )
+    matcher = SequenceMatcher(None, [identity(e) for e in expected], [identity(s) for s in seen], autojunk=False)
     for _, e_from, e_to, s_from, s_to in matcher.get_opcodes():
         left, right = list(expected[e_from:e_to]), list(seen[s_from:s_to])
         while left or right:
@@ -82,9 +80,7 @@ def leaf_differences(path: str, expected: Any, seen: Any, about: str) -> Iterato
         return
     if isinstance(expected, dict) and isinstance(seen, dict):
         for key in dict.fromkeys((*expected, *seen)):
-            yield from leaf_differences(
-                f"{path}.{key}", expected.get(key, NOTHING), seen.get(key, NOTHING), about
-            )
+            yield from leaf_differences(f"{path}.{key}", expected.get(key, NOTHING), seen.get(key, NOTHING), about)
     elif isinstance(expected, list) and isinstance(seen, list):
         yield from _list_differences(path, expected, seen, about)
     else:

@@ -23,11 +23,11 @@ ATTEMPTS = frozenset({"attempt", "produce-compressed"})
 
 class Item(msgspec.Struct, frozen=True):
     """One entry, reduced to what must match. `place`: where it stands in its file, `timeline[17]`.
-    `token`: equal exactly where the entries are."""
+    `token`: the same where the entries are."""
 
     place: str
     entry: Entry
-    token: object
+    token: bytes
     t: object = None
 
 
@@ -61,8 +61,7 @@ def comparable(observations: Observations) -> Comparable:
         scenario=observations.scenario,
         version=version_name(observations.kafka),
         timeline=[
-            _item(f"timeline[{index}]", _reduced(entry, first))
-            for index, entry in enumerate(observations.timeline)
+            _item(f"timeline[{index}]", _reduced(entry, first)) for index, entry in enumerate(observations.timeline)
         ],
         states=states,
         # While there is no controller the recordings' list says nothing: the next line is the next
@@ -107,13 +106,9 @@ def same(expected: object, seen: object) -> bool:
             return expected == seen
 
 
-def token(value: object) -> object:
-    """A hashable stand-in: two values have the same token exactly if they are the `same`."""
-    if isinstance(value, dict):
-        return ("object", *[(key, token(value[key])) for key in sorted(value)])
-    if isinstance(value, list):
-        return ("list", *[token(item) for item in value])
-    return ("bool", value) if isinstance(value, bool) else value
+def token(value: object) -> bytes:
+    """Stands for the value where it is paired: values with the same token are the `same`."""
+    return msgspec.json.encode(value, order="sorted")
 
 
 def _item(place: str, entry: Entry, t: object = None) -> Item:
@@ -121,7 +116,7 @@ def _item(place: str, entry: Entry, t: object = None) -> Item:
 
 
 def _reduced(entry: Entry, first: str) -> Entry:
-    kept = {key: value for key, value in entry.items() if key not in MAY_DIFFER}
+    kept = {key: _whole(value) for key, value in entry.items() if key not in MAY_DIFFER}
     if kept.get("partition") in (first, None):
         kept.pop("partition", None)
     kind = kept.get("saw")
@@ -130,6 +125,11 @@ def _reduced(entry: Entry, first: str) -> Entry:
     if kind == "snapshot":
         kept["replicas"] = {node: _reduced_replica(replica) for node, replica in kept["replicas"].items()}
     return kept
+
+
+def _whole(value: Any) -> Any:
+    """A script's 5.0 and 5 are one number, and have one token."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _has_offset(error: object) -> bool:

@@ -57,15 +57,11 @@ def compare_reduced(run: Comparable, recording: Comparable) -> list[Difference]:
         ("kafka", recording.version, run.version),
     ):
         if expected != seen:
-            found.append(
-                Difference(where, expected, seen, "another scenario or version: not this run's recording")
-            )
+            found.append(Difference(where, expected, seen, "another scenario or version: not this run's recording"))
     found.extend(_timeline(recording.timeline, run.timeline))
     for partition in dict.fromkeys((*recording.states, *run.states)):
         found.extend(
-            _sampled(
-                recording.states.get(partition, []), run.states.get(partition, []), f"state of {partition}"
-            )
+            _sampled(recording.states.get(partition, []), run.states.get(partition, []), f"state of {partition}")
         )
     found.extend(_sampled(recording.controllers, run.controllers, "controller"))
     for key in dict.fromkeys((*recording.truncations, *run.truncations)):
@@ -184,9 +180,7 @@ def _sampled(expected: list[Item], seen: list[Item], about: str) -> Iterator[Dif
         return
     recorded = {item.token for item in expected}
     may_be_missing = {
-        item.place
-        for item, then in pairwise(seen[1:])
-        if _short_lived(item, then) and item.token not in recorded
+        item.place for item, then in pairwise(seen[1:]) if _short_lived(item, then) and item.token not in recorded
     }
     for left, right in pairs(expected, seen, identity=_token, alike=lambda _a, _b: True):
         if left is None and right is not None and right.place in may_be_missing:

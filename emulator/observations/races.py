@@ -58,9 +58,7 @@ class Match(msgspec.Struct, frozen=True, kw_only=True):
         return not self.differences
 
 
-def nearest_with_races(
-    observed: Observations, recordings: Mapping[str, Observations], races: Sequence[Race]
-) -> Match:
+def nearest_with_races(observed: Observations, recordings: Mapping[str, Observations], races: Sequence[Race]) -> Match:
     """The nearest recording; one that is equal as recorded comes before one that is equal by a race.
     `recordings` is not empty."""
     assert recordings and len(races) <= MAX_RACES
@@ -94,9 +92,7 @@ def substituted(recording: Observations, race: Race) -> Observations | None:
     return outcome
 
 
-def _outcomes(
-    recording: Observations, races: Sequence[Race]
-) -> Iterator[tuple[tuple[Race, ...], Comparable]]:
+def _outcomes(recording: Observations, races: Sequence[Race]) -> Iterator[tuple[tuple[Race, ...], Comparable]]:
     """Every combination of races that applies to this recording, fewest races first."""
     for count in range(1, len(races) + 1):
         for taken in combinations(races, count):

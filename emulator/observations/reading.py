@@ -6,6 +6,7 @@ a wrong value is a difference for `compare` to report, not a file that cannot be
 """
 
 from collections.abc import Iterator
+from functools import cache
 
 import msgspec
 from msgspec import inspect
@@ -35,9 +36,7 @@ def from_document(document: object, name: str) -> Observations:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         raise Malformed(f"{name}: {faults[0]}{more}")
     assert isinstance(document, dict)
-    return Observations(
-        **{field: document[field] for field in Observations.__struct_fields__ if field in document}
-    )
+    return Observations(**{field: document[field] for field in Observations.__struct_fields__ if field in document})
 
 
 def plain(observations: Observations) -> Observations:
@@ -78,7 +77,12 @@ def _entry_faults(path: str, entry: object, kind: type[msgspec.Struct] | None) -
             return
         kind = SAW.get(entry["saw"])
     if kind is not None:
-        yield from _shape_faults(path, entry, inspect.type_info(kind))
+        yield from _shape_faults(path, entry, _shape(kind))
+
+
+@cache
+def _shape(kind: type[msgspec.Struct]) -> inspect.Type:
+    return inspect.type_info(kind)
 
 
 class _Absent:
