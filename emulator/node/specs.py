@@ -11,6 +11,7 @@ from emulator.node.broker_node import BrokerNode
 from emulator.session.server import SessionServer
 from emulator.storage.files import Files
 from emulator.topology import Node, Topology
+from emulator.world.network.spec import Life
 from protocol.machine import Effect, Input, Machine, Now
 from protocol.versions import gates_for
 
@@ -24,6 +25,11 @@ class RunSpec(msgspec.Struct, frozen=True):
     tick_time_ms: int = 1000
     init_limit: int = 10
     sync_limit: int = 4
+
+
+def network_machine(life: Life, files: Files, arguments: dict[str, Any]) -> Machine:
+    """The factory that processes of the network world name; `arguments`: a RunSpec as builtins."""
+    return machine_for(msgspec.convert(arguments, RunSpec), life.node, files)
 
 
 class IdleClient:

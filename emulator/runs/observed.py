@@ -12,9 +12,12 @@ from protocol.versions import gates_for
 
 FORMAT = 2
 
+Happened = tuple[str, int, int, str, float, Event]
+"""(node, incarnation, seq, cause, at_ms, event)"""
+
 
 def observations_of(
-    resolved: Resolved, timeline: Timeline, events: Iterable[tuple[str, int, int, str, float, Event]], ended_ms: float
+    resolved: Resolved, timeline: Timeline, events: Iterable[Happened], ended_ms: float
 ) -> Observations:
     """`events`: (node, incarnation, seq, cause, at_ms, event) in order of time."""
     scenario, spec = resolved.scenario, resolved.spec

@@ -1,0 +1,171 @@
+"""Play a scenario in the network world: every node a process of its own, the player's machine in this one."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import trio
+
+from emulator.observations.model import Observations
+from emulator.player.player import Player
+from emulator.player.steps import StepFailed
+from emulator.runs.observed import Happened, observations_of
+from emulator.runs.resolve import Resolved
+from emulator.storage import inspect
+from emulator.storage.disk import DiskFiles
+from emulator.topology import OBSERVER
+from emulator.world import actions as act
+from emulator.world.network.cluster import Cluster, ClusterError, NodeExit
+from emulator.world.network.spec import MachineSpec
+from protocol.events import EVENTS, LEVELS, Event, IsrChangeAsked, LogTruncated, RoleChanged
+
+FACTORY = "emulator.node.specs:network_machine"
+RUN_LIMIT_S = 1800.0
+"""Real seconds after which a run is given up."""
+OBSERVED_EVENTS = (LogTruncated, RoleChanged, IsrChangeAsked)
+
+
+class PlayedNetwork(msgspec.Struct):
+    """A finished run. `exits`: processes that ended without having been asked to."""
+
+    observations: Observations
+    player: Player
+    exits: list[NodeExit]
+    ended_ms: float
+
+
+class Actions:
+    """Carries out the player's actions on a cluster."""
+
+    def __init__(self, cluster: Cluster, run_dir: Path) -> None:
+        self._cluster = cluster
+        self._run_dir = run_dir
+        self.deaths_asked: list[str] = []
+
+    async def do(self, order: act.Act) -> act.ActDone:
+        """One action; what cannot be done is said in `error`."""
+        try:
+            return act.ActDone(order.number, await self._do(order.action))
+        except ClusterError as error:
+            return act.ActDone(order.number, {}, str(error))
+
+    async def _do(self, action: act.Action) -> dict[str, object]:
+        cluster = self._cluster
+        match action:
+            case act.StartNode(node):
+                await cluster.start(node)
+            case act.KillNode(node):
+                await cluster.kill(node)
+            case act.StopNode(node):
+                await cluster.stop(node)
+            case act.PauseNode(node):
+                await cluster.pause(node)
+            case act.ResumeNode(node):
+                await cluster.resume(node)
+            case act.PowerLoss(node, batches_kept):
+                await cluster.kill(node, "power-loss")
+                self._lose_unsynced(node, batches_kept)
+            case act.LoseUnsynced(node, partition, batches_kept):
+                cluster.note("lose-unsynced", node)
+                with_files(self._run_dir, node, lambda files: inspect.keep_batches(files, partition, batches_kept))
+            case act.ApplyRule(rule):
+                await cluster.apply(rule)
+            case act.HealRules(rules):
+                reports = [report for rule in rules or tuple(cluster.rules) for report in await cluster.heal(rule)]
+                return {"frames_stopped": {report.rule: dict(report.frames_stopped) for report in reports}}
+            case act.Snapshot(partition, nodes):
+                return {n: with_files(self._run_dir, n, lambda f: inspect.read_partition(f, partition)) for n in nodes}
+            case act.Batches(partition, nodes):
+                return {n: with_files(self._run_dir, n, lambda f: inspect.batches_of(f, partition)) for n in nodes}
+            case act.DiskFull(node):
+                raise ClusterError(f"{node}: a full disk is not yet possible with real processes")
+        return {}
+
+    def _lose_unsynced(self, node: str, batches_kept: int) -> None:
+        """Of every log all but the first batches; what lies below the recovery point survives in any case."""
+
+        def lose(files: DiskFiles) -> None:
+            for directory in files.list(""):
+                if "-" in directory and files.list(directory):
+                    durable = inspect.durable_batches(files, directory)
+                    inspect.keep_batches(files, directory, max(durable, batches_kept))
+
+        with_files(self._run_dir, node, lose)
+
+
+def with_files(run_dir: Path, node: str, use: Callable[[DiskFiles], Any]) -> Any:
+    """A node's log directory, opened for one look."""
+    files = DiskFiles(run_dir / "data" / node)
+    try:
+        return use(files)
+    finally:
+        files.close()
+
+
+async def play_network(
+    resolved: Resolved,
+    run_dir: Path,
+    *,
+    seed: int,
+    speed: float,
+    levels: tuple[str, ...] = LEVELS,
+    record_inputs: bool = False,
+    began: Callable[[Cluster], None] | None = None,
+) -> PlayedNetwork:
+    """One run in `run_dir`. Raises StepFailed, ClusterError, PortInUse, trio.TooSlowError."""
+    spec = resolved.spec
+    player = Player(spec.topology, resolved.scenario.steps, resolved.record_magic)
+    arguments = msgspec.to_builtins(spec)
+    specs: dict[str, MachineSpec] = {}
+    for node in spec.topology.nodes:
+        settings = spec.settings.get(node.name, {})
+        versions = (
+            (spec.kafka_version, str(settings.get("inter.broker.protocol.version", ""))) if settings else ("", "")
+        )
+        if node.name != OBSERVER:
+            specs[node.name] = MachineSpec(FACTORY, arguments, versions)
+    cluster = Cluster(run_dir, spec.topology, specs, speed=speed, seed=seed, levels=levels, record_inputs=record_inputs)
+    with trio.fail_after(RUN_LIMIT_S):
+        async with cluster:
+            if began is not None:
+                began(cluster)
+            actions = Actions(cluster, run_dir)
+            here = await cluster.run_here(OBSERVER, player, actions.do)
+            await here.ended.wait()
+            if here.crashed or not player.finished:
+                reason = here.exit.reason if here.exit is not None else "it ended early"
+                raise StepFailed(f"the player: {reason}")
+            ended_ms = cluster.now_ms()
+    happened = sorted(observed_events(run_dir), key=lambda entry: entry[4])
+    observations = observations_of(resolved, player.timeline, happened, ended_ms)
+    return PlayedNetwork(observations, player, cluster.unexpected_exits(), ended_ms)
+
+
+def observed_events(run_dir: Path) -> Iterator[Happened]:
+    """The replica events that observations.json is made of, from the nodes' files."""
+    wanted = {cls.NAME: cls for cls in OBSERVED_EVENTS}
+    markers = tuple(f'"{name}"'.encode() for name in wanted)
+    for path in sorted((run_dir / "events").glob("broker-*.jsonl")):
+        if path.name.endswith(".wire.jsonl"):
+            continue
+        for line in path.read_bytes().splitlines():
+            if not any(marker in line for marker in markers):
+                continue
+            try:
+                fields = msgspec.json.decode(line)
+            except msgspec.DecodeError:
+                continue  # a line torn by a kill; the audit counts it
+            cls = wanted.get(fields["event"])
+            if cls is not None:
+                yield as_happened(fields, cls)
+
+
+def as_happened(fields: dict[str, Any], cls: type[Event]) -> Happened:
+    """A line of an event file, as the simulated world's trace holds it."""
+    event = cls(**{name: fields[name] for name in cls.__struct_fields__})
+    envelope = (fields["node"], fields["incarnation"], fields["seq"], fields["cause"], fields["at_ms"])
+    return (*envelope, event)
+
+
+assert all(cls.NAME in EVENTS for cls in OBSERVED_EVENTS)
