@@ -116,9 +116,7 @@ def _failed(desk: Desk, brokers: list[int]) -> Procedure[None]:
     yield from replicas_offline(desk, desk.state.replicas_on(brokers), without_leader)
 
 
-def replicas_offline(
-    desk: Desk, replicas: list[Replica], without_leader: list[tuple[str, int]]
-) -> Procedure[None]:
+def replicas_offline(desk: Desk, replicas: list[Replica], without_leader: list[tuple[str, int]]) -> Procedure[None]:
     """onReplicasBecomeOffline, in this order: partitions without leader go offline; leaders are elected;
     replicas leave the ISR; and if no partition lost its leader, brokers are told who is gone (an election
     tells them anyway)."""

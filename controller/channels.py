@@ -104,9 +104,7 @@ class Channel:
             self._try_again(now, out)
 
     def received(self, now: Now, out: Outbox, correlation_id: int, response: Message) -> None:
-        assert self._doing is _Doing.WAITING and correlation_id == self._correlation_id, (
-            "one request in flight"
-        )
+        assert self._doing is _Doing.WAITING and correlation_id == self._correlation_id, "one request in flight"
         out.cancel_timer(timer_key(self.broker))
         request, _ = self._queue.popleft()
         self._doing = _Doing.IDLE
@@ -165,9 +163,7 @@ class Channel:
 class Channels:
     """All of them, by broker and by connection."""
 
-    def __init__(
-        self, node_of: Callable[[int], str], settings: ControllerSettings, answered: Answered
-    ) -> None:
+    def __init__(self, node_of: Callable[[int], str], settings: ControllerSettings, answered: Answered) -> None:
         self._node_of = node_of
         self._settings = settings
         self._answered = answered

@@ -56,9 +56,7 @@ def _relieve(desk: Desk, request: ControlledShutdownRequest) -> Procedure[Contro
     for partition in followed:
         batch.add_stop_replica(broker, partition, delete=False)
     desk.send(batch)
-    yield from replica_states.move(
-        desk, [(*partition, broker) for partition in followed], ReplicaPosition.OFFLINE
-    )
+    yield from replica_states.move(desk, [(*partition, broker) for partition in followed], ReplicaPosition.OFFLINE)
     remaining = [
         partition
         for partition, leadership in sorted(state.states.items())

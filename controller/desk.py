@@ -31,9 +31,7 @@ class ControllerMoved(Exception):
 class Desk:
     """`active`: this broker is controller, as far as it knows."""
 
-    def __init__(
-        self, broker: int, gates: Gates, settings: ControllerSettings, channels: Channels, put: Put
-    ) -> None:
+    def __init__(self, broker: int, gates: Gates, settings: ControllerSettings, channels: Channels, put: Put) -> None:
         self.broker = broker
         self.gates = gates
         self.settings = settings

@@ -31,9 +31,7 @@ def initial(assignment: Sequence[int], live: Collection[int], controller_epoch: 
     return Leadership(live_replicas[0], 0, live_replicas, controller_epoch)
 
 
-def offline(
-    assignment: Sequence[int], state: Leadership, live: Collection[int], unclean: bool
-) -> Leadership | None:
+def offline(assignment: Sequence[int], state: Leadership, live: Collection[int], unclean: bool) -> Leadership | None:
     """No leader: the first live replica in sync, ISR its live members; `unclean`: else the first live one,
     alone."""
     for replica in assignment:

@@ -132,14 +132,10 @@ def _elect(
         remaining = written.outdated
         if not remaining:
             return
-    raise AssertionError(
-        f"{MAX_ELECTION_ROUNDS} elections for {remaining} were outdated before they were written"
-    )
+    raise AssertionError(f"{MAX_ELECTION_ROUNDS} elections for {remaining} were outdated before they were written")
 
 
-def _unclean(
-    desk: Desk, states: Mapping[TopicPartition, Leadership], strategy: Strategy
-) -> Procedure[dict[str, bool]]:
+def _unclean(desk: Desk, states: Mapping[TopicPartition, Leadership], strategy: Strategy) -> Procedure[dict[str, bool]]:
     """Whether unclean election is allowed, for topics of partitions with nobody of the ISR online."""
     if strategy is not Strategy.OFFLINE:
         return {}
@@ -162,10 +158,7 @@ def _choose(
         case Strategy.UNCLEAN:
             return elections.offline(assignment, leadership, online, True)
         case Strategy.PREFERRED:
-            if (
-                leadership.leader in assignment[:1]
-                and not desk.gates.preferred_election_moves_leader_to_itself
-            ):
+            if leadership.leader in assignment[:1] and not desk.gates.preferred_election_moves_leader_to_itself:
                 return None
             return elections.preferred(assignment, leadership, online)
         case Strategy.CONTROLLED_SHUTDOWN:
@@ -202,9 +195,7 @@ def bump_epoch(desk: Desk, partition: TopicPartition) -> Procedure[Leadership | 
             return leadership
         if partition in written.failed:
             return None
-    raise AssertionError(
-        f"{MAX_ELECTION_ROUNDS} new epochs for {partition} were outdated before they were written"
-    )
+    raise AssertionError(f"{MAX_ELECTION_ROUNDS} new epochs for {partition} were outdated before they were written")
 
 
 def remove_from_isr(
@@ -236,9 +227,7 @@ def remove_from_isr(
         if not remaining:
             desk.state.states.update(results)
             return results
-    raise AssertionError(
-        f"{MAX_ELECTION_ROUNDS} ISR changes for {remaining} were outdated before they were written"
-    )
+    raise AssertionError(f"{MAX_ELECTION_ROUNDS} ISR changes for {remaining} were outdated before they were written")
 
 
 def _last_member_stays(

@@ -43,9 +43,7 @@ def _elect_as_asked(desk: Desk, *, pending: bool = False) -> Procedure[None]:
     except UnreadableZnode:
         named = []  # an operator's slip: nothing is asked, and the znode goes as it would have anyway
     asked = [
-        partition
-        for partition in named
-        if partition in state.assignments and not state.is_being_deleted(partition[0])
+        partition for partition in named if partition in state.assignments and not state.is_being_deleted(partition[0])
     ]
     if pending or not desk.gates.preferred_election_moves_leader_to_itself:
         asked = [partition for partition in asked if not _led_by_preferred(desk, partition)]

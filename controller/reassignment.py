@@ -156,9 +156,7 @@ def _caught_up(desk: Desk, partition: TopicPartition, assignment: ReplicaAssignm
     return found is not None and set(assignment.target) <= set(found.isr)
 
 
-def _tell_new_assignment(
-    desk: Desk, partition: TopicPartition, assignment: ReplicaAssignment
-) -> Procedure[None]:
+def _tell_new_assignment(desk: Desk, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
     leadership = yield from partition_states.bump_epoch(desk, partition)
     if leadership is None:
         return
@@ -180,9 +178,7 @@ def _stop(desk: Desk, partition: TopicPartition, replicas: tuple[int, ...]) -> P
         yield from replica_states.move(desk, removed, target)
 
 
-def _write_assignment(
-    desk: Desk, partition: TopicPartition, assignment: ReplicaAssignment
-) -> Procedure[None]:
+def _write_assignment(desk: Desk, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
     topic = partition[0]
     everything = {p[1]: desk.state.assignments[p] for p in desk.state.partitions_of_topic(topic)}
     everything[partition[1]] = assignment
@@ -190,9 +186,7 @@ def _write_assignment(
     yield from checked_writes(desk, [SetData(topic_path(topic), content)])
 
 
-def _remove_from_znode(
-    desk: Desk, removed: Callable[[TopicPartition, tuple[int, ...]], bool]
-) -> Procedure[None]:
+def _remove_from_znode(desk: Desk, removed: Callable[[TopicPartition, tuple[int, ...]], bool]) -> Procedure[None]:
     found = yield from perform(GetData(REASSIGN_PARTITIONS))
     if found.error:
         return

@@ -106,9 +106,7 @@ class RequestBatch:
                 epoch = EPOCH_DURING_DELETE
             elif partition in self._state.states:
                 epoch = self._state.states[partition].leader_epoch
-        entries[partition] = StoppedPartition(
-            *partition, delete or (earlier is not None and earlier.delete), epoch
-        )
+        entries[partition] = StoppedPartition(*partition, delete or (earlier is not None and earlier.delete), epoch)
 
     def outgoing(self) -> list[Outgoing]:
         """The batch as requests, in the order in which they are to be sent; brokers that are offline get

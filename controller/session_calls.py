@@ -139,9 +139,7 @@ class Run(Generic[R]):
                 self._over = True
                 self._ended(now, out, stop.value)
                 break
-            except (
-                Exception
-            ) as error:  # whose procedure it is decides what an error means; nothing is swallowed here
+            except Exception as error:  # whose procedure it is decides what an error means; nothing is swallowed here
                 self._over = True
                 self._failed(now, out, error)
                 break
@@ -157,11 +155,7 @@ class Run(Generic[R]):
         if isinstance(wait, SenderEnded):
             assert self._wait_for_sender is not None, "this procedure has no channels to wait for"
             number = self._wait_number
-            return (
-                None
-                if self._wait_for_sender(wait.broker, lambda n, o: self._sender_ended(n, o, number))
-                else []
-            )
+            return None if self._wait_for_sender(wait.broker, lambda n, o: self._sender_ended(n, o, number)) else []
         assert wait, "a procedure waits for nothing"
         self._requests, self._asked, self._answers = wait, 0, {}
         self._ask_more(now, out)

@@ -118,25 +118,17 @@ class ControllerState:
         return [partition for partition in self.all_partitions() if broker in self.replicas_of(partition)]
 
     def replicas_on(self, brokers: Iterable[int]) -> list[Replica]:
-        return [
-            (*partition, broker) for broker in sorted(brokers) for partition in self.partitions_on(broker)
-        ]
+        return [(*partition, broker) for broker in sorted(brokers) for partition in self.partitions_on(broker)]
 
     def replicas_of_partitions(self, partitions: Iterable[TopicPartition]) -> list[Replica]:
-        return [
-            (*partition, replica)
-            for partition in sorted(partitions)
-            for replica in self.replicas_of(partition)
-        ]
+        return [(*partition, replica) for partition in sorted(partitions) for replica in self.replicas_of(partition)]
 
     def replicas_of_topic(self, topic: str) -> list[Replica]:
         return self.replicas_of_partitions(self.partitions_of_topic(topic))
 
     def replicas_by_liveness(self) -> tuple[list[Replica], list[Replica]]:
         """(online, offline), of everything that is assigned, in the order of brokers."""
-        every = sorted(
-            self.replicas_of_partitions(self.assignments), key=lambda replica: (replica[2], replica)
-        )
+        every = sorted(self.replicas_of_partitions(self.assignments), key=lambda replica: (replica[2], replica))
         online = [replica for replica in every if self.is_online(replica[2], replica[:2])]
         offline = [replica for replica in every if not self.is_online(replica[2], replica[:2])]
         return online, offline
@@ -145,9 +137,7 @@ class ControllerState:
         return sorted(partition for partition, position in self.partitions.items() if position in positions)
 
     def replicas_in(self, topic: str, position: ReplicaPosition) -> list[Replica]:
-        return sorted(
-            replica for replica, p in self.replicas.items() if replica[0] == topic and p is position
-        )
+        return sorted(replica for replica, p in self.replicas.items() if replica[0] == topic and p is position)
 
     def led_by_nobody_online(self) -> list[TopicPartition]:
         """Partitions whose leader (-1 included) is not online and whose topic stays."""

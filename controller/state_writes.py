@@ -81,9 +81,7 @@ def _outcome(answer: SessionResponse) -> OpResult:
     return result
 
 
-def read_states(
-    desk: Desk, partitions: Sequence[TopicPartition]
-) -> Procedure[dict[TopicPartition, Leadership]]:
+def read_states(desk: Desk, partitions: Sequence[TopicPartition]) -> Procedure[dict[TopicPartition, Leadership]]:
     """States as they are now; a partition without a state znode is not in the answer."""
     reads = [GetData(state_path(*partition)) for partition in partitions]
     results: list[OpResult] = []

@@ -112,9 +112,7 @@ def step_down_if_moved(desk: Desk) -> Procedure[None]:
 
 
 def _create_alone(desk: Desk) -> Procedure[bool]:
-    created = yield from perform(
-        Create(CONTROLLER, encode_controller(desk.broker, desk.now.wall_ms), ephemeral=True)
-    )
+    created = yield from perform(Create(CONTROLLER, encode_controller(desk.broker, desk.now.wall_ms), ephemeral=True))
     if not created.error:
         return True
     # A create whose answer was lost and that was asked again finds its own znode (a checked ephemeral).
@@ -183,9 +181,7 @@ def _take_over(desk: Desk) -> Procedure[None]:
     if desk.gates.deletes_old_notifications:
         yield from delete_notifications(desk)
     else:
-        yield from read_children(
-            ISR_CHANGE_NOTIFICATION
-        )  # for the watch: what is there waits for the next one
+        yield from read_children(ISR_CHANGE_NOTIFICATION)  # for the watch: what is there waits for the next one
     state.brokers = yield from read_brokers()
     state.topics = set((yield from read_children(TOPICS)))
     state.assignments = yield from read_assignments(sorted(state.topics))

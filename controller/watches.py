@@ -25,6 +25,4 @@ def read_children(path: str) -> Procedure[list[str]]:
 
 def watch_admin_znodes(desk: Desk) -> Procedure[None]:
     """What an operator may create; Kafka looks whether they exist, which is what sets the watch."""
-    yield from perform_all(
-        [Exists(PREFERRED_REPLICA_ELECTION, watch=True), Exists(REASSIGN_PARTITIONS, watch=True)]
-    )
+    yield from perform_all([Exists(PREFERRED_REPLICA_ELECTION, watch=True), Exists(REASSIGN_PARTITIONS, watch=True)])

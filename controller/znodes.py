@@ -179,17 +179,11 @@ def encode_topic(assignments: dict[int, ReplicaAssignment], *, with_reassignment
     """`with_reassignment`: version 2 (2.4 and later), which also says what is being added and removed."""
     content: dict[str, Any] = {
         "version": 2 if with_reassignment else 1,
-        "partitions": {
-            str(partition): list(assignments[partition].replicas) for partition in sorted(assignments)
-        },
+        "partitions": {str(partition): list(assignments[partition].replicas) for partition in sorted(assignments)},
     }
     if with_reassignment:
-        content["adding_replicas"] = {
-            str(p): list(a.adding) for p, a in sorted(assignments.items()) if a.adding
-        }
-        content["removing_replicas"] = {
-            str(p): list(a.removing) for p, a in sorted(assignments.items()) if a.removing
-        }
+        content["adding_replicas"] = {str(p): list(a.adding) for p, a in sorted(assignments.items()) if a.adding}
+        content["removing_replicas"] = {str(p): list(a.removing) for p, a in sorted(assignments.items()) if a.removing}
     return _encode(content)
 
 
@@ -242,9 +236,7 @@ def encode_state(state: Leadership) -> bytes:
 
 def decode_state(topic: str, partition: int, data: bytes, zk_version: int) -> Leadership:
     content = _decode(state_path(topic, partition), data, _StateContent)
-    return Leadership(
-        content.leader, content.leader_epoch, tuple(content.isr), content.controller_epoch, zk_version
-    )
+    return Leadership(content.leader, content.leader_epoch, tuple(content.isr), content.controller_epoch, zk_version)
 
 
 class _TopicAndPartition(msgspec.Struct):
@@ -276,10 +268,7 @@ class _ReassignmentContent(msgspec.Struct):
 
 
 def encode_reassignment(targets: dict[TopicPartition, tuple[int, ...]]) -> bytes:
-    entries = [
-        {"topic": t, "partition": p, "replicas": list(replicas)}
-        for (t, p), replicas in sorted(targets.items())
-    ]
+    entries = [{"topic": t, "partition": p, "replicas": list(replicas)} for (t, p), replicas in sorted(targets.items())]
     return _encode({"version": 1, "partitions": entries})
 
 

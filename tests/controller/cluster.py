@@ -177,9 +177,7 @@ class Service:
     def children(self, path: str) -> list[str]:
         prefix = "/" if path == "/" else path + "/"
         return [
-            p[len(prefix) :]
-            for p in self.znodes
-            if p.startswith(prefix) and "/" not in p[len(prefix) :] and p != path
+            p[len(prefix) :] for p in self.znodes if p.startswith(prefix) and "/" not in p[len(prefix) :] and p != path
         ]
 
     def put(self, path: str, data: bytes = b"") -> None:
@@ -344,17 +342,13 @@ class Cluster:
     def deliver_only(self, broker: int, path: str) -> None:
         """Of all that has fired, `broker` hears of `path` alone; the rest is lost with its connection."""
         node = self.brokers[broker]
-        events = [
-            event for session, event in self.service.fired if session == node.session and event.path == path
-        ]
+        events = [event for session, event in self.service.fired if session == node.session and event.path == path]
         assert events, f"no watch of broker {broker} fired for {path}"
         self.service.fired.clear()
         for event in events:
             assert node.controller.watch_fired(self.now, node.out, event)
 
-    def _new_session(
-        self, node: Broker, *, first: bool, retried: Sequence[tuple[SessionRequest, Done]] = ()
-    ) -> None:
+    def _new_session(self, node: Broker, *, first: bool, retried: Sequence[tuple[SessionRequest, Done]] = ()) -> None:
         self.sessions += 1
         previous, node.session = node.session, self.sessions
         for request, done in retried:
@@ -412,9 +406,7 @@ class Cluster:
         """Timers fire in order until `ms` have passed."""
         end = self.mono_ms + ms
         while True:
-            due = [
-                (at, node.broker, key) for node in self.brokers.values() for key, at in node.timers.items()
-            ]
+            due = [(at, node.broker, key) for node in self.brokers.values() for key, at in node.timers.items()]
             if not due or min(due)[0] > end:
                 break
             at, broker, key = min(due)
@@ -491,9 +483,7 @@ class Cluster:
         self.service.put(topic_path(topic), encode_topic(partitions))
         self.settle()
 
-    def leader_writes_isr(
-        self, *isr: int, partition: tuple[str, int] = ("t", 0), notify: bool = True
-    ) -> None:
+    def leader_writes_isr(self, *isr: int, partition: tuple[str, int] = ("t", 0), notify: bool = True) -> None:
         """A leader changes the ISR straight in the service."""
         state = self.state(partition)
         changed = Leadership(state.leader, state.leader_epoch, isr, state.controller_epoch)
@@ -501,9 +491,7 @@ class Cluster:
         if notify:
             self.service.apply(
                 0,
-                Create(
-                    "/isr_change_notification/isr_change_", encode_partitions([partition]), sequential=True
-                ),
+                Create("/isr_change_notification/isr_change_", encode_partitions([partition]), sequential=True),
             )
         self.settle()
 
@@ -515,9 +503,7 @@ class Cluster:
         self.settle()
         return answers
 
-    def shut_down(
-        self, controller: int, request: ControlledShutdownRequest
-    ) -> list[ControlledShutdownResponse]:
+    def shut_down(self, controller: int, request: ControlledShutdownRequest) -> list[ControlledShutdownResponse]:
         answers: list[ControlledShutdownResponse] = []
         node = self.brokers[controller]
         node.controller.controlled_shutdown(self.now, node.out, request, lambda n, o, a: answers.append(a))
@@ -576,14 +562,10 @@ def _answer(node: Broker, request: Message) -> Message:
     match request:
         case LeaderAndIsrRequest():
             named = {(p.topic, p.partition) for p in request.partitions}
-            errors = [
-                PartitionError(t, p, 56 if (t, p) in node.storage_errors else 0) for t, p in sorted(named)
-            ]
+            errors = [PartitionError(t, p, 56 if (t, p) in node.storage_errors else 0) for t, p in sorted(named)]
             return LeaderAndIsrResponse(partitions=errors)
         case StopReplicaRequest():
-            return StopReplicaResponse(
-                partitions=[PartitionError(p.topic, p.partition) for p in request.partitions]
-            )
+            return StopReplicaResponse(partitions=[PartitionError(p.topic, p.partition) for p in request.partitions])
         case UpdateMetadataRequest():
             return UpdateMetadataResponse()
     raise AssertionError(request)

@@ -65,7 +65,8 @@ def test_metadata_follows_the_death_of_a_broker_only_where_no_partition_lost_its
 
 @pytest.mark.parametrize(("version", "told"), [("0.11", True), ("1.0", False), ("2.8", False)])
 def test_a_partition_without_leader_counts_as_lost_again_from_1_0(version: str, told: bool) -> None:
-    """One partition is leaderless since before: from 1.0 the death of somebody else is then told by no metadata of its own."""
+    """One partition is leaderless since before: from 1.0 the death of somebody else is then told by no
+    metadata of its own."""
     c = started(version, brokers=4)
     c.create_topic("t", (0,))
     c.die(0)

@@ -32,9 +32,7 @@ def test_the_next_controller_has_the_next_epoch(version: str) -> None:
 
 
 @pytest.mark.parametrize(("version", "operations"), [("2.0.1", 1), ("2.1", 2)])
-def test_the_epoch_is_raised_after_the_election_up_to_2_0_and_with_it_from_2_1(
-    version: str, operations: int
-) -> None:
+def test_the_epoch_is_raised_after_the_election_up_to_2_0_and_with_it_from_2_1(version: str, operations: int) -> None:
     c = Cluster(version=version)
     c.start(0)
     c.die(0)

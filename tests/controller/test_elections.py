@@ -105,6 +105,4 @@ def test_a_clean_offline_election_fails_only_when_no_member_of_the_isr_is_live(
     situation: tuple[list[int], Leadership, set[int], set[int]],
 ) -> None:
     assignment, before, live, _ = situation
-    assert (elections.offline(assignment, before, live, unclean=False) is None) == (
-        not set(before.isr) & live
-    )
+    assert (elections.offline(assignment, before, live, unclean=False) is None) == (not set(before.isr) & live)

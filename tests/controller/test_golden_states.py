@@ -61,9 +61,7 @@ class Player:
 
     def __init__(self, recording: dict[str, Any]) -> None:
         self.recording = recording
-        unclean = recording["settings"].get(
-            "unclean.leader.election.enable", recording["kafka"].startswith("0.10.2")
-        )
+        unclean = recording["settings"].get("unclean.leader.election.enable", recording["kafka"].startswith("0.10.2"))
         settings = ControllerSettings(
             auto_leader_rebalance_enable=False, unclean_leader_election_enable=str(unclean).lower() == "true"
         )
@@ -125,9 +123,7 @@ class Player:
         c = self.cluster
         if "/brokers/topics/t/partitions/0/state" not in c.service.znodes:
             return
-        assignment = next(
-            step["assignment"] for step in self.recording["timeline"] if step.get("do") == "create-topic"
-        )
+        assignment = next(step["assignment"] for step in self.recording["timeline"] if step.get("do") == "create-topic")
         for follower in assignment:
             state = c.state()
             alive = c.brokers[follower].alive and follower != self.isolated
@@ -156,7 +152,5 @@ def test_states_and_controllers_are_those_of_the_recording(path: Path) -> None:
     remaining = iter(ours)
     assert all(state in remaining for state in recorded), f"recorded {recorded}\nours     {ours}"
     assert ours[-1] == recorded[-1]
-    assert len(ours) - len(recorded) <= len(player.controllers) - 1, (
-        "only a new controller's first write is so short"
-    )
+    assert len(ours) - len(recorded) <= len(player.controllers) - 1, "only a new controller's first write is so short"
     assert player.cluster.controller_of() == player.controllers[-1][0]

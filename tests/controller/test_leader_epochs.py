@@ -131,9 +131,7 @@ def test_preferred_election_adds_one_and_leaves_the_isr_alone(version: str) -> N
     c.die(0)
     c.start(0)
     c.leader_writes_isr(1, 2, 0)
-    c.service.put(
-        "/admin/preferred_replica_election", b'{"version":1,"partitions":[{"topic":"t","partition":0}]}'
-    )
+    c.service.put("/admin/preferred_replica_election", b'{"version":1,"partitions":[{"topic":"t","partition":0}]}')
     c.settle()
     assert c.states()[-1] == (0, 2, [1, 2, 0], 1, 3)
     assert "/admin/preferred_replica_election" not in c.service.znodes

@@ -15,9 +15,7 @@ def ask(c: Cluster, *partitions: tuple[str, int]) -> None:
 @pytest.mark.parametrize(
     ("version", "epochs"), [("0.10.2", 0), ("1.0", 0), ("1.1", 1), ("2.1", 1), ("2.2", 0), ("2.8", 0)]
 )
-def test_where_the_preferred_replica_leads_already_only_1_1_to_2_1_give_a_new_epoch(
-    version: str, epochs: int
-) -> None:
+def test_where_the_preferred_replica_leads_already_only_1_1_to_2_1_give_a_new_epoch(version: str, epochs: int) -> None:
     """`random-305@1.1` shows it: leader 1 of [1,2,0] goes from epoch 0 to 1."""
     c = Cluster(version=version)
     c.start(2, 0, 1)

@@ -1,0 +1,94 @@
+"""Controlled shutdown (semantics 4.2)."""
+
+from protocol.errors import ErrorCode
+from protocol.messages.leadership import ControlledShutdownRequest, LeaderAndIsrRequest, StopReplicaRequest
+from tests.controller.cluster import Cluster
+
+
+def started() -> Cluster:
+    c = Cluster()
+    c.start(2, 0, 1)
+    return c
+
+
+def ask(c: Cluster, broker: int = 0, controller: int = 2) -> tuple[int, list[tuple[str, int]]]:
+    (answer,) = c.shut_down(controller, ControlledShutdownRequest(broker, c.brokers[broker].broker_epoch))
+    return answer.error, answer.remaining
+
+
+def test_leaderships_move_and_followed_replicas_are_stopped_without_deletion() -> None:
+    c = started()
+    c.create_topic("t", (0, 1, 2), (1, 0))
+    c.forget_requests()
+    assert ask(c) == (0, [])
+    assert c.states()[1:] == [(1, 1, [1, 2], 1, 1)]
+    assert c.states(("t", 1))[1:] == [(1, 1, [1], 1, 1)]
+    stopped = [p for m in c.requests(0) if isinstance(m, StopReplicaRequest) for p in m.partitions]
+    assert {(p.topic, p.partition, p.delete) for p in stopped} == {("t", 1, False)}
+
+
+def test_the_broker_hears_that_it_leads_no_more() -> None:
+    c = started()
+    c.create_topic("t", (0, 1))
+    c.forget_requests()
+    ask(c)
+    told = [p for m in c.requests(0) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert [(p.leader, p.leader_epoch) for p in told] == [(1, 1)]
+
+
+def test_partitions_that_nobody_else_can_lead_remain() -> None:
+    c = started()
+    c.create_topic("t", (0, 1))
+    c.die(1)
+    assert ask(c) == (0, [("t", 0)])
+    c.start(1)
+    c.leader_writes_isr(0, 1)
+    assert ask(c) == (0, [])
+    assert c.state().leader == 1
+
+
+def test_a_partition_with_one_replica_is_left_alone() -> None:
+    c = started()
+    c.create_topic("t", (0,))
+    assert ask(c) == (0, [])
+    assert len(c.states()) == 1
+
+
+def test_a_broker_that_is_shutting_down_is_elected_for_nothing() -> None:
+    c = started()
+    c.create_topic("t", (0, 1, 2))
+    ask(c, 1)
+    c.leader_writes_isr(0, 1, 2)
+    c.die(0)
+    assert c.state().leader == 2
+
+
+def test_its_return_makes_it_a_candidate_again() -> None:
+    c = started()
+    c.create_topic("t", (0, 1))
+    ask(c, 1)
+    c.die(1)
+    c.start(1)
+    c.leader_writes_isr(0, 1)
+    c.die(0)
+    assert c.state().leader == 1
+
+
+def test_who_may_not_ask_is_told_why() -> None:
+    c = started()
+    assert ask(c, 0, controller=1)[0] == ErrorCode.NOT_CONTROLLER
+    (answer,) = c.shut_down(2, ControlledShutdownRequest(7))
+    assert answer.error == ErrorCode.BROKER_NOT_AVAILABLE
+    (answer,) = c.shut_down(2, ControlledShutdownRequest(0, c.brokers[0].broker_epoch - 1))
+    assert answer.error == ErrorCode.STALE_BROKER_EPOCH
+
+
+def test_a_request_that_waits_when_the_session_expires_is_told_to_look_for_the_controller() -> None:
+    c = started()
+    c.create_topic("t", (0, 1, 2))
+    c.cut_off(2)
+    running = c.shut_down(2, ControlledShutdownRequest(0))
+    queued = c.shut_down(2, ControlledShutdownRequest(1))
+    c.expire(2)
+    c.rejoin(2, expired=True)
+    assert [answer.error for answer in running + queued] == [ErrorCode.NOT_CONTROLLER] * 2

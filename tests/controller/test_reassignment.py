@@ -1,0 +1,100 @@
+"""Partitions move to other brokers (semantics 4.2, 4.4)."""
+
+import pytest
+
+from controller.reassignment import towards
+from controller.znodes import (
+    REASSIGN_PARTITIONS,
+    ReplicaAssignment,
+    decode_topic,
+    encode_reassignment,
+    topic_path,
+)
+from protocol.messages.leadership import AlterIsrRequest, IsrChange, LeaderAndIsrRequest, StopReplicaRequest
+from tests.controller.cluster import Cluster
+from tests.controller.test_leader_epochs import VERSIONS
+
+
+def started(version: str = "2.8") -> Cluster:
+    c = Cluster(5, version)
+    c.start(4, 0, 1, 2, 3)
+    c.create_topic("t", (0, 1))
+    c.forget_requests()
+    return c
+
+
+def ask(c: Cluster, *target: int) -> None:
+    c.service.put(REASSIGN_PARTITIONS, encode_reassignment({("t", 0): target}))
+    c.settle()
+
+
+def join(c: Cluster, *isr: int) -> None:
+    """The leader takes the new replicas into the ISR, in its version's way."""
+    state = c.state()
+    if c.gates.alter_isr:
+        change = IsrChange("t", 0, state.leader, state.leader_epoch, list(isr), state.zk_version)
+        c.alter_isr(4, AlterIsrRequest(state.leader, c.brokers[state.leader].broker_epoch, [change]))
+    else:
+        c.leader_writes_isr(*isr, notify=False)
+
+
+def assignment(c: Cluster) -> ReplicaAssignment:
+    return decode_topic("t", c.service.znodes[topic_path("t")].data)[0]
+
+
+def test_the_target_comes_first_in_its_order() -> None:
+    assert towards(ReplicaAssignment((1, 2, 3)), (4, 2, 1)) == ReplicaAssignment((4, 2, 1, 3), (4,), (3,))
+    assert towards(ReplicaAssignment((4, 1, 2), (4,), (1,)), (3, 2)) == ReplicaAssignment((3, 2, 1), (3,), (1,))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_it_waits_for_the_target_to_be_in_sync_then_moves_and_cleans_up(version: str) -> None:
+    c = started(version)
+    ask(c, 2, 3)
+    assert c.states()[1:] == [(0, 1, [0, 1], 1, 1)], "a new epoch tells everybody of the new replicas"
+    assert assignment(c).replicas == (2, 3, 0, 1)
+    assert assignment(c).being_reassigned == c.gates.topic_znode_keeps_reassignment
+    told = [p for m in c.requests(2) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert told[0].leader == 0
+    join(c, 0, 1, 2)
+    assert c.state().leader == 0
+    join(c, 0, 1, 2, 3)
+    assert assignment(c) == ReplicaAssignment((2, 3))
+    assert (c.state().leader, c.state().isr) == (2, (2, 3))
+    assert REASSIGN_PARTITIONS not in c.service.znodes
+    for gone in (0, 1):
+        stopped = [p.delete for m in c.requests(gone) if isinstance(m, StopReplicaRequest) for p in m.partitions]
+        assert stopped == [False, True]
+
+
+@pytest.mark.parametrize("version", ["1.1", "2.8"])
+def test_a_leader_that_stays_keeps_leading(version: str) -> None:
+    c = started(version)
+    ask(c, 0, 2)
+    join(c, 0, 1, 2)
+    assert (c.state().leader, c.state().isr) == (0, (0, 2))
+    assert assignment(c) == ReplicaAssignment((0, 2))
+
+
+def test_a_new_controller_goes_on() -> None:
+    c = started()
+    ask(c, 2, 3)
+    c.die(4)
+    join_at = c.controller_of()
+    state = c.state()
+    change = IsrChange("t", 0, state.leader, state.leader_epoch, [0, 1, 2, 3], state.zk_version)
+    c.alter_isr(join_at, AlterIsrRequest(state.leader, c.brokers[state.leader].broker_epoch, [change]))
+    assert assignment(c) == ReplicaAssignment((2, 3))
+
+
+def test_unusable_requests_are_removed() -> None:
+    c = started()
+    c.service.put(REASSIGN_PARTITIONS, encode_reassignment({("t", 9): (1,)}))
+    c.settle()
+    assert REASSIGN_PARTITIONS not in c.service.znodes
+    c.service.put(REASSIGN_PARTITIONS, b"[]")
+    c.settle()
+    assert REASSIGN_PARTITIONS not in c.service.znodes
+    assert len(c.states()) == 1
+    ask(c, 1, 0)
+    assert assignment(c) == ReplicaAssignment((1, 0)), "the watch is set again each time"

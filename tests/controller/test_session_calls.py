@@ -1,0 +1,148 @@
+"""Procedures that wait for the session service."""
+
+from collections.abc import Callable
+
+from controller.session_calls import MAX_IN_FLIGHT, Procedure, Run, SenderEnded, SessionLost, perform, perform_all
+from protocol.machine import Now, Outbox
+from protocol.messages.session import Exists, OpResult, SessionError, SessionRequest, SessionResponse
+
+NOW = Now(0, 0)
+Done = Callable[[Now, Outbox, SessionResponse], None]
+
+
+class Calls:
+    """Answers with the path asked for, at once or when told."""
+
+    def __init__(self, *, at_once: bool) -> None:
+        self.at_once = at_once
+        self.waiting: list[tuple[str, Done]] = []
+
+    def call(self, now: Now, out: Outbox, request: SessionRequest, done: Done) -> None:
+        operation = request.ops[0]
+        assert isinstance(operation, Exists)
+        if self.at_once:
+            done(now, out, SessionResponse([OpResult(path=operation.path)]))
+        else:
+            self.waiting.append((operation.path, done))
+
+    def answer(self, index: int = 0, error: int = 0) -> None:
+        path, done = self.waiting.pop(index)
+        done(NOW, Outbox(), SessionResponse([] if error else [OpResult(path=path)], error))
+
+
+class Outcome:
+    def __init__(self) -> None:
+        self.results: list[object] = []
+        self.errors: list[Exception] = []
+
+    def ended(self, now: Now, out: Outbox, result: object) -> None:
+        self.results.append(result)
+
+    def failed(self, now: Now, out: Outbox, error: Exception) -> None:
+        self.errors.append(error)
+
+
+def run(procedure: Procedure[object], calls: Calls) -> tuple[Run[object], Outcome]:
+    outcome = Outcome()
+    made = Run(procedure, calls, outcome.ended, outcome.failed)
+    made.start(NOW, Outbox())
+    return made, outcome
+
+
+def many(count: int) -> Procedure[object]:
+    results = yield from perform_all([Exists(f"/{number}") for number in range(count)])
+    last = yield from perform(Exists("/last"))
+    return [*(result.path for result in results), last.path]
+
+
+EVERYTHING = [*(f"/{number}" for number in range(25)), "/last"]
+
+
+def test_a_pipeline_has_its_results_in_order_whoever_is_answered_first() -> None:
+    calls = Calls(at_once=False)
+    _, outcome = run(many(25), calls)
+    while calls.waiting:
+        calls.answer(len(calls.waiting) - 1)
+    assert outcome.results == [EVERYTHING]
+
+
+def test_no_more_than_the_bound_are_in_flight() -> None:
+    calls = Calls(at_once=False)
+    run(many(25), calls)
+    assert len(calls.waiting) == MAX_IN_FLIGHT
+    calls.answer()
+    assert len(calls.waiting) == MAX_IN_FLIGHT
+
+
+def test_answers_that_are_there_at_once_need_no_stack() -> None:
+    def long() -> Procedure[object]:
+        for number in range(5000):
+            yield from perform(Exists(f"/{number}"))
+        return "done"
+
+    _, outcome = run(long(), Calls(at_once=True))
+    assert outcome.results == ["done"]
+
+
+def test_expiry_is_raised_where_the_procedure_waits() -> None:
+    calls = Calls(at_once=False)
+    made, outcome = run(many(3), calls)
+    for error in (0, SessionError.SESSION_EXPIRED, SessionError.SESSION_EXPIRED):
+        calls.answer(error=error)
+    assert [type(error) for error in outcome.errors] == [SessionLost]
+    assert made.session_lost
+
+
+def test_an_abandoned_procedure_hears_nothing_more() -> None:
+    calls = Calls(at_once=False)
+    made, outcome = run(many(2), calls)
+    made.abandon()
+    calls.answer()
+    calls.answer()
+    assert (outcome.results, outcome.errors, calls.waiting) == ([], [], [])
+
+
+def test_an_expired_procedure_may_answer_whoever_asked_but_does_nothing_more() -> None:
+    told = []
+
+    def stubborn() -> Procedure[object]:
+        try:
+            yield from perform(Exists("/a"))
+        except SessionLost:
+            told.append("lost")
+        yield from perform(Exists("/b"))
+        return "never"
+
+    calls = Calls(at_once=False)
+    made, outcome = run(stubborn(), calls)
+    made.expire()
+    calls.answer()
+    assert (told, outcome.results, outcome.errors, calls.waiting) == (["lost"], [], [], [])
+
+
+def test_an_error_of_the_procedure_goes_to_who_runs_it() -> None:
+    def wrong() -> Procedure[object]:
+        yield from perform(Exists("/a"))
+        raise ValueError("a bug")
+
+    _, outcome = run(wrong(), Calls(at_once=True))
+    assert [str(error) for error in outcome.errors] == ["a bug"]
+
+
+def test_waiting_for_a_sender() -> None:
+    told: list[Callable[[Now, Outbox], None]] = []
+
+    def procedure() -> Procedure[object]:
+        yield SenderEnded(1)
+        yield SenderEnded(2)
+        return "ended"
+
+    def wait(broker: int, ended: Callable[[Now, Outbox], None]) -> bool:
+        told.append(ended)
+        return broker == 1
+
+    outcome = Outcome()
+    Run(procedure(), Calls(at_once=True), outcome.ended, outcome.failed, wait).start(NOW, Outbox())
+    assert outcome.results == []
+    told[0](NOW, Outbox())
+    assert outcome.results == ["ended"]

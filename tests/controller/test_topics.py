@@ -1,0 +1,132 @@
+"""Topics are created, grow and are deleted (semantics 4.4)."""
+
+import pytest
+
+from controller.settings import ControllerSettings
+from controller.znodes import ReplicaAssignment, encode_topic, topic_path
+from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from tests.controller.cluster import Cluster
+from tests.controller.test_leader_epochs import VERSIONS
+
+
+def started(version: str = "2.8", settings: ControllerSettings | None = None) -> Cluster:
+    c = Cluster(version=version, settings=settings)
+    c.start(2, 0, 1)
+    return c
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_new_partition_is_led_by_its_first_live_replica_with_all_live_ones_in_sync(version: str) -> None:
+    c = started(version)
+    c.die(0)
+    c.create_topic("t", (0, 1, 2))
+    assert c.states() == [(1, 0, [1, 2], 1, 0)]
+    told = [p for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert [(p.leader, p.is_new) for p in told] == [(1, c.gates.leader_and_isr_version >= 1)]
+
+
+def test_a_partition_without_live_replicas_waits_for_one() -> None:
+    c = started()
+    c.die(0)
+    c.create_topic("t", (0,))
+    assert "/brokers/topics/t/partitions/0/state" not in c.service.znodes
+    c.start(0)
+    assert c.states() == [(0, 0, [0], 1, 0)]
+
+
+def test_an_absent_replica_joins_no_isr_when_it_comes() -> None:
+    c = started()
+    c.die(0)
+    c.create_topic("t", (0, 1))
+    c.start(0)
+    assert c.states() == [(1, 0, [1], 1, 0)]
+    told = [p for m in c.requests(0) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert [(p.leader, p.isr) for p in told] == [(1, [1])]
+
+
+def test_partitions_are_added_to_a_topic() -> None:
+    c = started()
+    c.create_topic("t", (0, 1))
+    grown = {0: ReplicaAssignment((0, 1)), 1: ReplicaAssignment((1, 2))}
+    c.service.put(topic_path("t"), encode_topic(grown))
+    c.settle()
+    assert c.states(("t", 1)) == [(1, 0, [1, 2], 1, 0)]
+    assert len(c.states(("t", 0))) == 1
+
+
+def _delete(c: Cluster, topic: str = "t") -> None:
+    c.service.put(f"/admin/delete_topics/{topic}")
+    c.settle()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_deletion_tells_brokers_stops_replicas_and_removes_the_znodes(version: str) -> None:
+    c = started(version)
+    c.create_topic("t", (0, 1), config={"min.insync.replicas": "2"})
+    c.create_topic("u", (0, 1))
+    c.forget_requests()
+    _delete(c)
+    sent = c.requests(0)
+    assert isinstance(sent[0], UpdateMetadataRequest)
+    assert {p.topic: p.leader for p in sent[0].partitions}["t"] == -2
+    stopped = [p for m in sent if isinstance(m, StopReplicaRequest) for p in m.partitions]
+    assert [(p.topic, p.delete) for p in stopped] == [("t", False), ("t", True)]
+    if c.gates.stop_replica_version >= 3:
+        assert {p.leader_epoch for p in stopped} == {-2}
+    left = [path for path in c.service.znodes if "/t" in path.replace("/topics", "")]
+    assert left == []
+    c.die(0)
+    assert c.state(("u", 0)).leader == 1, "and the controller goes on"
+
+
+def test_deletion_waits_for_a_replica_on_a_dead_broker() -> None:
+    c = started()
+    c.create_topic("t", (0, 1))
+    c.die(0)
+    _delete(c)
+    assert topic_path("t") in c.service.znodes
+    c.start(0)
+    assert topic_path("t") not in c.service.znodes
+    assert c.service.children("/admin/delete_topics") == []
+
+
+def test_a_replica_that_dies_while_it_is_deleted_holds_deletion_up() -> None:
+    c = started()
+    c.create_topic("t", (0, 1))
+    c.brokers[0].silent = True
+    _delete(c)
+    assert topic_path("t") in c.service.znodes
+    c.die(0)
+    assert topic_path("t") in c.service.znodes
+    c.start(0)
+    assert topic_path("t") not in c.service.znodes
+
+
+def test_a_new_controller_finishes_a_deletion() -> None:
+    c = Cluster(4)
+    c.start(3, 0, 1, 2)
+    c.create_topic("t", (0, 1))
+    c.brokers[0].silent = True
+    _delete(c)
+    c.brokers[0].silent = False
+    c.die(3)
+    assert topic_path("t") not in c.service.znodes
+
+
+def test_a_deleted_topic_can_be_created_again() -> None:
+    c = started()
+    c.create_topic("t", (0, 1))
+    _delete(c)
+    c.create_topic("t", (1, 2))
+    assert c.states()[-1] == (1, 0, [1, 2], 1, 0)
+
+
+def test_requests_to_delete_what_is_not_there_or_may_not_be_deleted_are_removed() -> None:
+    c = started()
+    _delete(c, "nothing")
+    assert c.service.children("/admin/delete_topics") == []
+    c = started(settings=ControllerSettings(auto_leader_rebalance_enable=False, delete_topic_enable=False))
+    c.create_topic("t", (0, 1))
+    _delete(c)
+    assert c.service.children("/admin/delete_topics") == []
+    assert topic_path("t") in c.service.znodes
