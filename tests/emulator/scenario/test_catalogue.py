@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from emulator.observations.compare import compare
 from emulator.observations.files import load
+from emulator.observations.races import Race, substituted
 from emulator.scenario.expect import judge
 from emulator.scenario.load import load_scenario
 from emulator.scenario.model import Scenario
@@ -62,6 +64,27 @@ def test_what_is_expected_is_what_kafka_did(name: str, recording: str) -> None:
     unknown = [one for one in judged if one["held"] == "unknown"]
     assert len(unknown) == of_checks + len(s.violations_expected(version))
     assert len(judged) > len(unknown)
+
+
+RACES = [(path.stem, race) for path in CATALOGUE for race in scenario(path.stem).races]
+
+
+@pytest.mark.parametrize(("name", "race"), RACES, ids=lambda value: value if isinstance(value, str) else value.name)
+def test_a_race_is_about_a_recording(name: str, race: Race) -> None:
+    """It applies to one at least, and makes another outcome of it."""
+    recordings = [load(GOLDEN / recording) for of, recording in RECORDED if of == name]
+    outcomes = [(o, outcome) for o in recordings if (outcome := substituted(o, race)) is not None]
+    assert outcomes
+    assert all(compare(outcome, o) for o, outcome in outcomes)
+
+
+def test_who_becomes_controller_is_the_race_that_was_recorded_on_2_8() -> None:
+    """az-isolated-controller@2.8: the two recordings are each other's outcome by race, to the last leaf."""
+    one, two = (load(GOLDEN / "az-isolated-controller@2.8" / f"{n}.json") for n in (1, 2))
+    races = {race.name: race for race in scenario("az-isolated-controller").races}
+    other = substituted(one, races["broker-1 becomes controller"])
+    assert other is not None
+    assert compare(other, two) == []
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*/1.json")), ids=lambda path: path.parent.name)
