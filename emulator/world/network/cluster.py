@@ -192,6 +192,12 @@ class Cluster:
         """Until one more process has ended."""
         await self._exited.wait()
 
+    def specify(self, name: str, spec: MachineSpec) -> None:
+        """How the node's machine is made from its next life on. Raises SpecError, ClusterError."""
+        self._node(name)
+        spec.load()
+        self._specs[name] = spec
+
     # --- processes ---------------------------------------------------------------------------------------------------
 
     async def start(self, *names: str) -> None:

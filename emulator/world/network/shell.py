@@ -139,10 +139,11 @@ class NodeShell:
         self._lateness.resumed(self.clock.now_ms())
 
     def apply(self, rule: Rule) -> float:
-        """Puts a rule in force; returns since when."""
+        """Puts a rule in force, and that in the file; returns since when."""
         self.look_at_clock()
         self.links.apply(self.now.mono_ms, rule)
         self.switchboard.links_changed()
+        self.events.flush()
         return self.now.mono_ms
 
     def heal(self, rule_id: str) -> tuple[float, bool]:
@@ -150,6 +151,7 @@ class NodeShell:
         self.look_at_clock()
         known = self.links.heal(self.now.mono_ms, rule_id)
         self.switchboard.links_changed()
+        self.events.flush()
         return self.now.mono_ms, known
 
     def post(self, event: Any, cause: str) -> None:

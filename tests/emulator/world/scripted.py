@@ -2,8 +2,8 @@
 world.
 
 It reports everything as ScenarioStep events whose text is a sighting, such as `opened 1`, `accepted
-session-0 client`, `got 7`, `lost 1 refused`, `timer tick`. Messages are SessionPing; an answer carries the
-number that was sent as its zxid.
+session-0 client`, `got 7`, `lost ours connection refused`, `timer tick`. Messages are SessionPing; an
+answer carries the number that was sent as its zxid.
 """
 
 from typing import Any
@@ -36,8 +36,8 @@ class Script(msgspec.Struct, frozen=True):
     `every_ms`: a numbered message on each connection of ours, `count` at most. `answers`: each is answered.
     `timers`: [name, after ms] set at the start; `cancelled`: names cancelled by the first timer that fires.
     `close_after`: closes the connection after so many messages sent. `journal_every_ms`: appends a byte to
-    a file, fsyncs when `journal_syncs`. `crash_at`: raises at the N-th message. `burst`: messages sent at
-    once when opened, of `burst_bytes`.
+    a file, fsyncs up to its `journal_syncs_until`th. `crash_at`: raises at the N-th message. `burst`:
+    messages sent at once when opened,.
     """
 
     open_to: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Script(msgspec.Struct, frozen=True):
     cancelled: tuple[str, ...] = ()
     close_after: int = 0
     journal_every_ms: float = 0.0
-    journal_syncs: bool = False
+    journal_syncs_until: int = 0
     crash_at: int = 0
     burst: int = 0
     exit_at: int = 0
@@ -106,7 +106,7 @@ class ScriptedMachine:
                 self._open(to)
             case TimerFired(("journal",)):
                 size_bytes = self._files.append(JOURNAL, b".")
-                if script.journal_syncs:
+                if size_bytes <= script.journal_syncs_until:
                     self._files.fsync(JOURNAL)
                 self._see(f"journal {size_bytes}")
                 self._out.set_timer(("journal",), script.journal_every_ms)
