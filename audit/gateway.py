@@ -195,6 +195,8 @@ def start_gateway(
         "-Dio.netty.tryReflectionSetAccessible=true",
         f"-Djava.io.tmpdir={scratch}",
         f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
+        "-XX:+ExitOnOutOfMemoryError",  # a machine that ended is an error we see; one that limps is not
+        f"-XX:ErrorFile={directory / 'crash.log'}",
         "-XX:-UsePerfData",  # or it leaves a file of its own in the system's temporary directory
         *jvm_options,
         "org.apache.spark.deploy.SparkSubmit",
