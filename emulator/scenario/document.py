@@ -55,7 +55,7 @@ class Reader:
         self.problems: list[Problem] = []
         self._nodes = 0
 
-    # --- the whole -----------------------------------------------------------------------------------------
+    # --- the whole ---
 
     def document(self, text: str) -> Node | None:
         """The root node; None if the text is no YAML document (the problem is noted)."""
@@ -97,7 +97,7 @@ class Reader:
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(Problem(line, column, message))
 
-    # --- containers ----------------------------------------------------------------------------------------
+    # --- containers ---
 
     def pairs(self, node: Node, what: str) -> list[tuple[str, ScalarNode, Node]]:
         """(key, its node, value) of a mapping; a key given twice is a problem."""
@@ -141,7 +141,7 @@ class Reader:
         read_ones = [read(item) for item in self.items(node, what, single=single)]
         return tuple(one for one in read_ones if one is not None)
 
-    # --- leaves --------------------------------------------------------------------------------------------
+    # --- leaves ---
 
     def text(self, node: Node, what: str = "a text") -> str | None:
         """As written, whatever it looks like."""

@@ -1,9 +1,10 @@
 """A scenario: steps that are done to a cluster, and what is expected of it.
 
-Steps are data; the player does them one after another. Each verb of docs/scenarios.md is one class. A step
-begins when the one before has ended, or at `at_s` (scenario time, seconds since the cluster's launch) if that
-is later. Nodes have their full names (`broker-2`, `session-0`, `client-1`), AZs too (`az-0`); brokers that
-are spoken to have numbers, as in the recordings. `partition` None is the scenario's first.
+Steps are data; the player does them one after another. Each verb of docs/scenarios.md is one class; those that
+break and mend machines and links are in `faults`, and can be had from here as well. A step begins when the
+one before has ended, or at `at_s` (scenario time, seconds since the cluster's launch) if that is later.
+Nodes have their full names (`broker-2`, `session-0`, `client-1`), AZs too (`az-0`); brokers that are
+spoken to have numbers, as in the recordings. `partition` None is the scenario's first.
 """
 
 from typing import Any
@@ -12,149 +13,45 @@ import msgspec
 
 from emulator.observations.races import Race
 from emulator.scenario.conditions import Condition
+from emulator.scenario.faults import (
+    AzLinks,
+    Cut,
+    Delay,
+    DiskFull,
+    Heal,
+    Hold,
+    Kill,
+    LinkFault,
+    Links,
+    LoseUnsynced,
+    Loss,
+    OneWayLinks,
+    OpenedLinks,
+    PairLinks,
+    PauseNode,
+    PowerLoss,
+    ResumeNode,
+    Start,
+    Step,
+    Stop,
+)
 from emulator.topology import Topology, three_azs
+
+__all__ = [
+    "ALL_ACKS", "ANY_BROKER", "AnyStep", "AskMetadata", "Await", "AzLinks", "Background", "CHECKS",
+    "CreateTopic", "Cut", "Delay", "DiskFull", "ElectPreferred", "Expectation", "ExpectedViolation", "FAULTS",
+    "Fetch", "Heal", "Hold", "Kill", "LibraryProduce", "LinkFault", "Links", "LoseUnsynced", "Loss", "Network",
+    "OneWayLinks", "OpenedLinks", "PairLinks", "Pause", "PauseNode", "PowerLoss", "Produce",
+    "ProduceMessageSet", "Record", "Repeat", "ResumeNode", "Scenario", "Settle", "Start", "Step", "Stop",
+    "TakeSnapshot", "Wait",
+]  # fmt: skip
 
 ANY_BROKER = "any"
 
 ALL_ACKS = -1
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all steps."""
-
-    at_s: float | None = None
-
-
-# --- machines
-# -------------------------------------------------------------------------------------------------
-
-
-class Start(Step, frozen=True, kw_only=True):
-    """Starts a node and waits until it is ready: a broker when it is registered and answers."""
-
-    node: str
-
-
-class Kill(Step, frozen=True, kw_only=True):
-    """SIGKILL: what was written stays (the machine goes on), nothing else is said."""
-
-    node: str
-
-
-class Stop(Step, frozen=True, kw_only=True):
-    """SIGTERM: an orderly shutdown."""
-
-    node: str
-
-
-class PauseNode(Step, frozen=True, kw_only=True):
-    """SIGSTOP."""
-
-    node: str
-
-
-class ResumeNode(Step, frozen=True, kw_only=True):
-    """SIGCONT."""
-
-    node: str
-
-
-class PowerLoss(Step, frozen=True, kw_only=True):
-    """Dies with its page cache. Of the partition's log what was synced survives and of the rest the first
-    batches, so that `batches_kept` are left in all; None: the run's seed says."""
-
-    node: str
-    batches_kept: int | None = None
-    partition: str | None = None
-
-
-class LoseUnsynced(Step, frozen=True, kw_only=True):
-    """Cuts the partition's log file of a dead broker to its first `batches_kept` batches."""
-
-    node: str
-    batches_kept: int
-    partition: str | None = None
-
-
-class DiskFull(Step, frozen=True, kw_only=True):
-    """From now on every write to the node's disk fails."""
-
-    node: str
-
-
-# --- links
-# ----------------------------------------------------------------------------------------------------
-
-
-class AzLinks(msgspec.Struct, frozen=True):
-    """Everything between that AZ and the others; a client outside every AZ is not affected."""
-
-    az: str
-
-
-class PairLinks(msgspec.Struct, frozen=True):
-    """Between two nodes (or AZs), both ways, whoever opened the connection."""
-
-    between: tuple[str, str]
-
-
-class OpenedLinks(msgspec.Struct, frozen=True):
-    """Connections that `opened_by` opens to `to`; those opened the other way work."""
-
-    opened_by: str
-    to: str
-
-
-class OneWayLinks(msgspec.Struct, frozen=True):
-    """What `source` sends to `to`; what comes back still arrives."""
-
-    source: str
-    to: str
-
-
-Links = AzLinks | PairLinks | OpenedLinks | OneWayLinks
-
-
-class LinkFault(Step, frozen=True, kw_only=True):
-    """Base of rules on links. `purposes`, `apis`: only connections of these purposes
-    (`protocol.purposes`), only messages of these APIs (`Fetch`); all if empty. `expects_traffic`: a rule
-    that stopped nothing makes the run unknown, unless this is false."""
-
-    links: Links
-    purposes: tuple[str, ...] = ()
-    apis: tuple[str, ...] = ()
-    expects_traffic: bool = True
-
-
-class Cut(LinkFault, frozen=True, kw_only=True):
-    """Packets vanish; nothing is reset."""
-
-
-class Hold(LinkFault, frozen=True, kw_only=True):
-    """Frames wait at the rule and go on, in order, when it is healed."""
-
-
-class Delay(LinkFault, frozen=True, kw_only=True):
-    """Each frame takes `delay_ms` longer, and up to `jitter_ms` more."""
-
-    delay_ms: float
-    jitter_ms: float = 0.0
-
-
-class Loss(LinkFault, frozen=True, kw_only=True):
-    """`rate` (0 to 1) of the packets is lost, which TCP turns into delay."""
-
-    rate: float
-
-
-class Heal(Step, frozen=True, kw_only=True):
-    """Ends the rules on exactly these links; None: every rule."""
-
-    links: Links | None = None
-
-
-# --- clients
-# --------------------------------------------------------------------------------------------------
+# --- clients ---
 
 
 class Produce(Step, frozen=True, kw_only=True):
@@ -227,8 +124,7 @@ class ElectPreferred(Step, frozen=True, kw_only=True):
     partitions: tuple[str, ...] = ()
 
 
-# --- observing and waiting
-# ------------------------------------------------------------------------------------
+# --- observing and waiting ---
 
 
 class TakeSnapshot(Step, frozen=True, kw_only=True):
@@ -267,8 +163,7 @@ class Settle(Step, frozen=True, kw_only=True):
     limit_s: float
 
 
-# --- around steps
-# ---------------------------------------------------------------------------------------------
+# --- around steps ---
 
 
 class Background(Step, frozen=True, kw_only=True):
@@ -303,8 +198,7 @@ FAULTS = (Kill, Stop, PauseNode, PowerLoss, DiskFull, Cut, Hold, Delay, Loss)
 """Steps after which "new" and "changed" are counted (`conditions.View.before`)."""
 
 
-# --- what is expected
-# -----------------------------------------------------------------------------------------
+# --- what is expected ---
 
 
 CHECKS = (

@@ -46,7 +46,7 @@ class StepReader(Reader):
         self.background: set[str] = set()
         self.partitions: set[str] = set()
 
-    # --- names ---------------------------------------------------------------------------------------------
+    # --- names ---
 
     def node(self, node: Node) -> str | None:
         """`broker-0`, or 0 for short."""
@@ -88,7 +88,7 @@ class StepReader(Reader):
             return None
         return name
 
-    # --- values --------------------------------------------------------------------------------------------
+    # --- values ---
 
     def value(self, node: Node) -> str | None:
         return self.text(node, "a value")
