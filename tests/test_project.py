@@ -21,7 +21,10 @@ PURE = (
     "controller",
     "emulator/broker",
     "emulator/client",
+    "emulator/injector",
+    "emulator/node",
     "emulator/observations",
+    "emulator/player",
     "emulator/scenario",
     "emulator/session",
 )
