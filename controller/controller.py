@@ -146,6 +146,8 @@ class Controller:
     def _expire(self) -> Procedure[None]:
         if self._desk.active:
             yield from term.resign(self._desk, "the session expired")
+        else:
+            term.leave_office(self._desk)  # an earlier resignation may have been waiting for its senders
 
     def watch_fired(self, now: Now, out: Outbox, event: WatchFired) -> bool:
         """True: the watch was (also) ours."""

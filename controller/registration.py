@@ -7,6 +7,9 @@ The registration is an ephemeral, and the one of an earlier session may still be
 its process until it expires. Then registering fails. At start that ends the process; later, up to 2.1, the
 broker goes on alive and unregistered (KAFKA-7165), and from 2.2 it deletes the znode if it was its own, of
 the session before.
+
+What failing means is the node's to do: at start it exits. In a later session it goes on; from 1.1 the controller then
+is not told of the session, and takes no part in elections (there registering and electing are one event).
 """
 
 from collections.abc import Callable

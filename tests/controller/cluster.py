@@ -61,163 +61,17 @@ from protocol.messages.leadership import (
     UpdateMetadataResponse,
 )
 from protocol.messages.session import (
-    Check,
     Create,
-    Delete,
-    Exists,
-    GetChildren,
-    GetData,
-    Operation,
-    OpResult,
     SessionError,
     SessionRequest,
     SessionResponse,
-    SetData,
     WatchFired,
 )
 from protocol.versions import gates_for
+from tests.controller.service import Service
 
 Done = Callable[[Now, Outbox, SessionResponse], None]
 R = TypeVar("R")
-
-
-@dataclass
-class Znode:
-    data: bytes
-    czxid: int
-    owner: int
-    version: int = 0
-    children_made: int = 0
-
-
-class Service:
-    """The znode tree; sessions are numbers."""
-
-    def __init__(self) -> None:
-        self.znodes: dict[str, Znode] = {"/": Znode(b"", 0, 0)}
-        self.zxid = 0
-        self.watches: dict[tuple[str, str], set[int]] = {}
-        self.fired: list[tuple[int, WatchFired]] = []
-        self.history: list[tuple[str, bytes, int]] = []
-        """Every write of data: path, content, version after it."""
-        self.requests: list[SessionRequest] = []
-
-    def request(self, session: int, request: SessionRequest) -> SessionResponse:
-        self.requests.append(request)
-        if not request.multi:
-            assert len(request.ops) == 1, "several operations at once are a multi"
-            result = self.apply(session, request.ops[0])
-            return SessionResponse([result], result.error)
-        saved = {path: Znode(**vars(znode)) for path, znode in self.znodes.items()}
-        noted, fired = len(self.history), len(self.fired)
-        watches = {key: set(sessions) for key, sessions in self.watches.items()}
-        results = []
-        for index, op in enumerate(request.ops):
-            results.append(self.apply(session, op))
-            if results[-1].error:
-                self.znodes, self.watches = saved, watches
-                del self.history[noted:], self.fired[fired:]
-                after = [OpResult(error=SessionError.RUNTIME_INCONSISTENCY)] * (len(request.ops) - index - 1)
-                return SessionResponse([OpResult()] * index + [results[-1], *after], results[-1].error)
-        return SessionResponse(results)
-
-    def apply(self, session: int, op: Operation) -> OpResult:
-        match op:
-            case Create(path, data, ephemeral, sequential):
-                return self._create(session, path, data, ephemeral, sequential)
-            case Delete(path, version):
-                znode = self.znodes.get(path)
-                if znode is None:
-                    return OpResult(error=SessionError.NO_NODE)
-                if version not in (-1, znode.version):
-                    return OpResult(error=SessionError.BAD_VERSION)
-                if self.children(path):
-                    return OpResult(error=SessionError.NOT_EMPTY)
-                self.zxid += 1
-                self._remove(path)
-                return OpResult()
-            case SetData(path, data, version):
-                znode = self.znodes.get(path)
-                if znode is None:
-                    return OpResult(error=SessionError.NO_NODE)
-                if version not in (-1, znode.version):
-                    return OpResult(error=SessionError.BAD_VERSION)
-                self.zxid += 1
-                znode.data, znode.version = data, znode.version + 1
-                self.history.append((path, data, znode.version))
-                self._fire("data", path, "changed")
-                return self._stat(path)
-            case Check(path, version):
-                znode = self.znodes.get(path)
-                if znode is None:
-                    return OpResult(error=SessionError.NO_NODE)
-                return OpResult(error=0 if znode.version == version else SessionError.BAD_VERSION)
-            case GetData(path, watch) | Exists(path, watch):
-                if watch and (path in self.znodes or isinstance(op, Exists)):
-                    self.watches.setdefault(("data", path), set()).add(session)
-                if path not in self.znodes:
-                    return OpResult(error=SessionError.NO_NODE)
-                return self._stat(path)
-            case GetChildren(path, watch):
-                if path not in self.znodes:
-                    return OpResult(error=SessionError.NO_NODE)
-                if watch:
-                    self.watches.setdefault(("children", path), set()).add(session)
-                return OpResult(path=path, children=self.children(path))
-        raise AssertionError(op)
-
-    def end(self, session: int) -> None:
-        """Its ephemerals and watches go."""
-        for sessions in self.watches.values():
-            sessions.discard(session)
-        for path in [path for path, znode in self.znodes.items() if znode.owner == session]:
-            self.zxid += 1
-            self._remove(path)
-
-    def children(self, path: str) -> list[str]:
-        prefix = "/" if path == "/" else path + "/"
-        return [
-            p[len(prefix) :] for p in self.znodes if p.startswith(prefix) and "/" not in p[len(prefix) :] and p != path
-        ]
-
-    def put(self, path: str, data: bytes = b"") -> None:
-        """Create or set, with everything above it: what a tool outside the cluster does."""
-        parts = path.strip("/").split("/")
-        for depth in range(1, len(parts)):
-            self.apply(0, Create("/" + "/".join(parts[:depth])))
-        if path in self.znodes:
-            self.apply(0, SetData(path, data))
-        else:
-            self.apply(0, Create(path, data))
-
-    def _create(self, session: int, path: str, data: bytes, ephemeral: bool, sequential: bool) -> OpResult:
-        parent = path.rsplit("/", 1)[0] or "/"
-        if parent not in self.znodes:
-            return OpResult(error=SessionError.NO_NODE)
-        if sequential:
-            path += f"{self.znodes[parent].children_made:010d}"
-            self.znodes[parent].children_made += 1
-        if path in self.znodes:
-            return OpResult(error=SessionError.NODE_EXISTS)
-        self.zxid += 1
-        self.znodes[path] = Znode(data, self.zxid, session if ephemeral else 0)
-        self.history.append((path, data, 0))
-        self._fire("data", path, "created")
-        self._fire("children", parent, "children")
-        return self._stat(path)
-
-    def _remove(self, path: str) -> None:
-        del self.znodes[path]
-        self._fire("data", path, "deleted")
-        self._fire("children", path.rsplit("/", 1)[0] or "/", "children")
-
-    def _fire(self, of: str, path: str, kind: str) -> None:
-        for session in sorted(self.watches.pop((of, path), ())):
-            self.fired.append((session, WatchFired(kind, path, self.zxid)))
-
-    def _stat(self, path: str) -> OpResult:
-        znode = self.znodes[path]
-        return OpResult(0, path, znode.data, znode.version, znode.czxid, znode.owner)
 
 
 @dataclass
@@ -233,6 +87,8 @@ class Broker:
     within_reach: bool = True
     """Of the session service."""
     waiting: list[tuple[SessionRequest, Done]] = field(default_factory=list)
+    missed: list[WatchFired] = field(default_factory=list)
+    """Watches that fired while the service was out of reach: they fire when it is back, in the same session."""
     timers: dict[TimerKey, float] = field(default_factory=dict)
     connections: dict[int, int] = field(default_factory=dict)
     received: list[tuple[int, Message, int]] = field(default_factory=list)
@@ -326,7 +182,10 @@ class Cluster:
         node.within_reach = True
         self.cut = {pair for pair in self.cut if broker not in pair}
         waiting, node.waiting = node.waiting, []
+        missed, node.missed = node.missed, []
         if not expired:
+            for event in missed:
+                node.controller.watch_fired(self.now, node.out, event)
             for request, done in waiting:
                 self._answer(node, request, done)
         elif self.gates.session_wait_ends_at_expiry:
@@ -389,8 +248,11 @@ class Cluster:
             if self.service.fired:
                 session, event = self._next_watch()
                 for node in self.brokers.values():
-                    if node.session == session and node.alive and node.within_reach:
-                        node.controller.watch_fired(self.now, node.out, event)
+                    if node.session == session and node.alive:
+                        if node.within_reach:
+                            node.controller.watch_fired(self.now, node.out, event)
+                        else:
+                            node.missed.append(event)
             elif not any(self._effects(node) for node in self.brokers.values()):
                 return
         raise AssertionError("the cluster never settles")
