@@ -12,7 +12,7 @@ from emulator.client.direct_results import Attempt, Described, ErrorOrName, Fetc
 from emulator.client.direct_write import DirectWrite, WriteOrder
 from emulator.client.exchange import Exchanges, Failure
 from emulator.client.fetched import read_entries
-from emulator.client.operations import NO_ANSWER, Operation, OperationLog
+from emulator.client.operations import NO_ANSWER, Operation, OperationLog, Read
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
 from protocol.events import RecordsRead
@@ -191,13 +191,15 @@ def _read(
     except CorruptRecord as damage:
         entries, error, reason = [], int(ErrorCode.CORRUPT_MESSAGE), str(damage)
     for entry in entries:
+        first, last = entry.records[0].offset, entry.records[-1].offset
+        operation.reads.append(Read(first, last, entry.leader_epoch, entry.digest))
         out.emit(
             RecordsRead(
                 operation=operation.identifier,
                 topic=operation.topic,
                 partition=operation.partition,
-                base_offset=entry.records[0].offset,
-                last_offset=entry.records[-1].offset,
+                base_offset=first,
+                last_offset=last,
                 leader_epoch=entry.leader_epoch,
                 digest=entry.digest,
                 high_watermark=high_watermark,

@@ -5,6 +5,8 @@ operation ends exactly once: ok, failed (certainly not done) or unknown. One ind
 make a failure unknown: a request that timed out may lie in the log although the retry was refused.
 """
 
+import msgspec
+
 from protocol.errors import TRAITS, ErrorCode
 from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked
 from protocol.machine import Outbox
@@ -21,10 +23,26 @@ def is_definite(error: int) -> bool:
         return False
 
 
-class Operation:
-    """One operation. `identifier` is unique in the run; `attempts` counts from 1 once something was sent."""
+class Read(msgspec.Struct, frozen=True):
+    """One entry of a log as a consumer was given it: records [base_offset, last_offset]."""
 
-    __slots__ = ("acks", "attempts", "doubtful", "ended", "identifier", "kind", "partition", "topic")
+    base_offset: int
+    last_offset: int
+    leader_epoch: int
+    digest: int
+
+
+class Operation:
+    """One operation. `identifier` is unique in the run; `attempts` counts from 1 once something was sent.
+
+    What the caller knows in the end: `outcome` ("" until then), `offset` and `digest` of the record written, or the
+    entries it was given (`reads`).
+    """
+
+    __slots__ = (
+        "acks", "attempts", "digest", "doubtful", "ended", "identifier", "kind", "offset", "outcome", "partition", "reads",
+        "topic",
+    )  # fmt: skip
 
     def __init__(self, identifier: str, kind: str, topic: str, partition: int, acks: int) -> None:
         self.identifier = identifier
@@ -35,6 +53,10 @@ class Operation:
         self.attempts = 0
         self.doubtful = False
         self.ended = False
+        self.outcome = ""
+        self.offset = -1
+        self.digest = 0
+        self.reads: list[Read] = []
 
     def attempt_sent(self, out: Outbox, *, broker: int, digest: int = 0) -> None:
         """A new try is about to leave. `digest`: CRC of the batch (see `AttemptSent`)."""
@@ -61,6 +83,7 @@ class Operation:
         assert not self.ended, f"{self.identifier} ended twice"
         self.ended = True
         outcome = "ok" if error == ErrorCode.NONE else "unknown" if self.doubtful else "failed"
+        self.outcome, self.offset, self.digest = outcome, offset, digest
         out.emit(
             OperationEnded(
                 operation=self.identifier,
@@ -79,13 +102,17 @@ class Operation:
 
 
 class OperationLog:
-    """Names a node's operations. All clients of a node share one, so that no two operations share a name."""
+    """Names a node's operations. All clients of a node share one, so that no two operations share a name.
 
-    __slots__ = ("_count", "_prefix")
+    `kept`: every operation is added to it, for an owner whose operations are few and who is asked about them later.
+    """
 
-    def __init__(self, node: str, incarnation: int) -> None:
+    __slots__ = ("_count", "_kept", "_prefix")
+
+    def __init__(self, node: str, incarnation: int, kept: list[Operation] | None = None) -> None:
         self._prefix = f"{node}.{incarnation}:"
         self._count = 0
+        self._kept = kept
 
     def invoke(
         self,
@@ -104,4 +131,7 @@ class OperationLog:
         identifier = f"{self._prefix}{self._count}"
         text = value.decode("utf-8", "replace")
         out.emit(OperationInvoked(identifier, kind, topic, partition, acks, text, broker, offset))
-        return Operation(identifier, kind, topic, partition, acks)
+        operation = Operation(identifier, kind, topic, partition, acks)
+        if self._kept is not None:
+            self._kept.append(operation)
+        return operation

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from emulator.client.direct import DirectClient
-from emulator.client.operations import OperationLog
+from emulator.client.operations import Operation, OperationLog
 from emulator.player.observing import Observing
 from emulator.player.session_writes import SessionWrites
 from emulator.player.steps import StepRunner
@@ -42,6 +42,7 @@ class Player:
         self.seen = Observing(topology, self._changed)
         self.waits = Waits(self.seen, self.out)
         self._record_magic = record_magic
+        self.operations: list[Operation] = []
         self.direct: DirectClient | None = None
         self.writes: SessionWrites | None = None
         self._acts: dict[int, Callable[[ActDone], None]] = {}
@@ -81,7 +82,8 @@ class Player:
         return out.take()
 
     def _start(self, now: Now, chance: Chance, incarnation: int) -> None:
-        self.direct = DirectClient("player", OperationLog(OBSERVER, incarnation), self._record_magic)
+        log = OperationLog(OBSERVER, incarnation, self.operations)
+        self.direct = DirectClient("player", log, self._record_magic)
         self.writes = SessionWrites([node.name for node in self.topology.with_role("session")], chance)
         self.waits.start(chance)
         self.run_task(self._play(), self._finish)
