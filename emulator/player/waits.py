@@ -71,7 +71,11 @@ class Waits:
         self._sample_soon(now.mono_ms, now.mono_ms)
 
     def reaction_ms(self) -> float:
-        return self._chance.between(*REACTION_MS)
+        return self.between_ms(REACTION_MS)
+
+    def between_ms(self, bounds: tuple[float, float]) -> float:
+        """A time drawn from the player's own chance."""
+        return self._chance.between(*bounds)
 
     def _sample_soon(self, now_ms: float, not_before_ms: float) -> None:
         """At the first point of the grid at or after a moment."""

@@ -1,5 +1,7 @@
 """Play a scenario in the simulated world."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from emulator.node.specs import machine_for
@@ -10,7 +12,7 @@ from emulator.runs.resolve import Resolved
 from emulator.scenario.model import Scenario
 from emulator.topology import OBSERVER, Node
 from emulator.world.simulated.chance import CALM, Latencies
-from emulator.world.simulated.node import MachineFactory
+from emulator.world.simulated.node import MachineFactory, SimulatedNode
 from emulator.world.simulated.world import SimulatedWorld
 from emulator.storage.memory import MemoryFiles
 from protocol.machine import Machine
@@ -27,8 +29,15 @@ class Played(msgspec.Struct):
     player: Player
 
 
-def play(resolved: Resolved, seed: int, *, latencies: Latencies = CALM, wire_events: bool = False) -> Played:
-    """One run. Raises StepFailed, RunTooLong; an assertion is a bug of ours."""
+def play(
+    resolved: Resolved,
+    seed: int,
+    *,
+    latencies: Latencies = CALM,
+    wire_events: bool = False,
+    after_step: Callable[[SimulatedNode, float], None] | None = None,
+) -> Played:
+    """One run; `after_step` as the world's. Raises StepFailed, RunTooLong; an assertion is a bug of ours."""
     scenario, spec = resolved.scenario, resolved.spec
     player = Player(spec.topology, scenario.steps, resolved.record_magic)
 
@@ -38,7 +47,9 @@ def play(resolved: Resolved, seed: int, *, latencies: Latencies = CALM, wire_eve
         return machine_for(spec, node, files)
 
     make: MachineFactory = factory
-    world = SimulatedWorld(spec.topology, make, seed, latencies=latencies, wire_events=wire_events)
+    world = SimulatedWorld(
+        spec.topology, make, seed, latencies=latencies, wire_events=wire_events, after_step=after_step
+    )
     world.start(OBSERVER)
     world.run(lambda: player.finished, max_ms=MAX_MS)
     assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the scenario is not over"

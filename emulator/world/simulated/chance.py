@@ -18,6 +18,8 @@ class Latencies(msgspec.Struct, frozen=True):
     hiccup_share: float = 0.004
     hiccup_max_ms: float = 4.0
     timer_late_mean_ms: float = 0.3
+    log_creation_ms: tuple[float, float] = (5.0, 60.0)
+    """Creating a log stalls a broker (directories, files, the first use of code): which broker is ready first is a race."""
 
 
 CALM = Latencies()
@@ -42,6 +44,11 @@ class Draws:
         if draw() < lat.hiccup_share:
             way_ms += draw() * lat.hiccup_max_ms
         return way_ms
+
+    def stall_ms(self) -> float:
+        """How long the creation of a log takes."""
+        low, high = self._latencies.log_creation_ms
+        return low + (high - low) * self.random.random()
 
     def timer_ms(self) -> float:
         """How late a timer fires."""

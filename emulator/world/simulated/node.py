@@ -16,8 +16,8 @@ class SimulatedNode:
     """`machine` None: dead. `held`: inputs that wait while the process is paused."""
 
     __slots__ = (
-        "accepted", "died", "ends", "files", "held", "incarnation", "links", "machine", "node", "paused", "seq", "timer_generation",
-        "timers",
+        "accepted", "before_storage", "busy_until_ms", "died", "ends", "files", "held", "incarnation", "links", "machine",
+        "node", "paused", "seq", "stall_ms", "timer_generation", "timers",
     )  # fmt: skip
 
     def __init__(self, node: Node, links: LinkState) -> None:
@@ -30,6 +30,11 @@ class SimulatedNode:
         self.held: deque[Callable[[], None]] = deque()
         self.ends: dict[int, End] = {}
         self.accepted = 0
+        self.busy_until_ms = 0.0
+        """Stalled by its disk until then: inputs wait, and so does what the step under way sends."""
+        self.stall_ms = 0.0
+        self.before_storage: Callable[[str, str], None] | None = None
+        """Called before every primitive storage operation; may raise NodeKilled, DiskFull or DiskFailed."""
         self.timers: dict[TimerKey, int] = {}
         self.timer_generation = 0
         self.seq = 0

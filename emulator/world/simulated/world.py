@@ -22,6 +22,7 @@ from emulator.world.simulated.trace import Trace
 from emulator.world.simulated.wire import EOF, End, Wire
 from protocol.events import (
     ConnectionChanged,
+    FaultAsked,
     FrameReceived,
     FrameSent,
     FrameStopped,
@@ -72,13 +73,16 @@ class SimulatedWorld:
         *,
         latencies: Latencies = CALM,
         wire_events: bool = False,
+        after_step: Callable[[SimulatedNode, float], None] | None = None,
     ) -> None:
+        """`after_step(node, now_ms)`: called when a node has handled an input, or has died. It only looks."""
         self.topology = topology
         self.now_ms = 0.0
         self.inputs = 0
         self.trace = Trace()
         self.draws = Draws(seed, latencies)
         self._factory = factory
+        self._after_step = after_step
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._seq = 0
         self._wire_events = wire_events
@@ -123,18 +127,59 @@ class SimulatedWorld:
 
             node.held.append(later)
             return
+        now_ms = self.now_ms
+        if node.busy_until_ms > now_ms:
+            self._hold(node, event, cause)
+            return
         self.inputs += 1
         self._cause = cause
-        now_ms = self.now_ms
         try:
             effects = machine.step(Now(now_ms, WALL_EPOCH_MS + now_ms), event)  # type: ignore[arg-type]
         except NodeKilled:
             self._die(node, "killed between two storage operations")
             return
+        if node.stall_ms:
+            self._stall(node, effects, cause)
+            return
+        if self._after_step is not None:
+            self._after_step(node, now_ms)
         for effect in effects:
             self._carry_out(node, effect)
             if node.machine is not machine:
                 return
+
+    def _hold(self, node: SimulatedNode, event: Input | act.ActDone, cause: str) -> None:
+        """A node that is stalled takes its inputs when it goes on, in order."""
+        incarnation = node.incarnation
+
+        def later() -> None:
+            if node.incarnation == incarnation:
+                self._step(node, event, cause)
+
+        self.at(node.busy_until_ms, later)
+
+    def _stall(self, node: SimulatedNode, effects: list[Effect], cause: str) -> None:
+        """The step took its time: what it ordered happens at its end."""
+        machine = node.machine
+        node.busy_until_ms = self.now_ms + node.stall_ms
+        node.stall_ms = 0.0
+
+        def finish() -> None:
+            node.busy_until_ms = 0.0
+            self._cause = cause
+            if self._after_step is not None and node.machine is machine:
+                self._after_step(node, self.now_ms)
+            for effect in effects:
+                if node.machine is machine:
+                    self._carry_out(node, effect)
+
+        self.at(node.busy_until_ms, finish)
+
+    def _before_storage(self, node: SimulatedNode, operation: str, path: str) -> None:
+        if operation == "make_directory":
+            node.stall_ms += self.draws.stall_ms()
+        if node.before_storage is not None:
+            node.before_storage(operation, path)
 
     def _carry_out(self, node: SimulatedNode, effect: Effect | act.Act) -> None:
         match effect:
@@ -375,6 +420,9 @@ class SimulatedWorld:
         node.paused = False
         node.died = None
         node.timers.clear()
+        node.busy_until_ms = node.stall_ms = 0.0
+        if "broker" in node.node.roles:
+            node.files.operation_hook = lambda operation, path: self._before_storage(node, operation, path)
         node.machine = self._factory(node.node, node.files)
         event = NodeStarted(",".join(node.node.roles), node.node.az, "", "")
         self.trace.add(node, "start", self.now_ms, event)
@@ -386,6 +434,8 @@ class SimulatedWorld:
         node.paused = False
         node.held.clear()
         node.timers.clear()
+        if self._after_step is not None:
+            self._after_step(node, self.now_ms)
         ends, node.ends = list(node.ends.values()), {}
         for end in ends:
             self._close(end, reason)
@@ -493,6 +543,8 @@ class SimulatedWorld:
                 inspect.keep_batches(self.nodes[name].files, partition, batches_kept)
                 self.trace.add(self.nodes[name], "fault", self.now_ms, MachineFault("lose-unsynced", name))
             case act.ApplyRule(rule):
+                asked = FaultAsked(rule.rule, rule.what, rule.expects_traffic)
+                self.trace.add(node, self._cause, self.now_ms, asked)
                 self.apply(rule)
             case act.HealRules(rules):
                 result = {"frames_stopped": {rule: self.heal(rule) for rule in rules or tuple(self.in_force)}}

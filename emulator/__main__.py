@@ -1,0 +1,5 @@
+"""`python -m emulator` is `faultline`."""
+
+from emulator.cli import main
+
+main()

@@ -1,0 +1,47 @@
+"""Where scenarios come from: the catalogue, a YAML file, or a recording whose `do` entries are played."""
+
+from difflib import get_close_matches
+from pathlib import Path
+
+from emulator.observations.files import load
+from emulator.scenario.load import load_scenario
+from emulator.scenario.model import Scenario
+from emulator.scenario.recorded import scenario_of_recording
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CATALOGUE = ROOT / "scenarios"
+GOLDEN = ROOT / "tests" / "golden"
+SCENARIO_BYTES_MAX = 1024 * 1024
+
+
+class NoScenario(ValueError):
+    """Nothing of that name; the message has the nearest."""
+
+
+def catalogue() -> dict[str, Path]:
+    """{scenario id: file}, sorted."""
+    return {path.stem: path for path in sorted(CATALOGUE.glob("*.yaml"))}
+
+
+def find_scenario(given: str) -> Scenario:
+    """A catalogue id, a path to YAML, or a recording. Raises NoScenario, ScenarioErrors, Malformed, ValueError."""
+    path = catalogue().get(given, Path(given))
+    if not path.is_file():
+        known = list(catalogue())
+        close = get_close_matches(given, known, n=1)
+        nearest = f"; nearest: {close[0]}" if close else f"; the catalogue has: {', '.join(known)}"
+        raise NoScenario(f"no scenario or file {given!r}{nearest}")
+    if path.suffix == ".json":
+        return scenario_of_recording(load(path))
+    if path.stat().st_size > SCENARIO_BYTES_MAX:
+        raise NoScenario(f"{given}: larger than {SCENARIO_BYTES_MAX} bytes, which no scenario is")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise NoScenario(f"{given}: not UTF-8 text: {error}") from error
+    return load_scenario(text, str(path))
+
+
+def recordings_of(scenario_id: str, version: str, folder: Path = GOLDEN) -> list[Path]:
+    """What real Kafka did, if it was recorded."""
+    return sorted((folder / f"{scenario_id}@{version}").glob("*.json"))
