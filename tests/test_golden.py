@@ -14,12 +14,8 @@ def golden_problem(folder: Path) -> str | None:
     """What is wrong with a copy of the recordings, in one line; None when it is whole."""
     sums = folder / "SHA256SUMS"
     if not sums.is_file():
-        return (
-            f"{sums}: missing, so the recordings cannot be trusted; restore tests/golden from the repository"
-        )
-    digests = {
-        name: digest for digest, name in (line.split("  ", 1) for line in sums.read_text().splitlines())
-    }
+        return f"{sums}: missing, so the recordings cannot be trusted; restore tests/golden from the repository"
+    digests = {name: digest for digest, name in (line.split("  ", 1) for line in sums.read_text().splitlines())}
     found = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and p != sums}
     missing = sorted(set(digests) - found)
     unknown = sorted(found - set(digests))
@@ -33,9 +29,7 @@ def golden_problem(folder: Path) -> str | None:
         for kind, names in (("missing", missing), ("altered", altered), ("not in SHA256SUMS", unknown))
         if names
     ]
-    return (
-        f"golden recordings in {folder.name}/ are not as recorded ({'; '.join(faults)})" if faults else None
-    )
+    return f"golden recordings in {folder.name}/ are not as recorded ({'; '.join(faults)})" if faults else None
 
 
 def test_the_recordings_are_as_recorded() -> None:
