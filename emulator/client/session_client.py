@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from emulator.client.session_servers import SessionServers
 from emulator.client.session_watches import HeldWatches
 from protocol.chance import Chance
 from protocol.events import SessionChanged
@@ -47,10 +48,6 @@ from protocol.messages.session import (
 )
 from protocol.purposes import SESSION
 
-RECONNECT_DELAY_MAX_MS = 1000.0
-"""Before every attempt but the first: a random part of a second."""
-ROUND_PAUSE_MS = 1000.0
-"""After all servers were tried in vain."""
 PING_INTERVAL_MAX_MS = 10_000.0
 OUTSTANDING_MAX = 10_000
 """Requests without an answer. A caller that piles up more has a bug."""
@@ -70,13 +67,12 @@ class SessionClient:
     """
 
     def __init__(self, key: str, servers: Sequence[str], session_timeout_ms: float, owner: str = "") -> None:
-        assert servers, "a session client needs servers"
         self.state: SessionState = "idle"
         self.session_id = 0
         self.on_state: Callable[[Now, Outbox, str], None] = _nothing
         self.on_watch: Callable[[Now, Outbox, WatchFired], None] = _nothing
         self._owner = owner or key
-        self._servers = list(servers)
+        self._servers = SessionServers(servers)
         self._asked_ms = int(session_timeout_ms)
         self._connect_timer: TimerKey = (key, "connect")
         self._idle_timer: TimerKey = (key, "idle")
@@ -90,9 +86,6 @@ class SessionClient:
         self._last_zxid = 0
         self._timeout_ms = float(self._asked_ms)
         self._connection = 0
-        self._open = False
-        self._server = -1
-        self._round_start = -1
         self._sent_ms = 0.0
         self._heard_ms = 0.0
         self._closing = False
@@ -116,17 +109,17 @@ class SessionClient:
         """Opens a session; the servers are tried in an order that `chance` draws."""
         assert self.state == "idle", self.state
         self._chance = chance
-        self._servers = chance.shuffled(self._servers)
+        self._servers.draw(chance)
         self.state = "connecting"
-        self._next_server(now, out, 0.0)
+        self._next_server(now, out)
 
     def restart(self, now: Now, out: Outbox) -> None:
         """A new session after the old one expired or was closed. Nothing of the old one is left."""
         assert self.state in ("expired", "closed"), self.state
         self._reset()
-        self._servers = self._chance.shuffled(self._servers)
+        self._servers.draw(self._chance)
         self.state = "connecting"
-        self._next_server(now, out, 0.0)
+        self._next_server(now, out)
 
     def submit(self, now: Now, out: Outbox, request: SessionRequest, done: Done) -> None:
         """In order. While connecting it waits for this attempt's end, and fails with it, as ZooKeeper's."""
@@ -171,7 +164,6 @@ class SessionClient:
                 else:
                     self._idle_due(now, out)
             case ConnectionOpened():
-                self._open = True
                 self._introduce(now, out)
             case ConnectionLost():
                 self._connection = 0
@@ -181,20 +173,15 @@ class SessionClient:
 
     # --- connecting -----------------------------------------------------------------------------------------
 
-    def _next_server(self, now: Now, out: Outbox, delay_ms: float) -> None:
-        self._server = (self._server + 1) % len(self._servers)
-        if self._server == self._round_start:
-            delay_ms += ROUND_PAUSE_MS
-        elif self._round_start == -1:
-            self._round_start = 0
+    def _next_server(self, now: Now, out: Outbox) -> None:
+        delay_ms = self._servers.advance()
         if delay_ms > 0:
             out.set_timer(self._connect_timer, delay_ms)
         else:
             self._connect(now, out)
 
     def _connect(self, now: Now, out: Outbox) -> None:
-        self._open = False
-        self._connection = out.open(self._servers[self._server], SESSION)
+        self._connection = out.open(self._servers.current, SESSION)
         out.set_timer(self._connect_timer, self._timeout_ms / len(self._servers))
 
     def _connect_due(self, now: Now, out: Outbox) -> None:
@@ -208,15 +195,14 @@ class SessionClient:
 
     def _introduce(self, now: Now, out: Outbox) -> None:
         """Reopens the session if we have one; what waited goes out right behind."""
-        asked_ms = self._asked_ms
-        self._send(now, out, ConnectRequest(asked_ms, self._last_zxid, self.session_id, self._password))
+        self._send(now, out, ConnectRequest(self._asked_ms, self._last_zxid, self.session_id, self._password))
 
     def _connected(self, now: Now, out: Outbox, response: ConnectResponse) -> None:
         if response.session_timeout_ms == 0:
             self._end(now, out, "expired")
             return
         self.state = "connected"
-        self._round_start = self._server
+        self._servers.connected()
         self.session_id = response.session_id
         self._password = response.password
         self._last_zxid = max(self._last_zxid, response.session_id)
@@ -304,7 +290,7 @@ class SessionClient:
         self.state = "connecting"
         out.cancel_timer(self._idle_timer)
         out.cancel_timer(self._connect_timer)
-        self._next_server(now, out, self._chance.between(0.0, RECONNECT_DELAY_MAX_MS))
+        self._next_server(now, out)
         if was_connected:
             self._emit(out, "disconnected")
         self._fail_all(now, out, SessionError.CONNECTION_LOSS)
@@ -332,8 +318,7 @@ class SessionClient:
             done(now, out, _failure(request, error))
 
     def _emit(self, out: Outbox, state: str) -> None:
-        server = self._servers[self._server] if self._server >= 0 else ""
-        out.emit(SessionChanged(self.session_id, state, self._owner, server))
+        out.emit(SessionChanged(self.session_id, state, self._owner, self._servers.current))
 
 
 def _failure(request: SessionRequest, error: SessionError) -> SessionResponse:

@@ -11,8 +11,8 @@ import msgspec
 
 from emulator.session.quorum import Quorum, Replica
 from emulator.session.sessions import negotiated_ms
-from emulator.session.tree import Change
 from emulator.session.watches import WATCHES_MAX, Watches
+from emulator.session.znodes import Change
 from protocol.chance import Chance
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message

@@ -6,7 +6,7 @@ the leader's), AckNewLeader, UpToDate: from then on we serve. Every proposal is 
 acknowledged. Semantics 5.2, 5.3.
 """
 
-from emulator.session.quorum import Host, ReignEnded, Replica
+from emulator.session.quorum import Host, Limits, ReignEnded, Replica
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.ensemble import (
@@ -42,14 +42,13 @@ FOLLOWING_TIMERS = (CONNECT_TIMER, READ_TIMER)
 
 
 class Following:
-    """Created when an election is lost. `init_ms` and `sync_ms`: initLimit and syncLimit as times."""
+    """Created when an election is lost. `leader`: name of its node."""
 
-    def __init__(self, leader: str, replica: Replica, host: Host, init_ms: float, sync_ms: float) -> None:
+    def __init__(self, leader: str, limits: Limits, replica: Replica, host: Host) -> None:
         self._leader = leader
         self._replica = replica
         self._host = host
-        self._init_ms = init_ms
-        self._sync_ms = sync_ms
+        self._limits = limits
         self._connection = 0
         self._attempts = 0
         self._heard_ms = 0.0
@@ -59,7 +58,7 @@ class Following:
 
     def start(self, now: Now, out: Outbox) -> None:
         self._heard_ms = now.mono_ms
-        out.set_timer(READ_TIMER, self._init_ms)
+        out.set_timer(READ_TIMER, self._limits.init_ms)
         self._connect(out)
 
     def stop(self, out: Outbox) -> None:
@@ -97,7 +96,7 @@ class Following:
             self._connect(out)
             return
         assert key == READ_TIMER, key
-        limit_ms = self._sync_ms if self._serving else self._init_ms
+        limit_ms = self._limits.sync_ms if self._serving else self._limits.init_ms
         left_ms = self._heard_ms + limit_ms - now.mono_ms
         if left_ms <= 0:
             raise ReignEnded(f"nothing from leader {self._leader} for {limit_ms:.0f} ms")
@@ -131,7 +130,7 @@ class Following:
             case UpToDate(committed):
                 replica.advance(now, out, committed)
                 self._serving = True
-                out.set_timer(READ_TIMER, self._sync_ms)
+                out.set_timer(READ_TIMER, self._limits.sync_ms)
                 self._host.serving_changed(now, out, True)
             case _:
                 raise ReignEnded(f"leader {self._leader} sent {message.API_NAME}, which leaders do not send")
@@ -155,7 +154,7 @@ class Following:
     def _connect(self, out: Outbox) -> None:
         self._attempts += 1
         self._connection = out.open(self._leader, ENSEMBLE)
-        out.set_timer(CONNECT_TIMER, self._sync_ms)
+        out.set_timer(CONNECT_TIMER, self._limits.sync_ms)
 
     def _accept(self, out: Outbox, epoch: int) -> None:
         history = self._replica.history

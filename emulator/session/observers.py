@@ -5,7 +5,8 @@ also what a re-synchronisation brought; `serving` says whether this server has a
 ZooKeeper has no such connection.
 """
 
-from emulator.session.tree import Change, Tree
+from emulator.session.tree import Tree
+from emulator.session.znodes import Change
 from protocol.machine import Outbox
 from protocol.messages.session import Observed, ObservedZnode, ObserveRequest
 

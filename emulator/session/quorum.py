@@ -4,15 +4,24 @@ A reign is the time between two elections at one server. It ends by `ReignEnded`
 a new election; whatever was done until then stands.
 """
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from emulator.session.history import History
-from emulator.session.tree import Change, Tree
+from emulator.session.tree import Tree
+from emulator.session.znodes import Change
 from protocol.machine import Now, Outbox
 from protocol.messages.ensemble import Transaction
 from protocol.messages.session import SessionResponse
 
 EPOCH_SHIFT = 32
+
+
+class Limits(NamedTuple):
+    """The ensemble's times: tickTime, and initLimit and syncLimit as milliseconds."""
+
+    tick_ms: int
+    init_ms: float
+    sync_ms: float
 
 
 class ReignEnded(Exception):

@@ -6,7 +6,7 @@ would end, rounded up to the next tick; when a bucket's time comes, whoever is s
 
 import msgspec
 
-from emulator.session.tree import Session
+from emulator.session.znodes import Session
 from protocol.messages.session import SessionError
 
 

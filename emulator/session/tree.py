@@ -6,10 +6,10 @@ nothing). Semantics 5.1, 5.2.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import msgspec
 
+from emulator.session.znodes import DATA_MAX_BYTES, ROOT, Change, Session, Znode, parent_of, valid_path
 from protocol.messages.ensemble import Transaction
 from protocol.messages.session import (
     Check,
@@ -21,47 +21,6 @@ from protocol.messages.session import (
     SetData,
     WriteOp,
 )
-
-ROOT = "/"
-DATA_MAX_BYTES = 1024 * 1024
-"""ZooKeeper's jute.maxbuffer: one znode's data."""
-
-
-class Znode:
-    """`version` counts data changes, `created_children` names sequential ones; zxids of creation, data and
-    children."""
-
-    __slots__ = ("children", "created_children", "czxid", "data", "mzxid", "owner", "pzxid", "version")
-
-    def __init__(self, data: bytes, zxid: int, owner: int) -> None:
-        self.data = data
-        self.version = 0
-        self.created_children = 0
-        self.czxid = zxid
-        self.mzxid = zxid
-        self.pzxid = zxid
-        self.owner = owner
-        self.children: set[str] = set()
-
-
-class Session(msgspec.Struct):
-    """`owner`: the node that opened it. `ephemerals`: paths that vanish with it."""
-
-    session: int
-    timeout_ms: int
-    password: int
-    owner: str
-    ephemerals: set[str] = msgspec.field(default_factory=set)
-
-
-class Change(NamedTuple):
-    """`kind`: created, changed or deleted. `version`, `data` and `czxid`: after it (of a deletion: before it)."""
-
-    kind: str
-    path: str
-    version: int
-    data: bytes
-    czxid: int
 
 
 class _StoredZnode(msgspec.Struct, array_like=True):
@@ -89,19 +48,6 @@ class _Refused(Exception):
     def __init__(self, error: SessionError) -> None:
         super().__init__(error.name)
         self.error = error
-
-
-def parent_of(path: str) -> str:
-    return path.rpartition("/")[0] or ROOT
-
-
-def valid_path(path: str) -> bool:
-    """Absolute, no empty, "." or ".." part, no trailing slash."""
-    if path == ROOT:
-        return True
-    if not path.startswith("/") or "\0" in path:
-        return False
-    return all(part not in ("", ".", "..") for part in path[1:].split("/"))
 
 
 class Tree:

@@ -5,7 +5,8 @@ takes the watchers of its path out and names what each is to be told; a client t
 a deletion once.
 """
 
-from emulator.session.tree import Change, Tree, parent_of
+from emulator.session.tree import Tree
+from emulator.session.znodes import Change, parent_of
 from protocol.messages.session import SetWatchesRequest, WatchFired
 
 WATCHES_MAX = 100_000

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from emulator.client.retrying_session import RetryingSession
 from emulator.client.session_client import SessionClient
 from emulator.session.server import SessionServer
-from emulator.session.tree import Change, Tree
+from emulator.session.tree import Tree
+from emulator.session.znodes import Change
 from emulator.storage.memory import MemoryFiles
 from emulator.world.links import SYN_FIRST_MS, Rule, retransmission_at
 from protocol.chance import Chance

@@ -3,6 +3,7 @@
 import pytest
 
 from emulator.client.session_client import SessionClient
+from emulator.session.quorum import Limits
 from protocol.events import EnsembleChanged, SessionEnded, ZnodeChanged
 from protocol.messages.ensemble import Transaction
 from protocol.messages.session import (
@@ -146,7 +147,7 @@ def test_a_session_moves_to_another_server_with_its_ephemerals() -> None:
     client = ensemble.add_client("a", ["session-0", "session-1"])
     session = client.client.session_id
     ensemble.create("a", "/e", ephemeral=True)
-    server = client.client._servers[client.client._server]
+    server = client.client._servers.current
     ensemble.world.kill(server)
     ensemble.world.wait_for(lambda: client.states[-1] == "connected" and len(client.states) == 3, 3000)
     assert client.client.session_id == session
@@ -160,8 +161,8 @@ def test_a_session_that_moved_is_refused_at_its_old_server() -> None:
     ensemble = Ensemble(3).launch()
     client = ensemble.add_client("a", ["session-0"])
     leader = ensemble.server("session-2")._leading
-    assert leader is not None
-    leader.tracker.moved(client.client.session_id, 1)
+    assert leader is not None and leader.broadcast is not None
+    leader.broadcast.tracker.moved(client.client.session_id, 1)
     assert ensemble.create("a", "/late").error == SessionError.SESSION_MOVED
 
 
@@ -198,7 +199,7 @@ def test_a_server_behind_the_client_refuses_it() -> None:
     ensemble = Ensemble(3).launch()
     ensemble.world.isolate("cut", ("session-0",))
     client = ensemble.add_client("a", ["session-1"])
-    client.client._servers = ["session-1", "session-0"]
+    client.client._servers._servers = ["session-1", "session-0"]
     ensemble.world.rules.clear()
     for server in ("session-1", "session-2"):
         ensemble.world.cut("behind", (server,), ("session-0",))
@@ -206,7 +207,7 @@ def test_a_server_behind_the_client_refuses_it() -> None:
     assert ensemble.server("session-0").serving and before < client.client.last_zxid
     accepted = ensemble.world.nodes["session-0"].next_accepted
     ensemble.world.cut("away", ("a",), ("session-1",))
-    ensemble.server("session-0")._following._sync_ms = 1e9  # type: ignore[union-attr]
+    ensemble.server("session-0")._following._limits = Limits(1000, 1e9, 1e9)  # type: ignore[union-attr]
     ensemble.world.run_for(8000)
     assert ensemble.world.nodes["session-0"].next_accepted < accepted, "it tried"
     assert client.client.state == "connecting"
@@ -308,8 +309,8 @@ def test_a_returning_server_gets_a_diff_a_trunc_or_a_snap() -> None:
     leader = ensemble.server("session-2")
     ensemble.world.cut("alone", ("session-2",), ("session-0", "session-1", "a"))
     lonely = Transaction(0, "operations", 1, 2, 99, [Create("/lonely")])
-    assert leader._leading is not None
-    leader._leading._broadcast(ensemble.world.now(), leader._out, lonely)
+    assert leader._leading is not None and leader._leading.broadcast is not None
+    leader._leading.broadcast._send(ensemble.world.now(), leader._out, lonely)
     leader._out.take()
     assert leader._history.last_zxid == lonely.zxid
     ensemble.world.kill("session-2")

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.session.sessions import SessionTracker, bucket_ms, negotiated_ms
-from emulator.session.tree import Session
+from emulator.session.znodes import Session
 from protocol.messages.session import SessionError
 
 

@@ -3,7 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.session.tree import DATA_MAX_BYTES, Tree, parent_of, valid_path
+from emulator.session.tree import Tree
+from emulator.session.znodes import DATA_MAX_BYTES, parent_of, valid_path
 from protocol.messages.ensemble import Transaction
 from protocol.messages.session import Check, Create, Delete, SessionError, SetData, WriteOp
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from emulator.session.tree import Change, Tree
+from emulator.session.tree import Tree
 from emulator.session.watches import Watches
+from emulator.session.znodes import Change
 from protocol.messages.ensemble import Transaction
 from protocol.messages.session import Create, SetData, SetWatchesRequest, WriteOp
 

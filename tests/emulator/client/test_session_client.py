@@ -105,7 +105,7 @@ class Driver:
 
 def test_it_connects_to_a_drawn_server_and_introduces_itself() -> None:
     driver = Driver().start()
-    assert driver.opened() == [driver.client._servers[0]]
+    assert driver.opened() == [driver.client._servers.current]
     assert driver.timer(CONNECT) == 2000.0, "session time-out / number of servers"
     driver.give(ConnectionOpened(1))
     assert driver.sent() == [ConnectRequest(6000)]
@@ -163,7 +163,7 @@ def test_pending_and_waiting_requests_fail_with_connection_loss() -> None:
 def test_it_tries_the_other_servers_within_a_second_each_and_pauses_after_a_round() -> None:
     driver = Driver().start()
     driver.connect(at_ms=0)
-    first = driver.client._servers[0]
+    first = driver.client._servers.current
     driver.give(ConnectionLost(1, "reset"), 10)
     tried = []
     for round_end in (False, False, True):
