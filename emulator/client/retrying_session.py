@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from emulator.client.session_client import Done, SessionClient
+from emulator.client.session_client import Done, SessionClient, failure
 from protocol.machine import Now, Outbox
 from protocol.messages.session import (
     Create,
@@ -160,4 +160,4 @@ class RetryingSession:
         self.on_watch(now, out, notice)
 
     def _fail(self, now: Now, out: Outbox, call: _Call) -> None:
-        call.done(now, out, SessionResponse([], SessionError.SESSION_EXPIRED))
+        call.done(now, out, failure(call.request, SessionError.SESSION_EXPIRED))

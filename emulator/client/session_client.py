@@ -38,6 +38,7 @@ from protocol.messages.session import (
     CloseSessionResponse,
     ConnectRequest,
     ConnectResponse,
+    OpResult,
     PingRequest,
     PingResponse,
     SessionError,
@@ -124,7 +125,7 @@ class SessionClient:
     def submit(self, now: Now, out: Outbox, request: SessionRequest, done: Done) -> None:
         """In order. While connecting it waits for this attempt's end, and fails with it, as ZooKeeper's."""
         if self.state in ("expired", "closed") or self._closing:
-            done(now, out, _failure(request, SessionError.SESSION_EXPIRED))
+            done(now, out, failure(request, SessionError.SESSION_EXPIRED))
         elif self.state == "connected":
             assert len(self._pending) < OUTSTANDING_MAX, "too many session requests without an answer"
             self._pending.append((request, done))
@@ -315,11 +316,12 @@ class SessionClient:
         self._pending.clear()
         self._queued.clear()
         for request, done in failed:
-            done(now, out, _failure(request, error))
+            done(now, out, failure(request, error))
 
     def _emit(self, out: Outbox, state: str) -> None:
         out.emit(SessionChanged(self.session_id, state, self._owner, self._servers.current))
 
 
-def _failure(request: SessionRequest, error: SessionError) -> SessionResponse:
-    return SessionResponse([], error)
+def failure(request: SessionRequest, error: SessionError) -> SessionResponse:
+    """The answer that no server gave: the same error for every operation."""
+    return SessionResponse([OpResult(error, op.path) for op in request.ops], error)

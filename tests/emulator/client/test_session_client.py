@@ -152,7 +152,8 @@ def test_pending_and_waiting_requests_fail_with_connection_loss() -> None:
     driver.submit(GetData("/waits"))
     assert driver.sent() == []
     driver.give(ConnectionLost(1, "refused"), 5)
-    assert [answer.error for answer in driver.answers] == [SessionError.CONNECTION_LOSS]
+    lost = SessionResponse([OpResult(SessionError.CONNECTION_LOSS, "/waits")], SessionError.CONNECTION_LOSS)
+    assert driver.answers == [lost]
     driver.fire(CONNECT, 900)
     driver.connect()
     driver.submit(GetData("/a"), GetData("/b"))
