@@ -1,0 +1,86 @@
+"""The oracle's verdicts: `checks` of verdict.json, from the truth about a run.
+
+A check is held when nothing was found, violated when something was, unknown when a log that it must read is damaged, and skipped when
+the run has nothing to judge: no acknowledged record, no leader, no controller.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from emulator.client.operations import Operation
+from emulator.oracle.anomalies import ANOMALIES, Violation
+from emulator.oracle.probe import Probe
+from emulator.oracle.truth import Truth, truth_of
+from emulator.world.simulated.world import SimulatedWorld
+
+EVIDENCE_MAX = 20
+"""Violations told one by one; `count` has them all."""
+
+ACKS = {-1: "all", 1: "1", 0: "0"}
+
+
+def _has_batches(truth: Truth) -> bool:
+    return any(log for replicas in truth.logs.values() for log in replicas.values())
+
+
+SUBJECTS: dict[str, Callable[[Truth], bool]] = {
+    "lost-acknowledged": lambda truth: any(write.outcome == "ok" for write in truth.writes),
+    "duplicate": _has_batches,
+    "replica-divergence": _has_batches,
+    "dual-leader": lambda truth: truth.roles_seen > 0,
+    "dual-controller": lambda truth: bool(truth.controllers) or truth.roles_seen > 0,
+    "high-watermark-regression": lambda truth: _has_batches(truth) or bool(truth.reads),
+    "leader-epoch-monotonicity": lambda truth: truth.roles_seen > 0,
+}
+"""Whether a run has anything that the check speaks of."""
+
+READS_LEADERS = ("lost-acknowledged", "duplicate")
+READS_ALL = ("replica-divergence", "leader-epoch-monotonicity")
+
+
+def judge_run(world: SimulatedWorld, operations: Iterable[Operation], probe: Probe) -> dict[str, dict[str, Any]]:
+    """{check: {"verdict", "count", "evidence"}}; of lost records also `by_acks`."""
+    return judge_truth(truth_of(world, operations, probe))
+
+
+def judge_truth(truth: Truth) -> dict[str, dict[str, Any]]:
+    return {name: _judged(name, truth) for name in ANOMALIES}
+
+
+def _judged(name: str, truth: Truth) -> dict[str, Any]:
+    missing = _missing(name, truth)
+    if missing:
+        return {"verdict": "unknown", "count": 0, "evidence": [{"text": text} for text in missing]}
+    if not SUBJECTS[name](truth):
+        return {"verdict": "skipped", "count": 0, "evidence": []}
+    found = list(ANOMALIES[name](truth))
+    check: dict[str, Any] = {"verdict": "violated" if found else "held", "count": len(found)}
+    if name == "lost-acknowledged":
+        acks = [ACKS[violation.details["acks"]] for violation in found]
+        check["by_acks"] = {word: acks.count(word) for word in ACKS.values() if word in acks}
+    return {**check, "evidence": [_evidence(violation) for violation in found[:EVIDENCE_MAX]]}
+
+
+def _missing(name: str, truth: Truth) -> list[str]:
+    """Why the check cannot be judged."""
+    if name in READS_ALL:
+        return [why for logs in truth.damaged.values() for why in logs.values()]
+    if name in READS_LEADERS:
+        leaders = {place: truth.final_leader(place) for place in (*truth.logs, *truth.damaged)}
+        damaged = [
+            why for place, logs in truth.damaged.items() for node, why in logs.items() if node == leaders[place]
+        ]
+        leaderless = [
+            f"nobody ever led {place[0]}-{place[1]}"
+            for place, leader in leaders.items()
+            if leader is None and any(truth.logs.get(place, {}).values())
+        ]
+        return damaged + leaderless
+    return []
+
+
+def _evidence(violation: Violation) -> dict[str, Any]:
+    topic, partition = violation.place
+    return {
+        "topic": topic, "partition": partition, "offset": violation.offset, "text": violation.text, **violation.details
+    }  # fmt: skip

@@ -1,0 +1,110 @@
+"""The truth about a finished run: what every disk holds, what every client was told, who held which office.
+
+Plain data, so that a test can also write it by hand.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from emulator.client.operations import Operation, Read
+from emulator.oracle.probe import Office, Probe, StepBack
+from emulator.storage.files import Files
+from emulator.world.simulated.world import SimulatedWorld
+from protocol.ids import TopicPartition
+from protocol.records.errors import CorruptRecord
+from protocol.records.format import iter_headers
+
+SEGMENT = ".log"
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """One batch of a log: offsets [first, last]. `epoch` -1 where the format has none (before 0.11)."""
+
+    first: int
+    last: int
+    epoch: int
+    digest: int
+
+
+class Write(msgspec.Struct, frozen=True):
+    """A produce that has ended. `offset` -1: none was promised."""
+
+    operation: str
+    place: TopicPartition
+    acks: int
+    outcome: str
+    offset: int
+    digest: int
+
+
+class Truth(msgspec.Struct):
+    """`logs`: {place: {node: its batches in order}}; `damaged`: logs that cannot be read. `reads`: what consumers were given.
+    `roles_seen`: how many replicas ever had a role."""
+
+    logs: dict[TopicPartition, dict[str, list[Batch]]] = {}
+    damaged: dict[TopicPartition, dict[str, str]] = {}
+    writes: list[Write] = []
+    reads: list[tuple[TopicPartition, Read]] = []
+    leaders: list[Office] = []
+    controllers: list[Office] = []
+    watermarks_back: list[StepBack] = []
+    epochs_back: list[StepBack] = []
+    roles_seen: int = 0
+
+    def final_leader(self, place: TopicPartition) -> str | None:
+        """Who led in the last leader epoch that anybody led in."""
+        held = [(office.epoch, office.node) for office in self.leaders if office.place == place]
+        return max(held)[1] if held else None
+
+
+def truth_of(world: SimulatedWorld, operations: Iterable[Operation], probe: Probe) -> Truth:
+    """`operations`: of every client, ended or not."""
+    truth = Truth(
+        leaders=probe.leaders,
+        controllers=probe.controllers,
+        watermarks_back=probe.watermarks_back,
+        epochs_back=probe.epochs_back,
+        roles_seen=probe.roles_seen,
+    )
+    for node in world.nodes.values():
+        if "broker" in node.node.roles:
+            for name in partition_directories(node.files):
+                _read_log(truth, node.node.name, node.files, name)
+    for operation in operations:
+        place = (operation.topic, operation.partition)
+        if operation.kind == "produce" and operation.ended:
+            truth.writes.append(
+                Write(
+                    operation.identifier, place, operation.acks, operation.outcome, operation.offset, operation.digest
+                )
+            )
+        truth.reads += [(place, read) for read in operation.reads]
+    return truth
+
+
+def partition_directories(files: Files) -> list[str]:
+    """`t-0`, ...: those that hold a log."""
+    return [name for name in files.list("") if _place(name) is not None and files.list(name)]
+
+
+def _place(name: str) -> TopicPartition | None:
+    topic, dash, number = name.rpartition("-")
+    return (topic, int(number)) if dash and topic and number.isdigit() else None
+
+
+def _read_log(truth: Truth, node: str, files: Files, name: str) -> None:
+    place = _place(name)
+    assert place is not None
+    batches: list[Batch] = []
+    for segment in files.list(name):
+        if not segment.endswith(SEGMENT):
+            continue
+        path = f"{name}/{segment}"
+        try:
+            for _, header in iter_headers(files.read(path, 0, files.size(path))):
+                batches.append(Batch(header.base_offset, header.last_offset, header.leader_epoch, header.crc))
+        except CorruptRecord as damage:
+            truth.damaged.setdefault(place, {})[node] = f"{path}: {damage}"
+            return
+    truth.logs.setdefault(place, {})[node] = batches
