@@ -31,7 +31,8 @@ SUITE_BUDGETS_S = {
     "emulator/world": 240.0,
     "golden": 120.0,
     "protocol": 90.0,
-    "scenarios": 390.0,
+    "scenarios": 330.0,
+    "session": 60.0,
 }
 """{folder under tests/: seconds}. One that is not listed counts towards the nearest above it."""
 
