@@ -10,4 +10,6 @@ Reading order:
 - `connections`, `metadata_cache`: lasting connections to brokers, and who leads what.
 - `producer`, with `blocked_sends`, `accumulator`, `producer_batch`, `sequences` and `producer_identity`: Kafka's producer.
 - `consumer`, with `consumer_position` and `consumer_positioning`: Kafka's consumer.
+- `workload`, `errands`, `client_node`: a client process, what it does by itself and what it is asked to do.
+- `client_asker`: the player's side of that.
 """

@@ -72,6 +72,7 @@ class Consumer:
         self._timer_at_ms = NEVER
         self._running = False
         self._again = False
+        self._closed = False
 
     def assign(self, now: Now, out: Outbox, offsets: Mapping[TopicPartition, int | None]) -> None:
         """Read these partitions too, each from its offset; None: from where the policy says.
@@ -118,6 +119,7 @@ class Consumer:
 
     def close(self, now: Now, out: Outbox) -> None:
         """Stop reading. Every operation ends with the position reached."""
+        self._closed = True
         self._connections.close(out)
         if self._timer_at_ms != NEVER:
             out.cancel_timer((self._key, "poll"))
@@ -144,18 +146,21 @@ class Consumer:
 
     def _run(self, now: Now, out: Outbox) -> None:
         """Ask everything that can be asked now."""
+        if self._closed:
+            return
         if self._running:
             self._again = True
             return
         self._running = True
         self._connections.poll(now, out)
         self._again = True
-        while self._again:
+        while self._again and not self._closed:
             self._again = False
             self._ask(now, out)
-        self._metadata.poll(now, out)
         self._running = False
-        self._set_timer(now, out)
+        if not self._closed:
+            self._metadata.poll(now, out)
+            self._set_timer(now, out)
 
     def _ask(self, now: Now, out: Outbox) -> None:
         to_fetch: dict[str, list[TopicPartition]] = {}

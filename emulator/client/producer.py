@@ -67,6 +67,7 @@ class Producer:
         self._turn = 0
         self._timer_at_ms = NEVER
         self._running = False
+        self._closed = False
         self.unfinished = 0
         """Sends that have not ended."""
 
@@ -81,10 +82,11 @@ class Producer:
         return self.blocked or bool(self._accumulator.waiting())
 
     def send(self, now: Now, out: Outbox, topic: str, partition: int, value: bytes, done: Done) -> Operation:
-        """Store `value`. `done` is called once, possibly before this returns.
+        """Store `value`. `done` is called once, possibly before this returns. Not to be called after `close`.
 
         Raises ProducerFull.
         """
+        assert not self._closed, self._key
         self._blocked.require_room()
         settings = self._settings
         operation = self._operations.invoke(
@@ -116,10 +118,12 @@ class Producer:
 
     def close(self, now: Now, out: Outbox) -> None:
         """Stop at once. What has not ended ends now, under the name of Java's exception for it."""
+        if self._closed:
+            return
+        self._closed = True
         self._connections.close(out)
         if self._timer_at_ms != NEVER:
             out.cancel_timer((self._key, "poll"))
-        self._running = True  # senders called back from here start nothing
         for batch in self._in_flight:
             batch.attempt_ended(out, error=NO_ANSWER, reason="the producer was closed")
         batches = self._in_flight + self._accumulator.take_all()
@@ -133,11 +137,11 @@ class Producer:
 
     def _run(self, now: Now, out: Outbox) -> None:
         """Do all that can be done now. Callers told of an end may send again: the round goes on with those."""
-        if self._running:
+        if self._running or self._closed:
             return
         self._running = True
         self._connections.poll(now, out)
-        while True:
+        while not self._closed:
             self._expire(now, out)
             self._blocked.admit(now, self._metadata, self._accumulator)
             if self._sequences is not None and self._identity is not None:
@@ -145,9 +149,10 @@ class Producer:
                 self._identity.poll(now, out)
             if not self._send_ready(now, out):
                 break
-        self._metadata.poll(now, out)
         self._running = False
-        self._set_timer(now, out)
+        if not self._closed:
+            self._metadata.poll(now, out)
+            self._set_timer(now, out)
 
     def _expire(self, now: Now, out: Outbox) -> None:
         for send in self._blocked.expired(now):
@@ -177,7 +182,7 @@ class Producer:
                 broker_of[leader.node] = leader.broker
         sent = False
         for node, keys in by_node.items():
-            if self._connections.ready(now, out, node):
+            if not self._closed and self._connections.ready(now, out, node):
                 self._send_to(now, out, node, broker_of[node], keys)
                 sent = True
         return sent

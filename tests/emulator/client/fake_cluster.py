@@ -16,8 +16,11 @@ from protocol.machine import (
     Close,
     ConnectionLost,
     ConnectionOpened,
+    Effect,
     Emit,
+    Exit,
     Input,
+    Machine,
     MessageReceived,
     Now,
     Open,
@@ -121,7 +124,10 @@ class Partition:
 
 
 class FakeCluster:
-    """Runs one component against `brokers` brokers named broker-0, ..."""
+    """Runs one component, or a machine, against `brokers` brokers named broker-0, ...
+
+    What a machine sends on connections that it accepted is `told`.
+    """
 
     def __init__(self, brokers: int = 1, fates: Iterator[Fate] | None = None) -> None:
         self.brokers = list(range(brokers))
@@ -133,6 +139,9 @@ class FakeCluster:
         self.events: list[tuple[float, Event]] = []
         self.requests: list[tuple[float, str, Message]] = []
         self.component: Component | None = None
+        self.machine: Machine | None = None
+        self.told: list[tuple[float, Send]] = []
+        self.exited = False
         self.checks: list[Callable[[], None]] = []
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._seq = 0
@@ -160,17 +169,41 @@ class FakeCluster:
         """Let time pass."""
         self.flush()
         while self._heap and self._heap[0][0] <= until_ms:
-            self._ms, _, action = heapq.heappop(self._heap)
+            ms, _, action = heapq.heappop(self._heap)
+            self._ms = max(self._ms, ms)
             action()
             self.flush()
             for check in self.checks:
                 check()
         self._ms = until_ms
 
+    def stall(self, ms: float) -> None:
+        """The whole machine stands still: what was due meanwhile comes late."""
+        self._ms += ms
+
     def flush(self) -> None:
         """Do what the component ordered."""
-        for effect in self.out.take():
+        self.do(self.out.take())
+
+    def give(self, event: Input) -> None:
+        """An input for the component, or the machine."""
+        if self.machine is not None:
+            self.do(self.machine.step(self.now, event))
+            return
+        assert self.component is not None
+        assert self.component.handles(event), event
+        self.component.handle(self.now, event, self.out)
+
+    def do(self, effects: list[Effect]) -> None:
+        """What was ordered."""
+        for effect in effects:
             match effect:
+                case Send(connection=connection) if connection < 0:
+                    self.told.append((self._ms, effect))
+                case Close(connection=connection) if connection < 0:
+                    pass
+                case Exit():
+                    self.exited = True
                 case Open(connection=connection, to=to):
                     self.connections[connection] = to
                     if to in self.down:
@@ -221,16 +254,11 @@ class FakeCluster:
         self._seq += 1
         heapq.heappush(self._heap, (ms, self._seq, action))
 
-    def _give(self, event: Input) -> None:
-        assert self.component is not None
-        assert self.component.handles(event), event
-        self.component.handle(self.now, event, self.out)
-
     def _expiry(self, key: TimerKey, number: int) -> Callable[[], None]:
         def fire() -> None:
             if self._timers.get(key) == number:
                 del self._timers[key]
-                self._give(TimerFired(key))
+                self.give(TimerFired(key))
 
         return fire
 
@@ -239,7 +267,7 @@ class FakeCluster:
             if connection in self.connections:
                 if isinstance(event, ConnectionLost):
                     del self.connections[connection]
-                self._give(event)
+                self.give(event)
 
         self._push(self._ms + LATENCY_MS, arrive)
 

@@ -1,0 +1,178 @@
+"""The machine of a client process: it stands in an AZ and does what the player asks, and workloads by itself.
+
+Whoever connects to it is the player; each request is answered on its connection. Answers for a connection
+that is gone are dropped, the work goes on. What cannot be begun (too much at once, an unusable setting) is
+answered with the problem, and nothing was done.
+"""
+
+from collections.abc import Sequence
+
+from emulator.client.client_settings import UnusableSetting
+from emulator.client.errands import Errands, TooManyProducers
+from emulator.client.exchange import TooManyExchanges
+from emulator.client.operations import OperationLog
+from emulator.client.workload import ConsumeWorkload, ProduceWorkload
+from protocol.chance import Chance
+from protocol.machine import (
+    ConnectionAccepted,
+    ConnectionLost,
+    Effect,
+    Input,
+    MessageReceived,
+    Now,
+    Outbox,
+    Started,
+    StopRequested,
+)
+from protocol.messages.base import Message
+from protocol.messages.workload import (
+    ClientFetchRequest,
+    ClientFetchResponse,
+    ClientMetadataRequest,
+    ClientMetadataResponse,
+    ClientProduceRequest,
+    ClientProduceResponse,
+    StartWorkloadRequest,
+    StartWorkloadResponse,
+    StopWorkloadRequest,
+    StopWorkloadResponse,
+    WorkloadReport,
+    WorkloadSpec,
+)
+from protocol.versions import gates_for
+
+WORKLOADS_MAX = 64
+"""Workloads of one life, stopped ones included: their reports stay."""
+PARTITIONS_MAX = 1_000
+
+_CANNOT_BEGIN = (UnusableSetting, TooManyExchanges, TooManyProducers, ValueError)
+
+Workload = ProduceWorkload | ConsumeWorkload
+
+
+class ClientNode:
+    """One life of a client process. `brokers` are the nodes its libraries ask first; `kafka_version` is
+    theirs.
+
+    Raises protocol.versions.UnknownVersion.
+    """
+
+    def __init__(self, name: str, brokers: Sequence[str], kafka_version: str) -> None:
+        self.name = name
+        self._brokers = list(brokers)
+        self._kafka_version = kafka_version
+        self._magic = gates_for(kafka_version).record_magic
+        self._out = Outbox()
+        self._players: set[int] = set()
+        self._workloads: dict[str, Workload] = {}
+        self._operations: OperationLog | None = None
+        self._errands: Errands | None = None
+        self._chance = Chance(0)
+
+    def step(self, now: Now, event: Input) -> list[Effect]:
+        """Handle one input."""
+        out = self._out
+        match event:
+            case Started(seed, incarnation):
+                self._chance = Chance(seed)
+                self._operations = OperationLog(self.name, incarnation)
+                self._errands = Errands(self._brokers, self._operations, self._kafka_version, self._magic, self._chance)
+            case ConnectionAccepted(connection=connection):
+                self._players.add(connection)
+            case ConnectionLost(connection=connection) if connection in self._players:
+                self._players.discard(connection)
+            case MessageReceived(connection=connection) if connection in self._players:
+                self._asked(now, out, event)
+            case StopRequested():
+                self._stop(now, out)
+            case _:
+                self._work(now, event, out)
+        return out.take()
+
+    def report(self, name: str) -> WorkloadReport:
+        """A workload's counts so far. Raises KeyError."""
+        return self._workloads[name].report
+
+    def _work(self, now: Now, event: Input, out: Outbox) -> None:
+        if self._errands is not None and self._errands.handles(event):
+            self._errands.handle(now, event, out)
+            return
+        for workload in self._workloads.values():
+            if workload.handles(event):
+                workload.handle(now, event, out)
+                return
+        # Of a connection whose owner closed it in the same instant: nobody waits for it.
+
+    def _asked(self, now: Now, out: Outbox, event: MessageReceived) -> None:
+        connection, correlation = event.connection, event.correlation_id
+        errands = self._errands
+        assert errands is not None, "a request before Started"
+
+        def reply(out: Outbox, answer: Message) -> None:
+            if connection in self._players:
+                out.send(connection, answer, correlation)
+
+        match event.message:
+            case ClientProduceRequest() as request:
+                try:
+                    errands.produce(now, out, request, reply)
+                except _CANNOT_BEGIN as problem:
+                    reply(out, ClientProduceResponse(problem=str(problem)))
+            case ClientFetchRequest() as request:
+                try:
+                    errands.fetch(now, out, request, reply)
+                except _CANNOT_BEGIN as problem:
+                    reply(out, ClientFetchResponse(problem=str(problem)))
+            case ClientMetadataRequest() as request:
+                try:
+                    errands.metadata(now, out, request, reply)
+                except _CANNOT_BEGIN as problem:
+                    reply(out, ClientMetadataResponse(problem=str(problem)))
+            case StartWorkloadRequest(spec=spec):
+                reply(out, StartWorkloadResponse(problem=self._start_workload(now, out, spec)))
+            case StopWorkloadRequest(name=name, at_once=at_once):
+                workload = self._workloads.get(name)
+                if workload is None:
+                    reply(out, StopWorkloadResponse(problem=f"no workload {name!r}"))
+                elif not workload.report.running:
+                    reply(out, StopWorkloadResponse(workload.report))
+                else:
+                    workload.stop(
+                        now,
+                        out,
+                        lambda now, out, report: reply(out, StopWorkloadResponse(report)),
+                        at_once=at_once,
+                    )
+            case _:
+                # Not a request of ours: the peer does not know whom it talks to.
+                out.close(connection)
+                self._players.discard(connection)
+
+    def _start_workload(self, now: Now, out: Outbox, spec: WorkloadSpec) -> str:
+        """Empty, or why it cannot be."""
+        assert self._operations is not None
+        if spec.name in self._workloads:
+            return f"workload {spec.name!r} exists"
+        if len(self._workloads) >= WORKLOADS_MAX:
+            return f"{WORKLOADS_MAX} workloads, no more"
+        if not 0 < len(spec.partitions) <= PARTITIONS_MAX:
+            return f"{len(spec.partitions)} partitions; allowed are 1 to {PARTITIONS_MAX}"
+        kind = ProduceWorkload if spec.kind == "produce" else ConsumeWorkload
+        chance = Chance(self._chance.below(1 << 62))
+        key = f"workload-{len(self._workloads)}"
+        try:
+            workload = kind(key, spec, self._brokers, self._operations, self._kafka_version, chance)
+        except UnusableSetting as problem:
+            return str(problem)
+        self._workloads[spec.name] = workload
+        workload.start(now, out)
+        return ""
+
+    def _stop(self, now: Now, out: Outbox) -> None:
+        """What libraries have under way ends here, so that every operation has an end."""
+        for workload in self._workloads.values():
+            if workload.report.running:
+                workload.stop(now, out, lambda now, out, report: None, at_once=True)
+        if self._errands is not None:
+            self._errands.close(now, out)
+        out.exit(0, "stopped")

@@ -1,0 +1,177 @@
+"""Work that a client process does by itself: producing at a rate, consuming all that comes.
+
+Both have bounds of their own: a producer that cannot keep up skips records and counts them, rather than let
+them pile up.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from emulator.client.client_settings import (
+    ConsumerSettings,
+    ProducerSettings,
+    UnusableSetting,
+    consumer_settings,
+    librdkafka_settings,
+    producer_settings,
+)
+from emulator.client.consumer import Consumer
+from emulator.client.consumer_position import ReadProblem
+from emulator.client.fetched import FetchedEntry
+from emulator.client.operations import OperationLog
+from emulator.client.producer import Producer
+from emulator.client.producer_batch import Sent
+from protocol.chance import Chance
+from protocol.ids import TopicPartition, topic_partition_text
+from protocol.machine import Input, Now, Outbox, TimerFired
+from protocol.messages.workload import WorkloadReport, WorkloadSpec
+
+PROBLEMS_MAX = 100
+RATE_MAX = 100_000.0
+"""Records per second of one workload."""
+
+Stopped = Callable[[Now, Outbox, WorkloadReport], None]
+
+
+def library_settings(library: str, kafka_version: str, settings: Mapping[str, Any]) -> ProducerSettings:
+    """Settings of a producer of that library. Raises UnusableSetting."""
+    return librdkafka_settings(settings) if library == "librdkafka" else producer_settings(kafka_version, settings)
+
+
+class ProduceWorkload:
+    """Sends numbered values at a rate, partitions in turn. Raises UnusableSetting."""
+
+    def __init__(
+        self,
+        key: str,
+        spec: WorkloadSpec,
+        brokers: list[str],
+        operations: OperationLog,
+        kafka_version: str,
+        chance: Chance,
+    ) -> None:
+        if not 0 < spec.rate_per_s <= RATE_MAX:
+            raise UnusableSetting(f"rate_per_s {spec.rate_per_s:g}; allowed are more than 0, up to {RATE_MAX:g}")
+        self._key = f"{key}-pace"
+        self._spec = spec
+        settings = library_settings(spec.library, kafka_version, spec.settings)
+        self._producer = Producer(key, brokers, operations, settings, chance)
+        self._report = WorkloadReport(spec.name, spec.kind, True)
+        self._began_ms = 0.0
+        self._ticks = 0
+        self._stopping: list[Stopped] = []
+
+    @property
+    def report(self) -> WorkloadReport:
+        return self._report
+
+    def start(self, now: Now, out: Outbox) -> None:
+        self._began_ms = now.mono_ms
+        self._tick(now, out)
+
+    def handles(self, event: Input) -> bool:
+        if isinstance(event, TimerFired):
+            return event.key[0] == self._key or self._producer.handles(event)
+        return self._producer.handles(event)
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> None:
+        if isinstance(event, TimerFired) and event.key[0] == self._key:
+            self._tick(now, out)
+        else:
+            self._producer.handle(now, event, out)
+            self._settle(now, out)
+
+    def stop(self, now: Now, out: Outbox, stopped: Stopped, *, at_once: bool) -> None:
+        """`stopped` is told when nothing is under way any more."""
+        self._stopping.append(stopped)
+        out.cancel_timer((self._key,))
+        if at_once:
+            self._producer.close(now, out)
+        self._settle(now, out)
+
+    def _settle(self, now: Now, out: Outbox) -> None:
+        if not self._stopping or self._producer.unfinished:
+            return
+        self._producer.close(now, out)
+        self._report.running = False
+        waiting, self._stopping = self._stopping, []
+        for stopped in waiting:
+            stopped(now, out, self._report)
+
+    def _tick(self, now: Now, out: Outbox) -> None:
+        spec, report = self._spec, self._report
+        if report.sent >= spec.limit:
+            return
+        if self._producer.unfinished >= spec.unfinished_max:
+            report.skipped += 1
+        else:
+            number = report.sent
+            report.sent += 1
+            value = f"{spec.value_prefix}{number}".encode().ljust(spec.value_bytes, b".")
+            partition = spec.partitions[number % len(spec.partitions)]
+            self._producer.send(now, out, spec.topic, partition, value, self._sent)
+        # Paced from the start, so that lateness does not add up. Whole ticks missed (a paused process) are let go.
+        period_ms = 1000.0 / spec.rate_per_s
+        self._ticks += 1
+        due_ms = self._began_ms + self._ticks * period_ms
+        missed = max(0, int((now.mono_ms - due_ms) / period_ms))
+        report.skipped += missed
+        self._ticks += missed
+        out.set_timer((self._key,), max(0.0, due_ms + missed * period_ms - now.mono_ms))
+
+    def _sent(self, now: Now, out: Outbox, sent: Sent) -> None:
+        report = self._report
+        match sent.outcome:
+            case "ok":
+                report.ok += 1
+            case "failed":
+                report.failed += 1
+            case _:
+                report.unknown += 1
+
+
+class ConsumeWorkload:
+    """Reads partitions as they grow. Raises UnusableSetting."""
+
+    def __init__(
+        self,
+        key: str,
+        spec: WorkloadSpec,
+        brokers: list[str],
+        operations: OperationLog,
+        kafka_version: str,
+        chance: Chance,
+    ) -> None:
+        self._spec = spec
+        settings: ConsumerSettings = consumer_settings(kafka_version, spec.settings)
+        self._report = WorkloadReport(spec.name, spec.kind, True, problems=[])
+        self._consumer = Consumer(key, brokers, operations, settings, chance, self._read, self._problem)
+
+    @property
+    def report(self) -> WorkloadReport:
+        return self._report
+
+    def start(self, now: Now, out: Outbox) -> None:
+        spec = self._spec
+        offset = None if spec.offset < 0 else spec.offset
+        self._consumer.assign(now, out, {(spec.topic, partition): offset for partition in spec.partitions})
+
+    def handles(self, event: Input) -> bool:
+        return self._consumer.handles(event)
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> None:
+        self._consumer.handle(now, event, out)
+
+    def stop(self, now: Now, out: Outbox, stopped: Stopped, *, at_once: bool) -> None:
+        """Reading stops at once either way."""
+        self._consumer.close(now, out)
+        self._report.running = False
+        stopped(now, out, self._report)
+
+    def _read(self, now: Now, out: Outbox, key: TopicPartition, entries: list[FetchedEntry]) -> None:
+        self._report.read += sum(len(entry.records) for entry in entries)
+
+    def _problem(self, now: Now, out: Outbox, problem: ReadProblem) -> None:
+        if len(self._report.problems) < PROBLEMS_MAX:
+            place = topic_partition_text(problem.topic, problem.partition)
+            self._report.problems.append(f"{place} at offset {problem.offset}: {problem.error}")

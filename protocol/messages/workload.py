@@ -1,0 +1,220 @@
+"""What the scenario's player asks of the client process in an AZ: single errands, and workloads that run by
+themselves.
+
+The player stands outside every AZ; the client does the work from where it is and tells what came of it. Every
+request is answered; attempts of a produce are also told one by one, as they end. `problem` in an answer says
+why nothing was done.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from protocol.messages.base import (
+    ONE_WAY,
+    RESPONSE,
+    BrokerField,
+    Bytes,
+    EpochField,
+    Message,
+    Millis,
+    OffsetField,
+    register,
+    unit,
+)
+from protocol.messages.leadership import MetadataResponse
+
+SettingValue = str | int | float | bool
+Problem = Annotated[str, unit("text", "empty: none")]
+ErrorOrName = Annotated[int | str, unit("error code", "or the name of an exception where no answer came")]
+Library = Literal["java", "librdkafka"]
+
+
+class ToldAttempt(msgspec.Struct, omit_defaults=True):
+    """One try of a produce, or (by a library) a record's end. `offset` None: no answer came."""
+
+    operation: str
+    broker: BrokerField
+    value: bytes
+    acks: int
+    attempt: int
+    error: ErrorOrName
+    offset: int | None = None
+    outcome: Annotated[str, unit("text", "by a library: ok, failed or unknown")] = ""
+
+
+@register
+class ClientProduceRequest(Message):
+    """Write `values` in order. `broker` -1: with a library's producer, which finds the leader and retries by
+    itself.
+
+    Directly: one batch per value, or all in one (`batch`), each with up to `retries` immediate retries.
+    By a library: `settings` under Kafka's names; `acks`, `timeout_ms` and the like are then among them.
+    """
+
+    API_KEY = 1400
+    API_NAME = "ClientProduce"
+    topic: str
+    partition: int
+    values: list[bytes]
+    broker: BrokerField = -1
+    acks: int = 1
+    timeout_ms: Millis = 1500
+    socket_timeout_ms: Millis = 10_000
+    retries: int = 0
+    batch: bool = False
+    compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "none"
+    library: Library = "java"
+    settings: dict[str, SettingValue] = {}
+
+
+@register
+class ClientAttempt(Message):
+    """An attempt that ended, while the request is not yet answered."""
+
+    API_KEY = 1401
+    API_NAME = "ClientAttempt"
+    DIRECTION = ONE_WAY
+    attempt: ToldAttempt
+
+
+@register
+class ClientProduceResponse(Message):
+    """All attempts (by a library: all records), in the order in which they ended."""
+
+    API_KEY = 1400
+    API_NAME = "ClientProduce"
+    DIRECTION = RESPONSE
+    attempts: list[ToldAttempt] = []
+    problem: Problem = ""
+
+
+class ToldRecord(msgspec.Struct, omit_defaults=True):
+    offset: OffsetField
+    leader_epoch: EpochField
+    value: bytes
+
+
+@register
+class ClientFetchRequest(Message):
+    """Read once from `offset` at a named broker."""
+
+    API_KEY = 1402
+    API_NAME = "ClientFetch"
+    broker: BrokerField
+    topic: str
+    partition: int
+    offset: OffsetField
+    socket_timeout_ms: Millis = 5_000
+    max_wait_ms: Millis = 500
+    max_bytes: Bytes = 1_048_576
+
+
+@register
+class ClientFetchResponse(Message):
+    """`high_watermark` and `records` None: no answer came."""
+
+    API_KEY = 1402
+    API_NAME = "ClientFetch"
+    DIRECTION = RESPONSE
+    error: ErrorOrName = 0
+    high_watermark: int | None = None
+    records: list[ToldRecord] | None = None
+    problem: Problem = ""
+
+
+@register
+class ClientMetadataRequest(Message):
+    """Ask a named broker what it believes; no topics: of all."""
+
+    API_KEY = 1403
+    API_NAME = "ClientMetadata"
+    broker: BrokerField
+    topics: list[str] = []
+    socket_timeout_ms: Millis = 5_000
+
+
+@register
+class ClientMetadataResponse(Message):
+    """`metadata` None: no answer came."""
+
+    API_KEY = 1403
+    API_NAME = "ClientMetadata"
+    DIRECTION = RESPONSE
+    error: ErrorOrName = 0
+    metadata: MetadataResponse | None = None
+    problem: Problem = ""
+
+
+class WorkloadSpec(msgspec.Struct, omit_defaults=True):
+    """Work that goes on by itself.
+
+    produce: `rate_per_s` records, in turn to each of `partitions`, of at least `value_bytes`, at most `limit`
+    in all. A record that would exceed `unfinished_max` is not sent: `skipped` counts those. consume: reads
+    all of `partitions` from `offset` (-1: where the policy in the settings says).
+    """
+
+    name: str
+    kind: Literal["produce", "consume"]
+    topic: str
+    partitions: list[int]
+    library: Library = "java"
+    settings: dict[str, SettingValue] = {}
+    rate_per_s: Annotated[float, unit("1/s")] = 10.0
+    value_prefix: str = ""
+    value_bytes: Bytes = 0
+    limit: int = 1_000_000
+    unfinished_max: int = 1_000
+    offset: OffsetField = -1
+
+
+class WorkloadReport(msgspec.Struct, omit_defaults=True):
+    """Counts so far; `problems` are those of reading, the first hundred."""
+
+    name: str
+    kind: str
+    running: bool
+    sent: int = 0
+    ok: int = 0
+    failed: int = 0
+    unknown: int = 0
+    skipped: int = 0
+    read: int = 0
+    problems: list[str] = []
+
+
+@register
+class StartWorkloadRequest(Message):
+    API_KEY = 1404
+    API_NAME = "StartWorkload"
+    spec: WorkloadSpec
+
+
+@register
+class StartWorkloadResponse(Message):
+    API_KEY = 1404
+    API_NAME = "StartWorkload"
+    DIRECTION = RESPONSE
+    problem: Problem = ""
+
+
+@register
+class StopWorkloadRequest(Message):
+    """Stop it: begin nothing more, and answer when everything under way has ended.
+
+    `at_once`: do not wait for that; what has not ended ends as unknown or failed.
+    """
+
+    API_KEY = 1405
+    API_NAME = "StopWorkload"
+    name: str
+    at_once: bool = False
+
+
+@register
+class StopWorkloadResponse(Message):
+    API_KEY = 1405
+    API_NAME = "StopWorkload"
+    DIRECTION = RESPONSE
+    report: WorkloadReport | None = None
+    problem: Problem = ""
