@@ -384,13 +384,14 @@ class Cluster:
     async def _start(self, name: str) -> None:
         node = self._node(name)
         order = ProcessOrder(self._settings(self.life(name)), self._specs[name])
-        listener = listen_on(node.port, name)
         self._write(MachineFault(what="start", target=name))
-        try:
+        with listen_on(node.port, name) as listener:
             control = await ControlConnection.open(node.port, self.token)
-            pid = await self._fork_server.fork(order, listener)
-        finally:
-            listener.close()
+            try:
+                pid = await self._fork_server.fork(order, listener)
+            except BaseException:
+                await control.close()
+                raise
         node.incarnation += 1
         node.pid, node.halted, node.end_expected = pid, False, False
         node.ended = trio.Event()
@@ -410,7 +411,8 @@ class Cluster:
         raise ClusterError(f"{name} did not begin within {BEGIN_LIMIT_S:g} s")
 
     async def _await_end(self, name: str, node: Supervised, pid: int, control: ControlConnection) -> None:
-        code = await self._fork_server.wait_ended(pid)
+        async with control:
+            code = await self._fork_server.wait_ended(pid)
         end = NodeExit(name, node.incarnation, code, node.end_expected, self.now_ms())
         self.exits.append(end)
         node.pid, node.control, node.halted = None, None, False
@@ -419,7 +421,6 @@ class Cluster:
         node.ended.set()
         self._exited.set()
         self._exited = trio.Event()
-        await control.close()
 
     async def _end(self, node: Supervised, number: int) -> int:
         assert node.pid is not None

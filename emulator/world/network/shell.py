@@ -180,7 +180,7 @@ class NodeShell:
         except Exception as error:
             self._crash(error)
             assert self.exit is not None
-            self.events.write(NodeStopped(code=self.exit.code, reason=self.exit.reason), "exit", self.now)
+            self._write_exit()
         finally:
             self.listener.close()
             self.switchboard.close_all()
@@ -219,11 +219,16 @@ class NodeShell:
         """What was sent before still leaves, as far as the peers take it within a moment."""
         assert self.exit is not None
         self._report_lateness()
-        self.events.write(NodeStopped(code=self.exit.code, reason=self.exit.reason), "exit", self.now)
+        self._write_exit()
         self.flush()
         self.switchboard.write_out()
         with trio.move_on_after(1.0):
             await self.switchboard.drain_all()
+
+    def _write_exit(self) -> None:
+        assert self.exit is not None
+        code = 1 if self.exit.code == EXIT_CRASHED else self.exit.code
+        self.events.write(NodeStopped(code=code, reason=self.exit.reason), "exit", self.now)
 
     def _crash(self, error: Exception) -> None:
         """Our bug: say where, in one line, and end."""

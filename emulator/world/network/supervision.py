@@ -47,6 +47,12 @@ class ControlConnection:
                 raise NodeGone from error
             return self._answers.pop(0)
 
+    async def __aenter__(self) -> "ControlConnection":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
     async def close(self) -> None:
         await trio.aclose_forcefully(self._stream)
 

@@ -17,6 +17,7 @@ from emulator.world.network.connection import (
     OUTGOING_BYTES_MAX,
     Connection,
     Marker,
+    PatientDecoder,
     State,
     connect,
     receive,
@@ -24,7 +25,7 @@ from emulator.world.network.connection import (
 from emulator.world.network.event_file import EventFile
 from emulator.world.network.spec import LOOPBACK, ShellSettings
 from protocol.events import ConnectionChanged, Event, FrameReceived, FrameRefused, FrameSent, FrameStopped
-from protocol.framing import Frame, FrameDecoder, ProtocolError, decode, encode
+from protocol.framing import Frame, ProtocolError, decode, encode
 from protocol.machine import (
     Close,
     ConnectionAccepted,
@@ -253,7 +254,7 @@ class Switchboard:
 
     async def read(self, connection: Connection, sock: socket.socket) -> None:
         """Frames of a standing connection, until its end."""
-        decoder = FrameDecoder()
+        decoder = PatientDecoder()
         reason = "closed by peer"
         try:
             while True:
@@ -265,8 +266,10 @@ class Switchboard:
                     if decoder.pending_bytes:
                         reason = f"closed by peer with {decoder.pending_bytes} bytes of a torn frame"
                     break
-                for payload in decoder.feed(data):
-                    self._offer_in(connection, (decode(payload), payload))
+                while payloads := decoder.feed(data):
+                    data = b""
+                    for payload in payloads:
+                        self._offer_in(connection, (decode(payload), payload))
                 if self._host.full:
                     await self._host.wait_room()
                 if connection.back.waiting > INCOMING_FRAMES_MAX and connection.state is State.STANDING:
