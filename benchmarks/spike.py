@@ -2,9 +2,9 @@
 starts.
 
 Ten processes of dummy machines talk for some seconds at each speed: alone, beside a Spark that starts and
-runs its first query at once (nice 0 and 19), and beside one that is ready and idle. A run counts as long as
-p99.9 of the lateness is below a tenth of the shortest scaled time-out; that is a produce's 1,500 ms in the
-recordings, so 150 ms of scenario time.
+runs its first query at once (nice 0, nice 19, scheduling class idle), and beside one that is ready and
+idle. A run counts as long as p99.9 of the lateness is below a tenth of the shortest scaled time-out; that
+is a produce's 1,500 ms in the recordings, so 150 ms of scenario time.
 
     python -m benchmarks.spike [--seconds 8]        writes benchmarks/results/spike.json and spike.txt
 """
@@ -29,9 +29,14 @@ from emulator.world.network.cluster import Cluster
 
 RESULTS = Path(__file__).with_name("results")
 SPEEDS = (1.0, 2.0, 5.0, 10.0)
-BESIDE = ("nothing", "spark starting, nice 0", "spark starting, nice 19", "spark idle")
+BESIDE = ("nothing", "spark starting, nice 0", "spark starting, nice 19", "spark starting, idle class", "spark idle")
+NICENESS = {"spark starting, nice 0": 0, "spark starting, nice 19": 19, "spark starting, idle class": 20}
 LATENESS_ALLOWED_MS = 150.0
 SHARES = (("p50_ms", 0.5), ("p99_ms", 0.99), ("p999_ms", 0.999))
+
+
+IDLE_CLASS = 20
+"""As a niceness: Linux's SCHED_IDLE, which runs only where nothing else wants to."""
 
 
 def spark_workload(directory: Path, nice: int) -> None:
@@ -40,7 +45,9 @@ def spark_workload(directory: Path, nice: int) -> None:
     from audit.session import find_java, spark_session, start_gateway
 
     started_s = time.monotonic()
-    gateway = start_gateway(find_java(os.environ), directory, nice=nice)
+    if nice == IDLE_CLASS:
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # inherited by the JVM
+    gateway = start_gateway(find_java(os.environ), directory, nice=nice % IDLE_CLASS)
     spark = spark_session(gateway)
     spark.range(300_000).selectExpr("sum(id % 7)", "count(distinct id % 1000)").collect()
     print(f"{time.monotonic() - started_s:.2f}", flush=True)
@@ -65,7 +72,7 @@ async def measure(beside: str, speed: float, seconds: float, scratch: Path) -> d
         names = [node.name for node in topology.nodes]
         await cluster.start(*names)
         if beside.startswith("spark starting"):
-            workload = start_workload(run_dir / "spark", int(beside.rpartition(" ")[2]))
+            workload = start_workload(run_dir / "spark", NICENESS[beside])
         await trio.sleep(seconds)
         for name in names:
             await cluster.stop(name)
@@ -116,6 +123,7 @@ def plot(cells: list[dict[str, Any]]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=8.0, help="real seconds for each cell")
+    parser.add_argument("--repeat", type=int, default=1, help="measure each cell so often; the median p99.9 counts")
     parser.add_argument("--workload", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--nice", type=int, default=0, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -127,8 +135,11 @@ def main() -> int:
         cells = []
         for beside in BESIDE:
             for speed in SPEEDS:
-                cells.append(trio.run(measure, beside, speed, arguments.seconds, scratch))
-                print(cells[-1], file=sys.stderr)
+                tries = []
+                for number in range(arguments.repeat):
+                    tries.append(trio.run(measure, beside, speed, arguments.seconds, scratch / str(number)))
+                    print(tries[-1], file=sys.stderr)
+                cells.append(sorted(tries, key=lambda cell: cell["p999_ms"])[len(tries) // 2])
     finally:
         shutil.rmtree(scratch)
     RESULTS.mkdir(exist_ok=True)
