@@ -144,6 +144,7 @@ class Cluster:
         self._wall_epoch_ms = self.clock.now().wall_ms - self.clock.now().mono_ms
         modules = sorted({spec.factory.partition(":")[0] for spec in specs.values()})
         self._fork_server = fork_server or ForkServer(modules)
+        self._here: dict[str, InProcess] = {}
         self._shells: dict[str, NodeShell] = {}
         self._events = EventFile(run_dir, self.run, INJECTOR, 1, levels)
         self._changing_rules = trio.Lock()
@@ -276,7 +277,7 @@ class Cluster:
         shell = NodeShell(self._settings(self.life(name)), machine, listen_on(node.port, name), extra_effects)
         node.incarnation += 1
         self._shells[name] = shell
-        here = InProcess(shell)
+        here = self._here[name] = InProcess(shell)
         assert self._nursery is not None
         self._nursery.start_soon(self._run_shell, name, here)
         async with self._changing_rules:
@@ -442,6 +443,8 @@ class Cluster:
             for node in self._nodes.values():
                 if node.pid is not None and not node.halted:
                     await node.ended.wait()
+            for here in self._here.values():
+                await here.ended.wait()
 
     async def _run_shell(self, name: str, here: "InProcess") -> None:
         arrivals = Arrivals(here.shell)

@@ -1,0 +1,143 @@
+"""A shell in the supervisor's own process: the player, its orders to the world, and the bounds of a connection."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.injector.rules import parse
+from emulator.storage.memory import MemoryFiles
+from emulator.topology import OBSERVER
+from emulator.world import actions as act
+from emulator.world.links import Rule
+from emulator.world.network import switchboard
+from emulator.world.network.acting import acting
+from emulator.world.network.cluster import ClusterError
+from emulator.world.network.spec import MachineSpec
+from protocol.machine import Exit, Input, Now, Started
+from tests.emulator.world.conformance import seen, texts
+from tests.emulator.world.network_world import FACTORY, network_world
+from tests.emulator.world.scripted import build
+
+pytestmark = [pytest.mark.trio, pytest.mark.network]
+
+
+class Player:
+    """Orders one action after the other, then exits; keeps the answers."""
+
+    def __init__(self, actions: list[act.Action]) -> None:
+        self._waiting = actions
+        self.answers: list[act.ActDone] = []
+
+    def step(self, now: Now, event: Input | act.ActDone) -> list[Any]:
+        match event:
+            case Started():
+                pass
+            case act.ActDone():
+                self.answers.append(event)
+            case _:
+                return []
+        if not self._waiting:
+            return [Exit(0, "played")]
+        return [act.Act(len(self.answers), self._waiting.pop(0))]
+
+
+async def test_the_players_actions_are_done_and_answered_in_order(tmp_path: Path) -> None:
+    async with network_world(tmp_path) as world:
+        cut = parse(["cut", "az-0"], world.topology, "rule-1")
+        assert isinstance(cut, Rule)
+        for name in ("broker-0", "broker-1"):
+            world.cluster.specify(name, MachineSpec(FACTORY, {}))
+        player = Player(
+            [
+                act.StartNode("broker-0"),
+                act.StartNode("broker-1"),
+                act.ApplyRule(cut),
+                act.HealRules(),
+                act.PauseNode("broker-1"),
+                act.ResumeNode("broker-1"),
+                act.KillNode("broker-0"),
+                act.KillNode("broker-0"),
+                act.StopNode("broker-1"),
+                act.StopNode("broker-1"),
+                act.StartNode("broker-7"),
+                act.Snapshot("t-0", ("broker-0",)),
+                act.PowerLoss("broker-0"),
+            ]
+        )
+        here = await world.cluster.run_here(OBSERVER, player, acting(world.cluster))
+        await here.ended.wait()
+        assert here.exit == Exit(0, "played")
+        answers = player.answers
+        assert [answer.number for answer in answers] == list(range(13))
+        errors = {answer.number: answer.error for answer in answers if answer.error}
+        assert errors == {
+            9: "broker-1 does not run",
+            10: "no node 'broker-7'; there is " + ", ".join(node.name for node in world.topology.nodes),
+        }
+        in_force = answers[2].result["in_force_ms"]
+        assert isinstance(in_force, dict) and set(in_force) == {"broker-0", "broker-1", OBSERVER}
+        assert answers[11].result["broker-0"] == {
+            "log": [], "leader_epochs": [], "high_watermark_checkpoint": None
+        }  # fmt: skip
+        faults = [event["what"] for event in world.events("injector", "machine_fault")]
+        assert faults == ["start", "start", "pause", "resume", "kill", "stop"]
+        asked = world.events("injector", "fault_asked")
+        assert [event["what"] for event in asked] == ["cut az-0"]
+
+
+async def test_a_shell_in_process_is_a_node_like_others(tmp_path: Path) -> None:
+    """Its connections are heard and lost as others' are; a name runs once; it ends with the cluster."""
+    async with network_world(tmp_path) as world:
+        await world.spawn("broker-0", {})
+        machine = build(None, MemoryFiles(), {"open_to": ["broker-0"], "every_ms": 50.0})
+        here = await world.cluster.run_here(OBSERVER, machine)
+        await seen(world, OBSERVER, "answer 3")
+        assert OBSERVER in world.cluster.running()
+        with pytest.raises(ClusterError, match="observer runs already"):
+            await world.cluster.run_here(OBSERVER, machine)
+        await world.cut("az-0")
+        answers = len(texts(world, OBSERVER, "answer"))
+        await seen(world, OBSERVER, "answer", answers + 10)
+        await world.kill("broker-0")
+        await seen(world, OBSERVER, "lost ours closed by peer")
+    assert here.exit == Exit(0, "the run is over")
+
+
+async def test_a_crash_in_process_does_not_take_the_supervisor_with_it(tmp_path: Path) -> None:
+    async with network_world(tmp_path) as world:
+        await world.spawn("broker-0", {})
+        machine = build(None, MemoryFiles(), {"open_to": ["broker-0"], "every_ms": 50.0, "crash_at": 2})
+        here = await world.cluster.run_here(OBSERVER, machine)
+        await here.ended.wait()
+        assert here.crashed
+        await seen(world, "broker-0", "lost theirs closed by peer")
+
+
+async def test_a_peer_that_does_not_read_costs_a_bounded_number_of_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(switchboard, "OUTGOING_BYTES_MAX", 2_000)
+    async with network_world(tmp_path) as world:
+        await world.spawn("broker-0", {})
+        rule = parse(["hold", "broker-0", "broker-1"], world.topology, "r")
+        assert isinstance(rule, Rule)
+        machine = build(None, MemoryFiles(), {"open_to": ["broker-0"], "every_ms": 1.0})
+        await world.cluster.run_here("broker-1", machine)
+        await seen(world, "broker-1", "opened")
+        await world.cluster.apply(rule)
+        await seen(world, "broker-1", "lost ours more than 2000 bytes wait to be sent")
+        changes = [event["reason"] for event in world.events("broker-1", "connection_changed")]
+        assert changes[-1] == "more than 2000 bytes wait to be sent"
+
+
+async def test_a_full_mailbox_pauses_reading_and_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("emulator.world.network.shell.MAILBOX_MAX", 8)
+    async with network_world(tmp_path) as world:
+        machine = build(None, MemoryFiles(), {})
+        here = await world.cluster.run_here(OBSERVER, machine)
+        await world.spawn("broker-0", {"open_to": [OBSERVER], "burst": 3_000})
+        await seen(world, "broker-0", "answer", 3_000)
+        assert here.shell.full is False
