@@ -85,7 +85,7 @@ class Controller:
         """`node_of`: name of a broker's node, for connections to it."""
         channels = Channels(node_of, settings, self._answered)
         self._gates = gates
-        self._desk = Desk(broker, gates, settings, channels, self._put)
+        self._desk = Desk(broker, gates, settings, channels)
         self._events = EventQueue(self._desk, sessions)
         self._ever_started = False
         self._children: dict[str, Callable[[Desk], Procedure[None]]] = {

@@ -1,16 +1,11 @@
 """The desk: what the controller's procedures work with. One per controller, for its whole life.
 
-A procedure reads and changes `state`, asks the session service by yielding (see `session_calls`), tells
-brokers through `send`, and orders later events with `put`. `now` and `out` are those of the input being
-handled.
+A procedure reads and changes `state`, asks the session service by yielding (see `session_calls`), and tells brokers
+through `send`. `now` and `out` are those of the input being handled.
 """
-
-from collections.abc import Callable
-from typing import Any
 
 from controller.channels import Channels
 from controller.requests import RequestBatch
-from controller.session_calls import Procedure
 from controller.settings import ControllerSettings
 from controller.state import ControllerState
 from controller.znodes import Leadership
@@ -18,9 +13,6 @@ from protocol.events import Event, StateDecided, ids_text
 from protocol.ids import TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.versions import Gates
-
-Put = Callable[[str, Callable[[], Procedure[Any]]], None]
-"""(name, procedure): a later event of the controller."""
 
 
 class ControllerMoved(Exception):
@@ -31,12 +23,11 @@ class ControllerMoved(Exception):
 class Desk:
     """`active`: this broker is controller, as far as it knows."""
 
-    def __init__(self, broker: int, gates: Gates, settings: ControllerSettings, channels: Channels, put: Put) -> None:
+    def __init__(self, broker: int, gates: Gates, settings: ControllerSettings, channels: Channels) -> None:
         self.broker = broker
         self.gates = gates
         self.settings = settings
         self.channels = channels
-        self.put = put
         self.state = ControllerState()
         self.active = False
         self.now = Now(0, 0)

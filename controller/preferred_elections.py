@@ -18,8 +18,9 @@ FIRST_REBALANCE_MS = 5_000
 
 
 def election_asked(desk: Desk) -> Procedure[None]:
-    """`/admin/preferred_replica_election` was created: elect, then delete it; it may have been created
-    again."""
+    """`/admin/preferred_replica_election` was created: elect, then delete it.
+
+    The watch tells us of our own deletion too; then we find nothing, and watch for the next request."""
     if not desk.active:
         return
     there = yield from perform(Exists(PREFERRED_REPLICA_ELECTION, watch=True))
@@ -49,7 +50,6 @@ def _elect_as_asked(desk: Desk, *, pending: bool = False) -> Procedure[None]:
         asked = [partition for partition in asked if not _led_by_preferred(desk, partition)]
     yield from partition_states.move(desk, asked, PartitionPosition.ONLINE, Strategy.PREFERRED)
     yield from checked_writes(desk, [Delete(PREFERRED_REPLICA_ELECTION)])
-    desk.put("preferred-replica-election", lambda: election_asked(desk))
 
 
 def _led_by_preferred(desk: Desk, partition: TopicPartition) -> bool:

@@ -47,7 +47,7 @@ def towards(current: ReplicaAssignment, target: tuple[int, ...]) -> ReplicaAssig
 
 
 def reassignment_asked(desk: Desk) -> Procedure[None]:
-    """`/admin/reassign_partitions` was created."""
+    """`/admin/reassign_partitions` was created; or deleted, by us too: then we watch for the next one."""
     if desk.active:
         yield from _begin_asked(desk)
 
@@ -196,4 +196,3 @@ def _remove_from_znode(desk: Desk, removed: Callable[[TopicPartition, tuple[int,
         yield from checked_writes(desk, [SetData(REASSIGN_PARTITIONS, encode_reassignment(left))])
     else:
         yield from checked_writes(desk, [Delete(REASSIGN_PARTITIONS)])
-        desk.put("partition-reassignment", lambda: reassignment_asked(desk))

@@ -100,7 +100,6 @@ class Run(Generic[R]):
         self._requests: Sequence[SessionRequest] = ()
         self._asked = 0
         self._answers: dict[int, SessionResponse] = {}
-        self._wait_number = 0
         self._advancing = False
         self._over = False
         self.session_lost = False
@@ -151,11 +150,9 @@ class Run(Generic[R]):
 
     def _begin_waiting(self, now: Now, out: Outbox, wait: Wait) -> list[SessionResponse] | None:
         """The answers if they are there already, else None."""
-        self._wait_number += 1
         if isinstance(wait, SenderEnded):
             assert self._wait_for_sender is not None, "this procedure has no channels to wait for"
-            number = self._wait_number
-            return None if self._wait_for_sender(wait.broker, lambda n, o: self._sender_ended(n, o, number)) else []
+            return None if self._wait_for_sender(wait.broker, self._sender_ended) else []
         assert wait, "a procedure waits for nothing"
         self._requests, self._asked, self._answers = wait, 0, {}
         self._ask_more(now, out)
@@ -165,11 +162,11 @@ class Run(Generic[R]):
         while self._asked < len(self._requests) and self._asked - len(self._answers) < MAX_IN_FLIGHT:
             index = self._asked
             self._asked += 1
-            self._sessions.call(now, out, self._requests[index], self._answered(self._wait_number, index))
+            self._sessions.call(now, out, self._requests[index], self._answered(index))
 
-    def _answered(self, wait_number: int, index: int) -> Callable[[Now, Outbox, SessionResponse], None]:
+    def _answered(self, index: int) -> Callable[[Now, Outbox, SessionResponse], None]:
         def done(now: Now, out: Outbox, answer: SessionResponse) -> None:
-            if self._over or wait_number != self._wait_number:
+            if self._over:
                 return
             assert index not in self._answers, "a session call is answered once"
             self._answers[index] = answer
@@ -189,6 +186,6 @@ class Run(Generic[R]):
             return None
         return [self._answers[index] for index in range(len(self._requests))]
 
-    def _sender_ended(self, now: Now, out: Outbox, wait_number: int) -> None:
-        if not self._over and wait_number == self._wait_number:
+    def _sender_ended(self, now: Now, out: Outbox) -> None:
+        if not self._over:
             self._advance(now, out, [])

@@ -50,6 +50,7 @@ def test_a_request_whose_connection_is_lost_is_sent_again_after_100_ms() -> None
     assert c.requests(0) == []
     c.brokers[0].alive, c.brokers[0].silent = True, False
     c.advance(99)
+    assert c.requests(0) == []
     c.advance(1)
     again = c.requests(0)
     assert again[:1] == first

@@ -5,7 +5,7 @@ import pytest
 from controller.znodes import decode_controller_epoch
 from protocol.events import ControllerChanged
 from protocol.messages.leadership import LeaderAndIsrRequest, UpdateMetadataRequest
-from protocol.messages.session import SetData, WatchFired
+from protocol.messages.session import Delete, SetData, WatchFired
 from tests.controller.cluster import Cluster
 from tests.controller.test_leader_epochs import VERSIONS
 
@@ -171,14 +171,17 @@ def test_a_controller_whose_znode_names_another_resigns(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_deleted_controller_znode_is_fought_for_again(version: str) -> None:
+@pytest.mark.parametrize("winner", [0, 2])
+def test_a_deleted_controller_znode_is_fought_for_again(winner: int, version: str) -> None:
     c = Cluster(version=version)
     c.start(2, 0)
-    del c.service.znodes["/controller"]
-    c.service._fire("data", "/controller", "deleted")
+    c.told_first = winner
+    c.service.apply(0, Delete("/controller"))
     c.settle()
-    assert c.active() == [c.controller_of()]
+    assert c.active() == [winner]
     assert epoch(c) == 2
+    changes = [(e.active, e.controller_epoch) for e in c.brokers[2].events if isinstance(e, ControllerChanged)]
+    assert changes[:2] == [(True, 1), (False, 1)], "the old one resigns before it tries again"
 
 
 @pytest.mark.parametrize("version", VERSIONS)

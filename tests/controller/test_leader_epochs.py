@@ -4,6 +4,7 @@ import pytest
 
 from controller.settings import ControllerSettings
 from protocol.messages.leadership import AlterIsrRequest, ControlledShutdownRequest, IsrChange
+from protocol.messages.session import SessionRequest, SessionResponse, SetData
 from tests.controller.cluster import Cluster
 
 VERSIONS = ("0.10.2", "1.1", "2.2", "2.3", "2.6", "2.8")
@@ -176,3 +177,27 @@ def test_nothing_changes_when_a_new_controller_finds_everything_in_order(version
     c.die(3)
     assert c.states() == [(0, 0, [0, 1, 2], 1, 0)]
     assert len(c.active()) == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "added"), [("0.10.2", 1), ("1.0", 1), ("1.1", 2), ("2.0.1", 2), ("2.1", 2), ("2.8", 2)]
+)
+def test_a_write_whose_answer_was_lost_is_recognized_up_to_1_0_and_costs_one_epoch_more_later(
+    version: str, added: int
+) -> None:
+    """ReplicationUtils compares what it finds with what it wrote; KafkaZkClient takes it for a conflict."""
+    c = cluster(version, 0, 1, 2)
+    asked = c.service.request
+    lost: list[SessionResponse] = []
+
+    def twice(session: int, request: SessionRequest) -> SessionResponse:
+        last = request.ops[-1]
+        if isinstance(last, SetData) and last.path.endswith("/state") and not lost:
+            lost.append(asked(session, request))
+        return asked(session, request)
+
+    c.service.request = twice  # type: ignore[method-assign]
+    c.die(0)
+    assert lost
+    assert c.state().leader_epoch == added
+    assert c.brokers[2].controller.active

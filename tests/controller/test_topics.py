@@ -90,6 +90,19 @@ def test_deletion_waits_for_a_replica_on_a_dead_broker() -> None:
     assert c.service.children("/admin/delete_topics") == []
 
 
+def test_a_deletion_that_waits_is_left_alone_by_others() -> None:
+    c = started()
+    c.create_topic("t", (0, 1))
+    c.create_topic("u", (1, 2))
+    c.die(0)
+    _delete(c, "t")
+    c.forget_requests()
+    _delete(c, "u")
+    every = [m for broker in (1, 2) for m in c.requests(broker)]
+    named = {p.topic for m in every if isinstance(m, UpdateMetadataRequest) for p in m.partitions}
+    assert named == {"u"}
+
+
 def test_a_replica_that_dies_while_it_is_deleted_holds_deletion_up() -> None:
     c = started()
     c.create_topic("t", (0, 1))
