@@ -12,7 +12,7 @@ from protocol.versions import gates_for
 
 FORMAT = 2
 
-Happened = tuple[str, int, int, str, float, Event]
+Happened = tuple[str, int, int, object, float, Event]
 """(node, incarnation, seq, cause, at_ms, event)"""
 
 

@@ -23,7 +23,8 @@ class Resolved(msgspec.Struct, frozen=True):
 def resolve(scenario: Scenario, kafka_version: str | None = None, overrides: dict[str, Any] | None = None) -> Resolved:
     """Raises UnknownVersion, UnusableSetting, UnusableProtocolVersion."""
     version = ladder_name(kafka_version or scenario.default_version)
-    cluster = {**scenario.settings, **(overrides or {})}
+    scenario = as_played(scenario, version, overrides or {})
+    cluster = dict(scenario.settings)
     session = {name: int(cluster.pop(name)) for name in SESSION_SETTINGS if name in cluster}
     settings: dict[str, dict[str, Any]] = {}
     for node in scenario.topology.with_role("broker"):
@@ -32,3 +33,9 @@ def resolve(scenario: Scenario, kafka_version: str | None = None, overrides: dic
     limits = {SESSION_SETTINGS[name]: value for name, value in session.items()}
     spec = RunSpec(scenario.topology, version, settings, **limits)
     return Resolved(scenario, spec, gates_for(version, cluster.get("inter.broker.protocol.version")).record_magic)
+
+
+def as_played(scenario: Scenario, version: str, overrides: dict[str, Any]) -> Scenario:
+    """The scenario that says by itself what is played: `version` first, overrides among its settings."""
+    kafka = (version, *(other for other in scenario.kafka if other != version))
+    return msgspec.structs.replace(scenario, kafka=kafka, settings={**scenario.settings, **overrides})

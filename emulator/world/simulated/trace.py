@@ -9,8 +9,16 @@ from protocol.events import EVENT_FORMAT, Event
 if TYPE_CHECKING:
     from emulator.world.simulated.node import SimulatedNode
 
-Entry = tuple[str, int, int, str, float, Event]
+Cause = str | tuple[str, int]
+"""The input that led to an event; a frame as (connection, number), spelt `connection/number` only when it is written."""
+
+Entry = tuple[str, int, int, Cause, float, Event]
 """(node, incarnation, seq, cause, at_ms, event)"""
+
+
+def cause_text(cause: Cause) -> str:
+    """As events spell it."""
+    return cause if isinstance(cause, str) else f"{cause[0]}/{cause[1]}"
 
 
 class Trace:
@@ -21,7 +29,7 @@ class Trace:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
 
-    def add(self, node: "SimulatedNode", cause: str, at_ms: float, event: Event) -> None:
+    def add(self, node: "SimulatedNode", cause: Cause, at_ms: float, event: Event) -> None:
         node.seq += 1
         self.entries.append((node.node.name, node.incarnation, node.seq, cause, at_ms, event))
 
@@ -30,7 +38,7 @@ class Trace:
         node, incarnation, seq, cause, at_ms, event = entry
         at_ms = round(at_ms, 3)
         return {
-            "format": EVENT_FORMAT, "run": run, "node": node, "incarnation": incarnation, "seq": seq, "cause": cause,
+            "format": EVENT_FORMAT, "run": run, "node": node, "incarnation": incarnation, "seq": seq, "cause": cause_text(cause),
             "mono_ms": at_ms, "wall_ms": round(wall_epoch_ms + at_ms, 3), "at_ms": at_ms,
             "level": event.LEVEL, "event": event.NAME, **msgspec.structs.asdict(event),
         }  # fmt: skip
@@ -38,6 +46,6 @@ class Trace:
     def shape(self) -> bytes:
         """The trace without times: what two seeds are compared by."""
         return b"\n".join(
-            msgspec.json.encode((node, incarnation, seq, cause, event.NAME, msgspec.structs.asdict(event)))
+            msgspec.json.encode((node, incarnation, seq, cause_text(cause), event.NAME, msgspec.structs.asdict(event)))
             for node, incarnation, seq, cause, _, event in self.entries
         )

@@ -18,7 +18,7 @@ from emulator.world import actions as act
 from emulator.world.links import Rule
 from emulator.world.simulated.chance import CALM, Draws, Latencies
 from emulator.world.simulated.node import MachineFactory, SimulatedNode
-from emulator.world.simulated.trace import Trace
+from emulator.world.simulated.trace import Cause, Trace
 from emulator.world.simulated.wire import EOF, End, Wire
 from protocol.events import (
     ConnectionChanged,
@@ -86,7 +86,7 @@ class SimulatedWorld:
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._seq = 0
         self._wire_events = wire_events
-        self._cause = "start"
+        self._cause: Cause = "start"
         self.in_force: dict[str, Rule] = {}
         self.nodes = {
             node.name: SimulatedNode(node, LinkState(node.name, self.draws.random.getrandbits(32)))
@@ -114,7 +114,7 @@ class SimulatedWorld:
 
     # --- one input ---
 
-    def _step(self, node: SimulatedNode, event: Input | act.ActDone, cause: str) -> None:
+    def _step(self, node: SimulatedNode, event: Input | act.ActDone, cause: Cause) -> None:
         machine = node.machine
         if machine is None:
             return
@@ -143,12 +143,21 @@ class SimulatedWorld:
             return
         if self._after_step is not None:
             self._after_step(node, now_ms)
+        carry_out = self._carry_out
         for effect in effects:
-            self._carry_out(node, effect)
-            if node.machine is not machine:
-                return
+            kind = type(effect)
+            if kind is Send:
+                self._send(node, effect)  # type: ignore[arg-type]
+            elif kind is Emit:
+                self.trace.add(node, cause, now_ms, effect.event)  # type: ignore[union-attr]
+            elif kind is SetTimer:
+                self._set_timer(node, effect.key, effect.after_ms)  # type: ignore[union-attr]
+            else:
+                carry_out(node, effect)
+                if node.machine is not machine:
+                    return
 
-    def _hold(self, node: SimulatedNode, event: Input | act.ActDone, cause: str) -> None:
+    def _hold(self, node: SimulatedNode, event: Input | act.ActDone, cause: Cause) -> None:
         """A node that is stalled takes its inputs when it goes on, in order."""
         incarnation = node.incarnation
 
@@ -158,7 +167,7 @@ class SimulatedWorld:
 
         self.at(node.busy_until_ms, later)
 
-    def _stall(self, node: SimulatedNode, effects: list[Effect], cause: str) -> None:
+    def _stall(self, node: SimulatedNode, effects: list[Effect], cause: Cause) -> None:
         """The step took its time: what it ordered happens at its end."""
         machine = node.machine
         node.busy_until_ms = self.now_ms + node.stall_ms
@@ -347,8 +356,7 @@ class SimulatedWorld:
         if peer is None:
             return
         at_ms = self.now_ms + self.draws.frame_ms()
-        if at_ms <= end.last_arrival_ms:
-            at_ms = end.last_arrival_ms
+        at_ms = max(end.last_arrival_ms, at_ms)
         end.last_arrival_ms = at_ms
         self._seq += 1
         heappush(self._heap, (at_ms, self._seq, lambda: self._at_gate(peer, data, "")))
@@ -380,9 +388,9 @@ class SimulatedWorld:
                 name, end.peer.node, end.wire.purpose, end.received, frame.message.API_NAME,
                 DIRECTIONS[frame.message.DIRECTION], frame.correlation_id, len(data),
             )  # fmt: skip
-            self.trace.add(node, f"{name}/{end.received}", self.now_ms, received)
+            self.trace.add(node, (name, end.received), self.now_ms, received)
         event = MessageReceived(end.connection, frame.correlation_id, frame.version, frame.message)
-        self._step(node, event, f"{name}/{end.received}")
+        self._step(node, event, (name, end.received))
 
     def _watch_gate(self, end: End, path: Path) -> None:
         """Look at a shut gate again when it may open."""

@@ -1,0 +1,226 @@
+"""`faultline`: one entry point for every command. What a command does is in `emulator.commands`; here are only its words.
+
+Unusable arguments end with code 2 and one line that says what would be usable; Ctrl-C ends with 130 and leaves nothing running.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, CycloptsError, Parameter
+
+from emulator.commands.exit_codes import INTERRUPTED, UNUSABLE
+
+app = App(
+    name="faultline",
+    help="A cluster of real processes that replicates partitions the way Kafka does, made to be broken on purpose.",
+    version_flags=["--version"],
+)
+
+World = Literal["network", "sim"]
+Engine = Literal["process", "docker"]
+Audit = Literal["spark", "oracle", "none"]
+Setting = Annotated[list[str] | None, Parameter(name="--set", negative=())]
+
+
+@app.command
+def run(
+    scenario: str,
+    /,
+    *,
+    world: World = "network",
+    engine: Engine = "process",
+    seed: int = 1,
+    speed: float | None = None,
+    kafka_version: str | None = None,
+    set_: Setting = None,
+    out: Path | None = None,
+    audit: Audit | None = None,
+    json: bool = False,
+) -> int:
+    """Play a scenario and judge it.
+
+    Parameters
+    ----------
+    scenario
+        A catalogue id, a YAML file, or a recording (its `do` entries are played).
+    world
+        `network`: real processes and sockets; `sim`: the same machines in virtual time.
+    engine
+        How nodes run in the network world.
+    seed
+        Varies latency, scheduling and ties; the simulated world repeats it to the byte.
+    speed
+        Factor of the clock in the network world; by default as the scenario says.
+    kafka_version
+        The brokers' version, such as 2.6 or 0.10.2.
+    set_
+        Any Kafka setting, `key=value`; repeatable.
+    out
+        The run's directory; by default runs/ID-TIME.
+    audit
+        Who judges: Spark (default in the network world), the oracle (default in the simulated), or nobody.
+    json
+        Print the verdict as JSON and nothing else.
+    """
+    from emulator.commands.run import RunOptions, run_command
+
+    options = RunOptions(scenario, world, engine, seed, speed, kafka_version, tuple(set_ or ()), out, audit, json)
+    return run_command(options)
+
+
+@app.command
+def compare(run_directory: Path, goldens: list[Path], /, *, json: bool = False) -> int:
+    """List every difference between a run's observations and the nearest of the recordings given.
+
+    Parameters
+    ----------
+    run_directory
+        A run's directory, or an observations.json.
+    goldens
+        Recordings, or folders of them.
+    json
+        Print the differences as JSON.
+    """
+    from emulator.commands.compare import compare_command
+
+    return compare_command(run_directory, goldens, json)
+
+
+@app.command
+def audit(
+    runs: list[str], /, *, master: str = "local[*]", out: Path | None = None, json: bool = False
+) -> int:
+    """Judge one or many runs with Spark.
+
+    Parameters
+    ----------
+    runs
+        Directories of runs, or globs.
+    master
+        Any Spark master.
+    out
+        Write the violations there, as Parquet and JSON.
+    json
+        Print the verdicts as JSON.
+    """
+    from audit.commands import audit_command
+
+    return audit_command(runs, master, out, json)
+
+
+@app.command
+def sql(runs: list[str], query: str | None = None, /) -> int:
+    """Ask the events in SQL, as documented views; without a query, interactively.
+
+    Parameters
+    ----------
+    runs
+        Directories of runs, or globs; a last argument that holds a blank is the query.
+    query
+        One SQL statement.
+    """
+    from audit.commands import sql_command
+
+    if query is None and len(runs) > 1 and " " in runs[-1]:
+        *runs, query = runs
+    return sql_command(runs, query)
+
+
+@app.command
+def report(run_directory: Path, /) -> int:
+    """(Re)write a run's report.html."""
+    from audit.commands import report_command
+
+    return report_command(run_directory)
+
+
+@app.command
+def sim(
+    scenario: str,
+    /,
+    *,
+    seeds: str = "1..200",
+    kafka_version: str | None = None,
+    set_: Setting = None,
+    out: Path | None = None,
+    golden: Path | None = None,
+    json: bool = False,
+) -> int:
+    """Play many seeds of one scenario in the simulated world, on all cores.
+
+    Parameters
+    ----------
+    scenario
+        A catalogue id, a YAML file, or a recording.
+    seeds
+        A..B, both included.
+    kafka_version
+        The brokers' version.
+    set_
+        Any Kafka setting, `key=value`; repeatable.
+    out
+        Keep SEED/observations.json and verdict.json of each there.
+    golden
+        Where the recordings are; by default those of the project.
+    json
+        Print the summary as JSON.
+    """
+    from emulator.commands.sim import sim_command
+
+    return sim_command(scenario, seeds, kafka_version, tuple(set_ or ()), out, golden, json)
+
+
+scenarios_app = App(name="scenarios", help="The catalogue of scenarios.")
+app.command(scenarios_app)
+
+
+@scenarios_app.default
+def scenarios_list(*, json: bool = False) -> int:
+    """List the catalogue."""
+    from emulator.commands.scenarios import list_command
+
+    return list_command(json)
+
+
+@scenarios_app.command(name="show")
+def scenarios_show(scenario: str, /) -> int:
+    """Print a scenario as it would be played.
+
+    Parameters
+    ----------
+    scenario
+        A catalogue id, a YAML file, or a recording.
+    """
+    from emulator.commands.scenarios import show_command
+
+    return show_command(scenario)
+
+
+@scenarios_app.command(name="check")
+def scenarios_check(files: list[Path], /) -> int:
+    """Validate scenario files; every error with its line and column.
+
+    Parameters
+    ----------
+    files
+        YAML files.
+    """
+    from emulator.commands.scenarios import check_command
+
+    return check_command(files)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The console script. Ends the process with the command's exit code."""
+    try:
+        code = app(arguments, exit_on_error=False, print_error=True, result_action="return_value")
+    except CycloptsError:
+        sys.exit(UNUSABLE)
+    except KeyboardInterrupt:
+        print("faultline: interrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(UNUSABLE)
+    sys.exit(code if isinstance(code, int) else 0)

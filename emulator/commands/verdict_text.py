@@ -1,0 +1,79 @@
+"""A verdict as a person reads it: expectations, faults, checks, one line each, and the last word."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+MARKS = {True: "[green]✓[/]", False: "[red]✗[/]", "unknown": "[yellow]?[/]"}
+LAST_WORDS = {
+    True: "[bold green]valid[/]: what the scenario expects happened",
+    False: "[bold red]not valid[/]: something the scenario expects did not happen, or happened that it does not",
+    "unknown": "[bold yellow]unknown[/]: the run cannot be judged",
+}
+
+
+def print_verdict(console: Console, verdict: dict[str, Any], equals: str | None) -> None:
+    """`equals`: the recording of real Kafka that the run equals, "" if it differs from all, None if there is none."""
+    for expectation in verdict["expectations"]:
+        line = f"  {MARKS[expectation['held']]} {escape(expectation['text'])}"
+        if expectation["held"] is not True:
+            line += f"  [dim](saw {escape(_short(expectation['seen']))})[/]"
+        console.print(line)
+    for fault in verdict["faults"]:
+        console.print(f"  {_fault_mark(fault)} {escape(_fault(fault))}")
+    for name, check in verdict["checks"].items():
+        console.print(f"  {_check_mark(check)} {escape(_check(name, check))}")
+    for reason in verdict.get("unknown_because", []):
+        console.print(f"  {MARKS['unknown']} {escape(reason)}")
+    if equals:
+        console.print(f"  {MARKS[True]} equals real Kafka: {escape(equals)}")
+    elif equals is not None:
+        console.print(f"  {MARKS[False]} differs from every recording of real Kafka (faultline compare says where)")
+    console.print(LAST_WORDS[verdict["valid"]])
+
+
+def _short(value: object, limit: int = 120) -> str:
+    text = str(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _fault_mark(fault: dict[str, Any]) -> str:
+    good = fault.get("took_effect") and fault.get("healed", True) is not False
+    return MARKS[True] if good else MARKS["unknown"]
+
+
+def _fault(fault: dict[str, Any]) -> str:
+    words = f"{fault['rule']}: stopped {fault.get('frames_stopped', 0)} frames"
+    if fault.get("in_force_ms") is not None:
+        words += f", from {fault['in_force_ms'] / 1000:.1f} s"
+    if fault.get("healed_ms") is not None:
+        words += f" to {fault['healed_ms'] / 1000:.1f} s"
+    if not fault.get("took_effect"):
+        words += "; it stopped nothing"
+    return words
+
+
+def _check_mark(check: dict[str, Any]) -> str:
+    if check["verdict"] == "unknown":
+        return MARKS["unknown"]
+    if check["verdict"] == "skipped":
+        return "[dim]-[/]"
+    return MARKS[(check["verdict"] == "violated") == bool(check.get("expected"))]
+
+
+def _check(name: str, check: dict[str, Any]) -> str:
+    words = f"{name}: {check['verdict']}"
+    if check["verdict"] == "violated":
+        words += f" ({check.get('count', 0)})"
+        words += ", as expected" if check.get("expected") else ", unexpected"
+    elif check.get("expected") and check["verdict"] == "held":
+        words += ", though a violation was expected"
+    evidence = [_evidence(item) for item in check.get("evidence", [])[:3]]
+    return words + ("" if not evidence else ": " + "; ".join(evidence))
+
+
+def _evidence(item: object) -> str:
+    if isinstance(item, dict):
+        return _short(item.get("text") or item.get("evidence") or item, 100)
+    return _short(item, 100)

@@ -1,0 +1,105 @@
+"""A run's directory, as a simulated run leaves it; the network world's nodes write theirs while they run.
+
+    scenario.yaml  settings.json  events/NODE.INCARNATION.jsonl  events/NODE.INCARNATION.wire.jsonl
+    data/NODE/...  observations.json  verdict.json
+
+Same seed and name, same bytes; only verdict.json tells how long it took.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from emulator.observations.model import Observations
+from emulator.runs.resolve import SESSION_SETTINGS, Resolved
+from emulator.scenario.write import written
+from emulator.storage.memory import MemoryFiles
+from emulator.world.simulated.trace import Trace
+from emulator.world.simulated.world import WALL_EPOCH_MS, SimulatedWorld
+
+EVENTS_FOLDER = "events"
+DATA_FOLDER = "data"
+SCENARIO_FILE = "scenario.yaml"
+SETTINGS_FILE = "settings.json"
+OBSERVATIONS_FILE = "observations.json"
+VERDICT_FILE = "verdict.json"
+
+INDENT = 2
+
+
+class NotEmpty(ValueError):
+    """There is something else in the directory that a run was to be written to."""
+
+
+def prepare(directory: Path) -> None:
+    """Make the directory. Raises NotEmpty; OSError."""
+    directory.mkdir(parents=True, exist_ok=True)
+    if any(directory.iterdir()):
+        raise NotEmpty(f"{directory}: is not empty; a run is written to a directory of its own")
+
+
+def write_simulated(directory: Path, resolved: Resolved, world: SimulatedWorld, observations: Observations) -> None:
+    """Everything but the verdict, in a directory that is prepared. The run is called after it."""
+    write_scenario(directory, resolved)
+    write_events(directory / EVENTS_FOLDER, world.trace, directory.name)
+    for node in world.nodes.values():
+        write_files(directory / DATA_FOLDER / node.node.name, node.files)
+    write_observations(directory, observations)
+
+
+def write_scenario(directory: Path, resolved: Resolved) -> None:
+    """What is played, and with which settings."""
+    (directory / SCENARIO_FILE).write_text(written(resolved.scenario), encoding="utf-8")
+    write_json(directory / SETTINGS_FILE, settings_in_force(resolved))
+
+
+def settings_in_force(resolved: Resolved) -> dict[str, dict[str, Any]]:
+    """{node: every setting in force on it, by Kafka's or ZooKeeper's name}."""
+    spec = resolved.spec
+    ensemble = {name: getattr(spec, field) for name, field in SESSION_SETTINGS.items()}
+    of_brokers = {node: {"kafka.version": spec.kafka_version, **own} for node, own in spec.settings.items()}
+    return {**of_brokers, **{node.name: ensemble for node in spec.topology.with_role("session")}}
+
+
+def write_events(folder: Path, trace: Trace, run: str) -> None:
+    """One file per node, incarnation and kind (wire or not)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    encode = msgspec.json.Encoder().encode
+    lines: dict[str, list[bytes]] = {}
+    for entry in trace.entries:
+        kind = ".wire" if entry[5].LEVEL == "wire" else ""
+        name = f"{entry[0]}.{entry[1]}{kind}.jsonl"
+        lines.setdefault(name, []).append(encode(trace.line(entry, run, WALL_EPOCH_MS)))
+    for name, of_file in lines.items():
+        (folder / name).write_bytes(b"\n".join(of_file) + b"\n")
+
+
+def write_files(folder: Path, files: MemoryFiles) -> None:
+    """A node's disk, as it is now; nothing for a node that has written nothing."""
+    for path in _paths(files, ""):
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(files.read(path, 0, files.size(path)))
+
+
+def _paths(files: MemoryFiles, directory: str) -> Iterable[str]:
+    for name in files.list(directory):
+        path = f"{directory}/{name}" if directory else name
+        if files.is_directory(path):
+            yield from _paths(files, path)
+        else:
+            yield path
+
+
+def write_observations(directory: Path, observations: Observations) -> None:
+    write_json(directory / OBSERVATIONS_FILE, observations)
+
+
+def write_verdict(directory: Path, verdict: Mapping[str, Any]) -> None:
+    write_json(directory / VERDICT_FILE, verdict)
+
+
+def write_json(path: Path, value: Any) -> None:
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=INDENT) + b"\n")
