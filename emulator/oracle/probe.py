@@ -43,11 +43,13 @@ class StepBack(msgspec.Struct, frozen=True):
 class _Seen:
     """A partition as it was at the last look."""
 
-    __slots__ = ("epoch", "high_watermark", "leads", "office", "partition")
+    __slots__ = ("epoch", "high_watermark", "leader", "leads", "log", "office", "partition")
 
     def __init__(self, partition: Partition) -> None:
         self.partition = partition
         self.epoch = -1
+        self.leader = -1
+        self.log: Any = None
         self.leads = False
         self.high_watermark = -1
         self.office: Office | None = None
@@ -102,10 +104,11 @@ class Probe:
             last = seen.get(place)
             if (
                 last is None
-                or partition.leader_epoch != last.epoch
                 or partition is not last.partition
-                or partition.leads != last.leads
-                or (last.leads and partition.the_log.high_watermark != last.high_watermark)
+                or partition.leader_epoch != last.epoch
+                or partition.leader != last.leader
+                or (last.leads and last.log.high_watermark != last.high_watermark)
+                or partition.log is not last.log
             ):
                 self._partition_changed(watch, place, partition, round(now_ms, PLACES))
         controller = watch.controller
@@ -134,7 +137,7 @@ class Probe:
         if partition.leader_epoch != seen.epoch:
             seen.epoch = partition.leader_epoch
             self._epoch(watch.name, place, seen.epoch, at_ms)
-        seen.leads = partition.leads
+        seen.leader, seen.log, seen.leads = partition.leader, partition.log, partition.leads
         office = seen.office
         if office is not None and not (seen.leads and office.epoch == seen.epoch):
             _end(office, at_ms)

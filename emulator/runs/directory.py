@@ -15,6 +15,7 @@ import msgspec
 from emulator.observations.model import Observations
 from emulator.runs.resolve import SESSION_SETTINGS, Resolved
 from emulator.scenario.write import written
+from emulator.storage.files import FileMissing
 from emulator.storage.memory import MemoryFiles
 from emulator.world.simulated.trace import Trace
 from emulator.world.simulated.world import WALL_EPOCH_MS, SimulatedWorld
@@ -87,8 +88,10 @@ def write_files(folder: Path, files: MemoryFiles) -> None:
 def _paths(files: MemoryFiles, directory: str) -> Iterable[str]:
     for name in files.list(directory):
         path = f"{directory}/{name}" if directory else name
-        if files.is_directory(path):
-            yield from _paths(files, path)
+        try:
+            files.size(path)
+        except FileMissing:
+            yield from _paths(files, path)  # a directory
         else:
             yield path
 
