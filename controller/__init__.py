@@ -2,7 +2,6 @@
 
 Reading order:
 
-- `znodes`: paths and contents of what the cluster keeps in the session service;
   `session_calls`: how a procedure talks to that service;
   `registration`: `/brokers/ids/N`, and the paths every broker makes sure of.
 - `elections`: who leads and who is in sync, as functions;

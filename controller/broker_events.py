@@ -9,9 +9,9 @@ from controller.session_calls import Procedure, SenderEnded, perform
 from controller.state import PartitionPosition, Replica, ReplicaPosition
 from controller.term import read_brokers
 from controller.topic_deletion import fail_replicas, resume_topics
-from controller.znodes import BrokerRegistration, broker_path, decode_broker
 from protocol.events import BrokersSeen, ids_text
 from protocol.messages.session import GetData
+from protocol.znodes import BrokerRegistration, broker_path, decode_broker
 
 
 def brokers_changed(desk: Desk) -> Procedure[None]:

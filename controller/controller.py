@@ -33,17 +33,6 @@ from controller.event_queue import ControllerEvent, EventQueue, Then
 from controller.isr_changes import AlterIsrReply
 from controller.session_calls import Procedure, SessionCalls
 from controller.settings import ControllerSettings
-from controller.znodes import (
-    BROKER_IDS,
-    CONTROLLER,
-    DELETE_TOPICS,
-    ISR_CHANGE_NOTIFICATION,
-    LOG_DIR_EVENT_NOTIFICATION,
-    PREFERRED_REPLICA_ELECTION,
-    REASSIGN_PARTITIONS,
-    TOPICS,
-    state_partition,
-)
 from protocol.errors import ErrorCode
 from protocol.events import ControllerChanged
 from protocol.machine import (
@@ -66,6 +55,17 @@ from protocol.messages.leadership import (
 )
 from protocol.messages.session import WatchFired
 from protocol.versions import Gates
+from protocol.znodes import (
+    BROKER_IDS,
+    CONTROLLER,
+    DELETE_TOPICS,
+    ISR_CHANGE_NOTIFICATION,
+    LOG_DIR_EVENT_NOTIFICATION,
+    PREFERRED_REPLICA_ELECTION,
+    REASSIGN_PARTITIONS,
+    TOPICS,
+    state_partition,
+)
 
 TIMER_OWNER = "controller"
 """First part of the keys of this machine's timers."""

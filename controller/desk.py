@@ -8,11 +8,11 @@ from controller.channels import Channels
 from controller.requests import RequestBatch
 from controller.settings import ControllerSettings
 from controller.state import ControllerState
-from controller.znodes import Leadership
 from protocol.events import Event, StateDecided, ids_text
 from protocol.ids import TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.versions import Gates
+from protocol.znodes import Leadership
 
 
 class ControllerMoved(Exception):

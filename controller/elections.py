@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
-from controller.znodes import Leadership
+from protocol.znodes import Leadership
 
 NO_LEADER = -1
 DURING_DELETE = -2

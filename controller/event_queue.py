@@ -15,9 +15,9 @@ from controller.channels import ChannelFull
 from controller.desk import ControllerMoved, Desk
 from controller.session_calls import Procedure, Run, SessionCalls, SessionLost
 from controller.term import step_down_if_moved
-from controller.znodes import UnreadableZnode
 from protocol.machine import Now, Outbox
 from protocol.messages.session import SessionRequest, SessionResponse
+from protocol.znodes import UnreadableZnode
 
 MAX_EVENTS = 10_000
 """Events waiting. Kafka has no bound; its queue grows when the session service is out of reach for long."""

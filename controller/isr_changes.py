@@ -11,17 +11,17 @@ from controller.reassignment import complete_if_caught_up
 from controller.session_calls import Procedure, SessionLost, perform_all
 from controller.state_writes import checked_writes, read_states, write_states
 from controller.watches import read_children
-from controller.znodes import (
-    ISR_CHANGE_NOTIFICATION,
-    LOG_DIR_EVENT_NOTIFICATION,
-    Leadership,
-    decode_partitions,
-)
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, IsrChange, IsrChanged
 from protocol.messages.session import Delete, GetData
+from protocol.znodes import (
+    ISR_CHANGE_NOTIFICATION,
+    LOG_DIR_EVENT_NOTIFICATION,
+    Leadership,
+    decode_partitions,
+)
 
 AlterIsrReply = Callable[[Now, Outbox, AlterIsrResponse], None]
 

@@ -15,8 +15,8 @@ from controller.requests import RequestBatch
 from controller.session_calls import Procedure
 from controller.state import PARTITION_MOVES, PartitionPosition
 from controller.state_writes import create_states, read_states, unclean_election_enabled, write_states
-from controller.znodes import Leadership
 from protocol.ids import TopicPartition
+from protocol.znodes import Leadership
 
 MAX_ELECTION_ROUNDS = 1000
 """Times that an election is repeated because the leader wrote the state meanwhile (Kafka: without end)."""

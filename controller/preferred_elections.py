@@ -7,10 +7,10 @@ from controller.partition_states import Strategy
 from controller.session_calls import Procedure, perform
 from controller.state import PartitionPosition
 from controller.state_writes import checked_writes
-from controller.znodes import PREFERRED_REPLICA_ELECTION, UnreadableZnode, decode_partitions
 from protocol.ids import TopicPartition
 from protocol.machine import TimerKey
 from protocol.messages.session import Delete, Exists, GetData
+from protocol.znodes import PREFERRED_REPLICA_ELECTION, UnreadableZnode, decode_partitions
 
 REBALANCE_TIMER: TimerKey = ("controller", "auto-leader-rebalance")
 FIRST_REBALANCE_MS = 5_000

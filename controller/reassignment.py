@@ -21,7 +21,9 @@ from controller.session_calls import Procedure, perform
 from controller.state import PartitionPosition, ReplicaPosition
 from controller.state_writes import checked_writes, read_states
 from controller.topic_deletion import mark_ineligible, resume_topics
-from controller.znodes import (
+from protocol.ids import TopicPartition
+from protocol.messages.session import Delete, Exists, GetData, SetData
+from protocol.znodes import (
     REASSIGN_PARTITIONS,
     ReplicaAssignment,
     UnreadableZnode,
@@ -31,8 +33,6 @@ from controller.znodes import (
     state_path,
     topic_path,
 )
-from protocol.ids import TopicPartition
-from protocol.messages.session import Delete, Exists, GetData, SetData
 
 
 def towards(current: ReplicaAssignment, target: tuple[int, ...]) -> ReplicaAssignment:

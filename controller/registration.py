@@ -17,9 +17,9 @@ from collections.abc import Callable
 import msgspec
 
 from controller.session_calls import Procedure, SessionLost, ask, perform, perform_all
-from controller.znodes import PERSISTENT_PATHS, BrokerRegistration, broker_path, encode_broker
 from protocol.messages.session import Create, Delete, GetData, SessionError, SessionRequest, SetData
 from protocol.versions import Gates
+from protocol.znodes import PERSISTENT_PATHS, BrokerRegistration, broker_path, encode_broker
 
 ATTEMPTS = 10
 """Times that creating the znode is tried while it comes and goes under our hands (Kafka: without end)."""

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from controller.elections import DURING_DELETE
 from controller.state import ControllerState
-from controller.znodes import BrokerRegistration, Leadership
 from protocol.ids import TopicPartition
 from protocol.messages.base import Message
 from protocol.messages.leadership import (
@@ -24,6 +23,7 @@ from protocol.messages.leadership import (
     UpdateMetadataRequest,
 )
 from protocol.versions import Gates
+from protocol.znodes import BrokerRegistration, Leadership
 
 EPOCH_UNKNOWN = -1
 EPOCH_DURING_DELETE = -2

@@ -8,10 +8,10 @@ from controller.state import ReplicaPosition
 from controller.state_writes import checked_writes
 from controller.topic_deletion import complete_replicas, fail_replicas
 from controller.watches import read_children
-from controller.znodes import LOG_DIR_EVENT_NOTIFICATION, decode_log_dir_event
 from protocol.errors import ErrorCode
 from protocol.messages.leadership import LeaderAndIsrResponse, StopReplicaRequest, StopReplicaResponse
 from protocol.messages.session import Delete, GetData
+from protocol.znodes import LOG_DIR_EVENT_NOTIFICATION, decode_log_dir_event
 
 
 def leader_and_isr_answered(desk: Desk, broker: int, response: LeaderAndIsrResponse) -> Procedure[None]:

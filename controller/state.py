@@ -9,8 +9,8 @@ Kafka's hash order is no rule.
 from collections.abc import Iterable
 from enum import Enum
 
-from controller.znodes import BrokerRegistration, Leadership, ReplicaAssignment
 from protocol.ids import TopicPartition
+from protocol.znodes import BrokerRegistration, Leadership, ReplicaAssignment
 
 Replica = tuple[str, int, int]
 """Topic, partition, broker."""

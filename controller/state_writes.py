@@ -13,17 +13,6 @@ from msgspec.structs import replace
 
 from controller.desk import ControllerMoved, Desk
 from controller.session_calls import Procedure, perform, perform_all
-from controller.znodes import (
-    CONTROLLER_EPOCH,
-    Leadership,
-    decode_state,
-    decode_topic_config,
-    encode_state,
-    partition_path,
-    partitions_path,
-    state_path,
-    topic_config_path,
-)
 from protocol.ids import TopicPartition
 from protocol.messages.session import (
     Check,
@@ -36,6 +25,17 @@ from protocol.messages.session import (
     SessionResponse,
     SetData,
     WriteOp,
+)
+from protocol.znodes import (
+    CONTROLLER_EPOCH,
+    Leadership,
+    decode_state,
+    decode_topic_config,
+    encode_state,
+    partition_path,
+    partitions_path,
+    state_path,
+    topic_config_path,
 )
 
 UNCLEAN_LEADER_ELECTION = "unclean.leader.election.enable"

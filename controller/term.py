@@ -15,7 +15,18 @@ from controller.state_writes import read_states
 from controller.topic_deletion import initialize_deletions, try_deletions
 from controller.topic_events import read_assignments
 from controller.watches import read_children, watch_admin_znodes
-from controller.znodes import (
+from protocol.events import ControllerChanged
+from protocol.messages.session import (
+    Create,
+    Delete,
+    Exists,
+    GetData,
+    OpResult,
+    SessionError,
+    SessionRequest,
+    SetData,
+)
+from protocol.znodes import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
@@ -28,17 +39,6 @@ from controller.znodes import (
     decode_controller_epoch,
     encode_controller,
     encode_controller_epoch,
-)
-from protocol.events import ControllerChanged
-from protocol.messages.session import (
-    Create,
-    Delete,
-    Exists,
-    GetData,
-    OpResult,
-    SessionError,
-    SessionRequest,
-    SetData,
 )
 
 FIRST_EPOCH = 1

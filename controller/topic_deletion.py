@@ -12,7 +12,8 @@ from controller.session_calls import Procedure, perform
 from controller.state import PartitionPosition, Replica, ReplicaPosition
 from controller.state_writes import checked_writes
 from controller.watches import read_children
-from controller.znodes import (
+from protocol.messages.session import Delete, GetChildren
+from protocol.znodes import (
     DELETE_TOPICS,
     delete_topic_path,
     partition_path,
@@ -21,7 +22,6 @@ from controller.znodes import (
     topic_config_path,
     topic_path,
 )
-from protocol.messages.session import Delete, GetChildren
 
 
 def deletions_changed(desk: Desk) -> Procedure[None]:

@@ -8,9 +8,9 @@ from controller.partition_states import Strategy
 from controller.session_calls import Procedure, perform_all
 from controller.state import PartitionPosition, ReplicaPosition
 from controller.watches import read_children
-from controller.znodes import TOPICS, ReplicaAssignment, decode_topic, topic_path
 from protocol.ids import TopicPartition
 from protocol.messages.session import GetData
+from protocol.znodes import TOPICS, ReplicaAssignment, decode_topic, topic_path
 
 
 def read_assignments(topics: Sequence[str]) -> Procedure[dict[TopicPartition, ReplicaAssignment]]:

@@ -3,7 +3,8 @@ reading."""
 
 from controller.desk import Desk
 from controller.session_calls import Procedure, perform, perform_all
-from controller.znodes import (
+from protocol.messages.session import Exists, GetChildren
+from protocol.znodes import (
     BROKER_IDS,
     DELETE_TOPICS,
     ISR_CHANGE_NOTIFICATION,
@@ -12,7 +13,6 @@ from controller.znodes import (
     REASSIGN_PARTITIONS,
     TOPICS,
 )
-from protocol.messages.session import Exists, GetChildren
 
 CHILDREN_WATCHED = (BROKER_IDS, TOPICS, DELETE_TOPICS, LOG_DIR_EVENT_NOTIFICATION, ISR_CHANGE_NOTIFICATION)
 

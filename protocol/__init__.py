@@ -1,2 +1,2 @@
 """What travels. Reading order: `ids`, `errors`, `versions` (the gates), `messages`, `purposes`,
-`framing`, `records`, `events`, `machine` (inputs and effects), `chance`. All pure."""
+`framing`, `records`, `znodes`, `events`, `machine` (inputs and effects), `chance`. All pure."""

@@ -1,7 +1,10 @@
-"""What brokers and controllers keep in the session service: paths and their JSON contents (semantics 5.1).
+"""Paths and contents of the znodes that brokers, controllers and tools share (semantics 5.1).
 
-Kafka's own texts, so that a person who knows them recognises them. Decoding raises BadZnode with path and reason.
+Contents are JSON bytes with Kafka's keys, in Kafka's order. Decoders raise `UnreadableZnode`, which names
+the path.
 """
+
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -12,82 +15,25 @@ CONTROLLER_EPOCH = "/controller_epoch"
 BROKER_IDS = "/brokers/ids"
 TOPICS = "/brokers/topics"
 TOPIC_CONFIGS = "/config/topics"
-ISR_CHANGE_NOTIFICATIONS = "/isr_change_notification"
-ISR_CHANGE_NOTIFICATION_PREFIX = "/isr_change_notification/isr_change_"
-PREFERRED_ELECTION = "/admin/preferred_replica_election"
-REASSIGN = "/admin/reassign_partitions"
 DELETE_TOPICS = "/admin/delete_topics"
-PERSISTENT_PATHS: tuple[str, ...] = (
-    "/brokers", BROKER_IDS, TOPICS, "/config", TOPIC_CONFIGS, "/admin", DELETE_TOPICS, ISR_CHANGE_NOTIFICATIONS, "/consumers",
+PREFERRED_REPLICA_ELECTION = "/admin/preferred_replica_election"
+REASSIGN_PARTITIONS = "/admin/reassign_partitions"
+ISR_CHANGE_NOTIFICATION = "/isr_change_notification"
+ISR_CHANGE_PREFIX = "isr_change_"
+LOG_DIR_EVENT_NOTIFICATION = "/log_dir_event_notification"
+
+PERSISTENT_PATHS = (
+    "/consumers",
+    "/brokers", BROKER_IDS, TOPICS,
+    "/config", TOPIC_CONFIGS, "/config/brokers", "/config/changes",
+    "/admin", DELETE_TOPICS,
+    ISR_CHANGE_NOTIFICATION, LOG_DIR_EVENT_NOTIFICATION,
 )  # fmt: skip
-"""Created by whoever starts first."""
-
-_json = msgspec.json.Encoder()
+"""What every broker makes sure exists before it registers, parents first."""
 
 
-class BadZnode(ValueError):
+class UnreadableZnode(ValueError):
     """A znode whose content is not what its path promises."""
-
-
-class LeaderAndIsrState(msgspec.Struct, frozen=True):
-    """A partition's state znode. `leader` -1 none. The znode's data version is the zkVersion."""
-
-    leader: int
-    leader_epoch: int
-    isr: tuple[int, ...]
-    controller_epoch: int
-
-
-class BrokerRegistration(msgspec.Struct, frozen=True):
-    """`/brokers/ids/N`: where the broker is (its node's name) and its rack (AZ)."""
-
-    host: str
-    rack: str
-
-
-class _State(msgspec.Struct):
-    controller_epoch: int
-    leader: int
-    version: int
-    leader_epoch: int
-    isr: tuple[int, ...]
-
-
-class _Controller(msgspec.Struct):
-    version: int
-    brokerid: int
-    timestamp: str
-
-
-class _Broker(msgspec.Struct):
-    host: str
-    rack: str | None = None
-
-
-class _Assignment(msgspec.Struct):
-    partitions: dict[str, list[int]]
-    adding_replicas: dict[str, list[int]] = {}
-    removing_replicas: dict[str, list[int]] = {}
-
-
-class _Config(msgspec.Struct):
-    config: dict[str, str]
-
-
-class _Notified(msgspec.Struct):
-    topic: str
-    partition: int
-
-
-class _Partitions(msgspec.Struct):
-    partitions: list[_Notified]
-
-
-def _decode(kind: type, data: bytes, what: str) -> object:
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except msgspec.MsgspecError as error:
-        raise BadZnode(f"{what}: {error}") from error
 
 
 def broker_path(broker: int) -> str:
@@ -98,103 +44,258 @@ def topic_path(topic: str) -> str:
     return f"{TOPICS}/{topic}"
 
 
+def partitions_path(topic: str) -> str:
+    return f"{TOPICS}/{topic}/partitions"
+
+
+def partition_path(topic: str, partition: int) -> str:
+    return f"{TOPICS}/{topic}/partitions/{partition}"
+
+
+def state_path(topic: str, partition: int) -> str:
+    return f"{TOPICS}/{topic}/partitions/{partition}/state"
+
+
 def topic_config_path(topic: str) -> str:
     return f"{TOPIC_CONFIGS}/{topic}"
 
 
-def partition_state_path(topic: str, partition: int) -> str:
-    return f"{TOPICS}/{topic}/partitions/{partition}/state"
+def delete_topic_path(topic: str) -> str:
+    return f"{DELETE_TOPICS}/{topic}"
 
 
-def partition_of_state_path(path: str) -> TopicPartition | None:
-    """The partition whose state this is, or None."""
+def state_partition(path: str) -> TopicPartition | None:
+    """The partition whose state znode `path` is: the inverse of `state_path`."""
     parts = path.split("/")
-    if len(parts) == 7 and path.startswith(TOPICS) and parts[4] == "partitions" and parts[6] == "state":
-        return parts[3], int(parts[5])
+    if len(parts) == 7 and path == state_path(parts[3], int(parts[5]) if parts[5].isdigit() else -1):
+        return (parts[3], int(parts[5]))
     return None
 
 
-def encode_state(state: LeaderAndIsrState) -> bytes:
-    """`{"controller_epoch":1,"leader":0,"version":1,"leader_epoch":0,"isr":[0,1,2]}`"""
-    return _json.encode(_State(state.controller_epoch, state.leader, 1, state.leader_epoch, state.isr))
+# --- JSON -----------------------------------------------------------------------------------------------------------
+
+T = TypeVar("T")
 
 
-def decode_state(data: bytes) -> LeaderAndIsrState:
-    s = _decode(_State, data, "partition state")
-    assert isinstance(s, _State)
-    return LeaderAndIsrState(s.leader, s.leader_epoch, s.isr, s.controller_epoch)
+def _encode(content: dict[str, Any]) -> bytes:
+    return msgspec.json.encode(content)
+
+
+def _decode(path: str, data: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.DecodeError as error:
+        raise UnreadableZnode(f"{path}: {error}; it holds {data[:80]!r}") from error
+
+
+class _ControllerContent(msgspec.Struct):
+    brokerid: int
 
 
 def encode_controller(broker: int, wall_ms: float) -> bytes:
-    """`{"version":1,"brokerid":0,"timestamp":"ms"}`"""
-    return _json.encode(_Controller(1, broker, str(int(wall_ms))))
+    return _encode({"version": 1, "brokerid": broker, "timestamp": str(int(wall_ms))})
 
 
 def decode_controller(data: bytes) -> int:
-    """The broker that holds `/controller`."""
-    c = _decode(_Controller, data, CONTROLLER)
-    assert isinstance(c, _Controller)
-    return c.brokerid
+    """The id of the broker that is controller."""
+    return _decode(CONTROLLER, data, _ControllerContent).brokerid
 
 
-def encode_broker(host: str, rack: str, wall_ms: float) -> bytes:
-    """A registration; the node's name stands for host and port."""
-    return _json.encode(
-        {
-            "version": 4,
-            "host": host,
-            "port": 9092,
-            "endpoints": [f"PLAINTEXT://{host}:9092"],
-            "listener_security_protocol_map": {"PLAINTEXT": "PLAINTEXT"},
-            "jmx_port": -1,
-            "timestamp": str(int(wall_ms)),
-            "rack": rack or None,
+def encode_controller_epoch(epoch: int) -> bytes:
+    return str(epoch).encode()
+
+
+def decode_controller_epoch(data: bytes) -> int:
+    return _decode(CONTROLLER_EPOCH, data, int)
+
+
+class BrokerRegistration(msgspec.Struct, frozen=True):
+    """A live broker. `host`: its node's name. `epoch`: czxid of its znode, its broker epoch (KIP-380)."""
+
+    broker: int
+    host: str
+    port: int = 9092
+    rack: str = ""
+    epoch: int = -1
+
+
+class _BrokerContent(msgspec.Struct):
+    host: str
+    port: int
+    rack: str | None = None
+
+
+def encode_broker(registration: BrokerRegistration, wall_ms: float) -> bytes:
+    """`epoch` is the service's to give and is not written."""
+    content: dict[str, Any] = {
+        "version": 4,
+        "host": registration.host,
+        "port": registration.port,
+        "endpoints": [f"PLAINTEXT://{registration.host}:{registration.port}"],
+        "listener_security_protocol_map": {"PLAINTEXT": "PLAINTEXT"},
+        "jmx_port": -1,
+        "timestamp": str(int(wall_ms)),
+    }
+    if registration.rack:
+        content["rack"] = registration.rack
+    return _encode(content)
+
+
+def decode_broker(broker: int, data: bytes, czxid: int) -> BrokerRegistration:
+    content = _decode(broker_path(broker), data, _BrokerContent)
+    return BrokerRegistration(broker, content.host, content.port, content.rack or "", czxid)
+
+
+class ReplicaAssignment(msgspec.Struct, frozen=True):
+    """Where a partition's replicas are, preferred leader first. `adding` and `removing`: of a reassignment
+    that is on."""
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """What the reassignment will end with."""
+        return tuple(replica for replica in self.replicas if replica not in self.removing)
+
+    @property
+    def origin(self) -> tuple[int, ...]:
+        """What it began with."""
+        return tuple(replica for replica in self.replicas if replica not in self.adding)
+
+    @property
+    def being_reassigned(self) -> bool:
+        return bool(self.adding or self.removing)
+
+
+class _TopicContent(msgspec.Struct):
+    partitions: dict[str, list[int]]
+    adding_replicas: dict[str, list[int]] = {}
+    removing_replicas: dict[str, list[int]] = {}
+
+
+def encode_topic(assignments: dict[int, ReplicaAssignment], *, with_reassignment: bool = False) -> bytes:
+    """`with_reassignment`: version 2 (2.4 and later), which also says what is being added and removed."""
+    content: dict[str, Any] = {
+        "version": 2 if with_reassignment else 1,
+        "partitions": {str(partition): list(assignments[partition].replicas) for partition in sorted(assignments)},
+    }
+    if with_reassignment:
+        content["adding_replicas"] = {str(p): list(a.adding) for p, a in sorted(assignments.items()) if a.adding}
+        content["removing_replicas"] = {str(p): list(a.removing) for p, a in sorted(assignments.items()) if a.removing}
+    return _encode(content)
+
+
+def decode_topic(topic: str, data: bytes) -> dict[int, ReplicaAssignment]:
+    content = _decode(topic_path(topic), data, _TopicContent)
+    try:
+        return {
+            int(partition): ReplicaAssignment(
+                tuple(replicas),
+                tuple(content.adding_replicas.get(partition, ())),
+                tuple(content.removing_replicas.get(partition, ())),
+            )
+            for partition, replicas in content.partitions.items()
         }
-    )
+    except ValueError as error:
+        raise UnreadableZnode(f"{topic_path(topic)}: a partition is not a number: {error}") from error
 
 
-def decode_broker(data: bytes) -> BrokerRegistration:
-    b = _decode(_Broker, data, "broker registration")
-    assert isinstance(b, _Broker)
-    return BrokerRegistration(b.host, b.rack or "")
+class Leadership(msgspec.Struct, frozen=True):
+    """A partition's state znode. `leader` -1: none. `zk_version`: the znode's version, not part of its
+    content."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    controller_epoch: int
+    zk_version: int = 0
+
+    def same_decision(self, other: "Leadership") -> bool:
+        """Leader, epoch and ISR are equal; who wrote them and the znode's version may differ."""
+        return (self.leader, self.leader_epoch, self.isr) == (other.leader, other.leader_epoch, other.isr)
 
 
-def encode_assignment(assignment: dict[int, list[int]]) -> bytes:
-    """`/brokers/topics/T`: partition -> brokers, preferred leader first."""
-    return _json.encode(
-        {
-            "version": 2,
-            "partitions": {str(p): brokers for p, brokers in sorted(assignment.items())},
-            "adding_replicas": {},
-            "removing_replicas": {},
-        }
-    )
+class _StateContent(msgspec.Struct):
+    controller_epoch: int
+    leader: int
+    leader_epoch: int
+    isr: list[int]
 
 
-def decode_assignment(data: bytes) -> dict[int, list[int]]:
-    a = _decode(_Assignment, data, "topic assignment")
-    assert isinstance(a, _Assignment)
-    return {int(p): brokers for p, brokers in a.partitions.items()}
+def encode_state(state: Leadership) -> bytes:
+    return _encode({
+        "controller_epoch": state.controller_epoch,
+        "leader": state.leader,
+        "version": 1,
+        "leader_epoch": state.leader_epoch,
+        "isr": list(state.isr),
+    })  # fmt: skip
 
 
-def encode_config(config: dict[str, str]) -> bytes:
-    """`/config/topics/T`"""
-    return _json.encode({"version": 1, "config": config})
+def decode_state(topic: str, partition: int, data: bytes, zk_version: int) -> Leadership:
+    content = _decode(state_path(topic, partition), data, _StateContent)
+    return Leadership(content.leader, content.leader_epoch, tuple(content.isr), content.controller_epoch, zk_version)
 
 
-def decode_config(data: bytes) -> dict[str, str]:
-    c = _decode(_Config, data, "topic config")
-    assert isinstance(c, _Config)
-    return c.config
+class _TopicAndPartition(msgspec.Struct):
+    topic: str
+    partition: int
 
 
-def encode_isr_change_notification(changed: list[TopicPartition]) -> bytes:
-    """Also the form of `/admin/preferred_replica_election`."""
-    return _json.encode({"version": 1, "partitions": [{"topic": t, "partition": p} for t, p in changed]})
+class _PartitionsContent(msgspec.Struct):
+    partitions: list[_TopicAndPartition]
 
 
-def decode_partitions(data: bytes) -> list[TopicPartition]:
-    """Of an ISR change notification or a preferred election."""
-    n = _decode(_Partitions, data, "list of partitions")
-    assert isinstance(n, _Partitions)
-    return [(p.topic, p.partition) for p in n.partitions]
+def encode_partitions(partitions: list[TopicPartition]) -> bytes:
+    """Content of an isr_change node and of `/admin/preferred_replica_election`."""
+    return _encode({"version": 1, "partitions": [{"topic": t, "partition": p} for t, p in partitions]})
+
+
+def decode_partitions(path: str, data: bytes) -> list[TopicPartition]:
+    return [(entry.topic, entry.partition) for entry in _decode(path, data, _PartitionsContent).partitions]
+
+
+class _ReassignedPartition(msgspec.Struct):
+    topic: str
+    partition: int
+    replicas: list[int]
+
+
+class _ReassignmentContent(msgspec.Struct):
+    partitions: list[_ReassignedPartition]
+
+
+def encode_reassignment(targets: dict[TopicPartition, tuple[int, ...]]) -> bytes:
+    entries = [{"topic": t, "partition": p, "replicas": list(replicas)} for (t, p), replicas in sorted(targets.items())]
+    return _encode({"version": 1, "partitions": entries})
+
+
+def decode_reassignment(data: bytes) -> dict[TopicPartition, tuple[int, ...]]:
+    content = _decode(REASSIGN_PARTITIONS, data, _ReassignmentContent)
+    return {(entry.topic, entry.partition): tuple(entry.replicas) for entry in content.partitions}
+
+
+class _TopicConfigContent(msgspec.Struct):
+    config: dict[str, str] = {}
+
+
+def encode_topic_config(config: dict[str, str]) -> bytes:
+    return _encode({"version": 1, "config": config})
+
+
+def decode_topic_config(topic: str, data: bytes) -> dict[str, str]:
+    return _decode(topic_config_path(topic), data, _TopicConfigContent).config
+
+
+class _LogDirContent(msgspec.Struct):
+    broker: int
+
+
+def encode_log_dir_event(broker: int) -> bytes:
+    return _encode({"version": 1, "broker": broker, "event": 1})
+
+
+def decode_log_dir_event(path: str, data: bytes) -> int:
+    return _decode(path, data, _LogDirContent).broker

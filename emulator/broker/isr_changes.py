@@ -29,12 +29,13 @@ from protocol.messages.session import (
     SetData,
 )
 from protocol.znodes import (
-    ISR_CHANGE_NOTIFICATION_PREFIX,
-    LeaderAndIsrState,
+    ISR_CHANGE_NOTIFICATION,
+    ISR_CHANGE_PREFIX,
+    Leadership,
     decode_state,
-    encode_isr_change_notification,
+    encode_partitions,
     encode_state,
-    partition_state_path,
+    state_path,
 )
 
 SHRINK = ("isr-shrink",)
@@ -157,8 +158,8 @@ class IsrChanges:
 
     def _write(self, partition: Partition, isr: list[int], *, expands: bool, then: Callable[[], None]) -> None:
         context = self._context
-        state = LeaderAndIsrState(context.broker, partition.leader_epoch, tuple(isr), partition.controller_epoch)
-        path = partition_state_path(partition.topic, partition.partition)
+        state = Leadership(context.broker, partition.leader_epoch, tuple(isr), partition.controller_epoch)
+        path = state_path(partition.topic, partition.partition)
         partition.locked = True
         if context.gates.stuck_zk_version_pends:
             partition.pending = PendingIsr(isr, isr if expands else partition.isr, expands=expands)
@@ -175,7 +176,12 @@ class IsrChanges:
         def reread(response: SessionResponse) -> None:
             # The lost answer of an earlier try of ours may be why the version differs.
             result = response.results[0] if response.results else None
-            if response.error == SessionError.OK and result is not None and decode_state(result.data) == state:
+            place = (partition.topic, partition.partition)
+            if (
+                response.error == SessionError.OK
+                and result is not None
+                and decode_state(*place, result.data, state.zk_version) == state
+            ):
                 finish("done", result.version)
             else:
                 finish("bad-version", -1)
@@ -214,7 +220,7 @@ class IsrChanges:
             return
         told, self._changed = self._changed, []
         self._last_propagation_ms = now_ms
-        create = Create(ISR_CHANGE_NOTIFICATION_PREFIX, encode_isr_change_notification(told), sequential=True)
+        create = Create(f"{ISR_CHANGE_NOTIFICATION}/{ISR_CHANGE_PREFIX}", encode_partitions(told), sequential=True)
 
         def created(response: SessionResponse) -> None:
             if response.error != SessionError.OK:

@@ -32,7 +32,7 @@ from protocol.messages.leadership import (
     UpdateMetadataResponse,
 )
 from protocol.messages.session import GetData, SessionError, SessionRequest, SessionResponse
-from protocol.znodes import decode_config, topic_config_path
+from protocol.znodes import decode_topic_config, topic_config_path
 
 HIGH_WATERMARK_CHECKPOINT = ("high-watermark-checkpoint",)
 EPOCH_UNKNOWN = -1
@@ -125,7 +125,7 @@ class Leadership:
         def answered(response: SessionResponse) -> None:
             for topic, result in zip(missing, response.results, strict=False):
                 found = result.error == SessionError.OK
-                replicas.topic_configs[topic] = decode_config(result.data) if found else {}
+                replicas.topic_configs[topic] = decode_topic_config(topic, result.data) if found else {}
             then()
 
         self._context.ask_session(SessionRequest([GetData(topic_config_path(topic)) for topic in missing]), answered)

@@ -13,7 +13,6 @@ from controller.controller import Controller
 from controller.registration import NotRegistered, Registered, persistent_paths, register_broker
 from controller.session_calls import Procedure, Run
 from controller.settings import ControllerSettings
-from controller.znodes import BrokerRegistration
 from emulator.broker.broker import Broker, ControllerReply, ControllerRequest
 from emulator.broker.context import BrokerContext, SessionDone
 from emulator.broker.settings import BrokerSettings
@@ -33,6 +32,7 @@ from protocol.messages.leadership import (
 )
 from protocol.messages.session import SessionRequest, WatchFired
 from protocol.versions import Gates
+from protocol.znodes import BrokerRegistration
 
 SHUTDOWN_RETRY = ("controlled-shutdown-retry",)
 

@@ -18,25 +18,16 @@ from protocol.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
     TOPICS,
-    LeaderAndIsrState,
-    decode_assignment,
+    Leadership,
     decode_controller,
+    decode_controller_epoch,
     decode_state,
-    partition_of_state_path,
+    decode_topic,
+    state_partition,
 )
 
 RETRY_MS = 200.0
 PREFIXES = ("/brokers", CONTROLLER, CONTROLLER_EPOCH)
-
-
-class PartitionSeen:
-    """State and zkVersion as the session service holds them."""
-
-    __slots__ = ("state", "zk_version")
-
-    def __init__(self, state: LeaderAndIsrState, zk_version: int) -> None:
-        self.state = state
-        self.zk_version = zk_version
 
 
 class Observing:
@@ -49,7 +40,7 @@ class Observing:
         self._wanted: set[str] = set()
         self._zxid = 0
         self.serving: set[str] = set()
-        self.states: dict[str, PartitionSeen] = {}
+        self.states: dict[str, Leadership] = {}
         self.assignments: dict[str, tuple[int, ...]] = {}
         self.controller: int | None = None
         self.controller_epoch = 0
@@ -123,7 +114,7 @@ class Observing:
             self.controller = decode_controller(data) if data is not None else None
             return {"controller"}
         if path == CONTROLLER_EPOCH and data is not None:
-            self.controller_epoch = int(data)
+            self.controller_epoch = decode_controller_epoch(data)
             return {"controller"}
         if path.startswith(BROKER_IDS + "/"):
             broker = int(path[len(BROKER_IDS) + 1 :])
@@ -131,27 +122,25 @@ class Observing:
             return {"live"}
         if not path.startswith(TOPICS + "/"):
             return set()
-        place = partition_of_state_path(path)
+        place = state_partition(path)
         if place is not None:
             name = topic_partition_text(*place)
             if data is None:
                 self.states.pop(name, None)
             else:
-                self.states[name] = PartitionSeen(decode_state(data), change.version)
+                self.states[name] = decode_state(*place, data, change.version)
             return {"states"}
         topic = path[len(TOPICS) + 1 :]
         if "/" not in topic and data is not None:
-            for partition, brokers in decode_assignment(data).items():
-                self.assignments[topic_partition_text(topic, partition)] = tuple(brokers)
+            for partition, assigned in decode_topic(topic, data).items():
+                self.assignments[topic_partition_text(topic, partition)] = assigned.replicas
         return set()
 
     # --- as conditions see it ---
 
     def partition_views(self) -> dict[str, PartitionView]:
         return {
-            name: PartitionView(
-                seen.state.leader, seen.state.isr, seen.state.leader_epoch, self.assignments.get(name, ())
-            )
+            name: PartitionView(seen.leader, seen.isr, seen.leader_epoch, self.assignments.get(name, ()))
             for name, seen in self.states.items()
         }
 

@@ -12,10 +12,11 @@ from protocol.chance import Chance
 from protocol.machine import Input, Now, Outbox
 from protocol.messages.session import Create, SessionError, SessionRequest, SessionResponse
 from protocol.znodes import (
-    PREFERRED_ELECTION,
-    encode_assignment,
-    encode_config,
-    encode_isr_change_notification,
+    PREFERRED_REPLICA_ELECTION,
+    ReplicaAssignment,
+    encode_partitions,
+    encode_topic,
+    encode_topic_config,
     topic_config_path,
     topic_path,
 )
@@ -37,15 +38,16 @@ class SessionWrites:
         self, now: Now, out: Outbox, topic: str, assignment: dict[int, list[int]], configs: dict[str, str], done: Done
     ) -> None:
         """Config first, then the assignment that the controller watches."""
+        assigned = {partition: ReplicaAssignment(tuple(brokers)) for partition, brokers in assignment.items()}
         writes = [
-            Create(topic_config_path(topic), encode_config(configs)),
-            Create(topic_path(topic), encode_assignment(assignment)),
+            Create(topic_config_path(topic), encode_topic_config(configs)),
+            Create(topic_path(topic), encode_topic(assigned)),
         ]
         self._write(now, out, writes, done)
 
     def elect_preferred(self, now: Now, out: Outbox, partitions: list[tuple[str, int]], done: Done) -> None:
         """Kafka's admin znode; NODE_EXISTS: an election is under way."""
-        self._write(now, out, [Create(PREFERRED_ELECTION, encode_isr_change_notification(partitions))], done)
+        self._write(now, out, [Create(PREFERRED_REPLICA_ELECTION, encode_partitions(partitions))], done)
 
     def handles(self, event: Input) -> bool:
         return self._client is not None and self._client.handles(event)

@@ -276,7 +276,7 @@ class StepRunner:
         """Every running broker's metadata knows the partition: the topic is there to be used."""
         views = self._player.seen.broker_views()
         state = self._player.seen.states.get(name)
-        return state is not None and state.state.leader in views and name in views[state.state.leader]
+        return state is not None and state.leader in views and name in views[state.leader]
 
     def _elect_preferred(self, step: m.ElectPreferred) -> Steps:
         player = self._player

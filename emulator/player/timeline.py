@@ -6,7 +6,7 @@ from emulator.client.direct_results import Attempt, Described, Fetched
 from emulator.player.observing import Observing
 from protocol.ids import topic_partition_text
 from protocol.messages.leadership import MetadataResponse
-from protocol.znodes import LeaderAndIsrState
+from protocol.znodes import Leadership
 
 Entry = dict[str, Any]
 
@@ -21,7 +21,7 @@ class Timeline:
         self.live_brokers: list[Entry] = []
         self.views: list[Entry] = []
         self.first = ""
-        self._last_states: dict[str, tuple[LeaderAndIsrState, int]] = {}
+        self._last_states: dict[str, Leadership] = {}
         self._last_views: dict[int, Entry] = {}
 
     def add(self, at_ms: float, entry: Entry) -> None:
@@ -77,15 +77,14 @@ class Timeline:
 
     def record_state(self, at_ms: float, seen: Observing, partition: str) -> None:
         name = partition or self.first
-        held = seen.states.get(name)
-        if held is None:
+        s = seen.states.get(name)
+        if s is None:
             return
-        s = held.state
         self.add(
             at_ms,
             {
                 "saw": "partition-state", "controller_epoch": s.controller_epoch, "leader": s.leader,
-                "leader_epoch": s.leader_epoch, "isr": list(s.isr), "zk_version": held.zk_version,
+                "leader_epoch": s.leader_epoch, "isr": list(s.isr), "zk_version": s.zk_version,
                 **self._where(partition),
             },
         )  # fmt: skip
@@ -112,16 +111,14 @@ class Timeline:
             self._views(t, seen)
 
     def _states(self, t: float, seen: Observing) -> None:
-        for name, held in seen.states.items():
-            now = (held.state, held.zk_version)
-            if self._last_states.get(name) == now:
+        for name, s in seen.states.items():
+            if self._last_states.get(name) == s:
                 continue
-            self._last_states[name] = now
-            s = held.state
+            self._last_states[name] = s
             self.partition_states.append(
                 {
                     "t": t, "leader": s.leader, "leader_epoch": s.leader_epoch, "isr": list(s.isr),
-                    "controller_epoch": s.controller_epoch, "zk_version": held.zk_version, **self._where(name),
+                    "controller_epoch": s.controller_epoch, "zk_version": s.zk_version, **self._where(name),
                 }
             )  # fmt: skip
 

@@ -14,20 +14,6 @@ from controller.controller import Controller
 from controller.registration import NotRegistered, Registered, persistent_paths, register_broker
 from controller.session_calls import Procedure, Run
 from controller.settings import ControllerSettings
-from controller.znodes import (
-    BrokerRegistration,
-    Leadership,
-    ReplicaAssignment,
-    decode_controller,
-    decode_state,
-    encode_partitions,
-    encode_state,
-    encode_topic,
-    encode_topic_config,
-    state_path,
-    topic_config_path,
-    topic_path,
-)
 from protocol.events import Event, StateDecided
 from protocol.machine import (
     CancelTimer,
@@ -68,6 +54,20 @@ from protocol.messages.session import (
     WatchFired,
 )
 from protocol.versions import gates_for
+from protocol.znodes import (
+    BrokerRegistration,
+    Leadership,
+    ReplicaAssignment,
+    decode_controller,
+    decode_state,
+    encode_partitions,
+    encode_state,
+    encode_topic,
+    encode_topic_config,
+    state_path,
+    topic_config_path,
+    topic_path,
+)
 from tests.controller.service import Service
 
 Done = Callable[[Now, Outbox, SessionResponse], None]

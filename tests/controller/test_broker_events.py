@@ -4,6 +4,7 @@ import pytest
 
 from protocol.events import BrokersSeen
 from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from protocol.messages.session import Create
 from tests.controller.cluster import Cluster
 
 
@@ -146,12 +147,43 @@ def test_a_broker_that_moved_is_told_to_everybody() -> None:
     assert {b.broker: b.rack for b in sent[0].live_brokers} == {0: "az-0", 1: "az-9", 2: "az-2"}
 
 
-def test_a_failed_log_directory_takes_the_replica_offline() -> None:
+def _lose_log_dir(c: Cluster, broker: int, *partitions: tuple[str, int]) -> None:
+    """The broker tells by a znode, and by its answers to LeaderAndIsr."""
+    c.brokers[broker].storage_errors = set(partitions)
+    event = b'{"version":1,"broker":%d,"event":1}' % broker
+    c.service.apply(0, Create("/log_dir_event_notification/log_dir_event_", event, sequential=True))
+    c.settle()
+
+
+def test_a_failed_log_directory_takes_its_replicas_offline() -> None:
     """KIP-112: told by the answer to LeaderAndIsr."""
     c = started()
-    c.create_topic("t", (0, 1, 2))
-    c.brokers[0].storage_errors.add(("t", 0))
-    c.service.put("/log_dir_event_notification/log_dir_event_0000000000", b'{"version":1,"broker":0,"event":1}')
-    c.settle()
+    c.create_topic("t", (0, 1, 2), (0, 1))
+    _lose_log_dir(c, 0, ("t", 0))
     assert c.states()[1:] == [(1, 1, [1, 2], 1, 1)]
+    assert len(c.states(("t", 1))) == 1, "the other directory is in order"
     assert c.service.children("/log_dir_event_notification") == []
+
+
+def test_a_replica_on_a_failed_log_directory_is_elected_for_nothing_until_its_broker_starts_anew() -> None:
+    c = started()
+    c.create_topic("t", (0, 1), (0, 1))
+    _lose_log_dir(c, 0, ("t", 0))
+    _lose_log_dir(c, 0, ("t", 0), ("t", 1))
+    assert [c.state(("t", number)).leader for number in (0, 1)] == [1, 1]
+    c.leader_writes_isr(1, 0)
+    c.die(1)
+    assert c.state().leader == -1
+    c.die(0)
+    c.start(0)
+    assert c.state().leader == 0
+
+
+def test_a_replica_that_is_served_again_is_online_again() -> None:
+    c = started()
+    c.create_topic("t", (0, 1))
+    _lose_log_dir(c, 0, ("t", 0))
+    _lose_log_dir(c, 0)
+    c.leader_writes_isr(1, 0)
+    c.die(1)
+    assert c.state().leader == 0

@@ -169,3 +169,37 @@ def test_requests_have_the_version_of_the_protocol_and_no_field_that_is_newer(
     for message in c.requests(0):
         assert isinstance(message, LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest)
         assert message.broker_epoch == epoch
+
+
+@pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.0.1"])
+def test_up_to_2_0_resigning_waits_for_the_senders_too(version: str) -> None:
+    c = _expired_with_a_sender_that_waits(version)
+    node = c.brokers[2]
+    assert not node.controller.active
+    assert node.connections
+    c.advance(30_000)
+    assert not node.connections
+    assert not node.controller.busy_with
+    assert c.active() == [c.controller_of()]
+
+
+def test_a_resignation_that_a_second_expiry_interrupts_is_finished() -> None:
+    c = _expired_with_a_sender_that_waits("2.0.1")
+    node = c.brokers[2]
+    c.isolate(2)
+    c.expire(2)
+    c.rejoin(2, expired=True)
+    assert not node.connections
+    assert not node.timers
+    assert not node.controller.busy_with
+
+
+def _expired_with_a_sender_that_waits(version: str) -> Cluster:
+    """The controller's session is over while broker 0 owes it an answer."""
+    c = started(version, request_timeout_ms=30_000)
+    c.brokers[0].silent = True
+    c.create_topic("t", (0, 1))
+    c.isolate(2)
+    c.expire(2)
+    c.rejoin(2, expired=True)
+    return c

@@ -2,10 +2,10 @@
 
 import pytest
 
-from controller.znodes import decode_controller_epoch
 from protocol.events import ControllerChanged
 from protocol.messages.leadership import LeaderAndIsrRequest, UpdateMetadataRequest
 from protocol.messages.session import Delete, SetData, WatchFired
+from protocol.znodes import decode_controller_epoch
 from tests.controller.cluster import Cluster
 from tests.controller.test_leader_epochs import VERSIONS
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller import elections
-from controller.znodes import Leadership
+from protocol.znodes import Leadership
 
 
 def state(leader: int, isr: tuple[int, ...], leader_epoch: int = 4) -> Leadership:

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.settings import ControllerSettings
-from controller.znodes import PREFERRED_REPLICA_ELECTION, decode_controller_epoch, encode_partitions
 from protocol.messages.leadership import ControlledShutdownRequest
+from protocol.znodes import PREFERRED_REPLICA_ELECTION, decode_controller_epoch, encode_partitions
 from tests.controller.cluster import Cluster
 
 BROKERS = 4

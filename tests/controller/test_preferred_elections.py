@@ -3,7 +3,7 @@
 import pytest
 
 from controller.settings import ControllerSettings
-from controller.znodes import PREFERRED_REPLICA_ELECTION, encode_partitions
+from protocol.znodes import PREFERRED_REPLICA_ELECTION, encode_partitions
 from tests.controller.cluster import Cluster
 
 

@@ -3,14 +3,14 @@
 import pytest
 
 from controller.reassignment import towards
-from controller.znodes import (
+from protocol.messages.leadership import AlterIsrRequest, IsrChange, LeaderAndIsrRequest, StopReplicaRequest
+from protocol.znodes import (
     REASSIGN_PARTITIONS,
     ReplicaAssignment,
     decode_topic,
     encode_reassignment,
     topic_path,
 )
-from protocol.messages.leadership import AlterIsrRequest, IsrChange, LeaderAndIsrRequest, StopReplicaRequest
 from tests.controller.cluster import Cluster
 from tests.controller.test_leader_epochs import VERSIONS
 

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from controller.znodes import PERSISTENT_PATHS
 from protocol.messages.session import Create, SessionRequest, SetData
+from protocol.znodes import PERSISTENT_PATHS
 from tests.controller.cluster import Cluster
 
 

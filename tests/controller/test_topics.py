@@ -3,8 +3,8 @@
 import pytest
 
 from controller.settings import ControllerSettings
-from controller.znodes import ReplicaAssignment, encode_topic, topic_path
 from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from protocol.znodes import ReplicaAssignment, encode_topic, topic_path
 from tests.controller.cluster import Cluster
 from tests.controller.test_leader_epochs import VERSIONS
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from controller import znodes
-from controller.znodes import BrokerRegistration, Leadership, ReplicaAssignment, UnreadableZnode
+from protocol import znodes
+from protocol.znodes import BrokerRegistration, Leadership, ReplicaAssignment, UnreadableZnode
 
 
 def test_contents_are_kafkas_byte_for_byte() -> None:
