@@ -2,9 +2,9 @@
 
 from controller.requests import RequestBatch
 from controller.state import ControllerState
-from controller.znodes import BrokerRegistration, Leadership, ReplicaAssignment
 from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from protocol.versions import gates_for
+from protocol.znodes import BrokerRegistration, Leadership, ReplicaAssignment
 from tests.controller.cluster import Cluster
 
 T0 = ("t", 0)
