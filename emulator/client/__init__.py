@@ -8,7 +8,7 @@ Reading order:
 - `direct` (with `direct_write`, `direct_results`): asks the broker it is told to ask, as the recordings do.
 - `client_settings`: settings of producers and consumers, with each version's defaults.
 - `connections`, `metadata_cache`: lasting connections to brokers, and who leads what.
-- `producer`, with `blocked_sends`, `accumulator`, `producer_batch`, `sequences` and `producer_identity`: Kafka's producer.
+- `producer`, with `blocked_sends`, `accumulator`, `producer_batch`, `sequences`, `producer_identity`: Kafka's producer.
 - `consumer`, with `consumer_position` and `consumer_positioning`: Kafka's consumer.
 - `workload`, `errands`, `client_node`: a client process, what it does by itself and what it is asked to do.
 - `client_asker`: the player's side of that.

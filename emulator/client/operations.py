@@ -40,8 +40,8 @@ class Operation:
     """
 
     __slots__ = (
-        "acks", "attempts", "digest", "doubtful", "ended", "identifier", "kind", "offset", "outcome", "partition", "reads",
-        "topic",
+        "acks", "attempts", "digest", "doubtful", "ended", "identifier", "kind", "offset", "outcome", "partition",
+        "reads", "topic",
     )  # fmt: skip
 
     def __init__(self, identifier: str, kind: str, topic: str, partition: int, acks: int) -> None:

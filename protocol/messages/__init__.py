@@ -2,7 +2,7 @@
 
 Reading order: `base` (what a message is), `replication` (Produce, Fetch, epochs), `leadership` (the controller's),
 `session` (session service and its clients), `ensemble` (session servers among themselves), `control` (the injector's
-own connection). Importing this package fills `base.REGISTRY`.
+own connection), `workload` (what the player asks of client processes). Importing this package fills `base.REGISTRY`.
 """
 
 import importlib
