@@ -1,8 +1,12 @@
 """The network world: every node an operating system process, trio, TCP over loopback, files, real signals.
 
-Reading order: `spec` (what a process is told), `clock` (one epoch and speed for a whole run), `timers`,
-`event_file`, `connection` (one TCP connection at one end), `shell` (runs one machine: mailbox, step,
-effects), `control` (the injector's connection, at the node), `process` (a node's main function),
-`fork_server` (one warmed process forks all nodes), `cluster` (the supervisor). What every module keeps:
-what a step wrote for a client's eyes is in the file before the step's frames leave.
+Reading order, a node's process from the inside out: `clock` (one epoch and speed for a whole run),
+`timers`, `event_file`, `recorder`, `connection` (one TCP connection at one end), `desk` and `switchboard`
+(all of a node's connections, and the gates that rules shut), `wire_events`, `shell` (runs one machine:
+mailbox, step, effects), `arrivals` (Hello and control), `spec` (what a process is told), `process` (its
+main function).
+
+Then the supervisor's side: `fork_server` (one warmed process forks all nodes), `forking`, `supervision`
+(one node's control connection and port), `rule_board` (rules in force), `reports`, `cluster` (the door to
+all of it), `acting` (the player's orders).
 """

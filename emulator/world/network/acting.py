@@ -12,7 +12,8 @@ from emulator.storage import inspect
 from emulator.storage.disk import DiskFiles
 from emulator.storage.files import Files, StorageError
 from emulator.world import actions as act
-from emulator.world.network.cluster import Cluster, ClusterError
+from emulator.world.network.cluster import Cluster
+from emulator.world.network.reports import ClusterError
 from emulator.world.network.shell import ExtraEffects
 
 

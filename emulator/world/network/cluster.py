@@ -21,7 +21,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-import msgspec
 import trio
 
 from emulator.topology import Topology
@@ -30,6 +29,8 @@ from emulator.world.network.arrivals import Arrivals, as_link_rule
 from emulator.world.network.clock import Clock
 from emulator.world.network.event_file import EventFile
 from emulator.world.network.forking import ForkServer
+from emulator.world.network.reports import AppliedReport, ClusterError, HealReport, NodeExit
+from emulator.world.network.rule_board import RuleBoard
 from emulator.world.network.shell import ExtraEffects, NodeShell
 from emulator.world.network.spec import EXIT_CRASHED, Life, MachineSpec, ProcessOrder, ShellSettings
 from emulator.world.network.supervision import (
@@ -42,56 +43,16 @@ from emulator.world.network.supervision import (
 )
 from protocol.events import LEVELS, Event, FaultAsked, MachineFault
 from protocol.machine import Exit, Machine
-from protocol.messages.base import Message
 from protocol.messages.control import (
-    ApplyRuleRequest,
-    ApplyRuleResponse,
     BeginRequest,
     BeginResponse,
     EndRequest,
-    HealRuleRequest,
-    HealRuleResponse,
-    RuleCountsRequest,
-    RuleCountsResponse,
 )
 
 INJECTOR: Final = "injector"
 """The node name under which the supervisor writes its events."""
 BEGIN_LIMIT_S: Final = 20.0
 END_LIMIT_S: Final = 3.0
-
-
-class ClusterError(Exception):
-    """An order that cannot be done: an unknown node, one that runs already, one that does not run."""
-
-
-class NodeExit(msgspec.Struct, frozen=True):
-    """A process that ended. `code`: its exit code, or minus the signal. `expected`: somebody asked for it."""
-
-    node: str
-    incarnation: int
-    code: int
-    expected: bool
-    at_ms: float
-
-
-class AppliedReport(msgspec.Struct, frozen=True):
-    """`in_force_ms`: {node: since when}; paused nodes learn the rule when they go on, dead ones when they
-    start."""
-
-    rule: str
-    asked_ms: float
-    in_force_ms: dict[str, float]
-
-
-class HealReport(msgspec.Struct, frozen=True):
-    """`healed_ms`: {node: since when}. `frames_stopped`: {node: held, dropped, delayed or lost there},
-    ended lives not included."""
-
-    rule: str
-    asked_ms: float
-    healed_ms: dict[str, float]
-    frames_stopped: dict[str, int]
 
 
 class Cluster:
@@ -122,8 +83,6 @@ class Cluster:
         self.topology = topology
         self.run = run or run_dir.name
         self.seed = seed
-        self.rules: dict[str, Rule] = {}
-        """In force, by id."""
         self.exits: list[NodeExit] = []
         """All ends of processes, in order."""
         self.token = secrets.token_hex(16)
@@ -147,7 +106,7 @@ class Cluster:
         self._here: dict[str, InProcess] = {}
         self._shells: dict[str, NodeShell] = {}
         self._events = EventFile(run_dir, self.run, INJECTOR, 1, levels)
-        self._changing_rules = trio.Lock()
+        self._board = RuleBoard(self._nodes, self._shells, self.now_ms)
         self._nursery_manager: AbstractAsyncContextManager[trio.Nursery] | None = None
         self._nursery: trio.Nursery | None = None
         self._exited = trio.Event()
@@ -252,8 +211,7 @@ class Cluster:
         await self._fork_server.send_signal(node.pid, signal.SIGCONT)
         await self._fork_server.wait_halted(node.pid, halted=False)
         node.halted = False
-        async with self._changing_rules:
-            await self._catch_up(name, node)
+        await self._board.catch_up(node)
 
     async def wait_exit(self, name: str) -> NodeExit:
         """Until the node's present process has ended."""
@@ -280,90 +238,29 @@ class Cluster:
         here = self._here[name] = InProcess(shell)
         assert self._nursery is not None
         self._nursery.start_soon(self._run_shell, name, here)
-        async with self._changing_rules:
+        async with self._board.unchanging():
             shell.begin(tuple(self.rules.values()))
         return here
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
+    @property
+    def rules(self) -> dict[str, Rule]:
+        """In force, by id."""
+        return self._board.rules
+
     async def apply(self, rule: Rule) -> AppliedReport:
-        """Puts a rule in force everywhere; returns when every running node has said so."""
-        asked_ms = self.now_ms()
+        """Puts a rule in force everywhere; returns when every running node has said so. Raises ClusterError."""
         self._write(FaultAsked(rule=rule.rule, what=rule.what, expects_traffic=rule.expects_traffic))
-        async with self._changing_rules:
-            if rule.rule in self.rules:
-                raise ClusterError(f"there is a rule {rule.rule} already: {self.rules[rule.rule].what}")
-            self.rules[rule.rule] = rule
-            answers = await self._tell_all(ApplyRuleRequest(rule=as_link_rule(rule)))
-            in_force_ms = {name: shell.apply(rule) for name, shell in self._shells.items()}
-        for name, answer in answers.items():
-            assert isinstance(answer, ApplyRuleResponse)
-            in_force_ms[name] = answer.in_force_ms
-        return AppliedReport(rule.rule, asked_ms, in_force_ms)
+        return await self._board.apply(rule)
 
     async def heal(self, rule_id: str | None = None) -> list[HealReport]:
         """Lifts a rule, or all (None). Raises ClusterError for a rule that is not in force."""
-        if rule_id is not None and rule_id not in self.rules:
-            there = ", ".join(self.rules) or "none"
-            raise ClusterError(f"no rule {rule_id} is in force; in force: {there}")
-        return [await self._heal(it) for it in ([rule_id] if rule_id is not None else list(self.rules))]
+        return await self._board.heal(rule_id)
 
     async def frames_stopped(self) -> dict[str, dict[str, int]]:
         """{rule: {node: frames and SYNs stopped so far}}, of living incarnations."""
-        counts: dict[str, dict[str, int]] = {}
-        answers = await self._tell_all(RuleCountsRequest())
-        here = {name: shell.links.frames_stopped for name, shell in self._shells.items()}
-        for name, answer in answers.items():
-            assert isinstance(answer, RuleCountsResponse)
-            here[name] = answer.frames_stopped
-        for name, stopped in here.items():
-            for rule_id, count in stopped.items():
-                counts.setdefault(rule_id, {})[name] = count
-        return counts
-
-    async def _heal(self, rule_id: str) -> HealReport:
-        asked_ms = self.now_ms()
-        async with self._changing_rules:
-            del self.rules[rule_id]
-            answers = await self._tell_all(HealRuleRequest(rule=rule_id))
-            healed_ms = {name: shell.heal(rule_id)[0] for name, shell in self._shells.items()}
-        stopped = {name: shell.links.frames_stopped.get(rule_id, 0) for name, shell in self._shells.items()}
-        for name, answer in answers.items():
-            assert isinstance(answer, HealRuleResponse)
-            healed_ms[name] = answer.healed_ms
-            stopped[name] = answer.frames_stopped
-        return HealReport(rule_id, asked_ms, healed_ms, stopped)
-
-    async def _tell_all(self, message: Message) -> dict[str, Message]:
-        """Answers of all nodes that run and are not paused; one that dies meanwhile is left out."""
-        answers: dict[str, Message] = {}
-
-        async def tell(name: str, control: ControlConnection) -> None:
-            try:
-                answers[name] = await control.request(message)
-            except NodeGone:
-                return
-
-        async with trio.open_nursery() as nursery:
-            for name, node in self._nodes.items():
-                if node.control is not None and not node.halted:
-                    nursery.start_soon(tell, name, node.control)
-        return answers
-
-    async def _catch_up(self, name: str, node: Supervised) -> None:
-        """Rules that came and went while the node was paused."""
-        if node.control is None:
-            return
-        try:
-            counts = await node.control.request(RuleCountsRequest())
-            assert isinstance(counts, RuleCountsResponse)
-            for rule_id in counts.frames_stopped:
-                if rule_id not in self.rules:
-                    await node.control.request(HealRuleRequest(rule=rule_id))
-            for rule in self.rules.values():
-                await node.control.request(ApplyRuleRequest(rule=as_link_rule(rule)))
-        except NodeGone:
-            return
+        return await self._board.frames_stopped()
 
     # --- the life of a process ---------------------------------------------------------------------------------------
 
@@ -398,7 +295,7 @@ class Cluster:
         node.ended = trio.Event()
         assert self._nursery is not None
         self._nursery.start_soon(self._await_end, name, node, pid, control)
-        async with self._changing_rules:
+        async with self._board.unchanging():
             rules = tuple(as_link_rule(rule) for rule in self.rules.values())
             with trio.move_on_after(BEGIN_LIMIT_S):
                 try:
@@ -439,7 +336,7 @@ class Cluster:
         for shell in self._shells.values():
             shell.end("the run is over")
         with trio.move_on_after(END_LIMIT_S):
-            await self._tell_all(EndRequest())
+            await self._board.tell_all(EndRequest())
             for node in self._nodes.values():
                 if node.pid is not None and not node.halted:
                     await node.ended.wait()
@@ -501,3 +398,6 @@ def _only(errors: BaseExceptionGroup[BaseException]) -> BaseException:
 def names_of(topology: Topology, role: str) -> Iterable[str]:
     """Names of the nodes with this role, in order."""
     return [node.name for node in topology.with_role(role)]
+
+
+__all__ = ["INJECTOR", "AppliedReport", "Cluster", "ClusterError", "HealReport", "InProcess", "NodeExit", "names_of"]

@@ -10,7 +10,6 @@ A machine's exception is a bug: the last event says where, and the process ends 
 world are inputs.
 """
 
-import os
 import socket
 import traceback
 from collections import deque
@@ -26,11 +25,12 @@ from emulator.world.network.clock import Clock
 from emulator.world.network.connection import (
     State,
 )
+from emulator.world.network.desk import Letter
 from emulator.world.network.event_file import FLUSH_REAL_S, EventFile
+from emulator.world.network.recorder import InputRecorder
 from emulator.world.network.spec import EXIT_CRASHED, ShellSettings
-from emulator.world.network.switchboard import Letter, Switchboard
+from emulator.world.network.switchboard import Switchboard
 from emulator.world.network.timers import Alarm, Lateness, TimerHeap
-from emulator.world.replay import effects_crc, record_bytes
 from protocol.events import (
     Event,
     NodeStarted,
@@ -101,14 +101,7 @@ class NodeShell:
         self._flush_due = False
         self.now = self.clock.now()
         self._nursery: trio.Nursery | None = None
-        self._recording: int | None = None
-        self._unrecorded: list[bytes] = []
-        self._crc = 0
-        if settings.record_inputs:
-            directory = FilePath(settings.run_dir) / "inputs"
-            directory.mkdir(parents=True, exist_ok=True)
-            path = directory / f"{self.name}.{life.incarnation}.msgpack"
-            self._recording = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        self._recorder = InputRecorder(settings) if settings.record_inputs else None
 
     # --- from outside ----------------------------------------------------------------------------------------
 
@@ -186,8 +179,8 @@ class NodeShell:
             self.switchboard.close_all()
             self._alarm.close()
             self.events.close()
-            if self._recording is not None:
-                os.close(self._recording)
+            if self._recorder is not None:
+                self._recorder.close()
         assert self.exit is not None
         return self.exit
 
@@ -280,13 +273,12 @@ class NodeShell:
         try:
             effects: list[Any] = [*self._machine.step(now, event)]
         except Exception as error:
-            if self._recording is not None:
-                self._unrecorded.append(record_bytes(now, event, letter.payload, None))
+            if self._recorder is not None:
+                self._recorder.raised(now, event, letter.payload)
             self._crash(error)
             return
-        if self._recording is not None:
-            self._crc = effects_crc(effects, self._crc)
-            self._unrecorded.append(record_bytes(now, event, letter.payload, self._crc))
+        if self._recorder is not None:
+            self._recorder.answered(now, event, letter.payload, effects)
             self._flush_soon()
         cause = letter.cause
         for effect in effects:
@@ -363,6 +355,5 @@ class NodeShell:
     def flush(self) -> None:
         self._flush_due = False
         self.events.flush()
-        if self._recording is not None and self._unrecorded:
-            os.write(self._recording, b"".join(self._unrecorded))
-            self._unrecorded.clear()
+        if self._recorder is not None:
+            self._recorder.flush()

@@ -6,12 +6,11 @@ rule stops waits there, and so does a peer's end, which a cut hides until TCP wo
 """
 
 import socket
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import trio
 
-from emulator.injector.enforcement import LinkState, Stopped
-from emulator.world.network.clock import Clock
+from emulator.injector.enforcement import LinkState
 from emulator.world.network.connection import (
     INCOMING_FRAMES_MAX,
     OUTGOING_BYTES_MAX,
@@ -22,9 +21,10 @@ from emulator.world.network.connection import (
     connect,
     receive,
 )
-from emulator.world.network.event_file import EventFile
-from emulator.world.network.spec import LOOPBACK, ShellSettings
-from protocol.events import ConnectionChanged, Event, FrameReceived, FrameRefused, FrameSent, FrameStopped
+from emulator.world.network.desk import Host, Letter, Outgoing
+from emulator.world.network.spec import LOOPBACK
+from emulator.world.network.wire_events import WireEvents
+from protocol.events import FrameReceived, FrameRefused, FrameSent
 from protocol.framing import Frame, ProtocolError, decode, encode
 from protocol.machine import (
     Close,
@@ -32,56 +32,12 @@ from protocol.machine import (
     ConnectionLost,
     ConnectionOpened,
     MessageReceived,
-    Now,
     Open,
     Send,
 )
-from protocol.messages.base import DIRECTIONS, Message
 from protocol.messages.control import Hello
 
 REFUSED = "connection refused"
-
-
-class Outgoing(NamedTuple):
-    """A frame on its way out, with what its events need."""
-
-    frame: bytes
-    message: type[Message]
-    correlation_id: int
-    cause: str
-
-
-class Letter(NamedTuple):
-    """One input in the mailbox. `timer`: (number, due ms) of a TimerFired."""
-
-    event: Any
-    cause: str
-    connection: Connection | None = None
-    payload: bytes | None = None
-    timer: tuple[int, float] | None = None
-
-
-class Host(Protocol):
-    """What the switchboard asks of its shell."""
-
-    name: str
-    settings: ShellSettings
-    clock: Clock
-    events: EventFile
-    now: Now
-
-    @property
-    def nursery(self) -> trio.Nursery: ...
-    @property
-    def full(self) -> bool:
-        """The mailbox takes no more: readers wait."""
-
-    async def wait_room(self) -> None: ...
-    def look_at_clock(self) -> None: ...
-    def post_letter(self, letter: Letter) -> None: ...
-    def emit(self, event: Event, cause: str) -> None: ...
-    def call_at(self, due_ms: float, callback: Any) -> None: ...
-    def flush(self) -> None: ...
 
 
 class Switchboard:
@@ -90,6 +46,7 @@ class Switchboard:
     def __init__(self, host: Host, links: LinkState) -> None:
         self._host = host
         self.links = links
+        self._wire = WireEvents(host)
         self._connections: dict[int, Connection] = {}
         self._accepted = 0
         self._dirty: dict[int, Connection] = {}
@@ -113,7 +70,7 @@ class Switchboard:
         connection = Connection(effect.connection, name, effect.to, effect.purpose, out, back, State.OPENING)
         self._connections[connection.id] = connection
         connection.opening = self.links.opening(out, back)
-        self._changed(connection, "opening", cause=cause)
+        self._wire.changed(connection, "opening", cause=cause)
         self._attempt(connection)
 
     def _attempt(self, connection: Connection) -> None:
@@ -122,7 +79,7 @@ class Switchboard:
         assert opening is not None
         stopped = opening.attempt(self._host.now.mono_ms)
         if stopped is not None:
-            self._stopped(connection, stopped, "", 0)
+            self._wire.stopped(connection, stopped, "", 0)
             self._watch(connection)
             return
         self.links.forget(opening)
@@ -154,7 +111,7 @@ class Switchboard:
             token=self._host.settings.token,
         )
         self._raw(connection, encode(hello))
-        self._changed(connection, "opened")
+        self._wire.changed(connection, "opened")
         self._host.post_letter(Letter(ConnectionOpened(connection.id), f"{connection.name}/0", connection))
         self.write_out()
         await self.read(connection, sock)
@@ -176,7 +133,7 @@ class Switchboard:
         connection = self._connections.get(effect.connection)
         if connection is None or connection.state in (State.CLOSING, State.ENDED):
             return
-        self._changed(connection, "closed", cause=cause)
+        self._wire.changed(connection, "closed", cause=cause)
         if connection.state is State.OPENING:
             self.end(connection)
             return
@@ -199,14 +156,14 @@ class Switchboard:
             return
         if stopped.action == "dropped":
             connection.pending_bytes -= size_bytes
-        self._stopped(connection, stopped, api, size_bytes)
+        self._wire.stopped(connection, stopped, api, size_bytes)
         self._watch(connection)
 
     def _pass_out(self, connection: Connection, payload: Any) -> None:
         if isinstance(payload, Outgoing):
             connection.frames_out += 1
             if self._host.events.wire:
-                self._frame_event(FrameSent, connection, connection.frames_out, payload.message,
+                self._wire.frame(FrameSent, connection, connection.frames_out, payload.message,
                                   payload.correlation_id, len(payload.frame), payload.cause)  # fmt: skip
             connection.buffer.append(payload.frame)
             self._dirty[connection.id] = connection
@@ -296,7 +253,7 @@ class Switchboard:
         if stopped is None:
             self._pass_in(connection, payload)
         else:
-            self._stopped(connection, stopped, api, size_bytes)
+            self._wire.stopped(connection, stopped, api, size_bytes)
             self._watch(connection)
         self._emit_link_events()
 
@@ -307,12 +264,12 @@ class Switchboard:
             connection.frames_in += 1
             cause = f"{connection.name}/{connection.frames_in}"
             if self._host.events.wire:
-                self._frame_event(FrameReceived, connection, connection.frames_in, type(frame.message),
+                self._wire.frame(FrameReceived, connection, connection.frames_in, type(frame.message),
                                   frame.correlation_id, len(payload[1]) + 4, cause)  # fmt: skip
             event = MessageReceived(connection.id, frame.correlation_id, frame.version, frame.message)
             self._host.post_letter(Letter(event, cause, connection, payload[1]))
         elif payload is Marker.ACCEPTED:
-            self._changed(connection, "accepted")
+            self._wire.changed(connection, "accepted")
             accepted = ConnectionAccepted(connection.id, connection.peer, connection.purpose)
             self._host.post_letter(Letter(accepted, f"{connection.name}/0", connection))
         else:
@@ -347,7 +304,7 @@ class Switchboard:
         if connection.told_lost or connection.state in (State.CLOSING, State.ENDED):
             return
         connection.told_lost = True
-        self._changed(connection, "refused" if reason == REFUSED else "lost", reason)
+        self._wire.changed(connection, "refused" if reason == REFUSED else "lost", reason)
         letter = Letter(ConnectionLost(connection.id, reason), f"{connection.name}/lost", connection)
         self._host.post_letter(letter)
 
@@ -408,33 +365,3 @@ class Switchboard:
             return
         self.write_out()
         self._watch(connection)
-
-    # --- wire events -----------------------------------------------------------------------------------------
-
-    def _changed(self, connection: Connection, change: str, reason: str = "", cause: str = "wire") -> None:
-        if self._host.events.wire:
-            self._host.emit(
-                ConnectionChanged(connection=connection.name, peer=connection.peer, purpose=connection.purpose,
-                                  change=change, reason=reason), cause)  # fmt: skip
-
-    def _stopped(self, connection: Connection, stopped: Stopped, api: str, size_bytes: int) -> None:
-        if self._host.events.wire and stopped.rule:
-            self._host.emit(
-                FrameStopped(connection=connection.name, peer=connection.peer, purpose=connection.purpose,
-                             rule=stopped.rule, action=stopped.action, api=api, size_bytes=size_bytes),
-                f"rule:{stopped.rule}")  # fmt: skip
-
-    def _frame_event(
-        self,
-        kind: type[FrameSent] | type[FrameReceived],
-        connection: Connection,
-        number: int,
-        message: type[Message],
-        correlation_id: int,
-        size_bytes: int,
-        cause: str,
-    ) -> None:
-        self._host.emit(
-            kind(connection=connection.name, peer=connection.peer, purpose=connection.purpose, number=number,
-                 api=message.API_NAME, api_direction=DIRECTIONS[message.DIRECTION], correlation=correlation_id,
-                 size_bytes=size_bytes), cause)  # fmt: skip

@@ -12,7 +12,7 @@ from emulator.world import actions as act
 from emulator.world.links import Rule
 from emulator.world.network import switchboard
 from emulator.world.network.acting import acting
-from emulator.world.network.cluster import ClusterError
+from emulator.world.network.reports import ClusterError
 from emulator.world.network.spec import MachineSpec
 from protocol.machine import Exit, Input, Now, Started
 from tests.emulator.world.conformance import seen, texts

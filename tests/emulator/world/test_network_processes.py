@@ -14,7 +14,8 @@ import trio
 
 from emulator.storage.memory import MemoryFiles
 from emulator.topology import three_azs
-from emulator.world.network.cluster import Cluster, ClusterError
+from emulator.world.network.cluster import Cluster
+from emulator.world.network.reports import ClusterError
 from emulator.world.network.spec import EXIT_CRASHED, LOOPBACK, MachineSpec, SpecError
 from emulator.world.network.supervision import PortInUse
 from emulator.world.replay import ReplayError, replay

@@ -1,0 +1,36 @@
+"""What the supervisor tells: how processes ended, since when rules are in force, what cannot be done."""
+
+import msgspec
+
+
+class ClusterError(Exception):
+    """An order that cannot be done: an unknown node, one that runs already, one that does not run."""
+
+
+class NodeExit(msgspec.Struct, frozen=True):
+    """A process that ended. `code`: its exit code, or minus the signal. `expected`: somebody asked for it."""
+
+    node: str
+    incarnation: int
+    code: int
+    expected: bool
+    at_ms: float
+
+
+class AppliedReport(msgspec.Struct, frozen=True):
+    """`in_force_ms`: {node: since when}; paused nodes learn the rule when they go on, dead ones when they
+    start."""
+
+    rule: str
+    asked_ms: float
+    in_force_ms: dict[str, float]
+
+
+class HealReport(msgspec.Struct, frozen=True):
+    """`healed_ms`: {node: since when}. `frames_stopped`: {node: held, dropped, delayed or lost there},
+    ended lives not included."""
+
+    rule: str
+    asked_ms: float
+    healed_ms: dict[str, float]
+    frames_stopped: dict[str, int]
