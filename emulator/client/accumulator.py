@@ -30,6 +30,17 @@ class Accumulator:
         self.exhausted = False
         """Senders wait for memory: nothing lingers."""
 
+    def join(self, key: TopicPartition, value: bytes, operation: Operation, done: Done) -> bool:
+        """Add a record to the batch that waits, if it has room and does not become full: then nothing else changes."""
+        queue = self._queues.get(key)
+        if not queue:
+            return False
+        batch = queue[-1]
+        if not batch.has_room(value, self._settings.batch_size - 1):
+            return False
+        batch.add(value, operation, done)
+        return True
+
     def append(self, now: Now, key: TopicPartition, value: bytes, operation: Operation, done: Done) -> bool:
         """Take a record in; False if a new batch is needed and there is no memory for one."""
         settings = self._settings

@@ -97,6 +97,8 @@ class Producer:
         if size_bound_bytes(settings.magic, value) > min(settings.max_request_size, settings.buffer_memory):
             self._refuse(now, out, send, int(ErrorCode.MESSAGE_TOO_LARGE))
             return operation
+        if not self._blocked and self._accumulator.join((topic, partition), value, operation, done):
+            return operation  # a batch that waits has its timer, or its connection to wait for
         self._metadata.want_topic(topic)
         self._blocked.add(send)
         self._run(now, out)
