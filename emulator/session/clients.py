@@ -44,6 +44,9 @@ from protocol.messages.session import (
 OUTSTANDING_MAX = 1000
 """Requests of one connection that wait for the quorum (ZooKeeper's globalOutstandingLimit); beyond it is closed."""
 
+CONNECTIONS_MAX = 1000
+"""Clients of one server; who comes later is turned away (ZooKeeper's maxClientCnxns is 60 for each host)."""
+
 _READS = (GetData, Exists, GetChildren)
 _WRITES = (Create, Delete, SetData, Check)
 
@@ -88,8 +91,11 @@ class Clients:
     def owns(self, connection: int) -> bool:
         return connection in self._clients
 
-    def accepted(self, connection: int, peer: str) -> None:
-        self._clients[connection] = _Client(connection, peer)
+    def accepted(self, out: Outbox, connection: int, peer: str) -> None:
+        if len(self._clients) >= CONNECTIONS_MAX:
+            out.close(connection)
+        else:
+            self._clients[connection] = _Client(connection, peer)
 
     def lost(self, connection: int) -> None:
         """The client is gone; its session lives until it expires."""

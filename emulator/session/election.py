@@ -12,6 +12,10 @@ from typing import NamedTuple
 
 FINALIZE_WAIT_MS = 200.0
 """How long a majority's choice waits for a better vote."""
+LAUNCH_WAIT_MS = 2000.0
+"""The same for servers that know nothing at all: an ensemble that is launched. Its processes are not up at one instant,
+and which of them leads must not depend on that; once every one is heard there is nothing to wait for. (A departure:
+ZooKeeper always waits 200 ms. The recordings' servers were started together.)"""
 RESEND_FIRST_MS = 200.0
 RESEND_MAX_MS = 60_000.0
 
@@ -33,6 +37,7 @@ class Election:
 
     def __init__(self, me: int, servers: int, election_round: int, own: Ballot) -> None:
         self._me = me
+        self._servers = servers
         self._majority = servers // 2 + 1
         self._own = own
         self.election_round = election_round
@@ -83,6 +88,11 @@ class Election:
             return None
         self.election_round = max(self.election_round, election_round)
         return ballot
+
+    def all_agree(self) -> bool:
+        """No better vote can come: every server was heard, and votes for our choice."""
+        leader = self.choice.leader
+        return len(self._looking) == self._servers and all(b.leader == leader for b in self._looking.values())
 
     def majority_agrees(self) -> bool:
         """A majority of this round, ourselves included, votes for our choice."""

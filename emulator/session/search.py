@@ -7,6 +7,7 @@ vote before the decision stands.
 
 from emulator.session.election import (
     FINALIZE_WAIT_MS,
+    LAUNCH_WAIT_MS,
     LEADING,
     LOOKING,
     RESEND_FIRST_MS,
@@ -32,6 +33,7 @@ class Search:
         self._resend_ms = RESEND_FIRST_MS
         self._finalizing: Ballot | None = None
         self._round = 0
+        self._launch = False
         self.peers = Peers(me, servers)
         self.election: Election | None = None
         self.ballot = Ballot(0, 0, me)
@@ -41,6 +43,7 @@ class Search:
         self._round += 1
         own = Ballot(current_epoch, last_zxid, self._me)
         self.election = Election(self._me, self._servers, self._round, own)
+        self._launch = current_epoch == 0 and last_zxid == 0
         self._resend_ms = RESEND_FIRST_MS
         self._finalizing = None
         if self._servers == 1:
@@ -84,9 +87,11 @@ class Search:
             if self._finalizing is not None:
                 self._finalizing = None
                 out.cancel_timer(FINALIZE_TIMER)
+        elif self._launch and election.all_agree():
+            return self._decide(out, election)
         elif self._finalizing != election.choice:
             self._finalizing = election.choice
-            out.set_timer(FINALIZE_TIMER, FINALIZE_WAIT_MS)
+            out.set_timer(FINALIZE_TIMER, LAUNCH_WAIT_MS if self._launch else FINALIZE_WAIT_MS)
         return None
 
     def timer(self, now: Now, out: Outbox, key: TimerKey) -> Ballot | None:

@@ -64,6 +64,7 @@ class SessionServer:
         self._following: Following | None = None
         self._leading: Leading | None = None
         self._reigns = 0
+        self._early: dict[int, tuple[int, FollowerInfo]] = {}
 
     def step(self, now: Now, event: Input) -> list[Effect]:
         """One input; a full or failing disk ends the process, as ZooKeeper's does."""
@@ -135,10 +136,16 @@ class SessionServer:
             self._become(out, LEADING, ballot.leader, False)
             self._reigns += 1
             self._leading.start(now, out)
+            early, self._early = self._early, {}
+            for connection, (server, message) in early.items():
+                self._leading.follower_came(now, out, connection, server, message)
         else:
             self._following = Following(self._servers[ballot.leader], self._limits, self._replica, self)
             self._become(out, FOLLOWING, ballot.leader, False)
             self._reigns += 1
+            for connection in self._early:
+                out.close(connection)
+            self._early.clear()
             self._following.start(now, out)
 
     def _become(self, out: Outbox, role: str, leader: int, serving: bool) -> None:
@@ -177,6 +184,9 @@ class SessionServer:
             self._search.peers.released(connection)
             if self._leading is not None:
                 self._leading.follower_came(now, out, connection, sender, message)
+            elif self._reigns == 0:
+                # At launch: it has counted the votes before we have.
+                self._early[connection] = (sender, message)
             else:
                 out.close(connection)
         elif sender is not None:
@@ -189,7 +199,7 @@ class SessionServer:
     def _accepted(self, out: Outbox, event: ConnectionAccepted) -> None:
         number = self._search.peers.number_of(event.peer)
         if event.purpose == SESSION and self.serving:
-            self._clients.accepted(event.connection, event.peer)
+            self._clients.accepted(out, event.connection, event.peer)
         elif event.purpose == ENSEMBLE and number is not None:
             self._search.peers.accepted(event.connection, number)
         elif event.purpose == OBSERVE:
@@ -214,6 +224,7 @@ class SessionServer:
             self._observers.remove(connection)
         else:
             self._undecided.pop(connection, None)
+            self._early.pop(connection, None)
 
     def _timer(self, now: Now, out: Outbox, key: TimerKey) -> None:
         if self._leading is not None and key in LEADING_TIMERS:

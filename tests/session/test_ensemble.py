@@ -1,10 +1,15 @@
 """The ensemble, rule by rule (semantics 5.2, 5.3), in a small deterministic world."""
 
+import msgspec
 import pytest
 
 from emulator.client.session_client import SessionClient
+from emulator.session.clients import CONNECTIONS_MAX, OUTSTANDING_MAX
 from emulator.session.quorum import Limits
+from emulator.session.server import SessionServer
+from emulator.storage.memory import MemoryFiles
 from protocol.events import EnsembleChanged, SessionEnded, ZnodeChanged
+from protocol.machine import Close, ConnectionAccepted, MessageReceived, Now, Started
 from protocol.messages.ensemble import Transaction
 from protocol.messages.session import (
     Check,
@@ -14,10 +19,12 @@ from protocol.messages.session import (
     GetChildren,
     GetData,
     Operation,
+    PingRequest,
     SessionError,
     SetData,
     Sync,
 )
+from protocol.purposes import ENSEMBLE, OBSERVE, SESSION
 from tests.session.harness import ClientNode, Ensemble, ObserverNode
 
 SIZES = pytest.mark.parametrize("size", [1, 3, 5])
@@ -45,6 +52,25 @@ def test_an_ensemble_elects_the_highest_server_and_answers_every_operation(size:
     assert ensemble.request("a", Check("/p", 1), Delete("/p/n0000000000"), multi=True).error == 0
     assert ensemble.request("a", Exists("/p/n0000000000")).error == SessionError.NO_NODE
     assert ensemble.request("a", Sync("/p")).error == 0
+
+
+def test_who_leads_a_launched_ensemble_does_not_depend_on_who_is_up_first() -> None:
+    ensemble = Ensemble(3)
+    for name in ensemble.names:
+        ensemble.world.start(name)
+        ensemble.world.run_for(500)
+    assert ensemble.leader() == "session-2"
+    assert all(ensemble.server(name).serving for name in ensemble.names)
+
+
+def test_a_launched_ensemble_waits_two_seconds_for_a_server_that_does_not_come() -> None:
+    ensemble = Ensemble(3)
+    ensemble.world.start("session-0", "session-1")
+    took = ensemble.world.wait_for(lambda: ensemble.leader() == "session-1", 5000)
+    assert 2000 <= took <= 2100
+    ensemble.world.start("session-2")
+    ensemble.world.wait_for(lambda: ensemble.server("session-2").serving, 2000)
+    assert ensemble.leader() == "session-1", "a reign is not ended by a higher number"
 
 
 def test_requests_that_are_none_are_answered_as_bad_arguments() -> None:
@@ -420,3 +446,42 @@ def test_roles_and_reigns_are_told_as_events() -> None:
         ("session-2", "leading", True),
     ]
     assert isinstance(ensemble.add_client("a").client, SessionClient)
+
+
+# --- bounds --------------------------------------------------------------------------------------------------------
+
+
+def _lone_server() -> tuple[SessionServer, Now]:
+    server = SessionServer("session-0", ["session-0"], 1000, 10, 4, MemoryFiles())
+    now = Now(0.0, 0.0)
+    server.step(now, Started(1, 1))
+    assert server.serving
+    return server, now
+
+
+def test_clients_beyond_the_bound_are_turned_away() -> None:
+    server, now = _lone_server()
+    for number in range(1, CONNECTIONS_MAX + 1):
+        assert server.step(now, ConnectionAccepted(-number, "a", SESSION)) == []
+    late = -CONNECTIONS_MAX - 1
+    assert server.step(now, ConnectionAccepted(late, "a", SESSION)) == [Close(late)]
+
+
+def test_a_client_with_too_much_outstanding_loses_its_connection() -> None:
+    ensemble = Ensemble(3).launch()
+    client = ensemble.add_client("a", ["session-0"])
+    ensemble.world.isolate("cut", ("session-0",))
+    ensemble.world.rules[0] = msgspec.structs.replace(ensemble.world.rules[0], b=("session-1", "session-2"))
+    ensemble.world.act("a", client.submitting(*[Create("/x")] * (OUTSTANDING_MAX + 1)))
+    ensemble.world.run_for(10)
+    assert client.states == ["connected", "disconnected"]
+    assert {answer.error for answer in client.answers} == {SessionError.CONNECTION_LOSS}
+
+
+def test_who_does_not_introduce_itself_is_disconnected() -> None:
+    server, now = _lone_server()
+    server.step(now, ConnectionAccepted(-1, "a", SESSION))
+    assert server.step(now, MessageReceived(-1, 0, 0, PingRequest())) == [Close(-1)]
+    server.step(now, ConnectionAccepted(-2, "observer", OBSERVE))
+    assert server.step(now, MessageReceived(-2, 0, 0, PingRequest())) == [Close(-2)]
+    assert server.step(now, ConnectionAccepted(-3, "stranger", ENSEMBLE)) == [Close(-3)]

@@ -110,11 +110,25 @@ def test_a_follower_that_says_what_followers_do_not_is_dropped() -> None:
 
 
 def test_a_follower_that_finds_no_leader_is_sent_away() -> None:
-    server = SessionServer("session-0", NAMES, 1000, 10, 4, MemoryFiles())
+    leader = Elected()
+    leader.now_ms = 10_200.0
+    for _ in range(2):
+        leader.give(TimerFired(("lead-tick",)))
+    assert leader.server.role == "looking"
+    leader.give(ConnectionAccepted(LEARNER, "session-0", ENSEMBLE))
+    assert leader.give(MessageReceived(LEARNER, 0, 0, FollowerInfo(0))) == [Close(LEARNER)]
+
+
+def test_at_launch_a_follower_that_counted_the_votes_first_is_kept() -> None:
+    server = SessionServer("session-2", NAMES, 1000, 10, 4, MemoryFiles())
     now = Now(0.0, 0.0)
     server.step(now, Started(1, 1))
-    server.step(now, ConnectionAccepted(-1, "session-1", ENSEMBLE))
-    assert server.step(now, MessageReceived(-1, 0, 0, FollowerInfo(0))) == [Close(-1)]
+    for connection, peer in ((-1, "session-0"), (-2, "session-0"), (-3, "session-1")):
+        server.step(now, ConnectionAccepted(connection, peer, ENSEMBLE))
+    server.step(now, MessageReceived(-1, 0, 0, Vote("looking", 1, 2, 0, 0)))
+    assert server.step(now, MessageReceived(-2, 0, 0, FollowerInfo(0))) == []
+    effects = server.step(now, MessageReceived(-3, 0, 0, Vote("looking", 1, 2, 0, 0)))
+    assert Send(-2, 0, 0, LeaderInfo(1)) in effects and server.role == "leading"
 
 
 def test_no_majority_within_init_limit_ends_the_reign() -> None:
