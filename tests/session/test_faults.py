@@ -17,7 +17,8 @@ from protocol.events import EnsembleChanged
 from protocol.machine import Now, Outbox
 from protocol.messages.ensemble import Transaction
 from protocol.messages.session import Create, GetData, SessionError, SessionRequest, SessionResponse, SetData
-from tests.session.harness import ClientNode, Ensemble, Node, RecordingServer, World
+from tests.session.harness import ClientNode, Ensemble, RecordingServer
+from tests.session.world import Node, World
 
 _encode = msgspec.msgpack.Encoder().encode
 
