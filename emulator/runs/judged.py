@@ -57,7 +57,7 @@ def play_and_judge(
         checks=checks,
         faults=faults_of(played.world),
         measures=measures,
-        problems=deaths_of(played.world),
+        unknown_because=deaths_of(played.world),
         more={"seed": seed, "audit": "oracle" if with_oracle else "none"},
     )
     return JudgedRun(played, observations, verdict)

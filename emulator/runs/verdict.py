@@ -1,8 +1,9 @@
 """verdict.json, format 1: what a run is worth, put together from its parts. Pure: whoever judged, and in whichever world.
 
-`valid` is about the scenario: true when all that it expects happened, false when something did not, "unknown" when that cannot
-be said. What makes a run unknown as a whole (`problems`: a fault that stopped nothing, a heal that did not heal, a node that died
-by itself) comes before everything else, because expectations then judge another run than the one that was meant.
+`valid` is about the scenario: true when what it expects happened and nothing else did, false when something did not or a check
+is violated that it does not expect, "unknown" when that cannot be said. What makes a run unknown as a whole (`unknown_because`: a fault
+that stopped nothing, a heal that did not heal, a node that died by itself) comes before everything else, for expectations then judge
+another run than the one that was meant.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,17 +45,18 @@ def assemble(
     checks: Mapping[str, Mapping[str, Any]],
     faults: Sequence[Fault],
     measures: Mapping[str, Any],
-    problems: Iterable[str] = (),
+    unknown_because: Iterable[str] = (),
     more: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """`observations` as read (`reading.plain`); `checks` without `expected`; `problems` beside those of the faults."""
+    """`observations` as read (`reading.plain`); `checks` without `expected`; `unknown_because` beside what the
+    faults say."""
     version = version_name(observations.kafka)
     expected = scenario.violations_expected(version)
     judged = {
         name: {"verdict": check["verdict"], "expected": name in expected, **_rest(check)}
         for name, check in checks.items()
     }
-    found = [*fault_problems(faults), *problems]
+    unknown = [*doubts_about(faults), *unknown_because]
     expectations = judge(scenario, observations, judged, measures)
     return {
         "format": FORMAT,
@@ -63,8 +65,8 @@ def assemble(
         "world": world,
         "kafka": version,
         **(more or {}),
-        "valid": _valid(expectations, found),
-        "problems": found,
+        "valid": _valid(expectations, judged, unknown),
+        "unknown_because": unknown,
         "expectations": expectations,
         "faults": [msgspec.to_builtins(fault) for fault in faults],
         "checks": judged,
@@ -76,16 +78,19 @@ def _rest(check: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in check.items() if key not in ("verdict", "expected")}
 
 
-def _valid(expectations: Sequence[Mapping[str, Any]], problems: Sequence[str]) -> bool | str:
-    if problems:
+def _valid(
+    expectations: Sequence[Mapping[str, Any]], checks: Mapping[str, Mapping[str, Any]], unknown: Sequence[str]
+) -> bool | str:
+    if unknown:
         return "unknown"
     held = [expectation["held"] for expectation in expectations]
-    if False in held:
+    if False in held or unexpected_violations(checks):
         return False
-    return True if all(one is True for one in held) else "unknown"
+    missing = any(check["verdict"] == "unknown" for check in checks.values())
+    return "unknown" if missing or not all(one is True for one in held) else True
 
 
-def fault_problems(faults: Iterable[Fault]) -> list[str]:
+def doubts_about(faults: Iterable[Fault]) -> list[str]:
     """Why the faults that were asked for are not those that the run has met."""
     found = []
     for fault in faults:
@@ -98,20 +103,11 @@ def fault_problems(faults: Iterable[Fault]) -> list[str]:
     return found
 
 
-def unexpected_violations(verdict: Mapping[str, Any]) -> list[str]:
-    """Checks that were violated though the scenario does not expect it."""
-    return [
-        name
-        for name, check in verdict["checks"].items()
-        if check["verdict"] == "violated" and not check["expected"]
-    ]
+def unexpected_violations(checks: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Checks that are violated though the scenario does not expect it."""
+    return [name for name, check in checks.items() if check["verdict"] == "violated" and not check["expected"]]
 
 
 def exit_code(verdict: Mapping[str, Any]) -> int:
-    """HELD, BROKEN or UNKNOWN; worst first: a run that is unknown as a whole, then what is broken, then what is missing."""
-    if verdict["problems"]:
-        return UNKNOWN
-    if verdict["valid"] is False or unexpected_violations(verdict):
-        return BROKEN
-    missing = [check for check in verdict["checks"].values() if check["verdict"] == "unknown"]
-    return UNKNOWN if missing or verdict["valid"] == "unknown" else HELD
+    """HELD, BROKEN or UNKNOWN."""
+    return {True: HELD, False: BROKEN, "unknown": UNKNOWN}[verdict["valid"]]

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from protocol.events import EVENT_FORMAT, Event
+from protocol.events import EVENT_FORMAT, Event, ZnodeChanged
 
 if TYPE_CHECKING:
     from emulator.world.simulated.node import SimulatedNode
@@ -44,8 +44,22 @@ class Trace:
         }  # fmt: skip
 
     def shape(self) -> bytes:
-        """The trace without times: what two seeds are compared by."""
+        """The trace without times and what comes of them or the seed: what two seeds are compared by.
+
+        Digests (of bytes with a timestamp in them) and session ids are numbered as they first appear; znodes' data is left out.
+        """
+        numbers: dict[tuple[str, int], int] = {}
         return b"\n".join(
-            msgspec.json.encode((node, incarnation, seq, cause_text(cause), event.NAME, msgspec.structs.asdict(event)))
+            msgspec.json.encode((node, incarnation, seq, cause, event.NAME, _timeless(event, numbers)))
             for node, incarnation, seq, cause, _, event in self.entries
         )
+
+
+def _timeless(event: Event, numbers: dict[tuple[str, int], int]) -> dict[str, Any]:
+    fields = msgspec.structs.asdict(event)
+    for name in ("digest", "session"):
+        if name in fields:
+            fields[name] = numbers.setdefault((name, fields[name]), len(numbers))
+    if isinstance(event, ZnodeChanged):
+        del fields["data"]
+    return fields

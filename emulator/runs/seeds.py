@@ -1,0 +1,164 @@
+"""Many seeds of one scenario in the simulated world, on all cores.
+
+Every worker resolves the scenario for itself from what the command line said, plays whole runs, and sends back a
+few numbers. A run that fails is a result too: its seed, and why.
+"""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Generator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from time import perf_counter
+
+import msgspec
+
+from emulator.commands.exit_codes import UNKNOWN
+from emulator.observations.comparable import Comparable, comparable
+from emulator.observations.files import load
+from emulator.observations.model import Observations
+from emulator.observations.races import nearest_with_races
+from emulator.runs.directory import write_observations, write_verdict
+from emulator.runs.judged import play_and_judge
+from emulator.runs.resolve import Resolved, resolve
+from emulator.runs.sources import GOLDEN, find_scenario, recordings_of
+from emulator.runs.verdict import exit_code
+from emulator.scenario.settings import parse_assignment
+
+SEEDS_MAX = 1_000_000
+DIFFERENCES_MAX = 5
+"""Differences from the nearest recording that a result tells."""
+CHUNK_MAX = 8
+
+
+class SeedsAsked(msgspec.Struct, frozen=True):
+    """What a worker is told. `golden`: where recordings are; `out`: "" keeps nothing."""
+
+    scenario: str
+    kafka_version: str | None = None
+    overrides: tuple[str, ...] = ()
+    golden: str = str(GOLDEN)
+    out: str = ""
+
+    def resolved(self) -> Resolved:
+        """Raises what reading and resolving a scenario raises: every one a ValueError."""
+        return resolve(find_scenario(self.scenario), self.kafka_version, dict(map(parse_assignment, self.overrides)))
+
+    def recordings(self, resolved: Resolved) -> dict[str, Observations]:
+        """{ID@VERSION/N.json: what real Kafka did}. Raises Malformed."""
+        files = recordings_of(resolved.scenario.id, resolved.spec.kafka_version, Path(self.golden))
+        return {f"{path.parent.name}/{path.name}": load(path) for path in files}
+
+
+class SeedResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One seed. `recording`: the one it equals, "" if none. `outcome`, `shape`: hashes of all that must match a recording,
+    and of the trace without times. `error`: why there is no run."""
+
+    seed: int
+    code: int
+    error: str = ""
+    recording: str = ""
+    races: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
+    outcome: str = ""
+    shape: str = ""
+    checks: dict[str, tuple[str, int]] = {}
+    broken: tuple[str, ...] = ()
+    simulated_s: float = 0.0
+    wall_s: float = 0.0
+    inputs: int = 0
+
+
+class Worker:
+    """Plays seeds of one scenario. One per process."""
+
+    def __init__(self, asked: SeedsAsked) -> None:
+        self._asked = asked
+        self._resolved = asked.resolved()
+        self._recordings = asked.recordings(self._resolved)
+
+    def play(self, seed: int) -> SeedResult:
+        began_s = perf_counter()
+        try:
+            run = play_and_judge(self._resolved, seed, run=str(seed))
+        except Exception as error:
+            # Whatever a run dies of, the other seeds go on; the command that plays this one again shows it in full.
+            return SeedResult(seed=seed, code=UNKNOWN, error=f"{type(error).__name__}: {error}")
+        if self._asked.out:
+            folder = Path(self._asked.out) / str(seed)
+            folder.mkdir(parents=True, exist_ok=True)
+            write_observations(folder, run.observations)
+            write_verdict(folder, run.verdict)
+        recording, races, differences = self._compared(run.observations)
+        world, verdict = run.played.world, run.verdict
+        return SeedResult(
+            seed=seed,
+            code=exit_code(verdict),
+            recording=recording,
+            races=races,
+            differences=differences,
+            outcome=outcome_of(comparable(run.observations)),
+            shape=_hash(world.trace.shape()),
+            checks={name: (check["verdict"], check["count"]) for name, check in verdict["checks"].items()},
+            broken=tuple(one["text"] for one in verdict["expectations"] if one["held"] is not True),
+            simulated_s=world.now_ms / 1000.0,
+            wall_s=perf_counter() - began_s,
+            inputs=world.inputs,
+        )
+
+    def _compared(self, observations: Observations) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+        if not self._recordings:
+            return "", (), ()
+        match = nearest_with_races(observations, self._recordings, self._resolved.scenario.races)
+        if match.equal:
+            return match.recording, tuple(race.name for race in match.races), ()
+        told = [f"{match.recording}: {difference}" for difference in match.differences[:DIFFERENCES_MAX]]
+        return "", (), tuple(told)
+
+
+def outcome_of(run: Comparable) -> str:
+    """The same for two runs that equal the same recordings."""
+    parts = [item.token for item in run.timeline + run.controllers]
+    for of_place in (run.states, run.truncations):
+        for name, items in sorted(of_place.items(), key=lambda part: str(part[0])):
+            parts += [str(name).encode(), *(item.token for item in items)]
+    return _hash(b"\n".join(parts))
+
+
+def _hash(data: bytes) -> str:
+    return blake2b(data, digest_size=8).hexdigest()
+
+
+# --- processes ---
+
+_worker: Worker | None = None
+
+
+def _begin(asked: SeedsAsked) -> None:
+    """In a new process: an interrupt is the parent's to handle."""
+    global _worker  # noqa: PLW0603  a pool's initializer has no other place for what its tasks share
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _worker = Worker(asked)
+
+
+def _play(seed: int) -> SeedResult:
+    assert _worker is not None
+    return _worker.play(seed)
+
+
+def play_seeds(asked: SeedsAsked, seeds: Sequence[int], processes: int | None = None) -> Generator[SeedResult, None, None]:
+    """Results in whatever order they come. `processes`: as many as cores by default; 1 stays in this process.
+
+    Closing the iterator, as an interrupt does, ends all processes.
+    """
+    count = min(processes or len(os.sched_getaffinity(0)), len(seeds))
+    if count <= 1:
+        worker = Worker(asked)
+        yield from map(worker.play, seeds)
+        return
+    # spawn: the parent may have threads (a progress bar's, a JVM's gateway), and a fork copies their locks as they are.
+    context = multiprocessing.get_context("spawn")
+    chunk = max(1, min(CHUNK_MAX, len(seeds) // (4 * count)))
+    with context.Pool(count, _begin, (asked,)) as pool:
+        yield from pool.imap_unordered(_play, seeds, chunksize=chunk)
