@@ -8,5 +8,5 @@ main function).
 
 Then the supervisor's side: `fork_server` (one warmed process forks all nodes), `forking`, `supervision`
 (one node's control connection and port), `rule_board` (rules in force), `reports`, `cluster` (the door to
-all of it), `acting` (the player's orders).
+all of it).
 """
