@@ -26,6 +26,8 @@ def do(c: Cluster, step: str, broker: int, partition: tuple[str, int]) -> None:
     node = c.brokers[broker]
     state = c.state(partition)
     registered = f"/brokers/ids/{broker}" in c.service.znodes
+    leader = c.brokers.get(state.leader)
+    can_write = leader is not None and leader.alive and leader.within_reach
     match step:
         case "die" if node.alive and node.within_reach:
             c.die(broker)
@@ -37,10 +39,10 @@ def do(c: Cluster, step: str, broker: int, partition: tuple[str, int]) -> None:
             c.expire(broker)
         case "rejoin" if not node.within_reach:
             c.rejoin(broker, expired=not registered)
-        case "join" if state.leader >= 0 and broker not in state.isr and registered:
+        case "join" if can_write and broker not in state.isr and registered:
             if broker in TOPICS[partition[0]][partition[1]]:
                 c.leader_writes_isr(*state.isr, broker, partition=partition)
-        case "leave" if state.leader not in (-1, broker) and broker in state.isr:
+        case "leave" if can_write and broker != state.leader and broker in state.isr:
             c.leader_writes_isr(*(m for m in state.isr if m != broker), partition=partition)
         case "prefer":
             c.service.put(PREFERRED_REPLICA_ELECTION, encode_partitions([partition]))
