@@ -1,0 +1,245 @@
+"""`faultline run SCENARIO`: play it, judge it, show the verdict.
+
+In the network world Spark's machine starts before the cluster and warms up while it runs, with a low priority, so that the verdict
+comes a moment after the last step.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import trio
+from rich.console import Console
+
+from emulator.commands.exit_codes import HELD, INTERRUPTED, UNKNOWN, UNUSABLE
+from emulator.commands.verdict_text import print_verdict
+from emulator.observations.files import load
+from emulator.observations.model import Observations
+from emulator.observations.races import nearest_with_races
+from emulator.observations.reading import Malformed, plain
+from emulator.player.steps import StepFailed
+from emulator.runs.directory import NotEmpty, prepare, write_observations, write_scenario
+from emulator.runs.network import play_network
+from emulator.runs.resolve import Resolved, resolve
+from emulator.runs.sources import NoScenario, find_scenario, recordings_of
+from emulator.scenario.load import ScenarioErrors
+from emulator.scenario.settings import UnusableSetting, parse_assignment
+from emulator.world.network.cluster import Cluster, ClusterError
+from emulator.world.network.supervision import PortInUse
+from protocol.versions import UnknownVersion, UnusableProtocolVersion
+
+DEFAULT_SPEED = 5.0
+"""Measured (benchmarks/spike): beside a starting Spark, timers at this speed are late by less than a tenth of the shortest time-out."""
+SPEEDS = (0.1, 100.0)
+SPARK_NICE = 10
+
+UNUSABLE_INPUT = (
+    NoScenario,
+    ScenarioErrors,
+    Malformed,
+    UnusableSetting,
+    UnknownVersion,
+    UnusableProtocolVersion,
+    NotEmpty,
+    PortInUse,
+    ValueError,
+    OSError,
+)
+
+
+class RunOptions(msgspec.Struct, frozen=True):
+    """The words of the command line."""
+
+    scenario: str
+    world: str
+    engine: str
+    seed: int
+    speed: float | None
+    kafka_version: str | None
+    settings: tuple[str, ...]
+    out: Path | None
+    audit: str | None
+    json: bool
+
+
+def run_command(options: RunOptions) -> int:
+    """The exit code of a run (see exit_codes)."""
+    try:
+        resolved = resolved_from(options.scenario, options.kafka_version, options.settings)
+        if options.engine != "process":
+            raise ValueError(f"the engine {options.engine!r} is not there yet; processes are: --engine process")
+        if options.speed is not None and not SPEEDS[0] <= options.speed <= SPEEDS[1]:
+            raise ValueError(f"--speed {options.speed:g}: from {SPEEDS[0]:g} to {SPEEDS[1]:g}")
+        directory = options.out or Path("runs") / f"{resolved.scenario.id}-{time.strftime('%Y%m%d-%H%M%S')}"
+        if options.world == "sim":
+            from emulator.commands.run_simulated import run_simulated
+
+            return run_simulated(resolved, directory, options.seed, options.audit or "oracle", json=options.json)
+        prepare(directory)
+        return _run_network(options, resolved, directory.resolve())
+    except UNUSABLE_INPUT as error:
+        print(f"faultline run: {error}", file=sys.stderr)
+        return UNUSABLE
+
+
+def resolved_from(scenario: str, kafka_version: str | None, settings: tuple[str, ...]) -> Resolved:
+    """Raises what UNUSABLE_INPUT lists."""
+    overrides = dict(parse_assignment(text) for text in settings)
+    return resolve(find_scenario(scenario), kafka_version, overrides)
+
+
+# --- the network world -----------------------------------------------------------------------------------------------
+
+
+def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> int:
+    speed = options.speed or resolved.scenario.speed or DEFAULT_SPEED
+    console = Console(stderr=options.json, highlight=False)
+    judge = options.audit or "spark"
+    began = time.monotonic()
+    write_scenario(directory, resolved)
+    with _spark(directory, wanted=judge == "spark") as spark:
+        try:
+            observations = _play(options, resolved, directory, speed, console, spark)
+        except (StepFailed, ClusterError, trio.TooSlowError) as error:
+            print(f"faultline run: the scenario was not played to its end: {error}", file=sys.stderr)
+            return UNKNOWN
+        except KeyboardInterrupt:
+            print("faultline run: interrupted; what was written is in " + str(directory), file=sys.stderr)
+            return INTERRUPTED
+        if spark is None:
+            equals = equal_recording(resolved, observations)
+            console.print(f"not judged; the run is in {_shown(directory)}" + (f"; it equals {equals}" if equals else ""))
+            return HELD
+        verdict, code = spark.judge(directory, began)
+    if options.json:
+        print(msgspec.json.encode(verdict).decode())
+    else:
+        print_verdict(console, verdict, equal_recording(resolved, observations))
+        console.print(f"[dim]{time.monotonic() - began:.1f} s; the picture of the run:[/] {_shown(directory)}/report.html")
+    return code
+
+
+def _play(
+    options: RunOptions, resolved: Resolved, directory: Path, speed: float, console: Console, spark: "Spark | None"
+) -> Observations:
+    version = resolved.spec.kafka_version
+    if not options.json:
+        console.print(f"[bold]{resolved.scenario.id}[/] on Kafka {version}: {resolved.scenario.title}")
+        console.print(f"[dim]real processes, clock x{speed:g}, seed {options.seed}[/]")
+
+    async def play() -> Observations:
+        async with trio.open_nursery() as nursery:
+            if spark is not None:
+                nursery.start_soon(trio.to_thread.run_sync, spark.warm_up)
+            with _progress(console) as show:
+                played = await play_network(
+                    resolved, directory, seed=options.seed, speed=speed, began=show
+                )
+        return played.observations
+
+    try:
+        observations = trio.run(play)
+    except BaseExceptionGroup as errors:
+        raise _first(errors) from None
+    write_observations(directory, observations)
+    return observations
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The one error that a nursery's group is about."""
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+@contextmanager
+def _progress(console: Console) -> Iterator[Any]:
+    """A line on a terminal that says where the scenario is; nothing in a pipe."""
+    if not console.is_terminal:
+        yield None
+        return
+    with console.status("starting the cluster") as status:
+
+        def show(cluster: Cluster, step: str = "") -> None:
+            status.update(f"[dim]{cluster.now_ms() / 1000:6.1f} s[/]  {step}")
+
+        yield show
+
+
+def _shown(directory: Path) -> str:
+    """Relative to where we are, if it lies below."""
+    here = Path.cwd()
+    return str(directory.relative_to(here)) if directory.is_relative_to(here) else str(directory)
+
+
+def equal_recording(resolved: Resolved, observations: Observations) -> str | None:
+    """Name of the recording that the run equals, "" if there are some and it equals none, None if there are none."""
+    version = resolved.spec.kafka_version
+    files = recordings_of(resolved.scenario.id, version)
+    if not files:
+        return None
+    recordings = {f"{path.parent.name}/{path.name}": load(path) for path in files}
+    match = nearest_with_races(plain(observations), recordings, resolved.scenario.races)
+    if not match.equal:
+        return ""
+    return match.recording + "".join(f", by race {race.name}" for race in match.races)
+
+
+# --- Spark ---------------------------------------------------------------------------------------------------------------
+
+
+class Spark:
+    """Spark's machine, started ahead of need."""
+
+    def __init__(self, directory: Path) -> None:
+        from audit.session import find_java, start_gateway
+
+        self._scratch = directory / ".spark"
+        self._scratch.mkdir()
+        self._gateway = start_gateway(find_java(os.environ), self._scratch, nice=SPARK_NICE)
+        self._session: Any = None
+
+    def warm_up(self) -> None:
+        """Open the session and run what the audit will run, on nothing, so that it is quick afterwards."""
+        from audit.session import spark_session
+        from audit.warm_up import warm_up
+
+        self._session = spark_session(self._gateway, app_name="faultline")
+        warm_up(self._session, str(self._scratch))
+
+    def judge(self, directory: Path, began: float) -> tuple[dict[str, Any], int]:
+        """The verdict as JSON, written to the run's directory with the report, and its exit code."""
+        from audit.report import write_report
+        from audit.run import audit_runs, write_verdict
+
+        [verdict] = audit_runs(self._session, [directory], scratch=str(self._scratch))
+        verdict.measures["wall_s"] = round(time.monotonic() - began, 3)
+        write_verdict(verdict, directory)
+        write_report(directory)
+        return msgspec.to_builtins(verdict), verdict.exit_code
+
+    def close(self) -> None:
+        import shutil
+
+        if self._session is not None:
+            self._session.stop()
+        self._gateway.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+@contextmanager
+def _spark(directory: Path, *, wanted: bool) -> Iterator[Spark | None]:
+    if not wanted:
+        yield None
+        return
+    spark = Spark(directory)
+    try:
+        yield spark
+    finally:
+        spark.close()
