@@ -1,5 +1,6 @@
-"""A process's event file: one JSON line each, through structlog, appended.
+"""A process's event files: one JSON line each, through structlog, appended.
 
+Events of the wire level, most of all, go to a file of their own beside the others; `seq` counts through both.
 Lines wait in memory until `flush`; the shell flushes before frames leave if a client-level event is among
 them, and every 50 ms of real time otherwise. After a SIGKILL the last lines may be missing, and one may be
 torn.
@@ -43,28 +44,47 @@ class _Lines:
         self.waiting.append(data)
 
 
+class _File:
+    """One file and the lines that wait for it."""
+
+    def __init__(self, path: Path, **envelope: object) -> None:
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._lines = _Lines()
+        bound = structlog.wrap_logger(
+            self._lines, processors=[_render], wrapper_class=structlog.BoundLoggerBase, context_class=dict
+        )
+        self.log = bound.bind(**envelope)
+
+    @property
+    def waiting(self) -> int:
+        return len(self._lines.waiting)
+
+    def flush(self) -> None:
+        data = b"".join(self._lines.waiting)
+        self._lines.waiting.clear()
+        while data:
+            data = data[os.write(self._fd, data) :]
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
 class EventFile:
-    """`events/NODE.INCARNATION.jsonl` of a run. `levels`: which events are written."""
+    """`events/NODE.INCARNATION.jsonl` of a run, and `events/NODE.INCARNATION.wire.jsonl` if that level is
+    among `levels`."""
 
     def __init__(self, run_dir: Path, run: str, node: str, incarnation: int, levels: Sequence[str]) -> None:
         directory = run_dir / "events"
         directory.mkdir(parents=True, exist_ok=True)
-        self.path = directory / f"{node}.{incarnation}.jsonl"
-        self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         self._levels = frozenset(levels)
         self.wire = "wire" in self._levels
         self.urgent = False
         """A client-level event waits: flush before any frame leaves."""
-        self._lines = _Lines()
+        envelope = {"format": EVENT_FORMAT, "run": run, "node": node, "incarnation": incarnation}
+        self._others = _File(directory / f"{node}.{incarnation}.jsonl", **envelope)
+        self._wire = _File(directory / f"{node}.{incarnation}.wire.jsonl", **envelope) if self.wire else self._others
+        self._files = (self._wire, self._others) if self.wire else (self._others,)
         self._seq = 0
-        bound = structlog.wrap_logger(
-            self._lines, processors=[_render], wrapper_class=structlog.BoundLoggerBase, context_class=dict
-        )
-        self._log = bound.bind(format=EVENT_FORMAT, run=run, node=node, incarnation=incarnation)
-
-    @property
-    def waiting(self) -> bool:
-        return bool(self._lines.waiting)
 
     def write(self, event: Event, cause: str, now: Now) -> None:
         """Adds the envelope and keeps the line until the next flush."""
@@ -72,24 +92,24 @@ class EventFile:
         if level not in self._levels:
             return
         self._seq += 1
-        self._log._proxy_to_logger(
+        file = self._wire if level == "wire" else self._others
+        file.log._proxy_to_logger(
             "line", event.NAME, seq=self._seq, cause=cause, mono_ms=now.mono_ms, wall_ms=now.wall_ms,
             at_ms=now.mono_ms, level=level, fields=msgspec.structs.asdict(event),
         )  # fmt: skip
         if level == "client":
             self.urgent = True
-        if len(self._lines.waiting) > UNFLUSHED_MAX:
+        if file.waiting > UNFLUSHED_MAX:
             self.flush()
 
     def flush(self) -> None:
         """Hands every waiting line to the operating system. Raises OSError."""
-        if self._lines.waiting:
-            data = b"".join(self._lines.waiting)
-            self._lines.waiting.clear()
-            while data:
-                data = data[os.write(self._fd, data) :]
+        for file in self._files:
+            if file.waiting:
+                file.flush()
         self.urgent = False
 
     def close(self) -> None:
         self.flush()
-        os.close(self._fd)
+        for file in self._files:
+            file.close()

@@ -51,7 +51,7 @@ class EventFiles:
 
     def of(self, node: str) -> list[dict[str, Any]]:
         events: list[dict[str, Any]] = []
-        for path in sorted(self._directory.glob(f"{node}.*.jsonl"), key=lambda p: int(p.suffixes[-2][1:])):
+        for path in self._directory.glob(f"{node}.*.jsonl"):
             position, known = self._read.get(path, (0, []))
             with path.open("rb") as file:
                 file.seek(position)
@@ -60,7 +60,7 @@ class EventFiles:
             known += map(json.loads, whole.splitlines())
             self._read[path] = (position + len(whole), known)
             events += known
-        return events
+        return sorted(events, key=lambda event: (event["incarnation"], event["seq"]))
 
 
 class NetworkWorld:
