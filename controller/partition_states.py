@@ -158,8 +158,6 @@ def _choose(
         case Strategy.UNCLEAN:
             return elections.offline(assignment, leadership, online, True)
         case Strategy.PREFERRED:
-            if leadership.leader in assignment[:1] and not desk.gates.preferred_election_moves_leader_to_itself:
-                return None
             return elections.preferred(assignment, leadership, online)
         case Strategy.CONTROLLED_SHUTDOWN:
             candidates = desk.state.online(partition, even_shutting_down=True)

@@ -63,6 +63,9 @@ def controller_changed(desk: Desk) -> Procedure[None]:
     controller = yield from current_controller(watch=True)
     if desk.active and controller != desk.broker:
         yield from resign(desk, f"broker {controller} is controller" if controller >= 0 else "no controller")
+    if controller < 0 and not desk.gates.session_wait_ends_at_expiry:
+        # The client of that time looks again before it tells: gone is gone, whatever the watch said.
+        yield from elect(desk)
 
 
 def reelect(desk: Desk) -> Procedure[None]:

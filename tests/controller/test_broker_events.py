@@ -187,3 +187,14 @@ def test_a_replica_that_is_served_again_is_online_again() -> None:
     c.leader_writes_isr(1, 0)
     c.die(1)
     assert c.state().leader == 0
+
+
+def test_news_of_other_partitions_does_not_bring_a_failed_replica_back() -> None:
+    c = started()
+    c.create_topic("t", (0, 1))
+    _lose_log_dir(c, 0, ("t", 0))
+    c.create_topic("u", (0, 1))
+    c.leader_writes_isr(1, 0)
+    c.die(1)
+    assert [state[0] for state in c.states()] == [0, 1, 1, -1]
+    assert c.state(("u", 0)).leader == 0

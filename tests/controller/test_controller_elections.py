@@ -1,10 +1,12 @@
 """Who is controller (semantics 4.1)."""
 
+from collections.abc import Callable
+
 import pytest
 
 from protocol.events import ControllerChanged
 from protocol.messages.leadership import LeaderAndIsrRequest, UpdateMetadataRequest
-from protocol.messages.session import Delete, SetData, WatchFired
+from protocol.messages.session import Delete, SessionRequest, SessionResponse, SetData, WatchFired
 from protocol.znodes import decode_controller_epoch
 from tests.controller.cluster import Cluster
 from tests.controller.test_leader_epochs import VERSIONS
@@ -221,6 +223,53 @@ def test_a_broker_registers_before_its_controller_starts_from_1_1(version: str, 
     c.start(0)
     paths = [path for path, _, _ in c.service.history]
     assert (paths.index("/controller") < paths.index("/brokers/ids/0")) == elected_first
+
+
+def _meddle(c: Cluster, path: str, meddle: Callable[[], None]) -> None:
+    """Somebody else acts just before the first write of `path`."""
+    asked = c.service.request
+    done: list[bool] = []
+
+    def request(session: int, request: SessionRequest) -> SessionResponse:
+        if not done and isinstance(request.ops[-1], SetData) and request.ops[-1].path == path:
+            done.append(True)
+            meddle()
+        return asked(session, request)
+
+    c.service.request = request  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.0.1"])
+def test_up_to_2_0_a_controller_that_cannot_raise_the_epoch_gives_up(version: str) -> None:
+    """It deletes its znode. Its watch was spent on the creation, so from 1.1 it is somebody else who tries next;
+    before, the client found the znode gone when it looked."""
+    c = Cluster(version=version)
+    c.start(0)
+    c.die(0)
+    _meddle(c, "/controller_epoch", lambda: c.service.put("/controller_epoch", b"5"))
+    c.start(1)
+    changes = [(e.active, e.controller_epoch) for e in c.brokers[1].events if isinstance(e, ControllerChanged)]
+    again = version == "0.10.2"
+    assert changes == [(False, 0), *([(True, 6)] if again else [])]
+    c.start(2)
+    assert (c.active(), epoch(c)) == ([1] if again else [2], 6)
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.8"])
+def test_a_controller_that_is_replaced_while_it_takes_over_resigns(version: str) -> None:
+    c = Cluster(version=version)
+    c.start(0, 1, 2)
+    c.create_topic("t", (0, 1, 2))
+
+    def replaced() -> None:
+        c.service.put("/controller_epoch", b"9")
+        c.service.put("/controller", b'{"version":1,"brokerid":2,"timestamp":"0"}')
+
+    c.told_first = 1
+    _meddle(c, "/brokers/topics/t/partitions/0/state", replaced)
+    c.die(0)
+    assert c.active() == []
+    assert len(c.states()) == 1
 
 
 def test_stopping_ends_the_term() -> None:

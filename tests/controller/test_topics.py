@@ -4,6 +4,7 @@ import pytest
 
 from controller.settings import ControllerSettings
 from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from protocol.messages.session import Delete
 from protocol.znodes import ReplicaAssignment, encode_topic, topic_path
 from tests.controller.cluster import Cluster
 from tests.controller.test_leader_epochs import VERSIONS
@@ -143,3 +144,13 @@ def test_requests_to_delete_what_is_not_there_or_may_not_be_deleted_are_removed(
     _delete(c)
     assert c.service.children("/admin/delete_topics") == []
     assert topic_path("t") in c.service.znodes
+
+
+def test_a_topic_whose_znodes_were_removed_by_hand_is_forgotten() -> None:
+    c = started()
+    c.create_topic("t", (0, 1))
+    for path in sorted((p for p in c.service.znodes if p.startswith(topic_path("t"))), reverse=True):
+        c.service.apply(0, Delete(path))
+    c.settle()
+    c.create_topic("t", (1, 2))
+    assert c.states()[-1] == (1, 0, [1, 2], 1, 0)
