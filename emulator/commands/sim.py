@@ -56,7 +56,7 @@ def sim_command(
     golden: Path | None,
     json: bool,
 ) -> int:
-    """Plays and sums up; results to stdout, errors and progress to stderr. KeyboardInterrupt leaves no process behind."""
+    """Plays and sums up; results to stdout, errors and progress to stderr. An interrupt leaves no process."""
     try:
         wanted = parse_seeds(seeds)
         folder = str(golden if golden is not None else GOLDEN)
@@ -167,10 +167,9 @@ def _outcomes(results: Sequence[SeedResult]) -> list[dict[str, Any]]:
 
 
 def _failure(asked: SeedsAsked, result: SeedResult) -> dict[str, Any]:
-    unexpected = [f"{name} is {verdict} ({count})" for name, (verdict, count) in result.checks.items() if verdict != "held"]
     return {
         "seed": result.seed,
-        "why": result.error or "; ".join((*result.broken, *result.differences[:1], *unexpected)),
+        "why": result.error or "; ".join((*result.broken, *result.differences[:1])),
         "replay": replay_command(asked, result.seed),
     }
 
@@ -192,7 +191,9 @@ def as_text(summary: dict[str, Any]) -> list[str]:
     for name, equal in summary["recordings"].items():
         lines.append(f"  {len(equal):5} equal {name}")
     if summary["no_recording_equalled"]:
-        lines.append(f"  {len(summary['no_recording_equalled']):5} equal none: seeds {_some(summary['no_recording_equalled'])}")
+        lines.append(
+            f"  {len(summary['no_recording_equalled']):5} equal none: seeds {_some(summary['no_recording_equalled'])}"
+        )
     for name, taken in summary["races"].items():
         lines.append(f"  {len(taken):5} by race {name}: seeds {_some(taken)}")
     for name, counts in summary["checks"].items():

@@ -1,4 +1,4 @@
-"""The seven anomalies, each found in the truth about a run. One function per check; what it returns are the violations, in order.
+"""The seven anomalies, each found in the truth about a run. One function per check gives the violations, in order.
 
 What counts as one violation is fixed by the name of the check and is the same in the audit:
 
@@ -7,9 +7,10 @@ What counts as one violation is fixed by the name of the check and is the same i
     replica-divergence          one offset at which batches of two replicas begin and differ
     dual-leader                 one leader that goes on while one of a later epoch leads elsewhere
     dual-controller             the same of controllers
-    high-watermark-regression   one move back of a leader's high watermark in one epoch; one offset read with two contents
-    leader-epoch-monotonicity   one step back of a replica's epoch; one epoch that begins in a log before an older one ends;
-                                one epoch with two leaders
+    high-watermark-regression   one move back of a leader's high watermark in one epoch; one offset read with two
+                                contents
+    leader-epoch-monotonicity   one step back of a replica's epoch; one epoch that begins in a log before an older one
+                                ends; one epoch with two leaders
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -117,7 +118,7 @@ def leader_epoch_monotonicity(truth: Truth) -> Iterator[Violation]:
     for place, replicas in truth.logs.items():
         for node, log in replicas.items():
             for epoch, first, before in _epochs_out_of_order(log):
-                text = f"in the log of {node} epoch {epoch} starts at offset {first}, before an older epoch's offset {before}"
+                text = f"in the log of {node} epoch {epoch} starts at offset {first}, before an older epoch's {before}"
                 yield Violation(place, first, text, {"node": node, "leader_epoch": epoch, "older_at": before})
     leaders: dict[tuple[TopicPartition, int], set[str]] = {}
     for office in truth.leaders:

@@ -1,7 +1,7 @@
 """The oracle's verdicts: `checks` of verdict.json, from the truth about a run.
 
-A check is held when nothing was found, violated when something was, unknown when a log that it must read is damaged, and skipped when
-the run has nothing to judge: no acknowledged record, no leader, no controller.
+A check is violated when something was found, otherwise unknown when a log that it must read is damaged, skipped when
+the run has nothing to judge (no acknowledged record, no leader), and held when there was something and all was well.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,6 +12,7 @@ from emulator.oracle.anomalies import ANOMALIES, Violation
 from emulator.oracle.probe import Probe
 from emulator.oracle.truth import Truth, truth_of
 from emulator.world.simulated.world import SimulatedWorld
+from protocol.ids import topic_partition_text
 
 EVIDENCE_MAX = 20
 """Violations told one by one; `count` has them all."""
@@ -39,7 +40,7 @@ READS_ALL = ("replica-divergence", "leader-epoch-monotonicity")
 
 
 def judge_run(world: SimulatedWorld, operations: Iterable[Operation], probe: Probe) -> dict[str, dict[str, Any]]:
-    """{check: {"verdict", "count", "evidence"}}; of lost records also `by_acks`."""
+    """{check: {"verdict", "count", "evidence"}}; of lost records `by_acks`; of unknown and skipped checks `reason`."""
     return judge_truth(truth_of(world, operations, probe))
 
 
@@ -48,13 +49,15 @@ def judge_truth(truth: Truth) -> dict[str, dict[str, Any]]:
 
 
 def _judged(name: str, truth: Truth) -> dict[str, Any]:
-    missing = _missing(name, truth)
-    if missing:
-        return {"verdict": "unknown", "count": 0, "evidence": [{"text": text} for text in missing]}
-    if not SUBJECTS[name](truth):
-        return {"verdict": "skipped", "count": 0, "evidence": []}
     found = list(ANOMALIES[name](truth))
-    check: dict[str, Any] = {"verdict": "violated" if found else "held", "count": len(found)}
+    missing = _missing(name, truth)
+    check: dict[str, Any] = {"verdict": "held", "count": len(found)}
+    if found:
+        check["verdict"] = "violated"
+    elif missing:
+        check |= {"verdict": "unknown", "reason": "; ".join(missing)}
+    elif not SUBJECTS[name](truth):
+        check |= {"verdict": "skipped", "reason": "there was nothing to judge"}
     if name == "lost-acknowledged":
         acks = [ACKS[violation.details["acks"]] for violation in found]
         check["by_acks"] = {word: acks.count(word) for word in ACKS.values() if word in acks}
@@ -81,6 +84,7 @@ def _missing(name: str, truth: Truth) -> list[str]:
 
 def _evidence(violation: Violation) -> dict[str, Any]:
     topic, partition = violation.place
-    return {
-        "topic": topic, "partition": partition, "offset": violation.offset, "text": violation.text, **violation.details
-    }  # fmt: skip
+    place: dict[str, Any] = {"partition": topic_partition_text(topic, partition)} if topic else {}
+    if violation.offset >= 0:
+        place["offset"] = violation.offset
+    return {**place, "text": violation.text, **violation.details}

@@ -30,7 +30,7 @@ class Office(msgspec.Struct):
 
 
 class StepBack(msgspec.Struct, frozen=True):
-    """A number that only rises has fallen: a leader's high watermark within `epoch`, or a replica's leader epoch (`epoch` -1)."""
+    """A number that only rises has fallen: a leader's high watermark in `epoch`, or a replica's leader epoch (-1)."""
 
     place: TopicPartition
     node: str

@@ -39,8 +39,8 @@ class Write(msgspec.Struct, frozen=True):
 
 
 class Truth(msgspec.Struct):
-    """`logs`: {place: {node: its batches in order}}; `damaged`: logs that cannot be read. `reads`: what consumers were given.
-    `roles_seen`: how many replicas ever had a role."""
+    """`logs`: {place: {node: its batches in order}}; `damaged`: logs that cannot be read. `reads`: what consumers were
+    given. `roles_seen`: how many replicas ever had a role."""
 
     logs: dict[TopicPartition, dict[str, list[Batch]]] = {}
     damaged: dict[TopicPartition, dict[str, str]] = {}

@@ -6,12 +6,13 @@
 Same seed and name, same bytes; only verdict.json tells how long it took.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from audit.verdict import Verdict, to_json
 from emulator.observations.model import Observations
 from emulator.runs.resolve import SESSION_SETTINGS, Resolved
 from emulator.scenario.write import written
@@ -29,6 +30,15 @@ VERDICT_FILE = "verdict.json"
 
 INDENT = 2
 
+TIME_OUTS = (
+    "zookeeper.session.timeout.ms",
+    "replica.lag.time.max.ms",
+    "replica.socket.timeout.ms",
+    "controller.socket.timeout.ms",
+    "request.timeout.ms",
+)
+"""Settings on whose expiry somebody is taken for dead or out of sync."""
+
 
 class NotEmpty(ValueError):
     """There is something else in the directory that a run was to be written to."""
@@ -41,19 +51,37 @@ def prepare(directory: Path) -> None:
         raise NotEmpty(f"{directory}: is not empty; a run is written to a directory of its own")
 
 
-def write_simulated(directory: Path, resolved: Resolved, world: SimulatedWorld, observations: Observations) -> None:
+def write_simulated(
+    directory: Path, resolved: Resolved, seed: int, world: SimulatedWorld, observations: Observations
+) -> None:
     """Everything but the verdict, in a directory that is prepared. The run is called after it."""
-    write_scenario(directory, resolved)
+    write_scenario(directory, resolved, world="sim", seed=seed)
     write_events(directory / EVENTS_FOLDER, world.trace, directory.name)
     for node in world.nodes.values():
         write_files(directory / DATA_FOLDER / node.node.name, node.files)
     write_observations(directory, observations)
 
 
-def write_scenario(directory: Path, resolved: Resolved) -> None:
-    """What is played, and with which settings."""
+def write_scenario(directory: Path, resolved: Resolved, *, world: str = "network", seed: int | None = None) -> None:
+    """What is played, and with which settings.
+
+    settings.json: `world`, `seed`, `kafka`, `timer_limit_ms` (how late timers may be at p99.9; network world only), and
+    `nodes`: {node: its settings}.
+    """
     (directory / SCENARIO_FILE).write_text(written(resolved.scenario), encoding="utf-8")
-    write_json(directory / SETTINGS_FILE, settings_in_force(resolved))
+    settings: dict[str, Any] = {"world": world, "kafka": resolved.spec.kafka_version}
+    if seed is not None:
+        settings["seed"] = seed
+    if world == "network":
+        settings["timer_limit_ms"] = timer_limit_ms(resolved)
+    write_json(directory / SETTINGS_FILE, {**settings, "nodes": settings_in_force(resolved)})
+
+
+def timer_limit_ms(resolved: Resolved) -> float:
+    """A tenth of the shortest time-out: later timers could change who is in sync, alive or elected."""
+    spec = resolved.spec
+    time_outs = [int(own[name]) for own in spec.settings.values() for name in TIME_OUTS if name in own]
+    return min([*time_outs, spec.tick_time_ms * spec.sync_limit]) / 10
 
 
 def settings_in_force(resolved: Resolved) -> dict[str, dict[str, Any]]:
@@ -100,8 +128,8 @@ def write_observations(directory: Path, observations: Observations) -> None:
     write_json(directory / OBSERVATIONS_FILE, observations)
 
 
-def write_verdict(directory: Path, verdict: Mapping[str, Any]) -> None:
-    write_json(directory / VERDICT_FILE, verdict)
+def write_verdict(directory: Path, verdict: Verdict) -> None:
+    (directory / VERDICT_FILE).write_bytes(to_json(verdict))
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -14,6 +14,7 @@ from time import perf_counter
 
 import msgspec
 
+from audit.verdict import Verdict
 from emulator.commands.exit_codes import UNKNOWN
 from emulator.observations.comparable import Comparable, comparable
 from emulator.observations.files import load
@@ -23,7 +24,6 @@ from emulator.runs.directory import write_observations, write_verdict
 from emulator.runs.judged import play_and_judge
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.sources import GOLDEN, find_scenario, recordings_of
-from emulator.runs.verdict import exit_code
 from emulator.scenario.settings import parse_assignment
 
 SEEDS_MAX = 1_000_000
@@ -52,8 +52,8 @@ class SeedsAsked(msgspec.Struct, frozen=True):
 
 
 class SeedResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One seed. `recording`: the one it equals, "" if none. `outcome`, `shape`: hashes of all that must match a recording,
-    and of the trace without times. `error`: why there is no run."""
+    """One seed. `recording`: the one it equals, "" if none. `outcome`, `shape`: hashes of all that must match a
+    recording, and of the trace without times. `broken`: why it is not valid. `error`: why there is no run."""
 
     seed: int
     code: int
@@ -94,14 +94,14 @@ class Worker:
         world, verdict = run.played.world, run.verdict
         return SeedResult(
             seed=seed,
-            code=exit_code(verdict),
+            code=verdict.exit_code,
             recording=recording,
             races=races,
             differences=differences,
             outcome=outcome_of(comparable(run.observations)),
             shape=_hash(world.trace.shape()),
-            checks={name: (check["verdict"], check["count"]) for name, check in verdict["checks"].items()},
-            broken=tuple(one["text"] for one in verdict["expectations"] if one["held"] is not True),
+            checks={name: (check.verdict, check.count) for name, check in verdict.checks.items()},
+            broken=broken_in(verdict),
             simulated_s=world.now_ms / 1000.0,
             wall_s=perf_counter() - began_s,
             inputs=world.inputs,
@@ -115,6 +115,17 @@ class Worker:
             return match.recording, tuple(race.name for race in match.races), ()
         told = [f"{match.recording}: {difference}" for difference in match.differences[:DIFFERENCES_MAX]]
         return "", (), tuple(told)
+
+
+def broken_in(verdict: Verdict) -> tuple[str, ...]:
+    """Why the run is not valid, one sentence each."""
+    expectations = [one.text for one in verdict.expectations if one.held is not True]
+    checks = [
+        f"{name} is {check.verdict}, which the scenario does not expect"
+        for name, check in verdict.checks.items()
+        if (check.verdict == "violated" and not check.expected) or check.verdict == "unknown"
+    ]
+    return (*expectations, *checks, *verdict.unknown_because)
 
 
 def outcome_of(run: Comparable) -> str:
@@ -147,7 +158,10 @@ def _play(seed: int) -> SeedResult:
     return _worker.play(seed)
 
 
-def play_seeds(asked: SeedsAsked, seeds: Sequence[int], processes: int | None = None) -> Generator[SeedResult, None, None]:
+Results = Generator[SeedResult, None, None]
+
+
+def play_seeds(asked: SeedsAsked, seeds: Sequence[int], processes: int | None = None) -> Results:
     """Results in whatever order they come. `processes`: as many as cores by default; 1 stays in this process.
 
     Closing the iterator, as an interrupt does, ends all processes.
