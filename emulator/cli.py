@@ -1,6 +1,7 @@
-"""`faultline`: one entry point for every command. What a command does is in `emulator.commands`; here are only its words.
+"""`faultline`: one entry point for every command. What a command does is in `emulator.commands`; here are its words.
 
-Unusable arguments end with code 2 and one line that says what would be usable; Ctrl-C ends with 130 and leaves nothing running.
+Unusable arguments end with code 2 and one line that says what would be usable; Ctrl-C ends with 130 and leaves
+nothing running.
 """
 
 import sys
@@ -132,7 +133,7 @@ def report(run_directory: Path, /) -> int:
     """(Re)write a run's report.html."""
     from audit.commands import report_command
 
-    return report_command(run_directory)
+    return report_command(str(run_directory))
 
 
 @app.command

@@ -2,12 +2,15 @@
 
 A line is the envelope and the event's own fields, flat:
 
-    {"format":1, "run":..., "node":"broker-0", "incarnation":1, "seq":17, "cause":"client-0.1#3/5", "mono_ms":..., "wall_ms":...,
-     "at_ms":..., "level":"replica", "event":"log_truncated", "topic":"t", "partition":0, "to":2, ...}
+    {"format":1, "run":..., "node":"broker-0", "incarnation":1, "seq":17, "cause":"client-0.1#3/5",
+     "mono_ms":..., "wall_ms":..., "at_ms":..., "level":"replica", "event":"log_truncated", "topic":"t", "partition":0, "to":2, ...}
 
-`seq` grows by one per node and incarnation. `at_ms` is scenario time, from the cluster's launch. `cause` is the input that
-led to it: `CONNECTION/N` for the N-th frame received on a connection, `timer:NAME`, `start`, `command`, ... A connection is named by
-its opener: `NODE.INCARNATION#ID`; the N-th frame sent on it in one direction is the N-th received, which gives the edges by which
+`seq` grows by one per node and incarnation. `at_ms` is scenario time, from the cluster's launch. `cause` is the input
+that
+led to it: `CONNECTION/N` for the N-th frame received on a connection, `timer:NAME`, `start`, `command`, ... A
+connection is named by
+its opener: `NODE.INCARNATION#ID`; the N-th frame sent on it in one direction is the N-th received, which gives the
+edges by which
 checks order events of different nodes. Clocks only place them on a picture.
 
 Levels: `client` (operations), `replica` (roles, logs, elections, sessions, faults), `wire` (every frame).
@@ -80,7 +83,8 @@ class AttemptEnded(_Client):
 
 
 class OperationEnded(_Client):
-    """`outcome`: ok (acknowledged), failed (definitely not done), unknown. `offset`: of the record; of a fetch the next."""
+    """`outcome`: ok (acknowledged), failed (definitely not done), unknown. `offset`: of the record; of a fetch the
+    next."""
     NAME = "operation_ended"
     operation: str
     kind: str
@@ -95,7 +99,8 @@ class OperationEnded(_Client):
 
 
 class RecordsRead(_Client):
-    """A consumer was given records: offsets `[base_offset, last_offset]`, their batch's digest and epoch, and the HW it came with."""
+    """A consumer was given records: offsets `[base_offset, last_offset]`, their batch's digest and epoch, and the HW
+    it came with."""
     NAME = "records_read"
     operation: str
     topic: str
@@ -108,7 +113,7 @@ class RecordsRead(_Client):
     broker: int
 
 
-# --- replica level: processes ----------------------------------------------------------------------------------------
+# --- replica level: processes ---------------------------------------------------------------------------------------
 
 class NodeStarted(Event):
     NAME = "node_started"
@@ -134,7 +139,7 @@ class TimerLateness(Event):
     max_ms: float
 
 
-# --- replica level: logs ----------------------------------------------------------------------------------------------
+# --- replica level: logs --------------------------------------------------------------------------------------------
 
 class LogLoaded(Event):
     """A replica found on disk. `clean`: the clean-shutdown marker was there."""
@@ -160,7 +165,8 @@ class BatchAppended(Event):
 
 
 class LogTruncated(Event):
-    """Cut to `to` (exclusive end). `log_end`: before. `effective`: something was cut. `reason`: high-watermark, epoch, diverging, out-of-range, full."""
+    """Cut to `to` (exclusive end). `log_end`: before. `effective`: something was cut. `reason`: high-watermark,
+    epoch, diverging, out-of-range, full."""
     NAME = "log_truncated"
     topic: str
     partition: int
@@ -187,7 +193,7 @@ class LogDirFailed(Event):
     reason: str
 
 
-# --- replica level: leadership ---------------------------------------------------------------------------------------
+# --- replica level: leadership --------------------------------------------------------------------------------------
 
 class RoleChanged(Event):
     """`role`: leader, follower, offline. `leader`: whom it follows (itself if leader)."""
@@ -205,7 +211,8 @@ class RoleChanged(Event):
 
 
 class IsrChangeAsked(Event):
-    """A leader wants another ISR. `change`: shrink or expand. `through`: session (direct write) or controller (AlterIsr)."""
+    """A leader wants another ISR. `change`: shrink or expand. `through`: session (direct write) or controller
+    (AlterIsr)."""
     NAME = "isr_change_asked"
     topic: str
     partition: int
@@ -228,7 +235,8 @@ class IsrChangeEnded(Event):
 
 
 class PartitionBlocked(Event):
-    """The partition's lock is held by a call that waits for the session service (semantics 1.6); `blocked` false: released."""
+    """The partition's lock is held by a call that waits for the session service (semantics 1.6); `blocked` false:
+    released."""
     NAME = "partition_blocked"
     topic: str
     partition: int
@@ -269,7 +277,8 @@ class LeaderAndIsrIgnored(Event):
     reason: str
 
 
-# --- replica level: controller -----------------------------------------------------------------------------------------
+# --- replica level: controller
+# -----------------------------------------------------------------------------------------
 
 class ControllerChanged(Event):
     """`active` true: this broker is (now) controller, as it believes; false: it resigned."""
@@ -289,7 +298,8 @@ class BrokersSeen(Event):
 
 
 class StateDecided(Event):
-    """The controller wrote a partition's state. `reason`: created, offline-election, offline-replica, preferred-election, isr-change, ..."""
+    """The controller wrote a partition's state. `reason`: created, offline-election, offline-replica,
+    preferred-election, isr-change, ..."""
     NAME = "state_decided"
     topic: str
     partition: int
@@ -301,7 +311,8 @@ class StateDecided(Event):
     reason: str
 
 
-# --- replica level: session service ------------------------------------------------------------------------------------
+# --- replica level: session service
+# ------------------------------------------------------------------------------------
 
 class SessionChanged(Event):
     """Seen by a client: `state` connected, disconnected, expired, closed. `owner`: whose session."""
@@ -340,7 +351,8 @@ class EnsembleChanged(Event):
     serving: bool
 
 
-# --- replica level: faults ---------------------------------------------------------------------------------------------
+# --- replica level: faults
+# ---------------------------------------------------------------------------------------------
 
 class FaultAsked(Event):
     """The injector was asked for a rule. `rule` names it in the run; `what` is its text ("cut az-0")."""
@@ -386,7 +398,7 @@ class ScenarioStep(Event):
     text: str
 
 
-# --- wire level --------------------------------------------------------------------------------------------------------
+# --- wire level -----------------------------------------------------------------------------------------------------
 
 class _Wire(Event):
     LEVEL = "wire"

@@ -1,7 +1,8 @@
 """What a machine is: one input and the time go in, effects come out.
 
 A machine never reads a clock, a socket or a random source. Whoever runs it (emulator/world) does what the effects say,
-in their order: what must be on disk before a message leaves was written, through the injected `Files`, before the `Send` that
+in their order: what must be on disk before a message leaves was written, through the injected `Files`, before the
+`Send` that
 speaks of it was returned. A machine cannot tell which world runs it.
 
 Time comes as a pair because Kafka uses both: `mono_ms` for time-outs, `wall_ms` for what is written down.
@@ -25,7 +26,7 @@ class Now(msgspec.Struct, frozen=True):
     wall_ms: float
 
 
-# --- inputs: facts, in the past tense --------------------------------------------------------------------------------
+# --- inputs: facts, in the past tense -------------------------------------------------------------------------------
 
 
 class Started(msgspec.Struct, frozen=True, tag="started"):
@@ -50,7 +51,8 @@ class ConnectionOpened(msgspec.Struct, frozen=True, tag="opened"):
 
 
 class ConnectionLost(msgspec.Struct, frozen=True, tag="lost"):
-    """Refused, closed by the peer, or torn. Never sent after our own `Close`. Nothing more comes from this connection."""
+    """Refused, closed by the peer, or torn. Never sent after our own `Close`. Nothing more comes from this
+    connection."""
 
     connection: int
     reason: str
@@ -75,11 +77,12 @@ class StopRequested(msgspec.Struct, frozen=True, tag="stop"):
 
 Input = Started | ConnectionAccepted | ConnectionOpened | ConnectionLost | MessageReceived | TimerFired | StopRequested
 
-# --- effects: orders ---------------------------------------------------------------------------------------------------
+# --- effects: orders ------------------------------------------------------------------------------------------------
 
 
 class Open(msgspec.Struct, frozen=True, tag="open"):
-    """Open a connection to node `to`; answered by ConnectionOpened or ConnectionLost. `connection` is positive and new."""
+    """Open a connection to node `to`; answered by ConnectionOpened or ConnectionLost. `connection` is positive and
+    new."""
 
     connection: int
     to: str

@@ -137,7 +137,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     stuck_zk_version_pends: bool
     """2.8 with an older IBP: a failed conditional write stays pending until a higher epoch."""
     session_wait_ends_at_expiry: bool
-    """1.1+: a call waiting for the session service fails when the session expires; before, it is retried in the new session."""
+    """1.1+: a call waiting for the session service fails when the session expires; before, it is retried in the new
+    session."""
 
     # --- controller (binary; semantics 4) ---
     controller_epoch_multi: bool
@@ -187,6 +188,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """Batches remembered per producer: 1 in 0.11, 5 from 1.0."""
     unknown_producer_accepted: bool
     """2.5+: an unknown producer may start at any sequence."""
+    unknown_producer_named: bool
+    """1.0+: an unknown producer that starts elsewhere is answered 59; in 0.11 45, as any gap."""
     consumer_epoch_validation: bool
     """2.3+: consumers detect truncation (KIP-320, OFFSET_FOR_LEADER_EPOCH v3)."""
     offset_not_available: bool
@@ -292,6 +295,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         idempotence=ibp_since("0.11"),
         remembered_batches=1 if not bin_since("1.0") else 5,
         unknown_producer_accepted=bin_since("2.5"),
+        unknown_producer_named=bin_since("1.0"),
         consumer_epoch_validation=bin_since("2.3"),
         offset_not_available=bin_since("2.2"),
         not_leader_or_follower_name=bin_since("2.6"),

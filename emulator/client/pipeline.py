@@ -1,6 +1,7 @@
 """Several independent operations, asked one after the other without waiting, answered together.
 
-A session server takes one operation, or a multi, in a request. Callers that have many independent ones (a controller reading the
+A session server takes one operation, or a multi, in a request. Callers that have many independent ones (a controller
+reading the
 states of all partitions) put them into one request; here it becomes a pipeline, as Kafka's asynchronous requests are.
 """
 

@@ -1,6 +1,7 @@
 """`faultline run SCENARIO`: play it, judge it, show the verdict.
 
-In the network world Spark's machine starts before the cluster and warms up while it runs, with a low priority, so that the verdict
+In the network world Spark's machine starts before the cluster and warms up while it runs, with a low priority, so
+that the verdict
 comes a moment after the last step.
 """
 
@@ -34,7 +35,8 @@ from emulator.world.network.supervision import PortInUse
 from protocol.versions import UnknownVersion, UnusableProtocolVersion
 
 DEFAULT_SPEED = 5.0
-"""Measured (benchmarks/spike): beside a starting Spark, timers at this speed are late by less than a tenth of the shortest time-out."""
+"""Measured (benchmarks/spike): beside a starting Spark, timers at this speed are late by less than a tenth of the
+shortest time-out."""
 SPEEDS = (0.1, 100.0)
 SPARK_NICE = 10
 
@@ -79,12 +81,25 @@ def run_command(options: RunOptions) -> int:
         if options.world == "sim":
             from emulator.commands.run_simulated import run_simulated
 
-            return run_simulated(resolved, directory, options.seed, options.audit or "oracle", json=options.json)
+            judge = options.audit or "oracle"
+            if judge == "spark":
+                return _simulated_for_spark(options, resolved, directory)
+            return run_simulated(resolved, options.seed, directory, with_oracle=judge == "oracle", json=options.json)
         prepare(directory)
         return _run_network(options, resolved, directory.resolve())
     except UNUSABLE_INPUT as error:
         print(f"faultline run: {error}", file=sys.stderr)
         return UNUSABLE
+
+
+def _simulated_for_spark(options: RunOptions, resolved: Resolved, directory: Path) -> int:
+    """A simulated run judged by Spark from its events, as any run's directory can be."""
+    from audit.commands import audit_command
+    from emulator.commands.run_simulated import simulate_into
+
+    prepare(directory)
+    simulate_into(directory, resolved, options.seed, with_oracle=False)
+    return audit_command([str(directory)], json=options.json)
 
 
 def resolved_from(scenario: str, kafka_version: str | None, settings: tuple[str, ...]) -> Resolved:
@@ -93,7 +108,7 @@ def resolved_from(scenario: str, kafka_version: str | None, settings: tuple[str,
     return resolve(find_scenario(scenario), kafka_version, overrides)
 
 
-# --- the network world -----------------------------------------------------------------------------------------------
+# --- the network world ----------------------------------------------------------------------------------------------
 
 
 def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> int:
@@ -113,14 +128,18 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
             return INTERRUPTED
         if spark is None:
             equals = equal_recording(resolved, observations)
-            console.print(f"not judged; the run is in {_shown(directory)}" + (f"; it equals {equals}" if equals else ""))
+            console.print(
+                f"not judged; the run is in {_shown(directory)}" + (f"; it equals {equals}" if equals else "")
+            )
             return HELD
         verdict, code = spark.judge(directory, began)
     if options.json:
         print(msgspec.json.encode(verdict).decode())
     else:
         print_verdict(console, verdict, equal_recording(resolved, observations))
-        console.print(f"[dim]{time.monotonic() - began:.1f} s; the picture of the run:[/] {_shown(directory)}/report.html")
+        console.print(
+            f"[dim]{time.monotonic() - began:.1f} s; the picture of the run:[/] {_shown(directory)}/report.html"
+        )
     return code
 
 
@@ -137,9 +156,7 @@ def _play(
             if spark is not None:
                 nursery.start_soon(trio.to_thread.run_sync, spark.warm_up)
             with _progress(console) as show:
-                played = await play_network(
-                    resolved, directory, seed=options.seed, speed=speed, began=show
-                )
+                played = await play_network(resolved, directory, seed=options.seed, speed=speed, began=show)
         return played.observations
 
     try:
@@ -191,7 +208,7 @@ def equal_recording(resolved: Resolved, observations: Observations) -> str | Non
     return match.recording + "".join(f", by race {race.name}" for race in match.races)
 
 
-# --- Spark ---------------------------------------------------------------------------------------------------------------
+# --- Spark ----------------------------------------------------------------------------------------------------------
 
 
 class Spark:
@@ -211,7 +228,7 @@ class Spark:
         from audit.warm_up import warm_up
 
         self._session = spark_session(self._gateway, app_name="faultline")
-        warm_up(self._session, str(self._scratch))
+        warm_up(self._session, self._scratch)
 
     def judge(self, directory: Path, began: float) -> tuple[dict[str, Any], int]:
         """The verdict as JSON, written to the run's directory with the report, and its exit code."""

@@ -7,12 +7,13 @@ from typing import Any
 
 import msgspec
 
+from emulator.client.client_node import ClientNode
 from emulator.node.broker_node import BrokerNode
 from emulator.session.server import SessionServer
 from emulator.storage.files import Files
 from emulator.topology import Node, Topology
 from emulator.world.network.spec import Life
-from protocol.machine import Effect, Input, Machine, Now
+from protocol.machine import Machine
 from protocol.versions import gates_for
 
 
@@ -32,14 +33,6 @@ def network_machine(life: Life, files: Files, arguments: dict[str, Any]) -> Mach
     return machine_for(msgspec.convert(arguments, RunSpec), life.node, files)
 
 
-class IdleClient:
-    """A client process without work."""
-
-    def step(self, now: Now, event: Input) -> list[Effect]:
-        """Nothing to do."""
-        return []
-
-
 def machine_for(spec: RunSpec, node: Node, files: Files) -> Machine:
     """The machine of one life of a node."""
     servers = [server.name for server in spec.topology.with_role("session")]
@@ -50,4 +43,5 @@ def machine_for(spec: RunSpec, node: Node, files: Files) -> Machine:
         binary = str(settings.get("kafka.version", spec.kafka_version))
         gates = gates_for(binary, str(settings.get("inter.broker.protocol.version") or binary))
         return BrokerNode(node, gates, settings, servers, files)
-    return IdleClient()
+    brokers = [broker.name for broker in spec.topology.with_role("broker")]
+    return ClientNode(node.name, brokers, spec.kafka_version)

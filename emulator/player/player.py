@@ -1,6 +1,7 @@
 """The player: does a scenario's steps, one after another, and notes what comes back.
 
-It is a machine like all others: messages to brokers and session servers leave through ordinary connections (from outside every
+It is a machine like all others: messages to brokers and session servers leave through ordinary connections (from
+outside every
 AZ), and what is done *to* the cluster leaves as `Act`, which the world carries out.
 """
 
@@ -9,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from emulator.client.client_asker import ClientAsker
 from emulator.client.direct import DirectClient
 from emulator.client.operations import Operation, OperationLog
 from emulator.player.observing import Observing
@@ -30,7 +32,8 @@ ENSEMBLE_LIMIT_S = 60.0
 
 
 class Player:
-    """`steps` of `scenario`; `record_magic`: the format in which its client writes. Exits when the last step has ended."""
+    """`steps` of `scenario`; `record_magic`: the format in which its client writes. Exits when the last step has
+    ended."""
 
     def __init__(self, topology: Topology, steps: tuple[m.AnyStep, ...], record_magic: int) -> None:
         self.topology = topology
@@ -45,6 +48,7 @@ class Player:
         self.operations: list[Operation] = []
         self.direct: DirectClient | None = None
         self.writes: SessionWrites | None = None
+        self.asker = ClientAsker()
         self._acts: dict[int, Callable[[ActDone], None]] = {}
         self._act_count = 0
         self._sleeps: dict[int, Callable[[Any], None]] = {}
@@ -75,6 +79,8 @@ class Player:
                 self.seen.handle(now, event, out)
             case _ if self.direct is not None and self.direct.handles(event):
                 self.direct.handle(now, event, out)
+            case _ if self.asker.handles(event):
+                self.asker.handle(now, event, out)
             case _ if self.writes is not None and self.writes.handles(event):
                 self.writes.handle(now, event, out)
             case _:

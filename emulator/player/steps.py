@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from emulator.client.direct_results import Attempt, Described, Fetched
 from emulator.injector.rules import rule as make_rule
+from emulator.player.client_steps import fetch_order, produce_order
 from emulator.player.tasks import Order, Steps
 from emulator.scenario import model as m
 from emulator.scenario.conditions import Quiet, Registered
@@ -19,7 +20,8 @@ READY_LIMIT_S = 15.0
 """For a started broker to be registered; then the script goes on (a broker may be kept from it on purpose)."""
 STATE_LIMIT_S = 30.0
 BOOT_MS = (900.0, 1600.0)
-"""A broker's process takes its time before it does anything: the phases of its periodic tasks come from it. The recorded brokers
+"""A broker's process takes its time before it does anything: the phases of its periodic tasks come from it. The
+recorded brokers
 took 0.8 to 4 s from launch to registration."""
 STATE_NOTICED_MS = (180.0, 420.0)
 """From the topic's first state to the script's next step, as recorded."""
@@ -166,10 +168,15 @@ class StepRunner:
     def _produce(self, step: m.Produce) -> Steps:
         player = self._player
         topic, partition = self._place(step.partition)
-        if step.broker is None or step.client or step.idempotent:
-            raise StepFailed("a produce through a client's own metadata cannot be played yet")
+        if step.client:
+            place = (topic, partition)
+            yield produce_order(
+                player.asker, player.out, step.client, place, step, lambda told: self._attempted(told, step.partition)
+            )
+            return
+        if step.broker is None or step.idempotent:
+            raise StepFailed("a produce without `client` needs `broker`, and cannot be idempotent")
         broker = step.broker
-        assert player.direct is not None
 
         def order(done: Callable[[Any], None]) -> None:
             assert player.direct is not None
@@ -222,6 +229,10 @@ class StepRunner:
     def _fetch(self, step: m.Fetch) -> Steps:
         player = self._player
         topic, partition = self._place(step.partition)
+        if step.client:
+            by_client: Fetched = yield fetch_order(player.asker, player.out, step.client, (topic, partition), step)
+            player.timeline.fetched(player.now.mono_ms, by_client, self._partition(step.partition))
+            return
 
         def order(done: Callable[[Any], None]) -> None:
             assert player.direct is not None

@@ -12,7 +12,8 @@ Entry = dict[str, Any]
 
 
 class Timeline:
-    """`entries` in order; times in seconds since the launch. `first`: the scenario's first partition, which entries leave out."""
+    """`entries` in order; times in seconds since the launch. `first`: the scenario's first partition, which entries
+    leave out."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []

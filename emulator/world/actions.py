@@ -40,7 +40,8 @@ class ResumeNode(msgspec.Struct, frozen=True, tag="resume"):
 
 
 class PowerLoss(msgspec.Struct, frozen=True, tag="power-loss"):
-    """The machine dies and loses what was not synced: everything past the recovery point, or all but `batches_kept` per log (-1: the seed decides)."""
+    """The machine dies and loses what was not synced: everything past the recovery point, or all but `batches_kept`
+    per log (-1: the seed decides)."""
 
     node: str
     batches_kept: int = -1

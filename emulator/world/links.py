@@ -1,10 +1,14 @@
 """Links: what faults do to one direction of one connection. Pure; both worlds ask it.
 
-A rule stops traffic between nodes. Nothing is reset: bytes vanish, and TCP sends them again with its back-off, so that after a
-heal data flows again only at the sender's next retransmission (`recovery: rto`), 200 ms, 600 ms, 1.4 s, 3 s, 6.2 s, 12.6 s, ... after
-the first byte that was lost. An opening connection repeats its SYN after 1, 3, 7, 15, ... seconds. `recovery: instant` lets it flow at the heal.
+A rule stops traffic between nodes. Nothing is reset: bytes vanish, and TCP sends them again with its back-off, so
+that after a
+heal data flows again only at the sender's next retransmission (`recovery: rto`), 200 ms, 600 ms, 1.4 s, 3 s, 6.2 s,
+12.6 s, ... after
+the first byte that was lost. An opening connection repeats its SYN after 1, 3, 7, 15, ... seconds. `recovery:
+instant` lets it flow at the heal.
 
-Picture: a road with a gate. While the gate is shut, the sender knocks less and less often; opening the gate helps only at the next knock.
+Picture: a road with a gate. While the gate is shut, the sender knocks less and less often; opening the gate helps
+only at the next knock.
 """
 
 import msgspec
@@ -20,10 +24,14 @@ SYN_RETRIES = 6
 class Rule(msgspec.Struct, frozen=True):
     """One fault on links. Empty selectors match all.
 
-    `a`, `b`: node names; traffic between a node of `a` and one of `b` matches, in both directions, or only from `a` to `b` (`one_way`).
-    `opened_by_a`: only connections that a node of `a` opened (then only their packets from `a` to `b`: the answers' way is open).
-    `purposes`, `apis`: only connections of these purposes; only frames of these APIs (not physical, and the rule's text says so).
-    `kind`: cut (vanish), hold (kept, delivered at the release), delay, loss. `delay_ms`, `jitter_ms`: for delay. `loss`: share of frames lost,
+    `a`, `b`: node names; traffic between a node of `a` and one of `b` matches, in both directions, or only from `a`
+    to `b` (`one_way`).
+    `opened_by_a`: only connections that a node of `a` opened (then only their packets from `a` to `b`: the answers'
+    way is open).
+    `purposes`, `apis`: only connections of these purposes; only frames of these APIs (not physical, and the rule's
+    text says so).
+    `kind`: cut (vanish), hold (kept, delivered at the release), delay, loss. `delay_ms`, `jitter_ms`: for delay.
+    `loss`: share of frames lost,
     each coming later by a retransmission.
     """
 

@@ -141,7 +141,8 @@ class StopReplicaResponse(Message):
 
 @register
 class UpdateMetadataRequest(Message):
-    """Replaces cached metadata of the partitions named, and the list of live brokers. Leader -2: topic being deleted."""
+    """Replaces cached metadata of the partitions named, and the list of live brokers. Leader -2: topic being
+    deleted."""
 
     API_KEY = 6
     API_NAME = "UpdateMetadata"

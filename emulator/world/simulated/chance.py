@@ -20,7 +20,8 @@ class Latencies(msgspec.Struct, frozen=True):
     hiccup_max_ms: float = 4.0
     timer_late_mean_ms: float = 0.3
     log_creation_ms: tuple[float, float] = (5.0, 60.0)
-    """Creating a log stalls a broker (directories, files, the first use of code): which broker is ready first is a race."""
+    """Creating a log stalls a broker (directories, files, the first use of code): which broker is ready first is a
+    race."""
 
 
 CALM = Latencies()

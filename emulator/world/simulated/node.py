@@ -16,8 +16,8 @@ class SimulatedNode:
     """`machine` None: dead. `held`: inputs that wait while the process is paused."""
 
     __slots__ = (
-        "accepted", "before_storage", "busy_until_ms", "died", "ends", "files", "held", "incarnation", "links", "machine",
-        "node", "paused", "seq", "stall_ms", "timer_generation", "timers",
+        "accepted", "before_storage", "busy_until_ms", "died", "ends", "files", "held", "incarnation", "links",
+        "machine", "node", "paused", "seq", "stall_ms", "timer_generation", "timers",
     )  # fmt: skip
 
     def __init__(self, node: Node, links: LinkState) -> None:

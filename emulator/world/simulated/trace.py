@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from emulator.world.simulated.node import SimulatedNode
 
 Cause = str | tuple[str, int]
-"""The input that led to an event; a frame as (connection, number), spelt `connection/number` only when it is written."""
+"""The input that led to an event; a frame as (connection, number), spelt `connection/number` only when it is
+written."""
 
 Entry = tuple[str, int, int, Cause, float, Event]
 """(node, incarnation, seq, cause, at_ms, event)"""
@@ -38,7 +39,8 @@ class Trace:
         node, incarnation, seq, cause, at_ms, event = entry
         at_ms = round(at_ms, 3)
         return {
-            "format": EVENT_FORMAT, "run": run, "node": node, "incarnation": incarnation, "seq": seq, "cause": cause_text(cause),
+            "format": EVENT_FORMAT, "run": run, "node": node, "incarnation": incarnation, "seq": seq, "cause":
+            cause_text(cause),
             "mono_ms": at_ms, "wall_ms": round(wall_epoch_ms + at_ms, 3), "at_ms": at_ms,
             "level": event.LEVEL, "event": event.NAME, **msgspec.structs.asdict(event),
         }  # fmt: skip
@@ -46,7 +48,8 @@ class Trace:
     def shape(self) -> bytes:
         """The trace without times and what comes of them or the seed: what two seeds are compared by.
 
-        Digests (of bytes with a timestamp in them) and session ids are numbered as they first appear; znodes' data is left out.
+        Digests (of bytes with a timestamp in them) and session ids are numbered as they first appear; znodes' data is
+        left out.
         """
         numbers: dict[tuple[str, int], int] = {}
         return b"\n".join(

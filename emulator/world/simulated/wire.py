@@ -14,12 +14,13 @@ EOF: Final = b""
 class End:
     """One end. `connection`: the id by which its machine knows it; `sent`, `received`: frames so far.
 
-    `out` and `back` are this node's gates for the two directions; `last_arrival_ms` keeps this end's outgoing frames in order.
+    `out` and `back` are this node's gates for the two directions; `last_arrival_ms` keeps this end's outgoing frames
+    in order.
     """
 
     __slots__ = (
-        "back", "closed", "connection", "incarnation", "last_arrival_ms", "node", "opened", "opening", "out", "peer", "received", "sent",
-        "wire",
+        "back", "closed", "connection", "incarnation", "last_arrival_ms", "node", "opened", "opening", "out", "peer",
+        "received", "sent", "wire",
     )  # fmt: skip
 
     def __init__(self, wire: "Wire", node: str, incarnation: int, connection: int, out: Path, back: Path) -> None:

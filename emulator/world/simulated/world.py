@@ -2,7 +2,8 @@
 
     heap of (at_ms, seq, what)      what: a closure over a frame's arrival, a timer, a gate to look at, ...
 
-Everything drawn comes from one seeded source; ties are broken by `seq`. Nothing of a dead life reaches the next one: every entry
+Everything drawn comes from one seeded source; ties are broken by `seq`. Nothing of a dead life reaches the next one:
+every entry
 checks the incarnation it was made for.
 """
 
