@@ -187,12 +187,10 @@ class Controller:
 
     def handles(self, event: Input) -> bool:
         """Whether `handle` wants this input: our channels' connections and our timers."""
-        match event:
-            case ConnectionOpened(connection) | ConnectionLost(connection) | MessageReceived(connection):
-                return self._desk.channels.of_connection(connection) is not None
-            case TimerFired(key):
-                return key[0] == TIMER_OWNER
-        return False
+        # On the path of every input of the node, so no pattern matching. Connections that we opened are positive.
+        if isinstance(event, MessageReceived | ConnectionLost | ConnectionOpened):
+            return event.connection > 0 and self._desk.channels.of_connection(event.connection) is not None
+        return isinstance(event, TimerFired) and event.key[0] == TIMER_OWNER
 
     def handle(self, now: Now, event: Input, out: Outbox) -> None:
         """One input that `handles` accepted."""
