@@ -1,8 +1,7 @@
 """`faultline`: one entry point for every command. What a command does is in `emulator.commands`; here are its words.
 
 Unusable arguments end with code 2 and one line that says what would be usable; Ctrl-C ends with 130 and leaves
-nothing running.
-"""
+nothing running. """
 
 import sys
 from pathlib import Path

@@ -113,8 +113,7 @@ assert set(TRAITS) == set(ErrorCode), "every code has its traits"
 def error_name(code: int, *, renamed: bool = True) -> str:
     """Kafka's name for `code`; unknown codes are spelt `UNKNOWN_CODE_n`.
 
-    `renamed` false gives the name 6 had before 2.6 (gate `not_leader_or_follower_name`).
-    """
+    `renamed` false gives the name 6 had before 2.6 (gate `not_leader_or_follower_name`). """
     if code == ErrorCode.NOT_LEADER_OR_FOLLOWER and not renamed:
         return "NOT_LEADER_FOR_PARTITION"
     try:

@@ -3,15 +3,13 @@
 A line is the envelope and the event's own fields, flat:
 
     {"format":1, "run":..., "node":"broker-0", "incarnation":1, "seq":17, "cause":"client-0.1#3/5",
-     "mono_ms":..., "wall_ms":..., "at_ms":..., "level":"replica", "event":"log_truncated", "topic":"t", "partition":0, "to":2, ...}
+     "mono_ms":..., "wall_ms":..., "at_ms":..., "level":"replica", "event":"log_truncated", "topic":"t",
+     "partition":0, "to":2, ...}
 
 `seq` grows by one per node and incarnation. `at_ms` is scenario time, from the cluster's launch. `cause` is the input
-that
-led to it: `CONNECTION/N` for the N-th frame received on a connection, `timer:NAME`, `start`, `command`, ... A
-connection is named by
-its opener: `NODE.INCARNATION#ID`; the N-th frame sent on it in one direction is the N-th received, which gives the
-edges by which
-checks order events of different nodes. Clocks only place them on a picture.
+that led to it: `CONNECTION/N` for the N-th frame received on a connection, `timer:NAME`, `start`, `command`, ... A
+connection is named by its opener: `NODE.INCARNATION#ID`; the N-th frame sent on it in one direction is the N-th
+received, which gives the edges by which checks order events of different nodes. Clocks only place them on a picture.
 
 Levels: `client` (operations), `replica` (roles, logs, elections, sessions, faults), `wire` (every frame).
 A field name has one type everywhere (asserted below), so that all events share one flat table.

@@ -4,8 +4,7 @@
 
 Anything that reads msgpack reads a captured stream. `FrameDecoder` takes bytes as they come and gives whole payloads;
 `decode` turns a payload into a typed message, or says what is wrong with it. A frame has a bound: a length above
-`MAX_FRAME_BYTES` is refused before a byte of it is kept.
-"""
+`MAX_FRAME_BYTES` is refused before a byte of it is kept. """
 
 import struct
 from typing import Any

@@ -1,7 +1,6 @@
 """Names of things: distinct types, so that an offset is never taken for an epoch.
 
-All are plain ints and strings on the wire. Kafka's own markers for "none" are kept:
-leader -1, epoch -1, offset -1.
+All are plain ints and strings on the wire. Kafka's own markers for "none" are kept: leader -1, epoch -1, offset -1.
 """
 
 from typing import NewType

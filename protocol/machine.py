@@ -1,9 +1,8 @@
 """What a machine is: one input and the time go in, effects come out.
 
-A machine never reads a clock, a socket or a random source. Whoever runs it (emulator/world) does what the effects say,
-in their order: what must be on disk before a message leaves was written, through the injected `Files`, before the
-`Send` that
-speaks of it was returned. A machine cannot tell which world runs it.
+A machine never reads a clock, a socket or a random source. Whoever runs it (emulator/world) does what the effects
+say, in their order: what must be on disk before a message leaves was written, through the injected `Files`, before
+the `Send` that speaks of it was returned. A machine cannot tell which world runs it.
 
 Time comes as a pair because Kafka uses both: `mono_ms` for time-outs, `wall_ms` for what is written down.
 """
@@ -144,8 +143,7 @@ class Machine(Protocol):
 class Outbox:
     """Collects the effects of one step, so that the parts of a machine need not pass lists around.
 
-    `connection()` numbers the connections that this life of the node opens.
-    """
+    `connection()` numbers the connections that this life of the node opens. """
 
     __slots__ = ("_effects", "_next_connection")
 

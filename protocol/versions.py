@@ -42,8 +42,7 @@ class UnknownVersion(ValueError):
 def rank(version: str) -> int:
     """Position on the ladder; accepts patch releases (`2.6.3` is 2.6, `0.10.2.2` is 0.10.2).
 
-    Raises UnknownVersion.
-    """
+    Raises UnknownVersion. """
     name = _ALIASES.get(version, version)
     best = -1
     for index, step in enumerate(LADDER):
@@ -208,8 +207,7 @@ class UnusableProtocolVersion(ValueError):
 def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
     """The gates of a binary that speaks `inter_broker_protocol` (default: its own) to other brokers.
 
-    Raises UnknownVersion, UnusableProtocolVersion.
-    """
+    Raises UnknownVersion, UnusableProtocolVersion. """
     b = ladder_name(binary)
     p = ladder_name(inter_broker_protocol) if inter_broker_protocol else b
     if rank(p) > rank(b):

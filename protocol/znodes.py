@@ -1,7 +1,6 @@
 """Paths and contents of the znodes that brokers, controllers and tools share (semantics 5.1).
 
-Contents are JSON bytes with Kafka's keys, in Kafka's order. Decoders raise `UnreadableZnode`, which names
-the path.
+Contents are JSON bytes with Kafka's keys, in Kafka's order. Decoders raise `UnreadableZnode`, which names the path.
 """
 
 from typing import Any, TypeVar

@@ -1,9 +1,8 @@
 """Several independent operations, asked one after the other without waiting, answered together.
 
 A session server takes one operation, or a multi, in a request. Callers that have many independent ones (a controller
-reading the
-states of all partitions) put them into one request; here it becomes a pipeline, as Kafka's asynchronous requests are.
-"""
+reading the states of all partitions) put them into one request; here it becomes a pipeline, as Kafka's asynchronous
+requests are. """
 
 from collections.abc import Callable
 

@@ -3,8 +3,7 @@
     Started -> logs loaded -> session connected -> registered in /brokers/ids -> elections for the controller
     session expired -> controller resigns -> new session -> registered again -> elections
 
-The broker talks to its own controller through a socket, like to anybody's.
-"""
+The broker talks to its own controller through a socket, like to anybody's. """
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,9 +1,7 @@
 """What the player sees without asking: the session service's znodes and each broker's own metadata, as they change.
 
 Connections of purpose "observe" to every session server and every running broker; the player is outside every AZ, so
-no cut touches
-them. Of the session servers' copies the newest transaction counts, whoever tells it first.
-"""
+no cut touches them. Of the session servers' copies the newest transaction counts, whoever tells it first. """
 
 from collections.abc import Callable
 

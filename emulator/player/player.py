@@ -1,9 +1,7 @@
 """The player: does a scenario's steps, one after another, and notes what comes back.
 
 It is a machine like all others: messages to brokers and session servers leave through ordinary connections (from
-outside every
-AZ), and what is done *to* the cluster leaves as `Act`, which the world carries out.
-"""
+outside every AZ), and what is done *to* the cluster leaves as `Act`, which the world carries out. """
 
 from collections.abc import Callable
 from typing import Any

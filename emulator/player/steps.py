@@ -21,8 +21,7 @@ READY_LIMIT_S = 15.0
 STATE_LIMIT_S = 30.0
 BOOT_MS = (900.0, 1600.0)
 """A broker's process takes its time before it does anything: the phases of its periodic tasks come from it. The
-recorded brokers
-took 0.8 to 4 s from launch to registration."""
+recorded brokers took 0.8 to 4 s from launch to registration."""
 STATE_NOTICED_MS = (180.0, 420.0)
 """From the topic's first state to the script's next step, as recorded."""
 

@@ -1,7 +1,6 @@
 """Steps that wait, written as if they blocked: a generator yields an order and is resumed with its outcome.
 
-attempt = yield lambda done: direct.fetch(..., done=done)
-"""
+attempt = yield lambda done: direct.fetch(..., done=done) """
 
 from collections.abc import Callable, Generator
 from typing import Any

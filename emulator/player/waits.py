@@ -1,7 +1,6 @@
 """Waiting for conditions: looked at on a grid of 50 ms, as the recordings' observer looked.
 
-A person, or a script, acts a little after it has seen: `REACTION_MS`.
-"""
+A person, or a script, acts a little after it has seen: `REACTION_MS`. """
 
 from collections.abc import Callable
 

@@ -3,8 +3,7 @@
     scenario.yaml  settings.json  events/NODE.INCARNATION.jsonl  events/NODE.INCARNATION.wire.jsonl
     data/NODE/...  observations.json  verdict.json
 
-Same seed and name, same bytes; only verdict.json tells how long it took.
-"""
+Same seed and name, same bytes; only verdict.json tells how long it took. """
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -84,8 +84,7 @@ def first_fault_ms(world: SimulatedWorld) -> float | None:
 def time_to_new_leader_ms(leaders: list[Office], fault_ms: float | None) -> float | None:
     """From the fault until a partition that was led is led in a later epoch, the first that is; None: none was.
 
-    `leaders` in order of time.
-    """
+    `leaders` in order of time. """
     if fault_ms is None:
         return None
     epochs: dict[TopicPartition | None, int] = {}

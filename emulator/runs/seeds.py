@@ -1,8 +1,7 @@
 """Many seeds of one scenario in the simulated world, on all cores.
 
-Every worker resolves the scenario for itself from what the command line said, plays whole runs, and sends back a
-few numbers. A run that fails is a result too: its seed, and why.
-"""
+Every worker resolves the scenario for itself from what the command line said, plays whole runs, and sends back a few
+numbers. A run that fails is a result too: its seed, and why. """
 
 import multiprocessing
 import os
@@ -164,8 +163,7 @@ Results = Generator[SeedResult, None, None]
 def play_seeds(asked: SeedsAsked, seeds: Sequence[int], processes: int | None = None) -> Results:
     """Results in whatever order they come. `processes`: as many as cores by default; 1 stays in this process.
 
-    Closing the iterator, as an interrupt does, ends all processes.
-    """
+    Closing the iterator, as an interrupt does, ends all processes. """
     count = min(processes or len(os.sched_getaffinity(0)), len(seeds))
     if count <= 1:
         worker = Worker(asked)

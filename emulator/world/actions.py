@@ -1,8 +1,7 @@
 """What the scenario's player asks of the world itself: faults, starts, snapshots. Only the player's machine uses these.
 
-`Act` is an effect beside those of `protocol.machine`; its outcome comes back as the input `ActDone`. Both worlds carry
-out the same actions, so the player cannot tell them apart either.
-"""
+`Act` is an effect beside those of `protocol.machine`; its outcome comes back as the input `ActDone`. Both worlds
+carry out the same actions, so the player cannot tell them apart either. """
 
 import msgspec
 

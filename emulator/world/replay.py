@@ -5,10 +5,9 @@ in order:
 
     [mono_ms, wall_ms, input, effects_crc]
 
-`input` is [connection, payload] for a frame (its bytes as received, without the length), otherwise the
-input as a map with its type. `effects_crc`: CRC-32 of the effects of all inputs so far, in their canonical
-bytes; null when the step raised.
-"""
+`input` is [connection, payload] for a frame (its bytes as received, without the length), otherwise the input as a map
+with its type. `effects_crc`: CRC-32 of the effects of all inputs so far, in their canonical bytes; null when the step
+raised. """
 
 import struct
 import zlib
@@ -106,8 +105,7 @@ def read(recording: Path) -> Iterator[Recorded]:
 def replay(recording: Path, machine_factory: Callable[[], Machine]) -> int:
     """Steps a fresh machine through a recording; returns how many inputs it answered with identical effects.
 
-    Raises ReplayError at the first input whose effects differ from those recorded.
-    """
+    Raises ReplayError at the first input whose effects differ from those recorded. """
     machine = machine_factory()
     crc, number = 0, 0
     for recorded in read(recording):

@@ -1,9 +1,8 @@
 """What every message is: a typed struct with an API key, a direction and a range of versions.
 
-A field's unit and meaning stand beside it (`msgspec.Meta`); docs/protocol.md and the validation of
-incoming frames both come from these classes. `since` in a field's `extra` is the first message version
-that carries it: older ones leave it at its default, and defaults are not sent.
-"""
+A field's unit and meaning stand beside it (`msgspec.Meta`); docs/protocol.md and the validation of incoming frames
+both come from these classes. `since` in a field's `extra` is the first message version that carries it: older ones
+leave it at its default, and defaults are not sent. """
 
 from typing import Annotated, Any, ClassVar, TypeVar
 

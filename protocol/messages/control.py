@@ -1,9 +1,8 @@
 """Control: the first frame of every connection, and the injector's own connection, which no cut touches.
 
-`Hello` opens every TCP connection of the network world. The supervisor's connection to a node (purpose
-`control`) carries rules and the order to begin; every request is answered. The fields of `LinkRule` are
-those of the emulator's link rules.
-"""
+`Hello` opens every TCP connection of the network world. The supervisor's connection to a node (purpose `control`)
+carries rules and the order to begin; every request is answered. The fields of `LinkRule` are those of the emulator's
+link rules. """
 
 from typing import Annotated
 

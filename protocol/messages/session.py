@@ -1,8 +1,7 @@
 """Messages between a session client and a session server (the ZooKeeper-like service).
 
 Keys are 1000 + ZooKeeper's opcode. A request's answer has the same key, in order of the requests of a connection.
-Error codes are ZooKeeper's (`SessionError`). Semantics 5.
-"""
+Error codes are ZooKeeper's (`SessionError`). Semantics 5. """
 
 from enum import IntEnum
 from typing import Annotated

@@ -1,10 +1,9 @@
 """What the scenario's player asks of the client process in an AZ: single errands, and workloads that run by
 themselves.
 
-The player stands outside every AZ; the client does the work from where it is and tells what came of it. Every
-request is answered; attempts of a produce are also told one by one, as they end. `problem` in an answer says
-why nothing was done.
-"""
+The player stands outside every AZ; the client does the work from where it is and tells what came of it. Every request
+is answered; attempts of a produce are also told one by one, as they end. `problem` in an answer says why nothing was
+done. """
 
 from typing import Annotated, Literal
 

@@ -3,9 +3,7 @@
     heap of (at_ms, seq, what)      what: a closure over a frame's arrival, a timer, a gate to look at, ...
 
 Everything drawn comes from one seeded source; ties are broken by `seq`. Nothing of a dead life reaches the next one:
-every entry
-checks the incarnation it was made for.
-"""
+every entry checks the incarnation it was made for. """
 
 from collections.abc import Callable
 from heapq import heappop, heappush
