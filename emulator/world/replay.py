@@ -7,7 +7,7 @@ in order:
 
 `input` is [connection, payload] for a frame (its bytes as received, without the length), otherwise the input as a map
 with its type. `effects_crc`: CRC-32 of the effects of all inputs so far, in their canonical bytes; null when the step
-raised. """
+raised."""
 
 import struct
 import zlib
@@ -105,7 +105,7 @@ def read(recording: Path) -> Iterator[Recorded]:
 def replay(recording: Path, machine_factory: Callable[[], Machine]) -> int:
     """Steps a fresh machine through a recording; returns how many inputs it answered with identical effects.
 
-    Raises ReplayError at the first input whose effects differ from those recorded. """
+    Raises ReplayError at the first input whose effects differ from those recorded."""
     machine = machine_factory()
     crc, number = 0, 0
     for recorded in read(recording):
@@ -116,6 +116,8 @@ def replay(recording: Path, machine_factory: Callable[[], Machine]) -> int:
             if recorded.effects_crc is None:
                 return number
             raise ReplayError(f"{recording}: input {number}: raised {error!r}, recorded were effects") from error
+        if recorded.effects_crc is None:
+            raise ReplayError(f"{recording}: input {number} ({recorded.event}): raised when recorded, gave effects now")
         crc = effects_crc(effects, crc)
         if crc != recorded.effects_crc:
             raise ReplayError(f"{recording}: input {number} ({recorded.event}): effects differ: {effects}")

@@ -140,6 +140,11 @@ class Cluster:
         """Scenario time."""
         return self.clock.now_ms()
 
+    @property
+    def fork_server_pid(self) -> int:
+        """The process that all nodes' processes are children of."""
+        return self._fork_server.pid
+
     def running(self) -> tuple[str, ...]:
         """Nodes with a living process (or shell in this process), paused ones included."""
         return tuple(name for name, node in self._nodes.items() if node.pid is not None or name in self._shells)

@@ -15,11 +15,13 @@ import trio
 from emulator.storage.memory import MemoryFiles
 from emulator.topology import three_azs
 from emulator.world.network.cluster import Cluster
+from emulator.world.network.forking import ForkServerLost
 from emulator.world.network.reports import ClusterError
 from emulator.world.network.spec import EXIT_CRASHED, LOOPBACK, MachineSpec, SpecError
 from emulator.world.network.supervision import PortInUse
-from emulator.world.replay import ReplayError, replay
+from emulator.world.replay import ReplayError, read, replay
 from protocol.framing import MAX_FRAME_BYTES, encode
+from protocol.machine import MessageReceived
 from protocol.messages.base import Message
 from protocol.messages.control import Hello
 from protocol.messages.session import PingRequest
@@ -167,6 +169,19 @@ async def test_a_torn_recording_replays_up_to_its_tear(tmp_path: Path) -> None:
     assert replay(recording, lambda: build(None, MemoryFiles(), {})) == whole - 1
 
 
+async def test_a_crash_is_replayed_to_its_crash(tmp_path: Path) -> None:
+    async with network_world(tmp_path, record_inputs=True) as world:
+        await world.spawn("broker-0", {"crash_at": 3})
+        await world.spawn("broker-1", {"open_to": ["broker-0"], "burst": 5})
+        await world.cluster.wait_exit("broker-0")
+    recording = tmp_path / "inputs" / "broker-0.1.msgpack"
+    last = list(read(recording))[-1]
+    assert last.effects_crc is None and isinstance(last.event, MessageReceived)
+    assert replay(recording, lambda: build(None, MemoryFiles(), {"crash_at": 3})) == 5
+    with pytest.raises(ReplayError, match="input 5 "):
+        replay(recording, lambda: build(None, MemoryFiles(), {}))
+
+
 # --- the supervisor's own errors ---
 
 
@@ -228,6 +243,15 @@ trio.run(main)
 """
 
 
+async def start_runner(run_dir: Path) -> trio.Process:
+    return await trio.lowlevel.open_process(
+        [sys.executable, "-c", RUNNER, str(run_dir)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": "."},
+    )
+
+
 def descendants(pid: int) -> list[psutil.Process]:
     return psutil.Process(pid).children(recursive=True)
 
@@ -235,9 +259,7 @@ def descendants(pid: int) -> list[psutil.Process]:
 @pytest.mark.parametrize("lines", [0, 1, 2, 3, 4] * 4)
 async def test_killing_the_runner_leaves_no_process(tmp_path: Path, lines: int) -> None:
     """At five moments, four times each: before anything runs, while nodes start, with a paused one."""
-    runner = await trio.lowlevel.open_process(
-        [sys.executable, "-c", RUNNER, str(tmp_path)], stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": "."}
-    )
+    runner = await start_runner(tmp_path)
     assert runner.stdout is not None
     read = b""
     while read.count(b"\n") < lines:
@@ -249,6 +271,27 @@ async def test_killing_the_runner_leaves_no_process(tmp_path: Path, lines: int) 
     await trio.to_thread.run_sync(wait_gone, left)
     for path in (tmp_path / "events").glob("*.jsonl") if lines else ():
         EventFiles(tmp_path).of(path.name.partition(".")[0])  # every whole line is readable
+
+
+async def test_an_interrupted_runner_leaves_no_process(tmp_path: Path) -> None:
+    runner = await start_runner(tmp_path)
+    assert runner.stdout is not None
+    while b"paused" not in await runner.stdout.receive_some():
+        pass
+    left = descendants(runner.pid)
+    os.kill(runner.pid, signal.SIGINT)
+    await runner.wait()
+    await trio.to_thread.run_sync(wait_gone, left)
+
+
+async def test_the_end_of_the_fork_server_is_an_error_of_the_run(tmp_path: Path) -> None:
+    with pytest.raises(ForkServerLost, match="ended with -9"):
+        async with network_world(tmp_path) as world:
+            await world.spawn("broker-0", {})
+            left = descendants(os.getpid())
+            os.kill(world.cluster.fork_server_pid, signal.SIGKILL)
+            await trio.sleep_forever()
+    await trio.to_thread.run_sync(wait_gone, left)
 
 
 def wait_gone(processes: Iterable[psutil.Process]) -> None:
