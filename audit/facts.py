@@ -1,0 +1,146 @@
+"""Facts: the tables that checks read, prepared once for all of them.
+
+Events are parsed once and kept: in memory for runs of ordinary size, in Parquet files in a scratch directory for
+big ones, divided by family, so that a check reads no more than it asks for. Checks see (TABLES):
+
+- `appends`: batch_appended; `watermarks`: high_watermark_moved; `operations`: operation_ended; `reads`: records_read;
+  `invocations`: operation_invoked
+- `rest`: every event that is rare: roles, controllers, nodes, faults, steps, ...
+- `logs`: what every replica's log holds at the end, folded from its appends and cuts (LOGS)
+- `overlaps`: windows in which two nodes held one office (`audit.offices`)
+
+Order within a node is that of (incarnation, seq).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from pyspark.sql import functions as F
+
+from audit.events import PROBLEM, read_lines
+from audit.input import RunDirectory
+from audit.offices import OVERLAPS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+SMALL_MAX_BYTES = 64 << 20
+"""Runs of less than this together are judged in memory, in one partition: no shuffle, a second of work."""
+
+_WHO = ("run", "node", "incarnation", "seq", "at_ms", "topic", "partition")
+_BATCH = ("base_offset", "last_offset", "leader_epoch", "digest")
+TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "appends": ("batch_appended", (*_WHO, *_BATCH, "as_leader")),
+    "watermarks": ("high_watermark_moved", (*_WHO, "high_watermark", "leading", "leader_epoch")),
+    "operations": ("operation_ended", (*_WHO, "operation", "kind", "outcome", "acks", "offset", "digest")),
+    "reads": ("records_read", (*_WHO, *_BATCH)),
+    "invocations": ("operation_invoked", (*_WHO, "operation", "value")),
+}
+"""{table: (the one event in it, its columns)}. These are frequent; so are OTHERS, which are only counted."""
+OTHERS = ("attempt_sent", "attempt_ended")
+
+REST = (
+    *(*_WHO, "event", "log_end", "to", "reason", "role", "leader_epoch", "active", "controller_epoch"),
+    *("rule", "what", "target", "peer", "frames_stopped", "expects_traffic", "code", "roles", "az", "text"),
+    *("p999_ms", "max_ms"),
+)
+"""Columns of the table `rest`."""
+
+COLUMNS = tuple(dict.fromkeys(("event", *REST, *(name for _, names in TABLES.values() for name in names))))
+"""What is parsed. On a big run every column costs."""
+
+LOGS = """
+-- Two kinds of rows per replica:
+-- a batch that survived; `leads`: the replica is the partition's final leader, the last in the order of leader epochs;
+-- a bound (base_offset null): a log end that was seen and never undercut, so the log must reach it.
+-- A batch survives when no later cut of the same replica reaches it: a truncation, or a log found shorter after a
+-- restart (power loss). Kafka cuts whole batches, so one that is cut in the middle is gone.
+WITH cuts AS (
+  SELECT run, node, topic, partition, incarnation, seq,
+    CASE WHEN event = 'log_loaded' THEN log_end
+         WHEN reason = 'full' THEN 0L  -- wiped, to start elsewhere
+         ELSE least(`to`, log_end) END AS cut
+  FROM rest WHERE event IN ('log_loaded', 'log_truncated')
+),
+folded AS (
+  SELECT *, min(cut) OVER (PARTITION BY run, node, topic, partition ORDER BY incarnation DESC, seq DESC
+    ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS lowest_cut
+  FROM (
+    SELECT /*gather*/ * FROM (
+      SELECT run, node, topic, partition, incarnation, seq, base_offset, last_offset, leader_epoch, digest, CAST(NULL
+        AS BIGINT) AS cut
+      FROM appends
+      UNION ALL
+      SELECT run, node, topic, partition, incarnation, seq, NULL, NULL, NULL, NULL, cut FROM cuts
+    )
+  )
+),
+leaders AS (
+  SELECT run, topic, partition, max(struct(leader_epoch, node)).node AS leader
+  FROM rest WHERE event = 'role_changed' AND role = 'leader' GROUP BY run, topic, partition
+)
+SELECT /*few(leaders)*/ folded.run, node, folded.topic, folded.partition, base_offset, last_offset, leader_epoch,
+  digest,
+  CASE WHEN cut IS NOT NULL THEN lowest_cut END AS bound, coalesce(leader = node, false) AS leads
+FROM folded LEFT JOIN leaders
+  ON folded.run = leaders.run AND folded.topic = leaders.topic AND folded.partition = leaders.partition
+WHERE cut IS NOT NULL OR lowest_cut IS NULL OR lowest_cut > last_offset
+"""
+
+
+class Facts(NamedTuple):
+    """`lines`: every line that was kept, with its `family` and, if it is broken, its PROBLEM."""
+
+    spark: SparkSession
+    lines: DataFrame
+    small: bool
+
+    def sql(self, query: str) -> DataFrame:
+        """A query over the tables. `/*gather*/` after SELECT: bring what was united into one partition, for small
+        runs; `/*few(name)*/`: that side of a join is small whatever the size of the run."""
+        gather = "/*+ COALESCE(1) */" if self.small else ""
+        few = "" if self.small else r"/*+ BROADCAST(\1) */"
+        return self.spark.sql(re.sub(r"/\*few\((\w+)\)\*/", few, query.replace("/*gather*/", gather)))
+
+
+def prepare(spark: SparkSession, runs: Sequence[RunDirectory], scratch: str | None) -> Facts:
+    """Parse the runs' events and make the tables, which are views of the session from now on.
+
+    `scratch`: a directory that all executors reach, for what may not fit in memory; None: the runs are small, and
+    nothing is read before somebody asks.
+    """
+    lines = read_lines(spark, runs, COLUMNS).withColumn("family", _family())
+    if scratch is None:
+        lines = _in_memory(lines)
+    else:
+        lines.write.partitionBy("family").mode("overwrite").parquet(f"{scratch}/lines")
+        lines = spark.read.parquet(f"{scratch}/lines")
+    facts = Facts(spark, lines, small=scratch is None)
+    lines.createOrReplaceTempView("lines")
+    for table, columns in (*((name, names) for name, (_, names) in TABLES.items()), ("rest", REST)):
+        is_in = F.expr(f"family = '{table}' AND {PROBLEM} IS NULL")
+        lines.where(is_in).select(*columns).createOrReplaceTempView(table)
+    logs = facts.sql(LOGS)
+    if scratch is None:
+        logs = _in_memory(logs)
+    else:
+        logs.write.mode("overwrite").parquet(f"{scratch}/logs")
+        logs = spark.read.parquet(f"{scratch}/logs")
+    logs.createOrReplaceTempView("logs")
+    _in_memory(facts.sql(OVERLAPS)).createOrReplaceTempView("overlaps")
+    return facts
+
+
+def _in_memory(rows: DataFrame) -> DataFrame:
+    """`rows` in one partition, computed when first asked for and then kept; its plan is cut off here."""
+    return rows.coalesce(1).localCheckpoint(eager=False).coalesce(1)
+
+
+def _family() -> Column:
+    family = F.when(F.col("event").isin(*OTHERS), F.lit("others"))
+    for table, (event, _) in TABLES.items():
+        family = family.when(F.col("event") == event, F.lit(table))
+    return family.otherwise(F.lit("rest"))

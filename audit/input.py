@@ -1,0 +1,139 @@
+"""Runs on disk: which directories hold one, their event files, and lines that were torn when a process died.
+
+A run's directory has `events/NODE.INCARNATION.jsonl` (levels client and replica) and, where the wire level is
+recorded, `events/NODE.INCARNATION.wire.jsonl`: frames are the majority of events and no check needs their fields, so
+they have files of their own. Both count towards one sequence of numbers per incarnation.
+
+A process that is killed leaves at most one line without its end. Such a line is *torn*: it tells of a death, not of
+a broken file, and is counted apart from lines that are broken (`audit.events`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+EVENT_SUFFIX = ".jsonl"
+WIRE_SUFFIX = ".wire.jsonl"
+RUNS_MAX = 10_000
+LINE_MAX_BYTES = 1 << 20
+"""Longest line that is looked at when a file does not end with a line's end."""
+
+
+class AuditInputError(Exception):
+    """What was given cannot be audited. One sentence that names the place and the nearest valid thing."""
+
+
+class EventFile(msgspec.Struct, frozen=True):
+    """`torn`: the text of its last line if that was cut off in the middle, else None."""
+
+    path: Path
+    size_bytes: int
+    torn: bytes | None
+
+    @property
+    def wire(self) -> bool:
+        return self.path.name.endswith(WIRE_SUFFIX)
+
+
+class RunDirectory(msgspec.Struct, frozen=True):
+    """One run. `path` is absolute."""
+
+    path: Path
+    files: tuple[EventFile, ...]
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(file.size_bytes for file in self.files)
+
+    def paths(self, *, wire: bool) -> list[str]:
+        """Of the files with anything in them, as Spark takes them: globbing characters escaped."""
+        return [_escaped(str(file.path)) for file in self.files if file.wire == wire and file.size_bytes]
+
+
+def find_runs(given: Sequence[str | Path]) -> list[RunDirectory]:
+    """Directories, or globs of them, in the order given.
+
+    Raises:
+        AuditInputError: nothing is there, or it is not a run.
+    """
+    paths: dict[Path, None] = {}
+    for one in given:
+        for path in _expand(str(one)):
+            paths[path] = None
+    if not paths:
+        raise AuditInputError("no run given: name a run's directory, such as runs/az-isolated-leader-1")
+    if len(paths) > RUNS_MAX:
+        raise AuditInputError(f"{len(paths)} runs given; at most {RUNS_MAX} are audited at once")
+    return [read_directory(path) for path in paths]
+
+
+def read_directory(path: Path) -> RunDirectory:
+    """Raises AuditInputError when there is no `events` folder in it, or it cannot be read."""
+    events = path / "events"
+    if not events.is_dir():
+        hint = f"; did you mean {path.parent}?" if (path.parent / "events").is_dir() else ""
+        raise AuditInputError(f"{path}: not a run, it has no folder events{hint}")
+    try:
+        files = tuple(_event_file(file) for file in sorted(events.glob(f"*{EVENT_SUFFIX}")))
+    except OSError as error:
+        raise AuditInputError(f"{error.filename}: cannot be read: {error.strerror}") from error
+    return RunDirectory(path.resolve(), files)
+
+
+def _expand(given: str) -> list[Path]:
+    path = Path(given)
+    if path.is_dir():
+        return [path]
+    if path.exists():
+        raise AuditInputError(f"{given}: is a file; a run is a directory with a folder events in it")
+    if glob.has_magic(given):
+        found = sorted(p for p in map(Path, glob.glob(given)) if (p / "events").is_dir())
+        if not found:
+            raise AuditInputError(f"{given}: no run matches")
+        return found
+    raise AuditInputError(f"{given}: no such directory{_nearest(path)}")
+
+
+def _nearest(path: Path) -> str:
+    parent = path.parent
+    names = sorted(p.name for p in parent.iterdir() if p.is_dir()) if parent.is_dir() else []
+    close = difflib.get_close_matches(path.name, names, n=1, cutoff=0.6)
+    return f"; nearest: {parent / close[0]}" if close else ""
+
+
+def _event_file(path: Path) -> EventFile:
+    size_bytes = path.stat().st_size
+    return EventFile(path.resolve(), size_bytes, _torn_tail(path, size_bytes))
+
+
+def _torn_tail(path: Path, size_bytes: int) -> bytes | None:
+    """The last line if it has no end and is no JSON either: a complete line may lack just its line end."""
+    if size_bytes == 0:
+        return None
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        if file.read(1) == b"\n":
+            return None
+        file.seek(max(0, size_bytes - LINE_MAX_BYTES))
+        tail = file.read().rpartition(b"\n")[2]
+    if not tail.strip():
+        return None
+    try:
+        msgspec.json.decode(tail)
+    except msgspec.DecodeError:
+        return tail
+    return None
+
+
+def _escaped(path: str) -> str:
+    return "".join(f"\\{char}" if char in "*?[]{}\\" else char for char in path)

@@ -1,0 +1,71 @@
+"""Who held an office when: intervals of leadership and controllership, and where two overlap.
+
+An interval begins when a node says that it leads (or controls) and ends when the same node says otherwise, or dies:
+`node_stopped`, a kill or power loss done to it, or its next incarnation, whichever is first. Within a node the order
+is that of sequence numbers; between nodes the scenario's clock places the intervals, so `from_ms` and `to_ms` are
+as good as the machine's clock. A node that never said it stopped holds its office to the end of the run, and one that
+goes on in a new epoch has one interval for each.
+
+OVERLAPS is the table `overlaps`: windows in which two nodes are in one office, the one of the smaller epoch being
+`stale`; `office` (leader or controller), `run`, `topic`, `partition`, `stale`, `stale_epoch`, `newer`, `newer_epoch`,
+`from_ms`, `to_ms` (null: to the end of the run). One row per pair of intervals of different nodes and epochs.
+"""
+
+DEADLY = "'kill', 'power-loss'"
+"""What a `machine_fault` says that ends a process there and then. The others leave it to say so itself."""
+
+_DEATHS = f"""
+SELECT run, node, incarnation, died_ms FROM (
+  SELECT *, lead(at_ms) OVER (PARTITION BY run, node ORDER BY at_ms) AS died_ms
+  FROM (
+    SELECT run, CASE WHEN event = 'machine_fault' THEN target ELSE node END AS node,
+      CASE WHEN event = 'machine_fault' THEN NULL ELSE incarnation END AS incarnation, event, at_ms
+    FROM rest
+    WHERE event IN ('node_started', 'node_stopped') OR (event = 'machine_fault' AND what IN ({DEADLY}))
+  )
+)
+WHERE event = 'node_started'
+"""
+
+_SAID = """
+SELECT run, node, incarnation, seq, at_ms,
+  CASE WHEN event = 'role_changed' THEN 'leader' ELSE 'controller' END AS office,
+  coalesce(topic, '') AS topic, coalesce(partition, -1L) AS partition,
+  CASE WHEN event = 'role_changed' THEN leader_epoch ELSE controller_epoch END AS epoch,
+  CASE WHEN event = 'role_changed' THEN role = 'leader' ELSE active END AS holds
+FROM rest WHERE event IN ('role_changed', 'controller_changed')
+"""
+
+OVERLAPS = f"""
+SELECT office, run, topic, partition,
+  stale.node AS stale, stale.epoch AS stale_epoch, newer.node AS newer, newer.epoch AS newer_epoch,
+  greatest(stale.from_ms, newer.from_ms) AS from_ms, least(stale.to_ms, newer.to_ms) AS to_ms
+FROM (
+  SELECT office, run, topic, partition, stale, explode(filter(held, newer ->
+    newer.epoch > stale.epoch AND newer.node != stale.node
+    AND greatest(stale.from_ms, newer.from_ms) < coalesce(least(stale.to_ms, newer.to_ms), double('infinity'))
+  )) AS newer
+  FROM (
+    SELECT office, run, topic, partition, held, explode(held) AS stale
+    FROM (
+      SELECT office, run, topic, partition, collect_list(struct(epoch, node, at_ms AS from_ms,
+        -- least and greatest leave nulls out: a death counts only where there was one
+        least(next_ms, CASE WHEN died_ms IS NOT NULL THEN greatest(died_ms, at_ms) END) AS to_ms)) AS held
+      FROM (
+        SELECT *,
+          lead(at_ms) OVER (PARTITION BY office, run, topic, partition, node, incarnation ORDER BY seq) AS next_ms
+        FROM ({_SAID})
+      )
+      LEFT JOIN ({_DEATHS}) USING (run, node, incarnation)
+      WHERE holds
+      GROUP BY office, run, topic, partition
+    )
+    WHERE size(held) > 1
+  )
+)
+"""
+
+HOW_LONG = (
+    "CASE WHEN to_ms IS NULL THEN 'to the end of the run' ELSE format_string('for %d ms', bigint(to_ms - from_ms)) END"
+)
+"""`for 120 ms`, of a window."""
