@@ -1,0 +1,59 @@
+"""Dual leader: two brokers both act as leader of a partition at the same time.
+
+Every leader's interval of one leader epoch is compared with those of later epochs on other brokers. Where they
+overlap, the older is stale: what it acknowledges with acks=1 meanwhile will be cut when it learns the truth. A row is
+one such window, with both brokers and epochs, how many batches the stale one appended in it and how many of those were
+acknowledged. A few milliseconds around an ordinary election are a window too, and are told: Kafka has no way to avoid
+them.
+"""
+
+from audit.checks.check import Check
+from audit.offices import HOW_LONG
+
+_WINDOW = "topic, partition, stale, stale_epoch, newer, newer_epoch, from_ms, to_ms"
+
+# The windows are few: the appends and answers they are compared with stay where they are.
+VIOLATIONS = f"""
+WITH windows AS (SELECT * FROM overlaps WHERE office = 'leader'),
+appended AS (
+  SELECT /*few(windows)*/ windows.*, a.digest, a.base_offset, a.last_offset
+  FROM appends AS a JOIN windows
+    ON a.run = windows.run AND a.topic = windows.topic AND a.partition = windows.partition AND a.node = windows.stale
+    AND a.at_ms >= windows.from_ms AND a.at_ms <= coalesce(windows.to_ms, double('infinity'))
+  WHERE a.as_leader
+),
+answered AS (
+  SELECT /*few(appended)*/ appended.*
+  FROM operations AS o JOIN appended
+    ON o.run = appended.run AND o.topic = appended.topic AND o.partition = appended.partition
+    AND o.digest = appended.digest
+    AND (o.offset < 0 OR o.offset BETWEEN appended.base_offset AND appended.last_offset)
+  WHERE o.kind = 'produce' AND o.outcome = 'ok'
+)
+SELECT run, topic, partition, -1L AS offset,
+  format_string('%s (epoch %d) went on leading after %s (epoch %d) had begun, %s: %d batches appended, %d acknowledged',
+    stale, stale_epoch, newer, newer_epoch, {HOW_LONG}, batches, acknowledged) AS text,
+  to_json(struct(stale, stale_epoch, newer, newer_epoch, from_ms, to_ms, batches, acknowledged)) AS details
+FROM (
+  SELECT run, {_WINDOW}, sum(batches) AS batches, sum(acknowledged) AS acknowledged
+  FROM (
+    SELECT /*gather*/ * FROM (
+      SELECT run, {_WINDOW}, 0L AS batches, 0L AS acknowledged FROM windows
+      UNION ALL SELECT run, {_WINDOW}, 1L, 0L FROM appended
+      UNION ALL SELECT run, {_WINDOW}, 0L, 1L FROM answered
+    )
+  )
+  GROUP BY run, {_WINDOW}
+)
+"""
+
+DUAL_LEADER = Check(
+    name="dual-leader",
+    title="One leader at a time",
+    definition=__doc__,
+    levels=("replica",),
+    needs=("role_changed",),
+    subject="role changes",
+    subjects=lambda counts: counts["role_changed"] or counts["led_appends"],
+    violations=VIOLATIONS,
+)
