@@ -1,0 +1,107 @@
+"""What a run's scenario expects of it, read from the run's directory.
+
+A run that was played has scenario.yaml (as resolved) and observations.json; what it expects is then judged by
+`emulator.scenario.expect`. A cluster that was just used has neither: its checks are expected to hold. A run that has
+a scenario but no observations was cut short, and cannot be more than unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from audit.input import AuditInputError
+from audit.verdict import CheckVerdict, ExpectationVerdict
+
+Judge = Callable[[Mapping[str, Mapping[str, Any]], Mapping[str, Any]], Sequence[Mapping[str, Any]]]
+"""(checks, measures) as in verdict.json -> one {"text", "held", "seen"} for each expectation."""
+
+
+class Expected(msgspec.Struct, frozen=True, kw_only=True):
+    """What a scenario expects.
+
+    violations: {check: True (at least one), or how many}; other checks are expected to hold.
+    judge: who says whether the expectations held, those about violations among them; None: only `violations` are
+    looked at.
+    timer_limit_ms: how late timers may be at p99.9, in scenario ms (a tenth of the shortest time-out); None: any.
+    unfinished: why the run did not get to its end; "": it did."""
+
+    scenario: str = ""
+    world: str = "network"
+    violations: Mapping[str, bool | int] = {}
+    judge: Judge | None = None
+    timer_limit_ms: float | None = None
+    unfinished: str = ""
+
+    def judged(self, checks: Mapping[str, CheckVerdict], measures: Mapping[str, Any]) -> list[ExpectationVerdict]:
+        """Every expectation. A scenario that is there to violate a check is disappointed when it holds."""
+        if self.judge is not None:
+            results = self.judge(msgspec.to_builtins(checks), measures)
+            return [ExpectationVerdict(one["text"], one["held"], one["seen"]) for one in results]
+        return [
+            _violation(name, wanted, checks.get(name))
+            for name, wanted in self.violations.items()
+            if wanted is not False
+        ]
+
+
+def _violation(name: str, wanted: bool | int, check: CheckVerdict | None) -> ExpectationVerdict:
+    exactly = None if wanted is True else wanted
+    text = f"{name} is violated" + (f" {exactly} times" if exactly is not None else "")
+    if check is None:
+        return ExpectationVerdict(text, "unknown", "there is no such check")
+    if check.verdict == "unknown":
+        return ExpectationVerdict(text, "unknown", check.reason)
+    held = check.verdict == "violated" and exactly in (None, check.count)
+    return ExpectationVerdict(text, held, f"{check.verdict}, {check.count}")
+
+
+def expected_of(run: Path) -> Expected:
+    """What the scenario of the run at `run` expects. `settings.json` may say the `world` and `timer_limit_ms`.
+
+    Raises:
+        AuditInputError: its files cannot be understood.
+    """
+    settings = _settings(run)
+    world, limit_ms = settings.get("world", "network"), settings.get("timer_limit_ms")
+    script = run / "scenario.yaml"
+    if not script.is_file():
+        return Expected(world=world, timer_limit_ms=limit_ms)
+    from emulator.observations import files
+    from emulator.observations.comparable import version_name
+    from emulator.observations.reading import Malformed
+    from emulator.scenario.expect import judge
+    from emulator.scenario.load import ScenarioErrors, load_scenario
+
+    try:
+        scenario = load_scenario(script.read_text(encoding="utf-8"), str(script))
+    except (ScenarioErrors, OSError, UnicodeDecodeError) as error:
+        raise AuditInputError(f"{script}: not a scenario: {error}") from error
+    about = Expected(scenario=scenario.id, world=world, timer_limit_ms=limit_ms)
+    if not (run / "observations.json").is_file():
+        why = "there is no observations.json: the run was cut short, and what its scenario expects cannot be judged"
+        return msgspec.structs.replace(about, unfinished=why)
+    try:
+        observations = files.load(run / "observations.json")
+    except Malformed as error:
+        raise AuditInputError(str(error)) from error
+    wanted = scenario.violations_expected(version_name(observations.kafka))
+    return msgspec.structs.replace(
+        about,
+        violations={name: True if one.count is None else one.count for name, one in wanted.items()},
+        judge=lambda checks, measures: judge(scenario, observations, checks, measures),
+    )
+
+
+def _settings(run: Path) -> dict[str, Any]:
+    path = run / "settings.json"
+    if not path.is_file():
+        return {}
+    try:
+        settings = msgspec.json.decode(path.read_bytes())
+    except msgspec.DecodeError as error:
+        raise AuditInputError(f"{path}: not JSON: {error}") from error
+    return settings if isinstance(settings, dict) else {}

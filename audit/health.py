@@ -1,0 +1,175 @@
+"""Whether a run can be trusted: its faults took effect and healed, its timers were punctual, nobody died by itself.
+
+Plain Python over the notes of `audit.judging`: a few events per run. Each finding is a reason for the verdict
+*unknown*.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from audit.judging import EventCount, Note
+from audit.verdict import FaultVerdict
+
+ENDING_FAULTS = ("kill", "stop", "power-loss")
+"""What a `machine_fault` says that is meant to end a process."""
+
+
+class _Rule(msgspec.Struct):
+    what: str = ""
+    asked_ms: float | None = None
+    expects_traffic: bool = True
+    in_force: dict[tuple[str, int], float] = {}
+    healed: dict[tuple[str, int], float] = {}
+    frames_stopped: int = 0
+    traffic_after: bool = False
+
+
+def fault_verdicts(notes: Sequence[Note]) -> tuple[list[FaultVerdict], list[str]]:
+    """Every rule in the order in which it was asked for, and why the run is unknown because of them."""
+    rules: dict[str, _Rule] = defaultdict(_Rule)
+    heal_asked_ms: float | None = None
+    for note in notes:
+        if note.event == "fault_asked" and (note.what or "").startswith("heal"):
+            heal_asked_ms = note.at_ms
+            continue
+        if note.rule is None or not note.event.startswith("fault_"):
+            continue
+        rule = rules[note.rule]
+        rule.what = note.what or rule.what
+        who = (note.node, note.incarnation)
+        match note.event:
+            case "fault_asked":
+                rule.asked_ms = note.at_ms
+                rule.expects_traffic = note.expects_traffic is not False
+            case "fault_in_force":
+                rule.in_force.setdefault(who, note.at_ms)
+            case "fault_healed":
+                rule.healed[who] = note.at_ms
+                rule.frames_stopped += note.frames_stopped or 0
+            case "fault_traffic":
+                rule.traffic_after = True
+    ended = _ended(notes)
+    verdicts, reasons = [], []
+    for rule_id, rule in sorted(rules.items(), key=lambda item: (item[1].asked_ms or 0.0, item[0])):
+        verdict = _verdict(rule_id, rule, heal_asked_ms, ended)
+        verdicts.append(verdict)
+        reasons += _reasons(verdict, rule)
+    return verdicts, reasons
+
+
+def _verdict(rule_id: str, rule: _Rule, heal_asked_ms: float | None, ended: set[tuple[str, int]]) -> FaultVerdict:
+    unhealed = [who for who in rule.in_force if who not in rule.healed and who not in ended]
+    heal_wanted = bool(rule.healed) or (
+        heal_asked_ms is not None and rule.asked_ms is not None and heal_asked_ms >= rule.asked_ms
+    )
+    healed: bool | str | None = None
+    if heal_wanted:
+        quiet = not rule.expects_traffic
+        healed = False if unhealed else True if rule.traffic_after or quiet else "unknown"
+    return FaultVerdict(
+        rule=rule.what,
+        asked_ms=rule.asked_ms,
+        in_force_ms=max(rule.in_force.values(), default=None),
+        healed_ms=max(rule.healed.values(), default=None) if healed else None,
+        frames_stopped=rule.frames_stopped,
+        # While a rule lasts nobody says what it has stopped so far.
+        took_effect=bool(rule.in_force) and (rule.frames_stopped > 0 or not rule.expects_traffic or not rule.healed),
+        healed=healed,  # type: ignore[arg-type]
+        id=rule_id,
+        nodes=sorted({node for node, _ in rule.in_force}),
+    )
+
+
+def _reasons(verdict: FaultVerdict, rule: _Rule) -> list[str]:
+    reasons = []
+    if not rule.in_force:
+        reasons.append(f"fault {verdict.rule!r} was asked for but was in force nowhere")
+    elif not verdict.took_effect:
+        reasons.append(f"fault {verdict.rule!r} stopped nothing: no traffic met it")
+    if verdict.healed is False:
+        healed = {node for node, _ in rule.healed}
+        missing = ", ".join(node for node in verdict.nodes if node not in healed)
+        reasons.append(f"fault {verdict.rule!r} did not heal: still in force at {missing}")
+    elif verdict.healed == "unknown":
+        reasons.append(f"fault {verdict.rule!r} was healed, but no traffic has passed since to prove it")
+    return reasons
+
+
+def unexpected_deaths(notes: Iterable[Note]) -> list[str]:
+    """Nodes that ended by themselves: `node_stopped` with a code, or a next start that nothing explains."""
+    reasons = []
+    fault_of: dict[str, str] = {}
+    started: dict[str, int] = {}
+    stopped: dict[str, int] = {}
+    for note in notes:
+        if note.event == "machine_fault" and note.target:
+            fault_of[note.target] = note.what or ""
+        elif note.event == "node_started":
+            was = started.get(note.node)
+            if (
+                was is not None
+                and stopped.get(note.node) != was
+                and fault_of.get(note.node) not in (*ENDING_FAULTS, "start")
+            ):
+                reasons.append(f"{note.node} started again at {note.at_ms:.0f} ms, and nobody had stopped it")
+            started[note.node] = note.incarnation
+            fault_of.pop(note.node, None)
+        elif note.event == "node_stopped":
+            stopped[note.node] = note.incarnation
+            if note.code and fault_of.get(note.node) not in ENDING_FAULTS:
+                why = f": {note.reason}" if note.reason else ""
+                reasons.append(f"{note.node} died by itself at {note.at_ms:.0f} ms with code {note.code}{why}")
+    return reasons
+
+
+def late_timers(notes: Iterable[Note], limit_ms: float | None) -> tuple[float | None, list[str]]:
+    """The worst p99.9 of any process in scenario ms (None: nobody measured), and whether it passes `limit_ms`."""
+    worst = max((note for note in notes if note.p999_ms is not None), key=lambda n: n.p999_ms or 0.0, default=None)
+    if worst is None or worst.p999_ms is None:
+        return None, []
+    if limit_ms is None or worst.p999_ms <= limit_ms:
+        return worst.p999_ms, []
+    return worst.p999_ms, [
+        f"timers of {worst.node} were late by {worst.p999_ms:.1f} ms (p99.9), more than {limit_ms:.1f} ms: "
+        "that could have changed the outcome"
+    ]
+
+
+def lost_events(counts: Iterable[EventCount]) -> list[str]:
+    """Incarnations whose sequence numbers have gaps: events that were written are not there."""
+    numbers: dict[tuple[str, int], list[EventCount]] = defaultdict(list)
+    for count in counts:
+        if count.problem is None and count.node is not None and count.incarnation is not None:
+            numbers[count.node, count.incarnation].append(count)
+    reasons = []
+    for (node, incarnation), of in sorted(numbers.items()):
+        first = min(c.first_seq for c in of if c.first_seq is not None)
+        last = max(c.last_seq for c in of if c.last_seq is not None)
+        events = sum(c.events for c in of)
+        # The first number is 0 or 1; whatever comes later was preceded by something.
+        lacking = last + 1 - min(first, 1) - events
+        if lacking > 0:
+            reasons.append(
+                f"{lacking} events of {node}, incarnation {incarnation}, are missing (its numbers go up to {last})"
+            )
+        elif lacking < 0:
+            reasons.append(f"{-lacking} events of {node}, incarnation {incarnation}, are there twice")
+    return reasons
+
+
+def _ended(notes: Iterable[Note]) -> set[tuple[str, int]]:
+    """Incarnations that are over: nobody can heal there."""
+    last: dict[str, int] = {}
+    ended: set[tuple[str, int]] = set()
+    for note in notes:
+        if note.event == "machine_fault" and note.what in ENDING_FAULTS and note.target in last:
+            ended.add((note.target, last[note.target]))
+        elif note.event == "node_stopped":
+            ended.add((note.node, note.incarnation))
+        elif note.event == "node_started":
+            last[note.node] = note.incarnation
+    return ended

@@ -1,0 +1,148 @@
+"""One or many runs audited: Spark's findings, what the scenario expects and the run's health become verdicts.
+
+gateway = start_gateway(find_java(os.environ), directory)      # ahead of need
+spark = spark_session(gateway); warm_up(spark, scratch)
+[verdict] = audit_runs(spark, ["runs/az-isolated-leader-1"], scratch=scratch)
+write_verdict(verdict, run)
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from audit import health
+from audit.checks.check import Check
+from audit.checks.registry import CHECKS
+from audit.expected import Expected, expected_of
+from audit.input import RunDirectory, find_runs
+from audit.judging import EventCount, Findings, Judged, judge
+from audit.measures import measures_of
+from audit.quarantine import quarantine
+from audit.verdict import CheckVerdict, Verdict, compose, to_json
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def audit_runs(
+    spark: SparkSession,
+    runs: Sequence[str | Path],
+    *,
+    expected: Callable[[Path], Expected] | None = None,
+    scratch: str,
+    checks: Sequence[Check] = tuple(CHECKS.values()),
+) -> list[Verdict]:
+    """Verdicts of `runs` (directories or globs), in their order. Writes nothing but quarantine.jsonl, where needed.
+
+    Args:
+        expected: what the scenario expects of the run at a path; None: read from the run (`audit.expected`).
+        scratch: a directory for what does not fit in memory, reachable by all executors.
+
+    Raises:
+        AuditInputError: not a run.
+    """
+    began = time.monotonic()
+    directories = find_runs(runs)
+    wanted = [(expected or expected_of)(run.path) for run in directories]
+    judged = judge(spark, [run for run in directories], checks, scratch)
+    verdicts = [
+        _verdict(spark, run, want, of_run, checks)
+        for run, want, of_run in zip(directories, wanted, judged, strict=True)
+    ]
+    for verdict in verdicts:
+        verdict.measures["audit_s"] = round(time.monotonic() - began, 3)
+    return verdicts
+
+
+def write_verdict(verdict: Verdict, run: Path) -> Path:
+    """verdict.json in the run's directory, whole or not at all. Returns its path."""
+    path = run / "verdict.json"
+    partial = path.with_suffix(".json.partial")
+    partial.write_bytes(to_json(verdict))
+    partial.replace(path)
+    return path
+
+
+def _verdict(
+    spark: SparkSession, run: RunDirectory, expected: Expected, judged: Judged, checks: Sequence[Check]
+) -> Verdict:
+    counts = _count(judged.counts)
+    verdicts = {check.name: _check_verdict(check, judged.findings[check.name], counts, expected) for check in checks}
+    measures = {"events": sum(c.events for c in judged.counts if c.problem is None), **measures_of(judged)}
+    expectations = expected.judged(verdicts, measures)
+    faults, reasons = health.fault_verdicts(judged.notes)
+    late_ms, late = health.late_timers(judged.notes, expected.timer_limit_ms)
+    set_aside = quarantine(spark, run, judged.counts)
+    reasons += health.unexpected_deaths(judged.notes) + late + health.lost_events(judged.counts)
+    if judged.notes_total > len(judged.notes):
+        reasons.append(f"only {len(judged.notes)} of {judged.notes_total} events about the run itself were looked at")
+    if set_aside.lines:
+        some = "; ".join(f"{why}: {lines}" for why, lines in sorted(set_aside.reasons.items()))
+        reasons.append(f"{set_aside.lines} lines are no events ({some}); they are in {set_aside.file}")
+    if expected.unfinished:
+        reasons.append(expected.unfinished)
+    if not any(count.problem is None for count in judged.counts):
+        reasons.append("the run has no events")
+    return Verdict(
+        run=run.name,
+        scenario=expected.scenario,
+        world=expected.world,
+        valid=compose(expectations, verdicts.values(), reasons),
+        expectations=expectations,
+        faults=faults,
+        checks=verdicts,
+        measures={**measures, "timers_late_ms": late_ms},
+        quarantine=set_aside,
+        unknown_because=reasons,
+    )
+
+
+def _count(counts: Sequence[EventCount]) -> Counter[str]:
+    """`checks.check.Counts` of a run."""
+    total: Counter[str] = Counter()
+    for count in counts:
+        if count.problem is not None or count.event is None:
+            continue
+        total[count.event] += count.events
+        total["acknowledged"] += count.acknowledged
+        if count.event == "batch_appended":
+            total["led_appends"] += count.led
+        if count.event == "high_watermark_moved":
+            total["led_watermarks"] += count.led
+    return total
+
+
+def _check_verdict(check: Check, found: Findings, counts: Counter[str], expected: Expected) -> CheckVerdict:
+    verdict = CheckVerdict(
+        verdict="held",
+        expected=bool(expected.violations.get(check.name, False)),
+        count=found.total,
+        evidence=[_evidence(v.topic, v.partition, v.offset, v.text, v.details) for v in found.violations],
+        by_acks=found.by_acks,
+        judged=check.subjects(counts),
+        subject=check.subject,
+    )
+    if found.crashed is not None:
+        verdict.verdict, verdict.reason = "unknown", f"the check could not be computed: {found.crashed}"
+    elif found.total:
+        verdict.verdict = "violated"
+    elif verdict.judged == 0:
+        verdict.verdict, verdict.reason = "skipped", f"there were no {check.subject}"
+    elif (lacking := check.missing(counts)) is not None:
+        verdict.verdict, verdict.reason = "unknown", lacking
+    elif found.missing:
+        verdict.verdict = "unknown"
+        more = f" (and {found.missing_total - 1} more)" if found.missing_total > 1 else ""
+        verdict.reason = found.missing[0] + more
+    return verdict
+
+
+def _evidence(topic: str, partition: int, offset: int, text: str, details: dict[str, Any]) -> dict[str, Any]:
+    place: dict[str, Any] = {"partition": f"{topic}-{partition}"} if topic else {}
+    if offset >= 0:
+        place["offset"] = offset
+    return {**place, "text": text, **details}

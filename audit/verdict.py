@@ -1,0 +1,125 @@
+"""The verdict of a run: the shape of verdict.json (docs: contract), how it is composed, and its exit code.
+
+Worst first. A run whose evidence cannot be trusted (a fault that did nothing, late timers, a node that died by
+itself, lost or broken events) is *unknown*, whatever was found in it: not right, not wrong. Otherwise one broken
+expectation, or one violated check that was not expected, makes it invalid; otherwise a check that cannot tell makes
+it unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+
+FORMAT = 1
+
+EXIT_VALID = 0
+EXIT_BROKEN = 1
+EXIT_UNUSABLE = 2
+EXIT_UNKNOWN = 3
+
+CheckResult = Literal["held", "violated", "unknown", "skipped"]
+Valid = bool | Literal["unknown"]
+
+
+class ExpectationVerdict(msgspec.Struct):
+    """`held` "unknown": what it speaks of is missing. `seen`: what was found in its place."""
+
+    text: str
+    held: Valid
+    seen: Any = None
+
+
+class FaultVerdict(msgspec.Struct):
+    """One rule of the injector. Times in scenario ms; null: never. `in_force_ms`: at the last of its nodes; `healed_ms`
+    likewise. `healed`: null while it was not asked to be healed; "unknown" when no traffic has proved it."""
+
+    rule: str
+    asked_ms: float | None
+    in_force_ms: float | None
+    healed_ms: float | None
+    frames_stopped: int
+    took_effect: bool
+    healed: bool | Literal["unknown"] | None
+    id: str = ""
+    nodes: list[str] = []
+
+
+class CheckVerdict(msgspec.Struct):
+    """`expected`: the scenario is there to violate it. `count`: violations, of which `evidence` shows the first;
+    `by_acks`: the same told apart. `judged`: how many of what was looked at. `reason`: of unknown or skipped."""
+
+    verdict: CheckResult
+    expected: bool
+    count: int
+    evidence: list[dict[str, Any]]
+    by_acks: dict[str, int] = {}
+    judged: int = 0
+    subject: str = ""
+    reason: str = ""
+
+
+class Quarantine(msgspec.Struct):
+    """Lines that are no events. `lines` were put into `file`; `torn` were cut off by a death; `reasons`: {why:
+    lines}."""
+
+    lines: int = 0
+    torn: int = 0
+    reasons: dict[str, int] = {}
+    file: str | None = None
+
+
+class Verdict(msgspec.Struct):
+    """verdict.json. `unknown_because`: each reason that makes the whole run unknown."""
+
+    run: str
+    scenario: str
+    world: str
+    valid: Valid
+    expectations: list[ExpectationVerdict]
+    faults: list[FaultVerdict]
+    checks: dict[str, CheckVerdict]
+    measures: dict[str, Any]
+    quarantine: Quarantine = msgspec.field(default_factory=Quarantine)
+    unknown_because: list[str] = []
+    format: int = FORMAT
+
+    @property
+    def exit_code(self) -> int:
+        return exit_code([self.valid])
+
+
+def compose(
+    expectations: Iterable[ExpectationVerdict], checks: Iterable[CheckVerdict], unknown_because: Iterable[str]
+) -> Valid:
+    """What the parts say together."""
+    if any(unknown_because):
+        return "unknown"
+    checks, expectations = list(checks), list(expectations)
+    if any(e.held is False for e in expectations):
+        return False
+    if any(check.verdict == "violated" and not check.expected for check in checks):
+        return False
+    if any(check.verdict == "unknown" for check in checks) or any(e.held == "unknown" for e in expectations):
+        return "unknown"
+    return True
+
+
+def exit_code(valid: Iterable[Valid]) -> int:
+    """Of several verdicts: the worst."""
+    seen = list(valid)
+    if any(v is False for v in seen):
+        return EXIT_BROKEN
+    return EXIT_UNKNOWN if "unknown" in seen else EXIT_VALID
+
+
+def to_json(verdict: Verdict) -> bytes:
+    """Indented, with a line's end. Numbers that JSON lacks (infinity) do not occur."""
+    return msgspec.json.format(msgspec.json.encode(verdict), indent=2) + b"\n"
+
+
+def from_json(data: bytes) -> Verdict:
+    """Raises msgspec.DecodeError."""
+    return msgspec.json.decode(data, type=Verdict)

@@ -1,0 +1,49 @@
+"""Makes a fresh Spark session quick: one audit of a tiny run, so that the real one meets loaded classes.
+
+The first query of a virtual machine takes several times as long as the second. A run that starts its machine early
+warms it up while its cluster is still at work.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from protocol import events as e
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_PLACE = ("t", 0)
+_EVENTS: tuple[e.Event, ...] = (
+    e.NodeStarted("broker,controller", "az-0", "2.6", "2.6"),
+    e.ControllerChanged(True, 1, "elected"),
+    e.RoleChanged(*_PLACE, "leader", 0, 0, -1, 1, 0, 0, "0"),
+    e.BatchAppended(*_PLACE, 0, 0, 0, 7, True),
+    e.HighWatermarkMoved(*_PLACE, 1, 0, True, 0),
+    e.OperationEnded("client-0.1:1", "produce", "ok", 0, *_PLACE, 0, 0, 7, 1),
+    e.RecordsRead("client-0.1:2", *_PLACE, 0, 0, 0, 7, 1, 0),
+    e.FrameSent("broker-0.1#1", "broker-1", "fetcher", 1, "FETCH", "request", 1, 100),
+)
+
+
+def warm_up(spark: SparkSession, scratch: Path) -> None:
+    """Audit a run of a few events, made in `scratch` (an existing directory)."""
+    from audit.run import audit_runs
+
+    run = scratch / "warm-up"
+    (run / "events").mkdir(parents=True, exist_ok=True)
+    lines: dict[bool, list[bytes]] = {False: [], True: []}
+    for seq, event in enumerate(_EVENTS, 1):
+        envelope = {
+            "format": e.EVENT_FORMAT, "run": "warm-up", "node": "broker-0", "incarnation": 1, "seq": seq,
+            "cause": "start", "mono_ms": float(seq), "wall_ms": float(seq), "at_ms": float(seq),
+            "level": event.LEVEL, "event": event.NAME,
+        }  # fmt: skip
+        lines[event.LEVEL == "wire"].append(msgspec.json.encode(envelope | msgspec.to_builtins(event)) + b"\n")
+    (run / "events" / "broker-0.1.jsonl").write_bytes(b"".join(lines[False]))
+    (run / "events" / "broker-0.1.wire.jsonl").write_bytes(b"".join(lines[True]))
+    [verdict] = audit_runs(spark, [run], scratch=str(scratch))
+    assert verdict.valid is True, verdict
