@@ -3,14 +3,14 @@
     Started -> logs loaded -> session connected -> registered in /brokers/ids -> elections for the controller
     session expired -> controller resigns -> new session -> registered again -> elections
 
-The broker talks to its own controller through a socket, like to anybody's. """
+The broker talks to its own controller through a socket, like to anybody's."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from controller.controller import Controller
 from controller.registration import NotRegistered, Registered, persistent_paths, register_broker
-from controller.session_calls import Procedure, Run
+from controller.session_calls import Procedure, Run, SessionLost
 from controller.settings import ControllerSettings
 from emulator.broker.broker import Broker, ControllerReply, ControllerRequest
 from emulator.broker.context import BrokerContext, SessionDone
@@ -69,6 +69,8 @@ class BrokerNode:
         self._registering: Run[Any] | None = None
         self._registered_in = -1
         self._known_session = -1
+        self._resigning = False
+        self._paths_made = False
         self._stopping = False
         self._shutdown_tries = 0
         self.context = BrokerContext(node.number, gates, self._settings, files, self._sessions, self._out)
@@ -112,15 +114,40 @@ class BrokerNode:
             return
         if state == "connected" and self.session.session_id != self._known_session:
             self._known_session = self.session.session_id
-            self._register(now, out)
+            if self._paths_made:
+                self._join(now, out)
+            else:
+                Run(persistent_paths(), self._sessions, self._made_paths, self._registration_failed).start(now, out)
         elif state == "expired":
             if self._registering is not None:
                 self._registering.abandon()
                 self._registering = None
-            self.controller.session_expired(now, out)
+            self._resigning = True
+            self.controller.session_expired(now, out, then=self._resigned)
             self.session.restart(now, out)
 
+    def _made_paths(self, now: Now, out: Outbox, result: None) -> None:
+        """What everything else is under exists."""
+        self._paths_made = True
+        self._join(now, out)
+
+    def _join(self, now: Now, out: Outbox) -> None:
+        """Register and take part in elections, in the version's order (semantics 4.1)."""
+        self.context.now = now
+        if not self._gates.registers_before_election:
+            self.controller.session_started(now, out, then=self._register)
+        elif not self._resigning:
+            self._register(now, out)
+
+    def _resigned(self, now: Now, out: Outbox) -> None:
+        """Controller no more, if it ever was."""
+        self.context.now = now
+        self._resigning = False
+        if self.session.state == "connected" and self._paths_made and self._gates.registers_before_election:
+            self._register(now, out)
+
     def _register(self, now: Now, out: Outbox) -> None:
+        self.context.now = now
         if self._registering is not None:
             self._registering.abandon()
         self._registering = Run(
@@ -129,8 +156,6 @@ class BrokerNode:
         self._registering.start(now, out)
 
     def _registration(self, wall_ms: float) -> Procedure[Registered | NotRegistered]:
-        if self._registered_in < 0:
-            yield from persistent_paths()
         registration = BrokerRegistration(self.node.number, self.node.name, 9092, self.node.az)
         return (
             yield from register_broker(
@@ -144,15 +169,15 @@ class BrokerNode:
         if isinstance(result, NotRegistered):
             if self._registered_in < 0:
                 out.exit(1, result.reason)
-            else:
-                self.controller.session_started(now, out)
-            return
+            return  # in a later session: alive, unregistered, out of elections (KAFKA-7165)
         self.context.broker_epoch = result.broker_epoch
         self._registered_in = result.session
-        self.controller.session_started(now, out)
+        if self._gates.registers_before_election:
+            self.controller.session_started(now, out)
 
     def _registration_failed(self, now: Now, out: Outbox, error: Exception) -> None:
-        raise error
+        if not isinstance(error, SessionLost):
+            raise error  # an expired session is begun again by its end; anything else is a bug of ours
 
     def _watch_fired(self, now: Now, out: Outbox, event: WatchFired) -> None:
         self.context.now = now

@@ -1,6 +1,6 @@
 """From plain data to machines: what every node of a run is told, and the machine that makes of it.
 
-The data is msgpack-able, so that a forked process can be given it; nothing is pickled. """
+The data is msgpack-able, so that a forked process can be given it; nothing is pickled."""
 
 from typing import Any
 
