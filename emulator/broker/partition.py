@@ -1,9 +1,8 @@
 """One partition on one broker: its role, its in-sync set as it knows it, its high watermark.
 
 The leader feeds in log ends and fetches; the high watermark follows. Rules: semantics 1.1 to 1.5. ISR changes are
-decided here and carried out by `isr_changes`. While a change is written straight to the session service
-the partition is *locked*: whoever needs it waits in `waiting` (semantics 1.6).
-"""
+decided here and carried out by `isr_changes`. While a change is written straight to the session service the partition
+is *locked*: whoever needs it waits in `waiting` (semantics 1.6). """
 
 from collections import deque
 from collections.abc import Callable
@@ -113,13 +112,14 @@ class Partition:
     # --- log changes, with their events ---
 
     def appended(self, header: BatchHeader, *, as_leader: bool) -> None:
+        """The event says the batch's own epoch: -1 where the format has none, for a follower cannot know it."""
         self.context.emit(
             BatchAppended(
                 self.topic,
                 self.partition,
                 header.base_offset,
                 header.last_offset,
-                header.leader_epoch if header.magic >= 2 else self.leader_epoch,
+                header.leader_epoch,
                 header.crc,
                 as_leader,
             )
@@ -189,7 +189,8 @@ class Partition:
         self.waiting.append(work)
 
     def unlock(self, first: Callable[[], None]) -> None:
-        """Release the lock; its holder goes on with `first`, then those who waited, in order, until one takes it again."""
+        """Release the lock; its holder goes on with `first`, then those who waited, in order, until one takes it
+        again."""
         assert self.locked
         self.locked = False
         first()

@@ -116,4 +116,4 @@ def unavailable_ms(world: SimulatedWorld) -> dict[str, float]:
 def _produces(world: SimulatedWorld) -> Iterator[tuple[str, float, str]]:
     for node, _, _, _, at_ms, event in world.trace.entries:
         if isinstance(event, OperationEnded) and event.kind == "produce":
-            yield node, at_ms, event.outcome
+            yield node, round(at_ms, 3), event.outcome
