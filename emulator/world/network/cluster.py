@@ -59,7 +59,8 @@ class Cluster:
     """All processes of one run.
 
     `specs`: {node: how its machine is made} for nodes that will be processes. `ports`: fixed ones for some
-    nodes; the others get free ones. `fork_server`: one made earlier (it must preload the factories'
+    nodes; the others get free ones. `dialled`: {node: port that the others dial instead of its own}, for a
+    relay that stands between and looks on. `fork_server`: one made earlier (it must preload the factories'
     modules), else one is started.
     """
 
@@ -75,6 +76,7 @@ class Cluster:
         levels: Sequence[str] = LEVELS,
         record_inputs: bool = False,
         ports: Mapping[str, int] | None = None,
+        dialled: Mapping[str, int] | None = None,
         fork_server: ForkServer | None = None,
     ) -> None:
         for spec in specs.values():
@@ -97,6 +99,7 @@ class Cluster:
             raise
         self.ports = {name: node.port for name, node in self._nodes.items()}
         self.clock = Clock(time.monotonic(), time.time() * 1000.0, speed)
+        self._dialled = dict(dialled or {})
         self._specs = dict(specs)
         self._levels = tuple(levels)
         self._record_inputs = record_inputs
@@ -255,7 +258,8 @@ class Cluster:
         return self._board.rules
 
     async def apply(self, rule: Rule) -> AppliedReport:
-        """Puts a rule in force everywhere; returns when every running node has said so. Raises ClusterError."""
+        """Puts a rule in force everywhere; returns when every running node has said so. Raises
+        ClusterError."""
         self._write(FaultAsked(rule=rule.rule, what=rule.what, expects_traffic=rule.expects_traffic))
         return await self._board.apply(rule)
 
@@ -275,7 +279,7 @@ class Cluster:
             life=life,
             run_dir=str(self.run_dir),
             token=self.token,
-            ports=self.ports,
+            ports=self.ports | self._dialled,
             epoch_s=self.clock.epoch_s,
             wall_epoch_ms=self._wall_epoch_ms,
             speed=self.clock.speed,
