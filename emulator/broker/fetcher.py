@@ -152,10 +152,13 @@ class ReplicaFetcher:
             self._context.out.set_timer(self._wake, soonest - now_ms)
 
     def _send(self, message: Message, version: int, handle: Callable[[Message], None]) -> None:
-        """Send when connected; otherwise connect first (the loop comes back here)."""
-        out = self._context.out
-        out.set_timer(self._timeout, self._context.settings.replica_socket_timeout_ms)
+        """Send when connected; otherwise connect first (the loop comes back here).
+
+        replica.socket.timeout.ms bounds connecting alone; an answer may take request.timeout.ms (2.4).
+        """
+        out, settings = self._context.out, self._context.settings
         if not self._connection:
+            out.set_timer(self._timeout, settings.replica_socket_timeout_ms)
             self._connection = out.open(self._node, FETCHER)
             self._connecting = True
             return
