@@ -26,13 +26,17 @@ RUN_BUDGET_S = 1_500.0
 SUITE_BUDGETS_S = {
     ".": 60.0,  # the project itself: tests/test_*.py
     "audit": 240.0,
+    "broker": 60.0,
     "controller": 60.0,
     "emulator": 300.0,
     "emulator/world": 240.0,
     "golden": 120.0,
     "protocol": 90.0,
     "scenarios": 330.0,
+    "node": 30.0,
+    "player": 30.0,
     "session": 60.0,
+    "simulated": 120.0,
 }
 """{folder under tests/: seconds}. One that is not listed counts towards the nearest above it."""
 

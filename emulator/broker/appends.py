@@ -19,6 +19,10 @@ Reply = Callable[[Message | None], None]
 """Answers a request; None: no answer is sent, the connection is free for the next request."""
 
 
+class _TooLarge(Exception):
+    """A batch (before 0.11: a message) above message.max.bytes."""
+
+
 class Appends:
     """Handles Produce requests of one broker."""
 
@@ -69,8 +73,6 @@ class Appends:
             return ProduceResult(*place, ErrorCode.KAFKA_STORAGE_ERROR), -1
         if acks == ALL_IN_SYNC and len(partition.isr) < partition.settings.min_insync_replicas:
             return ProduceResult(*place, ErrorCode.NOT_ENOUGH_REPLICAS), -1
-        if len(asked.records) > partition.settings.message_max_bytes:
-            return ProduceResult(*place, ErrorCode.MESSAGE_TOO_LARGE), -1
         try:
             sent = read_header(asked.records)
         except ValueError:
@@ -86,6 +88,8 @@ class Appends:
             headers = self._write(partition, asked.records)
         except CorruptBatch:
             return ProduceResult(*place, ErrorCode.CORRUPT_MESSAGE), -1
+        except _TooLarge:
+            return ProduceResult(*place, ErrorCode.MESSAGE_TOO_LARGE), -1
         except StorageError as error_:
             self._replicas.log_dir_failed(str(error_))
             return ProduceResult(*place, ErrorCode.KAFKA_STORAGE_ERROR), -1
@@ -105,6 +109,8 @@ class Appends:
             raise CorruptBatch(str(error)) from error
         if not entries or sum(header.size_bytes for _, header in entries) != len(records):
             raise CorruptBatch(f"{len(records)} bytes that are not whole batches")
+        if max(header.size_bytes for _, header in entries) > partition.settings.message_max_bytes:
+            raise _TooLarge
         for position, header in entries:
             data = records if len(entries) == 1 else records[position : position + header.size_bytes]
             placed = log.append_as_leader(data, partition.leader_epoch)

@@ -162,6 +162,7 @@ class ReplicaFetcher:
             self._connection = out.open(self._node, FETCHER)
             self._connecting = True
             return
+        out.set_timer(self._timeout, settings.request_timeout_ms)
         self._correlation += 1
         self._awaiting = handle
         out.send(self._connection, message, self._correlation, version)
@@ -186,13 +187,14 @@ class ReplicaFetcher:
                 self._say(place, "delayed", state.offset, reason)
 
     def _failed(self, place: TopicPartition, reason: str) -> None:
-        """Dropped until the next LeaderAndIsr; before 2.3 the whole fetcher dies with it (KIP-461)."""
+        """Dropped until the next LeaderAndIsr; before 2.3 the fetcher's thread dies with all its partitions (KIP-461),
+        and those given to it later wait too, until none is left and it is replaced."""
         if self._context.gates.append_error_fails_partition:
             self._say(place, "failed", self.states.pop(place).offset, reason)
             return
         for other, state in self.states.items():
             self._say(other, "failed", state.offset, reason)
-        self.states.clear()
+        self._dead = True
 
     # --- truncation by questions ---
 
@@ -305,7 +307,7 @@ class ReplicaFetcher:
             state = self.states.get(place)
             asked = self._asked.get(place)
             # Removed, added again or cut while the request was under way: then the answer says nothing.
-            if state is None or asked is None or asked[0] != state.offset or state.truncating:
+            if state is None or asked is None or asked[0] != state.offset or state.truncating or self._dead:
                 continue
             if state.delayed_until_ms > self._context.now.mono_ms:
                 continue
@@ -397,7 +399,8 @@ class ReplicaFetcher:
         if self._context.gates.out_of_range_exits and not partition.settings.unclean_leader_election_enable:
             self._context.out.exit(
                 1,
-                f"log truncation is not allowed for {place[0]}-{place[1]}: leader ends at {listed.offset}, this replica at {log.log_end}",
+                f"log truncation is not allowed for {place[0]}-{place[1]}: "
+                f"the leader ends at {listed.offset}, this replica at {log.log_end}",
             )
             return
         self._cut(partition, place, listed.offset, "out-of-range", complete=True)

@@ -125,7 +125,7 @@ class Fetches:
                 continue
             if result.error != ErrorCode.NONE:
                 if not gates.failed_reads_keep_follower_state:
-                    partition.remotes[request.replica_id].log_end = -1
+                    partition.remotes[request.replica_id].read_failed()
                 continue
             if result.diverging_epoch is not None:
                 continue

@@ -1,7 +1,7 @@
 """Leader epochs of one replica: where each epoch's records begin.
 
-A list of (epoch, start offset), growing in both. It answers the question on which truncation rests: where does epoch E end
-in this log? (KIP-101, KIP-279; semantics 2.1 and 3.) Every change rewrites the file `leader-epoch-checkpoint`.
+A list of (epoch, start offset), growing in both. It answers the question on which truncation rests: where does epoch
+E end in this log? (KIP-101, KIP-279; semantics 2.1 and 3.) Every change rewrites the file `leader-epoch-checkpoint`.
 
     epochs     0        1            3
     offsets    0 1 2 3  4 5 6 7 8 9  10 11 ...      end_offset_for(2) = (1, 10)
@@ -51,8 +51,7 @@ class LeaderEpochCache:
     def end_offset_for(self, epoch: int, log_end: int) -> tuple[int, int]:
         """(largest epoch <= `epoch`, where it ends), by the rules of 2.0.0 and later; E1 callers ignore the epoch.
 
-        UNDEFINED by the table of semantics 2.1.
-        """
+        UNDEFINED by the table of semantics 2.1. """
         entries = self.entries
         if epoch == -1 or not entries:
             return UNDEFINED

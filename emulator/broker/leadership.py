@@ -3,8 +3,7 @@
 One order at a time, as Kafka's replicaStateChangeLock makes it; an order waits for partitions that are locked, and for
 topic configurations that a new log needs from the session service.
 
-A new leader never truncates, in any era.
-"""
+A new leader never truncates, in any era. """
 
 from collections import deque
 from collections.abc import Callable
@@ -92,11 +91,15 @@ class Leadership:
     # --- UpdateMetadata ---
 
     def update_metadata(self, request: UpdateMetadataRequest, reply: Reply) -> None:
+        self._queue(lambda: self._update_metadata(request, reply))
+
+    def _update_metadata(self, request: UpdateMetadataRequest, reply: Reply) -> None:
         refused = self._refused(request.controller_epoch, request.broker_epoch)
         if refused == ErrorCode.NONE:
             self.controller_epoch = request.controller_epoch
             self._replicas.metadata.update(request)
         reply(UpdateMetadataResponse(refused))
+        self._next()
 
     # --- LeaderAndIsr ---
 
@@ -310,12 +313,11 @@ class Leadership:
         ):
             return ErrorCode.FENCED_LEADER_EPOCH
         self._fetchers.remove(place)
-        if partition is not None:
-            self._isr_changes.discard(partition)
-            partition.leader = -1
-            partition.check_parked(self._fetches, self._produces)
         if delete:
+            if partition is not None:
+                self._isr_changes.discard(partition)
+                partition.leader = -1
+                partition.check_parked(self._fetches, self._produces)
             self._replicas.delete(place)
-        else:
-            self._replicas.partitions.pop(place, None)
+        # Otherwise only its fetcher stops: role, epoch and high watermark stay, for the last checkpoint of a stop.
         return ErrorCode.NONE

@@ -169,9 +169,10 @@ class Partition:
             if replica is None:
                 continue
             if gates.lag_by_messages:
-                # 0.8.2: by time since its last fetch while behind, or by records behind.
-                behind = log_end - replica.log_end
-                stuck = behind > 0 and now_ms - replica.last_fetch_ms > self.settings.replica_lag_time_max_ms
+                # 0.8.2: by time since its last fetch (or since it was believed in sync), or by records behind.
+                heard_ms = max(replica.last_fetch_ms, replica.last_caught_up_ms)
+                stuck = now_ms - heard_ms > self.settings.replica_lag_time_max_ms
+                behind = log_end - replica.log_end if replica.log_end >= 0 else 0
                 if stuck or behind > self.settings.replica_lag_max_messages:
                     gone.append(broker)
             elif gates.caught_up_replica_not_shrunk and replica.log_end == log_end:

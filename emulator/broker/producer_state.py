@@ -47,7 +47,8 @@ class ProducerState:
         producer = self._producers.get(header.producer_id)
         if producer is None:
             if header.base_sequence != 0 and not self._gates.unknown_producer_accepted:
-                return ErrorCode.UNKNOWN_PRODUCER_ID, None
+                named = self._gates.unknown_producer_named
+                return ErrorCode.UNKNOWN_PRODUCER_ID if named else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, None
             return ErrorCode.NONE, None
         if header.producer_epoch < producer.epoch:
             return ErrorCode.INVALID_PRODUCER_EPOCH, None
@@ -60,8 +61,7 @@ class ProducerState:
                 return ErrorCode.NONE, written
         expected = (producer.batches[-1].last_sequence + 1) % SEQUENCE_BOUND
         if header.base_sequence != expected:
-            if header.base_sequence < producer.batches[0].first_sequence:
-                return ErrorCode.DUPLICATE_SEQUENCE_NUMBER, None
+            # Also for a duplicate too old to be remembered: no version's log answers DUPLICATE_SEQUENCE_NUMBER.
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, None
         return ErrorCode.NONE, None
 

@@ -1,6 +1,5 @@
 """What a leader knows of one follower. Semantics 1.2."""
 
-
 LONG_AGO_MS = -1e15
 """Kafka's 0 here is 1970; a scenario's clock begins at its launch, where 0 would be recent."""
 
@@ -34,6 +33,12 @@ class RemoteReplica:
         self.log_end = fetch_offset
         self.last_fetch_leader_log_end = leader_log_end
         self.last_fetch_ms = now_ms
+
+    def read_failed(self) -> None:
+        """Up to 2.3 a fetch that was answered with an error made its position unknown (KAFKA-8400)."""
+        self.log_end = -1
+        self.last_fetch_leader_log_end = -1
+        self.last_fetch_ms = LONG_AGO_MS
 
     def leader_epoch_began(self, leader_log_end: int, now_ms: float, *, in_isr: bool, new_leader: bool) -> None:
         """Leadership began anew: members of the ISR count as caught up now."""
