@@ -35,6 +35,10 @@ CONNECT_ATTEMPTS = 5
 CONNECT_PAUSE_MS = 1000.0
 """ZooKeeper's follower tries its leader five times, a second apart: a leader whose port is not open yet costs
 that second."""
+LAUNCH_ATTEMPTS = 100
+LAUNCH_PAUSE_MS = 50.0
+"""A departure: an ensemble that never had a leader is being launched, and a launch should not take that second. Recorded
+outcomes begin after it."""
 
 CONNECT_TIMER = ("follow-connect",)
 READ_TIMER = ("follow-read",)
@@ -82,16 +86,24 @@ class Following:
     def lost(self, out: Outbox, reason: str) -> None:
         """The leader's port is closed, or it refused us, or it is gone."""
         self._connection = 0
-        if self._epoch or self._attempts >= CONNECT_ATTEMPTS:
+        if self._epoch or self._attempts >= self._attempts_max:
             raise ReignEnded(f"connection to leader {self._leader}: {reason}")
-        out.set_timer(CONNECT_TIMER, CONNECT_PAUSE_MS)
+        out.set_timer(CONNECT_TIMER, LAUNCH_PAUSE_MS if self._launching else CONNECT_PAUSE_MS)
+
+    @property
+    def _launching(self) -> bool:
+        return self._replica.history.accepted_epoch == 0
+
+    @property
+    def _attempts_max(self) -> int:
+        return LAUNCH_ATTEMPTS if self._launching else CONNECT_ATTEMPTS
 
     def timer(self, now: Now, out: Outbox, key: tuple[str | int, ...]) -> None:
         if key == CONNECT_TIMER:
             if self._connection:
                 out.close(self._connection)
                 self._connection = 0
-                if self._attempts >= CONNECT_ATTEMPTS:
+                if self._attempts >= self._attempts_max:
                     raise ReignEnded(f"no connection to leader {self._leader}")
             self._connect(out)
             return

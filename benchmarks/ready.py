@@ -1,0 +1,102 @@
+"""Three brokers and three session servers: from the order to start them until all brokers are registered, and their memory.
+
+Speed 1; the session servers first, the brokers as soon as these serve, as any launcher does (a broker that meets no
+server pauses for up to a second before it asks the next, as ZooKeeper's client does). Memory is PSS: a page shared by N processes counts 1/N for each. "Ready" is what a
+client can use: every broker is registered and an ensemble of three has a leader.
+"""
+
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+import psutil
+import trio
+
+from benchmarks.figures import Figure, write
+from emulator.node.specs import RunSpec
+from emulator.player.observing import Observing
+from emulator.runs.network import FACTORY
+from emulator.runs.resolve import resolve
+from emulator.runs.sources import find_scenario
+from emulator.topology import OBSERVER, Topology
+from emulator.world.network.cluster import Cluster
+from emulator.world.network.spec import MachineSpec
+from protocol.machine import Effect, Input, Now, Outbox, Started
+
+RUNS = 5
+LIMIT_S = 30.0
+
+
+class Watcher:
+    """A machine that sees when every broker is registered, and says so by ending."""
+
+    def __init__(self, topology: Topology) -> None:
+        self._brokers = {node.number for node in topology.with_role("broker")}
+        self._seen = Observing(topology, self._changed)
+        self._out = Outbox()
+        self._servers = {node.name for node in topology.with_role("session")}
+        self.serving = trio.Event()
+        self.ready = trio.Event()
+
+    def step(self, now: Now, event: Input) -> list[Effect]:
+        if isinstance(event, Started):
+            self._seen.start(self._out)
+        elif self._seen.handles(event):
+            self._seen.handle(now, event, self._out)
+            if self._seen.serving >= self._servers:
+                self.serving.set()
+        return self._out.take()
+
+    def _changed(self, now: Now, what: str) -> None:
+        if self._seen.live >= self._brokers and self._seen.controller is not None:
+            self.ready.set()
+
+
+def with_six_nodes(spec: RunSpec) -> Topology:
+    """The topology without its clients."""
+    return Topology(tuple(node for node in spec.topology.nodes if "client" not in node.roles))
+
+
+async def once(directory: Path) -> tuple[float, float]:
+    """(seconds until ready, PSS in MiB)."""
+    resolved = resolve(find_scenario("az-isolated-leader"))
+    topology = with_six_nodes(resolved.spec)
+    spec = msgspec.structs.replace(resolved.spec, topology=topology)
+    arguments = msgspec.to_builtins(spec)
+    names = [node.name for node in topology.nodes if node.name != OBSERVER]
+    began = time.perf_counter()
+    cluster = Cluster(directory, topology, {name: MachineSpec(FACTORY, arguments) for name in names}, speed=1.0)
+    with trio.fail_after(LIMIT_S):
+        async with cluster:
+            watcher = Watcher(topology)
+            await cluster.run_here(OBSERVER, watcher)
+            await cluster.start(*(name for name in names if name.startswith("session")))
+            await watcher.serving.wait()
+            await cluster.start(*(name for name in names if name.startswith("broker")))
+            await watcher.ready.wait()
+            ready_s = time.perf_counter() - began
+            family = psutil.Process(cluster.fork_server_pid)
+            processes = [family, *family.children(recursive=True)]
+            pss_mib = sum(process.memory_full_info().pss for process in processes) / 2**20
+    return ready_s, pss_mib
+
+
+def main() -> list[Figure]:
+    """Medians of RUNS."""
+    seconds, sizes = [], []
+    for _ in range(RUNS):
+        with tempfile.TemporaryDirectory(prefix="faultline-") as directory:
+            ready_s, pss_mib = trio.run(once, Path(directory))
+        seconds.append(ready_s)
+        sizes.append(pss_mib)
+    line = "three brokers and three session servers ready"
+    bound = "0.35 s of it is starting the process that the others are forked from"
+    figures = [
+        Figure(line=line, value=statistics.median(seconds), unit="s", target=1.0, bound=bound),
+        Figure(line="their memory together (PSS, the process they are forked from included)",
+               value=statistics.median(sizes), unit="MiB", target=250),
+    ]  # fmt: skip
+    write("ready", figures, {"runs": RUNS, "seconds": seconds, "pss_mib": sizes})
+    return figures

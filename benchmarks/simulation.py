@@ -1,0 +1,55 @@
+"""The simulated world: how much faster than the wall, what an input costs, how long the dual-leader scenario takes with its verdict."""
+
+import gc
+import statistics
+import time
+
+from benchmarks.figures import Figure, write
+from emulator.runs.judged import play_and_judge
+from emulator.runs.resolve import resolve
+from emulator.runs.simulated import play
+from emulator.runs.sources import find_scenario
+from emulator.scenario import model as m
+
+RUNS = 20
+IDLE_S = 600.0
+
+
+def steady(seed: int) -> tuple[float, int, float]:
+    """Three brokers with a topic, a write now and then, for ten minutes: (simulated s, inputs, wall s)."""
+    scenario = find_scenario("az-isolated-leader")
+    steps = [step for step in scenario.steps if isinstance(step, m.Start | m.CreateTopic)]
+    for _ in range(int(IDLE_S / 10)):
+        steps += [m.Produce(broker=0, values=("v",), acks=-1), m.Pause(seconds=10)]
+    quiet = m.Scenario(id="steady", title="", kafka=("2.6",), steps=tuple(steps), settings=scenario.settings)
+    began = time.perf_counter()
+    played = play(resolve(quiet), seed)
+    return played.world.now_ms / 1000.0, played.world.inputs, time.perf_counter() - began
+
+
+def main() -> list[Figure]:
+    """Medians of RUNS seeds."""
+    resolved = resolve(find_scenario("az-isolated-leader"))
+    play_and_judge(resolved, 0, run="warm")
+    times = []
+    for seed in range(1, RUNS + 1):
+        gc.collect()
+        began = time.perf_counter()
+        play_and_judge(resolved, seed, run="bench")
+        times.append(time.perf_counter() - began)
+    rates, costs = [], []
+    for seed in range(1, 6):
+        gc.collect()
+        simulated_s, inputs, wall_s = steady(seed)
+        rates.append(simulated_s / wall_s)
+        costs.append(wall_s / inputs * 1e6)
+    figures = [
+        Figure(line="dual-leader scenario simulated and judged by the oracle", value=statistics.median(times), unit="s", target=0.3),
+        Figure(
+            line="simulation of a 3-broker cluster", value=statistics.median(rates), unit="x real time",
+            target=2000, stretch=4000, higher_is_better=True, bound="one core: codec, events and machines of every input",
+        ),
+        Figure(line="an input, codec and events included", value=statistics.median(costs), unit="µs", target=15),
+    ]  # fmt: skip
+    write("simulation", figures, {"seeds": RUNS})
+    return figures
