@@ -41,15 +41,16 @@ class Operation:
 
     __slots__ = (
         "acks", "attempts", "digest", "doubtful", "ended", "identifier", "kind", "offset", "outcome", "partition",
-        "reads", "topic",
+        "reads", "topic", "value",
     )  # fmt: skip
 
-    def __init__(self, identifier: str, kind: str, topic: str, partition: int, acks: int) -> None:
+    def __init__(self, identifier: str, kind: str, topic: str, partition: int, acks: int, value: str) -> None:
         self.identifier = identifier
         self.kind = kind
         self.topic = topic
         self.partition = partition
         self.acks = acks
+        self.value = value
         self.attempts = 0
         self.doubtful = False
         self.ended = False
@@ -131,7 +132,7 @@ class OperationLog:
         identifier = f"{self._prefix}{self._count}"
         text = value.decode("utf-8", "replace")
         out.emit(OperationInvoked(identifier, kind, topic, partition, acks, text, broker, offset))
-        operation = Operation(identifier, kind, topic, partition, acks)
+        operation = Operation(identifier, kind, topic, partition, acks, text)
         if self._kept is not None:
             self._kept.append(operation)
         return operation

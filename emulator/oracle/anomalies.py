@@ -42,10 +42,10 @@ def lost_acknowledged(truth: Truth) -> Iterator[Violation]:
         log = _final_log(truth, write.place)
         if log is not None and not any(_holds(batch, write.digest, write.offset) for batch in log):
             text = (
-                f"{write.operation} was acknowledged (acks={write.acks}) at offset {write.offset}; "
+                f"{write.value} was acknowledged (acks={write.acks}) at offset {write.offset}; "
                 "the final leader does not have it"
             )
-            details = {"operation": write.operation, "acks": write.acks, "digest": write.digest}
+            details = {"value": write.value, "operation": write.operation, "acks": write.acks, "digest": write.digest}
             yield Violation(write.place, write.offset, text, details)
 
 

@@ -31,6 +31,7 @@ class Write(msgspec.Struct, frozen=True):
     """A produce that has ended. `offset` -1: none was promised."""
 
     operation: str
+    value: str
     place: TopicPartition
     acks: int
     outcome: str
@@ -76,7 +77,13 @@ def truth_of(world: SimulatedWorld, operations: Iterable[Operation], probe: Prob
         if operation.kind == "produce" and operation.ended:
             truth.writes.append(
                 Write(
-                    operation.identifier, place, operation.acks, operation.outcome, operation.offset, operation.digest
+                    operation=operation.identifier,
+                    value=operation.value,
+                    place=place,
+                    acks=operation.acks,
+                    outcome=operation.outcome,
+                    offset=operation.offset,
+                    digest=operation.digest,
                 )
             )
         truth.reads += [(place, read) for read in operation.reads]
