@@ -154,6 +154,7 @@ def start_gateway(
     master: str = "local[*]",
     tuning: Tuning = "quick",
     nice: int = 0,
+    background: bool = False,
     heap_mib: int = 1024,
     archived_classes: bool = True,
     jvm_options: Sequence[str] = (),
@@ -165,6 +166,8 @@ def start_gateway(
         master: any Spark master URL.
         tuning: see `TUNING_OPTIONS`; `tuning_for` chooses. The session's settings follow it.
         nice: added to our own niceness, 0 to 19.
+        background: run only where nothing else wants to (Linux's idle class; without `chrt` the niceness 19): for a
+            machine that starts while a cluster's timers must not be late (benchmarks/spike.py has the figures).
         heap_mib: bound of the heap; code, class data and threads take 300 MiB more.
         archived_classes: start from the class archive, when there is one (audit/class_archive.py).
         jvm_options: last word on everything above.
@@ -184,7 +187,7 @@ def start_gateway(
     # The file will hold the gateway's secret: a directory that only we can read.
     connection_file = Path(tempfile.mkdtemp(prefix="gateway-", dir=directory)) / "connection"
     command = [
-        *_with_niceness(nice),
+        *(_in_background() if background else _with_niceness(nice)),
         str(java.command),
         "-cp",
         class_path(os.environ),
@@ -224,6 +227,10 @@ def is_local(master: str) -> bool:
 def _with_niceness(nice: int) -> list[str]:
     # The command rather than setpriority(2) afterwards: that one would miss threads which exist already.
     return ["nice", "-n", str(nice)] if nice else []
+
+
+def _in_background() -> list[str]:
+    return ["chrt", "--idle", "0"] if shutil.which("chrt") else _with_niceness(19)
 
 
 def _class_archive_options(java: Java) -> list[str]:

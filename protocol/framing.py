@@ -73,7 +73,11 @@ class FrameDecoder:
         self._max_frame_bytes = max_frame_bytes
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
-        """Payloads completed by `data`, in order. Raises ProtocolError at an oversized or empty frame."""
+        """Payloads completed by `data`, in order.
+
+        Raises ProtocolError at an oversized or empty frame; whole frames before it are given first, and the error comes
+        at the next call.
+        """
         buffer = self._buffer
         buffer += data
         payloads: list[bytes] = []
@@ -82,6 +86,8 @@ class FrameDecoder:
         while available - position >= 4:
             (length,) = _LENGTH.unpack_from(buffer, position)
             if not 0 < length <= self._max_frame_bytes:
+                if payloads:
+                    break
                 raise ProtocolError(f"a frame of {length} bytes; allowed are 1 to {self._max_frame_bytes}")
             if available - position - 4 < length:
                 break

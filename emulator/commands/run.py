@@ -36,7 +36,6 @@ DEFAULT_SPEED = 5.0
 """Measured (benchmarks/spike): beside a starting Spark, timers at this speed are late by less than a tenth of the
 shortest time-out."""
 SPEEDS = (0.1, 100.0)
-SPARK_NICE = 10
 
 UNUSABLE_INPUT = (
     NoScenario,
@@ -217,7 +216,7 @@ class Spark:
 
         self._scratch = directory / ".spark"
         self._scratch.mkdir()
-        self._gateway = start_gateway(find_java(os.environ), self._scratch, nice=SPARK_NICE)
+        self._gateway = start_gateway(find_java(os.environ), self._scratch, background=True)
         self._session: Any = None
 
     def warm_up(self) -> None:

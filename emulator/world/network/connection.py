@@ -12,7 +12,7 @@ from enum import Enum
 import trio
 
 from emulator.injector.enforcement import Opening, Path
-from protocol.framing import FrameDecoder, ProtocolError
+from protocol.framing import ProtocolError
 
 OUTGOING_BYTES_MAX = 64 * 1024 * 1024
 """Per connection: sent by the machine and not yet taken by the kernel (held by a cut, or the peer does not
@@ -131,24 +131,6 @@ class Connection:
         for waited in (self.over, self.can_read):
             if waited is not None:
                 waited.set()
-
-
-class PatientDecoder(FrameDecoder):
-    """Gives the whole frames before a bad length first; the error comes at the next call."""
-
-    def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
-        try:
-            return super().feed(data)
-        except ProtocolError:
-            whole = bytes(self._buffer)
-            end = 0
-            before = FrameDecoder(len(whole))
-            while 0 < (size_bytes := int.from_bytes(whole[end : end + 4], "big")) <= len(whole) - end - 4:
-                end += 4 + size_bytes
-            if end == 0:
-                raise
-            del self._buffer[:end]
-            return before.feed(whole[:end])
 
 
 async def receive(sock: socket.socket, size_bytes: int = READ_BYTES) -> bytes:

@@ -16,7 +16,6 @@ from emulator.world.network.connection import (
     OUTGOING_BYTES_MAX,
     Connection,
     Marker,
-    PatientDecoder,
     State,
     connect,
     receive,
@@ -25,7 +24,7 @@ from emulator.world.network.desk import Host, Letter, Outgoing
 from emulator.world.network.spec import LOOPBACK
 from emulator.world.network.wire_events import WireEvents
 from protocol.events import FrameReceived, FrameRefused, FrameSent
-from protocol.framing import Frame, ProtocolError, decode, encode
+from protocol.framing import Frame, FrameDecoder, ProtocolError, decode, encode
 from protocol.machine import (
     Close,
     ConnectionAccepted,
@@ -211,7 +210,7 @@ class Switchboard:
 
     async def read(self, connection: Connection, sock: socket.socket) -> None:
         """Frames of a standing connection, until its end."""
-        decoder = PatientDecoder()
+        decoder = FrameDecoder()
         reason = "closed by peer"
         try:
             while True:
