@@ -1,10 +1,8 @@
 """Dummy machines that talk as brokers, session servers and clients do, and measure how late their timers
 fire.
 
-A dummy asks its peers, is answered after a while, and sets and cancels a time-out around every question, as
-real machines do. Each timer's lateness (scenario ms, a 32-bit float) is appended to the node's file
-`lateness`.
-"""
+A dummy asks its peers, is answered after a while, and sets and cancels a time-out around every question, as real
+machines do. Each timer's lateness (scenario ms, a 32-bit float) is appended to the node's file `lateness`. """
 
 import struct
 from typing import Any

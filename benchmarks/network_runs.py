@@ -1,4 +1,5 @@
-"""`python -m benchmarks.network_runs [--runs N] [--speed X] [SCENARIO...]`: scenarios with real processes, many times in a row.
+"""`python -m benchmarks.network_runs [--runs N] [--speed X] [SCENARIO...]`: scenarios with real processes, many times
+in a row.
 
 Each run is compared with real Kafka's recordings; the rate of equal runs is printed and written to
 benchmarks/results/network_runs.json. Runs whose timers were late say so: they are unknown, not wrong.
@@ -10,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -53,7 +55,8 @@ def main() -> int:
                 directory = Path(tempfile.mkdtemp(prefix="faultline-"))
                 resolved = resolve(scenario, version)
                 write_scenario(directory, resolved)
-                played = trio.run(lambda r=resolved, d=directory, s=run: play_network(r, d, seed=s, speed=given.speed))
+                playing = partial(play_network, resolved, directory, seed=run, speed=given.speed)
+                played = trio.run(playing)
                 write_observations(directory, played.observations)
                 equals = equal_recording(resolved, played.observations)
                 outcomes[equals or "differs"] += 1

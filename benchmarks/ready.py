@@ -1,9 +1,10 @@
-"""Three brokers and three session servers: from the order to start them until all brokers are registered, and their memory.
+"""Three brokers and three session servers: from the order to start them until all brokers are registered, and their
+memory.
 
 Speed 1; the session servers first, the brokers as soon as these serve, as any launcher does (a broker that meets no
-server pauses for up to a second before it asks the next, as ZooKeeper's client does). Memory is PSS: a page shared by N processes counts 1/N for each. "Ready" is what a
-client can use: every broker is registered and an ensemble of three has a leader.
-"""
+server pauses for up to a second before it asks the next, as ZooKeeper's client does). Memory is PSS: a page shared by
+N processes counts 1/N for each. "Ready" is what a client can use: every broker is registered and an ensemble of three
+has a leader. """
 
 import statistics
 import tempfile

@@ -1,4 +1,5 @@
-"""The simulated world: how much faster than the wall, what an input costs, how long the dual-leader scenario takes with its verdict."""
+"""The simulated world: how much faster than the wall, what an input costs, how long the dual-leader scenario takes
+with its verdict."""
 
 import gc
 import statistics
@@ -18,7 +19,7 @@ IDLE_S = 600.0
 def steady(seed: int) -> tuple[float, int, float]:
     """Three brokers with a topic, a write now and then, for ten minutes: (simulated s, inputs, wall s)."""
     scenario = find_scenario("az-isolated-leader")
-    steps = [step for step in scenario.steps if isinstance(step, m.Start | m.CreateTopic)]
+    steps: list[m.AnyStep] = [step for step in scenario.steps if isinstance(step, m.Start | m.CreateTopic)]
     for _ in range(int(IDLE_S / 10)):
         steps += [m.Produce(broker=0, values=("v",), acks=-1), m.Pause(seconds=10)]
     quiet = m.Scenario(id="steady", title="", kafka=("2.6",), steps=tuple(steps), settings=scenario.settings)

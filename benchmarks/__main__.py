@@ -1,0 +1,26 @@
+"""`python -m benchmarks [NAME...]`: runs the benchmarks, writes benchmarks/results/*.json, prints a table with the
+budget beside each figure. Exit code 1 if a figure misses its target."""
+
+import importlib
+import sys
+
+from benchmarks.figures import Figure, show
+
+NAMES = ("simulation", "ready", "produce", "dual_leader", "audit_throughput")
+
+
+def main(wanted: list[str]) -> int:
+    unknown = [name for name in wanted if name not in NAMES]
+    if unknown:
+        print(f"no benchmark {unknown[0]!r}; there are: {', '.join(NAMES)}", file=sys.stderr)
+        return 2
+    figures: list[Figure] = []
+    for name in wanted or list(NAMES):
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        figures += importlib.import_module(f"benchmarks.{name}").main()
+    show(figures)
+    return 0 if all(figure.met for figure in figures) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
