@@ -105,6 +105,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.6+: entries at or beyond the log end are dropped though nothing is cut."""
     out_of_range_exits: bool
     """E0-2.0.0 with unclean election off: a follower ahead of its leader exits (semantics 2.3)."""
+    fetcher_shutdown_waits: bool
+    """Up to 1.0: a LeaderAndIsr that leaves a fetcher without partitions is done only when the fetch under way has been
+    answered or given up, up to request.timeout.ms later (KAFKA-6051)."""
     append_error_fails_partition: bool
     """2.3+: an unexpected append error marks one partition failed; before, the fetcher thread dies."""
     stop_replica_checks_epoch: bool
@@ -257,6 +260,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         fetcher_restart=restart,
         truncates_epochs_beyond_log_end=bin_since("2.6"),
         out_of_range_exits=not bin_since("2.0.1"),
+        fetcher_shutdown_waits=not bin_since("1.1"),
         append_error_fails_partition=bin_since("2.3"),
         stop_replica_checks_epoch=bin_since("2.6"),
         recovery_skips_epoch_zero=not bin_since("2.6"),

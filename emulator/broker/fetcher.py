@@ -5,6 +5,9 @@ fetches, again and again. A response counts only for partitions that still stand
 
     Truncating --question/answer--> Truncating ... --cut--> Fetching --diverging (E4)--> cut --> Fetching
         any error: delayed for replica.fetch.backoff.ms; fenced: dropped until the next LeaderAndIsr
+
+A fetch that gets no answer costs twice the back-off: the thread pauses for one, then its partitions are delayed for
+another. A partition that is added ends the pause.
 """
 
 from collections import deque
@@ -69,18 +72,34 @@ class ReplicaFetcher:
         self._timeout = ("fetcher", source, "timeout")
         self._wake = ("fetcher", source, "wake")
         self._dead = False
+        self._pause: tuple[TopicPartition, ...] | None = None
+        self._fetching = False
+        self._ended: Callable[[], None] | None = None
 
     # --- partitions come and go ---
 
     def add(self, place: TopicPartition, state: FetchState) -> None:
         self.states[place] = state
         self._say(place, "added", state.offset)
-        if self._awaiting is None and not self._connecting:
+        if not self._waits:
             self._context.out.set_timer(self._wake, 0.0)
 
     def remove(self, place: TopicPartition) -> None:
         if self.states.pop(place, None) is not None:
             self._say(place, "removed", -1)
+
+    @property
+    def _waits(self) -> bool:
+        """For a connection or an answer."""
+        return self._awaiting is not None or self._connecting
+
+    def end(self, ended: Callable[[], None]) -> bool:
+        """Up to 1.0 a fetcher without partitions first ends what it waits for (KAFKA-6051). True: it does, and `ended`
+        is called when it has."""
+        if not self._waits:
+            return False
+        self._ended = ended
+        return True
 
     def close(self) -> None:
         """No partition is left: the connection goes too."""
@@ -103,7 +122,8 @@ class ReplicaFetcher:
     def opened(self, event: ConnectionOpened) -> None:
         self._connecting = False
         self._context.out.cancel_timer(self._timeout)
-        self._work()
+        if not self._end_if_asked():
+            self._work()
 
     def lost(self, event: ConnectionLost) -> None:
         self._connection = 0
@@ -114,6 +134,8 @@ class ReplicaFetcher:
             return
         handle, self._awaiting = self._awaiting, None
         self._context.out.cancel_timer(self._timeout)
+        if self._end_if_asked():
+            return
         handle(event.message)
         self._work()
 
@@ -123,13 +145,22 @@ class ReplicaFetcher:
             self._connection = 0
             self._transport_failed("timed out")
         else:
+            self._end_pause()
             self._work()
+
+    def _end_if_asked(self) -> bool:
+        if self._ended is None:
+            return False
+        ended, self._ended = self._ended, None
+        self._awaiting, self._connecting = None, False
+        ended()
+        return True
 
     # --- the loop ---
 
     def _work(self) -> None:
         """Do the next thing, if nothing is in flight."""
-        if self._awaiting is not None or self._connecting or self._dead:
+        if self._waits or self._dead or self._pause is not None:
             return
         now_ms = self._context.now.mono_ms
         self._truncate_without_asking(now_ms)
@@ -157,6 +188,7 @@ class ReplicaFetcher:
         replica.socket.timeout.ms bounds connecting alone; an answer may take request.timeout.ms (2.4).
         """
         out, settings = self._context.out, self._context.settings
+        self._fetching = isinstance(message, FetchRequest)
         if not self._connection:
             out.set_timer(self._timeout, settings.replica_socket_timeout_ms)
             self._connection = out.open(self._node, FETCHER)
@@ -168,14 +200,27 @@ class ReplicaFetcher:
         out.send(self._connection, message, self._correlation, version)
 
     def _transport_failed(self, reason: str) -> None:
-        """Everything waits for the back-off; then a new connection."""
+        """Everything waits for the back-off, after a fetch twice; then a new connection."""
+        if self._end_if_asked():
+            return
+        waited = self._waits
         self._awaiting = None
         self._connecting = False
         self._out_of_range.clear()
-        self._context.out.cancel_timer(self._timeout)
-        self._delay(list(self.states), reason)
-        if self.states:
-            self._context.out.set_timer(self._wake, self._context.settings.replica_fetch_backoff_ms)
+        out, backoff_ms = self._context.out, self._context.settings.replica_fetch_backoff_ms
+        out.cancel_timer(self._timeout)
+        if not waited or not self.states:
+            return  # an idle connection that ends is noticed with the next request
+        if self._fetching:
+            self._pause = tuple(self.states)
+        else:
+            self._delay(list(self.states), reason)
+        out.set_timer(self._wake, backoff_ms)
+
+    def _end_pause(self) -> None:
+        if self._pause is not None:
+            paused, self._pause = self._pause, None
+            self._delay(list(paused), "no answer to a fetch")
 
     def _delay(self, places: list[TopicPartition], reason: str) -> None:
         now_ms = self._context.now.mono_ms
@@ -445,10 +490,26 @@ class Fetchers:
         for fetcher in self._by_source.values():
             fetcher.remove(place)
 
-    def close_idle(self) -> None:
-        """Fetchers without partitions end."""
-        for source in [source for source, fetcher in self._by_source.items() if not fetcher.states]:
-            self._by_source.pop(source).close()
+    def close_idle(self, then: Callable[[], None]) -> None:
+        """Fetchers without partitions end; `then` goes on when they have, up to 1.0 perhaps much later (KAFKA-6051)."""
+        idle = [fetcher for fetcher in self._by_source.values() if not fetcher.states]
+        ending = len(idle)
+
+        def ended() -> None:
+            nonlocal ending
+            ending -= 1
+            if not ending:
+                for fetcher in idle:
+                    del self._by_source[fetcher.source]
+                    fetcher.close()
+                then()
+
+        if not idle:
+            then()
+        waits = self._context.gates.fetcher_shutdown_waits
+        for fetcher in idle:
+            if not (waits and fetcher.end(ended)):
+                ended()
 
     def close_all(self) -> None:
         for fetcher in self._by_source.values():

@@ -134,6 +134,10 @@ class Leadership:
         self._context.ask_session(SessionRequest([GetData(topic_config_path(topic)) for topic in missing]), answered)
 
     def _leader_and_isr(self, request: LeaderAndIsrRequest, reply: Reply) -> None:
+        def answer(error: ErrorCode, results: list[PartitionError]) -> None:
+            reply(LeaderAndIsrResponse(error, results))
+            self._next()
+
         locked = self._replicas.first_locked((state.topic, state.partition) for state in request.partitions)
         if locked is not None:
             locked.when_unlocked(lambda: self._leader_and_isr(request, reply))
@@ -142,12 +146,13 @@ class Leadership:
         if refused == ErrorCode.NONE:
             self.controller_epoch = request.controller_epoch
             try:
-                reply(LeaderAndIsrResponse(ErrorCode.NONE, self._apply(request)))
+                results = self._apply(request)
             except StorageError as error:
                 self._replicas.log_dir_failed(str(error))
+                return
+            self._fetchers.close_idle(lambda: answer(ErrorCode.NONE, results))
         else:
-            reply(LeaderAndIsrResponse(refused))
-        self._next()
+            answer(refused, [])
 
     def _apply(self, request: LeaderAndIsrRequest) -> list[PartitionError]:
         lead: list[tuple[Partition, PartitionState]] = []
@@ -173,7 +178,6 @@ class Leadership:
         if not self._checkpointing:
             self._checkpointing = True
             self.checkpoint_timer()
-        self._fetchers.close_idle()
         return results
 
     def _ignored(self, state: PartitionState, current: int, reason: str) -> None:
@@ -299,7 +303,6 @@ class Leadership:
             for stop in request.partitions:
                 place = (stop.topic, stop.partition)
                 results.append(PartitionError(*place, self._stop_one(place, stop.leader_epoch, delete=stop.delete)))
-            self._fetchers.close_idle()
         reply(StopReplicaResponse(refused, results))
         self._next()
 
