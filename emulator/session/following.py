@@ -37,8 +37,8 @@ CONNECT_PAUSE_MS = 1000.0
 that second."""
 LAUNCH_ATTEMPTS = 100
 LAUNCH_PAUSE_MS = 50.0
-"""A departure: an ensemble that never had a leader is being launched, and a launch should not take that second. Recorded
-outcomes begin after it."""
+"""A departure: an ensemble that never had a leader is being launched, and a launch should not take that second.
+Recorded outcomes begin after it."""
 
 CONNECT_TIMER = ("follow-connect",)
 READ_TIMER = ("follow-read",)
