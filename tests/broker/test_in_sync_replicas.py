@@ -193,7 +193,7 @@ def test_below_the_leader_epochs_start(version: str, joins: bool) -> None:
     bench.become(1, 0, (1,))
     for number in range(10):
         bench.produce(f"v{number}")
-    bench.become(0, 1, (0, 1, 2)) if 0 in bench.broker.metadata.live else bench.follow(0, 1)
+    bench.follow(leader=0, epoch=1)
     bench.log.high_watermark = 5
     bench.become(1, 2, (1, 2), 0)
     assert (bench.partition.epoch_start, bench.log.high_watermark) == (10, 5)

@@ -1,0 +1,384 @@
+"""LeaderAndIsr, StopReplica, UpdateMetadata (semantics 1.7, 11.5, 11.12)."""
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.events import FetcherChanged, LeaderAndIsrIgnored, LogTruncated, RoleChanged
+from protocol.messages.leadership import (
+    BrokerEndpoint,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    MetadataObserved,
+    MetadataRequest,
+    MetadataResponse,
+    ObserveMetadataRequest,
+    StoppedPartition,
+    StopReplicaRequest,
+    StopReplicaResponse,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+)
+from tests.broker.harness import T0, Bench, state
+
+LADDER = ("0.8.2", "0.10.2", "0.11", "1.0", "1.1", "2.0.0", "2.0.1", "2.1", "2.4", "2.6", "2.7", "2.8")
+
+
+def roles(bench: Bench) -> list[tuple[str, int, int]]:
+    return [(event.role, event.leader, event.leader_epoch) for event in bench.events(RoleChanged)]
+
+
+# --- the checks, in order ---
+
+
+def test_an_order_for_an_earlier_life_is_refused_first() -> None:
+    """KIP-380: request broker epoch < own; before 2.2 not looked at. Equal or unknown is fine."""
+    for version, error in (("2.1", 0), ("2.2", ErrorCode.STALE_BROKER_EPOCH)):
+        bench = Bench(version)
+        bench.leader_and_isr(state(0), controller_epoch=5, broker_epoch=100)
+        stale = bench.leader_and_isr(state(0, 1), controller_epoch=4, broker_epoch=99)
+        assert bench.answer(stale, LeaderAndIsrResponse).error == (error or ErrorCode.STALE_CONTROLLER_EPOCH)
+        stale = bench.leader_and_isr(state(0, 1), controller_epoch=5, broker_epoch=99)
+        assert bench.answer(stale, LeaderAndIsrResponse).error == error
+        assert bench.partition.leader_epoch == (0 if error else 1)
+
+
+def test_an_order_of_a_past_controller_is_refused_whole() -> None:
+    bench = Bench()
+    bench.leader_and_isr(state(0), controller_epoch=5)
+    stale = bench.leader_and_isr(state(0, 7), controller_epoch=4)
+    assert bench.answer(stale, LeaderAndIsrResponse) == LeaderAndIsrResponse(ErrorCode.STALE_CONTROLLER_EPOCH)
+    stale = bench.ask(StopReplicaRequest(2, 4, [StoppedPartition(*T0)]))
+    assert bench.answer(stale, StopReplicaResponse).error == ErrorCode.STALE_CONTROLLER_EPOCH
+    stale = bench.update_metadata(controller_epoch=4, controller=1)
+    assert bench.answer(stale, UpdateMetadataResponse).error == ErrorCode.STALE_CONTROLLER_EPOCH
+    assert (bench.partition.leader_epoch, bench.broker.metadata.controller) == (0, -1)
+
+
+@pytest.mark.parametrize("order", ["update-metadata", "stop-replica", "leader-and-isr"])
+def test_every_order_makes_the_controllers_epoch_known(order: str) -> None:
+    bench = Bench()
+    if order == "update-metadata":
+        bench.update_metadata(controller_epoch=9)
+    elif order == "stop-replica":
+        bench.ask(StopReplicaRequest(2, 9, []))
+    else:
+        bench.leader_and_isr(controller_epoch=9)
+    stale = bench.leader_and_isr(state(0), controller_epoch=8)
+    assert bench.answer(stale, LeaderAndIsrResponse).error == ErrorCode.STALE_CONTROLLER_EPOCH
+
+
+@pytest.mark.parametrize("epoch", [2, 3])
+def test_a_leader_epoch_that_is_not_newer_is_ignored(epoch: int) -> None:
+    """Equal is ignored too: code 11 for the partition."""
+    bench = Bench()
+    bench.lead(3, isr=(0, 1))
+    answer = bench.lead(epoch, isr=(0,))
+    assert [p.error for p in answer.partitions] == [ErrorCode.STALE_CONTROLLER_EPOCH]
+    assert bench.partition.isr == [0, 1]
+    assert bench.events(LeaderAndIsrIgnored)[0].reason == "leader epoch not newer"
+
+
+def test_a_broker_that_is_no_replica_takes_nothing_on() -> None:
+    bench = Bench()
+    answer = bench.become(1, 0, (1,), 0, (1, 2))
+    assert [p.error for p in answer.partitions] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert bench.broker.replicas.partitions == {}
+
+
+# --- becoming leader ---
+
+
+@pytest.mark.parametrize("version", LADDER)
+def test_a_new_leader_never_truncates(version: str) -> None:
+    """Semantics 1.7, in any era: log end stays, the high watermark may be behind it."""
+    bench = Bench(version)
+    bench.lead(0, isr=(0, 1))
+    for text in "abc":
+        bench.produce(text)
+    again = Bench(version, files=bench.files)
+    again.lead(2, isr=(0, 1))
+    assert (again.log.log_end, again.log.high_watermark) == (3, 0)
+    assert again.events(LogTruncated) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "entries"),
+    [("0.11", [(1, 0)]), ("2.0.0", [(1, 0)]), ("2.0.1", [(1, 0), (4, 1)]), ("2.8", [(1, 0), (4, 1)])],
+)
+def test_the_epoch_is_written_on_election_or_with_the_first_batch(version: str, entries: list[tuple[int, int]]) -> None:
+    """KAFKA-7415."""
+    bench = Bench(version)
+    bench.lead(1)
+    bench.produce("a")
+    bench.lead(4)
+    assert bench.log.epochs.entries == entries
+    bench.produce("b")
+    assert bench.log.epochs.entries == [(1, 0), (4, 1)]
+
+
+def test_a_new_leader_takes_over_isr_and_version() -> None:
+    bench = Bench()
+    bench.lead(5, isr=(2, 0), zk_version=17, replicas=(0, 2))
+    p = bench.partition
+    assert (p.leader, p.leader_epoch, p.isr, p.zk_version, p.assignment) == (0, 5, [2, 0], 17, [0, 2])
+    assert sorted(p.remotes) == [2]
+    assert roles(bench) == [("leader", 0, 5)]
+
+
+def test_a_log_found_on_disk_keeps_its_high_watermark() -> None:
+    """HW = min(checkpoint, log end)."""
+    bench = Bench()
+    bench.lead(0, isr=(0,))
+    bench.produce("a")
+    bench.produce("b")
+    bench.advance(5_000.0)
+    bench.produce("c")
+    again = Bench(files=bench.files)
+    again.lead(1, isr=(0, 1))
+    assert (again.log.log_end, again.log.high_watermark) == (3, 2)
+
+
+def test_a_former_follower_stops_fetching() -> None:
+    bench = Bench()
+    bench.follow(leader=1)
+    bench.lead(1)
+    assert [(e.change, e.source) for e in bench.events(FetcherChanged)] == [("added", 1), ("removed", 1)]
+    assert bench.broker.fetchers.failed(T0)
+
+
+# --- becoming follower ---
+
+
+def test_a_leader_that_is_not_alive_changes_nothing_but_the_log() -> None:
+    """Not even the epoch (semantics 1.7)."""
+    bench = Bench()
+    bench.update_metadata(live=(0, 2))
+    answer = bench.become(1, 3, (1,))
+    assert [p.error for p in answer.partitions] == [0]
+    assert (bench.partition.leader, bench.partition.leader_epoch, bench.log.log_end) == (-1, -1, 0)
+    assert bench.events(LeaderAndIsrIgnored)[0].reason == "leader not alive"
+    assert bench.broker.fetchers.failed(T0)
+    bench.follow(1, 3)
+    assert bench.partition.leader_epoch == 3
+
+
+def test_a_partition_without_leader_leaves_a_leader_as_it_was() -> None:
+    """Leader -1 counts as not alive: a leader that is told so goes on leading."""
+    bench = Bench()
+    bench.lead(0)
+    bench.become(-1, 1, (0,))
+    assert (bench.partition.leads, bench.partition.leader_epoch) == (True, 0)
+
+
+def test_a_follower_keeps_an_empty_isr() -> None:
+    bench = Bench()
+    bench.lead(0, isr=(0, 1))
+    bench.follow(leader=1, epoch=1, isr=(1, 0))
+    assert (bench.partition.isr, bench.partition.epoch_start, bench.partition.leads) == ([], None, False)
+
+
+@pytest.mark.parametrize(
+    ("version", "same_epoch_plus_1", "same_epoch_plus_2"),
+    [
+        ("0.10.2", False, False), ("0.11", False, False), ("2.0.0", False, False),
+        ("2.0.1", False, True), ("2.1", True, True), ("2.6", True, True), ("2.8", True, True),
+    ],
+)  # fmt: skip
+def test_when_the_same_leader_restarts_the_fetcher(
+    version: str, same_epoch_plus_1: bool, same_epoch_plus_2: bool
+) -> None:
+    """KAFKA-7164 and after: leader id alone, then epoch jumps, then any new epoch. Another leader always does."""
+    for jump, restarts in ((1, same_epoch_plus_1), (2, same_epoch_plus_2)):
+        bench = Bench(version)
+        bench.follow(leader=1, epoch=0)
+        bench.follow(leader=1, epoch=jump)
+        added = [e for e in bench.events(FetcherChanged) if e.change == "added"]
+        assert len(added) == (2 if restarts else 1), jump
+        bench.follow(leader=2, epoch=jump + 1)
+        assert [e.source for e in bench.events(FetcherChanged) if e.change == "added"][len(added) :] == [2]
+
+
+@pytest.mark.parametrize(("version", "cuts"), [("0.8.2", [1]), ("0.10.2", [1]), ("0.11", []), ("2.6", []), ("2.8", [])])
+def test_only_before_0_11_a_new_follower_cuts_to_its_high_watermark(version: str, cuts: list[int]) -> None:
+    """E0 (semantics 1.7)."""
+    bench = Bench(version)
+    bench.lead(0, isr=(0, 1))
+    for text in "abc":
+        bench.produce(text)
+    bench.fetch(1, replica=1)
+    assert bench.log.high_watermark == 1
+    bench.follow(leader=1, epoch=1)
+    assert [event.to for event in bench.events(LogTruncated)] == cuts
+    assert bench.log.log_end == (1 if cuts else 3)
+
+
+# --- one order at a time ---
+
+
+def test_orders_wait_in_line_for_a_topics_configuration() -> None:
+    """replicaStateChangeLock: UpdateMetadata of another connection waits behind LeaderAndIsr."""
+    bench = Bench()
+    bench.sessions.reachable = False
+    first = bench.leader_and_isr(state(0))
+    second = bench.update_metadata(state(0))
+    third = bench.ask(StopReplicaRequest(2, 1, [StoppedPartition("other", 0)]))
+    assert bench.answers(first) == bench.answers(second) == bench.answers(third) == []
+    assert bench.broker.metadata.partitions == {}
+    bench.session_back()
+    assert bench.answer(first, LeaderAndIsrResponse).error == 0
+    assert bench.answer(second, UpdateMetadataResponse).error == 0
+    assert bench.answer(third, StopReplicaResponse).error == 0
+
+
+def test_topic_configuration_is_read_for_a_new_log() -> None:
+    bench = Bench()
+    bench.sessions.znodes["/config/topics/t"] = (b'{"version":1,"config":{"min.insync.replicas":"2"}}', 0)
+    bench.lead(isr=(0,))
+    assert bench.partition.settings.min_insync_replicas == 2
+    assert bench.produced(bench.produce("a", acks=-1)).error == ErrorCode.NOT_ENOUGH_REPLICAS
+
+
+# --- StopReplica ---
+
+
+@pytest.mark.parametrize(
+    ("version", "epoch", "error"),
+    [
+        ("2.5", 2, 0), ("2.6", 2, ErrorCode.FENCED_LEADER_EPOCH), ("2.6", 3, ErrorCode.FENCED_LEADER_EPOCH),
+        ("2.6", 4, 0), ("2.6", -1, 0), ("2.6", -2, 0),
+    ],
+)  # fmt: skip
+def test_stopping_is_fenced_by_the_leader_epoch(version: str, epoch: int, error: int) -> None:
+    bench = Bench(version)
+    bench.follow(leader=1, epoch=3)
+    connection = bench.ask(StopReplicaRequest(2, 1, [StoppedPartition(*T0, False, epoch)]))
+    answer = bench.answer(connection, StopReplicaResponse)
+    assert (answer.error, answer.partitions[0].error) == (0, error)
+    assert bench.broker.fetchers.failed(T0) is (error == 0)
+
+
+def test_a_replica_that_is_only_stopped_keeps_what_it_is() -> None:
+    """Kafka's stopReplica(deletePartition=false) stops the fetcher and nothing else."""
+    bench = Bench()
+    bench.follow(leader=1, epoch=3)
+    bench.ask(StopReplicaRequest(2, 1, [StoppedPartition(*T0, False, -1)]))
+    assert (bench.partition.leader_epoch, bench.broker.fetchers.failed(T0)) == (3, True)
+    assert [p.error for p in bench.become(1, 3, (0, 1)).partitions] == [ErrorCode.STALE_CONTROLLER_EPOCH]
+
+
+def test_a_deleted_replica_leaves_nothing_behind() -> None:
+    bench = Bench()
+    bench.lead(3)
+    bench.produce("a")
+    bench.ask(StopReplicaRequest(2, 1, [StoppedPartition(*T0, True, -2)]))
+    assert (bench.broker.replicas.partitions, bench.broker.replicas.logs) == ({}, {})
+    assert not bench.files.exists("t-0")
+    bench.lead(0)
+    assert (bench.log.log_end, bench.partition.leader_epoch) == (0, 0)
+
+
+def test_a_replica_never_heard_of_is_deleted_from_disk() -> None:
+    bench = Bench()
+    bench.lead(0)
+    again = Bench(files=bench.files)
+    again.ask(StopReplicaRequest(2, 1, [StoppedPartition(*T0, True, -2)]))
+    assert (again.broker.replicas.logs, again.files.exists("t-0")) == ({}, False)
+
+
+# --- what the broker tells of the cluster ---
+
+
+def metadata(bench: Bench, *topics: str) -> MetadataResponse:
+    return bench.answer(bench.ask(MetadataRequest(list(topics))), MetadataResponse)
+
+
+def test_metadata_says_what_the_controller_said_last() -> None:
+    bench = Bench("2.6")
+    assert metadata(bench) == MetadataResponse(-1, [], [])
+    bench.update_metadata(state(1, 4, (1, 0)), live=(0, 1))
+    answer = metadata(bench)
+    (p,) = answer.partitions
+    assert (answer.controller, [b.node for b in answer.brokers]) == (2, ["broker-0", "broker-1"])
+    assert (p.error, p.leader, p.leader_epoch, p.isr, p.replicas, p.offline_replicas) == (
+        0,
+        1,
+        4,
+        [1, 0],
+        [0, 1, 2],
+        [2],
+    )
+
+
+def test_a_broker_may_advertise_one_leader_and_act_as_another() -> None:
+    """Semantics 1.7."""
+    bench = Bench()
+    bench.lead(0)
+    bench.update_metadata(state(1, 1, (1,)))
+    assert metadata(bench).partitions[0].leader == 1
+    assert bench.produced(bench.produce("a")).error == 0
+
+
+@pytest.mark.parametrize(("version", "isr"), [("0.10.2", []), ("1.1", []), ("2.6", []), ("2.8", [0])])
+def test_without_leader(version: str, isr: list[int]) -> None:
+    """Semantics 11.12: error 5; the ISR is shown from 2.8."""
+    bench = Bench(version)
+    bench.update_metadata(state(-1, 2, (0,)))
+    (p,) = metadata(bench).partitions
+    assert (p.error, p.leader, p.isr) == (ErrorCode.LEADER_NOT_AVAILABLE, -1, isr)
+
+
+def test_a_leader_that_is_not_alive_is_not_available() -> None:
+    bench = Bench("2.8")
+    bench.update_metadata(state(1), live=(0, 2))
+    assert metadata(bench).partitions[0].error == ErrorCode.LEADER_NOT_AVAILABLE
+
+
+@pytest.mark.parametrize(("version", "epoch"), [("2.0.1", -1), ("2.1", 4)])
+def test_leader_epochs_in_metadata(version: str, epoch: int) -> None:
+    bench = Bench(version)
+    bench.update_metadata(state(1, 4))
+    assert metadata(bench).partitions[0].leader_epoch == epoch
+
+
+def test_topics_asked_for_by_name() -> None:
+    bench = Bench()
+    bench.update_metadata(state(1), state(0, place=("u", 0)))
+    assert [(p.topic, p.error) for p in metadata(bench, "u", "w").partitions] == [("u", 0), ("w", 3)]
+
+
+def test_a_topic_being_deleted_is_forgotten() -> None:
+    bench = Bench()
+    bench.update_metadata(state(1))
+    bench.update_metadata(state(-2))
+    assert metadata(bench).partitions == []
+
+
+def test_observers_are_told_now_and_at_every_change() -> None:
+    bench = Bench()
+    watcher = bench.connect("observer", "observe")
+    bench.send(watcher, ObserveMetadataRequest())
+    bench.update_metadata(state(1))
+    bench.update_metadata(state(1))
+    bench.update_metadata(state(0, 1))
+    seen = [m.metadata for m in bench.answers(watcher) if isinstance(m, MetadataObserved)]
+    assert [[p.leader for p in told.partitions] for told in seen] == [[], [1], [0]]
+    bench.lose(watcher)
+    bench.update_metadata(state(2, 2))
+    assert len(bench.answers(watcher)) == 3
+
+
+def test_live_leaders_of_the_order_name_the_node_to_fetch_from() -> None:
+    bench = Bench()
+    bench.update_metadata()
+    request = LeaderAndIsrRequest(2, 1, [state(1)], [BrokerEndpoint(1, "broker-1b")])
+    bench.ask(request)
+    bench.advance(0.0)
+    assert [bench.opens[c].to for c in bench.opened("fetcher")] == ["broker-1b"]
+
+
+def test_brokers_alone_may_be_updated() -> None:
+    bench = Bench()
+    bench.update_metadata(state(1))
+    bench.ask(UpdateMetadataRequest(1, 2, [], [BrokerEndpoint(0, "broker-0")]))
+    answer = metadata(bench)
+    assert (answer.controller, len(answer.brokers), len(answer.partitions)) == (1, 1, 1)
