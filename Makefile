@@ -8,9 +8,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 PIP_QUIET ?= --quiet
 
 # Folders that hold Python today; a folder that does not exist yet is not an error.
-SOURCES := $(sort $(patsubst %/,%,$(dir $(wildcard $(foreach d,protocol controller emulator audit benchmarks tests,$(d)/*.py)))))
+SOURCES := $(sort $(patsubst %/,%,$(dir $(wildcard $(foreach d,protocol controller emulator audit benchmarks docs/generate tests,$(d)/*.py)))))
 
-.PHONY: help demo test bench check clean
+.PHONY: help demo test bench check docs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -29,6 +29,9 @@ check: $(VENV)/installed-dev ## lint, types, import contracts
 	@$(BIN)/python -m ruff check $(SOURCES)
 	@$(BIN)/python -m mypy --strict $(SOURCES)
 	@$(BIN)/lint-imports --no-cache
+
+docs: $(VENV)/installed-dev ## write the pages of docs/ that come from code
+	@$(BIN)/python -m docs.generate
 
 clean: ## remove the virtual environment and every cache
 	rm -rf $(VENV) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist

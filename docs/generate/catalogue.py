@@ -1,0 +1,67 @@
+"""docs/catalogue.md, from scenarios/*.yaml: what each scenario does, expects and knows of the article behind it."""
+
+from pathlib import Path
+
+from docs.generate.markdown import cell, notice, table
+from emulator.scenario.load import load_scenario
+from emulator.scenario.model import Scenario
+
+_HEAD = """# Catalogue
+
+Every scenario of `scenarios/`. `faultline run ID` plays one with real processes, `faultline run ID --world
+sim` in the simulated world, `faultline compare RUN tests/golden/ID@VERSION` holds it against what real
+brokers did.
+
+Where an article that inspired a scenario says otherwise than Kafka did, both are given: Kafka's behaviour
+is what is expected, the article's claim is a note.
+"""
+
+
+def page(root: Path) -> str:
+    paths = sorted((root / "scenarios").glob("*.yaml"))
+    scenarios = {path: load_scenario(path.read_text(encoding="utf-8"), path.name) for path in paths}
+    listed = [
+        (f"[{scenario.id}](#{scenario.id})", " ".join(scenario.kafka), _recordings(root, scenario.id), scenario.title)
+        for scenario in scenarios.values()
+    ]
+    parts = [notice("scenarios/*.yaml"), _HEAD, table(("scenario", "Kafka", "recordings", "what happens"), listed)]
+    for path, scenario in scenarios.items():
+        parts.append(_scenario(path, scenario))
+    return "\n".join(parts)
+
+
+def _recordings(root: Path, scenario_id: str) -> str:
+    found = sorted((root / "tests" / "golden").glob(f"{scenario_id}@*"), key=lambda path: path.name)
+    return ", ".join(f"{path.name.partition('@')[2]} ({len(list(path.glob('*.json')))})" for path in found) or "none"
+
+
+def _scenario(path: Path, scenario: Scenario) -> str:
+    parts = [f"## {scenario.id}\n", f"**{scenario.title}.**\n", f"{_comment(path)}\n"]
+    if scenario.article:
+        parts.append(f"*The article:* {cell(scenario.article)}\n")
+    parts.append("Kafka, as expected here:\n")
+    for expectation in scenario.expectations:
+        only = f" ({', '.join(expectation.kafka)} only)" if expectation.kafka else ""
+        parts.append(f"- {expectation.text}{only}")
+    parts.append("")
+    if scenario.expects_violations:
+        parts.append("Promises it is there to break:\n")
+        for violation in scenario.expects_violations:
+            only = f" ({', '.join(violation.kafka)})" if violation.kafka else ""
+            parts.append(f"- [{violation.check}](checks.md#{violation.check}){only}: {cell(violation.because)}")
+        parts.append("")
+    if scenario.races:
+        parts.append("Races that no recording happened to catch:\n")
+        parts += [f"- {race.name} ({race.rule})" for race in scenario.races]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _comment(path: Path) -> str:
+    """The comment that a scenario's file begins with."""
+    lines = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.lstrip("# ").strip())
+    return " ".join(lines)

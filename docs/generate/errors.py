@@ -1,0 +1,39 @@
+"""docs/errors.md, from protocol/errors.py."""
+
+from pathlib import Path
+
+from docs.generate.markdown import code, notice, table
+from protocol.errors import TRAITS, ErrorCode
+
+_HEAD = """# Error codes
+
+Kafka's codes, under the names of 2.6 and later. (Code 6 was NOT_LEADER_FOR_PARTITION before 2.6; texts use
+the name of the emulated version.)
+
+- *retriable*: a producer may try again.
+- *definite*: the operation certainly did not take effect. Where it is not definite, the record may be in a
+  log: codes 7 and 20 even mean that it *is*.
+- *refresh*: the client asks for new metadata before it tries again.
+
+A client's event says -2 where no broker answered at all: the connection was refused, lost or timed out
+([events.md](events.md), `attempt_ended`).
+"""
+
+
+def page(root: Path) -> str:
+    del root
+    rows = [
+        (
+            int(error),
+            code(error.name),
+            *(_yes(value) for value in (traits.retriable, traits.definite, traits.refresh)),
+            traits.meaning,
+        )
+        for error, traits in ((error, TRAITS[error]) for error in ErrorCode)
+    ]
+    head = ("code", "name", "retriable", "definite", "refresh", "meaning")
+    return "\n".join((notice("protocol/errors.py"), _HEAD, table(head, rows)))
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else ""

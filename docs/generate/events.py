@@ -1,0 +1,97 @@
+"""docs/events.md, from protocol/events.py: the line, how causes and connections are named, every event."""
+
+import sys
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from docs.generate.markdown import code, notice, table
+from docs.generate.source import fields_of
+from protocol import events
+from protocol.events import ENVELOPE, EVENT_FORMAT, EVENTS, LEVELS
+
+_SOURCE = "protocol/events.py"
+
+_HEAD = """# Events
+
+Every process writes what it does as events: one JSON line each, in `events/` of the run's directory, one
+file per life of a node. A line is the envelope and the event's own fields, flat. Format {format}.
+
+A field name has one type everywhere, so that all events fit into one table; the audit's columns are made
+from this module.
+
+## The envelope
+
+{envelope} `seq` grows by one within a node and incarnation, over all files of that life: a gap means that
+events are missing, and the audit says *unknown* rather than *held*.
+
+## Causes and connections
+
+A connection is named by who opened it: `NODE.INCARNATION#ID`, such as `client-0.1#3`: the third connection
+that the first life of client-0 opened. TCP keeps order, so the N-th frame sent on a connection in one
+direction is the N-th received. That gives an edge from the event of the sender to that of the receiver, and
+the checks order events of different nodes by these edges. Clocks only place events on a picture.
+
+`cause` is the input that the machine was handling:
+
+| cause | input |
+|---|---|
+| `CONNECTION/N` | the N-th frame received on that connection, such as `client-0.1#3/5` |
+| `timer:NAME` | a timer of the machine |
+| `start` | the first input of a life |
+| others | a connection that was accepted, opened or lost; a request to stop; a command of the player |
+
+## Levels
+
+- *client*: operations, as the client saw them. Such a line is in the file before the frames of its step
+  leave.
+- *replica*: roles, logs, elections, sessions, faults.
+- *wire*: every frame. In files of its own, `NODE.INCARNATION.wire.jsonl`, because frames are the majority
+  of events and no check needs their fields.
+
+A process that is killed leaves at most one line without its end. Lines that don't parse are counted and
+kept in the run's `quarantine.jsonl`.
+
+Lists of brokers are texts: `0,2,1`.
+"""
+
+_ENVELOPE_WORDS = {
+    "format": "version of this schema",
+    "run": "the run's name",
+    "node": "who writes",
+    "incarnation": "which life of that node, from 1",
+    "seq": "number within that life",
+    "cause": "the input that led to it, see below",
+    "mono_ms": "that process's monotonic clock, scenario milliseconds",
+    "wall_ms": "its wall clock",
+    "at_ms": "scenario time, from the cluster's launch",
+    "level": "client, replica or wire",
+    "event": "the event's name",
+}
+
+
+def page(root: Path) -> str:
+    assert set(_ENVELOPE_WORDS) == set(ENVELOPE), "every field of the envelope is explained"
+    envelope = table(
+        ("field", "type", "meaning"),
+        [(code(name), kind.__name__, _ENVELOPE_WORDS[name]) for name, kind in ENVELOPE.items()],
+    )
+    parts = [notice(_SOURCE), _HEAD.format(format=EVENT_FORMAT, envelope=envelope)]
+    lines = (root / _SOURCE).read_text(encoding="utf-8").splitlines()
+    in_order = sorted(EVENTS.values(), key=lambda event: _line_of(lines, event))
+    for level, group in groupby(sorted(in_order, key=lambda event: LEVELS.index(event.LEVEL)), key=lambda e: e.LEVEL):
+        parts.append(f"## Level {level}\n")
+        parts += [_event(root, event) for event in group]
+    return "\n".join(parts)
+
+
+def _line_of(lines: list[str], event: type[Any]) -> int:
+    return next(number for number, line in enumerate(lines) if line.startswith(f"class {event.__name__}("))
+
+
+def _event(root: Path, event: type[Any]) -> str:
+    assert sys.modules[event.__module__] is events
+    said = " ".join((event.__dict__.get("__doc__") or "").split())
+    rows = [(code(field.name), field.kind, field.text) for field in fields_of(root / _SOURCE, event.__name__)]
+    parts = [f"### {event.NAME}\n", *([said + "\n"] if said else [])]
+    return "\n".join([*parts, table(("field", "type", "meaning"), rows)])

@@ -1,0 +1,31 @@
+"""Every generated page: its path from the project's root, and the function that writes it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from docs.generate import catalogue, checks, drawing, errors, events, layers, messages, rules, settings, versions, views
+
+PAGES: dict[str, Callable[[Path], str]] = {
+    "docs/settings.md": settings.page,
+    "docs/errors.md": errors.page,
+    "docs/versions.md": versions.page,
+    "docs/protocol.md": messages.page,
+    "docs/events.md": events.page,
+    "docs/checks.md": checks.page,
+    "docs/views.md": views.page,
+    "docs/catalogue.md": catalogue.page,
+    "docs/rules.md": rules.page,
+    "docs/architecture.svg": drawing.page,
+    "docs/layers.svg": layers.page,
+}
+
+
+def outdated(root: Path) -> dict[str, str]:
+    """{path: what it should hold} of the pages that are missing or hold something else."""
+    stale: dict[str, str] = {}
+    for name, page in PAGES.items():
+        text = page(root)
+        path = root / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale[name] = text
+    return stale

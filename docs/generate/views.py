@@ -1,0 +1,33 @@
+"""docs/views.md, from audit/views.py: the tables of `faultline sql`."""
+
+from pathlib import Path
+
+from audit.views import VIEWS
+from docs.generate.markdown import code, notice, table
+
+_HEAD = """# Tables of `faultline sql`
+
+`faultline sql RUN... QUERY` asks one or many runs in Spark's SQL; without a query it gives a prompt. Every event with
+all its fields is in `events` ([events.md](events.md) has the columns). The others are made from it. `run` tells runs
+apart where several are opened.
+
+```
+faultline sql runs/SOME-RUN "SELECT value, acks, outcome, offset FROM operations ORDER BY invoked_ms"
+```
+"""
+
+
+def page(root: Path) -> str:
+    del root
+    rows = [(code(view.name), view.holds) for view in VIEWS]
+    parts = [notice("audit/views.py"), _HEAD, table(("table", "a row is"), rows)]
+    for view in VIEWS:
+        parts.append(f"## {view.name}\n")
+        parts.append(f"```sql\n{_tidied(view.query)}\n```\n")
+    return "\n".join(parts)
+
+
+def _tidied(query: str) -> str:
+    """Without the indentation it has in the module."""
+    lines = [line.strip() for line in query.strip().splitlines()]
+    return "\n".join([lines[0], *(f"  {line}" for line in lines[1:])])

@@ -1,0 +1,88 @@
+"""The worked examples of the how-tos are run as they stand in the documents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.runs.judged import play_and_judge
+from emulator.runs.resolve import resolve
+from emulator.scenario.load import ScenarioErrors, load_scenario
+from protocol import versions
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def blocks(document: str, language: str) -> list[str]:
+    """The blocks of code in one language, in order; "" is output."""
+    text = (DOCS / document).read_text(encoding="utf-8")
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [block for of, block in found if of == language]
+
+
+@pytest.mark.parametrize("version", ["2.6", "2.8"])
+def test_the_scenario_of_the_how_to_is_valid_with_every_seed(version: str) -> None:
+    """Semantics 4.2: a dead follower leaves the ISR at the cost of one leader epoch."""
+    example, *_ = blocks("how-to-add-a-scenario.md", "yaml")
+    scenario = load_scenario(example, "follower-killed.yaml")
+    for seed in range(1, 6):
+        verdict = play_and_judge(resolve(scenario, version), seed, run="how-to").verdict
+        assert [held.text for held in verdict.expectations if held.held is not True] == []
+        assert verdict.exit_code == 0, verdict
+
+
+def test_the_mistake_of_the_how_to_is_named_as_it_says() -> None:
+    example, *_ = blocks("how-to-add-a-scenario.md", "yaml")
+    [promised] = re.findall(
+        r"^(scenarios/follower-killed.yaml:\d.*)$", "".join(blocks("how-to-add-a-scenario.md", "")), re.MULTILINE
+    )
+    with pytest.raises(ScenarioErrors) as raised:
+        load_scenario(example.replace("- kill: 1", "- kil: 1"), "scenarios/follower-killed.yaml")
+    assert str(raised.value) == promised
+
+
+def test_the_violation_that_the_how_to_expects_is_read() -> None:
+    example, violation = blocks("how-to-add-a-scenario.md", "yaml")
+    [expected] = load_scenario(example + violation, "follower-killed.yaml").expects_violations
+    assert expected.check == "lost-acknowledged"
+
+
+@pytest.fixture
+def ladder() -> Iterator[None]:
+    """The ladder and what was remembered of it, as before."""
+    before = versions.LADDER
+    yield
+    versions.LADDER = before
+    versions.gates_for.cache_clear()
+
+
+def test_a_new_step_of_the_ladder_does_as_the_one_before(ladder: None) -> None:
+    step, changed, default = blocks("how-to-add-a-version.md", "python")
+    exec(compile(step, "step", "exec"), {})
+    names = [name for name in versions.Gates.__struct_fields__ if name not in ("binary", "inter_broker_protocol")]
+    newest, before = versions.gates_for("3.0"), versions.gates_for("2.8")
+    assert {name: getattr(newest, name) for name in names} == {name: getattr(before, name) for name in names}
+    names_made: dict[str, Any] = {}
+    exec(compile(default, "default", "exec"), names_made)
+    assert [names_made["idempotence"].default_in(version) for version in ("2.8", "3.0")] == [False, True]
+    exec(compile(changed, "changed", "exec"), names_made)
+    assert set(names_made["changed"]("2.8", "3.0")) == set()
+
+
+def test_the_new_version_plays_a_scenario(ladder: None) -> None:
+    step, *_ = blocks("how-to-add-a-version.md", "python")
+    exec(compile(step, "step", "exec"), {})
+    example, *_ = blocks("how-to-add-a-scenario.md", "yaml")
+    verdict = play_and_judge(resolve(load_scenario(example, "it"), "3.0"), 1, run="how-to").verdict
+    assert verdict.exit_code == 0, verdict
+
+
+def test_what_changed_is_printed_as_the_how_to_says(capsys: pytest.CaptureFixture[str]) -> None:
+    _, changed, _ = blocks("how-to-add-a-version.md", "python")
+    exec(compile(changed, "changed", "exec"), {})
+    [promised] = [output for output in blocks("how-to-add-a-version.md", "") if output.startswith("{")]
+    assert capsys.readouterr().out == promised

@@ -1,0 +1,159 @@
+"""The pages of docs/: generated ones are what the code says now, links resolve, what is named exists."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from docs.generate.pages import PAGES, outdated
+from docs.generate.rules import anchor, citations, cited, rules_of
+from docs.generate.uses import modules
+from emulator.scenario.settings import REGISTRY
+from protocol.events import EVENTS
+from protocol.versions import Gates
+
+ROOT = Path(__file__).parents[2]
+# What people wrote; recordings and their README are kept as they came.
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")])
+_LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+_FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+
+
+def words_of(path: Path) -> str:
+    """A document without its blocks of code, which hold output and examples."""
+    return _FENCE.sub("", path.read_text(encoding="utf-8"))
+
+
+def anchors_of(path: Path) -> set[str]:
+    """Every heading as it is addressed; a repeated one gets -1, -2, ..."""
+    found: set[str] = set()
+    seen: Counter[str] = Counter()
+    for line in words_of(path).splitlines():
+        if line.startswith("#"):
+            name = anchor(line.lstrip("# "))
+            found.add(f"{name}-{seen[name]}" if seen[name] else name)
+            seen[name] += 1
+    return found
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_generated_pages_are_up_to_date() -> None:
+    stale = sorted(outdated(ROOT))
+    assert stale == [], "run `make docs` and commit what it writes"
+
+
+def test_a_generated_page_that_was_edited_is_noticed(tmp_path: Path) -> None:
+    """The comparison itself: with no pages at all, everything is out of date."""
+    for folder in ("protocol", "controller", "emulator", "audit", "scenarios", "tests", "pyproject.toml"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "semantics.md").write_text("## 1. One rule\n", encoding="utf-8")
+    assert set(outdated(tmp_path)) == set(PAGES)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_links_lead_somewhere(document: Path) -> None:
+    broken = []
+    for target in _LINK.findall(words_of(document)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, heading = target.partition("#")
+        path = (document.parent / name).resolve() if name else document
+        if not path.exists() or (heading and heading not in anchors_of(path)):
+            broken.append(target)
+    assert broken == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_modules_that_are_named_exist(document: Path) -> None:
+    """`emulator/broker/log.py` in a document is a path from the root, or from the document."""
+    paths = re.findall(r"`((?:[\w.@*-]+/)+[\w.@*-]*)`", words_of(document))
+    ours = [path for path in paths if (ROOT / path.split("/")[0]).is_dir() and not re.search(r"[A-Z*]{2}|[*]", path)]
+    made_by_commands = [path for path in ours if path.startswith(("runs/", "benchmarks/results"))]
+    assert [path for path in ours if not (ROOT / path).exists() and path not in made_by_commands] == []
+
+
+def test_gates_and_events_that_semantics_names_exist() -> None:
+    """A name in backquotes with an underscore is a gate, an event or one of its fields, or a module."""
+    text = words_of(ROOT / "docs" / "semantics.md")
+    known = {*Gates.__struct_fields__, *EVENTS, *(name for event in EVENTS.values() for name in event.__annotations__)}
+    names = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", text))
+    assert names - known == {"max_bytes"}
+    settings = set(re.findall(r"`([a-z]+(?:\.[a-z]+){2,})`", text))
+    clients = {"retry.backoff.ms", "delivery.timeout.ms", "auto.offset.reset", "max.message.bytes"}
+    assert settings - set(REGISTRY) - clients == {"inter.broker.protocol.version"} - set(REGISTRY)
+
+
+def test_every_gate_is_told_of() -> None:
+    """Semantics, or the list of what is not modelled, or a client's rule: nothing decides in silence."""
+    told = words_of(ROOT / "docs" / "semantics.md") + words_of(ROOT / "docs" / "not-modelled.md")
+    gates = [name for name in Gates.__struct_fields__ if name not in ("binary", "inter_broker_protocol")]
+    untold = [name for name in gates if f"`{name}`" not in told]
+    assert untold == []
+
+
+def test_rules_that_docstrings_name_exist() -> None:
+    """`semantics 1.5` in a docstring is a section of docs/semantics.md."""
+    rules = rules_of((ROOT / "docs" / "semantics.md").read_text(encoding="utf-8"))
+    known = set(rules) | {number.partition(".")[0] for number in rules}
+    unknown = {
+        f"{path.relative_to(ROOT)}: {rule}"
+        for path in modules(ROOT, ("protocol", "controller", "emulator", "audit", "tests"))
+        for rule in citations(path)
+        if rule not in known
+    }
+    assert unknown == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("(semantics 1.5)", {"1.5"}),
+        ("Semantics 1.2, 1.9.", {"1.2", "1.9"}),
+        ("Rules: semantics 1.1 to 1.4.", {"1.1", "1.2", "1.3", "1.4"}),
+        ("semantics 2.1 and 3", {"2.1", "3"}),
+        ("semantics 4.2: what each event does", {"4.2"}),
+        ("docs/semantics.md 3: .tmp, fsync", {"3"}),
+        ("1.5 times the semantics of it", set()),
+    ],
+)
+def test_how_a_docstring_names_rules(text: str, numbers: set[str]) -> None:
+    assert cited(text) == numbers
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        r"/work/",
+        r"/tmp/",
+        r"/home/",
+        r"/root/",
+        r"pypi\.|artifactory|/simple/?\b",
+        r"\.\./shared",
+        r"kafka-semantics\.md",
+    ],
+)
+def test_nothing_tells_of_one_machine(word: str) -> None:
+    """No path of a machine, no registry, no file outside the project, in anything we wrote."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    ).stdout.split()
+    here = Path(__file__).relative_to(ROOT).as_posix()
+    ours = [name for name in listed if not name.startswith("tests/golden/") and name != here]
+    found = [
+        name
+        for name in ours
+        if (path := ROOT / name).is_file() and re.search(word, path.read_text(encoding="utf-8", errors="replace"))
+    ]
+    assert found == []
