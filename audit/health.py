@@ -1,6 +1,6 @@
 """Whether a run can be trusted: its faults took effect and healed, its timers were punctual, nobody died by itself.
 
-Plain Python over the notes of `audit.judging`: a few events per run. Each finding is a reason for the verdict
+Plain Python over the notes of `audit.findings`: a few events per run. Each finding is a reason for the verdict
 *unknown*.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from audit.judging import EventCount, Note
+from audit.findings import EventCount, Note
 from audit.verdict import FaultVerdict
 
 ENDING_FAULTS = ("kill", "stop", "power-loss")

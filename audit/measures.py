@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from audit.judging import Judged, Note
+from audit.findings import Judged, Note
 
 DISTURBING = ("kill", "stop", "pause", "power-loss")
 OUTSIDE = "outside"

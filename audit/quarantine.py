@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from audit.events import read_quarantine
+from audit.findings import EventCount
 from audit.input import RunDirectory
-from audit.judging import EventCount
 from audit.verdict import Quarantine
 
 if TYPE_CHECKING:

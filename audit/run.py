@@ -18,8 +18,9 @@ from audit import health
 from audit.checks.check import Check
 from audit.checks.registry import CHECKS
 from audit.expected import Expected, expected_of
+from audit.findings import EventCount, Findings, Judged
 from audit.input import RunDirectory, find_runs
-from audit.judging import EventCount, Findings, Judged, judge
+from audit.judging import judge
 from audit.measures import measures_of
 from audit.quarantine import quarantine
 from audit.verdict import CheckVerdict, Verdict, compose, to_json

@@ -1,0 +1,124 @@
+"""Findings: what Spark answers about a run, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+ACKS = {"all": "-1", "1": "1", "0": "0"}
+"""{how verdicts name an acks setting: its number}"""
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """One row of a check. `topic` "" and `partition` -1: of the whole run; `offset` -1: of none."""
+
+    topic: str
+    partition: int
+    offset: int
+    text: str
+    details: dict[str, Any]
+
+
+class Findings(msgspec.Struct):
+    """What a check found in a run. `total`: all violations, of which `violations` are the first. `crashed`: why it
+    could not be computed."""
+
+    total: int = 0
+    by_acks: dict[str, int] = {}
+    violations: list[Violation] = []
+    missing: list[str] = []
+    missing_total: int = 0
+    crashed: str | None = None
+
+
+class EventCount(msgspec.Struct, frozen=True):
+    """Lines of one kind: of events called `event` (or broken: `problem`) from one incarnation."""
+
+    node: str | None
+    incarnation: int | None
+    event: str | None
+    problem: str | None
+    events: int
+    first_seq: int | None
+    last_seq: int | None
+    last_ms: float | None
+    acknowledged: int
+    led: int
+
+
+class Note(msgspec.Struct, frozen=True, kw_only=True):
+    """One event about the run itself; the fields that its kind has not are None."""
+
+    event: str
+    node: str
+    incarnation: int
+    seq: int
+    at_ms: float
+    rule: str | None = None
+    what: str | None = None
+    target: str | None = None
+    peer: str | None = None
+    frames_stopped: int | None = None
+    expects_traffic: bool | None = None
+    code: int | None = None
+    reason: str | None = None
+    roles: str | None = None
+    az: str | None = None
+    text: str | None = None
+    p999_ms: float | None = None
+    max_ms: float | None = None
+    topic: str | None = None
+    partition: int | None = None
+    leader_epoch: int | None = None
+
+
+class Judged(msgspec.Struct):
+    """One run as the query tells it. `findings`: {check: what it found}."""
+
+    findings: dict[str, Findings]
+    counts: list[EventCount]
+    notes: list[Note]
+    """In the order of the scenario's clock; a leader's `role_changed` only as far as there is room."""
+    notes_total: int = 0
+    """All of them, the roles left out."""
+    unavailable_ms: dict[str, float] = {}
+    """{client's node: how long its produces kept failing}."""
+
+
+def add_row(judged: Judged, row: Mapping[str, Any], values: Mapping[tuple[str, str], str]) -> None:
+    """Put one row of the answer (`audit.judging`) where it belongs. `values`: {(run, operation): what it wrote}."""
+    details, numbers = row["details"], msgspec.json.decode(row["numbers"])
+    match row["kind"]:
+        case "counts":
+            judged.counts.append(msgspec.json.decode(_with_nulls(details, EventCount), type=EventCount))
+        case "note":
+            judged.notes.append(msgspec.json.decode(details, type=Note))
+            judged.notes_total = numbers["total"]
+        case "unavailable":
+            judged.unavailable_ms[row["text"]] = numbers["ms"]
+        case "missing":
+            findings = judged.findings[row["check"]]
+            findings.missing.append(_at(row) + row["text"])
+            findings.missing_total = numbers["total"]
+        case "violation":
+            findings = judged.findings[row["check"]]
+            findings.total = numbers["total"]
+            findings.by_acks = {name: numbers[f"acks_{name}"] for name in ACKS if numbers[f"acks_{name}"]}
+            told: dict[str, Any] = msgspec.json.decode(details)
+            text: str = row["text"]
+            if (value := values.get((row["run"], told.get("operation", "")))) is not None:
+                told, text = {"value": value, **told}, f"{value!r} of {text}"
+            findings.violations.append(Violation(row["topic"], row["partition"], row["offset"], text, told))
+        case other:
+            raise AssertionError(f"a row of kind {other!r}")
+
+
+def _with_nulls(details: str, shape: type[msgspec.Struct]) -> bytes:
+    """Spark leaves null fields out of JSON."""
+    return msgspec.json.encode({**dict.fromkeys(shape.__struct_fields__), **msgspec.json.decode(details)})
+
+
+def _at(row: Mapping[str, Any]) -> str:
+    return f"{row['topic']}-{row['partition']}: " if row["topic"] else ""
