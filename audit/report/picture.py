@@ -1,0 +1,333 @@
+"""Picture: a timeline as SVG. Time runs to the right; nodes are lanes, grouped by AZ.
+
+A broker's lane shows its log as a stepped area (log end) with the high watermark as a line in it, on the colour of the
+leader epoch while it leads; above them the writes it answered. Everything carries its story in `data-tip`.
+What is too dense to be seen is drawn as one mark that says how many it stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from audit.report.thinning import band_rows, clusters, result_of, ticks
+from audit.report.timeline import Band, Mark, Node, Operation, Place, Replica, Span, Timeline
+
+WIDTH = 1180
+LEFT = 122
+RIGHT = 14
+BAND_HEIGHT = 17
+AXIS_HEIGHT = 40
+BROKER_HEIGHT = 92
+SESSION_HEIGHT = 22
+CLIENT_HEIGHT = 26
+ISR_HEIGHT = 24
+GROUP_GAP = 16
+LANE_GAP = 6
+MARKS_HEIGHT = 24
+EPOCH_COLOURS = 8
+COLUMN_PX = 1.5
+"""Points of a series closer than this are one."""
+LABELS_MAX = 90
+LABEL_CHARS_MAX = 11
+"""With more marks than this, values are only in the tips."""
+
+
+class Lane:
+    """Where one node is drawn."""
+
+    def __init__(self, node: Node, kind: str, top: float, height: float) -> None:
+        self.node, self.kind, self.top, self.height = node, kind, top, height
+
+    @property
+    def bottom(self) -> float:
+        return self.top + self.height
+
+
+class Picture:
+    """One partition's picture of a run."""
+
+    def __init__(self, timeline: Timeline, place: Place | None, dual: Sequence[Span] = ()) -> None:
+        """`dual`: windows in which the partition had two leaders, as the verdict has them."""
+        self.timeline = timeline
+        self.place = place
+        self.dual = dual
+        self.replicas = timeline.replicas.get(place, {}) if place else {}
+        self.operations = [one for one in timeline.operations if one.place == place]
+        self.span_ms = max(1.0, timeline.end_ms)
+        self.rows = band_rows(timeline.bands)
+        self.top = BAND_HEIGHT * (1 + max(self.rows, default=-1)) + AXIS_HEIGHT
+        self.parts: list[str] = []
+        self.groups: list[tuple[str, list[Lane]]] = []
+        self.height = self._lay_out()
+
+    def svg(self) -> str:
+        """The whole picture."""
+        title = f"{self.place[0]}-{self.place[1]}" if self.place else "the cluster"
+        self._frame()
+        self._rows_above()
+        for _, lanes in self.groups:
+            for lane in lanes:
+                self._lane(lane)
+        self._bands()
+        self._operations()
+        self._steps()
+        body = "\n".join(self.parts)
+        return (
+            f'<svg viewBox="0 0 {WIDTH} {self.height:.0f}" role="img" aria-label="Timeline of {escape(title)}" '
+            f'preserveAspectRatio="xMinYMin meet">{_PATTERNS}{body}</svg>'
+        )
+
+    # --- layout ---
+
+    def _lay_out(self) -> float:
+        y: float = self.top + (ISR_HEIGHT if self.place else 0) + (ISR_HEIGHT if self.dual else 0) + GROUP_GAP
+        by_az: dict[str, list[tuple[int, Node, str, float]]] = {}
+        for node in self.timeline.nodes.values():
+            kind, height = self._kind(node)
+            if kind != "idle":
+                order = ("broker", "session", "client").index(kind)
+                by_az.setdefault(node.az, []).append((order, node, kind, height))
+        for az in sorted(by_az, key=lambda name: (name == "", name)):
+            lanes = []
+            for _, node, kind, height in sorted(by_az[az], key=lambda one: (one[0], one[1].name)):
+                lanes.append(Lane(node, kind, y, height))
+                y += height + LANE_GAP
+            self.groups.append((az, lanes))
+            y += GROUP_GAP
+        return y + 4
+
+    def _kind(self, node: Node) -> tuple[str, float]:
+        if "broker" in node.roles:
+            return "broker", BROKER_HEIGHT
+        if "session" in node.roles:
+            return "session", SESSION_HEIGHT
+        unanswered = any(one.client == node.name and one.broker < 0 for one in self.operations)
+        return ("client", CLIENT_HEIGHT) if unanswered or node.marks else ("idle", 0)
+
+    def x(self, at_ms: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * min(1.0, max(0.0, at_ms / self.span_ms))
+
+    def lane_of(self, node: str) -> Lane | None:
+        return next((lane for _, lanes in self.groups for lane in lanes if lane.node.name == node), None)
+
+    # --- parts, back to front ---
+
+    def _frame(self) -> None:
+        for at_ms in ticks(self.timeline.end_ms):
+            x = self.x(at_ms)
+            self._add(f'<line class="tick" x1="{x:.1f}" x2="{x:.1f}" y1="{self.top - 8}" y2="{self.height:.0f}"/>')
+            self._add(
+                f'<text class="axis" x="{x:.1f}" y="{self.top - 14}" text-anchor="middle">{at_ms / 1000:g} s</text>'
+            )
+        for az, lanes in self.groups:
+            top, bottom = lanes[0].top - 7, lanes[-1].bottom + 7
+            name = escape(az or "outside")
+            self._add(
+                f'<rect class="az" x="4" y="{top:.0f}" width="{WIDTH - 8}" height="{bottom - top:.0f}" rx="8"/>'
+                f'<text class="azname" x="14" y="{top + (bottom - top) / 2:.0f}" text-anchor="middle" '
+                f'transform="rotate(-90 14 {top + (bottom - top) / 2:.0f})">{name}</text>'
+            )
+
+    def _rows_above(self) -> None:
+        if self.place is None:
+            return
+        self._add(f'<text class="name" x="30" y="{self.top + 15}">in sync</text>')
+        for span in self.timeline.isr.get(self.place, []):
+            isr, _, text = span.text.partition("|")
+            self._span(
+                span, self.top, ISR_HEIGHT - 4, f"isr e{_colour(span.epoch)}" if span.epoch >= 0 else "isr", text
+            )
+            if self._width(span) > 8 * len(isr) + 10:
+                x = self.x(span.from_ms) + 6
+                self._add(f'<text class="isrname" x="{x:.1f}" y="{self.top + 14.5}">{escape(isr)}</text>')
+
+        for span in self.dual:
+            y = self.top + ISR_HEIGHT
+            self._span(span, y, ISR_HEIGHT - 6, "dual", span.text)
+            if self._width(span) > 150:
+                self._add(f'<text class="dualname" x="{self.x(span.from_ms) + 6:.1f}" y="{y + 13}">two leaders</text>')
+
+    def _lane(self, lane: Lane) -> None:
+        middle = lane.top + lane.height / 2
+        self._add(f'<text class="name {lane.kind}" x="30" y="{middle + 4:.0f}">{escape(lane.node.name)}</text>')
+        for span in lane.node.alive:
+            self._span(span, lane.top, lane.height, "alive", f"{lane.node.name}: {span.text}")
+        if lane.kind == "broker":
+            self._broker(lane)
+        elif lane.kind == "session":
+            for span in lane.node.ensemble:
+                css = "leading" if span.text == "leading" else "following" if span.text == "following" else "looking"
+                self._span(span, lane.top + 5, lane.height - 10, f"ensemble {css}", f"{lane.node.name}: {span.text}")
+        for mark in lane.node.marks:
+            self._mark(lane, mark)
+
+    def _broker(self, lane: Lane) -> None:
+        replica = self.replicas.get(lane.node.name, Replica())
+        for span in replica.leads:
+            text = f"{lane.node.name} {span.text}: {_seconds(span)}"
+            self._span(span, lane.top, lane.height, f"leads e{_colour(span.epoch)}", text)
+            if self._width(span) > 84:
+                x = self.x(span.from_ms) + 7
+                self._add(
+                    f'<text class="epoch" x="{x:.1f}" y="{lane.bottom - 9:.0f}">leader, epoch {span.epoch}</text>'
+                )
+        for span in lane.node.controls:
+            self._span(span, lane.bottom - 5, 5, "controls", f"{lane.node.name}: {span.text}, {_seconds(span)}")
+        self._log(lane, replica)
+        for mark in replica.truncations:
+            x, y = self.x(mark.at_ms), lane.top + MARKS_HEIGHT
+            self._add(
+                f'<g class="truncation" data-tip="{_tip(mark.at_ms, f"{lane.node.name} {mark.text}")}">'
+                f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y:.0f}" y2="{lane.bottom:.0f}"/>'
+                f'<path d="M{x - 5:.1f} {y:.0f}h10l-5 8z"/></g>'
+            )
+
+    def _log(self, lane: Lane, replica: Replica) -> None:
+        highest = max((end for one in self.replicas.values() for _, end in one.log_ends), default=0)
+        if not highest:
+            return
+        floor, room = lane.bottom - 6, lane.height - MARKS_HEIGHT - 14
+        for points, css in ((replica.log_ends, "logend"), (replica.high_watermarks, "watermark")):
+            steps = self._steps_of(points, floor, room / highest)
+            if not steps:
+                continue
+            path = f"M{steps[0][0]:.1f} {floor:.1f}" if css == "logend" else f"M{steps[0][0]:.1f} {steps[0][1]:.1f}"
+            died_ms = max((span.to_ms for span in lane.node.alive), default=self.timeline.end_ms)
+            path += "".join(f"H{x:.1f}V{y:.1f}" for x, y in steps) + f"H{max(self.x(died_ms), steps[-1][0]):.1f}"
+            closed = f"V{floor:.1f}Z" if css == "logend" else ""
+            last = points[-1][1]
+            what = "log end" if css == "logend" else "high watermark"
+            tip = escape(f"{lane.node.name}: {what}, {last} at the end of the run")
+            self._add(f'<path class="{css}" d="{path}{closed}" data-tip="{tip}"/>')
+
+    def _steps_of(self, points: Sequence[tuple[float, int]], floor: float, scale: float) -> list[tuple[float, float]]:
+        """Points as (x, y); of those in one column of pixels the last, and any that goes down."""
+        steps: list[tuple[float, float]] = []
+        for at_ms, offset in points:
+            x, y = self.x(at_ms), floor - offset * scale
+            if steps and x - steps[-1][0] < COLUMN_PX and y <= steps[-1][1]:
+                steps[-1] = steps[-1][0], y
+            else:
+                steps.append((x, y))
+        return steps
+
+    def _bands(self) -> None:
+        for number, band in enumerate(self.timeline.bands):
+            lanes = self._struck(band)
+            x, width = self.x(band.from_ms), max(2.0, self.x(band.to_ms) - self.x(band.from_ms))
+            until = f"healed at {band.to_ms / 1000:.2f} s" if band.healed else "not healed"
+            tip = _tip(band.from_ms, f"{band.text}, {until}")
+            for top, bottom in lanes:
+                self._add(
+                    f'<rect class="cut" x="{x:.1f}" y="{top:.0f}" width="{width:.1f}" height="{bottom - top:.0f}"/>'
+                )
+            y = 4 + BAND_HEIGHT * self.rows[number]
+            self._add(
+                f'<g data-tip="{tip}">'
+                f'<rect class="cuthead" x="{x:.1f}" y="{y}" width="{width:.1f}" height="14" rx="3"/>'
+                f'<text class="cutname" x="{x + 5:.1f}" y="{y + 10.5}">{escape(band.text)}</text></g>'
+            )
+
+    def _struck(self, band: Band) -> list[tuple[float, float]]:
+        """(top, bottom) of what the fault's text names: AZs, nodes, or everything."""
+        words = set(band.words)
+        struck = [(lanes[0].top - 7, lanes[-1].bottom + 7) for az, lanes in self.groups if az in words]
+        struck += [(lane.top, lane.bottom) for _, lanes in self.groups for lane in lanes if lane.node.name in words]
+        return struck or [(self.top, self.height - GROUP_GAP)]
+
+    def _operations(self) -> None:
+        labelled = len(self.operations) <= LABELS_MAX
+        for lane, operations in self._answered():
+            for cluster in clusters(operations, self.x):
+                self._cluster(lane, cluster, labelled)
+
+    def _answered(self) -> Iterable[tuple[Lane, list[Operation]]]:
+        for _, lanes in self.groups:
+            for lane in lanes:
+                of = [one for one in self.operations if lane.node.name in (f"broker-{one.broker}", one.client)]
+                if lane.kind == "client":
+                    of = [one for one in of if one.broker < 0]
+                if of:
+                    yield lane, of
+
+    def _cluster(self, lane: Lane, cluster: list[Operation], labelled: bool) -> None:
+        kinds = [result_of(one) for one in cluster]
+        # A mark that stands for several shows the worst of them.
+        kind = next(kind for kind in ("lost", "unknown", "failed", "kept") if kind in kinds)
+        x, y = self.x(cluster[0].at_ms), lane.top + 9
+        if len(cluster) == 1:
+            one = cluster[0]
+            said = f"{one.value!r} {_SAID[kind]}"
+            at = f" at offset {one.offset}" if one.offset >= 0 else ""
+            error = f", error {one.error}" if one.error else ""
+            tip = _tip(one.at_ms, f"{said}{at}{error}; acks={'all' if one.acks == -1 else one.acks}, {lane.node.name}")
+        else:
+            some = ", ".join(one.value for one in cluster[:8]) + (", …" if len(cluster) > 8 else "")
+            numbers = ", ".join(f"{kinds.count(k)} {k}" for k in ("kept", "lost", "failed", "unknown") if k in kinds)
+            tip = _tip(cluster[0].at_ms, f"{len(cluster)} writes ({numbers}): {some}")
+        shape = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.6"/>'
+        if kind == "lost":
+            shape += f'<path d="M{x - 2.1:.1f} {y - 2.1:.1f}l4.2 4.2m0 -4.2l-4.2 4.2"/>'
+        label = ""
+        if labelled or len(cluster) > 1:
+            text = " ".join(one.value for one in cluster)
+            if len(text) > LABEL_CHARS_MAX:
+                text = f"{cluster[0].value}…{cluster[-1].value}"
+            if len(text) <= LABEL_CHARS_MAX:
+                label = f'<text x="{x:.1f}" y="{y + 14:.1f}" text-anchor="middle">{escape(text)}</text>'
+        self._add(f'<g class="op {kind}" data-tip="{tip}">{shape}{label}</g>')
+
+    def _mark(self, lane: Lane, mark: Mark) -> None:
+        x, y = self.x(mark.at_ms), lane.top + lane.height / 2
+        tip = _tip(mark.at_ms, f"{lane.node.name}: {mark.text}")
+        if mark.kind in ("machine", "death"):
+            shape = f'<path d="M{x - 6:.1f} {y - 6:.1f}l12 12m0 -12l-12 12"/>'
+        else:
+            shape = f'<path d="M{x:.1f} {y - 5:.1f}l5 5l-5 5l-5 -5z"/>'
+        self._add(f'<g class="mark {mark.kind}" data-tip="{tip}">{shape}</g>')
+
+    def _steps(self) -> None:
+        for mark in self.timeline.steps:
+            x = self.x(mark.at_ms)
+            tip = _tip(mark.at_ms, mark.text)
+            self._add(f'<path class="step" d="M{x - 3.5:.1f} {self.top - 8}h7l-3.5 6z" data-tip="{tip}"/>')
+
+    def _span(self, span: Span, top: float, height: float, css: str, text: str) -> None:
+        x, width = self.x(span.from_ms), max(1.0, self._width(span))
+        self._add(
+            f'<rect class="{css}" x="{x:.1f}" y="{top:.1f}" width="{width:.1f}" '
+            f'height="{height:.1f}" rx="2" data-tip="{_tip(span.from_ms, text)}"/>'
+        )
+
+    def _width(self, span: Span) -> float:
+        return self.x(span.to_ms) - self.x(span.from_ms)
+
+    def _add(self, part: str) -> None:
+        self.parts.append(part)
+
+
+_SAID = {
+    "kept": "acknowledged",
+    "lost": "acknowledged and LOST",
+    "failed": "failed",
+    "unknown": "unanswered: nobody knows",
+}
+
+_PATTERNS = (
+    '<defs><pattern id="hatch" width="7" height="7" patternTransform="rotate(45)" patternUnits="userSpaceOnUse">'
+    '<rect class="hatchback" width="7" height="7"/>'
+    '<line class="hatchline" x1="0" y1="0" x2="0" y2="7"/></pattern></defs>'
+)
+
+
+def _colour(epoch: int) -> int:
+    return epoch % EPOCH_COLOURS
+
+
+def _seconds(span: Span) -> str:
+    return f"{span.from_ms / 1000:.2f} to {span.to_ms / 1000:.2f} s"
+
+
+def _tip(at_ms: float, text: str) -> str:
+    return escape(f"{at_ms / 1000:.2f} s  {text}")

@@ -1,0 +1,265 @@
+"""Reading: a bounded part of a run's events as a timeline. Plain Python.
+
+Bounds: at most READ_MAX_BYTES are read (from the beginning of each file, in equal shares) and the frequent events are
+thinned out by the picture, never here. `Timeline.complete` says whether all events were read.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from audit.input import RunDirectory
+from audit.report.timeline import Band, Mark, Node, Operation, Place, Replica, Span, Timeline
+
+READ_MAX_BYTES = 48 << 20
+
+NOT_DRAWN = tuple(
+    f'"event":"{name}"'.encode()
+    for name in ("frame_sent", "frame_received", "frame_stopped", "connection_changed", "frame_refused")
+)
+
+
+def read_timeline(run: RunDirectory) -> Timeline:
+    """What can be drawn of a run. Lines that are no events are left out: the verdict counts them."""
+    reader = _Reader()
+    events, reader.timeline.complete = _events(run)
+    for event in events:
+        reader.take(event)
+    return reader.finished()
+
+
+def _events(run: RunDirectory) -> tuple[list[dict[str, Any]], bool]:
+    """The events of all nodes in the order of the scenario's clock; within a node that of their numbers."""
+    files = [file for file in run.files if not file.wire]
+    share = READ_MAX_BYTES // max(1, len(files))
+    found: list[dict[str, Any]] = []
+    complete = True
+    for file in files:
+        with file.path.open("rb") as lines:
+            found.extend(_decoded(lines.read(share)))
+        complete &= file.size_bytes <= share
+    found.sort(key=lambda event: event["at_ms"])
+    return found, complete
+
+
+def _decoded(data: bytes) -> Iterator[dict[str, Any]]:
+    for line in data.splitlines():
+        if not line or any(name in line for name in NOT_DRAWN):
+            continue
+        try:
+            event = msgspec.json.decode(line)
+        except msgspec.DecodeError:
+            continue
+        if isinstance(event, dict) and isinstance(event.get("at_ms"), float | int) and "node" in event:
+            yield event
+
+
+class _Reader:
+    """Takes events in order; `_EVENTS` says what becomes of each."""
+
+    def __init__(self) -> None:
+        self.timeline = Timeline()
+        self.operations: dict[str, Operation] = {}
+        self.bands: dict[str, tuple[str, float, list[float]]] = {}
+
+    def take(self, event: dict[str, Any]) -> None:
+        timeline = self.timeline
+        timeline.end_ms = max(timeline.end_ms, event["at_ms"])
+        timeline.events += 1
+        take = getattr(self, f"_{event.get('event')}", None)
+        if take is not None:
+            take(event, event["at_ms"])
+
+    def finished(self) -> Timeline:
+        timeline = self.timeline
+        for text, from_ms, healed in self.bands.values():
+            timeline.bands.append(Band(text, from_ms, max(healed, default=timeline.end_ms), bool(healed)))
+        timeline.operations = [one for one in self.operations.values() if one.outcome]
+        _find_lost(timeline)
+        for node in timeline.nodes.values():
+            _forget_the_end(node, timeline.end_ms)
+            _close(node.alive + node.controls + node.ensemble, timeline.end_ms)
+        for replicas in timeline.replicas.values():
+            _close([span for replica in replicas.values() for span in replica.leads], timeline.end_ms)
+        _close([span for spans in timeline.isr.values() for span in spans], timeline.end_ms)
+        return timeline
+
+    def node(self, name: str) -> Node:
+        return self.timeline.nodes.setdefault(name, Node(name))
+
+    def replica(self, event: dict[str, Any]) -> Replica:
+        place = event["topic"], event["partition"]
+        return self.timeline.replicas.setdefault(place, {}).setdefault(event["node"], Replica())
+
+    # --- processes ---
+
+    def _node_started(self, event: dict[str, Any], at_ms: float) -> None:
+        self._dies(event["node"], at_ms)
+        node = self.node(event["node"])
+        node.roles, node.az = event["roles"], event["az"]
+        node.alive.append(Span(at_ms, _OPEN, 0, f"incarnation {event['incarnation']}"))
+        if event["incarnation"] > 1:
+            node.marks.append(Mark(at_ms, "start", "started again"))
+
+    def _node_stopped(self, event: dict[str, Any], at_ms: float) -> None:
+        code = event["code"]
+        self._dies(event["node"], at_ms)
+        kind, text = ("death", f"died by itself, code {code}: {event['reason']}") if code else ("stop", "stopped")
+        self.node(event["node"]).marks.append(Mark(at_ms, kind, text))
+
+    def _machine_fault(self, event: dict[str, Any], at_ms: float) -> None:
+        if event["what"] == "start":
+            return
+        self.node(event["target"]).marks.append(Mark(at_ms, "machine", event["what"]))
+        if event["what"] in ("kill", "power-loss"):
+            self._dies(event["target"], at_ms)
+
+    def _dies(self, name: str, at_ms: float) -> None:
+        node = self.node(name)
+        _end(node.alive, at_ms)
+        _end(node.controls, at_ms)
+        _end(node.ensemble, at_ms)
+        for replicas in self.timeline.replicas.values():
+            if name in replicas:
+                _end(replicas[name].leads, at_ms)
+
+    # --- logs ---
+
+    def _batch_appended(self, event: dict[str, Any], at_ms: float) -> None:
+        replica = self.replica(event)
+        replica.log_ends.append((at_ms, event["last_offset"] + 1))
+        replica.batches.append((event["base_offset"], event["last_offset"], event["digest"]))
+
+    def _log_truncated(self, event: dict[str, Any], at_ms: float) -> None:
+        if not event["effective"]:
+            return
+        replica, to = self.replica(event), event["to"]
+        cut = event["log_end"] - to
+        replica.truncations.append(
+            Mark(at_ms, "truncation", f"truncated to {to}: {cut} records cut ({event['reason']})")
+        )
+        replica.log_ends.append((at_ms, to))
+        replica.batches = [b for b in replica.batches if b[1] < to and event["reason"] != "full"]
+
+    def _log_loaded(self, event: dict[str, Any], at_ms: float) -> None:
+        replica = self.replica(event)
+        replica.log_ends.append((at_ms, event["log_end"]))
+        replica.high_watermarks.append((at_ms, event["high_watermark"]))
+        replica.batches = [b for b in replica.batches if b[1] < event["log_end"]]
+
+    def _high_watermark_moved(self, event: dict[str, Any], at_ms: float) -> None:
+        self.replica(event).high_watermarks.append((at_ms, event["high_watermark"]))
+
+    # --- offices ---
+
+    def _role_changed(self, event: dict[str, Any], at_ms: float) -> None:
+        replica = self.replica(event)
+        _end(replica.leads, at_ms)
+        if event["role"] == "leader":
+            epoch = event["leader_epoch"]
+            replica.leads.append(Span(at_ms, _OPEN, epoch, f"leads in epoch {epoch}"))
+
+    def _controller_changed(self, event: dict[str, Any], at_ms: float) -> None:
+        node, epoch = self.node(event["node"]), event["controller_epoch"]
+        _end(node.controls, at_ms)
+        if event["active"]:
+            node.controls.append(Span(at_ms, _OPEN, epoch, f"controller, epoch {epoch}"))
+
+    def _state_decided(self, event: dict[str, Any], at_ms: float) -> None:
+        text = f"leader {event['leader']}, epoch {event['leader_epoch']}, ISR {event['isr']} ({event['reason']})"
+        self._isr(event, at_ms, event["isr"], text)
+
+    def _isr_change_ended(self, event: dict[str, Any], at_ms: float) -> None:
+        if event["result"] == "done":
+            self._isr(event, at_ms, event["isr"], f"ISR {event['isr']}, asked by {event['node']}")
+        else:
+            self.node(event["node"]).marks.append(
+                Mark(at_ms, "isr", f"ISR change to {event['isr']}: {event['result']}")
+            )
+
+    def _isr(self, event: dict[str, Any], at_ms: float, isr: str, text: str) -> None:
+        spans = self.timeline.isr.setdefault((event["topic"], event["partition"]), [])
+        if spans and spans[-1].text.partition("|")[0] == isr:
+            return
+        _end(spans, at_ms)
+        spans.append(Span(at_ms, _OPEN, event.get("leader_epoch", -1), f"{isr}|{text}"))
+
+    def _ensemble_changed(self, event: dict[str, Any], at_ms: float) -> None:
+        node, role = self.node(event["node"]), event["role"]
+        _end(node.ensemble, at_ms)
+        node.ensemble.append(
+            Span(at_ms, _OPEN, event["peer_epoch"], role if event["serving"] else f"{role}, not serving")
+        )
+
+    def _session_changed(self, event: dict[str, Any], at_ms: float) -> None:
+        if event["state"] in ("expired", "disconnected"):
+            self.node(event["node"]).marks.append(Mark(at_ms, event["state"], f"session {event['state']}"))
+
+    # --- faults and steps ---
+
+    def _fault_in_force(self, event: dict[str, Any], at_ms: float) -> None:
+        self.bands.setdefault(event["rule"], (event["what"], at_ms, []))
+
+    def _fault_healed(self, event: dict[str, Any], at_ms: float) -> None:
+        if event["rule"] in self.bands:
+            self.bands[event["rule"]][2].append(at_ms)
+
+    def _scenario_step(self, event: dict[str, Any], at_ms: float) -> None:
+        self.timeline.steps.append(Mark(at_ms, "step", event["text"]))
+
+    # --- clients ---
+
+    def _operation_invoked(self, event: dict[str, Any], at_ms: float) -> None:
+        if event["kind"] == "produce":
+            place = event["topic"], event["partition"]
+            name, value = event["operation"], event["value"]
+            operation = Operation(name, value, event["acks"], event["broker"], at_ms, event["node"], place=place)
+            self.operations[name] = operation
+
+    def _attempt_sent(self, event: dict[str, Any], at_ms: float) -> None:
+        if event["operation"] in self.operations:
+            self.operations[event["operation"]].broker = event["broker"]
+
+    def _operation_ended(self, event: dict[str, Any], at_ms: float) -> None:
+        operation = self.operations.get(event["operation"])
+        if operation is not None:
+            operation.at_ms, operation.outcome, operation.error = at_ms, event["outcome"], event["error"]
+            operation.offset, operation.digest = event["offset"], event["digest"]
+
+
+_OPEN = float("inf")
+
+
+def _end(spans: list[Span], at_ms: float) -> None:
+    if spans and spans[-1].to_ms == _OPEN:
+        spans[-1].to_ms = at_ms
+
+
+def _close(spans: list[Span], end_ms: float) -> None:
+    for span in spans:
+        span.to_ms = min(span.to_ms, end_ms)
+
+
+def _forget_the_end(node: Node, end_ms: float) -> None:
+    """That every node is stopped when a run ends is nothing to be marked."""
+    last_start_ms = max((span.from_ms for span in node.alive), default=0.0)
+    node.marks = [m for m in node.marks if m.kind != "stop" or m.at_ms < max(last_start_ms, 0.9 * end_ms)]
+
+
+def _find_lost(timeline: Timeline) -> None:
+    """Mark what the verdict calls lost: acknowledged, and not in the last leader's log. Only if all was read."""
+    if not timeline.complete:
+        return
+    kept: defaultdict[Place, dict[int, list[tuple[int, int]]]] = defaultdict(dict)
+    for place, replicas in timeline.replicas.items():
+        last = max(((span.epoch, name) for name, replica in replicas.items() for span in replica.leads), default=None)
+        for base, end, digest in replicas[last[1]].batches if last else []:
+            kept[place].setdefault(digest, []).append((base, end))
+    for operation in timeline.operations:
+        if operation.outcome == "ok" and operation.place in kept:
+            copies = kept[operation.place].get(operation.digest, [])
+            operation.lost = not any(operation.offset < 0 or base <= operation.offset <= end for base, end in copies)

@@ -1,0 +1,92 @@
+"""Timeline: what a picture shows of a run: intervals, series and marks. Made by `reading`."""
+
+from __future__ import annotations
+
+import msgspec
+
+Place = tuple[str, int]
+"""(topic, partition)."""
+
+
+class Span(msgspec.Struct):
+    """Something that lasted. `to_ms` is the end of the run if nobody said otherwise."""
+
+    from_ms: float
+    to_ms: float
+    epoch: int
+    text: str
+
+
+class Mark(msgspec.Struct):
+    """Something that happened at one moment."""
+
+    at_ms: float
+    kind: str
+    text: str
+
+
+class Operation(msgspec.Struct):
+    """A produce. `outcome`: ok, failed, unknown, or "" while it lasts; `lost`: acknowledged and gone at the end."""
+
+    identifier: str
+    value: str
+    acks: int
+    broker: int
+    at_ms: float
+    client: str = ""
+    outcome: str = ""
+    error: int = 0
+    offset: int = -1
+    digest: int = 0
+    place: Place = ("", 0)
+    lost: bool = False
+
+
+class Replica(msgspec.Struct):
+    """One replica's log over time: [(ms, log end)], [(ms, high watermark)], and its truncations."""
+
+    log_ends: list[tuple[float, int]] = []
+    high_watermarks: list[tuple[float, int]] = []
+    truncations: list[Mark] = []
+    leads: list[Span] = []
+    batches: list[tuple[int, int, int]] = []
+    """What survives so far: (base offset, last offset, digest)."""
+
+
+class Node(msgspec.Struct):
+    """One process. `alive`: its incarnations."""
+
+    name: str
+    roles: str = ""
+    az: str = ""
+    alive: list[Span] = []
+    controls: list[Span] = []
+    marks: list[Mark] = []
+    ensemble: list[Span] = []
+
+
+class Band(msgspec.Struct):
+    """A fault while it was in force. `words`: of its text, which name nodes and AZs."""
+
+    text: str
+    from_ms: float
+    to_ms: float
+    healed: bool
+
+    @property
+    def words(self) -> list[str]:
+        return self.text.replace("->", " ").replace(",", " ").split()
+
+
+class Timeline(msgspec.Struct):
+    """A run as it is drawn. Times are scenario ms."""
+
+    nodes: dict[str, Node] = {}
+    replicas: dict[Place, dict[str, Replica]] = {}
+    isr: dict[Place, list[Span]] = {}
+    bands: list[Band] = []
+    steps: list[Mark] = []
+    operations: list[Operation] = []
+    end_ms: float = 0.0
+    complete: bool = True
+    events: int = 0

@@ -1,0 +1,37 @@
+"""A run's report.html."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from audit.input import AuditInputError, read_directory
+from audit.report.page import render
+from audit.report.reading import read_timeline
+from audit.verdict import Verdict, from_json
+
+
+def write_report(run: Path, verdict: Verdict | None = None) -> Path:
+    """(Re)write RUN/report.html, whole or not at all; returns its path. `verdict` None: from RUN/verdict.json.
+
+    Raises:
+        AuditInputError: not a run, or it has no verdict yet.
+    """
+    directory = read_directory(run)
+    verdict = verdict or _verdict_of(run)
+    path = run / "report.html"
+    partial = path.with_suffix(".html.partial")
+    partial.write_text(render(verdict, read_timeline(directory)), encoding="utf-8")
+    partial.replace(path)
+    return path
+
+
+def _verdict_of(run: Path) -> Verdict:
+    path = run / "verdict.json"
+    try:
+        return from_json(path.read_bytes())
+    except FileNotFoundError:
+        raise AuditInputError(f"{run}: has no verdict.json yet; audit it first: faultline audit {run}") from None
+    except (OSError, msgspec.DecodeError) as error:
+        raise AuditInputError(f"{path}: cannot be read as a verdict: {error}") from error
