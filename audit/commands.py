@@ -1,0 +1,160 @@
+"""What the command line calls: `audit`, `sql` and `report`. Each prints and returns an exit code.
+
+Bad input is one sentence on standard error and code 2, never a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from audit.input import AuditInputError, find_runs
+from audit.session import GatewayError, NoJavaError, find_java, spark_session, start_gateway, tuning_for
+from audit.verdict import EXIT_UNUSABLE, Verdict, exit_code, to_json
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DEFAULT_MASTER = "local[*]"
+EVIDENCE_SHOWN_MAX = 5
+ROWS_SHOWN_MAX = 1_000
+
+
+def audit_command(
+    runs: Sequence[str], master: str = DEFAULT_MASTER, out: Path | None = None, json: bool = False
+) -> int:
+    """`faultline audit RUN...`: verdict.json and report.html into each run; `out`: Parquet and JSON of all of them."""
+    from audit.export import export
+    from audit.report import write_report
+    from audit.run import audit_runs, write_verdict
+
+    try:
+        directories = find_runs(runs)
+        paths = [run.path for run in directories]
+        with _session(master, sum(run.size_bytes for run in directories)) as (spark, scratch):
+            verdicts = audit_runs(spark, paths, scratch=str(scratch))
+            for run, verdict in zip(paths, verdicts, strict=True):
+                write_verdict(verdict, run)
+                write_report(run, verdict)
+            if out is not None:
+                export(spark, directories, verdicts, out)
+    except (AuditInputError, GatewayError, NoJavaError) as error:
+        return _unusable(error)
+    if json:
+        print_json(verdicts)
+    else:
+        for run, verdict in zip(paths, verdicts, strict=True):
+            print(verdict_text(verdict))
+            print(f"report: {run / 'report.html'}")
+    return exit_code(verdict.valid for verdict in verdicts)
+
+
+def sql_command(runs: Sequence[str], query: str | None = None, master: str = DEFAULT_MASTER) -> int:
+    """`faultline sql RUN... [QUERY]`: one query's rows, or a prompt when there is none."""
+    from pyspark.errors import PySparkException
+
+    from audit.views import create_views, described
+
+    try:
+        directories = find_runs(runs)
+        with _session(master, sum(run.size_bytes for run in directories)) as (spark, _):
+            create_views(spark, directories)
+            if query is not None:
+                return _show(spark, query)
+            print(described())
+            for line in _lines_of_a_prompt():
+                _show(spark, line)
+    except (AuditInputError, GatewayError, NoJavaError) as error:
+        return _unusable(error)
+    except PySparkException as error:
+        return _unusable(str(error).splitlines()[0])
+    return 0
+
+
+def report_command(run: str) -> int:
+    """`faultline report RUN`: (re)writes report.html from verdict.json and the events. Needs no Java."""
+    from audit.report import write_report
+
+    try:
+        [directory] = find_runs([run])
+        path = write_report(directory.path)
+    except AuditInputError as error:
+        return _unusable(error)
+    print(path)
+    return 0
+
+
+def print_json(verdicts: Sequence[Verdict]) -> None:
+    """One verdict as an object, several as a list."""
+    if len(verdicts) == 1:
+        sys.stdout.write(to_json(verdicts[0]).decode())
+    else:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(list(verdicts)), indent=2).decode() + "\n")
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """The verdict for a terminal."""
+    head = {True: "as expected", False: "NOT as expected", "unknown": "UNKNOWN"}[verdict.valid]
+    lines = [f"{verdict.run}: {head}"]
+    lines += [f"  unknown because {reason}" for reason in verdict.unknown_because]
+    for name, check in verdict.checks.items():
+        expected = " (expected)" if check.expected else ""
+        by_acks = ", ".join(f"acks={acks}: {count}" for acks, count in check.by_acks.items())
+        count = f" {check.count}" + (f" ({by_acks})" if by_acks else "") if check.count else ""
+        reason = f": {check.reason}" if check.reason else ""
+        judged = f" of {check.judged} {check.subject}" if check.verdict in ("held", "violated") else ""
+        lines.append(f"  {name:<26}{check.verdict}{count}{judged}{expected}{reason}")
+        lines += [f"    {one['text']}" for one in check.evidence[:EVIDENCE_SHOWN_MAX]]
+        if check.count > EVIDENCE_SHOWN_MAX:
+            lines.append(f"    and {check.count - EVIDENCE_SHOWN_MAX} more")
+    for one in verdict.expectations:
+        mark = {True: "held", False: "BROKEN", "unknown": "unknown"}[one.held]
+        seen = "" if one.held is True else f" (seen: {one.seen})"
+        lines.append(f"  {mark:<8}{one.text}{seen}")
+    return "\n".join(lines)
+
+
+@contextmanager
+def _session(master: str, event_bytes: int) -> Iterator[tuple[SparkSession, Path]]:
+    with tempfile.TemporaryDirectory(prefix="faultline-audit-") as directory:
+        gateway = start_gateway(find_java(os.environ), Path(directory), master=master, tuning=tuning_for(event_bytes))
+        with gateway:
+            scratch = Path(directory) / "scratch"
+            scratch.mkdir()
+            yield spark_session(gateway), scratch
+
+
+def _show(spark: SparkSession, query: str) -> int:
+    from pyspark.errors import PySparkException
+
+    try:
+        rows = spark.sql(query).limit(ROWS_SHOWN_MAX).collect()
+    except PySparkException as error:
+        return _unusable(str(error).splitlines()[0])
+    for row in rows:
+        print("\t".join("" if value is None else str(value) for value in row))
+    return 0
+
+
+def _lines_of_a_prompt() -> Iterator[str]:
+    while True:
+        try:
+            line = input("sql> ").strip().rstrip(";")
+        except EOFError:
+            return
+        if line in ("exit", "quit"):
+            return
+        if line:
+            yield line
+
+
+def _unusable(error: object) -> int:
+    print(error, file=sys.stderr)
+    return EXIT_UNUSABLE
