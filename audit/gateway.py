@@ -130,6 +130,15 @@ class Gateway:
             self.process.wait()
         shutil.rmtree(self._connection_file.parent, ignore_errors=True)
 
+    def to_foreground(self) -> bool:
+        """End a start in the background: an ordinary process from now on. False where we lack the right to it."""
+        try:
+            for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+                os.sched_setscheduler(int(task.name), os.SCHED_OTHER, os.sched_param(0))
+        except (PermissionError, FileNotFoundError, ProcessLookupError):
+            return False  # unprivileged, a thread that ended under our eyes, or a machine that is gone
+        return True
+
     def forget_in_child(self) -> None:
         """In a process forked from the one that started it: drop the pipe that keeps the machine alive."""
         assert self.process.stdin is not None

@@ -129,7 +129,8 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
                 f"not judged; the run is in {_shown(directory)}" + (f"; it equals {equals}" if equals else "")
             )
             return HELD
-        verdict, code = spark.judge(directory, began)
+        played_s = round(time.monotonic() - began, 3)
+        verdict, code = spark.judge(directory, began, played_s)
     if options.json:
         print(msgspec.json.encode(verdict).decode())
     else:
@@ -154,6 +155,8 @@ def _play(
                 nursery.start_soon(trio.to_thread.run_sync, spark.warm_up)
             with _progress(console) as show:
                 played = await play_network(resolved, directory, seed=options.seed, speed=speed, began=show)
+            if spark is not None:
+                spark.hurry()
         return played.observations
 
     try:
@@ -218,6 +221,8 @@ class Spark:
         self._scratch.mkdir()
         self._gateway = start_gateway(find_java(os.environ), self._scratch, background=True)
         self._session: Any = None
+        self._began = time.monotonic()
+        self.ready_s = 0.0
 
     def warm_up(self) -> None:
         """Open the session and run what the audit will run, on nothing, so that it is quick afterwards."""
@@ -226,13 +231,20 @@ class Spark:
 
         self._session = spark_session(self._gateway, app_name="faultline")
         warm_up(self._session, self._scratch)
+        self.ready_s = round(time.monotonic() - self._began, 3)
 
-    def judge(self, directory: Path, began: float) -> tuple[dict[str, Any], int]:
+    def hurry(self) -> None:
+        """The cluster has ended: there are no timers left to be careful of."""
+        self._gateway.to_foreground()
+
+    def judge(self, directory: Path, began: float, played_s: float) -> tuple[dict[str, Any], int]:
         """The verdict as JSON, written to the run's directory with the report, and its exit code."""
         from audit.report import write_report
         from audit.run import audit_runs, write_verdict
 
         [verdict] = audit_runs(self._session, [directory], scratch=str(self._scratch))
+        verdict.measures["played_s"] = played_s
+        verdict.measures["spark_ready_s"] = self.ready_s
         verdict.measures["wall_s"] = round(time.monotonic() - began, 3)
         write_verdict(verdict, directory)
         write_report(directory)
