@@ -128,6 +128,38 @@ def sql(runs: list[str], query: str | None = None, /) -> int:
 
 
 @app.command
+def explain(run_directory: Path, subject: str, /) -> int:
+    """A record's life as a chain of causes: sent, appended where, acknowledged, truncated why.
+
+    Parameters
+    ----------
+    run_directory
+        A run's directory.
+    subject
+        A value that was written, or an offset.
+    """
+    from emulator.commands.explain import explain_command
+
+    return explain_command(run_directory, subject)
+
+
+@app.command
+def diff(left: Path, right: Path, /) -> int:
+    """Where two runs first part, times left out.
+
+    Parameters
+    ----------
+    left
+        A run's directory.
+    right
+        Another run's.
+    """
+    from emulator.commands.diff import diff_command
+
+    return diff_command(left, right)
+
+
+@app.command
 def report(run_directory: Path, /) -> int:
     """(Re)write a run's report.html."""
     from audit.commands import report_command

@@ -1,7 +1,7 @@
 """`faultline run SCENARIO`: play it, judge it, show the verdict.
 
 In the network world Spark's machine starts before the cluster and warms up while it runs, with a low priority, so
-that the verdict comes a moment after the last step. """
+that the verdict comes a moment after the last step."""
 
 import os
 import sys

@@ -23,7 +23,7 @@ def run_simulated(
 
     `with_oracle` False: the run is left unjudged. `json`: the verdict on stdout, nothing else.
 
-    Raises NotEmpty, OSError. """
+    Raises NotEmpty, OSError."""
     from emulator.commands.run import equal_recording
 
     began_s = perf_counter()
@@ -50,7 +50,7 @@ def run_simulated(
 def simulate_into(directory: Path, resolved: Resolved, seed: int, *, with_oracle: bool = True) -> JudgedRun:
     """Play a seed and write its run's directory, which is prepared; the verdict only `with_oracle`.
 
-    Raises StepFailed, RunTooLong, OSError. """
+    Raises StepFailed, RunTooLong, OSError."""
     run = play_and_judge(resolved, seed, run=directory.name, wire_events=True)
     write_simulated(directory, resolved, seed, run.played.world, run.observations)
     if with_oracle:

@@ -2,7 +2,7 @@
 
 Exit code: 0 if every seed's run is valid and, where real Kafka was recorded, equals a recording; 1 if one is not; 3
 if one is unknown or could not be played. Random schedules (`random-NNN`) have more outcomes than recordings; there a
-run need not equal one. """
+run need not equal one."""
 
 import re
 import shlex

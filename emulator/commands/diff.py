@@ -1,0 +1,84 @@
+"""`faultline diff RUN RUN`: where two runs first part, times left out. Each node's own events are compared in their
+order; the earliest difference of all is where the runs part."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from emulator.commands.exit_codes import BROKEN, HELD, UNUSABLE
+from emulator.runs.events import Line, NoEvents, TooManyEvents, read
+from protocol.events import ENVELOPE, EVENTS
+
+COMPARED = tuple(name for name, event in EVENTS.items() if event.LEVEL != "wire" and name != "timer_lateness")
+SHOWN_MAX = 5
+
+
+class Parting(msgspec.Struct, frozen=True):
+    """Where one node's events differ first. None: this run has no event there."""
+
+    node: str
+    index: int
+    at_ms: float
+    left: Line | None
+    right: Line | None
+
+
+def diff_command(left: Path, right: Path) -> int:
+    """Exit code 0: no difference but times; 1: they part."""
+    try:
+        events = [_by_node(run) for run in (left, right)]
+    except (NoEvents, TooManyEvents) as error:
+        print(f"faultline diff: {error}", file=sys.stderr)
+        return UNUSABLE
+    partings = sorted(partings_of(*events), key=lambda parting: parting.at_ms)
+    if not partings:
+        print("the runs do the same, node by node; only times differ")
+        return HELD
+    first = partings[0]
+    print(f"they part first at {first.node}, event {first.index + 1}, about {first.at_ms / 1000:.3f} s:")
+    print(f"  {left}: {_told(first.left)}")
+    print(f"  {right}: {_told(first.right)}")
+    for parting in partings[1 : SHOWN_MAX + 1]:
+        print(f"then {parting.node} at {parting.at_ms / 1000:.3f} s: {_told(parting.left)}  |  {_told(parting.right)}")
+    return BROKEN
+
+
+def _by_node(run: Path) -> dict[str, list[Line]]:
+    nodes: dict[str, list[Line]] = {}
+    for event in read(run, COMPARED):
+        nodes.setdefault(event["node"], []).append(event)
+    for events in nodes.values():
+        events.sort(key=lambda event: (event["incarnation"], event["seq"]))
+    return nodes
+
+
+def partings_of(left: dict[str, list[Line]], right: dict[str, list[Line]]) -> list[Parting]:
+    """The first difference of every node that has one."""
+    found = []
+    for node in sorted(left.keys() | right.keys()):
+        ours, theirs = left.get(node, []), right.get(node, [])
+        for index in range(max(len(ours), len(theirs))):
+            one = ours[index] if index < len(ours) else None
+            other = theirs[index] if index < len(theirs) else None
+            if one is None or other is None or _timeless(one) != _timeless(other):
+                times = [event["at_ms"] for event in (one, other) if event is not None]
+                found.append(Parting(node, index, min(times), one, other))
+                break
+    return found
+
+
+def _timeless(event: Line) -> dict[str, Any]:
+    """What must be the same: everything but the envelope, and session ids and timestamps that differ in every run."""
+    kept = {key: value for key, value in event.items() if key not in ENVELOPE or key in ("event", "incarnation")}
+    for name in ("data", "session", "zxid", "digest"):
+        kept.pop(name, None)
+    return kept
+
+
+def _told(event: Line | None) -> str:
+    if event is None:
+        return "nothing more"
+    fields = {key: value for key, value in event.items() if key not in ENVELOPE}
+    return f"{event['event']} " + " ".join(f"{key}={value}" for key, value in fields.items() if value not in ("", -1))

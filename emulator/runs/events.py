@@ -1,0 +1,49 @@
+"""A run's events, read back in plain Python: for commands that follow single records or compare two runs.
+
+Lines that do not parse are left out; the audit counts and keeps them. Bounded: what these commands need fits in
+memory, and a run that does not is told so."""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+EVENTS_MAX = 2_000_000
+Line = dict[str, Any]
+
+
+class TooManyEvents(ValueError):
+    """More events than a person's question is about; `faultline sql` takes any number."""
+
+
+class NoEvents(ValueError):
+    """Not a run's directory, or a run without events."""
+
+
+def event_files(run: Path, *, wire: bool = False) -> list[Path]:
+    """The files of a run. Raises NoEvents."""
+    folder = run / "events"
+    files = [path for path in sorted(folder.glob("*.jsonl")) if path.name.endswith(".wire.jsonl") == wire]
+    if not files and not wire:
+        raise NoEvents(f"{run}: holds no events; a run's directory has them in events/*.jsonl")
+    return files
+
+
+def read(run: Path, names: Collection[str]) -> Iterator[Line]:
+    """Events of these names, file by file, in each file's order. Raises NoEvents, TooManyEvents."""
+    markers = tuple(f'"event":"{name}"'.encode() for name in names)
+    count = 0
+    for path in event_files(run):
+        with path.open("rb") as lines:
+            for line in lines:
+                if not any(marker in line for marker in markers):
+                    continue
+                try:
+                    event: Line = msgspec.json.decode(line)
+                except msgspec.DecodeError:
+                    continue
+                count += 1
+                if count > EVENTS_MAX:
+                    raise TooManyEvents(f"{run}: more than {EVENTS_MAX} events; ask with faultline sql")
+                yield event

@@ -1,0 +1,88 @@
+"""`faultline explain` and `faultline diff`, on simulated runs."""
+
+from pathlib import Path
+
+import pytest
+
+from emulator.commands.diff import diff_command
+from emulator.commands.explain import explain_command
+from emulator.commands.run_simulated import simulate_into
+from emulator.runs.directory import prepare
+from emulator.runs.resolve import resolve
+from emulator.runs.sources import find_scenario
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The dual leader, seed 1 twice and seed 2."""
+    folder = tmp_path_factory.mktemp("runs")
+    resolved = resolve(find_scenario("az-isolated-leader"), "2.6")
+    made = {}
+    for name, seed in (("one", 1), ("same", 1), ("two", 2)):
+        made[name] = folder / name
+        prepare(made[name])
+        simulate_into(made[name], resolved, seed)
+    return made
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Lines without their times and causes."""
+    return [line.split(" s  ", 1)[1].rsplit("  [", 1)[0] for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_lost_record_is_followed_to_its_truncation(
+    runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Scenario az-isolated-leader: c was acknowledged by the isolated leader, and cut away after the heal."""
+    assert explain_command(runs["one"], "c") == 0
+    assert told(capsys) == [
+        "observer   is about to write 'c', acks=1",
+        "observer   sends attempt 1 to broker-0",
+        "broker-0   appends it as leader at offset 2, epoch 0 (t-0)",
+        "observer   attempt 1: acknowledged at offset 2",
+        "observer   outcome: ok",
+        "broker-0   cuts its log to 2: the record at offset 2 is gone (epoch)",
+    ]
+
+
+def test_an_offset_tells_of_every_record_that_ever_lay_there(
+    runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two records lay at offset 2: c with epoch 0, and f with epoch 1, which stayed."""
+    assert explain_command(runs["one"], "2") == 0
+    lines = told(capsys)
+    assert sum("appends it as leader at offset 2, epoch 0" in line for line in lines) == 1
+    assert sum("appends it as leader at offset 2, epoch 1" in line for line in lines) == 1
+    assert sum("copies it from its leader at offset 2, epoch 1" in line for line in lines) == 2
+    assert any("the record at offset 2 is gone" in line for line in lines)
+
+
+def test_what_nobody_wrote_is_said_so(runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """One clear line, exit code 1."""
+    assert explain_command(runs["one"], "nothing-like-it") == 1
+    assert capsys.readouterr().err == (
+        f"faultline explain: nothing in {runs['one']} is about 'nothing-like-it': no such value was sent\n"
+    )
+
+
+def test_a_directory_without_events_is_unusable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2, and where events would be."""
+    assert explain_command(tmp_path, "c") == 2
+    assert "holds no events; a run's directory has them in events/*.jsonl" in capsys.readouterr().err
+    assert diff_command(tmp_path, tmp_path) == 2
+
+
+def test_the_same_seed_does_not_part(runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """Same seed, same run."""
+    assert diff_command(runs["one"], runs["same"]) == 0
+    assert "the runs do the same" in capsys.readouterr().out
+
+
+def test_other_seeds_part_and_the_earliest_place_is_told(
+    runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first line names node, event and time."""
+    assert diff_command(runs["one"], runs["two"]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith("they part first at ")
+    assert str(runs["one"]) in out[1] and str(runs["two"]) in out[2]
