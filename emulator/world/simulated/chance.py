@@ -22,6 +22,9 @@ class Latencies(msgspec.Struct, frozen=True):
     log_creation_ms: tuple[float, float] = (5.0, 60.0)
     """Creating a log stalls a broker (directories, files, the first use of code): which broker is ready first is a
     race."""
+    start_ms: tuple[float, float] = (600.0, 1_400.0)
+    """From the order to start a broker to its first input: of brokers started together, which is there first is a
+    race."""
 
 
 CALM = Latencies()
@@ -63,6 +66,11 @@ class Draws:
     def stall_ms(self) -> float:
         """How long the creation of a log takes."""
         low, high = self._latencies.log_creation_ms
+        return low + (high - low) * self.random.random()
+
+    def start_ms(self) -> float:
+        """How long a broker's process takes to start."""
+        low, high = self._latencies.start_ms
         return low + (high - low) * self.random.random()
 
     def timer_ms(self) -> float:

@@ -54,7 +54,7 @@ from protocol.messages.base import DIRECTIONS
 
 WALL_EPOCH_MS = 1_600_000_000_000.0
 START_MS = 120.0
-"""From the order to start a process to its first input."""
+"""From the order to start a process to its first input; a broker's is drawn."""
 
 
 class RunTooLong(Exception):
@@ -533,7 +533,9 @@ class SimulatedWorld:
                 if self.nodes[name].alive:
                     error = f"{name} is alive"
                 else:
-                    self.at(self.now_ms + START_MS, lambda: self.start(name))
+                    broker = "broker" in self.nodes[name].node.roles
+                    takes_ms = self.draws.start_ms() if broker else START_MS
+                    self.at(self.now_ms + takes_ms, lambda: self.start(name))
             case act.KillNode(name):
                 self.kill(name)
             case act.StopNode(name):
