@@ -221,6 +221,7 @@ class Broker:
                 self.leadership.leader_and_isr(message, reply)
             case UpdateMetadataRequest():
                 self.leadership.update_metadata(message, reply)
+                self.channel.learn()
             case StopReplicaRequest():
                 self.leadership.stop_replica(message, reply)
             case InitProducerIdRequest():

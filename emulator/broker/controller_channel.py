@@ -1,7 +1,9 @@
 """A broker's channel to the controller: AlterIsr and ControlledShutdown. Semantics 1.6.
 
-One request at a time, to whoever the broker's own metadata calls controller (an isolated broker goes on
-asking the old one). A lost connection, a time-out or NOT_CONTROLLER send it again, after a short pause, for ever.
+One request at a time. AlterIsr goes to the controller that the broker's own metadata named first, and on to that one
+until its connection is lost, times out or answers NOT_CONTROLLER: only then the metadata are looked at again. So a
+leader goes on asking an isolated controller long after it has heard of a new one. ControlledShutdown asks the one of
+the day. Both try for ever, after a short pause.
 """
 
 from collections import deque
@@ -11,12 +13,13 @@ from emulator.broker.context import BrokerContext
 from protocol.errors import ErrorCode
 from protocol.machine import ConnectionLost, ConnectionOpened, Input, MessageReceived, TimerFired
 from protocol.messages.base import Message
-from protocol.messages.leadership import AlterIsrResponse, ControlledShutdownResponse
+from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, ControlledShutdownResponse
 from protocol.purposes import TO_CONTROLLER
 
 RETRY = ("to-controller-retry",)
 TIMEOUT = ("to-controller-timeout",)
-RETRY_MS = 100.0
+RETRY_MS = 50.0
+"""Reconnect back-off of the channel."""
 QUEUE_MAX = 1_000
 
 
@@ -30,6 +33,7 @@ class ControllerChannel:
         self._connection = 0
         self._opened = False
         self._node: str | None = None
+        self._cached: str | None = None
         self._correlation = 0
         self._awaiting = False
 
@@ -38,6 +42,11 @@ class ControllerChannel:
         assert len(self._queue) < QUEUE_MAX, "requests to the controller pile up"
         self._queue.append((request, done))
         self._work()
+
+    def learn(self) -> None:
+        """The broker's metadata are new: the first controller they name is the one to ask."""
+        if self._cached is None:
+            self._cached = self._controller_node()
 
     def handles(self, event: Input) -> bool:
         if isinstance(event, TimerFired):
@@ -57,7 +66,8 @@ class ControllerChannel:
                 self._work()
             case ConnectionLost():
                 self._connection = 0
-                self._drop()
+                if self._queue:
+                    self._drop()
             case MessageReceived(_, correlation, _, message):
                 self._answered(correlation, message)
             case _:
@@ -66,7 +76,9 @@ class ControllerChannel:
     def _work(self) -> None:
         if self._awaiting or not self._queue:
             return
-        node = self._controller_node()
+        self.learn()
+        alters = isinstance(self._queue[0][0], AlterIsrRequest)
+        node = self._cached if alters else self._controller_node()
         out = self._context.out
         if self._connection and node != self._node:
             out.close(self._connection)
@@ -107,5 +119,6 @@ class ControllerChannel:
             out.close(self._connection)
             self._connection = 0
         self._awaiting = False
+        self._cached = None
         out.cancel_timer(TIMEOUT)
         out.set_timer(RETRY, RETRY_MS)

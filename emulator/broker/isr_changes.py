@@ -239,10 +239,11 @@ class IsrChanges:
         if self._in_flight or not self._unsent:
             return
         self._in_flight = True
-        sent = list(self._unsent.values())
+        sent = []
         changes = []
-        for partition in sent:
+        for partition in self._unsent.values():
             assert partition.pending is not None
+            sent.append((partition, partition.pending))
             changes.append(
                 IsrChange(
                     partition.topic,
@@ -257,23 +258,28 @@ class IsrChanges:
 
         def answered(message: object) -> None:
             assert isinstance(message, AlterIsrResponse)
-            self._alter_isr_answered(message, dict(zip([(p.topic, p.partition) for p in sent], changes, strict=True)))
+            self._alter_isr_answered(message, {(p.topic, p.partition): (p, pending) for p, pending in sent})
 
         self._channel.send(request, answered)
 
-    def _alter_isr_answered(self, response: AlterIsrResponse, asked: dict[TopicPartition, IsrChange]) -> None:
+    def _alter_isr_answered(
+        self, response: AlterIsrResponse, sent: dict[TopicPartition, tuple[Partition, PendingIsr]]
+    ) -> None:
+        """An answer takes the partition out of the queue, whatever it was the answer to. One that comes after a
+        LeaderAndIsr (asked of a controller out of reach, mostly) so drops the change that waits there by then: that
+        stays pending, and the maximal ISR counts, until the next LeaderAndIsr (Kafka 2.7, 2.8)."""
         self._in_flight = False
         if response.error != ErrorCode.NONE:
             self._context.out.set_timer(ALTER_RETRY, ALTER_RETRY_MS)
             return
         for changed in response.partitions:
             place = (changed.topic, changed.partition)
-            partition = self._unsent.get(place)
-            change = asked.get(place)
-            if partition is None or change is None or partition.leader_epoch != change.leader_epoch:
+            if place not in sent:
                 continue
-            self._unsent.pop(place)
-            self._apply(partition, changed)
+            partition, pending = sent[place]
+            self._unsent.pop(place, None)
+            if partition.pending is pending:
+                self._apply(partition, changed)
         self._send_alter_isr()
 
     def _apply(self, partition: Partition, changed: IsrChanged) -> None:

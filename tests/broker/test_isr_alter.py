@@ -201,3 +201,33 @@ def test_a_former_leader_sends_no_change_it_still_had() -> None:
     assert bench.partition.pending is None
     bench.respond(connection, refused(ErrorCode.FENCED_LEADER_EPOCH))
     assert bench.events(IsrChangeEnded) == []
+
+
+def test_a_late_answer_takes_the_change_that_waits_by_then_with_it() -> None:
+    """Found in recordings of 2.8: asked of an isolated controller, refused much later; the expansion that was queued
+    meanwhile is never sent, stays pending and holds back acks=-1 until the next LeaderAndIsr."""
+    bench = leader()
+    bench.advance(1.5 * LAG_MS)
+    connection = channel(bench)
+    bench.lead(1, isr=(0,), zk_version=5)
+    bench.fetch(1, replica=1)
+    assert bench.partition.maximal_isr == [0, 1]
+    bench.respond(connection, refused(ErrorCode.FENCED_LEADER_EPOCH))
+    bench.advance(10 * LAG_MS)
+    assert sent(bench, connection) == 1
+    assert (bench.partition.isr, bench.partition.maximal_isr) == ([0], [0, 1])
+    waiting = bench.produce("x", acks=-1, timeout_ms=1500)
+    bench.advance(1500.0)
+    assert bench.produced(waiting).error == ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_the_controller_known_first_is_asked_until_it_fails() -> None:
+    """A leader that has heard of a new controller goes on asking the old one."""
+    bench = leader()
+    bench.update_metadata(state(0), controller=1, controller_epoch=2)
+    bench.advance(1.5 * LAG_MS)
+    first = channel(bench)
+    assert bench.opens[first].to == "broker-2"
+    bench.lose(first)
+    bench.advance(RETRY_MS)
+    assert bench.opens[channel(bench)].to == "broker-1"
