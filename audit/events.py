@@ -84,11 +84,14 @@ def read_quarantine(spark: SparkSession, runs: Sequence[RunDirectory]) -> DataFr
     schema = spark_schema(FIELDS).add(UNPARSED, T.StringType())
     parsed = F.from_json("value", schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNPARSED})
     text = spark.read.text(paths).where(F.trim("value") != "")
-    lines = text.select(
-        _run_column(runs).alias("_run"), F.col("_metadata.file_name").alias("file"), "value", parsed.alias("parsed")
-    ).select("_run", "file", "value", "parsed.*")
+    file = F.col("_metadata.file_name").alias("_file")
+    about = (_run_column(runs).alias("_run"), file, F.col("value").alias("_line"))
+    lines = text.select(*about, parsed.alias("parsed")).select("_run", "_file", "_line", "parsed.*")
     reasons = lines.select(
-        F.col("_run").alias("run"), "file", problem_of(lines).alias("reason"), F.col("value").alias("line")
+        F.col("_run").alias("run"),
+        F.col("_file").alias("file"),
+        problem_of(lines).alias("reason"),
+        F.col("_line").alias("line"),
     )
     return reasons.where(F.col("reason").isNotNull())
 

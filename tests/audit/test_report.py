@@ -1,0 +1,170 @@
+"""The report: contains what the verdict says, needs no network, and opens in a real browser."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from audit.input import AuditInputError, read_directory
+from audit.report import write_report
+from audit.report.page import render
+from audit.report.reading import read_timeline
+from audit.report.thinning import band_rows, clusters, ticks
+from audit.report.timeline import Band, Operation, Timeline
+from audit.run import write_verdict
+from audit.verdict import CheckVerdict, ExpectationVerdict, FaultVerdict, Verdict
+from protocol import events as e
+from tests.audit.trace import Trace, dual_leader
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSER_TIMEOUT_S = 60.0
+
+
+def cut_run() -> Trace:
+    """The dual leader with its cut and a kill."""
+    trace = dual_leader()
+    for node in ("broker-0", "broker-1"):
+        trace.emit(node, e.FaultInForce("rule-1", "cut az-0"), at_ms=20.0)
+        trace.emit(node, e.FaultHealed("rule-1", "cut az-0", 7), at_ms=60.0)
+    trace.emit("broker-1", e.StateDecided("t", 0, 1, 1, "1,2", 1, 1, "offline-election"))
+    return trace.kill("broker-2")
+
+
+def verdict() -> Verdict:
+    lost = CheckVerdict(
+        "violated",
+        True,
+        3,
+        [{"partition": "t-0", "offset": 2, "text": "'c' <was> lost"}],
+        {"1": 3},
+        7,
+        "acknowledged records",
+    )
+    window = {"partition": "t-0", "text": "two of them", "from_ms": 30.0, "to_ms": 55.0}
+    return Verdict(
+        run="dual-leader",
+        scenario="az-isolated-leader",
+        world="network",
+        valid=True,
+        expectations=[ExpectationVerdict("broker-1 leads <soon>", True, 1)],
+        faults=[FaultVerdict("cut az-0", 20.0, 20.0, 60.0, 14, True, True)],
+        checks={
+            "lost-acknowledged": lost,
+            "dual-leader": CheckVerdict("violated", True, 1, [window], judged=6, subject="role changes"),
+            "duplicate": CheckVerdict("unknown", False, 0, [], reason="no event operation_ended was recorded"),
+        },
+        measures={"events": 61, "wall_s": 0.06, "unavailable_ms": {"az-0": 0.0}},
+        unknown_because=[],
+    )
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    return write_report(cut_run().write(tmp_path), verdict())
+
+
+def test_the_page_contains_the_facts(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for fact in (
+        "As expected", "az-isolated-leader", "lost-acknowledged", "3 found (3 with acks=1) among 7 acknowledged records",
+        "&#x27;c&#x27; &lt;was&gt; lost", "broker-1 leads &lt;soon&gt;", "cut az-0", "two leaders", "leader, epoch 1",
+        "no event operation_ended was recorded", "acknowledged and LOST at offset 2", "truncated to 2: 3 records cut",
+        "broker-2: kill", "healed at 0.06 s",
+    ):  # fmt: skip
+        assert fact in text, fact
+
+
+def test_the_page_asks_nobody_for_anything(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"""(src|href)\s*=|url\((?!#)|@import|https?://|fetch\(|XMLHttpRequest|<link""", text)
+
+
+def test_the_picture_marks_as_lost_what_was_lost(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text.count('class="op lost"') == 3
+    assert text.count('class="op kept"') == 4
+
+
+def test_a_run_without_events_still_has_a_page(tmp_path: Path) -> None:
+    (tmp_path / "empty" / "events").mkdir(parents=True)
+    assert "<svg" in write_report(tmp_path / "empty", verdict()).read_text(encoding="utf-8")
+
+
+def test_broken_and_torn_lines_are_left_to_the_verdict(tmp_path: Path) -> None:
+    run = cut_run().write(tmp_path)
+    with (run / "events" / "broker-0.1.jsonl").open("ab") as file:
+        file.write(b'[1, 2]\n{"at_ms": "soon", "node": 1}\nnonsense\n{"format":1,"node"')
+    assert "<svg" in write_report(run, verdict()).read_text(encoding="utf-8")
+
+
+def test_a_big_run_is_drawn_in_part_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = cut_run().write(tmp_path)
+    monkeypatch.setattr("audit.report.reading.READ_MAX_BYTES", 4_000)
+    timeline = read_timeline(read_directory(run))
+    assert not timeline.complete
+    assert "too big to be drawn whole" in render(verdict(), timeline)
+
+
+def test_the_verdict_is_read_from_the_run(tmp_path: Path) -> None:
+    run = cut_run().write(tmp_path)
+    with pytest.raises(AuditInputError, match=r"has no verdict\.json yet; audit it first"):
+        write_report(run)
+    write_verdict(verdict(), run)
+    assert "As expected" in write_report(run).read_text(encoding="utf-8")
+    (run / "verdict.json").write_bytes(b"{}")
+    with pytest.raises(AuditInputError, match="cannot be read as a verdict"):
+        write_report(run)
+
+
+def test_a_long_run_has_a_bounded_page(tmp_path: Path) -> None:
+    """Ten thousand writes are some hundred marks."""
+    trace = Trace("long").cluster().leader(0, epoch=0)
+    for offset in range(5_000):
+        trace.produce(f"v{offset}", at=offset, followers=())
+    page = write_report(trace.write(tmp_path), verdict())
+    assert page.stat().st_size < 500_000
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium")
+def test_the_page_opens_in_a_browser_without_a_network(page: Path, tmp_path: Path) -> None:
+    assert BROWSER is not None
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]
+    dumped = subprocess.run(
+        [BROWSER, *options, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri()],
+        capture_output=True,
+        timeout=BROWSER_TIMEOUT_S,
+        check=True,
+    ).stdout.decode()
+    assert "two leaders" in dumped
+    assert '<div id="tip"' in dumped
+
+
+# --- thinning ---
+
+
+def test_bands_that_overlap_get_rows_of_their_own() -> None:
+    bands = [Band("a", 0, 10, True), Band("b", 5, 15, True), Band("c", 12, 20, True), Band("d", 13, 20, True)]
+    assert band_rows(bands) == [0, 1, 0, 2]
+
+
+def test_operations_with_one_result_at_one_place_are_one_mark() -> None:
+    operations = [Operation(str(n), str(n), 1, 0, at, outcome=outcome)
+                  for n, (at, outcome) in enumerate([(0, "ok"), (1, "ok"), (2, "failed"), (30, "failed")])]  # fmt: skip
+    grouped = [[one.value for one in cluster] for cluster in clusters(operations, lambda at_ms: at_ms)]
+    assert grouped == [["0", "1"], ["2"], ["3"]]
+
+
+@pytest.mark.parametrize("end_ms", [0.0, 1.0, 7.5, 999.0, 48_274.0, 3_600_000.0, 8e9])
+def test_an_axis_has_a_dozen_round_moments(end_ms: float) -> None:
+    moments = ticks(end_ms)
+    assert moments[0] == 0 and len(moments) <= 13 and moments[-1] <= end_ms
+
+
+def test_a_timeline_can_be_kept_as_json() -> None:
+    """Plain values only: what is drawn can be looked at."""
+    assert msgspec.json.decode(msgspec.json.encode(Timeline()), type=Timeline) == Timeline()

@@ -1,0 +1,364 @@
+"""A run as a whole: what makes it unknown, how verdicts compose, and lines that are no events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from audit.checks.check import Check
+from audit.checks.registry import CHECKS, check_named
+from audit.events import EVENT_SCHEMA
+from audit.expected import Expected
+from audit.findings import EventCount, Note
+from audit.health import fault_verdicts, late_timers, lost_events, unexpected_deaths
+from audit.measures import time_to_new_leader_ms
+from audit.run import audit_runs, write_verdict
+from audit.verdict import CheckVerdict, ExpectationVerdict, Valid, compose, exit_code, from_json
+from protocol.events import FIELDS
+from tests.audit.conftest import Audit
+from tests.audit.trace import Trace, dual_leader, healthy
+
+# --- pure parts ---
+
+
+def note(event: str, at_ms: float = 0.0, node: str = "injector", incarnation: int = 1, **fields: object) -> Note:
+    return Note(event=event, node=node, incarnation=incarnation, seq=1, at_ms=at_ms, **fields)  # type: ignore[arg-type]
+
+
+def rule(*, stopped: int = 3, healed: bool = True, proved: bool = True, expects: bool = True) -> list[Note]:
+    """cut az-0, in force at two nodes."""
+    notes = [note("fault_asked", 10, rule="r", what="cut az-0", expects_traffic=expects)]
+    notes += [note("fault_in_force", 11 + n, f"broker-{n}", rule="r", what="cut az-0") for n in range(2)]
+    if healed:
+        notes += [note("fault_healed", 21 + n, f"broker-{n}", rule="r", what="cut az-0", frames_stopped=stopped * n)
+                  for n in range(2)]  # fmt: skip
+    if proved:
+        notes.append(note("fault_traffic", 30, "broker-0", rule="r", peer="broker-1"))
+    return notes
+
+
+def test_a_cut_that_stopped_frames_and_healed_is_trusted() -> None:
+    [fault], reasons = fault_verdicts(rule())
+    assert reasons == []
+    assert (fault.rule, fault.asked_ms, fault.in_force_ms, fault.healed_ms) == ("cut az-0", 10, 12, 22)
+    assert (fault.frames_stopped, fault.took_effect, fault.healed) == (3, True, True)
+
+
+def test_a_cut_that_stopped_nothing_makes_the_run_unknown() -> None:
+    [fault], reasons = fault_verdicts(rule(stopped=0))
+    assert fault.took_effect is False
+    assert reasons == ["fault 'cut az-0' stopped nothing: no traffic met it"]
+
+
+def test_a_cut_of_idle_links_may_stop_nothing() -> None:
+    [fault], reasons = fault_verdicts(rule(stopped=0, proved=False, expects=False))
+    assert (fault.took_effect, fault.healed, reasons) == (True, True, [])
+
+
+def test_a_heal_that_no_traffic_proves_is_unknown() -> None:
+    [fault], reasons = fault_verdicts(rule(proved=False))
+    assert fault.healed == "unknown"
+    assert reasons == ["fault 'cut az-0' was healed, but no traffic has passed since to prove it"]
+
+
+def test_a_heal_that_one_end_did_not_hear_of_is_no_heal() -> None:
+    notes = [n for n in rule() if not (n.event == "fault_healed" and n.node == "broker-1")]
+    [fault], reasons = fault_verdicts(notes)
+    assert fault.healed is False
+    assert "still in force at broker-1" in reasons[-1]
+
+
+def test_a_node_that_was_killed_needs_no_heal() -> None:
+    notes = [n for n in rule() if not (n.event == "fault_healed" and n.node == "broker-0")]
+    killed = [note("node_started", 1, "broker-0"), note("machine_fault", 15, what="kill", target="broker-0")]
+    [fault], reasons = fault_verdicts(sorted(notes + killed, key=lambda n: n.at_ms))
+    assert (fault.healed, reasons) == (True, [])
+
+
+def test_a_cut_that_lasts_to_the_end_is_not_asked_to_heal() -> None:
+    [fault], reasons = fault_verdicts(rule(healed=False, proved=False))
+    assert (fault.healed, fault.healed_ms, reasons) == (None, None, [])
+
+
+def test_a_rule_in_force_nowhere_makes_the_run_unknown() -> None:
+    _, reasons = fault_verdicts([note("fault_asked", 10, rule="r", what="cut az-9", expects_traffic=True)])
+    assert reasons == ["fault 'cut az-9' was asked for but was in force nowhere"]
+
+
+def test_a_node_that_stops_with_a_code_died_by_itself() -> None:
+    notes = [note("node_started", 1, "broker-0"), note("node_stopped", 9, "broker-0", code=1, reason="NODEEXISTS")]
+    assert unexpected_deaths(notes) == ["broker-0 died by itself at 9 ms with code 1: NODEEXISTS"]
+
+
+def test_a_node_that_was_stopped_killed_or_asked_to_start_did_not() -> None:
+    notes = [
+        note("node_started", 1, "broker-0"),
+        note("node_stopped", 2, "broker-0", code=0),
+        note("node_started", 3, "broker-0", 2),
+        note("machine_fault", 4, what="kill", target="broker-0"),
+        note("node_started", 5, "broker-0", 3),
+    ]
+    assert unexpected_deaths(notes) == []
+
+
+def test_a_node_that_starts_again_by_itself_is_told() -> None:
+    notes = [note("node_started", 1, "broker-0"), note("node_started", 5, "broker-0", 2)]
+    assert unexpected_deaths(notes) == ["broker-0 started again at 5 ms, and nobody had stopped it"]
+
+
+@pytest.mark.parametrize(("limit_ms", "late"), [(None, False), (60.0, False), (40.0, True)])
+def test_timers_later_than_the_limit_make_the_run_unknown(limit_ms: float | None, late: bool) -> None:
+    notes = [note("timer_lateness", buckets=f"1:9 {value:g}:1", max_ms=50.0) for value in (10.0, 53.8, 20.0)]
+    worst, reasons = late_timers(notes, limit_ms)
+    assert worst == 50.0, "a bound above the maximum is the maximum"
+    assert bool(reasons) is late
+
+
+def test_lateness_is_that_of_a_whole_life_not_of_its_worst_seconds() -> None:
+    of_2 = [note("timer_lateness", buckets="1:1499", max_ms=1.0), note("timer_lateness", buckets="90.51:1", max_ms=90)]
+    assert late_timers(of_2, 40.0) == (1.0, [])
+    [*_, short] = of_2
+    worst, reasons = late_timers([of_2[0], note("timer_lateness", 0, "broker-1", buckets="90.51:1", max_ms=90)], 40.0)
+    assert (worst, len(reasons)) == (90, 1) and "a tenth of the shortest time-out: broker-1 90 ms;" in reasons[0]
+    assert late_timers([short], None) == (90, [])
+
+
+def test_a_run_in_which_nobody_measured_its_timers_is_unknown() -> None:
+    assert late_timers([], 40.0) == (None, ["no process tells how late its timers were"])
+    assert late_timers([], None) == (None, [])
+
+
+def test_an_end_that_the_supervisor_did_not_ask_for_is_told_once() -> None:
+    died = note("machine_fault", 10, what="died", target="broker-0")
+    started, spoken = note("node_started", 1, "broker-0"), note("node_stopped", 9, "broker-0", code=1)
+    assert unexpected_deaths([started, died]) == ["broker-0 ended by itself at 10 ms without a word"]
+    assert unexpected_deaths([started, spoken, died]) == ["broker-0 died by itself at 9 ms with code 1"]
+
+
+def count(events: int, first: int, last: int, event: str = "x") -> EventCount:
+    return EventCount("broker-0", 1, event, None, events, first, last, 0.0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ([count(3, 1, 3)], None),
+        ([count(4, 0, 3)], None),
+        ([count(2, 1, 3, "a"), count(1, 2, 2, "b")], None),
+        ([count(2, 1, 3)], "1 events of broker-0, incarnation 1, are missing (its numbers go up to 3)"),
+        ([count(2, 5, 6)], "4 events of broker-0, incarnation 1, are missing (its numbers go up to 6)"),
+        ([count(4, 1, 3)], "1 events of broker-0, incarnation 1, are there twice"),
+    ],
+)
+def test_gaps_in_the_sequence_are_told(counts: list[EventCount], expected: str | None) -> None:
+    assert lost_events(counts) == ([expected] if expected else [])
+
+
+def test_time_to_a_new_leader_counts_from_the_first_fault() -> None:
+    led = [
+        note("role_changed", at, f"broker-{n}", topic="t", partition=0, leader_epoch=n) for n, at in ((0, 5), (1, 90))
+    ]
+    notes = sorted([*led, note("fault_in_force", 20, rule="r", what="cut")], key=lambda n: n.at_ms)
+    assert time_to_new_leader_ms(notes) == 70
+
+
+HELD, VIOLATED, UNKNOWN = (CheckVerdict(v, False, 0, []) for v in ("held", "violated", "unknown"))
+EXPECTED = CheckVerdict("violated", True, 1, [])
+KEPT, BROKEN = ExpectationVerdict("x", True), ExpectationVerdict("x", False)
+
+
+@pytest.mark.parametrize(
+    ("expectations", "checks", "reasons", "valid"),
+    [
+        ([KEPT], [HELD, EXPECTED], [], True),
+        ([KEPT], [HELD, UNKNOWN], [], "unknown"),
+        ([ExpectationVerdict("x", "unknown")], [HELD], [], "unknown"),
+        ([KEPT], [UNKNOWN, VIOLATED], [], False),
+        ([BROKEN], [HELD], [], False),
+        ([BROKEN], [VIOLATED], ["late timers"], "unknown"),
+    ],
+)
+def test_verdicts_compose_worst_first(
+    expectations: list[ExpectationVerdict], checks: list[CheckVerdict], reasons: list[str], valid: Valid
+) -> None:
+    assert compose(expectations, checks, reasons) == valid
+
+
+@pytest.mark.parametrize(
+    ("valid", "code"), [([True], 0), ([True, "unknown"], 3), ([True, False, "unknown"], 1), ([], 0)]
+)
+def test_the_worst_of_several_runs_is_the_exit_code(valid: list[Valid], code: int) -> None:
+    assert exit_code(valid) == code
+
+
+def test_the_schema_has_every_field_of_every_event() -> None:
+    assert EVENT_SCHEMA.fieldNames() == list(FIELDS)
+
+
+def test_an_unknown_check_is_answered_with_the_nearest() -> None:
+    with pytest.raises(KeyError, match="nearest: dual-leader"):
+        check_named("dual-leaders")
+
+
+def test_the_registry_names_the_checks_as_scenarios_do() -> None:
+    from emulator.scenario.model import CHECKS as NAMES
+
+    assert tuple(CHECKS) == NAMES
+
+
+# --- with Spark ---
+
+
+@pytest.mark.spark
+def test_an_expected_violation_is_as_expected(audit: Audit) -> None:
+    verdict = audit(dual_leader(), violations={"lost-acknowledged": 3, "dual-leader": True})
+    assert (verdict.valid, verdict.exit_code) == (True, 0)
+    assert verdict.checks["lost-acknowledged"].expected
+
+
+@pytest.mark.spark
+def test_a_violation_that_does_not_come_is_a_surprise(audit: Audit) -> None:
+    verdict = audit(healthy(), violations={"lost-acknowledged": True})
+    assert (verdict.valid, verdict.exit_code) == (False, 1)
+    assert verdict.expectations[0].seen == "held, 0"
+
+
+@pytest.mark.spark
+def test_a_violation_nobody_expects_breaks_the_verdict(audit: Audit) -> None:
+    assert audit(dual_leader()).exit_code == 1
+
+
+@pytest.mark.spark
+def test_a_broken_line_is_kept_counted_and_makes_the_verdict_unknown(audit: Audit, tmp_path: Path) -> None:
+    run = healthy().write(tmp_path)
+    file = run / "events" / "broker-1.1.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    broken = {
+        '{"format":1,"run":"x"': "no JSON object of the schema's types",
+        '{"format":2,"event":"node_started","node":"a","incarnation":1,"seq":1,"at_ms":1.0}': "unknown format 2",
+        '{"format":1,"event":"node_fell_over","node":"a","incarnation":1,"seq":1,"at_ms":1.0}': (
+            "unknown event node_fell_over"
+        ),
+        '{"format":1,"event":"node_started","incarnation":1,"seq":1,"at_ms":1.0}': "no node",
+        '{"format":1,"event":"node_started","node":7,"incarnation":"one"}': "no JSON object of the schema's types",
+    }
+    file.write_bytes(lines[0] + "".join(line + "\n" for line in broken).encode() + b"".join(lines[1:]))
+    verdict = audit(run)
+    assert (verdict.valid, verdict.exit_code, verdict.quarantine.lines) == ("unknown", 3, 5)
+    assert sum(verdict.quarantine.reasons.values()) == 5
+    kept = [msgspec.json.decode(line) for line in (run / "quarantine.jsonl").read_bytes().splitlines()]
+    assert {one["line"]: one["reason"] for one in kept} == broken
+    assert {one["file"] for one in kept} == {"broker-1.1.jsonl"}
+
+
+@pytest.mark.spark
+def test_a_line_torn_by_a_death_is_counted_apart(audit: Audit, tmp_path: Path) -> None:
+    run = healthy().write(tmp_path)
+    with (run / "events" / "broker-1.1.jsonl").open("ab") as file:
+        file.write(b'{"format":1,"run":"healthy","node":"bro')
+    verdict = audit(run)
+    assert (verdict.quarantine.torn, verdict.quarantine.lines, verdict.valid) == (1, 0, True)
+    assert not (run / "quarantine.jsonl").exists()
+
+
+@pytest.mark.spark
+def test_a_last_line_that_lacks_only_its_end_is_an_event(audit: Audit, tmp_path: Path) -> None:
+    run = healthy().write(tmp_path)
+    file = run / "events" / "broker-1.1.jsonl"
+    file.write_bytes(file.read_bytes().rstrip(b"\n"))
+    verdict = audit(run)
+    assert (verdict.quarantine.torn, verdict.valid) == (0, True)
+
+
+@pytest.mark.spark
+def test_a_run_without_events_is_unknown(audit: Audit, tmp_path: Path) -> None:
+    (tmp_path / "empty" / "events").mkdir(parents=True)
+    verdict = audit(tmp_path / "empty")
+    assert (verdict.valid, verdict.unknown_because) == ("unknown", ["the run has no events"])
+
+
+@pytest.mark.spark
+def test_a_played_run_that_was_cut_short_is_unknown(audit: Audit) -> None:
+    verdict = audit(healthy(), unfinished="there is no observations.json")
+    assert verdict.exit_code == 3
+
+
+@pytest.mark.spark
+def test_events_that_are_missing_make_the_run_unknown(audit: Audit, tmp_path: Path) -> None:
+    run = healthy().write(tmp_path)
+    file = run / "events" / "client-0.1.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join(lines[:2] + lines[3:]))
+    assert audit(run).exit_code == 3
+
+
+@pytest.mark.spark
+def test_the_wire_level_counts_towards_the_sequence(audit: Audit) -> None:
+    from protocol.events import FrameSent
+
+    trace = healthy()
+    trace.emit("broker-0", FrameSent("broker-0.1#1", "broker-1", "fetcher", 1, "FETCH", "request", 1, 10))
+    trace.watermark(0, 4, previous=3, epoch=0)
+    verdict = audit(trace)
+    assert verdict.valid is True
+    assert any("wire" in str(path) for path in trace.files) or ("broker-0", 1, True) in trace.files
+
+
+@pytest.mark.spark
+def test_a_check_that_crashes_is_unknown_and_takes_nobody_along(spark: object, tmp_path: Path) -> None:
+    failing = (
+        "SELECT run, topic, partition, 0L AS offset, raise_error('on purpose') AS text, '' AS details FROM appends"
+    )
+    broken = Check(
+        name="broken", title="", definition="", levels=(), needs=(), subject="things", subjects=lambda _: 1,
+        violations=failing,
+    )  # fmt: skip
+    run = dual_leader().write(tmp_path)
+    checks = [*CHECKS.values(), broken]
+    [verdict] = audit_runs(spark, [run], scratch=str(tmp_path), checks=checks, expected=lambda _: Expected())  # type: ignore[arg-type]
+    assert verdict.checks["broken"].verdict == "unknown"
+    assert "on purpose" in verdict.checks["broken"].reason
+    assert verdict.checks["lost-acknowledged"].count == 3
+
+
+@pytest.mark.spark
+def test_many_runs_are_told_apart_and_a_big_one_is_judged_alike(
+    spark: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The way of big runs (files, shuffles, compiled code) gives the same verdicts as that of small ones."""
+    runs = [trace.write(tmp_path / "with space, comma") for trace in (healthy(), dual_leader())]
+    small = audit_runs(spark, runs, scratch=str(tmp_path))  # type: ignore[arg-type]
+    monkeypatch.setattr("audit.judging.SMALL_MAX_BYTES", 0)
+    big = audit_runs(spark, runs, scratch=str(tmp_path / "scratch"))  # type: ignore[arg-type]
+    assert [verdict.run for verdict in small] == ["healthy", "dual-leader"]
+    assert [verdict.checks for verdict in small] == [verdict.checks for verdict in big]
+    assert [verdict.valid for verdict in big] == [True, False]
+
+
+@pytest.mark.spark
+def test_verdict_json_is_what_the_contract_says(audit: Audit, tmp_path: Path) -> None:
+    verdict = audit(dual_leader())
+    path = write_verdict(verdict, tmp_path)
+    written = msgspec.json.decode(path.read_bytes())
+    assert {"format", "run", "scenario", "world", "valid", "expectations", "faults", "checks", "measures"} <= set(
+        written
+    )
+    assert {"verdict", "expected", "count", "evidence"} <= set(written["checks"]["dual-leader"])
+    assert {"events", "wall_s", "audit_s", "unavailable_ms", "time_to_new_leader_ms"} <= set(written["measures"])
+    assert (written["format"], written["valid"]) == (1, False)
+    assert from_json(path.read_bytes()) == verdict
+
+
+@pytest.mark.spark
+def test_a_trace_of_another_process_is_not_confused_by_its_name(audit: Audit) -> None:
+    """A run's name with characters that globbing and URLs treat specially."""
+    trace = healthy()
+    trace.run = "az-isolated [leader] {2.6}+x%20@"
+    assert audit(trace).valid is True
+
+
+def test_a_trace_is_made_of_the_schema() -> None:
+    line = msgspec.json.decode(next(iter(Trace().cluster().files.values()))[0])
+    assert set(line) <= set(FIELDS)
