@@ -45,7 +45,7 @@ OTHERS = ("attempt_sent", "attempt_ended")
 REST = (
     *(*_WHO, "event", "log_end", "to", "reason", "role", "leader_epoch", "active", "controller_epoch"),
     *("rule", "what", "target", "peer", "frames_stopped", "expects_traffic", "code", "roles", "az", "text"),
-    *("p999_ms", "max_ms"),
+    *("p999_ms", "max_ms", "buckets"),
 )
 """Columns of the table `rest`."""
 

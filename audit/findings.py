@@ -69,6 +69,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None = None
     p999_ms: float | None = None
     max_ms: float | None = None
+    buckets: str | None = None
     topic: str | None = None
     partition: int | None = None
     leader_epoch: int | None = None

@@ -13,9 +13,12 @@ import msgspec
 
 from audit.findings import EventCount, Note
 from audit.verdict import FaultVerdict
+from protocol.lateness import merged, share_ms
 
 ENDING_FAULTS = ("kill", "stop", "power-loss")
 """What a `machine_fault` says that is meant to end a process."""
+DIED = "died"
+"""What it says of an end that nobody had asked for."""
 
 
 class _Rule(msgspec.Struct):
@@ -100,13 +103,18 @@ def _reasons(verdict: FaultVerdict, rule: _Rule) -> list[str]:
 
 
 def unexpected_deaths(notes: Iterable[Note]) -> list[str]:
-    """Nodes that ended by themselves: `node_stopped` with a code, or a next start that nothing explains."""
+    """Nodes that ended by themselves: `node_stopped` with a code, an end that the supervisor had not asked for, or a
+    next start that nothing explains."""
     reasons = []
     fault_of: dict[str, str] = {}
     started: dict[str, int] = {}
     stopped: dict[str, int] = {}
+    told: set[tuple[str, int | None]] = set()
     for note in notes:
-        if note.event == "machine_fault" and note.target:
+        if note.event == "machine_fault" and note.target and note.what == DIED:
+            if (note.target, started.get(note.target)) not in told:
+                reasons.append(f"{note.target} ended by itself at {note.at_ms:.0f} ms without a word")
+        elif note.event == "machine_fault" and note.target:
             fault_of[note.target] = note.what or ""
         elif note.event == "node_started":
             was = started.get(note.node)
@@ -121,22 +129,40 @@ def unexpected_deaths(notes: Iterable[Note]) -> list[str]:
         elif note.event == "node_stopped":
             stopped[note.node] = note.incarnation
             if note.code and fault_of.get(note.node) not in ENDING_FAULTS:
+                told.add((note.node, note.incarnation))
                 why = f": {note.reason}" if note.reason else ""
                 reasons.append(f"{note.node} died by itself at {note.at_ms:.0f} ms with code {note.code}{why}")
     return reasons
 
 
 def late_timers(notes: Iterable[Note], limit_ms: float | None) -> tuple[float | None, list[str]]:
-    """The worst p99.9 of any process in scenario ms (None: nobody measured), and whether it passes `limit_ms`."""
-    worst = max((note for note in notes if note.p999_ms is not None), key=lambda n: n.p999_ms or 0.0, default=None)
-    if worst is None or worst.p999_ms is None:
-        return None, []
-    if limit_ms is None or worst.p999_ms <= limit_ms:
-        return worst.p999_ms, []
-    return worst.p999_ms, [
-        f"timers of {worst.node} were late by {worst.p999_ms:.1f} ms (p99.9), more than {limit_ms:.1f} ms: "
+    """The worst p99.9 of any process over its whole life, in scenario ms (None: nobody measured), and why the run is
+    unknown if that passes `limit_ms` or is not known."""
+    of: dict[tuple[str, int], list[Note]] = defaultdict(list)
+    for note in notes:
+        if note.buckets is not None:
+            of[note.node, note.incarnation].append(note)
+    p999_ms = {who: _p999_ms(reports) for who, reports in of.items()}
+    if not p999_ms:
+        return None, ["no process tells how late its timers were"] if limit_ms is not None else []
+    worst = max(p999_ms.values())
+    if limit_ms is None:
+        return worst, []
+    late = sorted(((late_ms, node) for (node, _), late_ms in p999_ms.items() if late_ms > limit_ms), reverse=True)
+    if not late:
+        return worst, []
+    of_whom = ", ".join(f"{node} {late_ms:.0f} ms" for late_ms, node in late)
+    return worst, [
+        f"timers were later (p99.9) than {limit_ms:g} ms, a tenth of the shortest time-out: {of_whom}; "
         "that could have changed the outcome"
     ]
+
+
+def _p999_ms(reports: Iterable[Note]) -> float:
+    """Of one process, from the counts of all its reports; a bound, but never above the maximum."""
+    reports = list(reports)
+    most_ms = max(report.max_ms or 0.0 for report in reports)
+    return min(most_ms, share_ms(merged(report.buckets or "" for report in reports), 0.999))
 
 
 def lost_events(counts: Iterable[EventCount]) -> list[str]:

@@ -129,12 +129,14 @@ class NodeStopped(Event):
 
 
 class TimerLateness(Event):
-    """How late this process's timers fired, in scenario ms, since the last such event. Network world only."""
+    """How late this process's timers fired, in scenario ms, since the last such event. Network world only. A timer
+    that the shell sets every 20 ms of real time is among them, so that every process has some."""
     NAME = "timer_lateness"
     timers: int
     p50_ms: float
     p999_ms: float
     max_ms: float
+    buckets: str                # "1:40 119:2": late by at most 1 ms, 119 ms; to be added up (protocol.lateness)
 
 
 # --- replica level: logs --------------------------------------------------------------------------------------------
@@ -383,7 +385,8 @@ class FaultTraffic(Event):
 
 
 class MachineFault(Event):
-    """Something was done to a node: kill, stop, pause, resume, start, power-loss, lose-unsynced, disk-full."""
+    """Something was done to a node: kill, stop, pause, resume, start, power-loss, lose-unsynced, disk-full.
+    `died`: it ended, and nobody had asked for it."""
     NAME = "machine_fault"
     what: str
     target: str

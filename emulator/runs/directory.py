@@ -14,6 +14,7 @@ import msgspec
 from audit.verdict import Verdict, to_json
 from emulator.observations.model import Observations
 from emulator.runs.resolve import SESSION_SETTINGS, Resolved
+from emulator.runs.time_outs import timer_limit_ms
 from emulator.scenario.write import written
 from emulator.storage.files import FileMissing
 from emulator.storage.memory import MemoryFiles
@@ -28,15 +29,6 @@ OBSERVATIONS_FILE = "observations.json"
 VERDICT_FILE = "verdict.json"
 
 INDENT = 2
-
-TIME_OUTS = (
-    "zookeeper.session.timeout.ms",
-    "replica.lag.time.max.ms",
-    "replica.socket.timeout.ms",
-    "controller.socket.timeout.ms",
-    "request.timeout.ms",
-)
-"""Settings on whose expiry somebody is taken for dead or out of sync."""
 
 
 class NotEmpty(ValueError):
@@ -74,13 +66,6 @@ def write_scenario(directory: Path, resolved: Resolved, *, world: str = "network
     if world == "network":
         settings["timer_limit_ms"] = timer_limit_ms(resolved)
     write_json(directory / SETTINGS_FILE, {**settings, "nodes": settings_in_force(resolved)})
-
-
-def timer_limit_ms(resolved: Resolved) -> float:
-    """A tenth of the shortest time-out: later timers could change who is in sync, alive or elected."""
-    spec = resolved.spec
-    time_outs = [int(own[name]) for own in spec.settings.values() for name in TIME_OUTS if name in own]
-    return min([*time_outs, spec.tick_time_ms * spec.sync_limit]) / 10
 
 
 def settings_in_force(resolved: Resolved) -> dict[str, dict[str, Any]]:

@@ -132,3 +132,20 @@ class EndResponse(Message):
     API_KEY = 1305
     API_NAME = "End"
     DIRECTION = RESPONSE
+
+
+@register
+class PauseRequest(Message):
+    """The injector is about to stop this process with a signal: timers that this makes late are not its own."""
+
+    API_KEY = 1306
+    API_NAME = "Pause"
+
+
+@register
+class PauseResponse(Message):
+    """The signal may come."""
+
+    API_KEY = 1306
+    API_NAME = "Pause"
+    DIRECTION = RESPONSE

@@ -25,6 +25,8 @@ from protocol.messages.control import (
     HealRuleResponse,
     Hello,
     LinkRule,
+    PauseRequest,
+    PauseResponse,
     RuleCountsRequest,
     RuleCountsResponse,
 )
@@ -156,6 +158,9 @@ class Control:
                 )
             case RuleCountsRequest():
                 return RuleCountsResponse(frames_stopped=dict(shell.links.frames_stopped))
+            case PauseRequest():
+                shell.announce_pause()
+                return PauseResponse()
             case EndRequest():
                 shell.end("the run is over")
                 return EndResponse()

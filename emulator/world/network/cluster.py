@@ -47,6 +47,7 @@ from protocol.messages.control import (
     BeginRequest,
     BeginResponse,
     EndRequest,
+    PauseRequest,
 )
 
 INJECTOR: Final = "injector"
@@ -206,7 +207,13 @@ class Cluster:
         """SIGSTOP; returns when it stands still. The kernel goes on accepting for it."""
         node = self._living(name)
         assert node.pid is not None
+        if node.control is None:
+            raise ClusterError(f"{name} has not begun yet and cannot be paused")
         self._write(MachineFault(what="pause", target=name))
+        try:
+            await node.control.request(PauseRequest())
+        except NodeGone:
+            raise ClusterError(f"{name} ended before it could be paused") from None
         node.halted = True
         await self._fork_server.send_signal(node.pid, signal.SIGSTOP)
         await self._fork_server.wait_halted(node.pid)

@@ -58,6 +58,10 @@ MAILBOX_MAX = 1024
 BURST = 32
 """Inputs stepped before frames are written and other tasks get their turn."""
 REPORT_EVERY_MS = 5_000.0
+PROBE_EVERY_REAL_S = 0.02
+"""A machine may set few timers; this one tells that the process ran."""
+PROBES_AT_ONCE_MAX = 1_000
+"""Of those that were due while the process did not run."""
 
 ExtraEffects = Callable[[Any], "Awaitable[Any] | None"]
 """Does an effect the shell does not know. What the awaitable returns, unless None, becomes an input of the
@@ -115,6 +119,7 @@ class NodeShell:
         self.emit(NodeStarted(roles, life.node.az, versions[0], versions[1]), "start")
         self.post_letter(Letter(Started(life.seed, life.incarnation), "start"))
         self.call_at(self.now.mono_ms + REPORT_EVERY_MS, self._report_lateness)
+        self._probe(self.now.mono_ms)
         self.begun.set()
 
     def request_stop(self) -> None:
@@ -127,8 +132,12 @@ class NodeShell:
         self.events.flush()
         self._wake.set()
 
+    def announce_pause(self) -> None:
+        """The injector is about to stop us."""
+        self._lateness.announce_pause()
+
     def resumed(self) -> None:
-        """SIGCONT: what was due while we were stopped is not our lateness."""
+        """SIGCONT: what was due while the injector had stopped us is not our lateness."""
         self._lateness.resumed(self.clock.now_ms())
 
     def apply(self, rule: Rule) -> float:
@@ -338,6 +347,16 @@ class NodeShell:
             self._ring_ms = float("inf")
             if self._timers.next_ms is not None:
                 self._ring_by(self._timers.next_ms)
+
+    def _probe(self, due_ms: float) -> None:
+        """Counts the probes that are due by now, and sets the next."""
+        every_ms = PROBE_EVERY_REAL_S * 1000.0 * self.clock.speed
+        now_ms = self.now.mono_ms
+        due_ms = max(due_ms, now_ms - PROBES_AT_ONCE_MAX * every_ms)
+        while due_ms <= now_ms:
+            self._lateness.add(due_ms, now_ms)
+            due_ms += every_ms
+        self.call_at(due_ms, lambda: self._probe(due_ms))
 
     def _report_lateness(self) -> None:
         report = self._lateness.report()

@@ -1,7 +1,8 @@
 """Timers: one heap for the machine's timers and the shell's own deadlines, and how late they were.
 
 Lateness is counted when the input is handled, not when the clock rang: that is what a machine experiences.
-A process that was stopped by a signal is late by intent; what was due before it went on counts from then.
+A process that the injector paused is late by intent; what was due before it went on counts from then. One that
+somebody else stopped is late.
 """
 
 import ctypes
@@ -13,6 +14,7 @@ from typing import Final
 import trio
 
 from protocol.events import TimerLateness
+from protocol.lateness import buckets_text
 from protocol.machine import TimerKey
 
 SAMPLES_MAX = 100_000
@@ -123,10 +125,17 @@ class Lateness:
         self._count = 0
         self._max_ms = 0.0
         self._resumed_ms = 0.0
+        self._pause_announced = False
+
+    def announce_pause(self) -> None:
+        """The injector is about to stop this process."""
+        self._pause_announced = True
 
     def resumed(self, now_ms: float) -> None:
-        """The process was stopped and goes on: nothing before now counts."""
-        self._resumed_ms = now_ms
+        """The process was stopped and goes on: if that was announced, nothing before now counts."""
+        if self._pause_announced:
+            self._pause_announced = False
+            self._resumed_ms = now_ms
 
     def add(self, due_ms: float, now_ms: float) -> None:
         late_ms = now_ms - max(due_ms, self._resumed_ms)
@@ -145,6 +154,7 @@ class Lateness:
             p50_ms=round(samples[len(samples) // 2], 3),
             p999_ms=round(samples[min(len(samples) - 1, int(len(samples) * 0.999))], 3),
             max_ms=round(self._max_ms, 3),
+            buckets=buckets_text(samples),
         )
         self._samples, self._count, self._max_ms = [], 0, 0.0
         return report

@@ -46,7 +46,22 @@ def test_lateness_leaves_out_the_time_in_which_the_process_was_stopped() -> None
     report = lateness.report()
     assert report is not None
     assert (report.timers, report.p50_ms, report.p999_ms, report.max_ms) == (1_000, 500.0, 999.0, 999.0)
+    lateness.announce_pause()
     lateness.resumed(5_000.0)
     lateness.add(100.0, 5_002.0)
     report = lateness.report()
-    assert report is not None and report.max_ms == 2.0
+    assert report is not None and (report.max_ms, report.buckets) == (2.0, "2:1")
+
+
+def test_a_stop_that_nobody_announced_is_lateness() -> None:
+    """Somebody else's SIGSTOP, or a second one after the injector's."""
+    lateness = Lateness()
+    lateness.resumed(5_000.0)
+    lateness.add(100.0, 5_002.0)
+    lateness.announce_pause()
+    lateness.resumed(6_000.0)
+    lateness.resumed(7_000.0)
+    lateness.add(100.0, 7_001.0)
+    report = lateness.report()
+    assert report is not None and report.max_ms == 4_902.0
+    assert report.buckets == "1024:1 5792.62:1"

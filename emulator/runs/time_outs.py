@@ -1,0 +1,50 @@
+"""How punctual timers must be for a run to be judged: a tenth of the shortest time-out that may change what happens.
+
+A time-out is what makes somebody be taken for dead, out of sync or silent: a setting of a broker or of the ensemble,
+or what a step gives a broker or a client to answer. Times that only pace work (a fetch's wait, a back-off, a pause of
+the script) are none: when they are late everybody just acts later.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from emulator.runs.resolve import Resolved
+from emulator.scenario import model as m
+
+SHARE = 0.1
+
+SETTINGS = (
+    "zookeeper.session.timeout.ms",
+    "replica.lag.time.max.ms",
+    "replica.socket.timeout.ms",
+    "controller.socket.timeout.ms",
+    "request.timeout.ms",
+)
+
+
+def timer_limit_ms(resolved: Resolved) -> float:
+    """At p99.9, in scenario ms."""
+    spec = resolved.spec
+    time_outs = [float(own[name]) for own in spec.settings.values() for name in SETTINGS if name in own]
+    ensemble_ms = float(spec.tick_time_ms * spec.sync_limit)
+    return SHARE * min([ensemble_ms, *time_outs, *of_steps(resolved.scenario.steps)])
+
+
+def of_steps(steps: Iterable[m.AnyStep]) -> Iterator[float]:
+    """ms. A broker waits `timeout_ms` only with acks=all; a client's patience counts always, and so does that of the
+    script, which notes whether a condition was reached in time."""
+    for step in steps:
+        match step:
+            case m.Produce(acks=acks, timeout_ms=timeout_ms, socket_timeout_s=socket_timeout_s):
+                yield socket_timeout_s * 1000.0
+                if acks == m.ALL_ACKS:
+                    yield float(timeout_ms)
+            case m.ProduceMessageSet(acks=m.ALL_ACKS, timeout_ms=timeout_ms):
+                yield float(timeout_ms)
+            case m.Wait(limit_s=limit_s) | m.Settle(limit_s=limit_s):
+                yield limit_s * 1000.0
+            case m.Background(step=inner):
+                yield from of_steps([inner])
+            case m.Repeat(steps=inner_steps):
+                yield from of_steps(inner_steps)
+            case _:
+                pass
