@@ -146,9 +146,8 @@ _worker: Worker | None = None
 
 
 def _begin(asked: SeedsAsked) -> None:
-    """In a new process: an interrupt is the parent's to handle."""
+    """In a new process."""
     global _worker  # noqa: PLW0603  a pool's initializer has no other place for what its tasks share
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _worker = Worker(asked)
 
 
@@ -172,5 +171,11 @@ def play_seeds(asked: SeedsAsked, seeds: Sequence[int], processes: int | None = 
     # spawn: the parent may have threads (a progress bar's, a JVM's gateway), and a fork copies their locks as they are.
     context = multiprocessing.get_context("spawn")
     chunk = max(1, min(CHUNK_MAX, len(seeds) // (4 * count)))
-    with context.Pool(count, _begin, (asked,)) as pool:
-        yield from pool.imap_unordered(_play, seeds, chunksize=chunk)
+    # An interrupt is this process's to handle: the others are born with it blocked, and none is interrupted half born.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        with context.Pool(count, _begin, (asked,)) as pool:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            yield from pool.imap_unordered(_play, seeds, chunksize=chunk)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

@@ -1,0 +1,131 @@
+"""Verdicts of simulated runs: what is valid, what is not, and what nobody can say."""
+
+from pathlib import Path
+
+import pytest
+
+from audit.verdict import FaultVerdict, Verdict
+from emulator.injector.enforcement import LinkState
+from emulator.oracle.probe import Office
+from emulator.runs.judged import play_and_judge
+from emulator.runs.measures import time_to_new_leader_ms
+from emulator.runs.resolve import resolve
+from emulator.runs.sources import CATALOGUE, find_scenario
+from emulator.runs.verdict import doubts_about
+from emulator.scenario.load import load_scenario
+
+STEPS = """
+id: small
+title: one topic, a few writes
+kafka: [2.8]
+settings: {zookeeper.session.timeout.ms: 2000, replica.lag.time.max.ms: 2000}
+steps:
+  - start: 2
+  - start: 1
+  - start: 0
+  - create-topic: {topic: t, assignment: [0, 1, 2]}
+"""
+
+
+def verdict_of(*steps: str, more: str = "", seed: int = 1) -> Verdict:
+    text = STEPS + "".join(f"  - {step}\n" for step in steps) + more
+    return play_and_judge(resolve(load_scenario(text, "small.yaml")), seed, run="small").verdict
+
+
+@pytest.mark.parametrize("path", sorted(CATALOGUE.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("version", ["2.6", "2.8"])
+def test_the_catalogue_is_valid(path: Path, version: str) -> None:
+    verdict = play_and_judge(resolve(find_scenario(path.stem), version), 1, run="1").verdict
+    assert [one.text for one in verdict.expectations if one.held is not True] == []
+    assert verdict.valid is True
+    assert all(fault.took_effect and fault.healed is True for fault in verdict.faults)
+    assert all(fault.healed_ms and fault.in_force_ms and fault.frames_stopped for fault in verdict.faults)
+
+
+def test_a_cut_of_links_nothing_uses_makes_the_run_unknown() -> None:
+    verdict = verdict_of("cut: {link: [client-0, client-1]}", "pause: 1", "heal", "pause: 1")
+    assert verdict.valid == "unknown" and verdict.exit_code == 3
+    assert verdict.unknown_because[0] == "fault 'cut client-0 client-1' stopped nothing: no traffic met it"
+
+
+def test_a_cut_that_expects_no_traffic_may_stop_nothing() -> None:
+    cut = "cut: {link: [client-0, client-1], expects_traffic: false}"
+    verdict = verdict_of(cut, "pause: 1", "heal", "pause: 1")
+    assert verdict.valid is True
+    assert verdict.faults[0].frames_stopped == 0
+
+
+def test_a_heal_that_is_sabotaged_makes_the_run_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    heal = LinkState.heal
+
+    def broken(links: LinkState, now_ms: float, rule_id: str) -> bool:
+        return False if links.node == "broker-0" else heal(links, now_ms, rule_id)
+
+    monkeypatch.setattr(LinkState, "heal", broken)
+    verdict = verdict_of("cut: az-0", "pause: 1", "heal", "pause: 2")
+    assert verdict.exit_code == 3
+    assert verdict.unknown_because == ["fault 'cut az-0' did not heal: still in force at broker-0"]
+
+
+def test_a_heal_that_no_traffic_proves_makes_the_run_unknown() -> None:
+    verdict = verdict_of("cut: az-0", "pause: 1", "heal")
+    assert (verdict.faults[0].healed, verdict.exit_code) == ("unknown", 3)
+
+
+def test_a_rule_that_stays_in_force_needs_no_heal() -> None:
+    verdict = verdict_of("cut: az-0", "pause: 1")
+    assert (verdict.faults[0].healed_ms, verdict.faults[0].healed, verdict.valid) == (None, None, True)
+
+
+def test_a_broken_expectation_is_not_valid() -> None:
+    more = "expectations:\n  - {text: another leader, state: {leader: 1}}\n"
+    verdict = verdict_of(more=more)
+    assert (verdict.valid, verdict.exit_code) == (False, 1)
+    assert verdict.expectations[0].seen == {"leader": 0}
+
+
+def test_a_violation_that_nobody_expects_is_not_valid() -> None:
+    lost = ("cut: az-0", "produce: {broker: 0, values: [x], acks: 1}", "wait: new leader", "heal", "pause: 20")
+    verdict = verdict_of(*lost)
+    assert verdict.checks["lost-acknowledged"].verdict == "violated"
+    assert not verdict.checks["lost-acknowledged"].expected
+    assert (verdict.valid, verdict.exit_code) == (False, 1)
+    expected = "".join(
+        f"  - {{check: {check}, because: of the cut}}\n" for check in ("lost-acknowledged", "dual-leader")
+    )
+    verdict = verdict_of(*lost, more=f"expects_violations:\n{expected}")
+    assert verdict.checks["lost-acknowledged"].expected
+    assert (verdict.valid, verdict.exit_code) == (True, 0)
+
+
+def test_a_violation_that_is_expected_and_does_not_come_is_not_valid() -> None:
+    more = "expects_violations:\n  - {check: duplicate, because: of nothing}\n"
+    verdict = verdict_of("produce: {broker: 0, values: [a], acks: all}", more=more)
+    assert (verdict.valid, verdict.checks["duplicate"].verdict) == (False, "held")
+
+
+def test_a_fault_that_was_never_in_force_is_a_doubt() -> None:
+    fault = FaultVerdict("cut az-0", 1.0, None, None, 0, False, None)
+    assert doubts_about([fault]) == ["fault 'cut az-0' was asked for but was in force nowhere"]
+
+
+def test_a_new_leader_counts_from_the_fault() -> None:
+    leaders = [Office(("t", 0), "broker-0", 0, 100.0), Office(("t", 0), "broker-1", 1, 900.0)]
+    assert time_to_new_leader_ms(leaders, 300.0) == 600.0
+    assert time_to_new_leader_ms(leaders, 900.0) is None
+    assert time_to_new_leader_ms(leaders, None) is None
+    assert time_to_new_leader_ms(leaders[:1], 300.0) is None
+
+
+def test_time_without_a_leader_is_measured() -> None:
+    measures = verdict_of("kill: 0", "wait: new leader").measures
+    assert 2000 <= measures["time_to_new_leader_ms"] < 4000
+    assert measures["events"] > 100
+
+
+def test_failing_produces_are_unavailability() -> None:
+    """From one that failed until the next one ended; the player is in no AZ."""
+    failing = "produce: {broker: 1, values: [a, b], acks: 1}"
+    measures = verdict_of(failing, "pause: 1", "produce: {broker: 0, values: [c], acks: 1}").measures
+    assert 1000 < measures["unavailable_ms"]["outside"] < 1500
+    assert measures["unavailable_ms"]["az-0"] == 0.0
