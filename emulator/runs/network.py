@@ -112,8 +112,10 @@ async def play_network(
     levels: tuple[str, ...] = LEVELS,
     record_inputs: bool = False,
     began: Callable[[Cluster], None] | None = None,
+    make_cluster: Callable[..., Cluster] = Cluster,
 ) -> PlayedNetwork:
-    """One run in `run_dir`. Raises StepFailed, ClusterError, PortInUse, trio.TooSlowError."""
+    """One run in `run_dir`; `make_cluster`: Cluster, or what stands in for it with the same arguments (a relay
+    between its nodes, say). Raises StepFailed, ClusterError, PortInUse, trio.TooSlowError."""
     spec = resolved.spec
     player = Player(spec.topology, resolved.scenario.steps, resolved.record_magic)
     arguments = msgspec.to_builtins(spec)
@@ -125,7 +127,9 @@ async def play_network(
         )
         if node.name != OBSERVER:
             specs[node.name] = MachineSpec(FACTORY, arguments, versions)
-    cluster = Cluster(run_dir, spec.topology, specs, speed=speed, seed=seed, levels=levels, record_inputs=record_inputs)
+    cluster = make_cluster(
+        run_dir, spec.topology, specs, speed=speed, seed=seed, levels=levels, record_inputs=record_inputs
+    )
     with trio.fail_after(RUN_LIMIT_S):
         async with cluster:
             if began is not None:

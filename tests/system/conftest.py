@@ -1,0 +1,54 @@
+"""The command line as a user has it: a process of its own, its words, what it printed and how it ended."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "golden"
+COMMAND = (sys.executable, "-m", "emulator")
+LIMIT_S = 120.0
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """A command that has ended."""
+
+    words: tuple[str, ...]
+    code: int
+    out: str
+    err: str
+
+    def __str__(self) -> str:
+        return f"faultline {' '.join(self.words)}\nended with {self.code}\n{self.out}\n{self.err}"
+
+
+Faultline = Callable[..., Ended]
+
+
+def run_command(*words: str | Path, limit_s: float = LIMIT_S) -> Ended:
+    """Runs it to its end. No command of ours may ever show a traceback."""
+    texts = tuple(map(str, words))
+    done = subprocess.run(
+        [*COMMAND, *texts], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit_s,
+        check=False,
+    )  # fmt: skip
+    ended = Ended(texts, done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in ended.out + ended.err, str(ended)
+    return ended
+
+
+@pytest.fixture
+def faultline() -> Iterator[Faultline]:
+    """`faultline("run", "az-isolated-leader", ...)`. Afterwards no process of the test is left."""
+    me = psutil.Process()
+    before = set(me.children(recursive=True))
+    yield run_command
+    left = set(me.children(recursive=True)) - before
+    assert not left, f"left running: {left}"

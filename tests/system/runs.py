@@ -1,0 +1,62 @@
+"""Runs of the tests' own: a short scenario, and what their directories tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from benchmarks.network_runs import lateness_ms
+
+SCENARIOS = (
+    "az-isolated-leader",
+    "az-isolated-leader-acks-all",
+    "link-follower-leader",
+    "az-isolated-follower",
+    "az-isolated-controller",
+)
+VERSIONS = ("2.6", "2.8")
+
+SHORT = """
+id: short
+title: a few seconds of a cluster, for what is done to it
+kafka: [2.6]
+settings:
+  zookeeper.session.timeout.ms: 6000
+  auto.leader.rebalance.enable: false
+steps:
+  - start: 2
+  - start: 1
+  - start: 0
+  - create-topic: {topic: t, assignment: [0, 1, 2]}
+  - produce: {broker: 0, values: [a, b], acks: all}
+"""
+"""More steps may be put behind it."""
+
+
+def short(directory: Path, *steps: str, name: str = "short.yaml") -> Path:
+    """The scenario file with `steps` (YAML) behind those that start it."""
+    path = directory / name
+    path.write_text(SHORT + "".join(f"  - {step}\n" for step in steps), encoding="utf-8")
+    return path
+
+
+def events_of(run: Path, *names: str) -> Iterator[dict[str, Any]]:
+    """Events of these names, file by file; a line torn by a death is left out."""
+    for path in sorted((run / "events").glob("*.jsonl")):
+        for line in path.read_bytes().splitlines():
+            if any(f'"{name}"'.encode() in line for name in names):
+                try:
+                    fields = msgspec.json.decode(line)
+                except msgspec.DecodeError:
+                    continue
+                if fields["event"] in names:
+                    yield fields
+
+
+def was_late(run: Path) -> bool:
+    """The machine was too busy for this run to be judged: it is unknown, neither right nor wrong."""
+    limit_ms: float = msgspec.json.decode((run / "settings.json").read_bytes())["timer_limit_ms"]
+    return lateness_ms(run) > limit_ms

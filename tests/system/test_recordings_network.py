@@ -1,0 +1,84 @@
+"""Real processes do what real Kafka did: every scenario at both versions, by the commands a user has.
+
+A run whose timers were late is unknown, so it is played again; but not for ever.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from benchmarks import network_runs
+from tests.system.conftest import GOLDEN, Ended, Faultline
+from tests.system.runs import SCENARIOS, VERSIONS, was_late
+
+pytestmark = [pytest.mark.network]
+
+TRIES = 3
+ALL = [(scenario, version) for scenario in SCENARIOS for version in VERSIONS]
+DUAL_LEADER = ("az-isolated-leader", "2.6")
+
+
+@pytest.mark.parametrize(("scenario", "version"), [case for case in ALL if case != DUAL_LEADER])
+def test_a_scenario_equals_a_recording(faultline: Faultline, tmp_path: Path, scenario: str, version: str) -> None:
+    golden = GOLDEN / f"{scenario}@{version}"
+    for number in range(1, TRIES + 1):
+        run = tmp_path / str(number)
+        played = faultline("run", scenario, "--kafka-version", version, "--audit", "none", "--out", run)
+        assert played.code == 0, str(played)
+        compared = faultline("compare", run, golden)
+        if compared.code == 0:
+            assert compared.out.startswith(f"{run} equals {golden}")
+            return
+        assert number < TRIES and was_late(run), str(compared)
+
+
+def dual_leader(faultline: Faultline, directory: Path) -> tuple[Path, Ended]:
+    """The first run whose timers were punctual; of the others, that they say so, and nothing else."""
+    for number in range(1, TRIES + 1):
+        run = directory / str(number)
+        ended = faultline("run", "az-isolated-leader", "--out", run)
+        if ended.code != 3:
+            return run, ended
+        reasons = msgspec.json.decode((run / "verdict.json").read_bytes())["unknown_because"]
+        assert [reason[:17] for reason in reasons] == ["timers were later"], str(ended)
+    pytest.fail(f"{TRIES} runs in a row were late: the machine is too busy to test on")
+
+
+@pytest.mark.spark
+def test_the_dual_leader_from_command_to_verdict(faultline: Faultline, tmp_path: Path) -> None:
+    """`make demo`: the scenario, its audit with Spark, the report."""
+    run, ended = dual_leader(faultline, tmp_path)
+    assert ended.code == 0, str(ended)
+    verdict = msgspec.json.decode((run / "verdict.json").read_bytes())
+    assert verdict["valid"] is True
+    violated = {name: check["count"] for name, check in verdict["checks"].items() if check["verdict"] == "violated"}
+    assert violated == {"lost-acknowledged": 3, "dual-leader": 1}
+    [cut] = verdict["faults"]
+    assert (cut["rule"], cut["took_effect"], cut["healed"]) == ("cut az-0", True, True)
+    assert "equals real Kafka: az-isolated-leader@2.6/1.json" in ended.out
+    assert str(run / "report.html") in ended.out.replace("\n", "")
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "<svg" in page and "lost-acknowledged" in page
+    assert 'src="http' not in page and "url(http" not in page, "it opens without a network"
+    compared = faultline("compare", run, GOLDEN / "az-isolated-leader@2.6")
+    assert compared.code == 0, str(compared)
+
+
+def test_the_rate_over_many_runs_is_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`python -m benchmarks.network_runs --runs 100` is for a machine with nothing else to do; here once each."""
+    results = tmp_path / "rate.json"
+    code = network_runs.main(["az-isolated-follower", "--runs", "1", "--results", str(results)])
+    *rows, rate = capsys.readouterr().out.splitlines()
+    written = msgspec.json.decode(results.read_bytes())
+    assert [msgspec.json.decode(row) for row in rows] == written["runs"]
+    assert [(row["scenario"], row["kafka"]) for row in written["runs"]] == [
+        ("az-isolated-follower", "2.6"),
+        ("az-isolated-follower", "2.8"),
+    ]
+    different = sum(row["punctual_and_different"] for row in written["runs"])
+    assert rate.startswith(f"{written['equal']} of 2 runs equal a recording (")
+    assert different == 0, rate
+    assert code == (3 if written["late"] == 2 else 0)
