@@ -1,0 +1,113 @@
+"""Spark's checks, which read events, and the oracle, which reads the simulated world's state, say the same of the same runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from audit.verdict import Verdict
+from emulator.broker.partition import Partition
+from emulator.runs.directory import prepare, write_simulated
+from emulator.runs.judged import play_and_judge
+from emulator.runs.resolve import resolve
+from emulator.runs.sources import GOLDEN, find_scenario
+from emulator.scenario.model import CHECKS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+CATALOGUE = (
+    *("az-isolated-leader", "az-isolated-leader-acks-all", "az-isolated-follower", "az-isolated-controller"),
+    "link-follower-leader",
+)
+
+RECORDINGS = (
+    "kip101-case1@0.10.2",
+    "unclean-alternating@1.1",
+    "unclean-election@2.8",
+    "power-loss-before-sync@0.10.2",
+    "az-isolated-leader-and-controller@2.8",
+    "random-111@2.8",
+    "random-211@2.6",
+    "random-303@1.1",
+    "random-403@0.10.2",
+)
+"""Chosen for what they violate: divergence, losses with acks=all, several windows with two leaders or controllers."""
+
+MEASURES = ("events", "unavailable_ms", "time_to_new_leader_ms")
+
+
+def written(folder: Path, scenario: str, version: str | None, seed: int, name: str) -> tuple[Path, Verdict]:
+    """A run's directory, and what the oracle says of it."""
+    directory = folder / name
+    prepare(directory)
+    resolved = resolve(find_scenario(scenario), version)
+    run = play_and_judge(resolved, seed, run=name)
+    write_simulated(directory, resolved, seed, run.played.world, run.observations)
+    return directory, run.verdict
+
+
+def checks_of(verdict: Verdict) -> dict[str, tuple[str, int, dict[str, int]]]:
+    return {name: (check.verdict, check.count, check.by_acks) for name, check in verdict.checks.items()}
+
+
+def faults_of(verdict: Verdict) -> list[tuple[object, ...]]:
+    return [
+        (f.rule, f.asked_ms, f.in_force_ms, f.healed_ms, f.frames_stopped, f.took_effect, f.healed)
+        for f in verdict.faults
+    ]
+
+
+def audited(spark: SparkSession, folder: Path, runs: list[Path]) -> list[Verdict]:
+    from audit.run import audit_runs
+
+    return audit_runs(spark, runs, scratch=str(folder / "scratch"))
+
+
+def test_audit_and_oracle_say_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    runs = [
+        written(tmp_path, scenario, version, seed, f"{scenario}@{version}-{seed}")
+        for scenario in CATALOGUE
+        for version in ("2.6", "2.8")
+        for seed in (1, 2)
+    ]
+    runs += [
+        written(tmp_path, str(GOLDEN / recording / "1.json"), None, 1, recording) for recording in RECORDINGS
+    ]
+    verdicts = audited(spark, tmp_path, [directory for directory, _ in runs])
+    oracle = {directory.name: verdict for directory, verdict in runs}
+    for verdict in verdicts:
+        expected = oracle[verdict.run]
+        assert checks_of(verdict) == checks_of(expected), verdict.run
+        assert faults_of(verdict) == faults_of(expected), verdict.run
+        assert {name: verdict.measures[name] for name in MEASURES} == {
+            name: expected.measures[name] for name in MEASURES
+        }, verdict.run
+        assert (verdict.valid, verdict.unknown_because) == (expected.valid, expected.unknown_because), verdict.run
+    violated = {name for expected in oracle.values() for name, c in expected.checks.items() if c.verdict == "violated"}
+    assert violated >= set(CHECKS) - {"high-watermark-regression", "leader-epoch-monotonicity"}
+
+
+def test_they_agree_on_a_leader_whose_high_watermark_falls(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No right machine does that, so one is sabotaged: once, by one, when it need not move."""
+    advance = Partition.advance_high_watermark
+    fell: list[Partition] = []
+
+    def broken(partition: Partition) -> bool:
+        moved = advance(partition)
+        if not moved and not fell and partition.the_log.high_watermark == 2:
+            fell.append(partition)
+            partition._moved(1)
+        return moved
+
+    monkeypatch.setattr(Partition, "advance_high_watermark", broken)
+    directory, oracle = written(tmp_path, "az-isolated-follower", "2.8", 1, "sabotaged")
+    [verdict] = audited(spark, tmp_path, [directory])
+    assert oracle.checks["high-watermark-regression"].count == 1
+    assert checks_of(verdict) == checks_of(oracle)
