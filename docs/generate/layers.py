@@ -36,8 +36,8 @@ def graph_of(root: Path) -> Graph:
     for path in modules(root):
         parts = path.relative_to(root).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        if name in ("emulator", "emulator.world"):
-            continue  # nothing but a docstring
+        if name in ("emulator", "emulator.world", "emulator.__main__"):
+            continue  # nothing but a docstring, or a call of the command line
         unit = unit_of(name)
         graph[unit] |= {unit_of(imported) for imported in _imported(path, root)} - {unit}
     return {unit: found & graph.keys() for unit, found in sorted(graph.items())}
@@ -119,22 +119,27 @@ def page(root: Path) -> str:
         step = _WIDTH / len(row)
         for number, unit in enumerate(row):
             middles[unit] = (number + 0.5) * step
-            y = (top - level) * _ROW + 40
+            y = (top - level) * _ROW + 56
             words = unit.removeprefix("emulator.")
             above = "emulator" if unit.startswith("emulator.") else ""
             kind = "pure" if unit in pure else "shell"
             boxes.append(svg.box(middles[unit] - width / 2, y, width, tall, [words, *([above] if above else [])], kind))
     for unit, others in sorted(essential(graph).items()):
         for other in sorted(others):
-            start = (middles[unit], (top - height[unit]) * _ROW + 40 + tall)
-            end = (middles[other], (top - height[other]) * _ROW + 40)
-            shapes.append(svg.edge([start, end]))
+            start = (middles[unit], (top - height[unit]) * _ROW + 56 + tall)
+            end = (middles[other], (top - height[other]) * _ROW + 56)
+            mutual = unit in graph[other]
+            if mutual and unit > other:
+                continue
+            side = (middles[unit] + width / 2, start[1] - tall / 2), (middles[other] - width / 2, start[1] - tall / 2)
+            shapes.append(svg.edge(sorted(side), "cut") if mutual else svg.edge([start, end]))
     legend = [
         svg.text(
             12, 22, "An arrow points to what is imported. Green: pure (no I/O, clock, chance or runtime). Blue: shells."
         ),
+        svg.text(12, 40, "Dashed: two that import each other.", "small"),
     ]
-    return svg.picture(_WIDTH, (top + 1) * _ROW + 40, "Who imports whom", [*legend, *shapes, *boxes])
+    return svg.picture(_WIDTH, (top + 1) * _ROW + 56, "Who imports whom", [*legend, *shapes, *boxes])
 
 
 def _mean(values: list[float]) -> float:

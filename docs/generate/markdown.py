@@ -9,8 +9,8 @@ def notice(source: str) -> str:
 
 
 def cell(text: object) -> str:
-    """One line, with no bar in it."""
-    return " ".join(str(text).split()).replace("|", "\\|")
+    """One line, with no bar in it, nor the marks that a YAML reader leaves where a text was folded."""
+    return " ".join(str(text).replace("\a", "").split()).replace("|", "\\|")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
