@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Generator, Sequence
 from hashlib import blake2b
+from multiprocessing import resource_tracker
 from pathlib import Path
 from time import perf_counter
 
@@ -172,6 +173,8 @@ def play_seeds(asked: SeedsAsked, seeds: Sequence[int], processes: int | None = 
     context = multiprocessing.get_context("spawn")
     chunk = max(1, min(CHUNK_MAX, len(seeds) // (4 * count)))
     # An interrupt is this process's to handle: the others are born with it blocked, and none is interrupted half born.
+    # The tracker comes first, because its own start ends with the interrupt unblocked.
+    resource_tracker.ensure_running()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         with context.Pool(count, _begin, (asked,)) as pool:
