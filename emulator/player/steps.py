@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 READY_LIMIT_S = 15.0
 """For a started broker to be registered; then the script goes on (a broker may be kept from it on purpose)."""
 STATE_LIMIT_S = 30.0
-BOOT_MS = (900.0, 1600.0)
-"""A broker's process takes its time before it does anything: the phases of its periodic tasks come from it. The
-recorded brokers took 0.8 to 4 s from launch to registration."""
 STATE_NOTICED_MS = (180.0, 420.0)
 """From the topic's first state to the script's next step, as recorded."""
 
@@ -39,7 +36,8 @@ class StepRunner:
         self._in_force: dict[m.Links, list[str]] = {}
 
     def run(self, step: m.AnyStep, following: m.AnyStep | None) -> Steps:
-        """The step's own waiting included. `following`: a started broker is not waited for if the next step waits."""
+        """The step's own waiting included. `following`: a started broker is not waited for if the next step waits, or,
+        once there is a topic, starts another: those start together."""
         match step:
             case m.Start(node=node):
                 yield from self._start(node, following)
@@ -100,13 +98,11 @@ class StepRunner:
 
     def _start(self, node: str, following: m.AnyStep | None) -> Steps:
         player = self._player
-        if "broker" in player.topology.node(node).roles:
-            yield player.sleep(player.waits.between_ms(BOOT_MS))
         yield from self._act(act.StartNode(node))
-        yield player.sleep(150.0)
         player.seen.watch(player.out, node)
         number = player.topology.node(node).number
-        if "broker" in player.topology.node(node).roles and not isinstance(following, m.Wait | m.Settle):
+        waits = m.Wait | m.Settle | m.Start if player.seen.states else m.Wait | m.Settle
+        if "broker" in player.topology.node(node).roles and not isinstance(following, waits):
             yield player.until(Registered(frozenset({number})), READY_LIMIT_S)
             yield player.sleep(player.waits.reaction_ms())
 

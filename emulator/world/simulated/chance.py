@@ -22,7 +22,7 @@ class Latencies(msgspec.Struct, frozen=True):
     log_creation_ms: tuple[float, float] = (5.0, 60.0)
     """Creating a log stalls a broker (directories, files, the first use of code): which broker is ready first is a
     race."""
-    start_ms: tuple[float, float] = (600.0, 1_400.0)
+    start_ms: tuple[float, float] = (900.0, 1_700.0)
     """From the order to start a broker to its first input: of brokers started together, which is there first is a
     race."""
 
