@@ -114,6 +114,7 @@ class RecordsRead(_Client):
 # --- replica level: processes ---------------------------------------------------------------------------------------
 
 class NodeStarted(Event):
+    """A life of a process begins; its versions are what it was told to play."""
     NAME = "node_started"
     roles: str                  # "broker,controller", "session", "client"
     az: str
@@ -189,6 +190,7 @@ class HighWatermarkMoved(Event):
 
 
 class LogDirFailed(Event):
+    """The log directory is offline; with its only one gone, the broker ends."""
     NAME = "log_dir_failed"
     reason: str
 
@@ -268,6 +270,7 @@ class FetcherChanged(Event):
 
 
 class LeaderAndIsrIgnored(Event):
+    """An order of the controller that changed nothing for this partition, and why."""
     NAME = "leader_and_isr_ignored"
     topic: str
     partition: int
@@ -429,6 +432,7 @@ class FrameSent(_Wire):
 
 
 class FrameReceived(_Wire):
+    """A frame of the peer, whole; with `frame_sent` of the same connection and number it is an edge between nodes."""
     NAME = "frame_received"
     connection: str
     peer: str

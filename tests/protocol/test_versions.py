@@ -1,0 +1,160 @@
+"""The gates, rule by rule: since which version what holds, and by which of a broker's two versions."""
+
+import inspect
+
+import pytest
+
+from protocol.versions import (
+    LADDER,
+    Gates,
+    UnknownVersion,
+    UnusableProtocolVersion,
+    gates_for,
+    ladder_name,
+    rank,
+    since,
+)
+
+ALWAYS, NEVER = LADDER[0], "never"
+
+# gate: (first version that has it, last one, who decides)
+BINARY, IBP = "binary", "inter.broker.protocol.version"
+TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
+    # the table of eras, semantics 1.7, 2.1, 2.2
+    "truncates_to_high_watermark": (ALWAYS, "0.10.2", IBP),
+    "truncates_on_fetch": ("2.7", "2.8", IBP),
+    "fences_by_epoch": ("2.1", "2.8", IBP),
+    "has_epoch_cache": ("0.11", "2.8", IBP),
+    "wrapper_reads_whole": (ALWAYS, "0.10.2", IBP),
+    "alter_isr": ("2.7", "2.8", IBP),
+    "idempotence": ("0.11", "2.8", IBP),
+    "epoch_entry_below_first_answered": ("2.0.1", "2.8", BINARY),
+    "epoch_cache_strict_assign": ("2.0.1", "2.8", BINARY),
+    "expand_needs_epoch_start": ("2.0.1", "2.8", BINARY),
+    "truncates_epochs_beyond_log_end": ("2.6", "2.8", BINARY),
+    "out_of_range_exits": (ALWAYS, "2.0.0", BINARY),
+    "append_error_fails_partition": ("2.3", "2.8", BINARY),
+    "stop_replica_checks_epoch": ("2.6", "2.8", BINARY),
+    "recovery_skips_epoch_zero": (ALWAYS, "2.5", BINARY),
+    # semantics 1.2, 1.3, 1.6
+    "fetch_answer_refreshed_high_watermark": ("1.0", "1.0", BINARY),
+    "answers_at_once_when_high_watermark_moved": ("2.4", "2.5", BINARY),
+    "failed_reads_keep_follower_state": ("2.4", "2.8", BINARY),
+    "caught_up_replica_not_shrunk": ("2.4", "2.8", BINARY),
+    "lag_by_messages": ("0.8.2", "0.8.2", BINARY),
+    "shrink_check_full_period": ("0.8.2", "0.8.2", BINARY),
+    "fetch_blocks_on_partition_lock": ("2.1", "2.8", BINARY),
+    "session_wait_ends_at_expiry": ("1.1", "2.8", BINARY),
+    # semantics 4
+    "controller_epoch_multi": ("2.1", "2.8", BINARY),
+    "broker_epochs": ("2.2", "2.8", BINARY),
+    "startup_offlines_dead_replicas": ("2.3", "2.8", BINARY),
+    "sole_isr_member_kept": ("1.1", "2.8", BINARY),
+    "registration_retries_node_exists": ("2.2", "2.8", BINARY),
+    "deletes_old_notifications": ("1.1", "2.8", BINARY),
+    "topic_znode_keeps_reassignment": ("2.4", "2.8", BINARY),
+    # semantics 6, 7, 11.12
+    "metadata_keeps_isr_without_leader": ("2.8", "2.8", BINARY),
+    "metadata_has_leader_epoch": ("2.1", "2.8", BINARY),
+    "unknown_producer_accepted": ("2.5", "2.8", BINARY),
+    "unknown_producer_named": ("1.0", "2.8", BINARY),
+    "consumer_epoch_validation": ("2.3", "2.8", BINARY),
+    "offset_not_available": ("2.2", "2.8", BINARY),
+    "not_leader_or_follower_name": ("2.6", "2.8", BINARY),
+    "storage_failure_kills_broker": (ALWAYS, "0.11", BINARY),
+}
+
+VALUES: dict[str, tuple[str, dict[str, object]]] = {
+    # gate: (who decides, {first version: value from there on})
+    "record_magic": (IBP, {"0.8.2": 0, "0.10.2": 1, "0.11": 2}),
+    "epoch_request_version": (IBP, {"0.8.2": -1, "0.11": 0, "2.0.0": 1, "2.1": 2, "2.3": 3}),
+    "fetch_version": (
+        IBP, {"0.8.2": 0, "0.10.2": 3, "0.11": 5, "1.1": 7, "2.0.0": 8, "2.1": 10, "2.3": 11, "2.7": 12},
+    ),
+    "leader_and_isr_version": (IBP, {"0.8.2": 0, "1.0": 1, "2.2": 2, "2.4": 4}),
+    "stop_replica_version": (IBP, {"0.8.2": 0, "2.2": 1, "2.4": 2, "2.6": 3}),
+    "fetcher_restart": (
+        BINARY, {"0.8.2": "leader-changed", "2.0.1": "leader-or-epoch-jump", "2.1": "leader-or-epoch"},
+    ),
+    "remembered_batches": (BINARY, {"0.8.2": 1, "1.0": 5}),
+}  # fmt: skip
+
+
+def pairs() -> list[tuple[str, str]]:
+    return [(binary, ibp) for binary in LADDER for ibp in LADDER if rank(ibp) <= rank(binary)]
+
+
+@pytest.mark.parametrize("gate", TRUE_WITHIN)
+def test_a_gate_holds_within_its_versions(gate: str) -> None:
+    """For every pair of a binary and a protocol version that is not newer."""
+    first, last, who = TRUE_WITHIN[gate]
+    for binary, ibp in pairs():
+        decides = ibp if who == IBP else binary
+        assert getattr(gates_for(binary, ibp), gate) is (rank(first) <= rank(decides) <= rank(last)), (binary, ibp)
+
+
+@pytest.mark.parametrize("gate", VALUES)
+def test_a_gates_value_grows_with_its_version(gate: str) -> None:
+    who, steps = VALUES[gate]
+    for binary, ibp in pairs():
+        decides = ibp if who == IBP else binary
+        expected = [value for first, value in steps.items() if rank(first) <= rank(decides)][-1]
+        assert getattr(gates_for(binary, ibp), gate) == expected, (binary, ibp)
+
+
+def test_gates_that_need_both_versions() -> None:
+    """2.0.1+ writes the epoch on election only where epochs are kept; 2.8 pends only with direct writes."""
+    for binary, ibp in pairs():
+        gates = gates_for(binary, ibp)
+        assert gates.assigns_epoch_on_election is (rank(binary) >= rank("2.0.1") and rank(ibp) >= rank("0.11"))
+        assert gates.stuck_zk_version_pends is (binary == "2.8" and rank(ibp) < rank("2.7"))
+
+
+def test_every_gate_is_documented() -> None:
+    """Each stands under a comment that names its sections; a gate without text would have no source."""
+    source = inspect.getsource(Gates)
+    for name in Gates.__struct_fields__:
+        if name in ("binary", "inter_broker_protocol"):
+            continue
+        after = source.split(f"    {name}: ", 1)[1].split("\n", 1)[1].lstrip()
+        assert after.startswith('"""'), name
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("2.6.3", "2.6"),
+        ("0.10.2.2", "0.10.2"),
+        ("2.0", "2.0.1"),
+        ("2.0.0", "2.0.0"),
+        ("0.11.0.2", "0.11"),
+        ("2.8", "2.8"),
+    ],
+)
+def test_patch_releases_are_their_step_of_the_ladder(given: str, name: str) -> None:
+    assert ladder_name(given) == name
+    assert gates_for(given).binary == name
+
+
+@pytest.mark.parametrize("given", ["2.9", "3.0", "", "latest", "2", "0.9"])
+def test_an_unknown_version_is_answered_with_the_known_ones(given: str) -> None:
+    with pytest.raises(UnknownVersion) as raised:
+        gates_for(given)
+    assert str(raised.value) == f"unknown Kafka version {given!r}; one of: {', '.join(LADDER)}"
+
+
+def test_the_protocol_is_never_newer_than_the_binary() -> None:
+    with pytest.raises(
+        UnusableProtocolVersion, match=r"^inter.broker.protocol.version 2.7 is newer than the binary 2.6$"
+    ):
+        gates_for("2.6", "2.7")
+
+
+def test_by_default_the_protocol_is_the_binarys_own() -> None:
+    for version in LADDER:
+        assert gates_for(version) == gates_for(version, version)
+        assert gates_for(version).inter_broker_protocol == version
+
+
+def test_since() -> None:
+    assert since("2.6.3", "2.6") and since("2.0.1", "2.0.0") and not since("2.0.0", "2.0.1")
