@@ -7,6 +7,7 @@ big ones, divided by family, so that a check reads no more than it asks for. Che
   `invocations`: operation_invoked
 - `rest`: every event that is rare: roles, controllers, nodes, faults, steps, ...
 - `logs`: what every replica's log holds at the end, folded from its appends and cuts (LOGS)
+- `log_ranges`: the same by replica and leader epoch, in numbers (LOG_RANGES)
 - `overlaps`: windows in which two nodes held one office (`audit.offices`)
 
 Order within a node is that of (incarnation, seq).
@@ -91,6 +92,14 @@ WHERE cut IS NOT NULL OR lowest_cut IS NULL OR lowest_cut > last_offset
 """
 
 
+LOG_RANGES = """
+SELECT run, node, topic, partition, leads, leader_epoch,
+  sum(last_offset - base_offset + 1) AS records, min(base_offset) AS first_offset, max(last_offset) + 1 AS log_end,
+  max(bound) AS bound
+FROM logs GROUP BY run, node, topic, partition, leads, leader_epoch
+"""
+
+
 class Facts(NamedTuple):
     """`lines`: every line that was kept, with its `family` and, if it is broken, its PROBLEM."""
 
@@ -130,6 +139,7 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], scratch: str | No
         logs.write.mode("overwrite").parquet(f"{scratch}/logs")
         logs = spark.read.parquet(f"{scratch}/logs")
     logs.createOrReplaceTempView("logs")
+    _in_memory(facts.sql(LOG_RANGES)).createOrReplaceTempView("log_ranges")
     _in_memory(facts.sql(OVERLAPS)).createOrReplaceTempView("overlaps")
     return facts
 

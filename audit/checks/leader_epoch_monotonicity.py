@@ -32,8 +32,8 @@ FROM (
     PARTITION BY run, node, topic, partition ORDER BY leader_epoch
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS older_at
   FROM (
-    SELECT run, node, topic, partition, leader_epoch, min(base_offset) AS first_at, max(last_offset) AS last_at
-    FROM logs WHERE base_offset IS NOT NULL GROUP BY run, node, topic, partition, leader_epoch
+    SELECT run, node, topic, partition, leader_epoch, first_offset AS first_at, log_end - 1 AS last_at
+    FROM log_ranges WHERE first_offset IS NOT NULL
   )
 )
 WHERE first_at < older_at

@@ -13,11 +13,11 @@ SELECT run, topic, partition,
   END AS text
 FROM (
   SELECT run, node, topic, partition,
-    sum(last_offset - base_offset + 1) AS records,
-    min(base_offset) AS first_offset,
-    coalesce(max(last_offset) + 1, 0) AS log_end,
+    sum(records) AS records,
+    min(first_offset) AS first_offset,
+    coalesce(max(log_end), 0) AS log_end,
     coalesce(max(bound), 0) AS bound
-  FROM logs WHERE {which} GROUP BY run, node, topic, partition
+  FROM log_ranges WHERE {which} GROUP BY run, node, topic, partition
 )
 WHERE records != log_end - first_offset OR log_end < bound
 """
@@ -29,6 +29,6 @@ UNREADABLE_LEADERS = f"""
 {_UNREADABLE.format(which="leads")}
 UNION ALL
 SELECT run, topic, partition, 'no event tells who led this partition, or its log is not told' AS text
-FROM logs GROUP BY run, topic, partition HAVING NOT max(leads)
+FROM log_ranges GROUP BY run, topic, partition HAVING NOT max(leads)
 """
 """Evidence rows: one per partition whose final leader's log is not told, or that never had a leader."""

@@ -71,7 +71,8 @@ def page(tmp_path: Path) -> Path:
 def test_the_page_contains_the_facts(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for fact in (
-        "As expected", "az-isolated-leader", "lost-acknowledged", "3 found (3 with acks=1) among 7 acknowledged records",
+        "As expected", "az-isolated-leader", "lost-acknowledged",
+        "3 found (3 with acks=1) among 7 acknowledged records",
         "&#x27;c&#x27; &lt;was&gt; lost", "broker-1 leads &lt;soon&gt;", "cut az-0", "two leaders", "leader, epoch 1",
         "no event operation_ended was recorded", "acknowledged and LOST at offset 2", "truncated to 2: 3 records cut",
         "broker-2: kill", "healed at 0.06 s",
