@@ -62,7 +62,7 @@ class Search:
     ) -> Ballot | None:
         """A vote came. Our `role` and epoch are the answer to who searches while we do not. The decision, if it
         stands at once."""
-        self.peers.heard(out, now, connection, sender)
+        self.peers.heard(out, connection, sender)
         if not 0 <= vote.leader < self._servers:
             return None
         election = self.election
