@@ -1,14 +1,16 @@
 """In which order, and how soon, a session client tries the servers of the ensemble (ZooKeeper's host provider).
 
 The list is drawn once per session, then gone through round and round from wherever the client is. A random part
-of a second passes before every attempt but the first, and a second more before it tries the server again at
-which the round began.
+of a second passes before every attempt but the first (after a tenth, for the old connection's end), and a second more
+before it tries the server again at which the round began.
 """
 
 from collections.abc import Sequence
 
 from protocol.chance import Chance
 
+CLEAN_UP_MS = 100.0
+"""ZooKeeper's client rests that long when it has closed a connection."""
 RECONNECT_DELAY_MAX_MS = 1000.0
 ROUND_PAUSE_MS = 1000.0
 
@@ -43,7 +45,7 @@ class SessionServers:
         if first:
             self._round_began = 0
             return 0.0
-        delay_ms = self._chance.between(0.0, RECONNECT_DELAY_MAX_MS)
+        delay_ms = CLEAN_UP_MS + self._chance.between(0.0, RECONNECT_DELAY_MAX_MS)
         return delay_ms + ROUND_PAUSE_MS if self._place == self._round_began else delay_ms
 
     def connected(self) -> None:
