@@ -84,7 +84,7 @@ class StepRunner:
                 yield self._player.sleep(seconds * 1000.0)
             case m.Settle(quiet_s=quiet_s, limit_s=limit_s):
                 player = self._player
-                player.waits.changed_ms = player.now.mono_ms
+                player.waits.changed_ms = max(player.waits.changed_ms, player.now.mono_ms)
                 yield player.until(Quiet(quiet_s), limit_s)
             case _:
                 raise StepFailed(f"{type(step).__name__} cannot be played yet")

@@ -13,6 +13,9 @@ from protocol.machine import Now, Outbox
 
 SAMPLE = ("player-sample",)
 SAMPLE_EVERY_MS = 50.0
+VIEWS_SAMPLED_EVERY_MS = 210.0
+"""Brokers' metadata the recordings' observer asked for every 200 ms, and the round took a moment: so much later may
+stillness begin."""
 REACTION_MS = (12.0, 30.0)
 """Between seeing and acting: two more reads of the session service and a new client, in the recordings."""
 
@@ -31,6 +34,7 @@ class Waits:
         self._out = out
         self._waiters: list[_Waiter] = []
         self._phase_ms = 0.0
+        self._views_phase_ms = 0.0
         self._chance = Chance(0)
         self.first = ""
         self.before = Before()
@@ -39,6 +43,7 @@ class Waits:
     def start(self, chance: Chance) -> None:
         self._chance = chance
         self._phase_ms = chance.fraction() * SAMPLE_EVERY_MS
+        self._views_phase_ms = chance.fraction() * VIEWS_SAMPLED_EVERY_MS
 
     def view(self, now_ms: float) -> View:
         """All that conditions may ask about, now."""
@@ -58,9 +63,12 @@ class Waits:
         """From here "new" and "changed" are counted."""
         self.before = self.view(now_ms).as_before()
 
-    def changed(self, now: Now) -> None:
-        """Something the player observes changed."""
-        self.changed_ms = now.mono_ms
+    def changed(self, now: Now, what: str) -> None:
+        """Something the player observes changed: `what` as Observing has it. `changed_ms` is when that is noticed."""
+        noticed_ms = now.mono_ms
+        if what == "views":
+            noticed_ms += (self._views_phase_ms - noticed_ms) % VIEWS_SAMPLED_EVERY_MS
+        self.changed_ms = max(self.changed_ms, noticed_ms)
         if self._waiters:
             self._sample_soon(now.mono_ms, now.mono_ms)
 
