@@ -154,6 +154,11 @@ class MemoryFiles:
         return self._file(path).synced_bytes
 
     @property
+    def used_bytes(self) -> int:
+        """The sum of all files."""
+        return sum(len(file.content) for file in self._files.values())
+
+    @property
     def name_changes_pending(self) -> int:
         """How many creations, renames and deletions power loss may undo."""
         return len(self._pending)
@@ -220,7 +225,7 @@ class MemoryFiles:
     def _demand_room(self, path: str, more_bytes: int) -> None:
         if self.capacity_bytes is None:
             return
-        used_bytes = sum(len(file.content) for file in self._files.values())
+        used_bytes = self.used_bytes
         if used_bytes + more_bytes > self.capacity_bytes:
             raise DiskFull(path, f"{more_bytes} bytes more, {self.capacity_bytes - used_bytes} left")
 

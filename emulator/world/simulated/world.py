@@ -429,6 +429,7 @@ class SimulatedWorld:
         node.died = None
         node.timers.clear()
         node.busy_until_ms = node.stall_ms = 0.0
+        node.files.capacity_bytes = None
         if "broker" in node.node.roles:
             node.files.operation_hook = lambda operation, path: self._before_storage(node, operation, path)
         node.machine = self._factory(node.node, node.files)
@@ -475,6 +476,12 @@ class SimulatedWorld:
         held, node.held = list(node.held), type(node.held)()
         for what in held:
             what()
+
+    def fill_disk(self, name: str) -> None:
+        """Its disk takes nothing more in this life; who starts it again has made room."""
+        node = self.nodes[name]
+        self.trace.add(node, "fault", self.now_ms, MachineFault("disk-full", name))
+        node.files.capacity_bytes = node.files.used_bytes
 
     def apply(self, rule: Rule) -> None:
         """In force at every node at once."""
@@ -552,6 +559,8 @@ class SimulatedWorld:
             case act.LoseUnsynced(name, partition, batches_kept):
                 inspect.keep_batches(self.nodes[name].files, partition, batches_kept)
                 self.trace.add(self.nodes[name], "fault", self.now_ms, MachineFault("lose-unsynced", name))
+            case act.DiskFull(name):
+                self.fill_disk(name)
             case act.ApplyRule(rule):
                 asked = FaultAsked(rule.rule, rule.what, rule.expects_traffic)
                 self.trace.add(node, self._cause, self.now_ms, asked)
