@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from emulator.observations.compare import compare
 from emulator.observations.files import load
 from emulator.observations.races import Race, substituted
+from emulator.scenario import model as m
 from emulator.scenario.expect import judge
 from emulator.scenario.load import load_scenario
-from emulator.scenario.model import Scenario
 from emulator.scenario.recorded import scenario_of_recording
-from emulator.scenario.recording import steps_of_recording
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden"
@@ -20,12 +20,11 @@ CATALOGUE = sorted((ROOT / "scenarios").glob("*.yaml"))
 RECORDED = [
     (path.stem, recording.relative_to(GOLDEN).as_posix())
     for path in CATALOGUE
-    for version in ("2.6", "2.8")
-    for recording in sorted(GOLDEN.glob(f"{path.stem}@{version}/*.json"))
+    for recording in sorted(GOLDEN.glob(f"{path.stem}@*/*.json"))
 ]
 
 
-def scenario(name: str) -> Scenario:
+def scenario(name: str) -> m.Scenario:
     path = ROOT / "scenarios" / f"{name}.yaml"
     return load_scenario(path.read_text(), str(path))
 
@@ -45,11 +44,22 @@ def test_a_file_is_called_after_its_scenario(path: Path) -> None:
     assert scenario(path.stem).id == path.stem
 
 
+TWO_NAMES = {"new leader (neither broker-0 nor none)": "new leader"}
+
+
+def one_name(step: m.AnyStep) -> m.AnyStep:
+    if isinstance(step, m.Wait) and step.called in TWO_NAMES:
+        return msgspec.structs.replace(step, called=TWO_NAMES[step.called])
+    return step
+
+
 @pytest.mark.parametrize(("name", "recording"), RECORDED)
 def test_steps_and_settings_are_the_recordings(name: str, recording: str) -> None:
-    o = load(GOLDEN / recording)
-    assert scenario(name).steps == steps_of_recording(o)
-    assert scenario(name).settings == o.settings
+    """A wait's meaning counts: one of az-isolated-leader-and-controller has two names in the recordings."""
+    recorded = scenario_of_recording(load(GOLDEN / recording))
+    assert [one_name(step) for step in scenario(name).steps] == [one_name(step) for step in recorded.steps]
+    assert scenario(name).settings == recorded.settings
+    assert scenario(name).settings_by_broker == recorded.settings_by_broker
 
 
 @pytest.mark.parametrize(("name", "recording"), RECORDED)
