@@ -1,4 +1,4 @@
-"""The life of a broker's process: registration, its session's end, an orderly stop, a full disk (semantics 3, 4, 11.10).
+"""The life of a broker's process: registration, session, orderly stop, full disk (semantics 3, 4, 11.10).
 
 Played in the simulated world, because these are conversations with an ensemble and a controller.
 """
@@ -103,7 +103,7 @@ def test_a_followers_orderly_stop_keeps_its_high_watermark(version: str) -> None
 
 
 def test_without_controlled_shutdown_the_session_is_closed_and_the_controller_notices() -> None:
-    cluster = played("  - stop: 0\n  - pause: 1\n", **{"controlled.shutdown.enable": False})
+    cluster = played("  - stop: 0\n  - pause: 1\n", version="2.6", **{"controlled.shutdown.enable": False})
     assert [event.code for event in seen(cluster, "broker-0", NodeStopped)] == [0]
     assert states(cluster)[1] == (1, 1, (1, 2))
 
