@@ -13,9 +13,6 @@ from protocol.machine import Now, Outbox
 
 SAMPLE = ("player-sample",)
 SAMPLE_EVERY_MS = 50.0
-VIEWS_SAMPLED_EVERY_MS = 210.0
-"""Brokers' metadata the recordings' observer asked for every 200 ms, and the round took a moment: so much later may
-stillness begin."""
 REACTION_MS = (12.0, 30.0)
 """Between seeing and acting: two more reads of the session service and a new client, in the recordings."""
 
@@ -34,16 +31,15 @@ class Waits:
         self._out = out
         self._waiters: list[_Waiter] = []
         self._phase_ms = 0.0
-        self._views_phase_ms = 0.0
         self._chance = Chance(0)
         self.first = ""
         self.before = Before()
         self.changed_ms = 0.0
+        self._added = False
 
     def start(self, chance: Chance) -> None:
         self._chance = chance
         self._phase_ms = chance.fraction() * SAMPLE_EVERY_MS
-        self._views_phase_ms = chance.fraction() * VIEWS_SAMPLED_EVERY_MS
 
     def view(self, now_ms: float) -> View:
         """All that conditions may ask about, now."""
@@ -63,18 +59,16 @@ class Waits:
         """From here "new" and "changed" are counted."""
         self.before = self.view(now_ms).as_before()
 
-    def changed(self, now: Now, what: str) -> None:
-        """Something the player observes changed: `what` as Observing has it. `changed_ms` is when that is noticed."""
-        noticed_ms = now.mono_ms
-        if what == "views":
-            noticed_ms += (self._views_phase_ms - noticed_ms) % VIEWS_SAMPLED_EVERY_MS
-        self.changed_ms = max(self.changed_ms, noticed_ms)
+    def changed(self, now: Now) -> None:
+        """Something the player observes changed."""
+        self.changed_ms = now.mono_ms
         if self._waiters:
             self._sample_soon(now.mono_ms, now.mono_ms)
 
     def wait(self, now: Now, condition: Condition, limit_s: float, done: Callable[[bool], None]) -> None:
         """`done(True)` when the condition is seen to hold, `done(False)` when the limit has passed."""
         self._waiters.append(_Waiter(condition, now.mono_ms + limit_s * 1000.0, done))
+        self._added = True
         self._sample_soon(now.mono_ms, now.mono_ms)
 
     def reaction_ms(self) -> float:
@@ -95,6 +89,7 @@ class Waits:
     def sample(self, now: Now) -> None:
         """The grid's timer: look at every condition."""
         view = self.view(now.mono_ms)
+        self._added = False
         for waiter in list(self._waiters):
             if holds(waiter.condition, view):
                 self._waiters.remove(waiter)
@@ -102,7 +97,9 @@ class Waits:
             elif now.mono_ms >= waiter.deadline_ms:
                 self._waiters.remove(waiter)
                 waiter.done(False)
-        if self._waiters:
+        if self._added:  # by what was just told: it may hold already
+            self._sample_soon(now.mono_ms, now.mono_ms)
+        elif self._waiters:
             soonest = min(waiter.deadline_ms for waiter in self._waiters)
             quiet = [q for waiter in self._waiters for q in quiet_times_s(waiter.condition)]
             for quiet_s in quiet:
