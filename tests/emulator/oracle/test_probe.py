@@ -1,7 +1,6 @@
 """The probe sees offices begin and end in the brokers' own state, and machines that break a rule."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +12,17 @@ from emulator.oracle.probe import Office, Probe
 from emulator.runs.judged import play_and_judge
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.simulated import Played, play
-from emulator.runs.sources import CATALOGUE, find_scenario
+from emulator.runs.sources import find_scenario
 from emulator.scenario.load import load_scenario
 from protocol.events import ControllerChanged, RoleChanged
+
+FIVE = (
+    "az-isolated-leader",
+    "az-isolated-leader-acks-all",
+    "link-follower-leader",
+    "az-isolated-follower",
+    "az-isolated-controller",
+)
 
 STEPS = """
 id: small
@@ -73,11 +80,11 @@ def test_a_broker_that_comes_back_does_not_lead_from_memory() -> None:
     assert spans(probe.leaders) == [("broker-0", 0, True), ("broker-1", 1, False)]
 
 
-@pytest.mark.parametrize("path", sorted(CATALOGUE.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("scenario", FIVE)
 @pytest.mark.parametrize("version", ["2.6", "2.8"])
-def test_offices_begin_when_the_nodes_say_so(path: Path, version: str) -> None:
+def test_offices_begin_when_the_nodes_say_so(scenario: str, version: str) -> None:
     """State and events are two accounts of one thing; the machines of the catalogue tell the truth."""
-    played, probe = watched(resolve(find_scenario(path.stem), version), seed=3)
+    played, probe = watched(resolve(find_scenario(scenario), version), seed=3)
     said_leaders, said_controllers = [], []
     for node, _, _, _, at_ms, event in played.world.trace.entries:
         if isinstance(event, RoleChanged) and event.role == "leader":

@@ -1,7 +1,5 @@
 """Verdicts of simulated runs: what is valid, what is not, and what nobody can say."""
 
-from pathlib import Path
-
 import pytest
 
 from audit.verdict import FaultVerdict, Verdict
@@ -10,9 +8,17 @@ from emulator.oracle.probe import Office
 from emulator.runs.judged import play_and_judge
 from emulator.runs.measures import time_to_new_leader_ms
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import CATALOGUE, find_scenario
+from emulator.runs.sources import find_scenario
 from emulator.runs.verdict import doubts_about
 from emulator.scenario.load import load_scenario
+
+FIVE = (
+    "az-isolated-leader",
+    "az-isolated-leader-acks-all",
+    "link-follower-leader",
+    "az-isolated-follower",
+    "az-isolated-controller",
+)
 
 STEPS = """
 id: small
@@ -32,10 +38,10 @@ def verdict_of(*steps: str, more: str = "", seed: int = 1) -> Verdict:
     return play_and_judge(resolve(load_scenario(text, "small.yaml")), seed, run="small").verdict
 
 
-@pytest.mark.parametrize("path", sorted(CATALOGUE.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("scenario", FIVE)
 @pytest.mark.parametrize("version", ["2.6", "2.8"])
-def test_the_catalogue_is_valid(path: Path, version: str) -> None:
-    verdict = play_and_judge(resolve(find_scenario(path.stem), version), 1, run="1").verdict
+def test_what_real_kafka_did_is_valid(scenario: str, version: str) -> None:
+    verdict = play_and_judge(resolve(find_scenario(scenario), version), 1, run="1").verdict
     assert [one.text for one in verdict.expectations if one.held is not True] == []
     assert verdict.valid is True
     assert all(fault.took_effect and fault.healed is True for fault in verdict.faults)

@@ -11,7 +11,14 @@ from emulator.observations.files import load
 from emulator.runs.resolve import Resolved
 from emulator.runs.seeds import SeedResult, SeedsAsked, Worker, play_seeds
 from emulator.runs.simulated import play
-from emulator.runs.sources import CATALOGUE
+
+FIVE = (
+    "az-isolated-leader",
+    "az-isolated-leader-acks-all",
+    "link-follower-leader",
+    "az-isolated-follower",
+    "az-isolated-controller",
+)
 
 SEEDS = 40
 """`python -m benchmarks.seeds` plays 200."""
@@ -23,11 +30,11 @@ def results_of(scenario: str, version: str, seeds: range) -> list[SeedResult]:
     return [worker.play(seed) for seed in seeds]
 
 
-@pytest.mark.parametrize("path", sorted(CATALOGUE.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("scenario", FIVE)
 @pytest.mark.parametrize("version", ["2.6", "2.8"])
-def test_every_seed_equals_real_kafka_and_traces_differ(path: Path, version: str) -> None:
+def test_every_seed_equals_real_kafka_and_traces_differ(scenario: str, version: str) -> None:
     """The issue's rule: at least 190 of 200 traces differ once times and seed are left out."""
-    results = results_of(path.stem, version, range(1, SEEDS + 1))
+    results = results_of(scenario, version, range(1, SEEDS + 1))
     assert [(result.seed, result.error) for result in results if result.error] == []
     assert [(result.seed, result.differences[:1]) for result in results if not result.recording] == []
     assert [(result.seed, result.broken) for result in results if result.code] == []
