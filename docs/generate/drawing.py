@@ -78,6 +78,7 @@ def _judges() -> list[str]:
         svg.edge([(156, 456), (156, 498)]),
         svg.edge([(440, 456), (440, 498)]),
         svg.edge([(680, 456), (680, 478), (480, 478), (480, 498)]),
+        svg.edge([(640, 456), (640, 470), (216, 470), (216, 498)]),
         svg.edge([(966, 456), (966, 498)]),
         svg.box(36, 580, 240, 44, ["audit (Spark): checks"], "judge"),
         svg.box(320, 580, 240, 44, ["compare: golden recordings"], "judge"),
