@@ -3,8 +3,8 @@
     python -m benchmarks.seeds [SEEDS]
 
 A seed is right when its run is valid and equals a recording, or does so by a race that its scenario names. The seeds
-do something when at least 95 in 100 traces differ once times and what comes of the seed alone are left out. Exits with 1
-if either fails.
+do something when at least 95 in 100 traces differ once times and what comes of the seed alone are left out. Exits with
+1 if either fails.
 """
 
 import sys
