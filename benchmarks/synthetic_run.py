@@ -67,6 +67,9 @@ class Partition:
         self.epoch = 0
         self.leader = 0
         self.stale_end: int | None = None
+        self.cut_at = 0
+        self.missed: list[int] = []
+        """Digests of what the majority wrote since `cut_at`."""
 
 
 def write_run(directory: Path, events: int, partitions: int = 4, wire: int = 0) -> int:
@@ -113,7 +116,8 @@ def _role(part: Partition, broker: int) -> e.RoleChanged:
 
 
 def _elect_new_leader(nodes: dict[str, Writer], part: Partition, at_ms: float) -> int:
-    part.stale_end, part.leader, part.epoch = part.log_end, 1, 1
+    part.stale_end = part.cut_at = part.log_end
+    part.leader, part.epoch = 1, 1
     for broker in (1, 2):
         nodes[_broker(broker)].write(at_ms, _role(part, broker))
     return 2
@@ -130,6 +134,8 @@ def _write_record(nodes: dict[str, Writer], part: Partition, index: int, at_ms: 
         offset, acks, leader, epoch = part.log_end, -1, part.leader, part.epoch
         replicas = [0, 1, 2] if part.stale_end is None else [1, 2]
         part.log_end += 1
+        if part.stale_end is not None:
+            part.missed.append(digest)
     client.write(at_ms, e.OperationInvoked(operation, "produce", *place, acks, f"value-{index}", leader, -1))
     client.write(at_ms, e.AttemptSent(operation, 1, leader, digest))
     for broker in replicas:
@@ -143,14 +149,15 @@ def _write_record(nodes: dict[str, Writer], part: Partition, index: int, at_ms: 
 
 
 def _heal(nodes: dict[str, Writer], part: Partition, at_ms: float) -> int:
+    """broker-0 follows, cuts what nobody else has and fetches what it missed."""
     if part.stale_end is None:
         return 0
-    writer = nodes["broker-0"]
+    writer, cut_at = nodes["broker-0"], part.cut_at
     writer.write(at_ms, _role(part, 0))
-    writer.write(at_ms, e.LogTruncated("t", part.number, part.stale_end, part.stale_end, False, 0, "epoch"))
-    first_lost = part.log_end - (part.log_end - part.stale_end)
-    del first_lost
-    return 2
+    writer.write(at_ms, e.LogTruncated("t", part.number, cut_at, part.stale_end, True, cut_at, "epoch"))
+    for offset, digest in enumerate(part.missed, start=cut_at):
+        writer.write(at_ms, e.BatchAppended("t", part.number, offset, offset, part.epoch, digest, False))
+    return 2 + len(part.missed)
 
 
 def _write_wire(directory: Path, nodes: dict[str, Writer], frames: int) -> int:
