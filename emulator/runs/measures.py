@@ -55,11 +55,16 @@ def faults_of(world: SimulatedWorld) -> list[FaultVerdict]:
 
 
 def deaths_of(world: SimulatedWorld) -> list[str]:
-    """Nodes whose last life ended by itself."""
+    """Nodes whose last life ended by itself; a broker dies of a disk that was filled on purpose, as Kafka's does."""
+    filled = {
+        event.target
+        for *_, event in world.trace.entries
+        if isinstance(event, MachineFault) and event.what == "disk-full"
+    }
     return [
         f"{name} died by itself with code {node.died[0]}: {node.died[1]}"
         for name, node in world.nodes.items()
-        if node.died is not None and node.died[0] != 0
+        if node.died is not None and node.died[0] != 0 and name not in filled
     ]
 
 

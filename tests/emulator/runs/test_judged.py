@@ -3,6 +3,7 @@
 import pytest
 
 from audit.verdict import FaultVerdict, Verdict
+from emulator.broker.replicas import Replicas
 from emulator.injector.enforcement import LinkState
 from emulator.oracle.probe import Office
 from emulator.runs.judged import play_and_judge
@@ -135,3 +136,24 @@ def test_failing_produces_are_unavailability() -> None:
     measures = verdict_of(failing, "pause: 1", "produce: {broker: 0, values: [c], acks: 1}").measures
     assert 1000 < measures["unavailable_ms"]["outside"] < 1500
     assert measures["unavailable_ms"]["az-0"] == 0.0
+
+
+def test_a_broker_may_die_of_a_disk_that_was_filled() -> None:
+    writes = "produce: {broker: 0, values: [a, b], acks: 1, socket_timeout_s: 2}"
+    verdict = verdict_of("disk-full: 0", writes, "wait: new leader")
+    assert verdict.unknown_because == []
+
+
+def test_a_node_that_dies_by_itself_makes_the_run_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that ends with a code, and nobody did anything to it."""
+    checkpoint = Replicas.checkpoint_high_watermarks
+
+    def broken(replicas: Replicas) -> None:
+        checkpoint(replicas)
+        if replicas.context.broker == 1 and replicas.context.now.mono_ms > 9_000:
+            replicas.log_dir_failed("sabotage")
+
+    monkeypatch.setattr(Replicas, "checkpoint_high_watermarks", broken)
+    verdict = verdict_of("pause: 12")
+    assert verdict.unknown_because == ["broker-1 died by itself with code 1: log directory failed: sabotage"]
+    assert verdict.exit_code == 3
