@@ -3,7 +3,20 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from docs.generate import catalogue, checks, drawing, errors, events, layers, messages, rules, settings, versions, views
+from docs.generate import (
+    catalogue,
+    checks,
+    drawing,
+    errors,
+    events,
+    figures,
+    layers,
+    messages,
+    rules,
+    settings,
+    versions,
+    views,
+)
 
 PAGES: dict[str, Callable[[Path], str]] = {
     "docs/settings.md": settings.page,
@@ -14,6 +27,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "docs/checks.md": checks.page,
     "docs/views.md": views.page,
     "docs/catalogue.md": catalogue.page,
+    "docs/figures.md": figures.page,
     "docs/rules.md": rules.page,
     "docs/architecture.svg": drawing.page,
     "docs/layers.svg": layers.page,

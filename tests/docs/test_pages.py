@@ -45,8 +45,9 @@ def named(path: Path) -> str:
 
 
 def test_generated_pages_are_up_to_date() -> None:
-    stale = sorted(pages.outdated(ROOT))
-    assert stale == [], "run `make docs` and commit what it writes"
+    # Figures follow what `make bench` last measured, on whatever machine: that must not break a test.
+    stale = set(pages.outdated(ROOT)) - {"docs/figures.md"}
+    assert stale == set(), "run `make docs` and commit what it writes"
 
 
 def test_a_generated_page_that_is_missing_or_was_edited_is_noticed(
