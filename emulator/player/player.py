@@ -94,7 +94,7 @@ class Player:
 
     def _changed(self, now: Now, what: str) -> None:
         self.timeline.changed(now.mono_ms, what, self.seen)
-        self.waits.changed(now, what)
+        self.waits.changed(now)
 
     # --- the play ---
 

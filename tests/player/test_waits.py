@@ -46,7 +46,7 @@ class Desk:
 
     def change(self, leader: int = 0, isr: tuple[int, ...] = (0, 1, 2), epoch: int = 0) -> None:
         self.seen.states["t-0"] = Leadership(leader, epoch, isr, 1)
-        self.waits.changed(self.now, "states")
+        self.waits.changed(self.now)
         self._timers()
 
     @property
@@ -137,7 +137,7 @@ def test_new_is_relative_to_the_last_fault() -> None:
     desk.run(2_100.0)
     assert len(desk.told) == 1
     desk.seen.controller, desk.seen.controller_epoch = 0, 5
-    desk.waits.changed(desk.now, "controller")
+    desk.waits.changed(desk.now)
     desk._timers()
     desk.run(2_200.0)
     assert [held for _, held in desk.told] == [True, True]
