@@ -1,2 +1,5 @@
-"""From a scenario to a run: resolve it, play it in a world, write what it left. Reading order: `resolve`, `observed`,
-`simulated`, `network`."""
+"""From a scenario to a run: find it, resolve it, play it in a world, write what it left, say what it is worth.
+
+Reading order: `sources`, `time_outs`, `resolve`, `observed`, `simulated`, `network`, `directory`, `events`, then the
+verdict: `measures`, `verdict`, `judged`, and `seeds` for many runs.
+"""
