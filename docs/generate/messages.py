@@ -51,7 +51,7 @@ A follower asks for the records of t-0 from offset 5, as 2.8 does (Fetch version
 
 Any msgpack library reads it. Without the length, Python's `msgpack.unpackb` gives:
 
-```python
+```
 {unpacked}
 ```
 
