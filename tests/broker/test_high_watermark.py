@@ -160,3 +160,13 @@ def test_it_is_the_smallest_log_end_of_those_that_count(actions: list[tuple[str,
             fetched[follower] = (bench.now_ms, log_end)
             advance()
         assert bench.log.high_watermark == expected
+
+
+def test_it_is_told_of_only_when_it_moves_and_only_forward() -> None:
+    bench = leader()
+    for offset in (0, 0, 1, 1, 0, 2, 2):
+        if offset > bench.log.log_end - 1:
+            bench.produce("v")
+        bench.fetch(offset, replica=1)
+    moved = [(event.previous, event.high_watermark, event.leading) for event in bench.events(HighWatermarkMoved)]
+    assert moved == [(0, 1, True), (1, 2, True)]
