@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from emulator.client.client_settings import UnusableSetting
 from emulator.client.errands import Errands, TooManyProducers
 from emulator.client.exchange import TooManyExchanges
-from emulator.client.operations import OperationLog
+from emulator.client.operations import Operation, OperationLog
 from emulator.client.workload import ConsumeWorkload, ProduceWorkload
 from protocol.chance import Chance
 from protocol.machine import (
@@ -57,8 +57,12 @@ class ClientNode:
     Raises protocol.versions.UnknownVersion.
     """
 
-    def __init__(self, name: str, brokers: Sequence[str], kafka_version: str) -> None:
+    def __init__(
+        self, name: str, brokers: Sequence[str], kafka_version: str, kept: list[Operation] | None = None
+    ) -> None:
+        """`kept`: see OperationLog."""
         self.name = name
+        self._kept = kept
         self._brokers = list(brokers)
         self._kafka_version = kafka_version
         self._magic = gates_for(kafka_version).record_magic
@@ -75,7 +79,7 @@ class ClientNode:
         match event:
             case Started(seed, incarnation):
                 self._chance = Chance(seed)
-                self._operations = OperationLog(self.name, incarnation)
+                self._operations = OperationLog(self.name, incarnation, self._kept)
                 self._errands = Errands(self._brokers, self._operations, self._kafka_version, self._magic, self._chance)
             case ConnectionAccepted(connection=connection):
                 self._players.add(connection)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from emulator.client.client_node import ClientNode
+from emulator.client.operations import Operation
 from emulator.node.broker_node import BrokerNode
 from emulator.session.server import SessionServer
 from emulator.storage.files import Files
@@ -32,8 +33,8 @@ def network_machine(life: Life, files: Files, arguments: dict[str, Any]) -> Mach
     return machine_for(msgspec.convert(arguments, RunSpec), life.node, files)
 
 
-def machine_for(spec: RunSpec, node: Node, files: Files) -> Machine:
-    """The machine of one life of a node."""
+def machine_for(spec: RunSpec, node: Node, files: Files, kept: list[Operation] | None = None) -> Machine:
+    """The machine of one life of a node. `kept`: a client's operations are added to it."""
     servers = [server.name for server in spec.topology.with_role("session")]
     if "session" in node.roles:
         return SessionServer(node.name, servers, spec.tick_time_ms, spec.init_limit, spec.sync_limit, files)
@@ -43,4 +44,4 @@ def machine_for(spec: RunSpec, node: Node, files: Files) -> Machine:
         gates = gates_for(binary, str(settings.get("inter.broker.protocol.version") or binary))
         return BrokerNode(node, gates, settings, servers, files)
     brokers = [broker.name for broker in spec.topology.with_role("broker")]
-    return ClientNode(node.name, brokers, spec.kafka_version)
+    return ClientNode(node.name, brokers, spec.kafka_version, kept)

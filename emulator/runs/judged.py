@@ -37,7 +37,7 @@ def play_and_judge(
     began_s = perf_counter()
     played = play(resolved, seed, latencies=latencies, wire_events=wire_events, after_step=probe.look)
     played_s = perf_counter()
-    checks = judge_run(played.world, played.player.operations, probe)
+    checks = judge_run(played.world, played.operations, probe)
     judged_s = perf_counter()
     observations = plain(played.observations)
     measures = measures_of(played.world, probe)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import msgspec
 
+from emulator.client.operations import Operation
 from emulator.node.specs import machine_for
 from emulator.observations.model import Observations
 from emulator.player.player import Player
@@ -23,12 +24,13 @@ MAX_MS = 3_600_000.0
 
 
 class Played(msgspec.Struct):
-    """A finished run: what was observed, and the world as it stands, for the oracle."""
+    """A finished run: what was observed, and the world as it stands, for the oracle. `operations`: of all clients."""
 
     scenario: Scenario
     observations: Observations
     world: SimulatedWorld
     player: Player
+    operations: list[Operation]
 
 
 @contextmanager
@@ -54,11 +56,12 @@ def play(
     """One run; `after_step` as the world's. Raises StepFailed, RunTooLong; an assertion is a bug of ours."""
     scenario, spec = resolved.scenario, resolved.spec
     player = Player(spec.topology, scenario.steps, resolved.record_magic)
+    operations = player.operations
 
     def factory(node: Node, files: MemoryFiles) -> Machine:
         if node.name == OBSERVER:
             return player
-        return machine_for(spec, node, files)
+        return machine_for(spec, node, files, operations)
 
     make: MachineFactory = factory
     world = SimulatedWorld(
@@ -69,4 +72,4 @@ def play(
         world.run(lambda: player.finished, max_ms=MAX_MS)
     assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the scenario is not over"
     observations = observations_of(resolved, player.timeline, world.trace.entries, world.now_ms)
-    return Played(scenario, observations, world, player)
+    return Played(scenario, observations, world, player, operations)
