@@ -6,8 +6,9 @@ Plain Python over the notes of `audit.findings`: a few events per run. Each find
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -17,6 +18,9 @@ from protocol.lateness import merged, share_ms
 
 ENDING_FAULTS = ("kill", "stop", "power-loss")
 """What a `machine_fault` says that is meant to end a process."""
+DEADLY_FAULTS = ("disk-full",)
+"""What a broker dies of by itself, as Kafka's does: no surprise when it was done on purpose."""
+HEAL = "heal"
 DIED = "died"
 """What it says of an end that nobody had asked for."""
 
@@ -24,6 +28,7 @@ DIED = "died"
 class _Rule(msgspec.Struct):
     what: str = ""
     asked_ms: float | None = None
+    heal_asked_ms: float | None = None
     expects_traffic: bool = True
     in_force: dict[tuple[str, int], float] = {}
     healed: dict[tuple[str, int], float] = {}
@@ -34,10 +39,11 @@ class _Rule(msgspec.Struct):
 def fault_verdicts(notes: Sequence[Note]) -> tuple[list[FaultVerdict], list[str]]:
     """Every rule in the order in which it was asked for, and why the run is unknown because of them."""
     rules: dict[str, _Rule] = defaultdict(_Rule)
-    heal_asked_ms: float | None = None
     for note in notes:
-        if note.event == "fault_asked" and (note.what or "").startswith("heal"):
-            heal_asked_ms = note.at_ms
+        if _asks_for_heal(note):
+            for rule_id, rule in rules.items():
+                if note.rule in (None, rule_id) and rule.heal_asked_ms is None:
+                    rule.heal_asked_ms = note.at_ms
             continue
         if note.rule is None or not note.event.startswith("fault_"):
             continue
@@ -58,17 +64,29 @@ def fault_verdicts(notes: Sequence[Note]) -> tuple[list[FaultVerdict], list[str]
     ended = _ended(notes)
     verdicts, reasons = [], []
     for rule_id, rule in sorted(rules.items(), key=lambda item: (item[1].asked_ms or 0.0, item[0])):
-        verdict = _verdict(rule_id, rule, heal_asked_ms, ended)
+        verdict = _verdict(rule_id, rule, ended)
         verdicts.append(verdict)
         reasons += _reasons(verdict, rule)
     return verdicts, reasons
 
 
-def _verdict(rule_id: str, rule: _Rule, heal_asked_ms: float | None, ended: set[tuple[str, int]]) -> FaultVerdict:
-    unhealed = [who for who in rule.in_force if who not in rule.healed and who not in ended]
-    heal_wanted = bool(rule.healed) or (
-        heal_asked_ms is not None and rule.asked_ms is not None and heal_asked_ms >= rule.asked_ms
-    )
+def _asks_for_heal(note: Note) -> bool:
+    """The injector was asked to heal a rule (`rule`), or the script says that all are healed."""
+    if note.event == "fault_asked":
+        return (note.what or "").startswith(HEAL)
+    return note.event == "scenario_step" and note.text == HEAL
+
+
+def _verdict(rule_id: str, rule: _Rule, ended: Mapping[tuple[str, int], float]) -> FaultVerdict:
+    """Nodes that had ended before the heal need none. One that ended later, as all do in the end, should have healed:
+    whoever is asked to heal and is not believed by its nodes must not be saved by the run's end."""
+    asked_ms = min((ms for ms in (rule.heal_asked_ms, *rule.healed.values()) if ms is not None), default=None)
+    heal_wanted = asked_ms is not None
+    unhealed = [
+        who
+        for who in rule.in_force
+        if who not in rule.healed and not (asked_ms is not None and ended.get(who, math.inf) <= asked_ms)
+    ]
     healed: bool | str | None = None
     if heal_wanted:
         quiet = not rule.expects_traffic
@@ -106,7 +124,7 @@ def unexpected_deaths(notes: Iterable[Note]) -> list[str]:
     """Nodes that ended by themselves: `node_stopped` with a code, an end that the supervisor had not asked for, or a
     next start that nothing explains."""
     reasons = []
-    fault_of: dict[str, str] = {}
+    faults: dict[str, set[str]] = defaultdict(set)
     started: dict[str, int] = {}
     stopped: dict[str, int] = {}
     told: set[tuple[str, int | None]] = set()
@@ -115,20 +133,20 @@ def unexpected_deaths(notes: Iterable[Note]) -> list[str]:
             if (note.target, started.get(note.target)) not in told:
                 reasons.append(f"{note.target} ended by itself at {note.at_ms:.0f} ms without a word")
         elif note.event == "machine_fault" and note.target:
-            fault_of[note.target] = note.what or ""
+            faults[note.target].add(note.what or "")
         elif note.event == "node_started":
             was = started.get(note.node)
             if (
                 was is not None
                 and stopped.get(note.node) != was
-                and fault_of.get(note.node) not in (*ENDING_FAULTS, "start")
+                and not faults[note.node] & {*ENDING_FAULTS, "start"}
             ):
                 reasons.append(f"{note.node} started again at {note.at_ms:.0f} ms, and nobody had stopped it")
             started[note.node] = note.incarnation
-            fault_of.pop(note.node, None)
+            faults.pop(note.node, None)
         elif note.event == "node_stopped":
             stopped[note.node] = note.incarnation
-            if note.code and fault_of.get(note.node) not in ENDING_FAULTS:
+            if note.code and not faults[note.node] & {*ENDING_FAULTS, *DEADLY_FAULTS}:
                 told.add((note.node, note.incarnation))
                 why = f": {note.reason}" if note.reason else ""
                 reasons.append(f"{note.node} died by itself at {note.at_ms:.0f} ms with code {note.code}{why}")
@@ -187,15 +205,15 @@ def lost_events(counts: Iterable[EventCount]) -> list[str]:
     return reasons
 
 
-def _ended(notes: Iterable[Note]) -> set[tuple[str, int]]:
-    """Incarnations that are over: nobody can heal there."""
+def _ended(notes: Iterable[Note]) -> dict[tuple[str, int], float]:
+    """When incarnations were over, scenario ms: from then on nobody can heal there."""
     last: dict[str, int] = {}
-    ended: set[tuple[str, int]] = set()
+    ended: dict[tuple[str, int], float] = {}
     for note in notes:
-        if note.event == "machine_fault" and note.what in ENDING_FAULTS and note.target in last:
-            ended.add((note.target, last[note.target]))
+        if note.event == "machine_fault" and note.what in (*ENDING_FAULTS, DIED) and note.target in last:
+            ended.setdefault((note.target, last[note.target]), note.at_ms)
         elif note.event == "node_stopped":
-            ended.add((note.node, note.incarnation))
+            ended.setdefault((note.node, note.incarnation), note.at_ms)
         elif note.event == "node_started":
             last[note.node] = note.incarnation
     return ended

@@ -358,7 +358,8 @@ class EnsembleChanged(Event):
 # ---------------------------------------------------------------------------------------------
 
 class FaultAsked(Event):
-    """The injector was asked for a rule. `rule` names it in the run; `what` is its text ("cut az-0")."""
+    """The injector was asked for a rule, or to heal it. `rule` names it in the run; `what` is its text ("cut az-0",
+    "heal cut az-0")."""
     NAME = "fault_asked"
     rule: str
     what: str

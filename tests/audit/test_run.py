@@ -70,6 +70,23 @@ def test_a_heal_that_one_end_did_not_hear_of_is_no_heal() -> None:
     assert "still in force at broker-1" in reasons[-1]
 
 
+def test_the_end_of_the_run_does_not_heal() -> None:
+    """Every node stops in the end, the one that never healed too."""
+    notes = [n for n in rule() if not (n.event == "fault_healed" and n.node == "broker-1")]
+    [fault], reasons = fault_verdicts([*notes, *(note("node_stopped", 99, f"broker-{n}", code=0) for n in range(2))])
+    assert fault.healed is False
+    assert "still in force at broker-1" in reasons[-1]
+
+
+@pytest.mark.parametrize(
+    "asked", [note("fault_asked", 20, rule="r", what="heal cut az-0"), note("scenario_step", 20, text="heal")]
+)
+def test_a_heal_that_was_asked_for_and_reached_nobody_is_no_heal(asked: Note) -> None:
+    [fault], reasons = fault_verdicts([*rule(healed=False, proved=False), asked])
+    assert fault.healed is False
+    assert reasons == ["fault 'cut az-0' did not heal: still in force at broker-0, broker-1"]
+
+
 def test_a_node_that_was_killed_needs_no_heal() -> None:
     notes = [n for n in rule() if not (n.event == "fault_healed" and n.node == "broker-0")]
     killed = [note("node_started", 1, "broker-0"), note("machine_fault", 15, what="kill", target="broker-0")]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import psutil
+import trio
 
 from benchmarks.network_runs import lateness_ms
+from tests.emulator.world.network_world import DirectoryWatch
 
 SCENARIOS = (
     "az-isolated-leader",
@@ -60,3 +63,35 @@ def was_late(run: Path) -> bool:
     """The machine was too busy for this run to be judged: it is unknown, neither right nor wrong."""
     limit_ms: float = msgspec.json.decode((run / "settings.json").read_bytes())["timer_limit_ms"]
     return lateness_ms(run) > limit_ms
+
+
+async def until(directory: Path, condition: Callable[[], bool], limit_s: float = 60.0) -> None:
+    """Looks whenever something in `directory` (which exists) is written."""
+    watch = DirectoryWatch(directory)
+    try:
+        with trio.fail_after(limit_s):
+            while not condition():
+                await watch.wait_change()
+    finally:
+        watch.close()
+
+
+def wait_until(directory: Path, condition: Callable[[], bool], limit_s: float = 60.0) -> None:
+    """`until`, for tests that are not async."""
+    trio.run(until, directory, condition, limit_s)
+
+
+def said(run: Path, event: str, **fields: object) -> bool:
+    """Some node has written such an event."""
+    return any(all(line[name] == value for name, value in fields.items()) for line in events_of(run, event))
+
+
+def process_of(run: Path, node: str, among: psutil.Process) -> psutil.Process:
+    """The process that is `node` now, by the file that its output goes to."""
+    for process in among.children(recursive=True):
+        try:
+            if any(Path(file.path).name.startswith(f"{node}.") for file in process.open_files()):
+                return process
+        except psutil.NoSuchProcess:
+            continue
+    raise AssertionError(f"{node} of {run} has no process")

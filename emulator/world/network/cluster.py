@@ -272,6 +272,9 @@ class Cluster:
 
     async def heal(self, rule_id: str | None = None) -> list[HealReport]:
         """Lifts a rule, or all (None). Raises ClusterError for a rule that is not in force."""
+        for rule in self.rules.values():
+            if rule_id in (None, rule.rule):
+                self._write(FaultAsked(rule=rule.rule, what=f"heal {rule.what}", expects_traffic=rule.expects_traffic))
         return await self._board.heal(rule_id)
 
     async def frames_stopped(self) -> dict[str, dict[str, int]]:

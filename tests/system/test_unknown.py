@@ -1,0 +1,180 @@
+"""Runs that cannot be judged are unknown, by whoever judges: neither right nor wrong, exit code 3, and the reason."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psutil
+import pytest
+import trio
+
+from emulator.commands.run_simulated import run_simulated
+from emulator.injector.enforcement import LinkState
+from emulator.runs.directory import prepare, write_observations, write_scenario
+from emulator.runs.network import play_network
+from emulator.runs.resolve import resolve
+from emulator.runs.sources import find_scenario
+from emulator.world.network.cluster import Cluster
+from emulator.world.network.reports import HealReport
+from tests.system.conftest import COMMAND, ROOT, run_command
+from tests.system.runs import process_of, said, short, wait_until
+
+CUT_OF_NOTHING = ("cut: {link: [client-0, client-1]}", "pause: 2", "heal", "pause: 1")
+CUT_AND_HEAL = ("cut: {link: [0, 1]}", "pause: 3", "heal", "pause: 8")
+PAUSE = ("pause: 5",)
+REGISTERED_STILL = ("kill: 1", "start: 1", "pause: 2")
+"""The session of broker-1's first life lasts 6 s: its second may not register."""
+
+WHY = {
+    "idle cut": "fault 'cut client-0 client-1' stopped nothing: no traffic met it",
+    "sabotaged heal": "fault 'cut broker-0 broker-1' did not heal: still in force at broker-1",
+    "late": "timers were later (p99.9) than 150 ms, a tenth of the shortest time-out: ",
+    "killed by a stranger": "broker-1 ended by itself at ",
+    "ended by a stranger": "session-2 ended by itself at ",
+    "refused registration": "broker-1 died by itself at ",
+}
+
+
+class Saboteur(Cluster):
+    """Says that it has healed; broker-1 was never told."""
+
+    async def heal(self, rule_id: str | None = None) -> list[HealReport]:
+        deaf = self._nodes["broker-1"]
+        control, deaf.control = deaf.control, None
+        try:
+            return await super().heal(rule_id)
+        finally:
+            deaf.control = control
+
+
+def played(run: Path, script: Path, interfere: Callable[[Path, psutil.Process], None] | None = None) -> None:
+    """`faultline run` without an audit; `interfere` does something to its processes once the topic is written to."""
+    words = [*COMMAND, "run", str(script), "--audit", "none", "--out", str(run)]
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
+        try:
+            if interfere is not None:
+                wait_until(run.parent, lambda: said(run, "operation_ended", outcome="ok"))
+                interfere(run, psutil.Process(running.pid))
+            out, _ = running.communicate(timeout=60)
+        finally:
+            running.kill()
+    assert "Traceback" not in out, out
+
+
+def stand_still(run: Path, runner: psutil.Process) -> None:
+    """SIGSTOP for 300 ms from outside; the injector knows nothing of it."""
+    broker = process_of(run, "broker-2", runner)
+    broker.suspend()
+    assert broker.status() == psutil.STATUS_STOPPED
+    with pytest.raises(psutil.TimeoutExpired):
+        broker.wait(0.3)
+    broker.resume()
+
+
+def sabotaged(run: Path, script: Path) -> None:
+    resolved = resolve(find_scenario(str(script)))
+    prepare(run)
+    write_scenario(run, resolved)
+    ended = trio.run(lambda: play_network(resolved, run, seed=1, speed=5.0, make_cluster=Saboteur))
+    write_observations(run, ended.observations)
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict[str, Any]]]:
+    """All those runs, audited by one `faultline audit`: {what was done: its verdict.json}."""
+    folder = tmp_path_factory.mktemp("unknown")
+    runs = {what: folder / what.replace(" ", "-") for what in WHY}
+    pause = short(folder, *PAUSE, name="pause.yaml")
+    played(runs["idle cut"], short(folder, *CUT_OF_NOTHING, name="idle.yaml"))
+    sabotaged(runs["sabotaged heal"], short(folder, *CUT_AND_HEAL, name="heal.yaml"))
+    played(runs["late"], pause, stand_still)
+    played(runs["killed by a stranger"], pause, lambda run, runner: process_of(run, "broker-1", runner).kill())
+    played(
+        runs["ended by a stranger"],
+        pause,
+        lambda run, runner: process_of(run, "session-2", runner).send_signal(signal.SIGTERM),
+    )
+    played(runs["refused registration"], short(folder, *REGISTERED_STILL, name="refused.yaml"))
+    ended = run_command("audit", *runs.values(), "--json")
+    assert ended.code == 3, str(ended)
+    told = msgspec.json.decode(ended.out)
+    assert [verdict["run"] for verdict in told] == [run.name for run in runs.values()]
+    for run, verdict in zip(runs.values(), told, strict=True):
+        assert msgspec.json.decode((run / "verdict.json").read_bytes()) == verdict
+    yield dict(zip(runs, told, strict=True))
+
+
+@pytest.mark.network
+@pytest.mark.spark
+@pytest.mark.parametrize("what", WHY)
+def test_a_run_that_cannot_be_judged_is_unknown_and_says_why(verdicts: dict[str, dict[str, Any]], what: str) -> None:
+    verdict = verdicts[what]
+    assert verdict["valid"] == "unknown"
+    reasons = verdict["unknown_because"]
+    assert any(reason.startswith(WHY[what]) for reason in reasons), reasons
+
+
+@pytest.mark.network
+@pytest.mark.spark
+def test_lateness_is_told_of_the_node_that_stood_still(verdicts: dict[str, dict[str, Any]]) -> None:
+    """300 ms at speed 5 are 1500 ms of the scenario."""
+    [reason] = [reason for reason in verdicts["late"]["unknown_because"] if reason.startswith("timers were later")]
+    assert reason.startswith(WHY["late"] + "broker-2 "), "the latest first"
+    assert 1_000 < float(reason.removeprefix(WHY["late"] + "broker-2 ").partition(" ms")[0]) < 5_000
+
+
+@pytest.mark.network
+@pytest.mark.spark
+def test_run_ends_with_3_when_its_cut_met_no_traffic(tmp_path: Path) -> None:
+    """The whole command, Spark included."""
+    run = tmp_path / "run"
+    ended = run_command("run", short(tmp_path, *CUT_OF_NOTHING), "--out", run, "--json")
+    assert ended.code == 3, str(ended)
+    verdict = msgspec.json.decode(ended.out)
+    assert verdict["valid"] == "unknown" and WHY["idle cut"] in verdict["unknown_because"]
+    assert msgspec.json.decode((run / "verdict.json").read_bytes()) == verdict
+
+
+# --- the simulated world ---
+
+
+def simulated(directory: Path, *steps: str) -> tuple[int, list[str]]:
+    """(exit code, reasons) of the oracle's verdict."""
+    run = directory / "run"
+    code = run_simulated(resolve(find_scenario(str(short(directory, *steps)))), 1, run)
+    reasons: list[str] = msgspec.json.decode((run / "verdict.json").read_bytes())["unknown_because"]
+    return code, reasons
+
+
+def test_a_simulated_cut_of_idle_links_is_unknown(tmp_path: Path) -> None:
+    code, reasons = simulated(tmp_path, *CUT_OF_NOTHING)
+    assert code == 3 and WHY["idle cut"] in reasons
+
+
+def test_a_cut_of_idle_links_may_say_that_it_expects_nothing(tmp_path: Path) -> None:
+    quiet = "cut: {link: [client-0, client-1], expects_traffic: false}"
+    assert simulated(tmp_path, quiet, *CUT_OF_NOTHING[1:]) == (0, [])
+
+
+def test_a_simulated_heal_that_is_sabotaged_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert simulated(tmp_path, *CUT_AND_HEAL) == (0, [])
+    heal = LinkState.heal
+
+    def deaf(self: LinkState, now_ms: float, rule_id: str) -> bool:
+        return self.node != "broker-1" and heal(self, now_ms, rule_id)
+
+    monkeypatch.setattr(LinkState, "heal", deaf)
+    again = tmp_path / "again"
+    again.mkdir()
+    code, reasons = simulated(again, *CUT_AND_HEAL)
+    assert code == 3 and WHY["sabotaged heal"] in reasons
+
+
+def test_a_simulated_broker_that_may_not_register_is_unknown(tmp_path: Path) -> None:
+    code, reasons = simulated(tmp_path, *REGISTERED_STILL)
+    assert code == 3 and any(reason.startswith("broker-1 died by itself with code") for reason in reasons), reasons
