@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
-from emulator.commands.exit_codes import INTERRUPTED, UNUSABLE
+from emulator.exit_codes import INTERRUPTED, UNUSABLE
 
 app = App(
     name="faultline",

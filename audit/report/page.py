@@ -49,7 +49,8 @@ def render(verdict: Verdict, timeline: Timeline) -> str:
 def _head(verdict: Verdict) -> str:
     facts = [verdict.scenario or "no scenario", f"{verdict.world} world"]
     facts.append(f"{verdict.measures.get('events', 0):,} events")
-    facts.append(f"{verdict.measures.get('wall_s', 0):g} s of scenario time")
+    if "wall_s" in verdict.measures:
+        facts.append(f"{verdict.measures['wall_s']:.1f} s on the wall")
     reasons = "".join(f"<li>{escape(reason)}</li>" for reason in verdict.unknown_because)
     return (
         f'<header class="{_CLASSES[verdict.valid]}"><p class="badge">{_HEADLINES[verdict.valid]}</p>'

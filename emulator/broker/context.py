@@ -8,6 +8,7 @@ from typing import Protocol
 
 from emulator.broker.settings import BrokerSettings
 from emulator.storage.files import Files
+from protocol.chance import Chance
 from protocol.events import Event
 from protocol.machine import Now, Outbox
 from protocol.messages.session import SessionRequest, SessionResponse
@@ -26,7 +27,7 @@ class SessionCalls(Protocol):
 class BrokerContext:
     """Shared by the parts of one life of one broker."""
 
-    __slots__ = ("broker", "broker_epoch", "files", "gates", "now", "out", "sessions", "settings")
+    __slots__ = ("broker", "broker_epoch", "chance", "files", "gates", "now", "out", "sessions", "settings")
 
     def __init__(
         self, broker: int, gates: Gates, settings: BrokerSettings, files: Files, sessions: SessionCalls, out: Outbox
@@ -38,6 +39,8 @@ class BrokerContext:
         self.sessions = sessions
         self.out = out
         self.now = Now(0.0, 0.0)
+        self.chance = Chance(0)
+        """Which of two threads that want one lock gets it; a life's seed replaces it."""
         self.broker_epoch = -1
         """czxid of this life's registration (KIP-380); -1 before."""
 

@@ -41,6 +41,10 @@ from protocol.messages.replication import (
 from protocol.purposes import FETCHER
 
 
+FENCED_LIST_OFFSETS = 4
+"""The version of ListOffsets that carries the current leader epoch (KIP-320)."""
+
+
 class FetchState:
     """Of one partition: next `offset`, the leader epoch it follows, and whether it may fetch."""
 
@@ -431,7 +435,9 @@ class ReplicaFetcher:
                     self._delay([place], ErrorCode(listed.error).name)
 
         self._send(
-            ListOffsetsRequest(self._context.broker, [ListOffsetsPartition(*place, timestamp, epoch)]), 0, handle
+            ListOffsetsRequest(self._context.broker, [ListOffsetsPartition(*place, timestamp, epoch)]),
+            FENCED_LIST_OFFSETS if self._context.gates.fences_by_epoch else 0,
+            handle,
         )
 
     def _latest_answered(self, place: TopicPartition, listed: ListedOffset) -> None:

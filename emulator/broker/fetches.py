@@ -5,6 +5,7 @@ watermark is noted before that news is used, so an answer given at once carries 
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from emulator.broker.context import BrokerContext
 from emulator.broker.isr_changes import IsrChanges
@@ -42,18 +43,27 @@ class Fetches:
         self._produces = produces
 
     def fetch(self, request: FetchRequest, reply: Reply) -> None:
-        """Read, note the follower's progress, answer or park."""
-        if request.replica_id >= 0 or self._context.gates.fetch_blocks_on_partition_lock:
+        """Read, note the follower's progress, answer or park.
+
+        Up to 2.0 reading needs no lock: a follower's position is known at once, and only joining the ISR, the high
+        watermark and the answer wait for a partition that is locked (semantics 1.6).
+        """
+        self._fetch(request, reply, self._context.now.mono_ms)
+
+    def _fetch(self, request: FetchRequest, reply: Reply, arrived_ms: float) -> None:
+        if self._context.gates.fetch_blocks_on_partition_lock:
             locked = self._replicas.first_locked((p.topic, p.partition) for p in request.partitions)
             if locked is not None:
-                locked.when_unlocked(lambda: self.fetch(request, reply))
+                locked.when_unlocked(lambda: self._fetch(request, reply, arrived_ms))
                 return
-        follower = request.replica_id >= 0
         results, log_ends = self._read(request)
-        if not follower:
+        if request.replica_id < 0:
             self._answer_or_park(request, results, reply)
             return
-        self._note_progress(request, results, log_ends, 0, lambda: self._answer_or_park(request, results, reply))
+        progress = list(zip(request.partitions, results, log_ends, strict=True))
+        self._note_progress(
+            request.replica_id, progress, arrived_ms, lambda: self._answer_or_park(request, results, reply)
+        )
 
     # --- reading ---
 
@@ -109,38 +119,46 @@ class Fetches:
 
     def _note_progress(
         self,
-        request: FetchRequest,
-        results: list[FetchedPartition],
-        log_ends: list[int],
-        index: int,
+        follower: int,
+        progress: list[tuple[FetchPartition, FetchedPartition, int]],
+        arrived_ms: float,
         then: Callable[[], None],
     ) -> None:
-        """Partition by partition; an ISR expansion written to the session service holds up the rest, and the answer."""
-        gates = self._context.gates
-        while index < len(results):
-            asked, result = request.partitions[index], results[index]
-            index += 1
+        """Partition by partition; one that is locked, or whose ISR grows by a write to the session service, holds up
+        the rest, and the answer."""
+        for index, (asked, result, log_end) in enumerate(progress):
             partition = self._replicas.partitions.get((asked.topic, asked.partition))
-            if partition is None or not partition.leads or request.replica_id not in partition.remotes:
+            if partition is None or not partition.leads or follower not in partition.remotes:
                 continue
             if result.error != ErrorCode.NONE:
-                if not gates.failed_reads_keep_follower_state:
-                    partition.remotes[request.replica_id].read_failed()
+                if not self._context.gates.failed_reads_keep_follower_state:
+                    partition.remotes[follower].read_failed()
                 continue
             if result.diverging_epoch is not None:
                 continue
-            may_join = partition.follower_fetched(request.replica_id, asked.fetch_offset, log_ends[index - 1])
-            if may_join:
-                following = index
-
-                def go_on(partition: Partition = partition, following: int = following) -> None:
-                    self._progressed(partition)
-                    self._note_progress(request, results, log_ends, following, then)
-
-                self._isr_changes.expand(partition, request.replica_id, go_on)
+            partition.follower_fetched(follower, asked.fetch_offset, log_end, arrived_ms)
+            if partition.locked or partition.may_join_isr(partition.remotes[follower]):
+                go_on = partial(self._note_progress, follower, progress[index + 1 :], arrived_ms, then)
+                self._maybe_join(partition, follower, go_on)
                 return
             self._progressed(partition)
         then()
+
+    def _maybe_join(self, partition: Partition, follower: int, then: Callable[[], None]) -> None:
+        """With the partition's lock: grow the ISR, advance the high watermark."""
+        if partition.locked:
+            partition.when_unlocked(lambda: self._maybe_join(partition, follower, then))
+            return
+
+        def go_on() -> None:
+            self._progressed(partition)
+            then()
+
+        replica = partition.remotes.get(follower)
+        if replica is not None and partition.may_join_isr(replica):
+            self._isr_changes.expand(partition, follower, go_on)
+        else:
+            go_on()
 
     def _progressed(self, partition: Partition) -> None:
         if partition.leads and partition.advance_high_watermark():

@@ -140,11 +140,9 @@ class Partition:
 
     # --- followers, as the leader sees them (1.2 to 1.4) ---
 
-    def follower_fetched(self, broker: int, fetch_offset: int, leader_log_end: int) -> bool:
-        """Note a follower's fetch; returns whether it may join the ISR now."""
-        replica = self.remotes[broker]
-        replica.fetched(fetch_offset, leader_log_end, self.context.now.mono_ms)
-        return self.may_join_isr(replica)
+    def follower_fetched(self, broker: int, fetch_offset: int, leader_log_end: int, arrived_ms: float) -> None:
+        """Note a follower's fetch. It counts as of its arrival, however long it waited for the lock since."""
+        self.remotes[broker].fetched(fetch_offset, leader_log_end, arrived_ms)
 
     def may_join_isr(self, replica: RemoteReplica) -> bool:
         """1.4: not in, caught up to the high watermark (and the leader epoch's start), no change in flight."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.commands.exit_codes import BROKEN, HELD, UNUSABLE
+from emulator.exit_codes import BROKEN, HELD, UNUSABLE
 from emulator.runs.events import Line, NoEvents, TooManyEvents, read
 from protocol.events import ENVELOPE, EVENTS
 

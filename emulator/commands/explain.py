@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from emulator.commands.exit_codes import BROKEN, HELD, UNUSABLE
+from emulator.exit_codes import BROKEN, HELD, UNUSABLE
 from emulator.runs.events import Line, NoEvents, TooManyEvents, read
 
 FOLLOWED = (

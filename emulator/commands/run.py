@@ -15,7 +15,7 @@ import msgspec
 import trio
 from rich.console import Console
 
-from emulator.commands.exit_codes import HELD, INTERRUPTED, UNKNOWN, UNUSABLE
+from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN, UNUSABLE
 from emulator.commands.verdict_text import print_verdict
 from emulator.observations.files import load
 from emulator.observations.model import Observations

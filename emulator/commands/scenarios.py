@@ -7,7 +7,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from emulator.commands.exit_codes import HELD, UNUSABLE
+from emulator.exit_codes import HELD, UNUSABLE
 from emulator.observations.reading import Malformed
 from emulator.runs.sources import NoScenario, catalogue, find_scenario, recordings_of
 from emulator.scenario.load import ScenarioErrors

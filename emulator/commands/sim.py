@@ -18,7 +18,7 @@ import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from emulator.commands.exit_codes import BROKEN, HELD, UNKNOWN, UNUSABLE
+from emulator.exit_codes import BROKEN, HELD, UNKNOWN, UNUSABLE
 from emulator.runs.resolve import Resolved
 from emulator.runs.seeds import SEEDS_MAX, SeedResult, SeedsAsked, play_seeds
 from emulator.runs.sources import GOLDEN

@@ -93,6 +93,7 @@ class BrokerNode:
         match event:
             case Started(seed, incarnation):
                 self.broker.incarnation = incarnation
+                self.context.chance = Chance(seed + 1)  # another stream than the session's
                 self.broker.start()
                 self.session.start(now, out, Chance(seed))
             case StopRequested():

@@ -8,7 +8,7 @@ from emulator.injector.rules import rule as make_rule
 from emulator.player.client_steps import fetch_order, produce_order
 from emulator.player.tasks import Order, Steps
 from emulator.scenario import model as m
-from emulator.scenario.conditions import Quiet, Registered
+from emulator.scenario.conditions import Registered
 from emulator.topology import broker_name
 from emulator.world import actions as act
 from emulator.world.actions import ActDone
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 READY_LIMIT_S = 15.0
 """For a started broker to be registered; then the script goes on (a broker may be kept from it on purpose)."""
 STATE_LIMIT_S = 30.0
-STATE_NOTICED_MS = (180.0, 420.0)
+SETTLE_LOOK_MS = 201.3
+"""A look itself takes a moment: 2, 3, 5 and 7 s of stillness took 2.01, 3.02, 5.04 and 7.06 s."""
+STATE_NOTICED_MS = (20.0, 90.0)
 """From the topic's first state to the script's next step, as recorded."""
 
 
@@ -83,11 +85,21 @@ class StepRunner:
             case m.Pause(seconds=seconds):
                 yield self._player.sleep(seconds * 1000.0)
             case m.Settle(quiet_s=quiet_s, limit_s=limit_s):
-                player = self._player
-                player.waits.changed_ms = max(player.waits.changed_ms, player.now.mono_ms)
-                yield player.until(Quiet(quiet_s), limit_s)
+                yield from self._settle(quiet_s * 1000.0, limit_s * 1000.0)
             case _:
                 raise StepFailed(f"{type(step).__name__} cannot be played yet")
+
+    def _settle(self, quiet_ms: float, limit_ms: float) -> Steps:
+        """Look every 200 ms, as the recordings' script did: a change is noticed at the next look, stillness is counted
+        from there, and so the next step comes at a multiple of them."""
+        player = self._player
+        began_ms = quiet_since_ms = player.now.mono_ms
+        seen_ms = player.waits.changed_ms
+        while player.now.mono_ms - quiet_since_ms < quiet_ms and player.now.mono_ms - began_ms < limit_ms:
+            yield player.sleep(SETTLE_LOOK_MS)
+            if player.waits.changed_ms != seen_ms:
+                seen_ms = player.waits.changed_ms
+                quiet_since_ms = player.now.mono_ms
 
     # --- machines and links ---
 

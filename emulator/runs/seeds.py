@@ -15,7 +15,7 @@ from time import perf_counter
 import msgspec
 
 from audit.verdict import Verdict
-from emulator.commands.exit_codes import UNKNOWN
+from emulator.exit_codes import UNKNOWN
 from emulator.observations.comparable import Comparable, comparable
 from emulator.observations.files import load
 from emulator.observations.model import Observations

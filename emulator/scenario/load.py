@@ -85,7 +85,8 @@ def unrolled(steps: Iterable[m.AnyStep]) -> int:
 
 
 def _text(reader: StepReader, node: Node | None) -> str:
-    return " ".join((reader.text(node) or "").split()) if node is not None else ""
+    # The parser marks with a bell where a folded text was broken.
+    return " ".join((reader.text(node) or "").replace("\a", "").split()) if node is not None else ""
 
 
 def _kafka(reader: StepReader, node: Node | None) -> tuple[str, ...]:

@@ -22,6 +22,9 @@ class Latencies(msgspec.Struct, frozen=True):
     log_creation_ms: tuple[float, float] = (5.0, 60.0)
     """Creating a log stalls a broker (directories, files, the first use of code): which broker is ready first is a
     race."""
+    first_leadership_ms: tuple[float, float] = (40.0, 260.0)
+    """A broker's first LeaderAndIsr takes longer than all later ones (code that is used for the first time); meanwhile it
+    answers others as before. So a follower may ask a leader that does not know yet, and wait its back-off."""
     start_ms: tuple[float, float] = (900.0, 1_700.0)
     """From the order to start a broker to its first input: of brokers started together, which is there first is a
     race."""
@@ -66,6 +69,11 @@ class Draws:
     def stall_ms(self) -> float:
         """How long the creation of a log takes."""
         low, high = self._latencies.log_creation_ms
+        return low + (high - low) * self.random.random()
+
+    def first_leadership_ms(self) -> float:
+        """How late a broker's first LeaderAndIsr is handled."""
+        low, high = self._latencies.first_leadership_ms
         return low + (high - low) * self.random.random()
 
     def start_ms(self) -> float:

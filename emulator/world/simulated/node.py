@@ -16,7 +16,7 @@ class SimulatedNode:
     """`machine` None: dead. `held`: inputs that wait while the process is paused."""
 
     __slots__ = (
-        "accepted", "before_storage", "busy_until_ms", "died", "ends", "files", "held", "incarnation", "links",
+        "accepted", "before_storage", "busy_until_ms", "cold", "died", "ends", "files", "held", "incarnation", "links",
         "machine", "node", "paused", "seq", "stall_ms", "timer_generation", "timers",
     )  # fmt: skip
 
@@ -33,6 +33,8 @@ class SimulatedNode:
         self.busy_until_ms = 0.0
         """Stalled by its disk until then: inputs wait, and so does what the step under way sends."""
         self.stall_ms = 0.0
+        self.cold = True
+        """Its present life has not had a LeaderAndIsr yet."""
         self.before_storage: Callable[[str, str], None] | None = None
         """Called before every primitive storage operation; may raise NodeKilled, DiskFull or DiskFailed."""
         self.timers: dict[TimerKey, int] = {}

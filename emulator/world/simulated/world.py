@@ -52,6 +52,7 @@ from protocol.machine import (
     TimerKey,
 )
 from protocol.messages.base import DIRECTIONS
+from protocol.messages.leadership import LeaderAndIsrRequest
 
 WALL_EPOCH_MS = 1_600_000_000_000.0
 START_MS = 120.0
@@ -342,6 +343,8 @@ class SimulatedWorld:
                 DIRECTIONS[message.DIRECTION], order.correlation_id, len(data),
             )  # fmt: skip
             self.trace.add(node, self._cause, self.now_ms, sent)
+        if type(message) is LeaderAndIsrRequest:
+            self._first_leadership(end)
         if not end.out.calm:
             stopped = end.out.offer(self.now_ms, data, message.API_NAME)
             if stopped is not None:
@@ -349,6 +352,13 @@ class SimulatedWorld:
                 self._watch_gate(end, end.out)
                 return
         self._travel(end, data)
+
+    def _first_leadership(self, end: End) -> None:
+        """The first LeaderAndIsr of a broker's life is slow, and what comes behind it on its connection."""
+        peer = end.peer
+        if peer is not None and self.nodes[peer.node].cold:
+            self.nodes[peer.node].cold = False
+            end.last_arrival_ms = max(end.last_arrival_ms, self.now_ms + self.draws.first_leadership_ms())
 
     def _travel(self, end: End, data: bytes) -> None:
         """Past the sender's gate: on its way, behind what went before."""
@@ -426,6 +436,7 @@ class SimulatedWorld:
         node.seq = 0
         node.accepted = 0
         node.paused = False
+        node.cold = True
         node.died = None
         node.timers.clear()
         node.busy_until_ms = node.stall_ms = 0.0
