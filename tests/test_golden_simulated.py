@@ -35,10 +35,6 @@ DIFFERS: dict[str, Known] = {
     "az-isolated-leader-and-controller@0.10.2": Known(
         0, "two seconds after the failover the majority's metadata still has leader -1 and ISR []; ours is ahead"
     ),
-    "az-isolated-leader-direct-zk@2.8": Known(
-        1,
-        "the phase of the ISR check decides which write is the first to block (10 to 15 s into the cut): no race named",
-    ),
     "min-insync@2.8": Known(
         1,
         "whether the parked write is answered before the wait sees the state is a race that no scenario file names; "
@@ -49,6 +45,10 @@ DIFFERS: dict[str, Known] = {
 """Folder -> why not every seed equals a recording."""
 
 RARELY = {
+    "az-isolated-leader-direct-zk@2.8": Known(
+        1,
+        "the phase of the ISR check decides which write is the first to block (10 to 15 s into the cut)",
+    ),
     "az-isolated-controller@0.10.2": Known(
         4,
         "about one seed in ten: broker-1 becomes controller, and one more entry differs from its race in the scenario",
