@@ -178,12 +178,14 @@ class Switchboard:
         self._dirty[connection.id] = connection
 
     async def _finish(self, connection: Connection) -> None:
-        if connection.buffer:
-            self._host.flush()
-            connection.write()
-        if await connection.drain():
-            await connection.linger()
-        connection.close_socket()
+        try:
+            if connection.buffer:
+                self._host.flush()
+                connection.write()
+            if await connection.drain():
+                await connection.linger()
+        finally:  # the shell may end meanwhile
+            connection.close_socket()
 
     def write_out(self) -> None:
         """Events that clients depend on, then frames."""
