@@ -70,9 +70,9 @@ def stand_still(run: Path, runner: psutil.Process) -> None:
     """SIGSTOP for 300 ms from outside; the injector knows nothing of it."""
     broker = process_of(run, "broker-2", runner)
     broker.suspend()
-    assert broker.status() == psutil.STATUS_STOPPED
     with pytest.raises(psutil.TimeoutExpired):
         broker.wait(0.3)
+    assert broker.status() == psutil.STATUS_STOPPED
     broker.resume()
 
 
