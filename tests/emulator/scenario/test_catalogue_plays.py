@@ -1,0 +1,52 @@
+"""Every scenario of the catalogue, on every version it names, in the simulated world: what it expects is what happens.
+
+Two seeds each show that a file and the rules agree; that every seed does is for `faultline sim` to say. What cannot be
+so yet is in `NOT_YET`, with the reason, and leaves the table when it can.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from emulator.player.steps import StepFailed
+from emulator.runs.judged import play_and_judge
+from emulator.runs.resolve import resolve
+from emulator.runs.seeds import broken_in
+from emulator.scenario.load import load_scenario
+from emulator.scenario.model import Scenario
+
+ROOT = Path(__file__).parents[3]
+SEEDS = (1, 2)
+
+CATALOGUE = {
+    path.stem: load_scenario(path.read_text(), str(path)) for path in sorted((ROOT / "scenarios").glob("*.yaml"))
+}
+
+PLAYS = [(name, version) for name, scenario in CATALOGUE.items() for version in scenario.kafka]
+
+NOT_YET = {
+    ("az-isolated-leader-and-controller", "0.10.2"): (
+        "two seconds after the failover the majority's metadata still has leader -1; ours is ahead"
+    ),
+    ("retry-idempotent", "2.8"): "a client library's own producer cannot be played yet",
+}
+"""(scenario, version) -> why no seed of it is valid."""
+
+
+def why_not(scenario: Scenario, version: str, seed: int) -> list[str]:
+    """What keeps one run from being valid: nothing, if it is."""
+    try:
+        verdict = play_and_judge(resolve(scenario, version), seed, run=str(seed)).verdict
+    except StepFailed as error:
+        return [str(error)]
+    return [] if verdict.valid is True else [f"valid: {verdict.valid}", *broken_in(verdict)]
+
+
+@pytest.mark.parametrize(("name", "version"), PLAYS)
+def test_what_a_scenario_expects_happens(name: str, version: str) -> None:
+    found = {seed: why for seed in SEEDS if (why := why_not(CATALOGUE[name], version, seed))}
+    if (name, version) in NOT_YET:
+        assert set(found) == set(SEEDS), f"valid now, so no longer to be named: {NOT_YET[name, version]}"
+    else:
+        replay = f"faultline run {name} --world sim --kafka-version {version} --seed"
+        assert not found, "\n".join(f"{replay} {seed}: {'; '.join(why)}" for seed, why in found.items())
