@@ -246,8 +246,9 @@ def scenarios_check(files: list[Path], /) -> int:
 def main(arguments: list[str] | None = None) -> None:
     """The console script. Ends the process with the command's exit code."""
     try:
-        code = app(arguments, exit_on_error=False, print_error=True, result_action="return_value")
-    except CycloptsError:
+        code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        print(f"faultline: {error}", file=sys.stderr)
         sys.exit(UNUSABLE)
     except KeyboardInterrupt:
         print("faultline: interrupted", file=sys.stderr)

@@ -112,12 +112,19 @@ def test_what_is_broken_in_the_middle_names_the_place(faultline: Faultline, fold
 
 
 @pytest.mark.parametrize(
-    "words", [("frobnicate",), ("run",), ("run", LEADER, "--world", "simm"), ("run", "--nonsense")]
+    ("words", "message"),
+    [
+        (("frobnicate",), 'Unknown command "frobnicate". Available commands: '),
+        (("run",), 'Command "run" parameter SCENARIO requires an argument.'),
+        (("run", LEADER, "--world", "simm"), 'Invalid value "simm" for --world. Choose from: "network", "sim".'),
+        (("run", LEADER, "--nonsense"), "Unknown option: --nonsense."),
+        (("run", LEADER, "--seed", "y"), 'Invalid value for --seed: unable to convert "y" into int.'),
+    ],
 )
-def test_words_that_are_no_command_end_with_2(faultline: Faultline, words: tuple[str, ...]) -> None:
+def test_words_that_are_no_command_end_with_2(faultline: Faultline, words: tuple[str, ...], message: str) -> None:
     ended = faultline(*words)
     assert (ended.code, ended.out) == (2, ""), str(ended)
-    assert ended.err.strip()
+    assert ended.err.startswith(f"faultline: {message}") and ended.err.count("\n") == 1
 
 
 @pytest.mark.network
