@@ -10,11 +10,11 @@ PIP_QUIET ?= --quiet
 # Folders that hold Python today; a folder that does not exist yet is not an error.
 SOURCES := $(sort $(patsubst %/,%,$(dir $(wildcard $(foreach d,protocol controller emulator audit benchmarks docs/generate tests,$(d)/*.py)))))
 
-.PHONY: help demo test bench check docs clean
+.PHONY: help demo test bench check check-fresh docs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST))
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/installed-run $(VENV)/installed-classes ## break a cluster of real processes, audit it, print the verdict
 	@$(BIN)/faultline run az-isolated-leader
@@ -29,6 +29,9 @@ check: $(VENV)/installed-dev ## lint, types, import contracts
 	@$(BIN)/python -m ruff check $(SOURCES)
 	@$(BIN)/python -m mypy --strict $(SOURCES)
 	@$(BIN)/lint-imports --no-cache
+
+check-fresh: ## a newcomer's machine: a clean clone, no Java, `make demo` (minutes)
+	@tests/fresh_machine.sh
 
 docs: $(VENV)/installed-dev ## write the pages of docs/ that come from code
 	@$(BIN)/python -m docs.generate
