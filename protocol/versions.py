@@ -177,7 +177,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     stop_replica_version: int
     """Version of STOP_REPLICA that the controller sends (IBP); 1 and later carry the broker epoch, 3 leader epochs."""
     metadata_keeps_isr_without_leader: bool
-    """2.8: metadata of a leaderless partition shows the real ISR; before, an empty one (semantics 11.12)."""
+    """2.4+: metadata of a partition whose leader is unknown or not alive shows the real ISR; before, an empty one
+    (semantics 11.12)."""
     metadata_has_leader_epoch: bool
     """2.1+: metadata answers carry leader epochs (Metadata v7, KIP-320)."""
     unknown_replica_answers_not_leader: bool
@@ -291,7 +292,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         leader_and_isr_version=ibp_newest((("1.0", 1), ("2.2", 2), ("2.4", 4))),
         update_metadata_version=ibp_newest((("0.10.2", 3), ("1.0", 4), ("2.2", 5), ("2.4", 6))),
         stop_replica_version=ibp_newest((("2.2", 1), ("2.4", 2), ("2.6", 3))),
-        metadata_keeps_isr_without_leader=bin_since("2.8"),
+        metadata_keeps_isr_without_leader=bin_since("2.4"),
         metadata_has_leader_epoch=bin_since("2.1"),
         unknown_replica_answers_not_leader=True,
         idempotence=ibp_since("0.11"),

@@ -85,7 +85,7 @@ class MetadataCache:
             if request.topics and topic not in request.topics:
                 continue
             reachable = state.leader in self.live
-            shows_isr = state.leader >= 0 or self._context.gates.metadata_keeps_isr_without_leader
+            shows_isr = reachable or self._context.gates.metadata_keeps_isr_without_leader
             partitions.append(
                 PartitionMetadata(
                     topic,
