@@ -15,8 +15,8 @@ import msgspec
 import trio
 from rich.console import Console
 
-from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN, UNUSABLE
 from emulator.commands.verdict_text import print_verdict
+from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN, UNUSABLE
 from emulator.observations.files import load
 from emulator.observations.model import Observations
 from emulator.observations.races import nearest_with_races

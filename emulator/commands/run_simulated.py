@@ -7,8 +7,8 @@ from time import perf_counter
 import msgspec
 from rich.console import Console
 
-from emulator.exit_codes import HELD, UNKNOWN
 from emulator.commands.verdict_text import print_verdict
+from emulator.exit_codes import HELD, UNKNOWN
 from emulator.player.steps import StepFailed
 from emulator.runs.directory import prepare, write_simulated, write_verdict
 from emulator.runs.judged import JudgedRun, play_and_judge

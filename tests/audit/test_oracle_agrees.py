@@ -1,4 +1,5 @@
-"""Spark's checks, which read events, and the oracle, which reads the simulated world's state, say the same of the same runs."""
+"""Spark's checks, which read events, and the oracle, which reads the simulated world's state, say the same of the
+same runs."""
 
 from __future__ import annotations
 
