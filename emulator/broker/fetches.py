@@ -136,22 +136,27 @@ class Fetches:
                 continue
             if result.diverging_epoch is not None:
                 continue
+            before = partition.remotes[follower].log_end
             partition.follower_fetched(follower, asked.fetch_offset, log_end, arrived_ms)
+            # 2.4: only a follower that moved can move the high watermark (shows where AlterIsr shrank the ISR).
+            moved = before != asked.fetch_offset or not self._context.gates.alter_isr
             if partition.locked or partition.may_join_isr(partition.remotes[follower]):
                 go_on = partial(self._note_progress, follower, progress[index + 1 :], arrived_ms, then)
-                self._maybe_join(partition, follower, go_on)
+                self._maybe_join(partition, follower, moved, go_on)
                 return
-            self._progressed(partition)
+            if moved:
+                self._progressed(partition)
         then()
 
-    def _maybe_join(self, partition: Partition, follower: int, then: Callable[[], None]) -> None:
+    def _maybe_join(self, partition: Partition, follower: int, moved: bool, then: Callable[[], None]) -> None:
         """With the partition's lock: grow the ISR, advance the high watermark."""
         if partition.locked:
-            partition.when_unlocked(lambda: self._maybe_join(partition, follower, then))
+            partition.when_unlocked(lambda: self._maybe_join(partition, follower, moved, then))
             return
 
         def go_on() -> None:
-            self._progressed(partition)
+            if moved:
+                self._progressed(partition)
             then()
 
         replica = partition.remotes.get(follower)

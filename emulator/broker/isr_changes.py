@@ -314,9 +314,9 @@ class IsrChanges:
         partition.isr = list(changed.isr)
         partition.zk_version = changed.zk_version
         partition.pending = None
+        # The high watermark is not looked at: after a shrink it waits for the next append or follower that moves
+        # (KAFKA-13091, mended in 3.0).
         context.emit(IsrChangeEnded(*place, ids_text(partition.isr), "done", changed.zk_version))
-        if partition.leads and partition.advance_high_watermark():
-            self._advanced(partition)
 
     def alter_retry_timer(self) -> None:
         self._send_alter_isr()

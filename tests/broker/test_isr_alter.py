@@ -54,6 +54,27 @@ def test_a_shrink_keeps_the_maximal_isr_until_it_is_answered() -> None:
     assert (bench.partition.isr, bench.partition.maximal_isr, bench.log.high_watermark) == ([0, 1], [0, 1], 0)
     bench.respond(connection, done((0,)))
     assert (bench.partition.isr, bench.partition.zk_version, bench.partition.pending) == ([0], 4, None)
+    assert bench.log.high_watermark == 0, "KAFKA-13091: nobody looks at it, until the next append"
+    bench.produce("y", acks=1)
+    assert bench.log.high_watermark == 3
+    assert bench.produced(waiting).error == 0
+
+
+def test_after_a_shrink_a_follower_that_only_stays_level_does_not_move_the_high_watermark() -> None:
+    """KAFKA-13091 (recorded on 2.8): an acks=-1 write times out though the ISR has shrunk to those that have it."""
+    bench = leader(isr=(0, 1, 2))
+    bench.fetch(1, replica=2)
+    waiting = bench.produce("x", acks=-1, timeout_ms=60_000)
+    bench.fetch(2, replica=2)
+    for _ in range(15):
+        bench.advance(1000.0)
+        bench.fetch(2, replica=2)
+    bench.respond(channel(bench), done((0, 2)))
+    bench.fetch(2, replica=2)
+    assert (bench.partition.isr, bench.log.high_watermark) == ([0, 2], 0)
+    bench.produce("y", acks=1)
+    bench.fetch(3, replica=2)
+    assert bench.log.high_watermark == 3
     assert bench.produced(waiting).error == 0
 
 
