@@ -21,6 +21,9 @@ READY_LIMIT_S = 15.0
 STATE_LIMIT_S = 30.0
 SETTLE_LOOK_MS = 201.3
 """A look itself takes a moment: 2, 3, 5 and 7 s of stillness took 2.01, 3.02, 5.04 and 7.06 s."""
+FAULT_TAKES_MS = (12.0, 22.0)
+"""From the script's word to the fault, and as much again until it goes on: a command is started for it (recorded: the
+next step begins 20 to 50 ms after a cut or a kill)."""
 STATE_NOTICED_MS = (20.0, 90.0)
 """From the topic's first state to the script's next step, as recorded."""
 
@@ -104,9 +107,13 @@ class StepRunner:
     # --- machines and links ---
 
     def _act(self, action: act.Action) -> Steps:
+        if isinstance(action, act.ApplyRule | act.HealRules | act.KillNode):
+            yield self._player.sleep(self._player.waits.between_ms(FAULT_TAKES_MS))
         done: ActDone = yield self._player.act(action)
         if done.error:
             raise StepFailed(done.error)
+        if isinstance(action, act.ApplyRule | act.HealRules | act.KillNode):
+            yield self._player.sleep(self._player.waits.between_ms(FAULT_TAKES_MS))
 
     def _start(self, node: str, following: m.AnyStep | None) -> Steps:
         player = self._player

@@ -18,12 +18,13 @@ class Latencies(msgspec.Struct, frozen=True):
     mean_extra_ms: float = 0.25
     hiccup_share: float = 0.004
     hiccup_max_ms: float = 4.0
-    timer_late_mean_ms: float = 0.3
+    timer_late_mean_ms: float = 1.0
     log_creation_ms: tuple[float, float] = (5.0, 60.0)
     """Creating a log stalls a broker (directories, files, the first use of code): which broker is ready first is a
     race."""
     first_leadership_ms: tuple[float, float] = (40.0, 260.0)
-    """A broker's first LeaderAndIsr takes longer than all later ones (code that is used for the first time); meanwhile it
+    """A broker's first LeaderAndIsr takes longer than all later ones (code that is used for the first time);
+    meanwhile it
     answers others as before. So a follower may ask a leader that does not know yet, and wait its back-off."""
     start_ms: tuple[float, float] = (900.0, 1_700.0)
     """From the order to start a broker to its first input: of brokers started together, which is there first is a
