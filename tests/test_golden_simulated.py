@@ -32,9 +32,6 @@ class Known(NamedTuple):
 
 
 DIFFERS: dict[str, Known] = {
-    "az-isolated-leader-and-controller@0.10.2": Known(
-        0, "two seconds after the failover the majority's metadata still has leader -1 and ISR []; ours is ahead"
-    ),
     "min-insync@2.8": Known(
         1,
         "whether the parked write is answered before the wait sees the state is a race that no scenario file names; "
@@ -45,6 +42,11 @@ DIFFERS: dict[str, Known] = {
 """Folder -> why not every seed equals a recording."""
 
 RARELY = {
+    "az-isolated-leader-and-controller@0.10.2": Known(
+        3,
+        "one seed in five: z times out though both followers hear of the election before the end (recorded: it is "
+        "answered and both hear, or it times out and neither does)",
+    ),
     "az-isolated-leader-direct-zk@2.8": Known(
         1,
         "the phase of the ISR check decides which write is the first to block (10 to 15 s into the cut)",

@@ -25,9 +25,6 @@ CATALOGUE = {
 PLAYS = [(name, version) for name, scenario in CATALOGUE.items() for version in scenario.kafka]
 
 NOT_YET = {
-    ("az-isolated-leader-and-controller", "0.10.2"): (
-        "two seconds after the failover the majority's metadata still has leader -1; ours is ahead"
-    ),
     ("retry-idempotent", "2.8"): "a client library's own producer cannot be played yet",
 }
 """(scenario, version) -> why no seed of it is valid."""
