@@ -96,7 +96,10 @@ class _Server:
                 self._wakeup.recv(4096)
                 self._reap()
             if self._sock in readable:
-                data, descriptors, _, _ = socket.recv_fds(self._sock, ORDER_BYTES_MAX, 1)
+                try:
+                    data, descriptors, _, _ = socket.recv_fds(self._sock, ORDER_BYTES_MAX, 1)
+                except ConnectionResetError:  # it left without reading our last report
+                    os._exit(0)
                 if not data:
                     os._exit(0)  # the supervisor is gone; the kernel kills the nodes with us
                 self._obey(_orders.decode(data), descriptors)
