@@ -40,7 +40,6 @@ from protocol.messages.replication import (
 )
 from protocol.purposes import FETCHER
 
-
 FENCED_LIST_OFFSETS = 4
 """The version of ListOffsets that carries the current leader epoch (KIP-320)."""
 
