@@ -9,7 +9,7 @@ from collections.abc import Callable
 from emulator.broker.appends import Appends
 from emulator.broker.context import BrokerContext
 from emulator.broker.controller_channel import ControllerChannel
-from emulator.broker.fetcher import Fetchers
+from emulator.broker.fetchers import Fetchers
 from emulator.broker.fetches import Fetches
 from emulator.broker.isr_changes import ALTER_RETRY, PROPAGATE, SHRINK, IsrChanges
 from emulator.broker.leadership import HIGH_WATERMARK_CHECKPOINT, Leadership

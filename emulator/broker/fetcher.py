@@ -14,8 +14,9 @@ from collections import deque
 from collections.abc import Callable
 
 from emulator.broker.context import BrokerContext
+from emulator.broker.fetch_state import FetchState
 from emulator.broker.log import CorruptBatch, OffsetsOutOfOrder
-from emulator.broker.partition import Partition
+from emulator.broker.out_of_range import OutOfRange
 from emulator.broker.replicas import Replicas
 from emulator.broker.truncation import cut_for
 from emulator.storage.files import StorageError
@@ -25,39 +26,15 @@ from protocol.ids import TopicPartition
 from protocol.machine import ConnectionLost, ConnectionOpened, MessageReceived, TimerFired
 from protocol.messages.base import Message
 from protocol.messages.replication import (
-    EpochAnswer,
-    EpochQuestion,
     FetchedPartition,
     FetchPartition,
     FetchRequest,
     FetchResponse,
-    ListedOffset,
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderEpochResponse,
 )
 from protocol.purposes import FETCHER
 
-FENCED_LIST_OFFSETS = 4
-"""The version of ListOffsets that carries the current leader epoch (KIP-320)."""
 
-
-class FetchState:
-    """Of one partition: next `offset`, the leader epoch it follows, and whether it may fetch."""
-
-    __slots__ = ("delayed_until_ms", "last_fetched_epoch", "leader_epoch", "offset", "truncating")
-
-    def __init__(self, offset: int, leader_epoch: int, last_fetched_epoch: int, *, truncating: bool) -> None:
-        self.offset = offset
-        self.leader_epoch = leader_epoch
-        self.last_fetched_epoch = last_fetched_epoch
-        self.truncating = truncating
-        self.delayed_until_ms = -1.0
-
-
-class ReplicaFetcher:
+class ReplicaFetcher(OutOfRange):
     """From `source` (a broker id) at node `node`."""
 
     def __init__(self, context: BrokerContext, replicas: Replicas, source: int, node: str) -> None:
@@ -244,85 +221,6 @@ class ReplicaFetcher:
             self._say(other, "failed", state.offset, reason)
         self._dead = True
 
-    # --- truncation by questions ---
-
-    def _truncate_without_asking(self, now_ms: float) -> None:
-        """No epoch is known of the own log: cut to the fetch offset, which is the high watermark."""
-        if self._context.gates.epoch_request_version == 0:
-            return
-        for place, state in list(self.states.items()):
-            if state.truncating and state.delayed_until_ms <= now_ms:
-                partition = self._replicas.partitions[place]
-                if partition.the_log.epochs.latest == -1:
-                    self._cut(partition, place, state.offset, "high-watermark", complete=True)
-
-    def _ask_epochs(self, questions: list[tuple[TopicPartition, FetchState]]) -> None:
-        gates = self._context.gates
-        self._asked = {place: (state.offset, state.leader_epoch) for place, state in questions}
-        asked = [
-            EpochQuestion(
-                *place,
-                self._replicas.partitions[place].the_log.epochs.latest,
-                state.leader_epoch if gates.fences_by_epoch else -1,
-            )
-            for place, state in questions
-        ]
-        replica = self._context.broker if gates.epoch_request_version >= 3 else -2
-        self._send(OffsetForLeaderEpochRequest(asked, replica), gates.epoch_request_version, self._epochs_answered)
-
-    def _epochs_answered(self, message: Message) -> None:
-        assert isinstance(message, OffsetForLeaderEpochResponse), message
-        for answer in message.partitions:
-            self._epoch_answered(answer)
-
-    def _epoch_answered(self, answer: EpochAnswer) -> None:
-        place = (answer.topic, answer.partition)
-        state = self.states.get(place)
-        asked = self._asked.get(place)
-        if state is None or asked is None or not state.truncating:
-            return
-        if self._context.gates.fences_by_epoch and asked[1] != state.leader_epoch:
-            return
-        if answer.error == ErrorCode.FENCED_LEADER_EPOCH:
-            self._fenced(place, asked[1])
-        elif answer.error != ErrorCode.NONE:
-            self._delay([place], ErrorCode(answer.error).name)
-        else:
-            partition = self._replicas.partitions[place]
-            if self._context.gates.epoch_request_version == 0:
-                self._cut_by_first_rule(partition, place, answer.end_offset)
-                return
-            cut = cut_for(partition.the_log, state.offset, answer.leader_epoch, answer.end_offset)
-            self._cut(partition, place, cut.offset, "epoch", complete=cut.complete)
-
-    def _cut_by_first_rule(self, partition: Partition, place: TopicPartition, end_offset: int) -> None:
-        """E1: one round; an undefined answer means the own high watermark."""
-        log = partition.the_log
-        if end_offset == -1:
-            self._cut(partition, place, log.high_watermark, "high-watermark", complete=True)
-        else:
-            self._cut(partition, place, min(end_offset, log.log_end), "epoch", complete=True)
-
-    def _cut(self, partition: Partition, place: TopicPartition, offset: int, reason: str, *, complete: bool) -> None:
-        state = self.states[place]
-        try:
-            partition.truncate_to(offset, reason)
-        except StorageError as error:
-            self._replicas.log_dir_failed(str(error))
-            return
-        state.offset = min(offset, partition.the_log.log_end)
-        state.last_fetched_epoch = partition.the_log.epochs.latest
-        state.truncating = not (complete or self._context.gates.truncates_on_fetch)
-
-    def _fenced(self, place: TopicPartition, request_epoch: int) -> None:
-        """2.2: fenced with the epoch it still holds: wait for LeaderAndIsr; otherwise try again later."""
-        state = self.states[place]
-        if request_epoch == state.leader_epoch:
-            self.states.pop(place)
-            self._say(place, "failed", state.offset, "FENCED_LEADER_EPOCH")
-        else:
-            self._delay([place], "FENCED_LEADER_EPOCH")
-
     # --- fetching ---
 
     def _fetch(self, ready: list[tuple[TopicPartition, FetchState]]) -> None:
@@ -403,136 +301,3 @@ class ReplicaFetcher:
             diverging = result.diverging_epoch
             cut = cut_for(log, state.offset, diverging.epoch, diverging.end_offset)
             self._cut(partition, place, cut.offset, "diverging", complete=cut.complete)
-
-    # --- out of range (2.3) ---
-
-    def _ask_latest(self, place: TopicPartition) -> None:
-        self._ask_offset(place, -1, lambda listed: self._latest_answered(place, listed))
-
-    def _ask_offset(self, place: TopicPartition, timestamp: int, answered: Callable[[ListedOffset], None]) -> None:
-        state = self.states.get(place)
-        if state is None:
-            self._out_of_range.popleft()
-            self._work()
-            return
-        epoch = state.leader_epoch if self._context.gates.fences_by_epoch else -1
-        request_epoch = state.leader_epoch
-
-        def handle(message: Message) -> None:
-            assert isinstance(message, ListOffsetsResponse), message
-            listed = message.partitions[0]
-            now_state = self.states.get(place)
-            if now_state is None or now_state.leader_epoch != request_epoch:
-                self._out_of_range.popleft()
-            elif listed.error == ErrorCode.NONE:
-                answered(listed)
-            else:
-                self._out_of_range.popleft()
-                if listed.error == ErrorCode.FENCED_LEADER_EPOCH:
-                    self._fenced(place, request_epoch)
-                else:
-                    self._delay([place], ErrorCode(listed.error).name)
-
-        self._send(
-            ListOffsetsRequest(self._context.broker, [ListOffsetsPartition(*place, timestamp, epoch)]),
-            FENCED_LIST_OFFSETS if self._context.gates.fences_by_epoch else 0,
-            handle,
-        )
-
-    def _latest_answered(self, place: TopicPartition, listed: ListedOffset) -> None:
-        partition = self._replicas.partitions[place]
-        log = partition.the_log
-        if listed.offset >= log.log_end:
-            self._ask_offset(place, -2, lambda earliest: self._earliest_answered(place, earliest))
-            return
-        self._out_of_range.popleft()
-        if self._context.gates.out_of_range_exits and not partition.settings.unclean_leader_election_enable:
-            self._context.out.exit(
-                1,
-                f"log truncation is not allowed for {place[0]}-{place[1]}: "
-                f"the leader ends at {listed.offset}, this replica at {log.log_end}",
-            )
-            return
-        self._cut(partition, place, listed.offset, "out-of-range", complete=True)
-
-    def _earliest_answered(self, place: TopicPartition, listed: ListedOffset) -> None:
-        partition = self._replicas.partitions[place]
-        log = partition.the_log
-        self._out_of_range.popleft()
-        if listed.offset > log.log_end:
-            partition.truncate_fully(listed.offset)
-        state = self.states[place]
-        state.offset = log.log_end
-        state.truncating = False
-        state.last_fetched_epoch = log.epochs.latest
-
-
-class Fetchers:
-    """All fetchers of a broker, one per source (num.replica.fetchers is 1)."""
-
-    def __init__(self, context: BrokerContext, replicas: Replicas) -> None:
-        self._context = context
-        self._replicas = replicas
-        self._by_source: dict[int, ReplicaFetcher] = {}
-
-    def add(self, partition: Partition, source: int, node: str) -> None:
-        """Start fetching a partition, where its era starts (semantics 1.7)."""
-        fetcher = self._by_source.get(source)
-        if fetcher is None:
-            fetcher = self._by_source[source] = ReplicaFetcher(self._context, self._replicas, source, node)
-        gates, log = self._context.gates, partition.the_log
-        latest = log.epochs.latest
-        if gates.truncates_to_high_watermark:
-            state = FetchState(log.log_end, partition.leader_epoch, -1, truncating=False)
-        elif gates.truncates_on_fetch and latest >= 0:
-            state = FetchState(log.log_end, partition.leader_epoch, latest, truncating=False)
-        else:
-            start = log.log_end if gates.fetch_start_at_log_end else log.high_watermark
-            state = FetchState(start, partition.leader_epoch, latest, truncating=True)
-        fetcher.add((partition.topic, partition.partition), state)
-
-    def remove(self, place: TopicPartition) -> None:
-        for fetcher in self._by_source.values():
-            fetcher.remove(place)
-
-    def close_idle(self, then: Callable[[], None]) -> None:
-        """Fetchers without partitions end; `then` goes on when they have, up to 1.0 perhaps much later (KAFKA-6051)."""
-        idle = [fetcher for fetcher in self._by_source.values() if not fetcher.states]
-        ending = len(idle)
-
-        def ended() -> None:
-            nonlocal ending
-            ending -= 1
-            if not ending:
-                for fetcher in idle:
-                    del self._by_source[fetcher.source]
-                    fetcher.close()
-                then()
-
-        if not idle:
-            then()
-        waits = self._context.gates.fetcher_shutdown_waits
-        for fetcher in idle:
-            if not (waits and fetcher.end(ended)):
-                ended()
-
-    def close_all(self) -> None:
-        for fetcher in self._by_source.values():
-            fetcher.close()
-        self._by_source.clear()
-
-    def owner(self, connection: int) -> ReplicaFetcher | None:
-        for fetcher in self._by_source.values():
-            if fetcher.owns(connection):
-                return fetcher
-        return None
-
-    def timer(self, event: TimerFired) -> None:
-        source = event.key[1]
-        fetcher = self._by_source.get(source) if isinstance(source, int) else None
-        if fetcher is not None:
-            fetcher.timer(event)
-
-    def failed(self, place: TopicPartition) -> bool:
-        """Whether nobody fetches this partition."""
-        return all(place not in fetcher.states for fetcher in self._by_source.values())

@@ -7,7 +7,7 @@ Two ways, by `inter.broker.protocol.version`:
   there is one checking task.
 * AlterIsr through the controller: queued, one request in flight, retried for ever; meanwhile the maximal ISR counts.
 
-A leader never bumps the leader epoch. """
+A leader never bumps the leader epoch."""
 
 from collections import deque
 from collections.abc import Callable

@@ -51,7 +51,7 @@ class LeaderEpochCache:
     def end_offset_for(self, epoch: int, log_end: int) -> tuple[int, int]:
         """(largest epoch <= `epoch`, where it ends), by the rules of 2.0.0 and later; E1 callers ignore the epoch.
 
-        UNDEFINED by the table of semantics 2.1. """
+        UNDEFINED by the table of semantics 2.1."""
         entries = self.entries
         if epoch == -1 or not entries:
             return UNDEFINED

@@ -3,13 +3,13 @@
 One order at a time, as Kafka's replicaStateChangeLock makes it; an order waits for partitions that are locked, and for
 topic configurations that a new log needs from the session service.
 
-A new leader never truncates, in any era. """
+A new leader never truncates, in any era."""
 
 from collections import deque
 from collections.abc import Callable
 
 from emulator.broker.context import BrokerContext
-from emulator.broker.fetcher import Fetchers
+from emulator.broker.fetchers import Fetchers
 from emulator.broker.isr_changes import IsrChanges
 from emulator.broker.parked import Purgatory
 from emulator.broker.partition import Partition

@@ -195,7 +195,7 @@ class Log:
     def read(self, offset: int, stop_offset: int, max_bytes: int, *, at_least_one: bool = True) -> bytes:
         """Whole batches from the one that holds `offset`, beginning below `stop_offset`, from one segment.
 
-        `offset` must be within [log_start, log_end]. """
+        `offset` must be within [log_start, log_end]."""
         assert self.log_start <= offset <= self.log_end, (offset, self.log_start, self.log_end)
         for segment in self._segments_from(offset):
             first = segment.find(offset)

@@ -1,7 +1,7 @@
 """Parked requests: answers that wait (Kafka's purgatories). Semantics 1.8, 1.9.
 
 A produce with acks=-1 waits for the high watermark; a fetch waits for data. Each has a timer; whoever comes first,
-the event or the timer, completes it, once. """
+the event or the timer, completes it, once."""
 
 from collections.abc import Callable
 

@@ -2,7 +2,7 @@
 
 The leader feeds in log ends and fetches; the high watermark follows. Rules: semantics 1.1 to 1.5. ISR changes are
 decided here and carried out by `isr_changes`. While a change is written straight to the session service the partition
-is *locked*: whoever needs it waits in `waiting` (semantics 1.6). """
+is *locked*: whoever needs it waits in `waiting` (semantics 1.6)."""
 
 from collections import deque
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """One segment of a log: a file of consecutive batches and the index that finds them.
 
 The file is named after its base offset. The index has one entry per batch, in memory; it is rebuilt from the file's
-headers when a broker starts. """
+headers when a broker starts."""
 
 from bisect import bisect_left
 

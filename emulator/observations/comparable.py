@@ -119,6 +119,8 @@ def _reduced(entry: Entry, first: str) -> Entry:
     kept = {key: _whole(value) for key, value in entry.items() if key not in MAY_DIFFER}
     if kept.get("partition") in (first, None):
         kept.pop("partition", None)
+    if kept.get("until") == "new leader (neither broker-0 nor none)":
+        kept["until"] = "new leader"  # the recorder's two names for one condition
     kind = kept.get("saw")
     if kind in ATTEMPTS and not _has_offset(kept.get("error")):
         kept.pop("offset", None)

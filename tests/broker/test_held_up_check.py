@@ -33,6 +33,7 @@ def held_up(version: str, drawn: int) -> tuple[Bench, int]:
         bench.advance(100.0)
         bench.fetch(0, replica=1)
     bench.sessions.reachable = False
+    fetch = -1
     while not bench.events(IsrChangeAsked):
         bench.advance(100.0)
         fetch = bench.fetch(0, replica=1)

@@ -49,7 +49,7 @@ class Trace:
         """The trace without times and what comes of them or the seed: what two seeds are compared by.
 
         Digests (of bytes with a timestamp in them) and session ids are numbered as they first appear; znodes' data is
-        left out. """
+        left out."""
         numbers: dict[tuple[str, int], int] = {}
         return b"\n".join(
             msgspec.json.encode((node, incarnation, seq, cause, event.NAME, _timeless(event, numbers)))

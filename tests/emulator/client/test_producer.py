@@ -244,7 +244,8 @@ def test_with_one_in_flight_a_new_leader_changes_nothing_about_the_order() -> No
     log = bench.cluster.add()
     bench.send(b"warm up")
     bench.cluster.run(200)
-    bench.cluster.fates = iter(["request lost"])
+    lost: Fate = "request lost"
+    bench.cluster.fates = iter([lost])
     bench.send(b"a")
     log.leader = 1
     bench.cluster.at(2000, lambda: bench.send(b"b"))

@@ -1,0 +1,79 @@
+"""A follower whose next offset its leader does not have. Semantics 2.3."""
+
+from collections import deque
+from collections.abc import Callable
+
+from emulator.broker.truncating import Truncating
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.messages.base import Message
+from protocol.messages.replication import ListedOffset, ListOffsetsPartition, ListOffsetsRequest, ListOffsetsResponse
+
+FENCED_LIST_OFFSETS = 4
+"""The version of ListOffsets that carries the current leader epoch (KIP-320)."""
+
+
+class OutOfRange(Truncating):
+    """Ask where the leader's log ends, then perhaps where it begins; one partition at a time."""
+
+    _out_of_range: deque[TopicPartition]
+
+    def _ask_latest(self, place: TopicPartition) -> None:
+        self._ask_offset(place, -1, lambda listed: self._latest_answered(place, listed))
+
+    def _ask_offset(self, place: TopicPartition, timestamp: int, answered: Callable[[ListedOffset], None]) -> None:
+        state = self.states.get(place)
+        if state is None:
+            self._out_of_range.popleft()
+            self._work()
+            return
+        epoch = state.leader_epoch if self._context.gates.fences_by_epoch else -1
+        request_epoch = state.leader_epoch
+
+        def handle(message: Message) -> None:
+            assert isinstance(message, ListOffsetsResponse), message
+            listed = message.partitions[0]
+            now_state = self.states.get(place)
+            if now_state is None or now_state.leader_epoch != request_epoch:
+                self._out_of_range.popleft()
+            elif listed.error == ErrorCode.NONE:
+                answered(listed)
+            else:
+                self._out_of_range.popleft()
+                if listed.error == ErrorCode.FENCED_LEADER_EPOCH:
+                    self._fenced(place, request_epoch)
+                else:
+                    self._delay([place], ErrorCode(listed.error).name)
+
+        self._send(
+            ListOffsetsRequest(self._context.broker, [ListOffsetsPartition(*place, timestamp, epoch)]),
+            FENCED_LIST_OFFSETS if self._context.gates.fences_by_epoch else 0,
+            handle,
+        )
+
+    def _latest_answered(self, place: TopicPartition, listed: ListedOffset) -> None:
+        partition = self._replicas.partitions[place]
+        log = partition.the_log
+        if listed.offset >= log.log_end:
+            self._ask_offset(place, -2, lambda earliest: self._earliest_answered(place, earliest))
+            return
+        self._out_of_range.popleft()
+        if self._context.gates.out_of_range_exits and not partition.settings.unclean_leader_election_enable:
+            self._context.out.exit(
+                1,
+                f"log truncation is not allowed for {place[0]}-{place[1]}: "
+                f"the leader ends at {listed.offset}, this replica at {log.log_end}",
+            )
+            return
+        self._cut(partition, place, listed.offset, "out-of-range", complete=True)
+
+    def _earliest_answered(self, place: TopicPartition, listed: ListedOffset) -> None:
+        partition = self._replicas.partitions[place]
+        log = partition.the_log
+        self._out_of_range.popleft()
+        if listed.offset > log.log_end:
+            partition.truncate_fully(listed.offset)
+        state = self.states[place]
+        state.offset = log.log_end
+        state.truncating = False
+        state.last_fetched_epoch = log.epochs.latest

@@ -1,0 +1,98 @@
+"""What the scenario's player asks of the simulated world: machines started and broken, rules, looks at disks."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from emulator.storage import inspect
+from emulator.storage.memory import MemoryFiles
+from emulator.world import actions as act
+from emulator.world.simulated.node import SimulatedNode
+from protocol.events import FaultAsked, MachineFault
+
+if TYPE_CHECKING:
+    from emulator.world.simulated.world import SimulatedWorld
+
+START_MS = 120.0
+"""From the order to start a process that is no broker to its first input."""
+
+
+class Deeds:
+    """Carries out actions on a world."""
+
+    def __init__(self, world: "SimulatedWorld") -> None:
+        self._world = world
+
+    def do(self, node: SimulatedNode, order: act.Act) -> None:
+        """Carry out an action and tell the player."""
+        world = self._world
+        number = order.number
+        result: dict[str, Any] = {}
+        error = ""
+
+        def done() -> None:
+            world.deliver(node, act.ActDone(number, result, error), f"act:{number}")
+
+        match order.action:
+            case act.StartNode(name):
+                if world.nodes[name].alive:
+                    error = f"{name} is alive"
+                else:
+                    broker = "broker" in world.nodes[name].node.roles
+                    takes_ms = world.draws.start_ms() if broker else START_MS
+                    world.at(world.now_ms + takes_ms, lambda: world.start(name))
+            case act.KillNode(name):
+                world.kill(name)
+            case act.StopNode(name):
+                world.stop(name)
+                self._when_dead(name, done)
+                return
+            case act.PauseNode(name):
+                world.pause(name)
+            case act.ResumeNode(name):
+                world.resume(name)
+            case act.PowerLoss(name, batches_kept):
+                self._power_loss(name, batches_kept)
+            case act.LoseUnsynced(name, partition, batches_kept):
+                inspect.keep_batches(world.nodes[name].files, partition, batches_kept)
+                world.trace.add(world.nodes[name], "fault", world.now_ms, MachineFault("lose-unsynced", name))
+            case act.DiskFull(name):
+                world.fill_disk(name)
+            case act.ApplyRule(rule):
+                asked = FaultAsked(rule.rule, rule.what, rule.expects_traffic)
+                world.trace.add(node, world.cause, world.now_ms, asked)
+                world.apply(rule)
+            case act.HealRules(rules):
+                result = {"frames_stopped": {rule: world.heal(rule) for rule in rules or tuple(world.in_force)}}
+            case act.Snapshot(partition, names):
+                result = {name: self._look(name, inspect.read_partition, partition) for name in names}
+            case act.Batches(partition, names):
+                result = {name: self._look(name, inspect.batches_of, partition) for name in names}
+            case other:
+                raise AssertionError(other)
+        world.at(world.now_ms + 1.0, done)
+
+    def _look(self, name: str, read: Callable[[MemoryFiles, str], Any], partition: str) -> Any:
+        """What the world itself reads is no storage operation of the node's: nobody dies of being looked at."""
+        files = self._world.nodes[name].files
+        hook, files.operation_hook = files.operation_hook, None
+        found = read(files, partition)
+        files.operation_hook = hook
+        return found
+
+    def _when_dead(self, name: str, done: Callable[[], None]) -> None:
+        world = self._world
+        if world.nodes[name].alive:
+            world.at(world.now_ms + 20.0, lambda: self._when_dead(name, done))
+        else:
+            done()
+
+    def _power_loss(self, name: str, batches_kept: int) -> None:
+        """Everything past what was synced may be lost; the seed, or the caller, says how much."""
+        world = self._world
+        world.kill(name, "power-loss")
+        random = world.draws.random
+        world.nodes[name].files.power_loss(lambda path, synced, size: random.randint(synced, size))
+        if batches_kept >= 0:
+            for directory in world.nodes[name].files.list(""):
+                if "-" in directory and world.nodes[name].files.list(directory):
+                    inspect.keep_batches(world.nodes[name].files, directory, batches_kept)
