@@ -37,7 +37,6 @@ DIFFERS: dict[str, Known] = {
         "whether the parked write is answered before the wait sees the state is a race that no scenario file names; "
         "and the two sessions may expire a tick apart, which was never recorded",
     ),
-    "retry-idempotent@2.8": Known(0, "a client library's own producer cannot be played yet"),
 }
 """Folder -> why not every seed equals a recording."""
 

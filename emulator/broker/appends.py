@@ -82,7 +82,10 @@ class Appends:
             if error != ErrorCode.NONE:
                 return ProduceResult(*place, error), -1
             if written is not None:
-                # A retry of what is in the log: it waits like the first (semantics 11.1).
+                # A retry of what is in the log: it waits like the first (semantics 11.1). It moves the high watermark
+                # as any append does, which is what ends it when the ISR has shrunk meanwhile.
+                if partition.advance_high_watermark():
+                    partition.check_parked(self._fetches, self._produces)
                 return ProduceResult(*place, ErrorCode.NONE, written.base_offset), written.last_offset
         try:
             headers = self._write(partition, asked.records)

@@ -4,16 +4,21 @@ is told to.
 The player only hands the work over (a connection that no cut touches) and is told every attempt.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from emulator.client.client_asker import ClientAsker
+from emulator.client.client_settings import librdkafka_settings
 from emulator.client.direct_results import Attempt, Fetched
 from emulator.client.exchange import Failure
 from emulator.client.fetched import FetchedRecord
+from emulator.client.operations import OperationLog
+from emulator.client.producer import Producer
+from emulator.client.producer_batch import Sent
 from emulator.player.tasks import Order
 from emulator.scenario import model as m
-from protocol.machine import Now, Outbox
+from protocol.chance import Chance
+from protocol.machine import Input, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.workload import (
     ClientFetchRequest,
@@ -86,6 +91,61 @@ def fetch_order(asker: ClientAsker, out: Outbox, client: str, place: tuple[str, 
         asker.ask(out, client, request, answered)
 
     return order
+
+
+def library_order(
+    producers: "LibraryProducers", now: Callable[[], Now], out: Outbox, place: tuple[str, int], step: m.LibraryProduce
+) -> Order:
+    """A client library's own producer, in the player's process; its outcome: [[error or null, offset]] by value."""
+
+    def order(done: Callable[[Any], None]) -> None:
+        results: dict[int, list[Any]] = {}
+        producer = producers.begin(step.settings)
+
+        def sent(index: int) -> Callable[[Now, Outbox, Sent], None]:
+            def one(now: Now, out: Outbox, told: Sent) -> None:
+                results[index] = [told.error or None, told.offset]
+                if len(results) == len(step.values):
+                    producers.end(producer, now, out)
+                    done([results[i] for i in range(len(step.values))])
+
+            return one
+
+        for index, value in enumerate(step.values):
+            producer.send(now(), out, *place, value.encode(), sent(index))
+
+    return order
+
+
+class LibraryProducers:
+    """Producers of client libraries that are at work for the player."""
+
+    def __init__(self, brokers: list[str], operations: OperationLog, chance: Chance) -> None:
+        self._brokers = brokers
+        self._operations = operations
+        self._chance = chance
+        self._count = 0
+        self._running: list[Producer] = []
+
+    def begin(self, settings: Mapping[str, Any]) -> Producer:
+        """A new producer with librdkafka's names for its settings."""
+        self._count += 1
+        key = f"library-{self._count}"
+        producer = Producer(key, self._brokers, self._operations, librdkafka_settings(settings), self._chance)
+        self._running.append(producer)
+        return producer
+
+    def end(self, producer: Producer, now: Now, out: Outbox) -> None:
+        self._running.remove(producer)
+        producer.close(now, out)
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> bool:
+        """Whether the input was for one of them."""
+        for producer in self._running:
+            if producer.handles(event):
+                producer.handle(now, event, out)
+                return True
+        return False
 
 
 def as_attempt(told: ToldAttempt) -> Attempt:

@@ -11,6 +11,7 @@ import msgspec
 from emulator.client.client_asker import ClientAsker
 from emulator.client.direct import DirectClient
 from emulator.client.operations import Operation, OperationLog
+from emulator.player.client_steps import LibraryProducers
 from emulator.player.observing import Observing
 from emulator.player.session_writes import SessionWrites
 from emulator.player.steps import StepRunner
@@ -47,6 +48,7 @@ class Player:
         self.direct: DirectClient | None = None
         self.writes: SessionWrites | None = None
         self.asker = ClientAsker()
+        self.libraries: LibraryProducers | None = None
         self._acts: dict[int, Callable[[ActDone], None]] = {}
         self._act_count = 0
         self._sleeps: dict[int, Callable[[Any], None]] = {}
@@ -77,6 +79,8 @@ class Player:
                 self.seen.handle(now, event, out)
             case _ if self.direct is not None and self.direct.handles(event):
                 self.direct.handle(now, event, out)
+            case _ if self.libraries is not None and self.libraries.handle(now, event, out):
+                pass
             case _ if self.asker.handles(event):
                 self.asker.handle(now, event, out)
             case _ if self.writes is not None and self.writes.handles(event):
@@ -89,6 +93,8 @@ class Player:
         log = OperationLog(OBSERVER, incarnation, self.operations)
         self.direct = DirectClient("player", log, self._record_magic)
         self.writes = SessionWrites([node.name for node in self.topology.with_role("session")], chance)
+        brokers = [node.name for node in self.topology.with_role("broker")]
+        self.libraries = LibraryProducers(brokers, log, chance)
         self.waits.start(chance)
         self.run_task(self._play(), self._finish)
 

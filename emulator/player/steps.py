@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from emulator.client.direct_results import Attempt, Described, Fetched
 from emulator.injector.rules import rule as make_rule
-from emulator.player.client_steps import fetch_order, produce_order
+from emulator.player.client_steps import fetch_order, library_order, produce_order
 from emulator.player.tasks import Order, Steps
 from emulator.scenario import model as m
 from emulator.scenario.conditions import Registered
@@ -71,6 +71,8 @@ class StepRunner:
                 yield from self._produce(step)
             case m.ProduceMessageSet():
                 yield from self._produce_message_set(step)
+            case m.LibraryProduce():
+                yield from self._library_produce(step)
             case m.Fetch():
                 yield from self._fetch(step)
             case m.AskMetadata():
@@ -239,6 +241,13 @@ class StepRunner:
             )
 
         yield order
+
+    def _library_produce(self, step: m.LibraryProduce) -> Steps:
+        player = self._player
+        assert player.libraries is not None
+        place = self._place(step.partition)
+        results: list[Any] = yield library_order(player.libraries, lambda: player.now, player.out, place, step)
+        player.timeline.library_result(player.now.mono_ms, results, self._partition(step.partition))
 
     def _fetch(self, step: m.Fetch) -> Steps:
         player = self._player

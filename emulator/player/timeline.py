@@ -50,6 +50,10 @@ class Timeline:
         entry = {"saw": "produce-compressed", "broker": attempt.broker, "acks": attempt.acks}
         self.add(at_ms, {**entry, "error": attempt.error, "offset": attempt.offset, **self._where(partition)})
 
+    def library_result(self, at_ms: float, results: list[list[Any]], partition: str) -> None:
+        """[error or null, offset] of each value."""
+        self.add(at_ms, {"saw": "idempotent-producer-result", "result": results, **self._where(partition)})
+
     def fetched(self, at_ms: float, fetched: Fetched, partition: str) -> None:
         records = (
             None

@@ -24,11 +24,6 @@ CATALOGUE = {
 
 PLAYS = [(name, version) for name, scenario in CATALOGUE.items() for version in scenario.kafka]
 
-NOT_YET = {
-    ("retry-idempotent", "2.8"): "a client library's own producer cannot be played yet",
-}
-"""(scenario, version) -> why no seed of it is valid."""
-
 
 def why_not(scenario: Scenario, version: str, seed: int) -> list[str]:
     """What keeps one run from being valid: nothing, if it is."""
@@ -42,8 +37,5 @@ def why_not(scenario: Scenario, version: str, seed: int) -> list[str]:
 @pytest.mark.parametrize(("name", "version"), PLAYS)
 def test_what_a_scenario_expects_happens(name: str, version: str) -> None:
     found = {seed: why for seed in SEEDS if (why := why_not(CATALOGUE[name], version, seed))}
-    if (name, version) in NOT_YET:
-        assert set(found) == set(SEEDS), f"valid now, so no longer to be named: {NOT_YET[name, version]}"
-    else:
-        replay = f"faultline run {name} --world sim --kafka-version {version} --seed"
-        assert not found, "\n".join(f"{replay} {seed}: {'; '.join(why)}" for seed, why in found.items())
+    replay = f"faultline run {name} --world sim --kafka-version {version} --seed"
+    assert not found, "\n".join(f"{replay} {seed}: {'; '.join(why)}" for seed, why in found.items())
