@@ -105,18 +105,17 @@ def verdict_of(resolved: Resolved) -> Verdict:
 
 @pytest.fixture
 def watermark_that_falls(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A leader whose high watermark goes back by one, once, when it is 3 and need not move."""
-    advance = Partition.advance_high_watermark
+    """A leader whose high watermark goes back by one, once, when it is 3 and a follower comes to fetch."""
+    noted = Partition.follower_fetched
     fell: list[Partition] = []
 
-    def broken(partition: Partition) -> bool:
-        moved = advance(partition)
-        if not moved and not fell and partition.the_log.high_watermark == 3:
+    def broken(partition: Partition, *fetched: Any, **more: Any) -> None:
+        if not fell and partition.the_log.high_watermark == 3:
             fell.append(partition)
             partition._moved(2)
-        return moved
+        noted(partition, *fetched, **more)
 
-    monkeypatch.setattr(Partition, "advance_high_watermark", broken)
+    monkeypatch.setattr(Partition, "follower_fetched", broken)
     yield
     assert fell, "the sabotage was never reached"
 
