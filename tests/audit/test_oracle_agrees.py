@@ -4,7 +4,7 @@ same runs."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -96,18 +96,17 @@ def test_audit_and_oracle_say_the_same(spark: SparkSession, tmp_path: Path) -> N
 def test_they_agree_on_a_leader_whose_high_watermark_falls(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No right machine does that, so one is sabotaged: once, by one, when it need not move."""
-    advance = Partition.advance_high_watermark
+    """No right machine does that, so one is sabotaged: once, by one, when a follower comes to fetch."""
+    noted = Partition.follower_fetched
     fell: list[Partition] = []
 
-    def broken(partition: Partition) -> bool:
-        moved = advance(partition)
-        if not moved and not fell and partition.the_log.high_watermark == 2:
+    def broken(partition: Partition, *fetched: Any, **more: Any) -> None:
+        if not fell and partition.the_log.high_watermark == 2:
             fell.append(partition)
             partition._moved(1)
-        return moved
+        noted(partition, *fetched, **more)
 
-    monkeypatch.setattr(Partition, "advance_high_watermark", broken)
+    monkeypatch.setattr(Partition, "follower_fetched", broken)
     directory, oracle = written(tmp_path, "az-isolated-follower", "2.8", 1, "sabotaged")
     [verdict] = audited(spark, tmp_path, [directory])
     assert oracle.checks["high-watermark-regression"].count == 1

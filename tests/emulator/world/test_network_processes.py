@@ -285,10 +285,11 @@ async def test_an_interrupted_runner_leaves_no_process(tmp_path: Path) -> None:
 
 
 async def test_the_end_of_the_fork_server_is_an_error_of_the_run(tmp_path: Path) -> None:
+    before = set(descendants(os.getpid()))  # other suites' Spark among them
     with pytest.raises(ForkServerLost, match="ended with -9"):
         async with network_world(tmp_path) as world:
             await world.spawn("broker-0", {})
-            left = descendants(os.getpid())
+            left = set(descendants(os.getpid())) - before
             os.kill(world.cluster.fork_server_pid, signal.SIGKILL)
             await trio.sleep_forever()
     await trio.to_thread.run_sync(wait_gone, left)
