@@ -43,11 +43,16 @@ class _OpenFile:
         self.size_bytes = size_bytes
 
 
+def _no_sync(descriptor: int) -> None:
+    """The page cache survives the death of a process, and that is all that is promised."""
+
+
 class DiskFiles:
     """`Files` under `root`, which is created if it is missing.
 
-    `quota_bytes` bounds the sum of all files (None: the real disk's room); `operation_hook` as in memory.
-    """
+    `quota_bytes` bounds the sum of all files (None: the real disk's room); `operation_hook` as in memory. `syncs`
+    False: fsync asks nothing of the device. For a cluster whose power losses are played (a suffix is cut off, as the
+    scenario or the seed says), a real one's minutes of waiting for a busy disk would only make its timers late. """
 
     def __init__(
         self,
@@ -56,8 +61,10 @@ class DiskFiles:
         quota_bytes: int | None = None,
         open_files_max: int = OPEN_FILES_MAX,
         operation_hook: OperationHook | None = None,
+        syncs: bool = True,
     ) -> None:
         assert open_files_max >= 1
+        self._sync = os.fsync if syncs else _no_sync
         self.quota_bytes = quota_bytes
         self.operation_hook = operation_hook
         self._open: OrderedDict[str, _OpenFile] = OrderedDict()
@@ -117,7 +124,7 @@ class DiskFiles:
         self._before("fsync", path)
         file = self._appending(path, create=False)
         with _reported(path):
-            os.fsync(file.descriptor)
+            self._sync(file.descriptor)
 
     def write_atomically(self, path: str, data: bytes) -> None:
         temporary = path + TEMPORARY_SUFFIX
@@ -132,7 +139,7 @@ class DiskFiles:
         with _reported(temporary), _descriptor(real_temporary, _REPLACE) as descriptor:
             _write(descriptor, data)
             self._before("fsync", temporary)
-            os.fsync(descriptor)
+            self._sync(descriptor)
         self._before("rename", temporary)
         with _reported(path):
             os.rename(real_temporary, real)
@@ -233,7 +240,7 @@ class DiskFiles:
             _reported(directory),
             _descriptor(self._real(directory), _READ | os.O_DIRECTORY) as descriptor,
         ):
-            os.fsync(descriptor)
+            self._sync(descriptor)
 
     def _demand_room(self, path: str, more_bytes: int) -> None:
         if self.quota_bytes is None:

@@ -40,7 +40,7 @@ def run_node(order: ProcessOrder, listener: socket.socket) -> int:
     faulthandler.enable()
     data_dir = run_dir / "data" / life.node.name
     data_dir.mkdir(parents=True, exist_ok=True)
-    machine = order.spec.load()(life, DiskFiles(data_dir), order.spec.arguments)
+    machine = order.spec.load()(life, DiskFiles(data_dir, syncs=False), order.spec.arguments)
     shell_exit = trio.run(_run, order, machine, listener)
     return shell_exit.code
 

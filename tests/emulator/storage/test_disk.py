@@ -107,3 +107,21 @@ def test_the_root_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(DiskFailed, match=r"\(log directory\): file exists"):
         DiskFiles(tmp_path / "file")
+
+
+def test_without_syncs_nothing_is_asked_of_the_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster's own processes: their power losses are played, not suffered. What is written is the same."""
+    asked: list[int] = []
+    monkeypatch.setattr(os, "fsync", asked.append)
+    files = DiskFiles(tmp_path / "lazy", syncs=False)
+    files.append("a", b"one")
+    files.fsync("a")
+    files.write_atomically("b", b"two")
+    files.fsync("")
+    assert (asked, files.read("a", 0, 9), files.read("b", 0, 9)) == ([], b"one", b"two")
+    files.close()
+    careful = DiskFiles(tmp_path / "careful")
+    careful.append("a", b"one")
+    careful.fsync("a")
+    assert len(asked) == 1
+    careful.close()
