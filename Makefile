@@ -17,6 +17,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/installed-run $(VENV)/installed-classes ## break a cluster of real processes, audit it, print the verdict
+	@sync # what the installation wrote is on its way to the disk, and in the way of punctual timers
 	@$(BIN)/faultline run az-isolated-leader
 
 test: $(VENV)/installed-dev $(VENV)/installed-classes ## the whole test suite
