@@ -17,6 +17,9 @@ SHORT_LIVED_S = 1.0
 """A recording may lack a state that lasted less: 20 samples. Such states last as long as a controller's
 two writes."""
 
+UNSAMPLED_S = 0.1
+"""Two samples."""
+
 IDENTITY = {
     "attempt": ("broker", "value", "acks", "attempt"),
     "fetch": ("broker",),
@@ -63,7 +66,7 @@ def compare_reduced(run: Comparable, recording: Comparable) -> list[Difference]:
         found.extend(
             _sampled(recording.states.get(partition, []), run.states.get(partition, []), f"state of {partition}")
         )
-    found.extend(_sampled(recording.controllers, run.controllers, "controller"))
+    found.extend(_sampled(recording.controllers, _controllers(recording.controllers, run.controllers), "controller"))
     for key in dict.fromkeys((*recording.truncations, *run.truncations)):
         about = "effective truncation of {} on {}".format(*reversed(key))
         found.extend(_ordered(recording.truncations.get(key, []), run.truncations.get(key, []), about))
@@ -73,7 +76,7 @@ def compare_reduced(run: Comparable, recording: Comparable) -> list[Difference]:
 def _timeline(expected: list[Item], seen: list[Item]) -> Iterator[Difference]:
     """Where the scripts agree, results are paired within each step; otherwise over the whole."""
     if _script(expected) == _script(seen):
-        for left, right in zip(_by_step(expected), _by_step(seen), strict=True):
+        for left, right in zip(by_step(expected), by_step(seen), strict=True):
             yield from _results(left, right)
     else:
         yield from _results(expected, seen)
@@ -83,7 +86,7 @@ def _script(items: list[Item]) -> list[object]:
     return [item.token for item in items if "do" in item.entry]
 
 
-def _by_step(items: list[Item]) -> list[list[Item]]:
+def by_step(items: list[Item]) -> list[list[Item]]:
     """Cut before every `do`: first what came before any step, then each step and what came back until the
     next."""
     steps: list[list[Item]] = [[]]
@@ -180,7 +183,9 @@ def _sampled(expected: list[Item], seen: list[Item], about: str) -> Iterator[Dif
         return
     recorded = {item.token for item in expected}
     may_be_missing = {
-        item.place for item, then in pairwise(seen[1:]) if _short_lived(item, then) and item.token not in recorded
+        item.place
+        for item, then in pairwise(seen[1:])
+        if item.token not in recorded and _lasted_less(item, then, SHORT_LIVED_S)
     }
     for left, right in pairs(expected, seen, identity=_token, alike=lambda _a, _b: True):
         if left is None and right is not None and right.place in may_be_missing:
@@ -188,9 +193,31 @@ def _sampled(expected: list[Item], seen: list[Item], about: str) -> Iterator[Dif
         yield from _pair(left, right, about)
 
 
-def _short_lived(item: Item, then: Item) -> bool:
+def _controllers(expected: list[Item], seen: list[Item]) -> list[Item]:
+    """`seen` without what sampling could not see. Up to 2.0 `/controller` names a new controller some milliseconds
+    before `/controller_epoch` counts it (semantics 4.1). If it has been controller before, the entry in between repeats
+    an older one, and pairing could take it for that. What was sampled all the same stays."""
+    sampled = {item.token for item, _ in _uncounted(expected)}
+    unsampled = {
+        item.place
+        for item, then in _uncounted(seen)
+        if item.token not in sampled and _lasted_less(item, then, UNSAMPLED_S)
+    }
+    return [item for item in seen if item.place not in unsampled]
+
+
+def _uncounted(items: list[Item]) -> Iterator[tuple[Item, Item]]:
+    """Those with the epoch of the controller before, and what follows: the same controller with the next epoch."""
+    for before, item, then in zip(items, items[1:], items[2:], strict=False):
+        epoch = item.entry["epoch"]
+        again = {**item.entry, "epoch": epoch + 1} if isinstance(epoch, int) else None
+        if same(before.entry["epoch"], epoch) and again is not None and same(again, then.entry):
+            yield item, then
+
+
+def _lasted_less(item: Item, then: Item, than_s: float) -> bool:
     if isinstance(item.t, int | float) and isinstance(then.t, int | float):
-        return 0 <= then.t - item.t < SHORT_LIVED_S
+        return 0 <= then.t - item.t < than_s
     return False
 
 
