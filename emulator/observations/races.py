@@ -1,9 +1,9 @@
 """Races: outcomes that a rule of Kafka's allows though no recording shows them.
 
 A scenario file names such a race, the rule, and exactly which leaves of a recording it changes, from which
-value to which. A run is equal "by race" if the recording, with every substitution of the race made, equals it
-in every other respect too. Substitutions are all or nothing, and each must find something to change: a race
-widens what is right by the outcomes written down and by nothing else.
+value to which, and which entries it adds. A run is equal "by race" if the recording, with every substitution and
+addition of the race made, equals it in every other respect too. They are all or nothing, and each must find its place:
+a race widens what is right by the outcomes written down and by nothing else.
 """
 
 import copy
@@ -37,12 +37,24 @@ class Substitution(msgspec.Struct, frozen=True, kw_only=True):
     instead: Any
 
 
+class Addition(msgspec.Struct, frozen=True, kw_only=True):
+    """In section `of`, `entry` may follow the first entry whose keys have the values in `after`.
+
+    For example: two sessions that were recorded to expire at once expire a tick apart, and the state between them is
+    there to be seen."""
+
+    of: str
+    after: dict[str, Any]
+    entry: dict[str, Any]
+
+
 class Race(msgspec.Struct, frozen=True, kw_only=True):
     """`name`: of the race. `rule`: what allows the other outcome, "semantics 4.2"."""
 
     name: str
     rule: str
-    allows: tuple[Substitution, ...]
+    allows: tuple[Substitution, ...] = ()
+    adds: tuple[Addition, ...] = ()
 
 
 class Match(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,17 +91,27 @@ def nearest_with_races(observed: Observations, recordings: Mapping[str, Observat
 
 
 def substituted(recording: Observations, race: Race) -> Observations | None:
-    """A copy of the recording with the race's other outcome; None if one of its substitutions finds
-    nothing."""
+    """A copy of the recording with the race's other outcome; None if one of its substitutions or additions finds
+    no place."""
     outcome = copy.deepcopy(recording)
     for substitution in race.allows:
         found = False
         for entry in getattr(outcome, substitution.of):
-            if all(key in entry and same(value, entry[key]) for key, value in substitution.where.items()):
+            if _is(entry, substitution.where):
                 found = _replace(entry, substitution) or found
         if not found:
             return None
+    for addition in race.adds:
+        entries = getattr(outcome, addition.of)
+        place = next((index for index, entry in enumerate(entries, 1) if _is(entry, addition.after)), None)
+        if place is None:
+            return None
+        entries.insert(place, dict(addition.entry))
     return outcome
+
+
+def _is(entry: Entry, where: Mapping[str, Any]) -> bool:
+    return all(key in entry and same(value, entry[key]) for key, value in where.items())
 
 
 def _outcomes(recording: Observations, races: Sequence[Race]) -> Iterator[tuple[tuple[Race, ...], Comparable]]:

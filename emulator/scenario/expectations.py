@@ -19,7 +19,7 @@ from typing import Any
 
 from ruamel.yaml.nodes import MappingNode, Node
 
-from emulator.observations.races import MAX_RACES, SECTIONS, Race, Substitution
+from emulator.observations.races import MAX_RACES, SECTIONS, Addition, Race, Substitution
 from emulator.scenario import model as m
 from emulator.scenario.document import nearest, plain
 from emulator.scenario.step_reader import StepReader
@@ -203,18 +203,30 @@ def read_races(reader: StepReader, node: Node) -> tuple[Race, ...]:
             return None
         return Substitution(of=of, where=where, leaf=leaf, recorded=recorded, instead=instead)
 
-    def one(item: Node) -> Race | None:
-        keys = ("name", "rule", "allows")
-        fields = reader.fields(item, "a race", keys, keys)
+    def addition(item: Node) -> Addition | None:
+        keys = ("of", "after", "entry")
+        fields = reader.fields(item, "an addition", keys, keys)
         if len(fields) < len(keys):
             return None
+        of = reader.word(fields["of"], "list of entries", SECTIONS)
+        after, entry = (
+            {key: plain(value) for key, _, value in reader.pairs(fields[name], name)} for name in ("after", "entry")
+        )
+        return None if of is None else Addition(of=of, after=after, entry=entry)
+
+    def one(item: Node) -> Race | None:
+        needed = ("name", "rule")
+        fields = reader.fields(item, "a race", (*needed, "allows", "adds"), needed)
+        if any(key not in fields for key in needed):
+            return None
         name, rule = reader.text(fields["name"]), reader.text(fields["rule"])
-        allows = reader.each(fields["allows"], "substitutions", substitution)
-        if not allows:
-            reader.problem(fields["allows"], "a race allows at least one substitution")
+        allows = reader.each(fields["allows"], "substitutions", substitution) if "allows" in fields else ()
+        adds = reader.each(fields["adds"], "additions", addition) if "adds" in fields else ()
+        if not allows and not adds:
+            reader.problem(item, "a race allows at least one substitution or adds at least one entry")
         if name is None or rule is None:
             return None
-        return Race(name=name, rule=rule, allows=allows)
+        return Race(name=name, rule=rule, allows=allows, adds=adds)
 
     races = reader.each(node, "races", one)
     if len(races) > MAX_RACES:

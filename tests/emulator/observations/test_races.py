@@ -7,7 +7,7 @@ from typing import Any
 
 from emulator.observations.files import load
 from emulator.observations.model import Observations
-from emulator.observations.races import Race, Substitution, nearest_with_races, substituted
+from emulator.observations.races import Addition, Race, Substitution, nearest_with_races, substituted
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 RECORDING = load(GOLDEN / "az-isolated-leader@2.6" / "1.json")
@@ -102,6 +102,35 @@ def test_a_substitution_that_finds_nothing_allows_nothing() -> None:
     deep = Substitution(of="timeline", where=X, leaf="error.code.3", recorded=0, instead=6)
     for substitution in (nowhere, wrong, deep):
         assert substituted(RECORDING, Race(name="r", rule="r", allows=(substitution,))) is None
+
+
+BETWEEN = {"leader": -1, "leader_epoch": 1, "isr": [1, 2], "controller_epoch": 1, "zk_version": 9}
+TICK_APART = Race(
+    name="tick-apart",
+    rule="semantics 5.2",
+    adds=(Addition(of="partition_states", after={"zk_version": 0}, entry=BETWEEN),),
+)
+
+
+def test_an_entry_that_a_race_adds_may_be_there_and_where_it_says() -> None:
+    o = copy.deepcopy(RECORDING)
+    o.partition_states.insert(1, {"t": 0.0, **BETWEEN})
+    assert matched(o)[0] is False
+    assert matched(o, TICK_APART) == (True, ("tick-apart",), [])
+    assert matched(RECORDING, TICK_APART) == (True, (), [])
+    o.partition_states.append(o.partition_states.pop(1))
+    assert matched(o, TICK_APART)[0] is False
+
+
+def test_another_entry_than_the_one_written_down_differs() -> None:
+    o = copy.deepcopy(RECORDING)
+    o.partition_states.insert(1, {"t": 0.0, **BETWEEN, "leader": 2})
+    assert matched(o, TICK_APART)[0] is False
+
+
+def test_an_addition_without_its_place_allows_nothing() -> None:
+    lost = Addition(of="partition_states", after={"zk_version": 77}, entry=BETWEEN)
+    assert substituted(RECORDING, Race(name="r", rule="r", adds=(lost,))) is None
 
 
 def test_the_recording_itself_is_left_alone() -> None:

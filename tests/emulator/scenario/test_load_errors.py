@@ -164,8 +164,8 @@ def test_bad_expectation(expectation: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("race", "message"),
     [
-        ("{name: r, rule: semantics 4.2}", "5:5: a race needs 'allows'"),
-        ("{name: r, rule: semantics 4.2, allows: []}", "5:44: a race allows at least one substitution"),
+        ("{name: r, rule: semantics 4.2}", "5:5: a race allows at least one substitution or adds at least one entry"),
+        ("{name: r, rule: semantics 4.2, allows: []}", "5:5: a race allows at least one substitution or adds at least one entry"),
         (
             "{name: r, rule: r, allows: [{of: time, where: {}, leaf: error, recorded: 0, instead: 6}]}",
             "5:38: unknown list of entries 'time'; nearest: timeline",
