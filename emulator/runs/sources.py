@@ -3,7 +3,10 @@
 from difflib import get_close_matches
 from pathlib import Path
 
+import msgspec
+
 from emulator.observations.files import load
+from emulator.observations.model import Observations
 from emulator.scenario.load import load_scenario
 from emulator.scenario.model import Scenario
 from emulator.scenario.recorded import scenario_of_recording
@@ -32,7 +35,7 @@ def find_scenario(given: str) -> Scenario:
         nearest = f"; nearest: {close[0]}" if close else f"; the catalogue has: {', '.join(known)}"
         raise NoScenario(f"no scenario or file {given!r}{nearest}")
     if path.suffix == ".json":
-        return scenario_of_recording(load(path))
+        return _of_recording(load(path))
     if path.stat().st_size > SCENARIO_BYTES_MAX:
         raise NoScenario(f"{given}: larger than {SCENARIO_BYTES_MAX} bytes, which no scenario is")
     try:
@@ -40,6 +43,14 @@ def find_scenario(given: str) -> Scenario:
     except UnicodeDecodeError as error:
         raise NoScenario(f"{given}: not UTF-8 text: {error}") from error
     return load_scenario(text, str(path))
+
+
+def _of_recording(recording: Observations) -> Scenario:
+    """Its script, and the races that the catalogue names for a scenario of its id."""
+    scenario = scenario_of_recording(recording)
+    named = catalogue().get(scenario.id)
+    races = load_scenario(named.read_text(encoding="utf-8"), str(named)).races if named is not None else ()
+    return msgspec.structs.replace(scenario, races=races)
 
 
 def recordings_of(scenario_id: str, version: str, folder: Path = GOLDEN) -> list[Path]:
