@@ -39,13 +39,32 @@ def broker_name(broker: int) -> str:
     return f"broker-{broker}"
 
 
+DEDICATED_FROM = 1000
+"""Ids of dedicated controllers: `controller-0` is 1000. Brokers have lower ones."""
+
+
+def identifier_of(node: Node) -> int:
+    """What `/controller` and the controller's requests call a node."""
+    return node.number if "broker" in node.roles else DEDICATED_FROM + node.number
+
+
+def node_name(identifier: int) -> str:
+    """The node that a broker's or controller's id stands for."""
+    if identifier >= DEDICATED_FROM:
+        return f"controller-{identifier - DEDICATED_FROM}"
+    return broker_name(identifier)
+
+
 OBSERVER = "observer"
 """The scenario's player: a client outside every AZ, never cut."""
 
 
-def three_azs(brokers: int = 3, sessions: int = 3, clients: int = 3, azs: int = 3) -> Topology:
-    """broker-i, session-i and client-i in az-(i mod azs), and the observer outside."""
-    nodes = [Node(f"broker-{i}", ("broker", "controller"), i, f"az-{i % azs}") for i in range(brokers)]
+def three_azs(brokers: int = 3, sessions: int = 3, clients: int = 3, azs: int = 3, controllers: int = 0) -> Topology:
+    """broker-i, session-i and client-i in az-(i mod azs), and the observer outside. With `controllers`, controller-i
+    too, and no broker is ever elected."""
+    roles = ("broker",) if controllers else ("broker", "controller")
+    nodes = [Node(f"broker-{i}", roles, i, f"az-{i % azs}") for i in range(brokers)]
+    nodes += [Node(f"controller-{i}", ("controller",), i, f"az-{i % azs}") for i in range(controllers)]
     nodes += [Node(f"session-{i}", ("session",), i, f"az-{i % azs}") for i in range(sessions)]
     nodes += [Node(f"client-{i}", ("client",), i, f"az-{i % azs}") for i in range(clients)]
     nodes.append(Node(OBSERVER, ("observer",), 0, ""))

@@ -98,7 +98,7 @@ class Picture:
         return y + 4
 
     def _kind(self, node: Node) -> tuple[str, float]:
-        if "broker" in node.roles:
+        if "broker" in node.roles or "controller" in node.roles:
             return "broker", BROKER_HEIGHT
         if "session" in node.roles:
             return "session", SESSION_HEIGHT

@@ -76,7 +76,7 @@ class Broker:
         self.replicas = Replicas(context, self.metadata)
         self.fetches = Purgatory("fetch-wait", context.out)
         self.produces = Purgatory("produce-wait", context.out)
-        self.channel = ControllerChannel(context, lambda: self.metadata.node_of(self.metadata.controller))
+        self.channel = ControllerChannel(context, self.metadata.controller_node)
         self.isr_changes = IsrChanges(context, self.replicas.partitions, self.channel, self._advanced)
         self.fetchers = Fetchers(context, self.replicas)
         self.leadership = Leadership(

@@ -4,6 +4,7 @@ Leadership itself changes only through LeaderAndIsr, so a broker may advertise o
 """
 
 from emulator.broker.context import BrokerContext
+from emulator.topology import DEDICATED_FROM, node_name
 from protocol.errors import ErrorCode
 from protocol.events import MetadataChanged, ids_text
 from protocol.ids import TopicPartition
@@ -77,6 +78,12 @@ class MetadataCache:
         """The node of a live broker."""
         endpoint = self.live.get(broker)
         return endpoint.node if endpoint is not None else None
+
+    def controller_node(self) -> str | None:
+        """The controller's node: a live broker's, or that of a dedicated controller, which is registered nowhere."""
+        if self.controller >= DEDICATED_FROM:
+            return node_name(self.controller)
+        return self.node_of(self.controller)
 
     def answer(self, request: MetadataRequest) -> MetadataResponse:
         """The metadata answer; an unknown topic asked for by name gets one entry with error 3."""

@@ -71,6 +71,7 @@ class BrokerNode:
         self._known_session = -1
         self._resigning = False
         self._paths_made = False
+        self._may_be_elected = "controller" in node.roles
         self._stopping = False
         self._shutdown_tries = 0
         self.context = BrokerContext(node.number, gates, self._settings, files, self._sessions, self._out)
@@ -135,7 +136,7 @@ class BrokerNode:
     def _join(self, now: Now, out: Outbox) -> None:
         """Register and take part in elections, in the version's order (semantics 4.1)."""
         self.context.now = now
-        if not self._gates.registers_before_election:
+        if not self._gates.registers_before_election and self._may_be_elected:
             self.controller.session_started(now, out, then=self._register)
         elif not self._resigning:
             self._register(now, out)
@@ -144,7 +145,8 @@ class BrokerNode:
         """Controller no more, if it ever was."""
         self.context.now = now
         self._resigning = False
-        if self.session.state == "connected" and self._paths_made and self._gates.registers_before_election:
+        after_election = self._may_be_elected and not self._gates.registers_before_election
+        if self.session.state == "connected" and self._paths_made and not after_election:
             self._register(now, out)
 
     def _register(self, now: Now, out: Outbox) -> None:
@@ -173,7 +175,7 @@ class BrokerNode:
             return  # in a later session: alive, unregistered, out of elections (KAFKA-7165)
         self.context.broker_epoch = result.broker_epoch
         self._registered_in = result.session
-        if self._gates.registers_before_election:
+        if self._gates.registers_before_election and self._may_be_elected:
             self.controller.session_started(now, out)
 
     def _registration_failed(self, now: Now, out: Outbox, error: Exception) -> None:

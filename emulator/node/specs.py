@@ -9,16 +9,17 @@ import msgspec
 from emulator.client.client_node import ClientNode
 from emulator.client.operations import Operation
 from emulator.node.broker_node import BrokerNode
+from emulator.node.controller_node import ControllerNode
 from emulator.session.server import SessionServer
 from emulator.storage.files import Files
 from emulator.topology import Node, Topology
 from emulator.world.network.spec import Life
 from protocol.machine import Machine
-from protocol.versions import gates_for
+from protocol.versions import Gates, gates_for
 
 
 class RunSpec(msgspec.Struct, frozen=True):
-    """`settings`: {broker node: every setting in force}. `session`: tickTime, initLimit, syncLimit."""
+    """`settings`: {broker or controller node: every setting in force}. `session`: tickTime, initLimit, syncLimit."""
 
     topology: Topology
     kafka_version: str
@@ -39,9 +40,14 @@ def machine_for(spec: RunSpec, node: Node, files: Files, kept: list[Operation] |
     if "session" in node.roles:
         return SessionServer(node.name, servers, spec.tick_time_ms, spec.init_limit, spec.sync_limit, files)
     if "broker" in node.roles:
-        settings = spec.settings[node.name]
-        binary = str(settings.get("kafka.version", spec.kafka_version))
-        gates = gates_for(binary, str(settings.get("inter.broker.protocol.version") or binary))
-        return BrokerNode(node, gates, settings, servers, files)
+        return BrokerNode(node, _gates(spec, node), spec.settings[node.name], servers, files)
+    if "controller" in node.roles:
+        return ControllerNode(node, _gates(spec, node), spec.settings[node.name], servers)
     brokers = [broker.name for broker in spec.topology.with_role("broker")]
     return ClientNode(node.name, brokers, spec.kafka_version, kept)
+
+
+def _gates(spec: RunSpec, node: Node) -> Gates:
+    settings = spec.settings[node.name]
+    binary = str(settings.get("kafka.version", spec.kafka_version))
+    return gates_for(binary, str(settings.get("inter.broker.protocol.version") or binary))

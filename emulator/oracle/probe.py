@@ -12,6 +12,7 @@ import msgspec
 
 from emulator.broker.partition import Partition
 from emulator.node.broker_node import BrokerNode
+from emulator.node.controller_node import ControllerNode
 from emulator.world.simulated.node import SimulatedNode
 from protocol.ids import TopicPartition
 
@@ -56,15 +57,17 @@ class _Seen:
 
 
 class _Watch:
-    """One life of one broker."""
+    """One life of one broker or dedicated controller."""
 
     __slots__ = ("control", "controller", "machine", "name", "partitions", "seen")
 
-    def __init__(self, name: str, machine: BrokerNode) -> None:
+    def __init__(self, name: str, machine: BrokerNode | ControllerNode) -> None:
         self.name = name
         self.machine = machine
         self.controller = machine.controller
-        self.partitions = machine.broker.replicas.partitions
+        self.partitions: dict[TopicPartition, Partition] = {}
+        if isinstance(machine, BrokerNode):
+            self.partitions = machine.broker.replicas.partitions
         self.seen: dict[TopicPartition, _Seen] = {}
         self.control: Office | None = None
 
@@ -93,7 +96,7 @@ class Probe:
         if watch is None or watch.machine is not machine:
             if watch is not None:
                 self._life_ended(watch, round(now_ms, PLACES))
-            if not isinstance(machine, BrokerNode):
+            if not isinstance(machine, BrokerNode | ControllerNode):
                 return
             watch = self._watches[node.node.name] = _Watch(node.node.name, machine)
         seen = watch.seen

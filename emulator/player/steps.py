@@ -120,10 +120,12 @@ class StepRunner:
     def _start(self, node: str, following: m.AnyStep | None) -> Steps:
         player = self._player
         yield from self._act(act.StartNode(node))
-        player.seen.watch(player.out, node)
+        roles = player.topology.node(node).roles
+        if "broker" in roles or "session" in roles:
+            player.seen.watch(player.out, node)
         number = player.topology.node(node).number
         waits = m.Wait | m.Settle | m.Start if player.seen.states else m.Wait | m.Settle
-        if "broker" in player.topology.node(node).roles and not isinstance(following, waits):
+        if "broker" in roles and not isinstance(following, waits):
             yield player.until(Registered(frozenset({number})), READY_LIMIT_S)
             yield player.sleep(player.waits.reaction_ms())
 

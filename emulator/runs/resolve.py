@@ -30,6 +30,8 @@ def resolve(scenario: Scenario, kafka_version: str | None = None, overrides: dic
     for node in scenario.topology.with_role("broker"):
         own = scenario.settings_by_broker.get(node.number, {})
         settings[node.name] = dict(resolve_settings(version, cluster, own))
+    for node in scenario.topology.with_role("controller"):
+        settings.setdefault(node.name, dict(resolve_settings(version, cluster, {})))
     limits = {SESSION_SETTINGS[name]: value for name, value in session.items()}
     spec = RunSpec(scenario.topology, version, settings, **limits)
     return Resolved(scenario, spec, gates_for(version, cluster.get("inter.broker.protocol.version")).record_magic)

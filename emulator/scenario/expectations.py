@@ -105,14 +105,14 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
     },
     "metadata": {
         "broker": lambda r, n: r.broker(n), "nth": _nth, "leader": _leader, "leader_epoch": _whole, "isr": _brokers,
-        "controller": lambda r, n: r.broker(n), "live_brokers": _brokers,
+        "controller": lambda r, n: r.controller(n), "live_brokers": _brokers,
     },
     "snapshot": {"label": _text, "replicas": _replicas, "values": _values, "epochs": _epochs},
     "state": {
         "nth": _nth, "leader": _leader, "leader_epoch": _whole, "isr": _brokers, "controller_epoch": _whole,
         "zk_version": _whole,
     },
-    "controller": {"nth": _nth, "controller": lambda r, n: r.broker(n), "epoch": _whole},
+    "controller": {"nth": _nth, "controller": lambda r, n: r.controller(n), "epoch": _whole},
     "check": {
         "name": _check_name, "verdict": lambda r, n: r.word(n, "verdict", ("held", "violated")), "count": _whole,
     },

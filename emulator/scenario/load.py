@@ -120,8 +120,8 @@ def _network(reader: StepReader, node: Node) -> m.Network:
 
 
 def _topology(reader: StepReader, node: Node) -> Topology:
-    """Counts (`brokers`, `sessions`, `clients`, `azs`), or `nodes` one by one."""
-    fields = reader.fields(node, "topology", ("brokers", "sessions", "clients", "azs", "nodes"))
+    """Counts (`brokers`, `sessions`, `clients`, `controllers`, `azs`), or `nodes` one by one."""
+    fields = reader.fields(node, "topology", ("brokers", "sessions", "clients", "controllers", "azs", "nodes"))
     if "nodes" in fields:
         if len(fields) > 1:
             reader.problem(node, "a topology has either nodes or counts")

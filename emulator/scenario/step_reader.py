@@ -13,7 +13,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from emulator.scenario import model as m
 from emulator.scenario.document import Reader, kind, nearest, plain
 from emulator.scenario.settings import TOPIC_LEVEL, UnusableSetting, usable
-from emulator.topology import Topology
+from emulator.topology import Topology, identifier_of
 from protocol import purposes
 
 T = TypeVar("T")
@@ -57,6 +57,12 @@ class StepReader(Reader):
         known = [n.name for n in self.topology.with_role("broker")]
         name = self._name(node, "broker", known, "broker-")
         return None if name is None else self.topology.node(name).number
+
+    def controller(self, node: Node) -> int | None:
+        """Who may be controller: a broker's number or name, or `controller-0` in full."""
+        known = [n.name for n in self.topology.with_role("controller")]
+        name = self._name(node, "controller", known, "broker-")
+        return None if name is None else identifier_of(self.topology.node(name))
 
     def az(self, node: Node) -> str | None:
         """`az-0`, or 0 for short."""

@@ -46,9 +46,17 @@ class Cluster:
     """`finished`: the script is over. Restarts of killed brokers are the test's."""
 
     def __init__(
-        self, script: str = WRITES, *, version: str = "2.6", seed: int = 1, latencies: Latencies = CALM, **settings: Any
+        self,
+        script: str = WRITES,
+        *,
+        version: str = "2.6",
+        seed: int = 1,
+        latencies: Latencies = CALM,
+        topology: str = "{brokers: 3}",
+        **settings: Any,
     ) -> None:
-        resolved = resolve(load_scenario(HEAD + script, "script.yaml"), version, settings)
+        text = f"topology: {topology}{HEAD}{script}"
+        resolved = resolve(load_scenario(text, "script.yaml"), version, settings)
         self.player = Player(resolved.spec.topology, resolved.scenario.steps, resolved.record_magic)
 
         def machine(node: Node, files: MemoryFiles) -> Machine:

@@ -37,8 +37,9 @@ class Deeds:
                 if world.nodes[name].alive:
                     error = f"{name} is alive"
                 else:
-                    broker = "broker" in world.nodes[name].node.roles
-                    takes_ms = world.draws.start_ms() if broker else START_MS
+                    roles = world.nodes[name].node.roles
+                    java = "broker" in roles or "controller" in roles
+                    takes_ms = world.draws.start_ms() if java else START_MS
                     world.at(world.now_ms + takes_ms, lambda: world.start(name))
             case act.KillNode(name):
                 world.kill(name)

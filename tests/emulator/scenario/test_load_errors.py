@@ -165,7 +165,10 @@ def test_bad_expectation(expectation: str, message: str) -> None:
     ("race", "message"),
     [
         ("{name: r, rule: semantics 4.2}", "5:5: a race allows at least one substitution or adds at least one entry"),
-        ("{name: r, rule: semantics 4.2, allows: []}", "5:5: a race allows at least one substitution or adds at least one entry"),
+        (
+            "{name: r, rule: semantics 4.2, allows: []}",
+            "5:5: a race allows at least one substitution or adds at least one entry",
+        ),
         (
             "{name: r, rule: r, allows: [{of: time, where: {}, leaf: error, recorded: 0, instead: 6}]}",
             "5:38: unknown list of entries 'time'; nearest: timeline",
