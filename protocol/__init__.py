@@ -1,2 +1,2 @@
 """What travels. Reading order: `ids`, `errors`, `versions` (the gates), `messages`, `purposes`,
-`framing`, `records`, `znodes`, `events`, `machine` (inputs and effects), `chance`. All pure."""
+`link_rules`, `framing`, `records`, `znodes`, `events`, `machine` (inputs and effects), `chance`. All pure."""

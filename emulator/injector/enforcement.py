@@ -34,12 +34,12 @@ from emulator.world.links import (
     SYN_FIRST_MS,
     SYN_RETRIES,
     TCP_RETRIES,
-    Rule,
     given_up_at,
     retransmission_at,
 )
 from protocol.chance import Chance
 from protocol.events import Event, FaultHealed, FaultInForce, FaultTraffic
+from protocol.link_rules import LinkRule
 from protocol.purposes import CONTROL
 
 STOPPING: Final = ("cut", "hold")
@@ -83,7 +83,7 @@ class _Gate:
             self.first_lost_ms = now_ms
         self.release_ms = None
 
-    def healed(self, now_ms: float, rule: Rule) -> None:
+    def healed(self, now_ms: float, rule: LinkRule) -> None:
         if self.first_lost_ms is None:
             return
         instant = rule.recovery == "instant" or rule.kind == "hold"
@@ -133,9 +133,9 @@ class Path:
         self._line: deque[_Waiting] = deque()
         self._aside: list[_Waiting] = []
         self._last_ready_ms = 0.0
-        self._stopping: Rule | None = None
-        self._shaping: tuple[Rule, ...] = ()
-        self._frame_rules: tuple[Rule, ...] = ()
+        self._stopping: LinkRule | None = None
+        self._shaping: tuple[LinkRule, ...] = ()
+        self._frame_rules: tuple[LinkRule, ...] = ()
         self._awaiting: tuple[str, ...] = ()
         self.calm = True
         """Nothing to do: `offer` would return None and mean it. Callers in a hurry ask this first."""
@@ -247,7 +247,7 @@ class Path:
         if self._awaiting and not self.outgoing:
             self._links.prove(self._awaiting, self.sender)
 
-    def _ruled(self, in_force: tuple[Rule, ...], awaiting: tuple[str, ...]) -> None:
+    def _ruled(self, in_force: tuple[LinkRule, ...], awaiting: tuple[str, ...]) -> None:
         """The rules changed."""
         self._stopping = next((r for r in in_force if r.kind in STOPPING and not r.apis), None)
         self._shaping = tuple(r for r in in_force if r.kind not in STOPPING and not r.apis)
@@ -255,7 +255,7 @@ class Path:
         self._awaiting = () if self.outgoing else awaiting
         self._reckon_calm()
 
-    def _healed(self, now_ms: float, rule: Rule) -> None:
+    def _healed(self, now_ms: float, rule: LinkRule) -> None:
         for waiting in [w for w in self._aside if w.stopped_by == rule.rule]:
             self._aside.remove(waiting)
             waiting.ready_ms = max(now_ms, self._last_ready_ms)
@@ -301,10 +301,10 @@ class Opening:
         gives_up_ms = self._gate.gives_up_ms
         return self._rule() is not None and gives_up_ms is not None and now_ms >= gives_up_ms
 
-    def _rule(self) -> Rule | None:
+    def _rule(self) -> LinkRule | None:
         return self._there._stopping or self._back._stopping
 
-    def _healed(self, now_ms: float, rule: Rule) -> None:
+    def _healed(self, now_ms: float, rule: LinkRule) -> None:
         if self._rule() is None:
             self._gate.healed(now_ms, rule)
 
@@ -315,10 +315,10 @@ class LinkState:
     def __init__(self, node: str, seed: int) -> None:
         self.node = node
         self.chance = Chance(seed)
-        self.in_force: dict[str, Rule] = {}
+        self.in_force: dict[str, LinkRule] = {}
         self.frames_stopped: dict[str, int] = {}
         """{rule: frames and SYNs held, dropped, delayed or lost here}, healed rules included."""
-        self._healed: dict[str, Rule] = {}
+        self._healed: dict[str, LinkRule] = {}
         self._proved: set[tuple[str, str]] = set()
         self._paths: dict[int, Path] = {}
         self._openings: dict[int, Opening] = {}
@@ -345,7 +345,7 @@ class LinkState:
         for it in ended:
             (self._paths if isinstance(it, Path) else self._openings).pop(id(it), None)
 
-    def apply(self, now_ms: float, rule: Rule) -> None:
+    def apply(self, now_ms: float, rule: LinkRule) -> None:
         """`rule` is in force from now on. Once more: no change."""
         if rule.rule in self.in_force:
             return
@@ -407,7 +407,7 @@ class LinkState:
         path._ruled(tuple(r for r in self.in_force.values() if _concerns(r, path)), awaiting)
 
 
-def _concerns(rule: Rule, path: Path) -> bool:
+def _concerns(rule: LinkRule, path: Path) -> bool:
     """Whether the rule's nodes, side and purpose match; its APIs are asked for each frame."""
     api = rule.apis[0] if rule.apis else ""
     return rule.matches(path.sender, path.receiver, path.opener, path.purpose, api)

@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from emulator.topology import Topology
-from emulator.world.links import Rule
+from protocol.link_rules import LinkRule
 from protocol.messages import REGISTRY
 from protocol.purposes import ALL as ALL_PURPOSES
 from protocol.purposes import BROKER_PORT, CONTROL
@@ -40,7 +40,7 @@ class Heal(msgspec.Struct, frozen=True):
     rule: str | None
 
 
-def parse(words: Sequence[str], topology: Topology, rule_id: str) -> Rule | Heal:
+def parse(words: Sequence[str], topology: Topology, rule_id: str) -> LinkRule | Heal:
     """One command as words. Raises RuleError.
 
     cut|hold PLACE [[->] PLACE]   delay PLACE [[->] PLACE] MS [JITTER]   loss PLACE [[->] PLACE] SHARE
@@ -94,7 +94,7 @@ def rule(
     loss: float = 0.0,
     recovery: str = "rto",
     expects_traffic: bool = True,
-) -> Rule:
+) -> LinkRule:
     """One rule between places `a` and `b` (None: all others). Raises RuleError."""
     _one_of("fault", kind, KINDS)
     _one_of("recovery", recovery, RECOVERIES)
@@ -119,19 +119,19 @@ def rule(
         what += f" ({', '.join(chosen)} only)"
     if apis:
         what += f" (frames of {', '.join(apis)} out of their streams; not physical)"
-    return Rule(
+    return LinkRule(
         rule=rule_id, what=what, kind=kind, a=side_a, b=side_b, one_way=one_way, opened_by_a=opened_by_a,
         purposes=chosen, apis=apis, delay_ms=delay_ms, jitter_ms=jitter_ms, loss=loss, recovery=recovery,
         expects_traffic=expects_traffic,
     )  # fmt: skip
 
 
-def isolate_every_az(topology: Topology, first_rule: str) -> tuple[Rule, ...]:
+def isolate_every_az(topology: Topology, first_rule: str) -> tuple[LinkRule, ...]:
     """Preset: each AZ against all others; rules are named `first_rule`.az-0 and so on."""
     return tuple(rule(topology, f"{first_rule}.{az}", "cut", az) for az in topology.azs)
 
 
-def halves(topology: Topology, first_rule: str, azs: Sequence[str]) -> tuple[Rule, ...]:
+def halves(topology: Topology, first_rule: str, azs: Sequence[str]) -> tuple[LinkRule, ...]:
     """Preset: these AZs on one side, the others on the other; each side is whole in itself."""
     for az in azs:
         _one_of("AZ", az, topology.azs)
@@ -139,7 +139,7 @@ def halves(topology: Topology, first_rule: str, azs: Sequence[str]) -> tuple[Rul
     return tuple(rule(topology, f"{first_rule}.{a}.{b}", "cut", a, b) for a in azs for b in others)
 
 
-def matrix(topology: Topology, rules: Iterable[Rule]) -> dict[tuple[str, str], tuple[str, ...]]:
+def matrix(topology: Topology, rules: Iterable[LinkRule]) -> dict[tuple[str, str], tuple[str, ...]]:
     """{(from, to): texts of the rules that touch this direction}; directions without a rule are left out."""
     touched: dict[tuple[str, str], tuple[str, ...]] = {}
     for it in rules:

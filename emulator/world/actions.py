@@ -5,7 +5,7 @@ carry out the same actions, so the player cannot tell them apart either. """
 
 import msgspec
 
-from emulator.world.links import Rule
+from protocol.link_rules import LinkRule
 
 
 class StartNode(msgspec.Struct, frozen=True, tag="start"):
@@ -63,7 +63,7 @@ class DiskFull(msgspec.Struct, frozen=True, tag="disk-full"):
 class ApplyRule(msgspec.Struct, frozen=True, tag="apply"):
     """A fault on links, in force at both ends when done."""
 
-    rule: Rule
+    rule: LinkRule
 
 
 class HealRules(msgspec.Struct, frozen=True, tag="heal"):

@@ -1,17 +1,13 @@
 """Links: what faults do to one direction of one connection. Pure; both worlds ask it.
 
 A rule stops traffic between nodes. Nothing is reset: bytes vanish, and TCP sends them again with its back-off, so
-that after a
-heal data flows again only at the sender's next retransmission (`recovery: rto`), 200 ms, 600 ms, 1.4 s, 3 s, 6.2 s,
-12.6 s, ... after
-the first byte that was lost. An opening connection repeats its SYN after 1, 3, 7, 15, ... seconds. `recovery:
-instant` lets it flow at the heal.
+that after a heal data flows again only at the sender's next retransmission (`recovery: rto`), 200 ms, 600 ms, 1.4 s,
+3 s, 6.2 s, 12.6 s, ... after the first byte that was lost. An opening connection repeats its SYN after 1, 3, 7, 15,
+... seconds. `recovery: instant` lets it flow at the heal.
 
 Picture: a road with a gate. While the gate is shut, the sender knocks less and less often; opening the gate helps
 only at the next knock.
 """
-
-import msgspec
 
 RTO_FIRST_MS = 200.0
 RTO_MAX_MS = 120_000.0
@@ -19,47 +15,6 @@ SYN_FIRST_MS = 1_000.0
 TCP_RETRIES = 15
 """Linux tcp_retries2: after these the connection is given up (about 924 s)."""
 SYN_RETRIES = 6
-
-
-class Rule(msgspec.Struct, frozen=True):
-    """One fault on links. Empty selectors match all.
-
-    `a`, `b`: node names; traffic between a node of `a` and one of `b` matches, in both directions, or only from `a`
-    to `b` (`one_way`).
-    `opened_by_a`: only connections that a node of `a` opened (then only their packets from `a` to `b`: the answers'
-    way is open).
-    `purposes`, `apis`: only connections of these purposes; only frames of these APIs (not physical, and the rule's
-    text says so).
-    `kind`: cut (vanish), hold (kept, delivered at the release), delay, loss. `delay_ms`, `jitter_ms`: for delay.
-    `loss`: share of frames lost,
-    each coming later by a retransmission.
-    """
-
-    rule: str
-    what: str
-    kind: str
-    a: tuple[str, ...] = ()
-    b: tuple[str, ...] = ()
-    one_way: bool = False
-    opened_by_a: bool = False
-    purposes: tuple[str, ...] = ()
-    apis: tuple[str, ...] = ()
-    delay_ms: float = 0.0
-    jitter_ms: float = 0.0
-    loss: float = 0.0
-    recovery: str = "rto"
-    expects_traffic: bool = True
-
-    def matches(self, sender: str, receiver: str, opener: str, purpose: str, api: str = "") -> bool:
-        """Whether a frame from `sender` to `receiver` on a connection opened by `opener` falls under this rule."""
-        forward = sender in self.a and receiver in self.b
-        if not forward and (self.one_way or self.opened_by_a or not (sender in self.b and receiver in self.a)):
-            return False
-        if self.opened_by_a and opener != sender:
-            return False
-        if self.purposes and purpose not in self.purposes:
-            return False
-        return not self.apis or api in self.apis
 
 
 def retransmission_at(first_lost_ms: float, not_before_ms: float, first_ms: float = RTO_FIRST_MS) -> float:

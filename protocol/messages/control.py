@@ -1,13 +1,12 @@
 """Control: the first frame of every connection, and the injector's own connection, which no cut touches.
 
 `Hello` opens every TCP connection of the network world. The supervisor's connection to a node (purpose `control`)
-carries rules and the order to begin; every request is answered. The fields of `LinkRule` are those of the emulator's
-link rules. """
+carries rules and the order to begin; every request is answered.
+"""
 
 from typing import Annotated
 
-import msgspec
-
+from protocol.link_rules import LinkRule
 from protocol.messages.base import ONE_WAY, RESPONSE, Message, register, unit
 
 ScenarioMillis = Annotated[float, unit("ms", "scenario time, from the cluster's launch")]
@@ -25,25 +24,6 @@ class Hello(Message):
     connection: Annotated[int, unit("connection id", "positive, of the opener")]
     purpose: Annotated[str, unit("purpose")]
     token: Annotated[str, unit("hex", "of the run; another run's node is refused")]
-
-
-class LinkRule(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One fault on links: see emulator.world.links.Rule, field by field."""
-
-    rule: str
-    what: str
-    kind: str
-    a: tuple[str, ...] = ()
-    b: tuple[str, ...] = ()
-    one_way: bool = False
-    opened_by_a: bool = False
-    purposes: tuple[str, ...] = ()
-    apis: tuple[str, ...] = ()
-    delay_ms: float = 0.0
-    jitter_ms: float = 0.0
-    loss: float = 0.0
-    recovery: str = "rto"
-    expects_traffic: bool = True
 
 
 @register

@@ -9,10 +9,11 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from emulator.world.links import SYN_FIRST_MS, Rule, retransmission_at
+from emulator.world.links import SYN_FIRST_MS, retransmission_at
 from protocol.chance import Chance
 from protocol.events import Event
 from protocol.framing import decode, encode
+from protocol.link_rules import LinkRule
 from protocol.machine import (
     CancelTimer,
     Close,
@@ -71,7 +72,7 @@ class World:
         self.chance = Chance(seed)
         self.now_ms = 0.0
         self.nodes: dict[str, Node] = {}
-        self.rules: list[Rule] = []
+        self.rules: list[LinkRule] = []
         self.events: list[tuple[float, str, Event]] = []
         self.after_step: list[Callable[[Node], None]] = []
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
@@ -119,7 +120,7 @@ class World:
             self._deliver(node, event)
 
     def cut(self, rule: str, a: tuple[str, ...], b: tuple[str, ...], *, one_way: bool = False) -> None:
-        self.rules.append(Rule(rule, rule, "cut", a, b, one_way))
+        self.rules.append(LinkRule(rule, rule, "cut", a, b, one_way))
 
     def isolate(self, rule: str, inside: tuple[str, ...]) -> None:
         self.cut(rule, inside, tuple(name for name in self.nodes if name not in inside and name != "observer"))

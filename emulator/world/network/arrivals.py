@@ -8,7 +8,6 @@ import socket
 
 import trio
 
-from emulator.world.links import Rule
 from emulator.world.network.connection import receive, receive_first_payload
 from emulator.world.network.shell import NodeShell
 from protocol.events import FrameRefused
@@ -24,7 +23,6 @@ from protocol.messages.control import (
     HealRuleRequest,
     HealRuleResponse,
     Hello,
-    LinkRule,
     PauseRequest,
     PauseResponse,
     RuleCountsRequest,
@@ -143,10 +141,10 @@ class Control:
             case BeginRequest():
                 if shell.begun.is_set():
                     raise ProtocolError("a second Begin")
-                shell.begin(tuple(as_rule(rule) for rule in message.rules))
+                shell.begin(message.rules)
                 return BeginResponse(began_ms=shell.clock.now_ms())
             case ApplyRuleRequest():
-                in_force_ms = shell.apply(as_rule(message.rule))
+                in_force_ms = shell.apply(message.rule)
                 return ApplyRuleResponse(rule=message.rule.rule, in_force_ms=in_force_ms)
             case HealRuleRequest():
                 healed_ms, known = shell.heal(message.rule)
@@ -165,13 +163,3 @@ class Control:
                 shell.end("the run is over")
                 return EndResponse()
         raise ProtocolError(f"{message.API_NAME} is no order of the supervisor")
-
-
-def as_rule(rule: LinkRule) -> Rule:
-    """What travelled, as the links' rule."""
-    return Rule(**{name: getattr(rule, name) for name in rule.__struct_fields__})
-
-
-def as_link_rule(rule: Rule) -> LinkRule:
-    """A links' rule, to travel."""
-    return LinkRule(**{name: getattr(rule, name) for name in rule.__struct_fields__})

@@ -24,8 +24,7 @@ from typing import Final
 import trio
 
 from emulator.topology import Topology
-from emulator.world.links import Rule
-from emulator.world.network.arrivals import Arrivals, as_link_rule
+from emulator.world.network.arrivals import Arrivals
 from emulator.world.network.clock import Clock
 from emulator.world.network.event_file import EventFile
 from emulator.world.network.forking import ForkServer
@@ -42,6 +41,7 @@ from emulator.world.network.supervision import (
     reserve_port,
 )
 from protocol.events import LEVELS, Event, FaultAsked, MachineFault
+from protocol.link_rules import LinkRule
 from protocol.machine import Exit, Machine
 from protocol.messages.control import (
     BeginRequest,
@@ -260,11 +260,11 @@ class Cluster:
     # --- rules -------------------------------------------------------------------------------------------------------
 
     @property
-    def rules(self) -> dict[str, Rule]:
+    def rules(self) -> dict[str, LinkRule]:
         """In force, by id."""
         return self._board.rules
 
-    async def apply(self, rule: Rule) -> AppliedReport:
+    async def apply(self, rule: LinkRule) -> AppliedReport:
         """Puts a rule in force everywhere; returns when every running node has said so. Raises
         ClusterError."""
         self._write(FaultAsked(rule=rule.rule, what=rule.what, expects_traffic=rule.expects_traffic))
@@ -315,7 +315,7 @@ class Cluster:
         assert self._nursery is not None
         self._nursery.start_soon(self._await_end, name, node, pid, control)
         async with self._board.unchanging():
-            rules = tuple(as_link_rule(rule) for rule in self.rules.values())
+            rules = tuple(self.rules.values())
             with trio.move_on_after(BEGIN_LIMIT_S):
                 try:
                     answer = await control.request(BeginRequest(rules=rules))

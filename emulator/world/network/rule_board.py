@@ -5,11 +5,10 @@ from collections.abc import Callable, Mapping
 
 import trio
 
-from emulator.world.links import Rule
-from emulator.world.network.arrivals import as_link_rule
 from emulator.world.network.reports import AppliedReport, ClusterError, HealReport
 from emulator.world.network.shell import NodeShell
 from emulator.world.network.supervision import ControlConnection, NodeGone, Supervised
+from protocol.link_rules import LinkRule
 from protocol.messages.base import Message
 from protocol.messages.control import (
     ApplyRuleRequest,
@@ -30,7 +29,7 @@ class RuleBoard:
     def __init__(
         self, nodes: Mapping[str, Supervised], shells: Mapping[str, NodeShell], now_ms: Callable[[], float]
     ) -> None:
-        self.rules: dict[str, Rule] = {}
+        self.rules: dict[str, LinkRule] = {}
         self._nodes = nodes
         self._shells = shells
         self._now_ms = now_ms
@@ -40,14 +39,14 @@ class RuleBoard:
         """While this is held, no rule comes or goes."""
         return self._changing
 
-    async def apply(self, rule: Rule) -> AppliedReport:
+    async def apply(self, rule: LinkRule) -> AppliedReport:
         """Puts a rule in force everywhere; returns when every running node has said so."""
         asked_ms = self._now_ms()
         async with self._changing:
             if rule.rule in self.rules:
                 raise ClusterError(f"there is a rule {rule.rule} already: {self.rules[rule.rule].what}")
             self.rules[rule.rule] = rule
-            answers = await self.tell_all(ApplyRuleRequest(rule=as_link_rule(rule)))
+            answers = await self.tell_all(ApplyRuleRequest(rule=rule))
             in_force_ms = {name: shell.apply(rule) for name, shell in self._shells.items()}
         for name, answer in answers.items():
             assert isinstance(answer, ApplyRuleResponse)
@@ -117,4 +116,4 @@ class RuleBoard:
             if rule_id not in self.rules:
                 await control.request(HealRuleRequest(rule=rule_id))
         for rule in self.rules.values():
-            await control.request(ApplyRuleRequest(rule=as_link_rule(rule)))
+            await control.request(ApplyRuleRequest(rule=rule))

@@ -20,7 +20,6 @@ from typing import Any
 import trio
 
 from emulator.injector.enforcement import LinkState
-from emulator.world.links import Rule
 from emulator.world.network.clock import Clock
 from emulator.world.network.connection import (
     State,
@@ -36,6 +35,7 @@ from protocol.events import (
     NodeStarted,
     NodeStopped,
 )
+from protocol.link_rules import LinkRule
 from protocol.machine import (
     CancelTimer,
     Close,
@@ -109,7 +109,7 @@ class NodeShell:
 
     # --- from outside ----------------------------------------------------------------------------------------
 
-    def begin(self, rules: tuple[Rule, ...] = ()) -> None:
+    def begin(self, rules: tuple[LinkRule, ...] = ()) -> None:
         """The machine's first input; `rules` are in force before it."""
         self.look_at_clock()
         for rule in rules:
@@ -140,7 +140,7 @@ class NodeShell:
         """SIGCONT: what was due while the injector had stopped us is not our lateness."""
         self._lateness.resumed(self.clock.now_ms())
 
-    def apply(self, rule: Rule) -> float:
+    def apply(self, rule: LinkRule) -> float:
         """Puts a rule in force, and that in the file; returns since when."""
         self.look_at_clock()
         self.links.apply(self.now.mono_ms, rule)

@@ -12,7 +12,6 @@ from emulator.injector.enforcement import LinkState
 from emulator.storage.files import NodeKilled
 from emulator.topology import Topology
 from emulator.world import actions as act
-from emulator.world.links import Rule
 from emulator.world.simulated.chance import CALM, Draws, Latencies
 from emulator.world.simulated.deeds import Deeds
 from emulator.world.simulated.node import MachineFactory, SimulatedNode
@@ -23,6 +22,7 @@ from protocol.events import (
     NodeStarted,
     NodeStopped,
 )
+from protocol.link_rules import LinkRule
 from protocol.machine import (
     CancelTimer,
     Close,
@@ -72,7 +72,7 @@ class SimulatedWorld(Transport):
         self._seq = 0
         self._wire_events = wire_events
         self.cause: Cause = "start"
-        self.in_force: dict[str, Rule] = {}
+        self.in_force: dict[str, LinkRule] = {}
         self.nodes = {
             node.name: SimulatedNode(node, LinkState(node.name, self.draws.random.getrandbits(32)))
             for node in topology.nodes
@@ -289,7 +289,7 @@ class SimulatedWorld(Transport):
         self.trace.add(node, "fault", self.now_ms, MachineFault("disk-full", name))
         node.files.capacity_bytes = node.files.used_bytes
 
-    def apply(self, rule: Rule) -> None:
+    def apply(self, rule: LinkRule) -> None:
         """In force at every node at once."""
         self.in_force[rule.rule] = rule
         for node in self.nodes.values():

@@ -7,14 +7,14 @@ import pytest
 from emulator.injector.enforcement import LinkState, Path, Stopped
 from emulator.injector.rules import parse
 from emulator.topology import three_azs
-from emulator.world.links import Rule
+from protocol.link_rules import LinkRule
 
 TOPOLOGY = three_azs()
 
 
-def rule(words: str, name: str = "r") -> Rule:
+def rule(words: str, name: str = "r") -> LinkRule:
     made = parse(words.split(), TOPOLOGY, name)
-    assert isinstance(made, Rule)
+    assert isinstance(made, LinkRule)
     return made
 
 

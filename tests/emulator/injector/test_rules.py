@@ -4,17 +4,16 @@ import pytest
 
 from emulator.injector.rules import Heal, RuleError, halves, isolate_every_az, matrix, parse
 from emulator.topology import three_azs
-from emulator.world.links import Rule
-from protocol.messages.control import LinkRule
+from protocol.link_rules import LinkRule
 from protocol.purposes import BROKER_PORT
 
 TOPOLOGY = three_azs()
 AZ_0 = ("broker-0", "session-0", "client-0")
 
 
-def parsed(command: str) -> Rule:
+def parsed(command: str) -> LinkRule:
     rule = parse(command.split(), TOPOLOGY, "r")
-    assert isinstance(rule, Rule)
+    assert isinstance(rule, LinkRule)
     return rule
 
 
@@ -115,8 +114,3 @@ def test_the_matrix_shows_each_direction_that_a_rule_touches() -> None:
         ("broker-0", "broker-1"): ("cut broker-0 -> broker-1", "cut broker-1 broker-0"),
         ("broker-1", "broker-0"): ("cut broker-1 broker-0",),
     }
-
-
-def test_a_rule_travels_whole() -> None:
-    assert Rule.__struct_fields__ == LinkRule.__struct_fields__
-    assert Rule.__struct_defaults__ == LinkRule.__struct_defaults__

@@ -12,9 +12,9 @@ import trio
 
 from emulator.injector.rules import parse
 from emulator.topology import three_azs
-from emulator.world.links import Rule
 from emulator.world.network.cluster import Cluster
 from emulator.world.network.spec import MachineSpec
+from protocol.link_rules import LinkRule
 from tests.emulator.world.conformance import LIMIT_MS, Sighting
 from tests.emulator.world.scripted import JOURNAL
 
@@ -84,7 +84,7 @@ class NetworkWorld:
     async def cut(self, words: str) -> str:
         self._rules += 1
         rule = parse(["cut", *words.split()], self.topology, f"rule-{self._rules}")
-        assert isinstance(rule, Rule)
+        assert isinstance(rule, LinkRule)
         await self.cluster.apply(rule)
         return rule.rule
 

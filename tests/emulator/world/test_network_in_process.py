@@ -9,10 +9,10 @@ from emulator.injector.rules import parse
 from emulator.storage.memory import MemoryFiles
 from emulator.topology import OBSERVER
 from emulator.world import actions as act
-from emulator.world.links import Rule
 from emulator.world.network import switchboard
 from emulator.world.network.reports import ClusterError
 from emulator.world.network.spec import MachineSpec
+from protocol.link_rules import LinkRule
 from protocol.machine import Exit, Input, Now, Started
 from tests.emulator.world.conformance import seen, texts
 from tests.emulator.world.network_world import FACTORY, network_world
@@ -45,7 +45,7 @@ async def test_extra_effects_are_done_beside_the_machine_and_answered_by_inputs(
     async with network_world(tmp_path) as world:
         cluster = world.cluster
         cut = parse(["cut", "az-0"], world.topology, "rule-1")
-        assert isinstance(cut, Rule)
+        assert isinstance(cut, LinkRule)
         cluster.specify("broker-0", MachineSpec(FACTORY, {}))
 
         async def carry_out(order: act.Act) -> act.ActDone:
@@ -109,7 +109,7 @@ async def test_a_peer_that_does_not_read_costs_a_bounded_number_of_bytes(
     async with network_world(tmp_path) as world:
         await world.spawn("broker-0", {})
         rule = parse(["hold", "broker-0", "broker-1"], world.topology, "r")
-        assert isinstance(rule, Rule)
+        assert isinstance(rule, LinkRule)
         machine = build(None, MemoryFiles(), {"open_to": ["broker-0"], "every_ms": 1.0})
         await world.cluster.run_here("broker-1", machine)
         await seen(world, "broker-1", "opened")

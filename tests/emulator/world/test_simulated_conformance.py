@@ -9,8 +9,8 @@ import pytest
 from emulator.injector.rules import parse
 from emulator.storage.memory import MemoryFiles
 from emulator.topology import Node, three_azs
-from emulator.world.links import Rule
 from emulator.world.simulated.world import SimulatedWorld
+from protocol.link_rules import LinkRule
 from tests.emulator.world.conformance import *  # noqa: F403
 from tests.emulator.world.conformance import LIMIT_MS, Sighting
 from tests.emulator.world.scripted import JOURNAL, Script, ScriptedMachine
@@ -40,7 +40,7 @@ class Simulated:
     async def cut(self, words: str) -> str:
         self._rules += 1
         rule = parse(["cut", *words.split()], self._topology, f"rule-{self._rules}")
-        assert isinstance(rule, Rule)
+        assert isinstance(rule, LinkRule)
         self._world.apply(rule)
         return rule.rule
 

@@ -1,0 +1,45 @@
+"""A fault on links, as it travels to the nodes and as they ask it: which frames fall under it."""
+
+import msgspec
+
+
+class LinkRule(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One fault on links. Empty `purposes` and `apis` match all.
+
+    `a`, `b`: node names; traffic between a node of `a` and one of `b` matches, in both directions, or only from `a`
+    to `b` (`one_way`).
+    `opened_by_a`: only connections that a node of `a` opened (then only their packets from `a` to `b`: the answers'
+    way is open).
+    `purposes`, `apis`: only connections of these purposes; only frames of these APIs (not physical, and the rule's
+    text says so).
+    `kind`: cut (vanish), hold (kept, delivered at the release), delay, loss. `delay_ms`, `jitter_ms`: for delay.
+    `loss`: share of frames lost, each coming later by a retransmission.
+    `recovery`: rto (after the heal data flows at the sender's next retransmission) or instant.
+    `expects_traffic`: whether a run in which the rule stops nothing is unknown.
+    """
+
+    rule: str
+    what: str
+    kind: str
+    a: tuple[str, ...] = ()
+    b: tuple[str, ...] = ()
+    one_way: bool = False
+    opened_by_a: bool = False
+    purposes: tuple[str, ...] = ()
+    apis: tuple[str, ...] = ()
+    delay_ms: float = 0.0
+    jitter_ms: float = 0.0
+    loss: float = 0.0
+    recovery: str = "rto"
+    expects_traffic: bool = True
+
+    def matches(self, sender: str, receiver: str, opener: str, purpose: str, api: str = "") -> bool:
+        """Whether a frame from `sender` to `receiver` on a connection opened by `opener` falls under this rule."""
+        forward = sender in self.a and receiver in self.b
+        if not forward and (self.one_way or self.opened_by_a or not (sender in self.b and receiver in self.a)):
+            return False
+        if self.opened_by_a and opener != sender:
+            return False
+        if self.purposes and purpose not in self.purposes:
+            return False
+        return not self.apis or api in self.apis
