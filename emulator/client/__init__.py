@@ -7,6 +7,7 @@ Reading order:
 - `exchange`: one request over a connection of its own; `fetched`: what a fetch answer holds.
 - `direct` (with `direct_write`, `direct_results`): asks the broker it is told to ask, as the recordings do.
 - `client_settings`: settings of producers and consumers, with each version's defaults.
+- `deadlines`: when they have come, and a client's one timer.
 - `connections`, `metadata_cache`: lasting connections to brokers, and who leads what.
 - `producer`, with `blocked_sends`, `accumulator`, `producer_batch`, `sequences`, `producer_identity`: Kafka's producer.
 - `consumer`, with `consumer_position` and `consumer_positioning`: Kafka's consumer.

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from emulator.client.client_settings import ProducerSettings
-from emulator.client.connections import NEVER, is_due
+from emulator.client.deadlines import NEVER, is_due
 from emulator.client.operations import Operation
 from emulator.client.producer_batch import Done, ProducerBatch, size_bound_bytes
 from protocol.ids import TopicPartition

@@ -9,7 +9,7 @@ from collections import deque
 import msgspec
 
 from emulator.client.accumulator import Accumulator
-from emulator.client.connections import NEVER, is_due
+from emulator.client.deadlines import NEVER, is_due
 from emulator.client.metadata_cache import MetadataCache
 from emulator.client.operations import NO_ANSWER, Operation
 from emulator.client.producer_batch import Done, Sent

@@ -11,23 +11,14 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from emulator.client.client_settings import ClientSettings
+from emulator.client.deadlines import NEVER, is_due
 from emulator.client.exchange import Failure
 from protocol.chance import Chance
 from protocol.machine import ConnectionLost, ConnectionOpened, Input, MessageReceived, Now, Outbox
 from protocol.messages.base import Message
 from protocol.purposes import CLIENT
 
-NEVER = float("inf")
-
-DUE_SLACK_MS = 0.001
-"""A deadline this near has come: sums of floats may miss it by an ulp."""
-
 Answered = Callable[[Now, Outbox, Message | Failure], None]
-
-
-def is_due(now: Now, at_ms: float) -> bool:
-    """Whether the deadline `at_ms` (mono_ms) has come."""
-    return at_ms <= now.mono_ms + DUE_SLACK_MS
 
 
 class _Request(msgspec.Struct):

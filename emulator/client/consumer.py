@@ -14,9 +14,10 @@ until the metadata come.
 from collections.abc import Callable, Mapping
 
 from emulator.client.client_settings import ConsumerSettings
-from emulator.client.connections import NEVER, BrokerConnections, is_due
+from emulator.client.connections import BrokerConnections
 from emulator.client.consumer_position import Position, reset_timestamp
 from emulator.client.consumer_positioning import CONSUMER, OnProblem, Positioning, Trouble
+from emulator.client.deadlines import PollTimer, is_due
 from emulator.client.exchange import Failure
 from emulator.client.fetched import FetchedEntry, read_entries
 from emulator.client.metadata_cache import Leader, MetadataCache
@@ -25,7 +26,7 @@ from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.events import RecordsRead
 from protocol.ids import TopicPartition
-from protocol.machine import Input, Now, Outbox, TimerFired
+from protocol.machine import Input, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.replication import (
     FetchedPartition,
@@ -59,7 +60,6 @@ class Consumer:
         on_records: OnRecords,
         on_problem: OnProblem,
     ) -> None:
-        self._key = key
         self._operations = operations
         self._settings = settings
         self._on_records = on_records
@@ -69,7 +69,7 @@ class Consumer:
         self._positioning = Positioning(settings, self._connections, self._trouble)
         self._positions: dict[TopicPartition, Position] = {}
         self._fetching: set[str] = set()
-        self._timer_at_ms = NEVER
+        self._timer = PollTimer(key)
         self._running = False
         self._again = False
         self._closed = False
@@ -121,21 +121,18 @@ class Consumer:
         """Stop reading. Every operation ends with the position reached."""
         self._closed = True
         self._connections.close(out)
-        if self._timer_at_ms != NEVER:
-            out.cancel_timer((self._key, "poll"))
+        self._timer.cancel(out)
         for position in self._positions.values():
             if not position.operation.ended:
                 position.operation.end(out, error=0, offset=position.offset, leader_epoch=position.offset_epoch)
         self._positions.clear()
 
     def handles(self, event: Input) -> bool:
-        if isinstance(event, TimerFired):
-            return event.key[0] == self._key
-        return self._connections.handles(event)
+        return self._timer.handles(event) or self._connections.handles(event)
 
     def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        if isinstance(event, TimerFired):
-            self._timer_at_ms = NEVER
+        if self._timer.handles(event):
+            self._timer.fired()
         else:
             self._running = True  # an owner that seeks or resumes when told of records waits for the round below
             self._connections.handle(now, event, out)
@@ -186,16 +183,9 @@ class Consumer:
                 self._ask_records(now, out, leaders[node], keys)
 
     def _set_timer(self, now: Now, out: Outbox) -> None:
-        times = [self._connections.next_at_ms(), self._metadata.next_at_ms()]
-        times += [p.not_before_ms for p in self._positions.values() if not p.busy and p.state != "stopped"]
-        at_ms = min((at for at in times if not is_due(now, at)), default=NEVER)
-        if at_ms == self._timer_at_ms:
-            return
-        self._timer_at_ms = at_ms
-        if at_ms == NEVER:
-            out.cancel_timer((self._key, "poll"))
-        else:
-            out.set_timer((self._key, "poll"), at_ms - now.mono_ms)
+        deadlines_ms = [self._connections.next_at_ms(), self._metadata.next_at_ms()]
+        deadlines_ms += [p.not_before_ms for p in self._positions.values() if not p.busy and p.state != "stopped"]
+        self._timer.set(now, out, deadlines_ms)
 
     # --- records ------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import msgspec
 
 from emulator.client.client_settings import ClientSettings
-from emulator.client.connections import NEVER, BrokerConnections, is_due
+from emulator.client.connections import BrokerConnections
+from emulator.client.deadlines import NEVER, is_due
 from emulator.client.exchange import Failure
 from protocol.ids import TopicPartition
 from protocol.machine import Now, Outbox

@@ -13,7 +13,8 @@ to stop; the queue of the blocked has a bound of its own.
 from emulator.client.accumulator import Accumulator
 from emulator.client.blocked_sends import BlockedSend, BlockedSends
 from emulator.client.client_settings import ProducerSettings
-from emulator.client.connections import NEVER, BrokerConnections, is_due
+from emulator.client.connections import BrokerConnections
+from emulator.client.deadlines import NEVER, PollTimer, is_due
 from emulator.client.exchange import Failure
 from emulator.client.metadata_cache import MetadataCache
 from emulator.client.operations import NO_ANSWER, Operation, OperationLog
@@ -23,7 +24,7 @@ from emulator.client.sequences import Sequences
 from protocol.chance import Chance
 from protocol.errors import TRAITS, ErrorCode
 from protocol.ids import TopicPartition
-from protocol.machine import Input, Now, Outbox, TimerFired
+from protocol.machine import Input, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.replication import (
     ProducePartition,
@@ -65,7 +66,7 @@ class Producer:
         self._blocked = BlockedSends(key)
         self._in_flight: list[ProducerBatch] = []
         self._turn = 0
-        self._timer_at_ms = NEVER
+        self._timer = PollTimer(key)
         self._running = False
         self._closed = False
         self.unfinished = 0
@@ -105,13 +106,11 @@ class Producer:
         return operation
 
     def handles(self, event: Input) -> bool:
-        if isinstance(event, TimerFired):
-            return event.key[0] == self._key
-        return self._connections.handles(event)
+        return self._timer.handles(event) or self._connections.handles(event)
 
     def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        if isinstance(event, TimerFired):
-            self._timer_at_ms = NEVER
+        if self._timer.handles(event):
+            self._timer.fired()
         else:
             self._running = True  # callers told of an end may send at once; that waits for the round below
             self._connections.handle(now, event, out)
@@ -124,8 +123,7 @@ class Producer:
             return
         self._closed = True
         self._connections.close(out)
-        if self._timer_at_ms != NEVER:
-            out.cancel_timer((self._key, "poll"))
+        self._timer.cancel(out)
         for batch in self._in_flight:
             batch.attempt_ended(out, error=NO_ANSWER, reason="the producer was closed")
         batches = self._in_flight + self._accumulator.take_all()
@@ -228,8 +226,7 @@ class Producer:
             self._in_flight += batches
 
     def _set_timer(self, now: Now, out: Outbox) -> None:
-        """One timer for the whole producer, at the next moment when time alone changes something."""
-        times = [
+        deadlines_ms = [
             self._connections.next_at_ms(),
             self._metadata.next_at_ms(),
             self._accumulator.next_expiry_ms(),
@@ -237,16 +234,8 @@ class Producer:
             self._blocked.next_at_ms(),
             NEVER if self._identity is None else self._identity.next_at_ms(),
         ]
-        times += [self._accumulator.sendable_at_ms(key) for key in self._accumulator.waiting()]
-        # What is due and still there waits for something else than time.
-        at_ms = min((at for at in times if not is_due(now, at)), default=NEVER)
-        if at_ms == self._timer_at_ms:
-            return
-        self._timer_at_ms = at_ms
-        if at_ms == NEVER:
-            out.cancel_timer((self._key, "poll"))
-        else:
-            out.set_timer((self._key, "poll"), at_ms - now.mono_ms)
+        deadlines_ms += [self._accumulator.sendable_at_ms(key) for key in self._accumulator.waiting()]
+        self._timer.set(now, out, deadlines_ms)
 
     # --- answers ----------------------------------------------------------------------------------------------
 

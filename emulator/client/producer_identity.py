@@ -1,7 +1,8 @@
 """How an idempotent producer gets its id: it asks any broker, until one gives it one (KIP-98)."""
 
 from emulator.client.client_settings import ProducerSettings
-from emulator.client.connections import NEVER, BrokerConnections, is_due
+from emulator.client.connections import BrokerConnections
+from emulator.client.deadlines import NEVER, is_due
 from emulator.client.exchange import Failure
 from emulator.client.metadata_cache import MetadataCache
 from emulator.client.sequences import Sequences

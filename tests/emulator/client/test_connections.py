@@ -3,7 +3,8 @@
 import pytest
 
 from emulator.client.client_settings import ClientSettings
-from emulator.client.connections import NEVER, BrokerConnections
+from emulator.client.connections import BrokerConnections
+from emulator.client.deadlines import NEVER
 from emulator.client.exchange import Failure
 from emulator.client.metadata_cache import TOPICS_MAX, Leader, MetadataCache
 from protocol.chance import Chance
