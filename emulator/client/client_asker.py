@@ -48,13 +48,9 @@ class ClientAsker:
         self._asked[out.open(client, CLIENT)] = _Asked(request, answered, told)
 
     def handles(self, event: Input) -> bool:
-        match event:
-            case ConnectionOpened(connection=connection) | ConnectionLost(connection=connection):
-                return connection in self._asked
-            case MessageReceived(connection=connection):
-                return connection in self._asked
-            case _:
-                return False
+        if isinstance(event, ConnectionOpened | ConnectionLost | MessageReceived):
+            return event.connection in self._asked
+        return False
 
     def handle(self, now: Now, event: Input, out: Outbox) -> None:
         match event:

@@ -125,13 +125,9 @@ class BrokerConnections:
         return len(self._channel(node).in_flight)
 
     def handles(self, event: Input) -> bool:
-        match event:
-            case ConnectionOpened(connection=connection) | ConnectionLost(connection=connection):
-                return connection in self._by_connection
-            case MessageReceived(connection=connection):
-                return connection in self._by_connection
-            case _:
-                return False
+        if isinstance(event, ConnectionOpened | ConnectionLost | MessageReceived):
+            return event.connection in self._by_connection
+        return False
 
     def handle(self, now: Now, event: Input, out: Outbox) -> None:
         match event:

@@ -105,15 +105,11 @@ class Exchanges:
 
     def handles(self, event: Input) -> bool:
         """Whether `event` belongs to an exchange of this owner."""
-        match event:
-            case ConnectionOpened(connection=connection) | ConnectionLost(connection=connection):
-                return connection in self._by_connection
-            case MessageReceived(connection=connection):
-                return connection in self._by_connection
-            case TimerFired(key=key):
-                return key[0] == self._key
-            case _:
-                return False
+        if isinstance(event, TimerFired):
+            return event.key[0] == self._key
+        if isinstance(event, ConnectionOpened | ConnectionLost | MessageReceived):
+            return event.connection in self._by_connection
+        return False
 
     def handle(self, now: Now, event: Input, out: Outbox) -> None:
         """One input for which `handles` holds."""
