@@ -113,7 +113,6 @@ class Cluster:
         self._board = RuleBoard(self._nodes, self._shells, self.now_ms)
         self._nursery_manager: AbstractAsyncContextManager[trio.Nursery] | None = None
         self._nursery: trio.Nursery | None = None
-        self._exited = trio.Event()
 
     async def __aenter__(self) -> "Cluster":
         self._nursery_manager = trio.open_nursery()
@@ -156,10 +155,6 @@ class Cluster:
     def unexpected_exits(self) -> list[NodeExit]:
         """Nodes that died by themselves."""
         return [end for end in self.exits if not end.expected]
-
-    async def wait_exit_change(self) -> None:
-        """Until one more process has ended."""
-        await self._exited.wait()
 
     def specify(self, name: str, spec: MachineSpec) -> None:
         """How the node's machine is made from its next life on. Raises SpecError, ClusterError."""
@@ -227,12 +222,6 @@ class Cluster:
         await self._fork_server.wait_halted(node.pid, halted=False)
         node.halted = False
         await self._board.catch_up(node)
-
-    async def wait_exit(self, name: str) -> NodeExit:
-        """Until the node's present process has ended."""
-        node = self._node(name)
-        await node.ended.wait()
-        return next(end for end in reversed(self.exits) if end.node == name)
 
     def life(self, name: str) -> Life:
         """What the node's next machine will be told."""
@@ -336,8 +325,6 @@ class Cluster:
         if not end.expected:
             self._write(MachineFault(what="died", target=name))
         node.ended.set()
-        self._exited.set()
-        self._exited = trio.Event()
 
     async def _end(self, node: Supervised, number: int) -> int:
         assert node.pid is not None

@@ -13,6 +13,7 @@ import trio
 from emulator.injector.rules import parse
 from emulator.topology import three_azs
 from emulator.world.network.cluster import Cluster
+from emulator.world.network.reports import NodeExit
 from emulator.world.network.spec import MachineSpec
 from protocol.link_rules import LinkRule
 from tests.emulator.world.conformance import LIMIT_MS, Sighting
@@ -107,6 +108,11 @@ class NetworkWorld:
     async def lose_power(self, name: str, kept_bytes: int) -> None:
         await self.cluster.kill(name, "power-loss")
         os.truncate(self.run_dir / "data" / name / JOURNAL, kept_bytes)
+
+    async def exit_of(self, name: str) -> NodeExit:
+        """The end of the node's process, once it has come."""
+        await self.until(lambda: name not in self.cluster.running())
+        return next(end for end in reversed(self.cluster.exits) if end.node == name)
 
     async def until(self, condition: Callable[[], bool], limit_ms: float = LIMIT_MS) -> None:
         limit_at_ms = self.now_ms() + limit_ms

@@ -110,7 +110,7 @@ async def test_a_machines_bug_ends_the_process_and_says_where(tmp_path: Path) ->
     async with network_world(tmp_path) as world:
         await world.spawn("broker-0", {"crash_at": 3})
         await world.spawn("broker-1", {"open_to": ["broker-0"], "burst": 5})
-        end = await world.cluster.wait_exit("broker-0")
+        end = await world.exit_of("broker-0")
         assert (end.code, end.expected) == (EXIT_CRASHED, False)
         assert world.cluster.unexpected_exits() == [end]
         (stopped,) = world.events("broker-0", "node_stopped")
@@ -123,7 +123,7 @@ async def test_a_machine_may_exit_with_a_code_of_its_own(tmp_path: Path) -> None
     async with network_world(tmp_path) as world:
         await world.spawn("broker-0", {"exit_at": 2})
         await world.spawn("broker-1", {"open_to": ["broker-0"], "burst": 2})
-        end = await world.cluster.wait_exit("broker-0")
+        end = await world.exit_of("broker-0")
         assert end.code == 3
         await seen(world, "broker-1", "answer 2")
 
@@ -173,7 +173,7 @@ async def test_a_crash_is_replayed_to_its_crash(tmp_path: Path) -> None:
     async with network_world(tmp_path, record_inputs=True) as world:
         await world.spawn("broker-0", {"crash_at": 3})
         await world.spawn("broker-1", {"open_to": ["broker-0"], "burst": 5})
-        await world.cluster.wait_exit("broker-0")
+        await world.exit_of("broker-0")
     recording = tmp_path / "inputs" / "broker-0.1.msgpack"
     last = list(read(recording))[-1]
     assert last.effects_crc is None and isinstance(last.event, MessageReceived)
