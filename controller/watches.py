@@ -4,17 +4,7 @@ reading."""
 from controller.desk import Desk
 from controller.session_calls import Procedure, perform, perform_all
 from protocol.messages.session import Exists, GetChildren
-from protocol.znodes import (
-    BROKER_IDS,
-    DELETE_TOPICS,
-    ISR_CHANGE_NOTIFICATION,
-    LOG_DIR_EVENT_NOTIFICATION,
-    PREFERRED_REPLICA_ELECTION,
-    REASSIGN_PARTITIONS,
-    TOPICS,
-)
-
-CHILDREN_WATCHED = (BROKER_IDS, TOPICS, DELETE_TOPICS, LOG_DIR_EVENT_NOTIFICATION, ISR_CHANGE_NOTIFICATION)
+from protocol.znodes import PREFERRED_REPLICA_ELECTION, REASSIGN_PARTITIONS
 
 
 def read_children(path: str) -> Procedure[list[str]]:

@@ -292,9 +292,5 @@ class _LogDirContent(msgspec.Struct):
     broker: int
 
 
-def encode_log_dir_event(broker: int) -> bytes:
-    return _encode({"version": 1, "broker": broker, "event": 1})
-
-
 def decode_log_dir_event(path: str, data: bytes) -> int:
     return _decode(path, data, _LogDirContent).broker

@@ -108,9 +108,6 @@ class Picture:
     def x(self, at_ms: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * min(1.0, max(0.0, at_ms / self.span_ms))
 
-    def lane_of(self, node: str) -> Lane | None:
-        return next((lane for _, lanes in self.groups for lane in lanes if lane.node.name == node), None)
-
     # --- parts, back to front ---
 
     def _frame(self) -> None:

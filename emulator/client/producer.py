@@ -77,11 +77,6 @@ class Producer:
         """Whether a send now would wait (memory, metadata, or others before it): the caller should."""
         return len(self._blocked) > 0
 
-    @property
-    def has_unsent(self) -> bool:
-        """Whether anything waits to leave."""
-        return self.blocked or bool(self._accumulator.waiting())
-
     def send(self, now: Now, out: Outbox, topic: str, partition: int, value: bytes, done: Done) -> Operation:
         """Store `value`. `done` is called once, possibly before this returns. Not to be called after `close`.
 

@@ -53,7 +53,6 @@ class Player:
         self._act_count = 0
         self._sleeps: dict[int, Callable[[Any], None]] = {}
         self._sleep_count = 0
-        self._ending: list[Callable[[], None]] = []
         self._background: dict[str, bool] = {}
         self._awaiting: dict[str, Callable[[Any], None]] = {}
         self._started: set[str] = set()

@@ -41,7 +41,6 @@ class Actions:
     def __init__(self, cluster: Cluster, run_dir: Path) -> None:
         self._cluster = cluster
         self._run_dir = run_dir
-        self.deaths_asked: list[str] = []
 
     async def do(self, order: act.Act) -> act.ActDone:
         """One action; what cannot be done is said in `error`."""

@@ -27,7 +27,6 @@ from emulator.scenario.setting import (
 )
 from protocol.versions import ladder_name
 
-OLDEST = "0.8.2"
 LONG_MAX = 2**63 - 1
 INT_MAX = 2**31 - 1
 

@@ -31,7 +31,10 @@ def test_what_is_written_can_be_read() -> None:
     targets = {("t", 0): (1, 2), ("u", 3): (0,)}
     assert znodes.decode_reassignment(znodes.encode_reassignment(targets)) == targets
     assert znodes.decode_topic_config("t", znodes.encode_topic_config({"a": "b"})) == {"a": "b"}
-    assert znodes.decode_log_dir_event("/x", znodes.encode_log_dir_event(4)) == 4
+
+
+def test_a_log_dir_event_names_its_broker() -> None:
+    assert znodes.decode_log_dir_event("/x", b'{"version":1,"broker":4,"event":1}') == 4
 
 
 def test_newer_versions_of_a_content_are_read_too() -> None:
