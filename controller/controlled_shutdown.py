@@ -12,11 +12,11 @@ from controller.partition_states import Strategy
 from controller.session_calls import Procedure, SessionLost
 from controller.state import PartitionPosition, ReplicaPosition
 from protocol.errors import ErrorCode
+from protocol.ids import EPOCH_UNKNOWN
 from protocol.machine import Now, Outbox
 from protocol.messages.leadership import ControlledShutdownRequest, ControlledShutdownResponse
 
 ControlledShutdownReply = Callable[[Now, Outbox, ControlledShutdownResponse], None]
-EPOCH_UNKNOWN = -1
 
 
 def controlled_shutdown(

@@ -12,11 +12,8 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
+from protocol.ids import NO_LEADER
 from protocol.znodes import Leadership
-
-NO_LEADER = -1
-DURING_DELETE = -2
-"""Leader of a partition whose topic is being deleted, as UpdateMetadata says it (semantics 4.3)."""
 
 
 def _elected(state: Leadership, leader: int, isr: Sequence[int]) -> Leadership:

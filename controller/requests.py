@@ -10,9 +10,8 @@ the controller knows then.
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from controller.elections import DURING_DELETE
 from controller.state import ControllerState
-from protocol.ids import TopicPartition
+from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, LEADER_DURING_DELETE, TopicPartition
 from protocol.messages.base import Message
 from protocol.messages.leadership import (
     BrokerEndpoint,
@@ -24,10 +23,6 @@ from protocol.messages.leadership import (
 )
 from protocol.versions import Gates
 from protocol.znodes import BrokerRegistration, Leadership
-
-EPOCH_UNKNOWN = -1
-EPOCH_DURING_DELETE = -2
-"""StopReplica of a topic being deleted (semantics 1.7)."""
 
 
 class Outgoing(NamedTuple):
@@ -90,7 +85,7 @@ class RequestBatch:
             if leadership is None:
                 continue  # it never had a leader: nothing to say
             if self._state.is_being_deleted(partition[0]):
-                leadership = Leadership(DURING_DELETE, 0, leadership.isr, leadership.controller_epoch)
+                leadership = Leadership(LEADER_DURING_DELETE, 0, leadership.isr, leadership.controller_epoch)
             entry = self._entry(partition, leadership)
             if self._gates.update_metadata_version >= 4:
                 online = self._state.online(partition)

@@ -18,7 +18,7 @@ from emulator.broker.replicas import Replicas
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored, RoleChanged, ids_text
-from protocol.ids import TopicPartition
+from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, NO_LEADER, TopicPartition
 from protocol.messages.base import Message
 from protocol.messages.leadership import (
     LeaderAndIsrRequest,
@@ -34,8 +34,6 @@ from protocol.messages.session import GetData, SessionError, SessionRequest, Ses
 from protocol.znodes import decode_topic_config, topic_config_path
 
 HIGH_WATERMARK_CHECKPOINT = ("high-watermark-checkpoint",)
-EPOCH_UNKNOWN = -1
-EPOCH_OF_DELETION = -2
 Reply = Callable[[Message | None], None]
 
 
@@ -162,7 +160,7 @@ class Leadership:
         for state in request.partitions:
             place = (state.topic, state.partition)
             known = self._replicas.partitions.get(place)
-            current = known.leader_epoch if known is not None else -1
+            current = known.leader_epoch if known is not None else EPOCH_UNKNOWN
             if state.leader_epoch <= current:
                 self._ignored(state, current, "leader epoch not newer")
                 results.append(PartitionError(*place, ErrorCode.STALE_CONTROLLER_EPOCH))
@@ -311,7 +309,7 @@ class Leadership:
         if (
             partition is not None
             and self._context.gates.stop_replica_checks_epoch
-            and leader_epoch not in (EPOCH_UNKNOWN, EPOCH_OF_DELETION)
+            and leader_epoch not in (EPOCH_UNKNOWN, EPOCH_DURING_DELETE)
             and leader_epoch <= partition.leader_epoch
         ):
             return ErrorCode.FENCED_LEADER_EPOCH
@@ -319,7 +317,7 @@ class Leadership:
         if delete:
             if partition is not None:
                 self._isr_changes.discard(partition)
-                partition.leader = -1
+                partition.leader = NO_LEADER
                 partition.check_parked(self._fetches, self._produces)
             self._replicas.delete(place)
         # Otherwise only its fetcher stops: role, epoch and high watermark stay, for the last checkpoint of a stop.

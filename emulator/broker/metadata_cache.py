@@ -7,7 +7,7 @@ from emulator.broker.context import BrokerContext
 from emulator.topology import DEDICATED_FROM, node_name
 from protocol.errors import ErrorCode
 from protocol.events import MetadataChanged, ids_text
-from protocol.ids import TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, LEADER_DURING_DELETE, NO_LEADER, TopicPartition
 from protocol.messages.leadership import (
     BrokerEndpoint,
     MetadataObserved,
@@ -17,8 +17,6 @@ from protocol.messages.leadership import (
     PartitionState,
     UpdateMetadataRequest,
 )
-
-BEING_DELETED = -2
 
 
 class MetadataCache:
@@ -39,7 +37,7 @@ class MetadataCache:
         deleted: list[TopicPartition] = []
         for state in request.partitions:
             place = (state.topic, state.partition)
-            if state.leader == BEING_DELETED:
+            if state.leader == LEADER_DURING_DELETE:
                 self.partitions.pop(place, None)
                 self._told.pop(place, None)
                 deleted.append(place)
@@ -98,8 +96,8 @@ class MetadataCache:
                     topic,
                     partition,
                     ErrorCode.NONE if reachable else ErrorCode.LEADER_NOT_AVAILABLE,
-                    state.leader if reachable else -1,
-                    state.leader_epoch if self._context.gates.metadata_has_leader_epoch else -1,
+                    state.leader if reachable else NO_LEADER,
+                    state.leader_epoch if self._context.gates.metadata_has_leader_epoch else EPOCH_UNKNOWN,
                     list(state.isr) if shows_isr else [],
                     list(state.replicas),
                     [broker for broker in state.replicas if broker not in self.live],

@@ -13,6 +13,7 @@ from emulator.broker.parked import Parked, Purgatory
 from emulator.broker.remote_replica import RemoteReplica
 from emulator.broker.settings import BrokerSettings
 from protocol.events import BatchAppended, HighWatermarkMoved, LogTruncated
+from protocol.ids import EPOCH_UNKNOWN, NO_LEADER
 from protocol.records.types import BatchHeader
 
 WAITING_MAX = 10_000
@@ -39,8 +40,8 @@ class Partition:
         self.partition = partition
         self.settings = settings
         self.log: Log | None = None
-        self.leader = -1
-        self.leader_epoch = -1
+        self.leader = NO_LEADER
+        self.leader_epoch = EPOCH_UNKNOWN
         self.zk_version = -1
         self.controller_epoch = 0
         self.assignment: list[int] = []

@@ -10,7 +10,7 @@ from typing import assert_never
 
 import msgspec
 
-NO_LEADER = -1
+from protocol.ids import NO_LEADER
 
 
 class PartitionView(msgspec.Struct, frozen=True):

@@ -24,9 +24,9 @@ from emulator.scenario.conditions import (
     Registered,
     SessionsExpired,
 )
+from protocol.ids import NO_LEADER
 
 A, B = 0, 1
-NONE = -1
 
 
 class Context(msgspec.Struct, frozen=True):
@@ -68,8 +68,8 @@ MEANING: dict[str, Condition | Callable[[Context], Condition]] = {
     "153 alone": AllOf((Leader(B), Isr(_only(B)))),
     # Nobody in sync is alive: leader -1, whatever the version leaves in the ISR (0.10.2: nothing; 2.8: the
     # last).
-    "leader=-1": Leader(NONE),
-    "none": Leader(NONE),
+    "leader=-1": Leader(NO_LEADER),
+    "none": Leader(NO_LEADER),
     # By the session service's state.
     "A leads": Leader(A),
     "B leads": Leader(B),

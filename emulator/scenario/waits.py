@@ -12,11 +12,12 @@ from ruamel.yaml.nodes import Node, ScalarNode
 from emulator.scenario import conditions as c
 from emulator.scenario.document import nearest
 from emulator.scenario.step_reader import Keys, StepReader
+from protocol.ids import NO_LEADER
 
 WORDS: dict[str, Callable[[str], c.Condition]] = {
     "new leader": c.NewLeader,
     "preferred leader": c.PreferredLeader,
-    "no leader": lambda partition: c.Leader(c.NO_LEADER, partition),
+    "no leader": lambda partition: c.Leader(NO_LEADER, partition),
     "new controller": lambda _: c.NewController(),
     "isr shrunk": c.IsrShrunk,
     "isr restored": c.IsrRestored,
@@ -27,7 +28,7 @@ WORDS: dict[str, Callable[[str], c.Condition]] = {
 
 def _leader(reader: StepReader, node: Node, partition: str) -> c.Condition | None:
     if isinstance(node, ScalarNode) and node.value == "none":
-        return c.Leader(c.NO_LEADER, partition)
+        return c.Leader(NO_LEADER, partition)
     broker = reader.broker(node)
     return None if broker is None else c.Leader(broker, partition)
 
@@ -119,7 +120,7 @@ def written(condition: c.Condition) -> object:
 def _written(condition: c.Condition) -> str | dict[str, object]:
     match condition:
         case c.Leader(broker=broker):
-            return {"leader": "none" if broker == c.NO_LEADER else broker}
+            return {"leader": "none" if broker == NO_LEADER else broker}
         case c.Isr(members=members):
             return {"isr": sorted(members)}
         case c.InIsr(broker=broker):
