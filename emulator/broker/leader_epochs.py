@@ -7,6 +7,7 @@ E end in this log? (KIP-101, KIP-279; semantics 2.1 and 3.) Every change rewrite
     offsets    0 1 2 3  4 5 6 7 8 9  10 11 ...      end_offset_for(2) = (1, 10)
 """
 
+from emulator.storage.checkpoints import format_leader_epochs
 from emulator.storage.files import Files
 from protocol.versions import Gates
 
@@ -88,6 +89,4 @@ class LeaderEpochCache:
             self._flush()
 
     def _flush(self) -> None:
-        lines = ["0", str(len(self.entries))]
-        lines += [f"{epoch} {start}" for epoch, start in self.entries]
-        self._files.write_atomically(self._path, ("\n".join(lines) + "\n").encode())
+        self._files.write_atomically(self._path, format_leader_epochs(self.entries))

@@ -13,13 +13,12 @@ import msgspec
 from emulator.broker.leader_epochs import LeaderEpochCache
 from emulator.broker.producer_state import ProducerState
 from emulator.broker.segment import Segment, segment_path
-from emulator.storage.checkpoints import parse_leader_epochs
+from emulator.storage.checkpoints import format_leader_epochs, parse_leader_epochs
 from emulator.storage.files import Files
+from emulator.storage.log_directory import LEADER_EPOCHS, SEGMENT_SUFFIX
 from protocol.records.format import check_crc, place, read_header
 from protocol.records.types import BatchHeader
 from protocol.versions import Gates
-
-LEADER_EPOCHS_FILE = "leader-epoch-checkpoint"
 
 
 class CorruptBatch(ValueError):
@@ -55,7 +54,7 @@ class Log:
         self.high_watermark = 0
         self.recovery_point = 0
         self.producers = ProducerState(gates)
-        self.epochs = LeaderEpochCache(files, f"{directory}/{LEADER_EPOCHS_FILE}", gates, [])
+        self.epochs = LeaderEpochCache(files, f"{directory}/{LEADER_EPOCHS}", gates, [])
 
     # --- beginning a life ---
 
@@ -66,7 +65,7 @@ class Log:
         files.make_directory(directory)
         log._add_segment(0)
         if gates.has_epoch_cache:
-            files.write_atomically(f"{directory}/{LEADER_EPOCHS_FILE}", b"0\n0\n")
+            files.write_atomically(f"{directory}/{LEADER_EPOCHS}", format_leader_epochs([]))
         return log
 
     @classmethod
@@ -76,7 +75,8 @@ class Log:
         """The log as found on disk. After an unclean stop everything from the recovery point's segment on is
         validated, cut at the first bad batch, and epochs are added from the batches (semantics 3)."""
         log = cls(files, directory, gates, settings)
-        bases = sorted(int(name[:-4]) for name in files.list(directory) if name.endswith(".log"))
+        segments = [name for name in files.list(directory) if name.endswith(SEGMENT_SUFFIX)]
+        bases = sorted(int(name.removesuffix(SEGMENT_SUFFIX)) for name in segments)
         for position, base in enumerate(bases):
             segment = Segment(files, directory, base)
             following = bases[position + 1] if position + 1 < len(bases) else None
@@ -118,7 +118,7 @@ class Log:
 
     @property
     def epochs_path(self) -> str:
-        return f"{self.directory}/{LEADER_EPOCHS_FILE}"
+        return f"{self.directory}/{LEADER_EPOCHS}"
 
     def _add_segment(self, base_offset: int) -> Segment:
         segment = Segment(self.files, self.directory, base_offset)

@@ -7,20 +7,18 @@ from emulator.broker.log import Log, LogSettings
 from emulator.broker.metadata_cache import MetadataCache
 from emulator.broker.partition import Partition
 from emulator.broker.settings import BrokerSettings, with_topic_overrides
-from emulator.storage.checkpoints import (
-    format_offsets,
-    parse_offsets,
-)
+from emulator.storage.checkpoints import format_meta_properties, format_offsets, parse_offsets
 from emulator.storage.files import StorageError
+from emulator.storage.log_directory import (
+    CLEAN_SHUTDOWN,
+    HIGH_WATERMARKS,
+    LOG_STARTS,
+    META_PROPERTIES,
+    RECOVERY_POINTS,
+)
 from protocol.errors import ErrorCode
 from protocol.events import LogDirFailed, LogLoaded
 from protocol.ids import TopicPartition, topic_partition_text
-
-HIGH_WATERMARKS = "replication-offset-checkpoint"
-RECOVERY_POINTS = "recovery-point-offset-checkpoint"
-LOG_STARTS = "log-start-offset-checkpoint"
-CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
-META = "meta.properties"
 
 
 class Replicas:
@@ -88,8 +86,8 @@ class Replicas:
             context.emit(LogLoaded(*place, log.log_start, log.log_end, log.high_watermark, clean))
         if clean:
             files.delete(CLEAN_SHUTDOWN)
-        if not files.exists(META):
-            files.write_atomically(META, f"version=0\nbroker.id={context.broker}\n".encode())
+        if not files.exists(META_PROPERTIES):
+            files.write_atomically(META_PROPERTIES, format_meta_properties(context.broker))
         return clean
 
     def _log_settings(self, topic: str) -> LogSettings:

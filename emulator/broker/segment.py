@@ -6,13 +6,14 @@ headers when a broker starts."""
 from bisect import bisect_left
 
 from emulator.storage.files import Files
+from emulator.storage.log_directory import segment_name
 from protocol.records.format import check_crc, iter_headers
 from protocol.records.types import BatchHeader
 
 
 def segment_path(directory: str, base_offset: int) -> str:
     """`t-0/00000000000000000042.log`"""
-    return f"{directory}/{base_offset:020d}.log"
+    return f"{directory}/{segment_name(base_offset)}"
 
 
 class Segment:

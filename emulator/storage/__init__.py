@@ -5,6 +5,7 @@ Reading order:
 - `files`: the interface, its paths and its errors.
 - `memory`: files in memory that know what was synced, for the simulated world; power loss.
 - `disk`: the same over real files.
-- `checkpoints`: Kafka's checkpoint files and meta.properties as text.
+- `log_directory`: the files that Kafka keeps there, by name.
+- `checkpoints`: its checkpoint files and meta.properties as text.
 - `inspect`: what a replica holds, read from its files alone, dead or alive.
 """

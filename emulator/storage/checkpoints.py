@@ -6,24 +6,15 @@
         0 0              <- epoch, start offset           0
         1 5                                               1
     meta.properties                                       t 0 7   <- topic, partition, offset
-        version=0, broker.id=0, cluster.id=...
+        version=0
+        broker.id=0
 
 Source: docs/semantics.md 3. An empty file is valid and holds nothing, and so, as Kafka reads it, is one that
 ends after the version. Anything else that is not exactly this is an error that names file and line.
 """
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
-
-import msgspec
-
-LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
-HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
-RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
-LOG_STARTS: Final = "log-start-offset-checkpoint"
-META_PROPERTIES: Final = "meta.properties"
-CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 
 VERSION: Final = 0
 
@@ -32,8 +23,6 @@ Offsets = dict[tuple[str, int], int]
 
 LeaderEpochs = list[tuple[int, int]]
 """[(epoch, its start offset)], both ascending"""
-
-_PROPERTIES = ("version", "broker.id", "cluster.id")
 
 
 class CheckpointDamaged(ValueError):
@@ -44,13 +33,6 @@ class CheckpointDamaged(ValueError):
         self.path = path
         self.line = line
         self.reason = reason
-
-
-class MetaProperties(msgspec.Struct, frozen=True):
-    """Whose log directory it is; clusters have an id since 0.10.1."""
-
-    broker_id: int
-    cluster_id: str | None = None
 
 
 def format_offsets(offsets: Mapping[tuple[str, int], int]) -> bytes:
@@ -95,38 +77,9 @@ def parse_leader_epochs(data: bytes, path: str) -> LeaderEpochs:
     return entries
 
 
-def format_meta_properties(meta: MetaProperties) -> bytes:
-    """The content of meta.properties."""
-    lines = [f"version={VERSION}", f"broker.id={meta.broker_id}"]
-    if meta.cluster_id is not None:
-        lines.append(f"cluster.id={meta.cluster_id}")
-    return "".join(f"{line}\n" for line in lines).encode()
-
-
-def parse_meta_properties(data: bytes, path: str = META_PROPERTIES) -> MetaProperties:
-    """The inverse of `format_meta_properties`; comments are skipped. Raises CheckpointDamaged."""
-    found: dict[str, str] = {}
-    lines = _lines(data, path)
-    for number, line in enumerate(lines, start=1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        name, equals, value = (part.strip() for part in line.partition("="))
-        if not equals:
-            raise CheckpointDamaged(path, number, f"{line!r} is not name=value")
-        if name not in _PROPERTIES:
-            nearest = difflib.get_close_matches(name, _PROPERTIES, n=1, cutoff=0)
-            raise CheckpointDamaged(path, number, f"unknown property {name!r}; the nearest is {nearest[0]}")
-        if name in found:
-            raise CheckpointDamaged(path, number, f"{name} is there twice")
-        found[name] = value
-        if name == "version" and value != str(VERSION):
-            raise CheckpointDamaged(path, number, f"version {value!r}, known is {VERSION}")
-        if name == "broker.id" and not (value.isascii() and value.isdigit()):
-            raise CheckpointDamaged(path, number, f"broker.id {value!r} is not a number of 0 or more")
-    missing = [name for name in ("version", "broker.id") if name not in found]
-    if missing:
-        raise CheckpointDamaged(path, len(lines) + 1, f"the file ends without {missing[0]}")
-    return MetaProperties(int(found["broker.id"]), found.get("cluster.id"))
+def format_meta_properties(broker: int) -> bytes:
+    """The content of meta.properties, without the cluster's id that Kafka adds from 0.10.1 on."""
+    return f"version={VERSION}\nbroker.id={broker}\n".encode()
 
 
 def _format(entries: Iterable[str]) -> bytes:

@@ -5,21 +5,14 @@ file that vanishes between listing and reading is as if it had never been there.
 """
 
 from collections.abc import Iterator
-from typing import Final, TypedDict
+from typing import TypedDict
 
-from emulator.storage.checkpoints import (
-    HIGH_WATERMARKS,
-    LEADER_EPOCHS,
-    RECOVERY_POINTS,
-    parse_leader_epochs,
-    parse_offsets,
-)
+from emulator.storage.checkpoints import parse_leader_epochs, parse_offsets
 from emulator.storage.files import FileMissing, Files
+from emulator.storage.log_directory import HIGH_WATERMARKS, LEADER_EPOCHS, RECOVERY_POINTS, SEGMENT_SUFFIX
 from protocol.records import format as records
 from protocol.records.errors import CorruptRecord, RecordsError
 from protocol.records.types import BatchHeader, Record
-
-SEGMENT_SUFFIX: Final = ".log"
 
 LogEntry = list[int | str | None]
 """[offset, leader epoch (None before batches had one), value as text (None: tombstone)]"""
@@ -40,11 +33,6 @@ class LogDamaged(ValueError):
         super().__init__(f"{path}: {error}")
         self.path = path
         self.error = error
-
-
-def segment_name(base_offset: int) -> str:
-    """`00000000000000000000.log` for offset 0."""
-    return f"{base_offset:020d}{SEGMENT_SUFFIX}"
 
 
 def read_partition(files: Files, partition: str) -> PartitionFiles:
@@ -129,7 +117,7 @@ def _headers(files: Files, partition: str) -> Iterator[tuple[str, bytes, int, Ba
 
 
 def _segments(files: Files, partition: str) -> list[str]:
-    """Paths of the segments, oldest first: names of twenty digits sort as their base offsets do."""
+    """Paths of the segments, oldest first."""
     return [f"{partition}/{name}" for name in files.list(partition) if name.endswith(SEGMENT_SUFFIX)]
 
 

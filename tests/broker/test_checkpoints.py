@@ -2,8 +2,14 @@
 
 import pytest
 
-from emulator.broker.replicas import CLEAN_SHUTDOWN, HIGH_WATERMARKS, LOG_STARTS, META, RECOVERY_POINTS
 from emulator.storage.files import DiskFailed
+from emulator.storage.log_directory import (
+    CLEAN_SHUTDOWN,
+    HIGH_WATERMARKS,
+    LOG_STARTS,
+    META_PROPERTIES,
+    RECOVERY_POINTS,
+)
 from emulator.storage.memory import MemoryFiles
 from protocol.errors import ErrorCode
 from protocol.events import LogDirFailed, LogLoaded
@@ -93,7 +99,7 @@ def test_the_last_checkpoint_holds_replicas_that_were_stopped_by_the_controller(
 
 def test_meta_properties_say_whose_log_directory_it_is() -> None:
     bench = Bench(number=7)
-    assert content(bench, META) == "version=0\nbroker.id=7\n"
+    assert content(bench, META_PROPERTIES) == "version=0\nbroker.id=7\n"
 
 
 def test_a_full_disk_takes_the_log_directory_offline_and_the_broker_with_it() -> None:

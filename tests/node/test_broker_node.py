@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from emulator.broker.replicas import CLEAN_SHUTDOWN, HIGH_WATERMARKS
+from emulator.storage.log_directory import CLEAN_SHUTDOWN, HIGH_WATERMARKS
 from protocol.events import ControllerChanged, Event, LogDirFailed, LogLoaded, LogTruncated, NodeStopped, RoleChanged
 from tests.simulated.cluster import Cluster
 

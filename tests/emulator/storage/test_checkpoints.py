@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 
 from emulator.storage.checkpoints import (
     CheckpointDamaged,
-    MetaProperties,
     format_leader_epochs,
     format_meta_properties,
     format_offsets,
     parse_leader_epochs,
-    parse_meta_properties,
     parse_offsets,
 )
 
@@ -28,8 +26,7 @@ epochs = st.lists(st.tuples(st.integers(0, 2**31 - 1), st.integers(0, 2**63 - 1)
 def test_the_text_is_kafkas() -> None:
     assert format_offsets({("t", 10): 7, ("t", 2): 0, ("a-b", 0): 1}) == b"0\n3\na-b 0 1\nt 2 0\nt 10 7\n"
     assert format_leader_epochs([(0, 0), (2, 3)]) == b"0\n2\n0 0\n2 3\n"
-    assert format_meta_properties(MetaProperties(1, "abc")) == b"version=0\nbroker.id=1\ncluster.id=abc\n"
-    assert format_meta_properties(MetaProperties(0)) == b"version=0\nbroker.id=0\n"
+    assert format_meta_properties(1) == b"version=0\nbroker.id=1\n"
     assert format_offsets({}) == format_leader_epochs([]) == b"0\n0\n"
 
 
@@ -41,17 +38,6 @@ def test_offsets_are_read_back(written: dict[tuple[str, int], int]) -> None:
 @given(epochs)
 def test_leader_epochs_are_read_back(written: list[tuple[int, int]]) -> None:
     assert parse_leader_epochs(format_leader_epochs(written), "f") == written
-
-
-@given(st.integers(0, 2**31 - 1), st.one_of(st.none(), topics))
-def test_meta_properties_are_read_back(broker_id: int, cluster_id: str | None) -> None:
-    meta = MetaProperties(broker_id, cluster_id)
-    assert parse_meta_properties(format_meta_properties(meta)) == meta
-
-
-def test_kafkas_own_meta_properties_has_comments() -> None:
-    text = b"#\n#Mon Sep 18 10:00:00 UTC 2017\nversion=0\ncluster.id=V1GbVpxzT6\nbroker.id=153\n"
-    assert parse_meta_properties(text) == MetaProperties(153, "V1GbVpxzT6")
 
 
 @pytest.mark.parametrize("data", [b"", b"0\n", b"0", b"0\n0\n"])
@@ -83,17 +69,6 @@ def test_an_empty_file_is_valid(data: bytes) -> None:
         (parse_leader_epochs, b"0\n1\nx 0\n", "f line 3: epoch 'x'"),
         (parse_leader_epochs, b"0\n2\n1 0\n1 3\n", "f line 4: epoch 1 from 3 after epoch 1 from 0"),
         (parse_leader_epochs, b"0\n2\n1 5\n2 3\n", "f line 4: epoch 2 from 3 after epoch 1 from 5"),
-        (parse_meta_properties, b"version=0\nbroker.id\n", "f line 2: 'broker.id' is not name=value"),
-        (
-            parse_meta_properties,
-            b"brokerid=1\n",
-            "f line 1: unknown property 'brokerid'; the nearest is broker.id",
-        ),
-        (parse_meta_properties, b"version=1\nbroker.id=1\n", "f line 1: version '1', known is 0"),
-        (parse_meta_properties, b"version=0\nbroker.id=-1\n", "f line 2: broker.id '-1' is not a number"),
-        (parse_meta_properties, b"version=0\nversion=0\n", "f line 2: version is there twice"),
-        (parse_meta_properties, b"", "f line 1: the file ends without version"),
-        (parse_meta_properties, b"version=0\n", "f line 2: the file ends without broker.id"),
     ],
 )
 def test_anything_else_is_named_with_its_line(parse: Callable[[bytes, str], Any], data: bytes, message: str) -> None:
@@ -102,7 +77,7 @@ def test_anything_else_is_named_with_its_line(parse: Callable[[bytes, str], Any]
     assert str(caught.value).startswith(message)
 
 
-@pytest.mark.parametrize("parse", [parse_offsets, parse_leader_epochs, parse_meta_properties])
+@pytest.mark.parametrize("parse", [parse_offsets, parse_leader_epochs])
 @given(data=st.one_of(st.binary(max_size=60), st.text("0123t \n=.\t", max_size=40).map(str.encode)))
 def test_any_bytes_are_read_or_refused(parse: Callable[[bytes, str], Any], data: bytes) -> None:
     try:

@@ -5,14 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.storage.checkpoints import (
-    HIGH_WATERMARKS,
-    LEADER_EPOCHS,
-    RECOVERY_POINTS,
-    CheckpointDamaged,
-    format_leader_epochs,
-    format_offsets,
-)
+from emulator.storage.checkpoints import CheckpointDamaged, format_leader_epochs, format_offsets
 from emulator.storage.disk import DiskFiles
 from emulator.storage.files import Files
 from emulator.storage.inspect import (
@@ -22,8 +15,8 @@ from emulator.storage.inspect import (
     durable_batches,
     keep_batches,
     read_partition,
-    segment_name,
 )
+from emulator.storage.log_directory import HIGH_WATERMARKS, LEADER_EPOCHS, RECOVERY_POINTS, segment_name
 from emulator.storage.memory import MemoryFiles
 from protocol.records import format as records
 from protocol.records.compression import Compression

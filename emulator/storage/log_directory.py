@@ -1,0 +1,21 @@
+"""What lies in a Kafka log directory, by name (docs/semantics.md 3).
+
+A partition's own directory, such as `t-0`, holds its segments and its leader epochs; the rest is one file per
+broker.
+"""
+
+from typing import Final
+
+SEGMENT_SUFFIX: Final = ".log"
+LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
+
+HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
+RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
+LOG_STARTS: Final = "log-start-offset-checkpoint"
+META_PROPERTIES: Final = "meta.properties"
+CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
+
+
+def segment_name(base_offset: int) -> str:
+    """`00000000000000000042.log`: names sort as their base offsets do."""
+    return f"{base_offset:020d}{SEGMENT_SUFFIX}"
