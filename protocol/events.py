@@ -238,7 +238,7 @@ class IsrChangeEnded(Event):
 
 class PartitionBlocked(Event):
     """The partition's lock is held by a call that waits for the session service (semantics 1.6); `blocked` false:
-    released."""
+    released. `waiting`: requests, orders and checks that wait for it."""
     NAME = "partition_blocked"
     topic: str
     partition: int

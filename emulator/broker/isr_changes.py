@@ -176,7 +176,7 @@ class IsrChanges:
         context = self._context
         state = Leadership(context.broker, partition.leader_epoch, tuple(isr), partition.controller_epoch)
         path = state_path(partition.topic, partition.partition)
-        partition.locked = True
+        partition.lock()
         if context.gates.stuck_zk_version_pends:
             partition.pending = PendingIsr(isr, isr if expands else partition.isr, expands=expands)
 

@@ -12,7 +12,7 @@ from emulator.broker.log import Log
 from emulator.broker.parked import Parked, Purgatory
 from emulator.broker.remote_replica import RemoteReplica
 from emulator.broker.settings import BrokerSettings
-from protocol.events import BatchAppended, HighWatermarkMoved, LogTruncated
+from protocol.events import BatchAppended, HighWatermarkMoved, LogTruncated, PartitionBlocked
 from protocol.ids import EPOCH_UNKNOWN, NO_LEADER
 from protocol.records.types import BatchHeader
 
@@ -182,6 +182,12 @@ class Partition:
 
     # --- the lock ---
 
+    def lock(self) -> None:
+        """Whoever needs the partition waits from now on."""
+        assert not self.locked
+        self.locked = True
+        self._tell_lock()
+
     def when_unlocked(self, work: Callable[[], None]) -> None:
         assert self.locked and len(self.waiting) < WAITING_MAX, (
             f"{len(self.waiting)} wait for {self.topic}-{self.partition}"
@@ -193,9 +199,13 @@ class Partition:
         again."""
         assert self.locked
         self.locked = False
+        self._tell_lock()
         first()
         while self.waiting and not self.locked:
             self.waiting.popleft()()
+
+    def _tell_lock(self) -> None:
+        self.context.emit(PartitionBlocked(self.topic, self.partition, self.locked, len(self.waiting)))
 
     # --- parked requests ---
 

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.broker.partition import WAITING_MAX
-from protocol.events import IsrChangeEnded
+from protocol.events import IsrChangeEnded, PartitionBlocked
 from protocol.messages.session import SetData
 from protocol.znodes import Leadership, decode_partitions, decode_state, encode_state
 from tests.broker.harness import T0, Bench, batch, state
@@ -122,6 +122,28 @@ def test_out_of_reach_the_write_waits_and_with_it_everybody() -> None:
     assert len(bench.answers(order)) == 1
     assert (bench.fetched(fetch).error, bench.fetched(follower).error) == (0, 0)
     assert bench.partition.leader_epoch == 1
+
+
+def test_the_lock_is_told_when_it_is_taken_and_released_with_who_waits() -> None:
+    """Semantics 1.6."""
+    bench = leader()
+    bench.sessions.reachable = False
+    bench.advance(1.5 * LAG_MS)
+    assert bench.events(PartitionBlocked) == [PartitionBlocked(*T0, blocked=True, waiting=0)]
+    bench.produce("b")
+    bench.fetch(0)
+    bench.session_back()
+    assert bench.events(PartitionBlocked)[1:] == [PartitionBlocked(*T0, blocked=False, waiting=2)]
+
+
+@pytest.mark.parametrize("version", ["2.7", "2.8"])
+def test_a_change_through_the_controller_takes_no_lock(version: str) -> None:
+    """Semantics 1.6: the partition is not locked."""
+    bench = Bench(version, replica_lag_time_max_ms=LAG_MS)
+    bench.lead(isr=(0, 1))
+    bench.advance(2 * LAG_MS)
+    assert bench.partition.pending is not None
+    assert bench.events(PartitionBlocked) == []
 
 
 @pytest.mark.parametrize(("version", "blocks"), [("1.1", False), ("2.0.1", False), ("2.1", True), ("2.6", True)])
