@@ -41,20 +41,24 @@ def _scenario(path: Path, scenario: Scenario) -> str:
         parts.append(f"*The article:* {cell(scenario.article)}\n")
     parts.append("Kafka, as expected here:\n")
     for expectation in scenario.expectations:
-        only = f" ({', '.join(expectation.kafka)} only)" if expectation.kafka else ""
-        parts.append(f"- {expectation.text}{only}")
+        parts.append(f"- {expectation.text}{_only(expectation.kafka)}")
     parts.append("")
     if scenario.expects_violations:
         parts.append("Promises it is there to break:\n")
         for violation in scenario.expects_violations:
-            only = f" ({', '.join(violation.kafka)})" if violation.kafka else ""
-            parts.append(f"- [{violation.check}](checks.md#{violation.check}){only}: {cell(violation.because)}")
+            check = f"[{violation.check}](checks.md#{violation.check})"
+            parts.append(f"- {check}{_only(violation.kafka)}: {cell(violation.because)}")
         parts.append("")
     if scenario.races:
         parts.append("Races that no recording happened to catch:\n")
         parts += [f"- {race.name} ({race.rule})" for race in scenario.races]
         parts.append("")
     return "\n".join(parts)
+
+
+def _only(versions: tuple[str, ...]) -> str:
+    """Said of what holds for some versions of Kafka; "" for all."""
+    return f" ({', '.join(versions)} only)" if versions else ""
 
 
 def _comment(path: Path) -> str:
