@@ -11,7 +11,7 @@ from enum import Enum
 
 import trio
 
-from emulator.injector.enforcement import Opening, Path
+from emulator.injector.paths import Opening, Path
 from protocol.framing import ProtocolError
 
 OUTGOING_BYTES_MAX = 64 * 1024 * 1024

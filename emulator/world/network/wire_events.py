@@ -1,6 +1,6 @@
 """Events of the wire level: connections that change, frames that pass or are stopped."""
 
-from emulator.injector.enforcement import Stopped
+from emulator.injector.paths import Stopped
 from emulator.world.network.connection import Connection
 from emulator.world.network.desk import Host
 from protocol.events import ConnectionChanged, FrameReceived, FrameSent, FrameStopped

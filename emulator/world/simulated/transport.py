@@ -8,7 +8,7 @@ from collections.abc import Callable
 from heapq import heappush
 from typing import Any
 
-from emulator.injector.enforcement import Path, Stopped
+from emulator.injector.paths import Path, Stopped
 from emulator.world.actions import ActDone
 from emulator.world.simulated.chance import Draws
 from emulator.world.simulated.node import SimulatedNode

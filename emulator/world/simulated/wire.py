@@ -5,7 +5,7 @@ Frames are real bytes. A frame passes the sender's gate, takes its time, and pas
 
 from typing import Final
 
-from emulator.injector.enforcement import Opening, Path
+from emulator.injector.paths import Opening, Path
 
 EOF: Final = b""
 """What is offered to a gate when the peer's kernel says that the stream is over."""

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from emulator.injector.enforcement import LinkState, Path, Stopped
+from emulator.injector.enforcement import LinkState
+from emulator.injector.paths import Path, Stopped
 from emulator.injector.rules import parse
 from emulator.topology import three_azs
 from protocol.link_rules import LinkRule
