@@ -1,14 +1,13 @@
-"""What each verb does, as steps that wait. One method per verb."""
+"""What each verb does, as steps that wait. One method per verb; those on machines and links are in `fault_steps`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from emulator.client.direct_results import Attempt, Described, Fetched
-from emulator.injector.rules import rule as make_rule
 from emulator.player.client_steps import fetch_order, library_order, produce_order
-from emulator.player.tasks import Order, Steps
+from emulator.player.fault_steps import FaultSteps
+from emulator.player.tasks import Order, StepFailed, Steps
 from emulator.scenario import model as m
-from emulator.scenario.conditions import Registered
 from emulator.topology import broker_name
 from emulator.world import actions as act
 from emulator.world.actions import ActDone
@@ -16,20 +15,11 @@ from emulator.world.actions import ActDone
 if TYPE_CHECKING:
     from emulator.player.player import Player
 
-READY_LIMIT_S = 15.0
-"""For a started broker to be registered; then the script goes on (a broker may be kept from it on purpose)."""
 STATE_LIMIT_S = 30.0
 SETTLE_LOOK_MS = 201.3
 """A look itself takes a moment: 2, 3, 5 and 7 s of stillness took 2.01, 3.02, 5.04 and 7.06 s."""
-FAULT_TAKES_MS = (12.0, 22.0)
-"""From the script's word to the fault, and as much again until it goes on: a command is started for it (recorded: the
-next step begins 20 to 50 ms after a cut or a kill)."""
 STATE_NOTICED_MS = (20.0, 90.0)
 """From the topic's first state to the script's next step, as recorded."""
-
-
-class StepFailed(Exception):
-    """A step that could not be done: the scenario asks for what cannot be."""
 
 
 class StepRunner:
@@ -37,36 +27,21 @@ class StepRunner:
 
     def __init__(self, player: "Player") -> None:
         self._player = player
-        self._rules = 0
-        self._in_force: dict[m.Links, list[str]] = {}
+        self._faults = FaultSteps(player)
 
     def run(self, step: m.AnyStep, following: m.AnyStep | None) -> Steps:
         """The step's own waiting included. `following`: a started broker is not waited for if the next step waits, or,
         once there is a topic, starts another: those start together."""
         match step:
-            case m.Start(node=node):
-                yield from self._start(node, following)
-            case m.Kill(node=node):
-                yield from self._act(act.KillNode(node))
-                self._player.seen.unwatch(node)
-            case m.Stop(node=node):
-                self._player.seen.unwatch(node)
-                yield from self._act(act.StopNode(node))
-            case m.PauseNode(node=node):
-                yield from self._act(act.PauseNode(node))
-            case m.ResumeNode(node=node):
-                yield from self._act(act.ResumeNode(node))
-            case m.PowerLoss(node=node, batches_kept=kept):
-                yield from self._act(act.PowerLoss(node, -1 if kept is None else kept))
-                self._player.seen.unwatch(node)
-            case m.LoseUnsynced(node=node, batches_kept=kept, partition=partition):
-                yield from self._act(act.LoseUnsynced(node, self._partition(partition), kept))
-            case m.DiskFull(node=node):
-                yield from self._act(act.DiskFull(node))
+            case (
+                m.Start() | m.Kill() | m.Stop() | m.PauseNode() | m.ResumeNode() | m.PowerLoss() | m.LoseUnsynced()
+                | m.DiskFull()
+            ):  # fmt: skip
+                yield from self._faults.machine(step, following)
             case m.Cut() | m.Hold() | m.Delay() | m.Loss():
-                yield from self._link_fault(step)
+                yield from self._faults.link(step)
             case m.Heal(links=links):
-                yield from self._heal(links)
+                yield from self._faults.heal(links)
             case m.Produce():
                 yield from self._produce(step)
             case m.ProduceMessageSet():
@@ -105,72 +80,6 @@ class StepRunner:
             if player.waits.changed_ms != seen_ms:
                 seen_ms = player.waits.changed_ms
                 quiet_since_ms = player.now.mono_ms
-
-    # --- machines and links ---
-
-    def _act(self, action: act.Action) -> Steps:
-        if isinstance(action, act.ApplyRule | act.HealRules | act.KillNode):
-            yield self._player.sleep(self._player.waits.between_ms(FAULT_TAKES_MS))
-        done: ActDone = yield self._player.act(action)
-        if done.error:
-            raise StepFailed(done.error)
-        if isinstance(action, act.ApplyRule | act.HealRules | act.KillNode):
-            yield self._player.sleep(self._player.waits.between_ms(FAULT_TAKES_MS))
-
-    def _start(self, node: str, following: m.AnyStep | None) -> Steps:
-        player = self._player
-        yield from self._act(act.StartNode(node))
-        roles = player.topology.node(node).roles
-        if "broker" in roles or "session" in roles:
-            player.seen.watch(player.out, node)
-        number = player.topology.node(node).number
-        waits = m.Wait | m.Settle | m.Start if player.seen.states else m.Wait | m.Settle
-        if "broker" in roles and not isinstance(following, waits):
-            yield player.until(Registered(frozenset({number})), READY_LIMIT_S)
-            yield player.sleep(player.waits.reaction_ms())
-
-    def _link_fault(self, step: m.Cut | m.Hold | m.Delay | m.Loss) -> Steps:
-        self._rules += 1
-        topology = self._player.topology
-        kind = type(step).__name__.lower()
-        links = step.links
-        places: dict[str, Any]
-        match links:
-            case m.AzLinks(az=az):
-                places = {"a": az}
-            case m.PairLinks(between=(a, b)):
-                places = {"a": a, "b": b}
-            case m.OpenedLinks(opened_by=a, to=b):
-                places = {"a": a, "b": b, "opened_by_a": True}
-            case m.OneWayLinks(source=a, to=b):
-                places = {"a": a, "b": b, "one_way": True}
-        more: dict[str, Any] = {}
-        if isinstance(step, m.Delay):
-            more = {"delay_ms": step.delay_ms, "jitter_ms": step.jitter_ms}
-        elif isinstance(step, m.Loss):
-            more = {"loss": step.rate}
-        name = f"rule-{self._rules}"
-        rule = make_rule(
-            topology,
-            name,
-            kind,
-            **places,
-            only=step.apis,
-            purposes=step.purposes,
-            expects_traffic=step.expects_traffic,
-            **more,
-        )
-        self._in_force.setdefault(links, []).append(name)
-        yield from self._act(act.ApplyRule(rule))
-
-    def _heal(self, links: m.Links | None) -> Steps:
-        if links is None:
-            names = [name for rules in self._in_force.values() for name in rules]
-            self._in_force.clear()
-        else:
-            names = self._in_force.pop(links, [])
-        if names:
-            yield from self._act(act.HealRules(tuple(names)))
 
     # --- clients ---
 

@@ -10,6 +10,10 @@ Order = Callable[[Callable[[Any], None]], None]
 Steps = Generator[Order, Any, None]
 
 
+class StepFailed(Exception):
+    """A step that could not be done: the scenario asks for what cannot be."""
+
+
 class Task:
     """A generator under way. `ended` is called once, after its last statement."""
 

@@ -1,0 +1,121 @@
+"""The verbs on machines and links: what is done to the cluster, as steps that wait."""
+
+from typing import TYPE_CHECKING, Any
+
+from emulator.injector.rules import rule as make_rule
+from emulator.player.tasks import StepFailed, Steps
+from emulator.scenario import model as m
+from emulator.scenario.conditions import Registered
+from emulator.world import actions as act
+from emulator.world.actions import ActDone
+
+if TYPE_CHECKING:
+    from emulator.player.player import Player
+
+READY_LIMIT_S = 15.0
+"""For a started broker to be registered; then the script goes on (a broker may be kept from it on purpose)."""
+FAULT_TAKES_MS = (12.0, 22.0)
+"""From the script's word to the fault, and as much again until it goes on: a command is started for it (recorded: the
+next step begins 20 to 50 ms after a cut or a kill)."""
+
+MachineStep = (
+    m.Start | m.Kill | m.Stop | m.PauseNode | m.ResumeNode | m.PowerLoss | m.LoseUnsynced | m.DiskFull
+)  # fmt: skip
+
+
+class FaultSteps:
+    """Runs those steps for a player, and knows which rules the script's faults put in force."""
+
+    def __init__(self, player: "Player") -> None:
+        self._player = player
+        self._rules = 0
+        self._in_force: dict[m.Links, list[str]] = {}
+
+    def machine(self, step: MachineStep, following: m.AnyStep | None) -> Steps:
+        """`following`: the scenario's next step, which may do the waiting for a node that starts."""
+        match step:
+            case m.Start(node=node):
+                yield from self._start(node, following)
+            case m.Kill(node=node):
+                yield from self._act(act.KillNode(node))
+                self._player.seen.unwatch(node)
+            case m.Stop(node=node):
+                self._player.seen.unwatch(node)
+                yield from self._act(act.StopNode(node))
+            case m.PauseNode(node=node):
+                yield from self._act(act.PauseNode(node))
+            case m.ResumeNode(node=node):
+                yield from self._act(act.ResumeNode(node))
+            case m.PowerLoss(node=node, batches_kept=kept):
+                yield from self._act(act.PowerLoss(node, -1 if kept is None else kept))
+                self._player.seen.unwatch(node)
+            case m.LoseUnsynced(node=node, batches_kept=kept, partition=partition):
+                yield from self._act(act.LoseUnsynced(node, partition or self._player.timeline.first, kept))
+            case m.DiskFull(node=node):
+                yield from self._act(act.DiskFull(node))
+
+    def link(self, step: m.Cut | m.Hold | m.Delay | m.Loss) -> Steps:
+        """One rule more, in force at both ends when the step is over."""
+        self._rules += 1
+        topology = self._player.topology
+        kind = type(step).__name__.lower()
+        links = step.links
+        places: dict[str, Any]
+        match links:
+            case m.AzLinks(az=az):
+                places = {"a": az}
+            case m.PairLinks(between=(a, b)):
+                places = {"a": a, "b": b}
+            case m.OpenedLinks(opened_by=a, to=b):
+                places = {"a": a, "b": b, "opened_by_a": True}
+            case m.OneWayLinks(source=a, to=b):
+                places = {"a": a, "b": b, "one_way": True}
+        more: dict[str, Any] = {}
+        if isinstance(step, m.Delay):
+            more = {"delay_ms": step.delay_ms, "jitter_ms": step.jitter_ms}
+        elif isinstance(step, m.Loss):
+            more = {"loss": step.rate}
+        name = f"rule-{self._rules}"
+        rule = make_rule(
+            topology,
+            name,
+            kind,
+            **places,
+            only=step.apis,
+            purposes=step.purposes,
+            expects_traffic=step.expects_traffic,
+            **more,
+        )
+        self._in_force.setdefault(links, []).append(name)
+        yield from self._act(act.ApplyRule(rule))
+
+    def heal(self, links: m.Links | None) -> Steps:
+        """Lift the rules on these links; None: all."""
+        if links is None:
+            names = [name for rules in self._in_force.values() for name in rules]
+            self._in_force.clear()
+        else:
+            names = self._in_force.pop(links, [])
+        if names:
+            yield from self._act(act.HealRules(tuple(names)))
+
+    def _start(self, node: str, following: m.AnyStep | None) -> Steps:
+        player = self._player
+        yield from self._act(act.StartNode(node))
+        roles = player.topology.node(node).roles
+        if "broker" in roles or "session" in roles:
+            player.seen.watch(player.out, node)
+        number = player.topology.node(node).number
+        waits = m.Wait | m.Settle | m.Start if player.seen.states else m.Wait | m.Settle
+        if "broker" in roles and not isinstance(following, waits):
+            yield player.until(Registered(frozenset({number})), READY_LIMIT_S)
+            yield player.sleep(player.waits.reaction_ms())
+
+    def _act(self, action: act.Action) -> Steps:
+        if isinstance(action, act.ApplyRule | act.HealRules | act.KillNode):
+            yield self._player.sleep(self._player.waits.between_ms(FAULT_TAKES_MS))
+        done: ActDone = yield self._player.act(action)
+        if done.error:
+            raise StepFailed(done.error)
+        if isinstance(action, act.ApplyRule | act.HealRules | act.KillNode):
+            yield self._player.sleep(self._player.waits.between_ms(FAULT_TAKES_MS))
