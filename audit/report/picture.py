@@ -1,4 +1,4 @@
-"""Picture: a timeline as SVG. Time runs to the right; nodes are lanes, grouped by AZ.
+"""Picture: a timeline as SVG, drawn where `layout` puts things.
 
 A broker's lane shows its log as a stepped area (log end) with the high watermark as a line in it, on the colour of the
 leader epoch while it leads; above them the writes it answered. Everything carries its story in `data-tip`.
@@ -7,41 +7,20 @@ What is too dense to be seen is drawn as one mark that says how many it stands f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 
-from audit.report.thinning import band_rows, clusters, result_of, ticks
-from audit.report.timeline import Band, Mark, Node, Operation, Place, Replica, Span, Timeline
+from audit.report.layout import BAND_HEIGHT, ISR_HEIGHT, WIDTH, Lane, Layout
+from audit.report.thinning import clusters, result_of, ticks
+from audit.report.timeline import Mark, Operation, Place, Replica, Span, Timeline
 
-WIDTH = 1180
-LEFT = 122
-RIGHT = 14
-BAND_HEIGHT = 17
-AXIS_HEIGHT = 40
-BROKER_HEIGHT = 92
-SESSION_HEIGHT = 22
-CLIENT_HEIGHT = 26
-ISR_HEIGHT = 24
-GROUP_GAP = 16
-LANE_GAP = 6
 MARKS_HEIGHT = 24
 EPOCH_COLOURS = 8
 COLUMN_PX = 1.5
 """Points of a series closer than this are one."""
 LABELS_MAX = 90
-LABEL_CHARS_MAX = 11
 """With more marks than this, values are only in the tips."""
-
-
-class Lane:
-    """Where one node is drawn."""
-
-    def __init__(self, node: Node, kind: str, top: float, height: float) -> None:
-        self.node, self.kind, self.top, self.height = node, kind, top, height
-
-    @property
-    def bottom(self) -> float:
-        return self.top + self.height
+LABEL_CHARS_MAX = 11
 
 
 class Picture:
@@ -53,20 +32,16 @@ class Picture:
         self.place = place
         self.dual = dual
         self.replicas = timeline.replicas.get(place, {}) if place else {}
-        self.operations = [one for one in timeline.operations if one.place == place]
-        self.span_ms = max(1.0, timeline.end_ms)
-        self.rows = band_rows(timeline.bands)
-        self.top = BAND_HEIGHT * (1 + max(self.rows, default=-1)) + AXIS_HEIGHT
+        self.layout = Layout(timeline, place, dual=bool(dual))
+        self.x = self.layout.x
         self.parts: list[str] = []
-        self.groups: list[tuple[str, list[Lane]]] = []
-        self.height = self._lay_out()
 
     def svg(self) -> str:
         """The whole picture."""
         title = f"{self.place[0]}-{self.place[1]}" if self.place else "the cluster"
         self._frame()
         self._rows_above()
-        for _, lanes in self.groups:
+        for _, lanes in self.layout.groups:
             for lane in lanes:
                 self._lane(lane)
         self._bands()
@@ -74,50 +49,19 @@ class Picture:
         self._steps()
         body = "\n".join(self.parts)
         return (
-            f'<svg viewBox="0 0 {WIDTH} {self.height:.0f}" role="img" aria-label="Timeline of {escape(title)}" '
+            f'<svg viewBox="0 0 {WIDTH} {self.layout.height:.0f}" role="img" aria-label="Timeline of {escape(title)}" '
             f'preserveAspectRatio="xMinYMin meet">{_PATTERNS}{body}</svg>'
         )
-
-    # --- layout ---
-
-    def _lay_out(self) -> float:
-        y: float = self.top + (ISR_HEIGHT if self.place else 0) + (ISR_HEIGHT if self.dual else 0) + GROUP_GAP
-        by_az: dict[str, list[tuple[int, Node, str, float]]] = {}
-        for node in self.timeline.nodes.values():
-            kind, height = self._kind(node)
-            if kind != "idle":
-                order = ("broker", "session", "client").index(kind)
-                by_az.setdefault(node.az, []).append((order, node, kind, height))
-        for az in sorted(by_az, key=lambda name: (name == "", name)):
-            lanes = []
-            for _, node, kind, height in sorted(by_az[az], key=lambda one: (one[0], one[1].name)):
-                lanes.append(Lane(node, kind, y, height))
-                y += height + LANE_GAP
-            self.groups.append((az, lanes))
-            y += GROUP_GAP
-        return y + 4
-
-    def _kind(self, node: Node) -> tuple[str, float]:
-        if "broker" in node.roles or "controller" in node.roles:
-            return "broker", BROKER_HEIGHT
-        if "session" in node.roles:
-            return "session", SESSION_HEIGHT
-        unanswered = any(one.client == node.name and one.broker < 0 for one in self.operations)
-        return ("client", CLIENT_HEIGHT) if unanswered or node.marks else ("idle", 0)
-
-    def x(self, at_ms: float) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * min(1.0, max(0.0, at_ms / self.span_ms))
 
     # --- parts, back to front ---
 
     def _frame(self) -> None:
+        axis = self.layout.top
         for at_ms in ticks(self.timeline.end_ms):
             x = self.x(at_ms)
-            self._add(f'<line class="tick" x1="{x:.1f}" x2="{x:.1f}" y1="{self.top - 8}" y2="{self.height:.0f}"/>')
-            self._add(
-                f'<text class="axis" x="{x:.1f}" y="{self.top - 14}" text-anchor="middle">{at_ms / 1000:g} s</text>'
-            )
-        for az, lanes in self.groups:
+            self._add(f'<line class="tick" x1="{x:.1f}" x2="{x:.1f}" y1="{axis - 8}" y2="{self.layout.height:.0f}"/>')
+            self._add(f'<text class="axis" x="{x:.1f}" y="{axis - 14}" text-anchor="middle">{at_ms / 1000:g} s</text>')
+        for az, lanes in self.layout.groups:
             top, bottom = lanes[0].top - 7, lanes[-1].bottom + 7
             name = escape(az or "outside")
             self._add(
@@ -129,20 +73,20 @@ class Picture:
     def _rows_above(self) -> None:
         if self.place is None:
             return
-        self._add(f'<text class="name" x="30" y="{self.top + 15}">in sync</text>')
+        self._add(f'<text class="name" x="30" y="{self.layout.top + 15}">in sync</text>')
         for span in self.timeline.isr.get(self.place, []):
             isr, _, text = span.text.partition("|")
             self._span(
-                span, self.top, ISR_HEIGHT - 4, f"isr e{_colour(span.epoch)}" if span.epoch >= 0 else "isr", text
+                span, self.layout.top, ISR_HEIGHT - 4, f"isr e{_colour(span.epoch)}" if span.epoch >= 0 else "isr", text
             )
-            if self._width(span) > 8 * len(isr) + 10:
+            if self.layout.width(span) > 8 * len(isr) + 10:
                 x = self.x(span.from_ms) + 6
-                self._add(f'<text class="isrname" x="{x:.1f}" y="{self.top + 14.5}">{escape(isr)}</text>')
+                self._add(f'<text class="isrname" x="{x:.1f}" y="{self.layout.top + 14.5}">{escape(isr)}</text>')
 
         for span in self.dual:
-            y = self.top + ISR_HEIGHT
+            y = self.layout.top + ISR_HEIGHT
             self._span(span, y, ISR_HEIGHT - 6, "dual", span.text)
-            if self._width(span) > 150:
+            if self.layout.width(span) > 150:
                 self._add(f'<text class="dualname" x="{self.x(span.from_ms) + 6:.1f}" y="{y + 13}">two leaders</text>')
 
     def _lane(self, lane: Lane) -> None:
@@ -164,7 +108,7 @@ class Picture:
         for span in replica.leads:
             text = f"{lane.node.name} {span.text}: {_seconds(span)}"
             self._span(span, lane.top, lane.height, f"leads e{_colour(span.epoch)}", text)
-            if self._width(span) > 84:
+            if self.layout.width(span) > 84:
                 x = self.x(span.from_ms) + 7
                 self._add(
                     f'<text class="epoch" x="{x:.1f}" y="{lane.bottom - 9:.0f}">leader, epoch {span.epoch}</text>'
@@ -211,7 +155,7 @@ class Picture:
 
     def _bands(self) -> None:
         for number, band in enumerate(self.timeline.bands):
-            lanes = self._struck(band)
+            lanes = self.layout.struck(band)
             x, width = self.x(band.from_ms), max(2.0, self.x(band.to_ms) - self.x(band.from_ms))
             until = f"healed at {band.to_ms / 1000:.2f} s" if band.healed else "not healed"
             tip = _tip(band.from_ms, f"{band.text}, {until}")
@@ -219,34 +163,18 @@ class Picture:
                 self._add(
                     f'<rect class="cut" x="{x:.1f}" y="{top:.0f}" width="{width:.1f}" height="{bottom - top:.0f}"/>'
                 )
-            y = 4 + BAND_HEIGHT * self.rows[number]
+            y = 4 + BAND_HEIGHT * self.layout.rows[number]
             self._add(
                 f'<g data-tip="{tip}">'
                 f'<rect class="cuthead" x="{x:.1f}" y="{y}" width="{width:.1f}" height="14" rx="3"/>'
                 f'<text class="cutname" x="{x + 5:.1f}" y="{y + 10.5}">{escape(band.text)}</text></g>'
             )
 
-    def _struck(self, band: Band) -> list[tuple[float, float]]:
-        """(top, bottom) of what the fault's text names: AZs, nodes, or everything."""
-        words = set(band.words)
-        struck = [(lanes[0].top - 7, lanes[-1].bottom + 7) for az, lanes in self.groups if az in words]
-        struck += [(lane.top, lane.bottom) for _, lanes in self.groups for lane in lanes if lane.node.name in words]
-        return struck or [(self.top, self.height - GROUP_GAP)]
-
     def _operations(self) -> None:
-        labelled = len(self.operations) <= LABELS_MAX
-        for lane, operations in self._answered():
+        labelled = len(self.layout.operations) <= LABELS_MAX
+        for lane, operations in self.layout.answered():
             for cluster in clusters(operations, self.x):
                 self._cluster(lane, cluster, labelled)
-
-    def _answered(self) -> Iterable[tuple[Lane, list[Operation]]]:
-        for _, lanes in self.groups:
-            for lane in lanes:
-                of = [one for one in self.operations if lane.node.name in (f"broker-{one.broker}", one.client)]
-                if lane.kind == "client":
-                    of = [one for one in of if one.broker < 0]
-                if of:
-                    yield lane, of
 
     def _cluster(self, lane: Lane, cluster: list[Operation], labelled: bool) -> None:
         kinds = [result_of(one) for one in cluster]
@@ -288,17 +216,14 @@ class Picture:
         for mark in self.timeline.steps:
             x = self.x(mark.at_ms)
             tip = _tip(mark.at_ms, mark.text)
-            self._add(f'<path class="step" d="M{x - 3.5:.1f} {self.top - 8}h7l-3.5 6z" data-tip="{tip}"/>')
+            self._add(f'<path class="step" d="M{x - 3.5:.1f} {self.layout.top - 8}h7l-3.5 6z" data-tip="{tip}"/>')
 
     def _span(self, span: Span, top: float, height: float, css: str, text: str) -> None:
-        x, width = self.x(span.from_ms), max(1.0, self._width(span))
+        x, width = self.x(span.from_ms), max(1.0, self.layout.width(span))
         self._add(
             f'<rect class="{css}" x="{x:.1f}" y="{top:.1f}" width="{width:.1f}" '
             f'height="{height:.1f}" rx="2" data-tip="{_tip(span.from_ms, text)}"/>'
         )
-
-    def _width(self, span: Span) -> float:
-        return self.x(span.to_ms) - self.x(span.from_ms)
 
     def _add(self, part: str) -> None:
         self.parts.append(part)
