@@ -7,6 +7,6 @@ mailbox, step, effects), `arrivals` (Hello and control), `spec` (what a process 
 main function).
 
 Then the supervisor's side: `fork_server` (one warmed process forks all nodes), `forking`, `supervision`
-(one node's control connection and port), `rule_board` (rules in force), `reports`, `cluster` (the door to
-all of it).
+(one node's control connection and port), `in_process` (the player's shell), `rule_board` (rules in force),
+`reports`, `cluster` (the door to all of it).
 """

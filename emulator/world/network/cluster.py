@@ -15,7 +15,7 @@ import secrets
 import signal
 import time
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import TracebackType
@@ -24,14 +24,14 @@ from typing import Final
 import trio
 
 from emulator.topology import Topology
-from emulator.world.network.arrivals import Arrivals
 from emulator.world.network.clock import Clock
 from emulator.world.network.event_file import EventFile
 from emulator.world.network.forking import ForkServer
+from emulator.world.network.in_process import InProcess
 from emulator.world.network.reports import AppliedReport, ClusterError, HealReport, NodeExit
 from emulator.world.network.rule_board import RuleBoard
 from emulator.world.network.shell import ExtraEffects, NodeShell
-from emulator.world.network.spec import EXIT_CRASHED, Life, MachineSpec, ProcessOrder, ShellSettings
+from emulator.world.network.spec import Life, MachineSpec, ProcessOrder, ShellSettings
 from emulator.world.network.supervision import (
     ControlConnection,
     NodeGone,
@@ -42,7 +42,7 @@ from emulator.world.network.supervision import (
 )
 from protocol.events import LEVELS, Event, FaultAsked, MachineFault
 from protocol.link_rules import LinkRule
-from protocol.machine import Exit, Machine
+from protocol.machine import Machine
 from protocol.messages.control import (
     BeginRequest,
     BeginResponse,
@@ -230,7 +230,7 @@ class Cluster:
         seed = self.seed * 1_000_003 + zlib.crc32(f"{name}.{incarnation}".encode())
         return Life(self.run, self.topology.node(name), self.topology, incarnation, seed)
 
-    async def run_here(self, name: str, machine: Machine, extra_effects: ExtraEffects | None = None) -> "InProcess":
+    async def run_here(self, name: str, machine: Machine, extra_effects: ExtraEffects | None = None) -> InProcess:
         """Runs a node's machine in this process (the scenario's player). Rules reach it as they reach
         others."""
         node = self._node(name)
@@ -349,10 +349,9 @@ class Cluster:
             for here in self._here.values():
                 await here.ended.wait()
 
-    async def _run_shell(self, name: str, here: "InProcess") -> None:
-        arrivals = Arrivals(here.shell)
+    async def _run_shell(self, name: str, here: InProcess) -> None:
         try:
-            here.exit = await here.shell.run(arrivals.accept_all)
+            await here.run()
         finally:
             self._shells.pop(name, None)
             here.ended.set()
@@ -383,27 +382,9 @@ class Cluster:
             node.reservation.close()
 
 
-class InProcess:
-    """A shell that runs in the supervisor's process. `exit` is set when `ended` is."""
-
-    def __init__(self, shell: NodeShell) -> None:
-        self.shell = shell
-        self.exit: Exit | None = None
-        self.ended = trio.Event()
-
-    @property
-    def crashed(self) -> bool:
-        return self.exit is not None and self.exit.code == EXIT_CRASHED
-
-
 def _only(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     """The one error in a nursery's group, or the group."""
     return errors.exceptions[0] if len(errors.exceptions) == 1 else errors
 
 
-def names_of(topology: Topology, role: str) -> Iterable[str]:
-    """Names of the nodes with this role, in order."""
-    return [node.name for node in topology.with_role(role)]
-
-
-__all__ = ["INJECTOR", "AppliedReport", "Cluster", "ClusterError", "HealReport", "InProcess", "NodeExit", "names_of"]
+__all__ = ["INJECTOR", "AppliedReport", "Cluster", "ClusterError", "HealReport", "InProcess", "NodeExit"]
