@@ -15,7 +15,7 @@ from emulator.runs.resolve import Resolved
 from emulator.scenario.model import Scenario
 from emulator.storage.memory import MemoryFiles
 from emulator.topology import OBSERVER, Node
-from emulator.world.simulated.chance import CALM, Latencies
+from emulator.world.simulated.chance import CALM, Draws, Latencies
 from emulator.world.simulated.node import MachineFactory, SimulatedNode
 from emulator.world.simulated.world import SimulatedWorld
 from protocol.machine import Machine
@@ -52,8 +52,9 @@ def play(
     latencies: Latencies = CALM,
     wire_events: bool = False,
     after_step: Callable[[SimulatedNode, float], None] | None = None,
+    draws: Draws | None = None,
 ) -> Played:
-    """One run; `after_step` as the world's. Raises StepFailed, RunTooLong; an assertion is a bug of ours."""
+    """One run; `after_step`, `draws` as the world's. Raises StepFailed, RunTooLong; an assertion is a bug of ours."""
     scenario, spec = resolved.scenario, resolved.spec
     player = Player(spec.topology, scenario.steps, resolved.record_magic)
     operations = player.operations
@@ -65,7 +66,7 @@ def play(
 
     make: MachineFactory = factory
     world = SimulatedWorld(
-        spec.topology, make, seed, latencies=latencies, wire_events=wire_events, after_step=after_step
+        spec.topology, make, seed, latencies=latencies, wire_events=wire_events, after_step=after_step, draws=draws
     )
     with _collector_asleep():
         world.start(OBSERVER)

@@ -71,11 +71,12 @@ def test_different_seeds_differ() -> None:
 def test_draws_depend_on_the_seed_alone() -> None:
     def some(seed: int) -> list[float]:
         draws = Draws(seed, CALM)
-        return [draws.frame_ms(), draws.timer_ms(), draws.stall_ms(), draws.frame_ms()]
+        frames = [draws.frame_ms("broker-0", "broker-1") for _ in range(2)]
+        return [*frames, draws.timer_ms("broker-0", ("t",)), draws.stall_ms("broker-0")]
 
     assert some(3) == some(3) != some(4)
     assert all(value >= 0 for seed in range(50) for value in some(seed))
-    assert min(Draws(seed).frame_ms() for seed in range(200)) >= CALM.base_ms
+    assert min(Draws(seed).frame_ms("broker-0", "broker-1") for seed in range(200)) >= CALM.base_ms
 
 
 def test_a_run_that_does_not_end_in_time_says_so() -> None:

@@ -10,6 +10,8 @@ from math import log
 
 import msgspec
 
+from protocol.machine import TimerKey
+
 
 class Latencies(msgspec.Struct, frozen=True):
     """All in ms. `hiccup_share`: of inputs that meet a hiccup of up to `hiccup_max_ms`."""
@@ -50,7 +52,8 @@ def _frame_table(lat: Latencies) -> tuple[float, ...]:
 
 
 class Draws:
-    """The world's only random source."""
+    """The world's only random source. It is told for whom it draws, though one stream serves all: a test may keep
+    a stream for each, so that who draws next does not hang on the order of names."""
 
     __slots__ = ("_draw", "_frames", "_latencies", "random")
 
@@ -60,28 +63,40 @@ class Draws:
         self._latencies = latencies
         self._frames = _frame_table(latencies)
 
-    def frame_ms(self) -> float:
+    def frame_ms(self, sender: str, receiver: str) -> float:
         """One way of one frame."""
         scaled = self._draw() * TABLE
         index = int(scaled)
         # What is left of the draw keeps two frames of the same quantile apart.
         return self._frames[index] + (scaled - index) * 0.01
 
-    def stall_ms(self) -> float:
+    def stall_ms(self, node: str) -> float:
         """How long the creation of a log takes."""
         low, high = self._latencies.log_creation_ms
         return low + (high - low) * self.random.random()
 
-    def first_leadership_ms(self) -> float:
+    def first_leadership_ms(self, node: str) -> float:
         """How late a broker's first LeaderAndIsr is handled."""
         low, high = self._latencies.first_leadership_ms
         return low + (high - low) * self.random.random()
 
-    def start_ms(self) -> float:
+    def start_ms(self, node: str) -> float:
         """How long a broker's process takes to start."""
         low, high = self._latencies.start_ms
         return low + (high - low) * self.random.random()
 
-    def timer_ms(self) -> float:
+    def timer_ms(self, node: str, key: TimerKey) -> float:
         """How late a timer fires."""
         return -self._latencies.timer_late_mean_ms * log(1.0 - self._draw())
+
+    def life_seed(self, node: str) -> int:
+        """What a machine's own chance comes from, for one life."""
+        return self.random.getrandbits(48)
+
+    def links_seed(self, node: str) -> int:
+        """What jitter and loss at a node's gates come from."""
+        return self.random.getrandbits(32)
+
+    def survives_bytes(self, node: str, synced: int, written: int) -> int:
+        """How much of a file survives a power loss."""
+        return self.random.randint(synced, written)

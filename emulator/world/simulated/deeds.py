@@ -39,7 +39,7 @@ class Deeds:
                 else:
                     roles = world.nodes[name].node.roles
                     java = "broker" in roles or "controller" in roles
-                    takes_ms = world.draws.start_ms() if java else START_MS
+                    takes_ms = world.draws.start_ms(name) if java else START_MS
                     world.at(world.now_ms + takes_ms, lambda: world.start(name))
             case act.KillNode(name):
                 world.kill(name)
@@ -91,8 +91,8 @@ class Deeds:
         """Everything past what was synced may be lost; the seed, or the caller, says how much."""
         world = self._world
         world.kill(name, "power-loss")
-        random = world.draws.random
-        world.nodes[name].files.power_loss(lambda path, synced, size: random.randint(synced, size))
+        draws = world.draws
+        world.nodes[name].files.power_loss(lambda path, synced, size: draws.survives_bytes(name, synced, size))
         if batches_kept >= 0:
             for directory in world.nodes[name].files.list(""):
                 if "-" in directory and world.nodes[name].files.list(directory):

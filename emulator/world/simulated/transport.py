@@ -65,7 +65,7 @@ class Transport:
         node.links.forget(opening)
         end.opening = None
         incarnation = node.incarnation
-        self.at(self.now_ms + self.draws.frame_ms(), lambda: self._arrive(node, incarnation, end, to))
+        self.at(self.now_ms + self.draws.frame_ms(end.node, to), lambda: self._arrive(node, incarnation, end, to))
 
     def _syn_again(self, node: SimulatedNode, end: End, to: str) -> None:
         opening = end.opening
@@ -84,7 +84,8 @@ class Transport:
             return
         peer = self.nodes[to]
         if not peer.alive:
-            self.at(self.now_ms + self.draws.frame_ms(), lambda: self._lose(node, end, "connection refused"))
+            refused_ms = self.now_ms + self.draws.frame_ms(to, end.node)
+            self.at(refused_ms, lambda: self._lose(node, end, "connection refused"))
             return
         peer.accepted += 1
         out, back = peer.links.connect(node.node.name, end.wire.purpose, False)
@@ -103,7 +104,7 @@ class Transport:
                 self._connection_changed(node, end, to, "opened")
                 self._step(node, ConnectionOpened(end.connection), f"{end.wire.name}/0")
 
-        back_ms = self.now_ms + self.draws.frame_ms()
+        back_ms = self.now_ms + self.draws.frame_ms(to, end.node)
         other.last_arrival_ms = back_ms
         self.at(back_ms, opened)
 
@@ -123,7 +124,7 @@ class Transport:
         self._connection_changed(node, end, end.peer.node if end.peer else "", "closed", reason)
         peer = end.peer
         if peer is not None and not peer.closed:
-            at_ms = max(end.last_arrival_ms, self.now_ms + self.draws.frame_ms())
+            at_ms = max(end.last_arrival_ms, self.now_ms + self.draws.frame_ms(end.node, peer.node))
             self.at(at_ms, lambda: self._at_gate(peer, EOF, ""))
 
     def _end(self, end: End) -> None:
@@ -166,14 +167,14 @@ class Transport:
         peer = end.peer
         if peer is not None and self.nodes[peer.node].cold:
             self.nodes[peer.node].cold = False
-            end.last_arrival_ms = max(end.last_arrival_ms, self.now_ms + self.draws.first_leadership_ms())
+            end.last_arrival_ms = max(end.last_arrival_ms, self.now_ms + self.draws.first_leadership_ms(peer.node))
 
     def _travel(self, end: End, data: bytes) -> None:
         """Past the sender's gate: on its way, behind what went before."""
         peer = end.peer
         if peer is None:
             return
-        at_ms = self.now_ms + self.draws.frame_ms()
+        at_ms = self.now_ms + self.draws.frame_ms(end.node, peer.node)
         at_ms = max(end.last_arrival_ms, at_ms)
         end.last_arrival_ms = at_ms
         self._seq += 1

@@ -59,13 +59,15 @@ class SimulatedWorld(Transport):
         latencies: Latencies = CALM,
         wire_events: bool = False,
         after_step: Callable[[SimulatedNode, float], None] | None = None,
+        draws: Draws | None = None,
     ) -> None:
-        """`after_step(node, now_ms)`: called when a node has handled an input, or has died. It only looks."""
+        """`after_step(node, now_ms)`: called when a node has handled an input, or has died. It only looks. `draws`:
+        in the place of what seed and latencies would give."""
         self.topology = topology
         self.now_ms = 0.0
         self.inputs = 0
         self.trace = Trace()
-        self.draws = Draws(seed, latencies)
+        self.draws = draws or Draws(seed, latencies)
         self._factory = factory
         self._after_step = after_step
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
@@ -74,7 +76,7 @@ class SimulatedWorld(Transport):
         self.cause: Cause = "start"
         self.in_force: dict[str, LinkRule] = {}
         self.nodes = {
-            node.name: SimulatedNode(node, LinkState(node.name, self.draws.random.getrandbits(32)))
+            node.name: SimulatedNode(node, LinkState(node.name, self.draws.links_seed(node.name)))
             for node in topology.nodes
         }
         self.stopped = False
@@ -175,7 +177,7 @@ class SimulatedWorld(Transport):
 
     def _before_storage(self, node: SimulatedNode, operation: str, path: str) -> None:
         if operation == "make_directory":
-            node.stall_ms += self.draws.stall_ms()
+            node.stall_ms += self.draws.stall_ms(node.node.name)
         if node.before_storage is not None:
             node.before_storage(operation, path)
 
@@ -219,7 +221,7 @@ class SimulatedWorld(Transport):
                 else:
                     node.held.append(due)
 
-        self.at(self.now_ms + after_ms + self.draws.timer_ms(), due)
+        self.at(self.now_ms + after_ms + self.draws.timer_ms(node.node.name, key), due)
 
     # --- what is done to nodes ---
 
@@ -241,7 +243,7 @@ class SimulatedWorld(Transport):
         node.machine = self._factory(node.node, node.files)
         event = NodeStarted(",".join(node.node.roles), node.node.az, "", "")
         self.trace.add(node, "start", self.now_ms, event)
-        self._step(node, Started(self.draws.random.getrandbits(48), node.incarnation), "start")
+        self._step(node, Started(self.draws.life_seed(name), node.incarnation), "start")
 
     def _die(self, node: SimulatedNode, reason: str) -> None:
         """The process is gone; its kernel closes what it had open."""

@@ -7,7 +7,7 @@ def test_which_of_two_brokers_started_together_is_there_first_is_a_race() -> Non
     firsts = set()
     for seed in range(20):
         draws = Draws(seed)
-        one, other = draws.start_ms(), draws.start_ms()
+        one, other = draws.start_ms("broker-0"), draws.start_ms("broker-1")
         low, high = CALM.start_ms
         assert low <= one <= high
         firsts.add(one < other)
@@ -15,5 +15,7 @@ def test_which_of_two_brokers_started_together_is_there_first_is_a_race() -> Non
 
 
 def test_the_same_seed_draws_the_same() -> None:
-    one, other = Draws(7), Draws(7)
-    assert [one.start_ms(), one.frame_ms(), one.timer_ms()] == [other.start_ms(), other.frame_ms(), other.timer_ms()]
+    def some(draws: Draws) -> list[float]:
+        return [draws.start_ms("broker-0"), draws.frame_ms("broker-0", "broker-1"), draws.timer_ms("broker-0", ("t",))]
+
+    assert some(Draws(7)) == some(Draws(7))
