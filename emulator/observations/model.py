@@ -109,7 +109,7 @@ class Snapshot(Saw, tag="snapshot"):
 
 
 class Logs(Saw, tag="logs"):
-    """Logs of broker-0 (`a`) and broker-1 (`b`) with their wrappers: (offset of the last record, inner
+    """Logs of the assignment's first two replicas (`a`, `b`) with their wrappers: (offset of the last record, inner
     values)."""
 
     a: list[tuple[int, list[str]]]

@@ -256,9 +256,10 @@ class StepRunner:
         elif what == "controller":
             player.timeline.record_controller(player.now.mono_ms, player.seen)
         else:
-            nodes = (broker_name(0), broker_name(1))
-            done: ActDone = yield player.act(act.Batches(self._partition(partition), nodes))
-            logs = {"a": done.result[nodes[0]], "b": done.result[nodes[1]]}
+            name = self._partition(partition)
+            nodes = tuple(map(broker_name, player.seen.assignments.get(name, ())[:2]))
+            done: ActDone = yield player.act(act.Batches(name, nodes))
+            logs = {called: done.result[node] for called, node in zip("ab", nodes, strict=False)}
             player.timeline.add(player.now.mono_ms, {"saw": "logs", **logs})
 
     def _wait(self, step: m.Wait) -> Steps:

@@ -172,8 +172,9 @@ class TakeSnapshot(Step, frozen=True, kw_only=True):
 
 
 class Record(Step, frozen=True, kw_only=True):
-    """Notes what the session service holds (`partition-state`, `controller`) or, of broker-0 and broker-1,
-    the logs with their wrappers (`logs`). Not part of a recording's script: it shows only by what it saw."""
+    """Notes what the session service holds (`partition-state`, `controller`) or, of the assignment's first two
+    replicas, the logs with their wrappers (`logs`). Not part of a recording's script: it shows only by what it
+    saw."""
 
     what: str
     partition: str | None = None
