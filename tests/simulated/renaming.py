@@ -1,0 +1,181 @@
+"""A scenario under other names, and what was seen of it back in the old ones; draws that do not hang on names.
+
+The new names are odd on purpose: ids of brokers are large and in another order, some with more digits than the next;
+names of topics, AZs and hosts sort otherwise than before. Each is found in no other place, so that a trace is brought
+back by replacing texts.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from emulator.scenario.model import Scenario
+from emulator.topology import Node, Topology
+from emulator.world.simulated.chance import CALM, Draws
+from protocol.chance import Chance
+from protocol.machine import TimerKey
+
+BROKER_KEYS = frozenset(
+    {"broker", "of", "leader", "controller", "seen_by", "assignment", "members", "brokers", "isr", "live_brokers"}
+)
+"""Fields of steps, conditions and expectations that hold ids of brokers, or lists of them."""
+NODE_KEYS = frozenset({"node", "az", "between", "opened_by", "to", "source", "client", "replicas"})
+"""The same for names of nodes and AZs."""
+NEW_IDS = (900017, 7000031, 80023, 5003, 600011, 40009)
+"""Of the first brokers: neither in this order nor in that of their digits."""
+
+
+class Renaming(msgspec.Struct, frozen=True, dict=True):
+    """`brokers`: {old id: new id}. `shift` is added to the numbers of session servers and clients: a vote goes to the
+    highest server id (semantics 5.3), so their order stays. `azs`: {old number: new}. `topic` and `value` come before
+    the old ones."""
+
+    brokers: Mapping[int, int] = {}
+    shift: int = 0
+    azs: Mapping[int, int] = {}
+    topic: str = ""
+    value: str = ""
+
+    # --- to the new names ---
+
+    def scenario(self, scenario: Scenario) -> Scenario:
+        return msgspec.structs.replace(
+            scenario,
+            topology=Topology(tuple(self._node(node) for node in scenario.topology.nodes)),
+            settings_by_broker={self._id(broker): own for broker, own in scenario.settings_by_broker.items()},
+            steps=self._renamed(scenario.steps, ""),
+            expectations=self._renamed(scenario.expectations, ""),
+        )
+
+    def _id(self, broker: int) -> int:
+        return self.brokers.get(broker, broker)
+
+    def _node(self, node: Node) -> Node:
+        name = self.name(node.name)
+        number = node.number if name == node.name else int(name.rpartition("-")[2])
+        return Node(name, node.roles, number, self.name(node.az))
+
+    def name(self, name: str) -> str:
+        """Of a node or an AZ."""
+        stem, dash, digits = name.rpartition("-")
+        if not dash:
+            return name
+        number = int(digits)
+        if stem == "broker":
+            return f"{stem}-{self._id(number)}"
+        if stem == "az":
+            return f"{stem}-{self.azs.get(number, number)}"
+        return f"{stem}-{number + self.shift}"
+
+    def _renamed(self, part: Any, key: str) -> Any:
+        if isinstance(part, msgspec.Struct):
+            return type(part)(**{name: self._renamed(getattr(part, name), name) for name in part.__struct_fields__})
+        if isinstance(part, dict):
+            return {name: self._renamed(value, name) for name, value in part.items()}
+        if isinstance(part, list | tuple | frozenset):
+            renamed = (self._renamed(item, key) for item in part)
+            return type(part)(sorted(renamed) if key == "live_brokers" else renamed)
+        if key in BROKER_KEYS and isinstance(part, int):
+            return self._id(part)  # -1, nobody, stays
+        if not isinstance(part, str) or not part:
+            return part
+        if key in NODE_KEYS:
+            return self.name(part)
+        if key == "values":
+            return self.value + part
+        return self.topic + part if key in ("topic", "partition", "partitions") else part
+
+    # --- and back ---
+
+    @cached_property
+    def _new(self) -> dict[str, str]:
+        """{a number in the new names: the old one}"""
+        return {str(new): str(old) for old, new in (*self.brokers.items(), *self.azs.items())}
+
+    @cached_property
+    def _numbers(self) -> re.Pattern[str]:
+        return re.compile(rf"\b({'|'.join(self._new) or '(?!)'})\b")
+
+    def back(self, text: str) -> str:
+        """A text of the renamed run in the old names."""
+        text = self._numbers.sub(lambda found: self._new[found[0]], text)
+        text = text.replace(self.topic, "").replace(self.value, "")
+        if not self.shift:
+            return text
+        return re.sub(r"\b(session|client)-(\d+)", lambda found: f"{found[1]}-{int(found[2]) - self.shift}", text)
+
+
+SAME = Renaming()
+
+
+def odd(scenario: Scenario, *, ids_in_order: bool = False) -> Renaming:
+    """Nothing keeps its name. `ids_in_order`: what came before another, broker or AZ, still does."""
+    brokers = sorted(node.number for node in scenario.topology.with_role("broker"))
+    azs = sorted(int(az.rpartition("-")[2]) for az in scenario.topology.azs)
+    assert len(brokers) <= len(NEW_IDS), "more brokers than new ids"
+    ids = NEW_IDS[: len(brokers)]
+    numbers = [810_009 - place for place in range(len(azs))]
+    if ids_in_order:
+        ids, numbers = tuple(sorted(ids)), sorted(numbers)
+    return Renaming(
+        brokers=dict(zip(brokers, ids, strict=True)),
+        shift=40,
+        azs=dict(zip(azs, numbers, strict=True)),
+        topic="zz.topic_",
+        value="v~~",
+    )
+
+
+class DrawsByRole(Draws):
+    """A stream of draws for each pair of nodes, each node, and each node's timers, by their old names: what one of
+    them draws does not hang on who else draws before."""
+
+    __slots__ = ("_back", "_seed", "_streams")
+
+    def __init__(self, seed: int, renaming: Renaming) -> None:
+        super().__init__(seed, CALM)
+        self._seed = seed
+        self._back = renaming.back
+        self._streams: dict[tuple[str, ...], Chance] = {}
+
+    def _stream(self, *key: str) -> Chance:
+        """What the next draw comes from."""
+        stream = self._streams.get(key)
+        if stream is None:
+            name = f"{self._seed}/{'/'.join(map(self._back, key))}"
+            seed = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
+            stream = self._streams[key] = Chance(seed)
+        self._draw = stream.fraction
+        return stream
+
+    def frame_ms(self, sender: str, receiver: str) -> float:
+        self._stream("frame", sender, receiver)
+        return super().frame_ms(sender, receiver)
+
+    def timer_ms(self, node: str, key: TimerKey) -> float:
+        of_channel = key[:2] == ("controller", "channel")
+        peer = key[2] if of_channel else key[1] if key[0] == "fetcher" else ""
+        self._stream("timer", node, str(key[0]), str(peer))
+        return super().timer_ms(node, key)
+
+    def stall_ms(self, node: str) -> float:
+        return self._stream("stall", node).between(*CALM.log_creation_ms)
+
+    def first_leadership_ms(self, node: str) -> float:
+        return self._stream("first-leadership", node).between(*CALM.first_leadership_ms)
+
+    def start_ms(self, node: str) -> float:
+        return self._stream("start", node).between(*CALM.start_ms)
+
+    def life_seed(self, node: str) -> int:
+        return self._stream("life", node).below(1 << 48)
+
+    def links_seed(self, node: str) -> int:
+        return self._stream("links", node).below(1 << 32)
+
+    def survives_bytes(self, node: str, synced: int, written: int) -> int:
+        return synced + self._stream("survives", node).below(written - synced + 1)

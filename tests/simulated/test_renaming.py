@@ -1,0 +1,155 @@
+"""Names carry no meaning: a scenario under other names, with other ids of brokers, gives the same events at the same
+times, but for the names.
+
+What an id may decide is what it decides in Kafka. Session servers with equal histories vote for the highest server id
+(semantics 5.3): the order of theirs is kept here. Where the order of brokers' ids counts, `TIES` says by which rule.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+
+import msgspec
+import pytest
+
+from controller import elections
+from emulator.observations.comparable import Comparable, comparable
+from emulator.observations.reading import parse, plain
+from emulator.runs.resolve import resolve
+from emulator.runs.seeds import outcome_of
+from emulator.runs.simulated import play
+from emulator.scenario.expect import judge
+from emulator.scenario.model import Scenario
+from emulator.topology import OBSERVER, broker_name
+from protocol.znodes import Leadership
+from tests.emulator.scenario.test_catalogue_plays import CATALOGUE, PLAYS
+from tests.simulated.renaming import SAME, DrawsByRole, Renaming, odd
+
+SEED = 1
+
+ASKED_FIRST = "semantics 6: a client draws whom it asks for the leader, from a list in order of ids"
+TIES = {
+    "min-insync": "semantics 11.4: two brokers found dead in one event leave the ISR one after the other, by id",
+    "retry-duplicates": ASKED_FIRST,
+    "retry-duplicates-idempotent": ASKED_FIRST,
+}
+"""{scenario: the rule by which the order of brokers' ids counts}. These get other ids in the same order."""
+
+IN_ORDER_OF_IDS = re.compile(r'"(live|live_brokers|added|removed)":("[\d,]*"|\[[\d,]*\])')
+"""Lists that go by id, as Kafka's do; which ids are in them is what counts."""
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A run in the old names. `events`: one line for each, node by node, with its time. `observed`: what must match a
+    recording. `held`: of each expectation."""
+
+    events: dict[str, list[str]]
+    observed: Comparable
+    held: list[object]
+
+    @property
+    def outcome(self) -> str:
+        return outcome_of(self.observed)
+
+
+def seen(scenario: Scenario, version: str, renaming: Renaming) -> Seen:
+    """One run under the new names, told in the old ones."""
+    resolved = resolve(renaming.scenario(scenario), version)
+    played = play(resolved, SEED, draws=DrawsByRole(SEED, renaming))
+    numbers: dict[tuple[str, int], int] = {}
+    lines: dict[str, list[bytes]] = {}
+    for node, incarnation, _, _, at_ms, event in played.world.trace.entries:
+        fields = msgspec.structs.asdict(event)
+        for name in ("digest", "session"):  # of names and times; numbered as they first appear
+            if name in fields:
+                fields[name] = numbers.setdefault((name, fields[name]), len(numbers))
+        lines.setdefault(node, []).append(msgspec.json.encode((at_ms, incarnation, event.NAME, fields)))
+    old = {node: brought_back(b"\n".join(told).decode(), renaming).split("\n") for node, told in lines.items()}
+    observations = plain(played.observations)
+    judged = judge(resolved.scenario, observations, {})
+    text = brought_back(msgspec.json.encode(observations).decode(), renaming)
+    return Seen(
+        {renaming.back(node): told for node, told in old.items()},
+        comparable(parse(text, "observations")),
+        [one["held"] for one in judged],
+    )
+
+
+def brought_back(text: str, renaming: Renaming) -> str:
+    def sorted_ids(found: re.Match[str]) -> str:
+        ids = re.findall(r"\d+", found[2])
+        return f'"{found[1]}":{sorted(ids, key=int)}'.replace("'", "").replace(" ", "")
+
+    return IN_ORDER_OF_IDS.sub(sorted_ids, renaming.back(text))
+
+
+def parting(one: Seen, other: Seen) -> str:
+    """Where two runs first part, node by node; "" if nowhere."""
+    assert one.events.keys() == other.events.keys()
+    found = []
+    for node in one.events:
+        for was, now in zip([*one.events[node], ""], [*other.events[node], ""], strict=False):
+            if was != now:
+                found.append(f"{node}:\n    {was}\n    {now}")
+                break
+    return "\n".join(found)
+
+
+@pytest.mark.parametrize(("name", "version"), PLAYS)
+def test_under_other_names_the_same_happens(name: str, version: str) -> None:
+    scenario = CATALOGUE[name]
+    old, new = seen(scenario, version, SAME), seen(scenario, version, odd(scenario, ids_in_order=name in TIES))
+    assert not (parts := parting(old, new)), f"seed {SEED}:\n{parts}"
+    assert new.outcome == old.outcome
+    assert new.held == old.held
+
+
+def test_who_of_two_dead_leaves_the_isr_first_is_all_that_the_order_of_ids_decides() -> None:
+    """Semantics 11.4: one state in between. What comes back to anybody is the same."""
+    scenario = CATALOGUE["min-insync"]
+    old, new = seen(scenario, "2.8", SAME), seen(scenario, "2.8", odd(scenario))
+    assert old.observed.timeline == new.observed.timeline
+    assert old.observed.truncations == new.observed.truncations
+    (one,), (other,) = old.observed.states.values(), new.observed.states.values()
+    differ = [(was.entry["isr"], now.entry["isr"]) for was, now in zip(one, other, strict=True) if was != now]
+    assert differ == [([0, 2], [0, 1])]
+
+
+@pytest.mark.parametrize("name", ["retry-duplicates", "retry-duplicates-idempotent"])
+def test_whom_a_client_asks_first_changes_nothing_that_counts(name: str) -> None:
+    """Semantics 6."""
+    scenario = CATALOGUE[name]
+    assert seen(scenario, "2.6", SAME).outcome == seen(scenario, "2.6", odd(scenario)).outcome
+
+
+def test_a_rule_that_looked_at_ids_would_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has the lowest id leads, in the place of the first of the assignment."""
+    offline = elections.offline
+
+    def lowest_id(
+        assignment: Sequence[int], state: Leadership, live: Collection[int], unclean: bool
+    ) -> Leadership | None:
+        return offline(sorted(assignment), state, live, unclean)
+
+    monkeypatch.setattr(elections, "offline", lowest_id)
+    scenario = CATALOGUE["az-isolated-leader"]
+    old, new = seen(scenario, "2.6", SAME), seen(scenario, "2.6", odd(scenario))
+    assert old.outcome != new.outcome
+    assert "leader" in parting(old, new)
+
+
+def test_the_new_names_are_in_another_order() -> None:
+    """By number and by text, and no old name is left."""
+    scenario = CATALOGUE["az-isolated-leader"]
+    renaming = odd(scenario)
+    brokers = [renaming.brokers[node.number] for node in scenario.topology.with_role("broker")]
+    texts = list(map(broker_name, brokers))
+    assert sorted(brokers) != brokers and sorted(texts) != texts
+    assert sorted(texts) != list(map(broker_name, sorted(brokers))), "text and number disagree"
+    azs = [renaming.name(az) for az in scenario.topology.azs]
+    assert all(one > other for one, other in pairwise(azs))
+    names = [node.name for node in renaming.scenario(scenario).topology.nodes]
+    assert [renaming.back(name) for name in names] == [node.name for node in scenario.topology.nodes]
+    assert {*names} & {node.name for node in scenario.topology.nodes} == {OBSERVER}
+    steps = msgspec.json.encode(renaming.scenario(scenario).steps).decode()
+    assert renaming.back(steps) == msgspec.json.encode(scenario.steps).decode() != steps
