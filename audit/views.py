@@ -33,7 +33,8 @@ VIEWS: tuple[View, ...] = (
     View(
         "operations",
         "What clients asked for: one row per operation. `outcome` is null while nothing came back.",
-        """SELECT i.run, i.operation, i.node AS client, i.kind, i.topic, i.partition, i.acks, i.value, i.broker,
+        """SELECT i.run, i.operation, i.node AS client, i.kind, i.topic,
+             coalesce(e.partition, i.partition) AS partition, i.acks, i.value, i.broker,
              i.at_ms AS invoked_ms, e.at_ms AS ended_ms, e.outcome, e.error, coalesce(e.offset, i.offset) AS offset,
                e.digest
            FROM (SELECT * FROM events WHERE event = 'operation_invoked') AS i

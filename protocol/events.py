@@ -54,7 +54,7 @@ class OperationInvoked(_Client):
     operation: str              # unique in the run: NODE.INCARNATION:N
     kind: str
     topic: str
-    partition: int
+    partition: int              # -1: the partitioner will say; the end names it
     acks: int
     value: str                  # of a produce: the record's value; "" otherwise
     broker: int                 # asked directly; -1: whoever the metadata names

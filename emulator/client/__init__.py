@@ -9,7 +9,8 @@ Reading order:
 - `client_settings`: settings of producers and consumers, with each version's defaults.
 - `deadlines`: when they have come, and a client's one timer.
 - `connections`, `metadata_cache`: lasting connections to brokers, and who leads what.
-- `producer`, with `blocked_sends`, `accumulator`, `producer_batch`, `sequences`, `producer_identity`: Kafka's producer.
+- `partitioner`: keys to partitions. `producer`, with `blocked_sends`, `accumulator`, `producer_batch`, `sequences`,
+  `producer_identity`: Kafka's producer.
 - `consumer`, with `consumer_position` and `consumer_positioning`: Kafka's consumer.
 - `workload`, `errands`, `client_node`: a client process, what it does by itself and what it is asked to do.
 - `client_asker`: the player's side of that.

@@ -41,21 +41,34 @@ class Accumulator:
         batch.add(value, operation, done)
         return True
 
-    def append(self, now: Now, key: TopicPartition, value: bytes, operation: Operation, done: Done) -> bool:
+    def begins_batch(self, key: TopicPartition, value: bytes) -> bool:
+        """Whether a record would be the first of a batch."""
+        queue = self._queues.get(key)
+        return not queue or not queue[-1].has_room(value, self._settings.batch_size)
+
+    def append(
+        self,
+        now: Now,
+        key: TopicPartition,
+        value: bytes,
+        operation: Operation,
+        done: Done,
+        record_key: bytes | None = None,
+    ) -> bool:
         """Take a record in; False if a new batch is needed and there is no memory for one."""
         settings = self._settings
         queue = self._queues.setdefault(key, deque())
-        if queue and queue[-1].has_room(value, settings.batch_size):
-            queue[-1].add(value, operation, done)
+        if queue and queue[-1].has_room(value, settings.batch_size, record_key):
+            queue[-1].add(value, operation, done, record_key)
             return True
-        memory = max(settings.batch_size, size_bound_bytes(settings.magic, value))
+        memory = max(settings.batch_size, size_bound_bytes(settings.magic, value, record_key))
         if self.memory_used_bytes + memory > settings.buffer_memory:
             return False
         deadline_ms = NEVER
         if settings.delivery_timeout_ms is not None:
             deadline_ms = now.mono_ms + settings.delivery_timeout_ms
         batch = ProducerBatch(key, now, settings.magic, memory, deadline_ms)
-        batch.add(value, operation, done)
+        batch.add(value, operation, done, record_key)
         queue.append(batch)
         self.memory_used_bytes += memory
         return True

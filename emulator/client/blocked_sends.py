@@ -12,10 +12,13 @@ from emulator.client.accumulator import Accumulator
 from emulator.client.deadlines import NEVER, is_due
 from emulator.client.metadata_cache import MetadataCache
 from emulator.client.operations import NO_ANSWER, Operation
+from emulator.client.partitioner import Partitioner
 from emulator.client.producer_batch import Done, Sent
 from protocol.ids import TopicPartition
 from protocol.machine import Now, Outbox
 
+ANY_PARTITION = -1
+"""Which one the partitioner says."""
 BLOCKED_MAX = 10_000
 """Sends waiting at a time."""
 
@@ -25,19 +28,35 @@ class ProducerFull(RuntimeError):
 
 
 class BlockedSend(msgspec.Struct, frozen=True):
-    """A record before it joins a batch."""
+    """A record before it joins a batch. `key`: where it goes; the partition is ANY_PARTITION until it is chosen."""
 
     key: TopicPartition
     value: bytes
     operation: Operation
     done: Done
     deadline_ms: float
+    record_key: bytes | None = None
 
     def refuse(self, now: Now, out: Outbox, error: int | str) -> None:
         """End it: it never left, so it certainly was not stored."""
         outcome = self.operation.end(out, error=error if isinstance(error, int) else NO_ANSWER)
         sent = Sent(self.operation.identifier, *self.key, self.value, error, None, outcome)
         self.done(now, out, sent)
+
+
+def _placed(
+    send: BlockedSend, metadata: MetadataCache, accumulator: Accumulator, partitioner: Partitioner
+) -> BlockedSend:
+    """With its partition, once the topic is known."""
+    topic = send.key[0]
+    choices = metadata.choices(topic)
+    if choices is None:
+        return send
+    partition = partitioner.choose(topic, send.record_key, *choices)
+    if send.record_key is None and accumulator.begins_batch((topic, partition), send.value):
+        partition = partitioner.batch_begins(topic, partition, *choices)
+    send.operation.partition = partition
+    return msgspec.structs.replace(send, key=(topic, partition))
 
 
 class BlockedSends:
@@ -58,15 +77,17 @@ class BlockedSends:
     def add(self, send: BlockedSend) -> None:
         self._queue.append(send)
 
-    def admit(self, now: Now, metadata: MetadataCache, accumulator: Accumulator) -> None:
+    def admit(self, now: Now, metadata: MetadataCache, accumulator: Accumulator, partitioner: Partitioner) -> None:
         """Let in what can be let in, in order; while the first waits for memory, nothing lingers."""
         accumulator.exhausted = False
         while self._queue:
+            if self._queue[0].key[1] == ANY_PARTITION:
+                self._queue[0] = _placed(self._queue[0], metadata, accumulator, partitioner)
             send = self._queue[0]
             if not metadata.knows(*send.key):
                 metadata.request_update()
                 return
-            if not accumulator.append(now, send.key, send.value, send.operation, send.done):
+            if not accumulator.append(now, send.key, send.value, send.operation, send.done, send.record_key):
                 accumulator.exhausted = True
                 return
             self._queue.popleft()

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from emulator.client.partitioner import Keyless
 from protocol.records.compression import Compression
 from protocol.versions import gates_for, since
 
@@ -62,6 +63,8 @@ class ProducerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     magic: Literal[0, 1, 2] = 2
     """Record format written. Not a setting of Kafka's: it follows the client's version."""
     sequence_recovery: SequenceRecovery = "bump"
+    keyless: Keyless = "sticky"
+    """How the default partitioner spreads records without a key. Not a setting of Kafka's either."""
     answer_timeout_ms: float | None = None
     """How long to wait for an answer; None: `request.timeout.ms`, which also goes to the broker. librdkafka
     keeps them apart (`socket.timeout.ms`), so that it sees error 7 where the Java client disconnects.
@@ -104,6 +107,7 @@ def producer_settings(version: str, settings: Mapping[str, Any] | None = None) -
     values["sequence_recovery"] = (
         "bump" if since(version, "2.5") else "retry" if gates.remembered_batches > 1 else "reset"
     )
+    values["keyless"] = "sticky" if since(version, "2.4") else "round-robin"  # KIP-480
     if since(version, "2.1"):
         values |= {"retries": RETRIES_MAX, "delivery_timeout_ms": 120_000.0}
     if given.get("enable_idempotence"):

@@ -105,6 +105,10 @@ class Errands:
     def _produce_by_library(self, now: Now, out: Outbox, request: ClientProduceRequest, reply: Reply) -> None:
         if not 0 < len(request.values) <= VALUES_MAX:
             raise ValueError(f"produce of {len(request.values)} values; allowed are 1 to {VALUES_MAX}")
+        if request.keys and len(request.keys) != len(request.values):
+            raise ValueError(f"{len(request.keys)} keys for {len(request.values)} values")
+        if request.partition < 0 and request.library != "java":
+            raise ValueError(f"the partitioner of {request.library} is not modelled: name a partition")
         settings = library_settings(request.library, self._kafka_version, request.settings)
         if len(self._producers) >= PRODUCERS_MAX:
             raise TooManyProducers(f"{PRODUCERS_MAX} producers are at work already")
@@ -125,6 +129,7 @@ class Errands:
                     error=result.error,
                     offset=result.offset,
                     outcome=result.outcome,
+                    partition=result.partition,
                 )
             )
             reply(out, ClientAttempt(told[-1]))
@@ -133,8 +138,9 @@ class Errands:
                 reply(out, ClientProduceResponse(told))
                 producer.close(now, out)
 
-        for value in request.values:
-            producer.send(now, out, request.topic, request.partition, value, sent)
+        keys: list[bytes | None] = [*request.keys] if request.keys else [None] * len(request.values)
+        for value, key in zip(request.values, keys, strict=True):
+            producer.send(now, out, request.topic, request.partition, value, sent, key)
 
     def fetch(self, now: Now, out: Outbox, request: ClientFetchRequest, reply: Reply) -> None:
         """Raises TooManyExchanges."""

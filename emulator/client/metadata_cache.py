@@ -52,6 +52,7 @@ class MetadataCache:
         self._under_way = False
         self._asked_ms = -NEVER
         self._updated_ms = -NEVER
+        self._choices: dict[str, tuple[int, tuple[int, ...]]] = {}
         self.version = 0
         """Counts the answers taken in."""
 
@@ -70,6 +71,16 @@ class MetadataCache:
     def knows(self, topic: str, partition: int) -> bool:
         """Whether the partition was in an answer; it may have no leader."""
         return (topic, partition) in self._partitions
+
+    def choices(self, topic: str) -> tuple[int, tuple[int, ...]] | None:
+        """How many partitions a topic has, and the numbers of those with a leader; None while nobody said."""
+        if topic not in self._choices:
+            numbers = sorted(partition for of, partition in self._partitions if of == topic)
+            if not numbers:
+                return None
+            led = tuple(number for number in numbers if self.leader(topic, number) is not None)
+            self._choices[topic] = (len(numbers), led)
+        return self._choices[topic]
 
     def leader(self, topic: str, partition: int) -> Leader | None:
         """The leader to talk to; None if there is none, or nobody said where it is."""
@@ -126,6 +137,7 @@ class MetadataCache:
             self._update_wanted = True
             return
         self._updated_ms = now.mono_ms
+        self._choices.clear()
         self._nodes = {endpoint.broker: endpoint.node for endpoint in answer.brokers}
         for partition in answer.partitions:
             place = (partition.topic, partition.partition)

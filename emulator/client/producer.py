@@ -11,13 +11,14 @@ to stop; the queue of the blocked has a bound of its own.
 """
 
 from emulator.client.accumulator import Accumulator
-from emulator.client.blocked_sends import BlockedSend, BlockedSends
+from emulator.client.blocked_sends import ANY_PARTITION, BlockedSend, BlockedSends
 from emulator.client.client_settings import ProducerSettings
 from emulator.client.connections import BrokerConnections
 from emulator.client.deadlines import NEVER, PollTimer, is_due
 from emulator.client.exchange import Failure
 from emulator.client.metadata_cache import MetadataCache
 from emulator.client.operations import NO_ANSWER, Operation, OperationLog
+from emulator.client.partitioner import Partitioner
 from emulator.client.producer_batch import Done, ProducerBatch, size_bound_bytes, succeeded
 from emulator.client.producer_identity import ProducerIdentity
 from emulator.client.sequences import Sequences
@@ -63,6 +64,7 @@ class Producer:
         self._identity: ProducerIdentity | None = None
         if self._sequences is not None:
             self._identity = ProducerIdentity(self._sequences, self._connections, self._metadata, settings)
+        self._partitioner = Partitioner(settings.keyless, chance)
         self._blocked = BlockedSends(key)
         self._in_flight: list[ProducerBatch] = []
         self._turn = 0
@@ -77,8 +79,18 @@ class Producer:
         """Whether a send now would wait (memory, metadata, or others before it): the caller should."""
         return len(self._blocked) > 0
 
-    def send(self, now: Now, out: Outbox, topic: str, partition: int, value: bytes, done: Done) -> Operation:
-        """Store `value`. `done` is called once, possibly before this returns. Not to be called after `close`.
+    def send(
+        self,
+        now: Now,
+        out: Outbox,
+        topic: str,
+        partition: int,
+        value: bytes,
+        done: Done,
+        record_key: bytes | None = None,
+    ) -> Operation:
+        """Store `value`; with ANY_PARTITION where the partitioner says. `done` is called once, possibly before this
+        returns. Not to be called after `close`.
 
         Raises ProducerFull.
         """
@@ -89,11 +101,13 @@ class Producer:
             out, kind="produce", topic=topic, partition=partition, acks=settings.acks, value=value
         )
         self.unfinished += 1
-        send = BlockedSend((topic, partition), value, operation, done, now.mono_ms + settings.max_block_ms)
-        if size_bound_bytes(settings.magic, value) > min(settings.max_request_size, settings.buffer_memory):
+        deadline_ms = now.mono_ms + settings.max_block_ms
+        send = BlockedSend((topic, partition), value, operation, done, deadline_ms, record_key)
+        if size_bound_bytes(settings.magic, value, record_key) > min(settings.max_request_size, settings.buffer_memory):
             self._refuse(now, out, send, int(ErrorCode.MESSAGE_TOO_LARGE))
             return operation
-        if not self._blocked and self._accumulator.join((topic, partition), value, operation, done):
+        plain = record_key is None and partition != ANY_PARTITION
+        if plain and not self._blocked and self._accumulator.join((topic, partition), value, operation, done):
             return operation  # a batch that waits has its timer, or its connection to wait for
         self._metadata.want_topic(topic)
         self._blocked.add(send)
@@ -138,7 +152,7 @@ class Producer:
         self._connections.poll(now, out)
         while not self._closed:
             self._expire(now, out)
-            self._blocked.admit(now, self._metadata, self._accumulator)
+            self._blocked.admit(now, self._metadata, self._accumulator, self._partitioner)
             if self._sequences is not None and self._identity is not None:
                 self._sequences.resolve()
                 self._identity.poll(now, out)

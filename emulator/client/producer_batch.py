@@ -12,16 +12,16 @@ from protocol.machine import Now, Outbox
 from protocol.records.batch import encode_batch
 from protocol.records.compression import Compression
 from protocol.records.format import encode
-from protocol.records.types import NO_SEQUENCE
+from protocol.records.types import NO_SEQUENCE, Values
 
 _BATCH_OVERHEAD_BYTES = {0: 0, 1: 0, 2: 61}
 _RECORD_OVERHEAD_BYTES = {0: 26, 1: 34, 2: 21}
 """Kafka's own upper bounds, by magic: what a record may take beyond its value."""
 
 
-def size_bound_bytes(magic: int, value: bytes) -> int:
+def size_bound_bytes(magic: int, value: bytes, record_key: bytes | None = None) -> int:
     """What a batch of this one record takes at most."""
-    return _BATCH_OVERHEAD_BYTES[magic] + _RECORD_OVERHEAD_BYTES[magic] + len(value)
+    return _BATCH_OVERHEAD_BYTES[magic] + _RECORD_OVERHEAD_BYTES[magic] + len(value) + len(record_key or b"")
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -46,6 +46,7 @@ class _Entry(msgspec.Struct, frozen=True):
     value: bytes
     operation: Operation
     done: Done
+    record_key: bytes | None
 
 
 class ProducerBatch:
@@ -101,18 +102,21 @@ class ProducerBatch:
         return len(self._entries)
 
     @property
-    def values(self) -> list[bytes]:
-        return [entry.value for entry in self._entries]
+    def values(self) -> Values:
+        entries = self._entries
+        if all(entry.record_key is None for entry in entries):
+            return [entry.value for entry in entries]
+        return [(entry.record_key, entry.value, ()) for entry in entries]
 
-    def has_room(self, value: bytes, batch_size: int) -> bool:
+    def has_room(self, value: bytes, batch_size: int, record_key: bytes | None = None) -> bool:
         """Whether `value` may still join. A batch that was sent once takes nobody in."""
-        grown = self.size_bytes + _RECORD_OVERHEAD_BYTES[self.magic] + len(value)
+        grown = self.size_bytes + _RECORD_OVERHEAD_BYTES[self.magic] + len(value) + len(record_key or b"")
         return not self.attempts and not self._data and grown <= batch_size
 
-    def add(self, value: bytes, operation: Operation, done: Done) -> None:
+    def add(self, value: bytes, operation: Operation, done: Done, record_key: bytes | None = None) -> None:
         assert not self._data, "sealed"
-        self.size_bytes += _RECORD_OVERHEAD_BYTES[self.magic] + len(value)
-        self._entries.append(_Entry(value, operation, done))
+        self.size_bytes += _RECORD_OVERHEAD_BYTES[self.magic] + len(value) + len(record_key or b"")
+        self._entries.append(_Entry(value, operation, done, record_key))
 
     def number(self, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
         """Give it its place in the producer's sequence; what was encoded under another is forgotten."""

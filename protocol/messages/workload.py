@@ -30,7 +30,8 @@ Library = Literal["java", "librdkafka"]
 
 
 class ToldAttempt(msgspec.Struct, omit_defaults=True):
-    """One try of a produce, or (by a library) a record's end. `offset` None: no answer came."""
+    """One try of a produce, or (by a library) a record's end. `offset` None: no answer came. `partition` -1: the
+    one that was asked for, or none was chosen yet."""
 
     operation: str
     broker: BrokerField
@@ -40,6 +41,7 @@ class ToldAttempt(msgspec.Struct, omit_defaults=True):
     error: ErrorOrName
     offset: int | None = None
     outcome: Annotated[str, unit("text", "by a library: ok, failed or unknown")] = ""
+    partition: int = -1
 
 
 @register
@@ -48,7 +50,8 @@ class ClientProduceRequest(Message):
     itself.
 
     Directly: one batch per value, or all in one (`batch`), each with up to `retries` immediate retries.
-    By a library: `settings` under Kafka's names; `acks`, `timeout_ms` and the like are then among them.
+    By a library: `settings` under Kafka's names; `acks`, `timeout_ms` and the like are then among them. Its
+    partitioner chooses where `partition` is -1; `keys` are those of the values, or empty.
     """
 
     API_KEY = 1400
@@ -56,6 +59,7 @@ class ClientProduceRequest(Message):
     topic: str
     partition: int
     values: list[bytes]
+    keys: list[bytes] = []
     broker: BrokerField = -1
     acks: int = 1
     timeout_ms: Millis = 1500
