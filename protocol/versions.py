@@ -158,6 +158,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     failure_waits_for_sender_thread: bool
     """Up to 2.0: removing a dead broker waits for its blocked sender thread (semantics 11.13 saw it on 0.10.2; the
     sender's client is first closed from under it in 2.1)."""
+    registers_rack: bool
+    """0.10+: a broker registers its rack, here its AZ, and replicas are placed by it (KIP-36, semantics 4.4)."""
     registers_before_election: bool
     """1.1+: a broker registers itself, then its controller tries to be elected; before, the other way round."""
     offline_leaders_by_liveness: bool
@@ -283,6 +285,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         registration_retries_node_exists=bin_since("2.2"),
         batched_controller_writes=bin_since("1.1"),
         failure_waits_for_sender_thread=not bin_since("2.1"),
+        registers_rack=bin_since("0.10.2"),
         registers_before_election=bin_since("1.1"),
         offline_leaders_by_liveness=bin_since("1.0"),
         deletes_old_notifications=bin_since("1.1"),

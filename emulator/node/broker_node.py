@@ -159,7 +159,8 @@ class BrokerNode:
         self._registering.start(now, out)
 
     def _registration(self, wall_ms: float) -> Procedure[Registered | NotRegistered]:
-        registration = BrokerRegistration(self.node.number, self.node.name, 9092, self.node.az)
+        rack = self.node.az if self._gates.registers_rack else ""
+        registration = BrokerRegistration(self.node.number, self.node.name, 9092, rack)
         return (
             yield from register_broker(
                 self._gates, registration, wall_ms, lambda: self.session.session_id, self._registered_in

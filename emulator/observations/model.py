@@ -93,6 +93,20 @@ class ControllerSeen(Saw, tag="controller"):
     epoch: int
 
 
+class PartitionsSeen(Saw, tag="partitions"):
+    """All partitions in the session service, counted, when the script asked. `led`: with a leader; `preferred`: led
+    by the first of their replicas; `in_sync`: with every replica in the ISR. `azs`: in how many AZs the replicas of a
+    partition are, the fewest. `leaders`, `replicas`: how many of them each broker has, by node name."""
+
+    partitions: int
+    led: int
+    preferred: int
+    in_sync: int
+    azs: int
+    leaders: dict[str, int]
+    replicas: dict[str, int]
+
+
 class Replica(msgspec.Struct, kw_only=True):
     """One replica on disk."""
 
@@ -132,7 +146,7 @@ SAW: dict[str, type[Saw]] = {
     str(kind.__struct_config__.tag): kind
     for kind in (
         *(Attempt, MessageSetAttempt, LibraryResult, Fetched, Metadata, PartitionStateSeen, ControllerSeen),
-        *(Snapshot, Logs, Reached, NotReached),
+        *(PartitionsSeen, Snapshot, Logs, Reached, NotReached),
     )
 }
 """Value of `saw` -> class."""

@@ -39,9 +39,9 @@ def produce_order(
     client: str,
     place: tuple[str, int],
     step: m.Produce,
-    attempted: Callable[[Attempt], None],
+    attempted: Callable[[Attempt, int], None],
 ) -> Order:
-    """A produce by `client`; every attempt is told as it ends."""
+    """A produce by `client`; every attempt is told as it ends, with its partition (-1: the step's)."""
     settings: dict[str, Any] = {"acks": step.acks, "retries": step.retries, "request.timeout.ms": step.timeout_ms}
     if step.idempotent:
         settings["enable.idempotence"] = True
@@ -49,6 +49,7 @@ def produce_order(
         topic=place[0],
         partition=place[1],
         values=[value.encode() for value in step.values],
+        keys=[key.encode() for key in step.keys],
         broker=-1 if step.broker is None else step.broker,
         acks=step.acks,
         timeout_ms=step.timeout_ms,
@@ -59,7 +60,7 @@ def produce_order(
 
     def order(done: Callable[[Any], None]) -> None:
         def told(now: Now, out: Outbox, attempt: ToldAttempt) -> None:
-            attempted(as_attempt(attempt))
+            attempted(as_attempt(attempt), attempt.partition)
 
         def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
             if isinstance(answer, Failure):

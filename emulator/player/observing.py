@@ -18,6 +18,7 @@ from protocol.znodes import (
     CONTROLLER_EPOCH,
     TOPICS,
     Leadership,
+    decode_broker,
     decode_controller,
     decode_controller_epoch,
     decode_state,
@@ -44,6 +45,7 @@ class Observing:
         self.controller: int | None = None
         self.controller_epoch = 0
         self.live: frozenset[int] = frozenset()
+        self.racks: dict[int, str] = {}
         self.metadata: dict[int, MetadataResponse] = {}
 
     def start(self, out: Outbox) -> None:
@@ -118,6 +120,8 @@ class Observing:
         if path.startswith(BROKER_IDS + "/"):
             broker = int(path[len(BROKER_IDS) + 1 :])
             self.live = self.live - {broker} if data is None else self.live | {broker}
+            if data:  # a znode may be created first and filled in the same transaction
+                self.racks[broker] = decode_broker(broker, data, change.zxid).rack
             return {"live"}
         if not path.startswith(TOPICS + "/"):
             return set()

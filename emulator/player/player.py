@@ -49,6 +49,7 @@ class Player:
         self.writes: SessionWrites | None = None
         self.asker = ClientAsker()
         self.libraries: LibraryProducers | None = None
+        self.chance = Chance(0)
         self._acts: dict[int, Callable[[ActDone], None]] = {}
         self._act_count = 0
         self._sleeps: dict[int, Callable[[Any], None]] = {}
@@ -89,6 +90,7 @@ class Player:
         return out.take()
 
     def _start(self, now: Now, chance: Chance, incarnation: int) -> None:
+        self.chance = chance
         log = OperationLog(OBSERVER, incarnation, self.operations)
         self.direct = DirectClient("player", log, self._record_magic)
         self.writes = SessionWrites([node.name for node in self.topology.with_role("session")], chance)

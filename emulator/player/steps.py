@@ -3,14 +3,18 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from controller.assignment import UnassignableTopic
+from emulator.client.blocked_sends import ANY_PARTITION
 from emulator.client.direct_results import Attempt, Described, Fetched
 from emulator.player.client_steps import fetch_order, library_order, produce_order
 from emulator.player.fault_steps import FaultSteps
 from emulator.player.tasks import Order, StepFailed, Steps
+from emulator.player.topics import all_led, placed
 from emulator.scenario import model as m
 from emulator.topology import broker_name
 from emulator.world import actions as act
 from emulator.world.actions import ActDone
+from protocol.ids import topic_partition_text
 
 if TYPE_CHECKING:
     from emulator.player.player import Player
@@ -94,12 +98,17 @@ class StepRunner:
 
     def _produce(self, step: m.Produce) -> Steps:
         player = self._player
-        topic, partition = self._place(step.partition)
+        if step.partition == m.ANY_PARTITION:
+            topic, partition = self._place(None)[0], ANY_PARTITION
+        else:
+            topic, partition = self._place(step.partition)
         if step.client:
-            place = (topic, partition)
-            yield produce_order(
-                player.asker, player.out, step.client, place, step, lambda told: self._attempted(told, step.partition)
-            )
+
+            def told(attempt: Attempt, chosen: int) -> None:
+                any_partition = partition == ANY_PARTITION and chosen >= 0
+                self._attempted(attempt, topic_partition_text(topic, chosen if any_partition else max(partition, 0)))
+
+            yield produce_order(player.asker, player.out, step.client, (topic, partition), step, told)
             return
         if step.broker is None or step.idempotent:
             raise StepFailed("a produce without `client` needs `broker`, and cannot be idempotent")
@@ -199,10 +208,13 @@ class StepRunner:
 
     def _create_topic(self, step: m.CreateTopic) -> Steps:
         player = self._player
-        names = [f"{step.topic}-{number}" for number in range(len(step.assignment))]
+        names = [f"{step.topic}-{number}" for number in range(step.count)]
         if not player.timeline.first:
             player.timeline.first = player.waits.first = names[0]
-        assignment = {number: list(brokers) for number, brokers in enumerate(step.assignment)}
+        try:
+            assignment = placed(step, player.seen, player.chance)
+        except UnassignableTopic as error:
+            raise StepFailed(f"{step.topic}: {error}") from error
         configs = {name: str(value) for name, value in step.configs.items()}
 
         def order(done: Callable[[Any], None]) -> None:
@@ -211,17 +223,11 @@ class StepRunner:
 
         yield order
         waited_ms = player.now.mono_ms
-        while not all(self._led(name) for name in names):
+        while not all_led(names, player.seen):
             if player.now.mono_ms - waited_ms > STATE_LIMIT_S * 1000.0:
                 raise StepFailed(f"{step.topic} has no leaders after {STATE_LIMIT_S:g} s")
             yield player.sleep(50.0)
         yield player.sleep(player.waits.between_ms(STATE_NOTICED_MS))
-
-    def _led(self, name: str) -> bool:
-        """Every running broker's metadata knows the partition: the topic is there to be used."""
-        views = self._player.seen.broker_views()
-        state = self._player.seen.states.get(name)
-        return state is not None and state.leader in views and name in views[state.leader]
 
     def _elect_preferred(self, step: m.ElectPreferred) -> Steps:
         player = self._player
@@ -255,9 +261,13 @@ class StepRunner:
             player.timeline.record_state(player.now.mono_ms, player.seen, self._partition(partition))
         elif what == "controller":
             player.timeline.record_controller(player.now.mono_ms, player.seen)
+        elif what == "partitions":
+            player.timeline.record_partitions(player.now.mono_ms, player.seen, player.topology)
         else:
             name = self._partition(partition)
             nodes = tuple(map(broker_name, player.seen.assignments.get(name, ())[:2]))
+            if len(nodes) < 2:
+                raise StepFailed(f"{name} has no two replicas whose logs could be noted")
             done: ActDone = yield player.act(act.Batches(name, nodes))
             logs = {called: done.result[node] for called, node in zip("ab", nodes, strict=False)}
             player.timeline.add(player.now.mono_ms, {"saw": "logs", **logs})

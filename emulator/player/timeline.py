@@ -4,6 +4,7 @@ from typing import Any
 
 from emulator.client.direct_results import Attempt, Described, Fetched
 from emulator.player.observing import Observing
+from emulator.topology import Topology, broker_name
 from protocol.ids import topic_partition_text
 from protocol.messages.leadership import MetadataResponse
 from protocol.znodes import Leadership
@@ -93,6 +94,28 @@ class Timeline:
                 **self._where(partition),
             },
         )  # fmt: skip
+
+    def record_partitions(self, at_ms: float, seen: Observing, topology: Topology) -> None:
+        """Every partition, counted."""
+        az = {node.number: node.az for node in topology.with_role("broker")}
+        states, assignments = seen.states, seen.assignments
+        leaders = {broker_name(broker): 0 for broker in sorted(az)}
+        replicas = dict(leaders)
+        for state in states.values():
+            if state.leader >= 0:
+                leaders[broker_name(state.leader)] += 1
+        for assigned in assignments.values():
+            for broker in assigned:
+                replicas[broker_name(broker)] += 1
+        entry = {
+            "saw": "partitions", "partitions": len(assignments),
+            "led": sum(leaders.values()),
+            "preferred": sum(state.leader in assignments.get(name, ())[:1] for name, state in states.items()),
+            "in_sync": sum({*assignments.get(name, ())} == {*state.isr} for name, state in states.items()),
+            "azs": min((len({az[broker] for broker in assigned}) for assigned in assignments.values()), default=0),
+            "leaders": leaders, "replicas": replicas,
+        }  # fmt: skip
+        self.add(at_ms, entry)
 
     def record_controller(self, at_ms: float, seen: Observing) -> None:
         self.add(at_ms, {"saw": "controller", "controller": seen.controller, "epoch": seen.controller_epoch})

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from emulator.node.specs import RunSpec
+from emulator.scenario import model as m
 from emulator.scenario.model import Scenario
 from emulator.scenario.settings import resolve_settings
 from protocol.versions import gates_for, ladder_name
@@ -24,6 +25,7 @@ def resolve(scenario: Scenario, kafka_version: str | None = None, overrides: dic
     """Raises UnknownVersion, UnusableSetting, UnusableProtocolVersion."""
     version = ladder_name(kafka_version or scenario.default_version)
     scenario = as_played(scenario, version, overrides or {})
+    scenario = msgspec.structs.replace(scenario, steps=tuple(sized(step, scenario.settings) for step in scenario.steps))
     cluster = dict(scenario.settings)
     session = {name: int(cluster.pop(name)) for name in SESSION_SETTINGS if name in cluster}
     settings: dict[str, dict[str, Any]] = {}
@@ -35,6 +37,21 @@ def resolve(scenario: Scenario, kafka_version: str | None = None, overrides: dic
     limits = {SESSION_SETTINGS[name]: value for name, value in session.items()}
     spec = RunSpec(scenario.topology, version, settings, **limits)
     return Resolved(scenario, spec, gates_for(version, cluster.get("inter.broker.protocol.version")).record_magic)
+
+
+def sized(step: m.AnyStep, settings: dict[str, Any]) -> m.AnyStep:
+    """A topic created without a word of its size gets what the cluster's settings say."""
+    match step:
+        case m.Background(step=inner):
+            return msgspec.structs.replace(step, step=sized(inner, settings))
+        case m.Repeat(steps=steps):
+            return msgspec.structs.replace(step, steps=tuple(sized(one, settings) for one in steps))
+        case m.CreateTopic(assignment=()):
+            partitions = step.partitions or settings.get("num.partitions", 1)
+            replicas = step.replicas or settings.get("default.replication.factor", 1)
+            return msgspec.structs.replace(step, partitions=partitions, replicas=replicas)
+        case _:
+            return step
 
 
 def as_played(scenario: Scenario, version: str, overrides: dict[str, Any]) -> Scenario:

@@ -12,7 +12,19 @@ def _values(k: Keys) -> tuple[str, ...]:
 
 
 def produce(k: Keys, at_s: float | None) -> Steps:
-    values, acks, partition = _values(k), k.need("acks", k.reader.acks), k.partition()
+    values, acks = _values(k), k.need("acks", k.reader.acks)
+    by_library = "client" in k and "broker" not in k
+    if by_library and "partition" in k and kind(k.nodes["partition"]) == repr(m.ANY_PARTITION):
+        partition: str | None = m.ANY_PARTITION
+    else:
+        partition = k.partition()
+    keys: tuple[str, ...] = k.get("keys", lambda n: k.reader.each(n, "keys", k.reader.value, single=True), ())
+    if keys and not by_library:
+        k.reader.problem(k.nodes["keys"], "keys need a 'client' that asks for the leader: no 'broker'")
+    elif keys and len(keys) != len(values or ()):
+        k.reader.problem(k.nodes["keys"], f"{len(keys)} keys for {len(values or ())} values")
+    if keys and "partition" not in k:
+        partition = m.ANY_PARTITION
     if "batch" in k or "compression" in k:
         return _message_set(k, values, acks, partition, at_s)
     if "broker" not in k and "client" not in k:
@@ -26,6 +38,7 @@ def produce(k: Keys, at_s: float | None) -> Steps:
         socket_timeout_s=k.number("socket_timeout_s", "socket_timeout_s", 10),
         idempotent=k.get("idempotent", lambda n: k.reader.truth(n, "idempotent"), False),
         client=k.get("client", k.reader.client, ""),
+        keys=keys,
         partition=partition,
         at_s=at_s,
     )

@@ -137,6 +137,12 @@ class CaughtUp(msgspec.Struct, frozen=True):
     partition: str = ""
 
 
+class Every(msgspec.Struct, frozen=True):
+    """Of every partition that there is: the condition, which then names none itself."""
+
+    condition: "Condition"
+
+
 class Quiet(msgspec.Struct, frozen=True):
     """Nothing has changed for `quiet_s`."""
 
@@ -169,6 +175,7 @@ Condition = (
     | SessionsExpired
     | LeadsInView
     | CaughtUp
+    | Every
     | Quiet
     | Not
     | AllOf
@@ -188,7 +195,7 @@ def asks(condition: Condition) -> Asks:
             return Asks(frozenset({of}))
         case CaughtUp():
             return Asks(log_ends=True)
-        case Not(condition=inner):
+        case Not(condition=inner) | Every(condition=inner):
             return asks(inner)
         case AllOf(conditions=inner):
             all_asked = [asks(c) for c in inner]
@@ -215,6 +222,9 @@ def holds(condition: Condition, view: View) -> bool:
             return not holds(inner, view)
         case AllOf(conditions=inner_all):
             return all(holds(inner, view) for inner in inner_all)
+        case Every(condition=inner):
+            one_by_one = (msgspec.structs.replace(view, first=name) for name in view.partitions)
+            return bool(view.partitions) and all(holds(inner, of_one) for of_one in one_by_one)
         case _:
             state = view.partition(condition.partition)
             return state is not None and _holds_in(condition, state, view)
@@ -280,6 +290,8 @@ def described(condition: Condition) -> str:
             return f"broker-{broker} leads, as broker-{of} sees it"
         case CaughtUp():
             return "caught up"
+        case Every(condition=inner):
+            return f"every partition: {described(inner)}"
         case Quiet(quiet_s=quiet_s):
             return f"nothing changed for {quiet_s:g} s"
         case Not(condition=inner):

@@ -12,6 +12,7 @@ import msgspec
 from emulator.observations.comparable import first_partition, same, version_name
 from emulator.observations.model import Entry, Observations
 from emulator.scenario.model import Expectation, ExpectedViolation, Scenario
+from emulator.topology import broker_name
 
 Held = bool | str
 """True, False, or "unknown"."""
@@ -63,6 +64,8 @@ def _judged(
             held, seen = _entry(what, _states(observations))
         case "controller":
             held, seen = _entry(what, [c for c in observations.controllers if c["controller"] is not None])
+        case "partitions":
+            held, seen = _partitions(what, _saw(observations, "partitions"))
         case "check":
             return _check(expectation.text, what, checks)
         case "measure":
@@ -103,6 +106,31 @@ def _entry(what: Mapping[str, Any], entries: list[Entry]) -> tuple[Held, Any]:
     expected = {key: value for key, value in what.items() if key not in ("nth", "broker")}
     seen = {key: entry.get(key) for key in expected}
     return same(expected, seen), seen
+
+
+def _partitions(what: Mapping[str, Any], entries: list[Entry]) -> tuple[Held, Any]:
+    """Counts are as expected; leaders, and replicas, are at most so many apart from broker to broker."""
+    nth = what.get("nth", len(entries))
+    if not 1 <= nth <= len(entries):
+        return False, None
+    entry = entries[nth - 1]
+    seen: dict[str, Any] = {}
+    held = True
+    for key, expected in what.items():
+        match key:
+            case "nth":
+                continue
+            case "not_led_by":
+                seen[key] = [broker for broker in expected if not entry["leaders"].get(broker_name(broker))]
+                held = held and seen[key] == expected
+            case "leaders_apart" | "replicas_apart":
+                counts = entry[key.removesuffix("_apart")].values()
+                seen[key] = max(counts) - min(counts)
+                held = held and seen[key] <= expected
+            case _:
+                seen[key] = entry.get(key)
+                held = held and same(expected, seen[key])
+    return held, seen
 
 
 def _attempts(what: Mapping[str, Any], observations: Observations) -> tuple[Held, Any]:

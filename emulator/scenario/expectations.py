@@ -8,6 +8,7 @@ One expectation has a `text` for people, and one subject with what must be found
     snapshot:   {label, replicas, values, epochs}               every replica named has this log
     state:      {nth, leader, leader_epoch, isr, controller_epoch, zk_version}
     controller: {nth, controller, epoch}
+    partitions: {nth, partitions, led, preferred, in_sync, azs, not_led_by, leaders_apart, replicas_apart}
     check:      {name, verdict, count}
     measure:    {name, at_least, at_most}
 
@@ -113,6 +114,10 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
         "zk_version": _whole,
     },
     "controller": {"nth": _nth, "controller": lambda r, n: r.controller(n), "epoch": _whole},
+    "partitions": {
+        "nth": _nth, "partitions": _whole, "led": _whole, "preferred": _whole, "in_sync": _whole, "azs": _whole,
+        "not_led_by": _brokers, "leaders_apart": _whole, "replicas_apart": _whole,
+    },
     "check": {
         "name": _check_name, "verdict": lambda r, n: r.word(n, "verdict", ("held", "violated")), "count": _whole,
     },

@@ -56,6 +56,8 @@ def _scenario(reader: StepReader, root: Node) -> m.Scenario | None:
         return None
     reader.topology = _topology(reader, fields["topology"]) if "topology" in fields else three_azs()
     kafka = _kafka(reader, fields.get("kafka"))
+    settings = _settings(reader, fields["settings"]) if "settings" in fields else {}
+    reader.num_partitions = settings.get("num.partitions", 1)
     # Names first: whatever is wrong with the steps, expectations are judged by the right versions and nodes.
     steps = read_steps(reader, fields["steps"]) if "steps" in fields else ()
     if unrolled(steps) > MAX_STEPS:
@@ -68,7 +70,7 @@ def _scenario(reader: StepReader, root: Node) -> m.Scenario | None:
         article=_text(reader, fields.get("article")),
         kafka=kafka,
         topology=reader.topology,
-        settings=_settings(reader, fields["settings"]) if "settings" in fields else {},
+        settings=settings,
         settings_by_broker=_by_broker(reader, fields.get("settings_by_broker")),
         steps=steps,
         expectations=expectations,

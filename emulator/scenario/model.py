@@ -40,6 +40,7 @@ from emulator.topology import Topology, three_azs
 __all__ = [
     "ALL_ACKS",
     "ANY_BROKER",
+    "ANY_PARTITION",
     "CHECKS",
     "FAULTS",
     "AnyStep",
@@ -85,6 +86,7 @@ __all__ = [
 ]  # fmt: skip
 
 ANY_BROKER = "any"
+ANY_PARTITION = "any"
 
 ALL_ACKS = -1
 
@@ -96,8 +98,8 @@ class Produce(Step, frozen=True, kw_only=True):
     """One batch per value, each tried up to 1 + `retries` times, at once, on a fresh connection to `broker`.
 
     `timeout_ms` goes to the broker; the client gives up after `socket_timeout_s`. `client` "" is outside
-    every AZ;
-    `broker` None: the leader by that client's own metadata."""
+    every AZ; `broker` None: the leader by that client's own metadata. Its partitioner chooses among the first
+    topic's partitions if `partition` is "any", by the value's key where `keys` are given."""
 
     broker: int | None
     values: tuple[str, ...]
@@ -107,6 +109,7 @@ class Produce(Step, frozen=True, kw_only=True):
     socket_timeout_s: float = 10
     idempotent: bool = False
     client: str = ""
+    keys: tuple[str, ...] = ()
     partition: str | None = None
 
 
@@ -148,12 +151,20 @@ class AskMetadata(Step, frozen=True, kw_only=True):
 
 
 class CreateTopic(Step, frozen=True, kw_only=True):
-    """`assignment`: replicas of each partition, the preferred leader first. Ends when every partition has
-    a state."""
+    """`assignment`: replicas of each partition, the preferred leader first; empty: `partitions` with `replicas` each
+    (0: as `num.partitions` and `default.replication.factor` say) are placed as Kafka's admin tool places them
+    (semantics 4.4), on the brokers registered by then. Ends when every partition has a state."""
 
     topic: str
-    assignment: tuple[tuple[int, ...], ...]
+    assignment: tuple[tuple[int, ...], ...] = ()
+    partitions: int = 0
+    replicas: int = 0
     configs: dict[str, Any] = {}
+
+    @property
+    def count(self) -> int:
+        """Of partitions."""
+        return len(self.assignment) or self.partitions
 
 
 class ElectPreferred(Step, frozen=True, kw_only=True):
@@ -172,9 +183,9 @@ class TakeSnapshot(Step, frozen=True, kw_only=True):
 
 
 class Record(Step, frozen=True, kw_only=True):
-    """Notes what the session service holds (`partition-state`, `controller`) or, of the assignment's first two
-    replicas, the logs with their wrappers (`logs`). Not part of a recording's script: it shows only by what it
-    saw."""
+    """Notes what the session service holds (`partition-state`, `controller`, or `partitions`: all of them, counted)
+    or, of the assignment's first two replicas, the logs with their wrappers (`logs`). Not part of a recording's
+    script: it shows only by what it saw."""
 
     what: str
     partition: str | None = None
@@ -233,6 +244,9 @@ AnyStep = (
     | Background | Await | Repeat
 )  # fmt: skip
 
+PARTITIONS_MAX = 1_000
+"""Of one topic."""
+
 FAULTS = (Kill, Stop, PauseNode, PowerLoss, DiskFull, Cut, Hold, Delay, Loss)
 """Steps after which "new" and "changed" are counted (`conditions.View.before`)."""
 
@@ -253,8 +267,8 @@ CHECKS = (
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
-    """`text`: what a person reads. `of`: attempts, fetch, metadata, snapshot, state, controller, check or
-    measure; `what`: what must be found there (`expect` gives the keys of each). `kafka`: only in these
+    """`text`: what a person reads. `of`: attempts, fetch, metadata, snapshot, state, controller, partitions, check
+    or measure; `what`: what must be found there (`expect` gives the keys of each). `kafka`: only in these
     versions; all if empty."""
 
     text: str

@@ -11,7 +11,7 @@ from emulator.observations.model import Entry, Observations
 from emulator.scenario import model as m
 from emulator.scenario.recorded_conditions import Context, meaning
 
-RECORDED = ("partition-state", "controller", "logs")
+RECORDED = ("partition-state", "controller", "logs", "partitions")
 """Kinds of `saw` that stand for themselves."""
 
 NOTES = {
@@ -77,6 +77,9 @@ def do_entry(step: m.AnyStep) -> Entry | None:
             return _link_fault(step)
         case m.Heal(links=links):
             return {"do": "heal"} if links is None else {"do": "heal", **_links(links)}
+        case m.CreateTopic(topic=topic, assignment=(), configs=configs):
+            placed = {k: v for k, v in (("partitions", step.partitions), ("replicas", step.replicas)) if v}
+            return {"do": "create-topic", "topic": topic, **placed, "configs": configs}
         case m.CreateTopic(topic=topic, assignment=assignment, configs=configs):
             flat: Any = assignment[0] if len(assignment) == 1 else assignment
             return {"do": "create-topic", "topic": topic, "assignment": _lists(flat), "configs": configs}
@@ -107,6 +110,7 @@ def _produce_entry(step: m.Produce | m.ProduceMessageSet | m.LibraryProduce) -> 
             entry |= {"retries": step.retries, "timeout_ms": step.timeout_ms}
             entry |= {"socket_timeout_s": step.socket_timeout_s}
             entry |= {"idempotent": True} if step.idempotent else {}
+            entry |= {"keys": list(step.keys)} if step.keys else {}
             return entry | _client(step.client, step.partition)
         case m.ProduceMessageSet():
             entry = {

@@ -45,6 +45,8 @@ class StepReader(Reader):
         self.topology = Topology(())
         self.background: set[str] = set()
         self.partitions: set[str] = set()
+        self.num_partitions = 1
+        """Of a topic whose creation does not say."""
 
     # --- names ---
 

@@ -13,6 +13,7 @@ from emulator.scenario import fault_verbs as fault
 from emulator.scenario import model as m
 from emulator.scenario.conditions import Condition, described
 from emulator.scenario.document import nearest
+from emulator.scenario.recording import RECORDED
 from emulator.scenario.step_reader import LINK_KEYS, Keys, StepReader, Steps, Verb
 from emulator.scenario.waits import read_condition
 
@@ -85,10 +86,21 @@ def _no_keys(reader: StepReader, node: Node) -> Keys:
 
 def _create_topic(k: Keys, at_s: float | None) -> Steps:
     topic = k.need("topic", k.reader.label)
-    assignment = k.need("assignment", k.reader.assignment)
     configs: dict[str, object] = k.get("configs", k.reader.topic_configs, {})
-    k.reader.partitions.update(f"{topic}-{number}" for number in range(len(assignment or ())))
-    return [m.CreateTopic(topic=topic, assignment=assignment, configs=configs, at_s=at_s)]
+    none: tuple[tuple[int, ...], ...] = ()
+    assignment = k.get("assignment", k.reader.assignment, none)
+    partitions = k.get("partitions", lambda n: k.reader.integer(n, "partitions", 1, m.PARTITIONS_MAX), 0)
+    brokers = len(k.reader.topology.with_role("broker"))
+    replicas = k.get("replicas", lambda n: k.reader.integer(n, "replicas", 1, brokers), 0)
+    if "assignment" in k and ("partitions" in k or "replicas" in k):
+        k.reader.problem(k.node, "an assignment says by itself how many partitions and replicas there are")
+    count = len(assignment or ()) or partitions or k.reader.num_partitions
+    k.reader.partitions.update(f"{topic}-{number}" for number in range(count))
+    return [
+        m.CreateTopic(
+            topic=topic, assignment=assignment, partitions=partitions, replicas=replicas, configs=configs, at_s=at_s
+        )
+    ]
 
 
 def _elect_preferred(k: Keys, at_s: float | None) -> Steps:
@@ -103,14 +115,15 @@ def _snapshot(k: Keys, at_s: float | None) -> Steps:
 
 
 def _record(k: Keys, at_s: float | None) -> Steps:
-    known = ("partition-state", "controller", "logs")
+    known = RECORDED
 
     def read(node: Node) -> tuple[str, ...]:
         return k.reader.each(node, "things", lambda n: k.reader.word(n, "thing to record", known), single=True)
 
     partition = k.partition()
     what = k.need("what", read) or ()
-    return [m.Record(what=one, partition=partition if one != "controller" else None, at_s=at_s) for one in what]
+    of_all = ("controller", "partitions")
+    return [m.Record(what=one, partition=None if one in of_all else partition, at_s=at_s) for one in what]
 
 
 def _wait(k: Keys, at_s: float | None) -> Steps:
@@ -173,15 +186,15 @@ VERBS: dict[str, Verb] = {
         does="Ends the rules on these links; without links, every rule.", read=fault.heal, keys=LINK_KEYS, short="az"
     ),
     "create-topic": Verb(
-        does="A topic with its replicas per partition; ends when every partition has a leader.",
-        read=_create_topic, keys=("topic", "assignment", "configs"), required=("topic", "assignment"),
+        does="A topic with its replicas per partition, named or placed; ends when every partition has a leader.",
+        read=_create_topic, keys=("topic", "assignment", "partitions", "replicas", "configs"), required=("topic",),
     ),
     "produce": Verb(
         does="One batch per value to a broker (or as a client in an AZ, who asks for the leader).",
         read=client.produce,
         keys=(
             "broker", "client", "values", "acks", "retries", "timeout_ms", "socket_timeout_s", "idempotent",
-            "partition", "batch", "compression",
+            "keys", "partition", "batch", "compression",
         ),
         required=("values", "acks"),
     ),
@@ -206,7 +219,7 @@ VERBS: dict[str, Verb] = {
         read=_snapshot, keys=("label",), required=("label",), short="label",
     ),
     "record": Verb(
-        does="Notes what the session service holds: partition-state, controller; or logs with their wrappers.",
+        does="Notes what the session service holds: partition-state, controller, partitions; or logs with wrappers.",
         read=_record, keys=("what", "partition"), required=("what",), short="what",
     ),
     "wait": Verb(

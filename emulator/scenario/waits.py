@@ -58,6 +58,11 @@ def _quiet(reader: StepReader, node: Node, _: str) -> c.Condition | None:
     return None if quiet_s is None else c.Quiet(quiet_s)
 
 
+def _every(reader: StepReader, node: Node, partition: str) -> c.Condition | None:
+    inner = read_condition(reader, node)
+    return None if inner is None else c.Every(inner)
+
+
 def _not(reader: StepReader, node: Node, partition: str) -> c.Condition | None:
     inner = read_condition(reader, node, partition)
     return None if inner is None else c.Not(inner)
@@ -83,6 +88,7 @@ KEYS: dict[str, Callable[[StepReader, Node, str], c.Condition | None]] = {
     "quiet_s": _quiet,
     "not": _not,
     "all": _all,
+    "every": _every,
 }
 
 
@@ -137,6 +143,8 @@ def _written(condition: c.Condition) -> str | dict[str, object]:
             return {"quiet_s": quiet_s}
         case c.Not(condition=inner):
             return {"not": written(inner)}
+        case c.Every(condition=inner):
+            return {"every": written(inner)}
         case c.AllOf(conditions=conditions):
             return {"all": [written(one) for one in conditions]}
         case _:

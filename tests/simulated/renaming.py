@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.scenario.model import Scenario
+from emulator.scenario.model import ANY_PARTITION, Scenario
 from emulator.topology import Node, Topology
 from emulator.world.simulated.chance import CALM, Draws
 from protocol.chance import Chance
@@ -87,7 +87,9 @@ class Renaming(msgspec.Struct, frozen=True, dict=True):
             return self.name(part)
         if key == "values":
             return self.value + part
-        return self.topic + part if key in ("topic", "partition", "partitions") else part
+        if key in ("topic", "partition", "partitions") and part != ANY_PARTITION:
+            return self.topic + part
+        return part
 
     # --- and back ---
 

@@ -29,6 +29,7 @@ SEED = 1
 
 ASKED_FIRST = "semantics 6: a client draws whom it asks for the leader, from a list in order of ids"
 TIES = {
+    "many-partitions": "semantics 4.4: replicas are placed over racks and brokers in order of their names and ids",
     "min-insync": "semantics 11.4: two brokers found dead in one event leave the ISR one after the other, by id",
     "retry-duplicates": ASKED_FIRST,
     "retry-duplicates-idempotent": ASKED_FIRST,

@@ -50,6 +50,9 @@ CASES: list[tuple[Condition, View, View]] = [
     (c.LeadsInView(1, of=1), view(broker_views={1: {"t-0": 1}}), view(broker_views={2: {"t-0": 1}})),
     (c.CaughtUp(), view(log_ends={"t-0": {0: 3, 1: 3}}), view(log_ends={"t-0": {0: 3, 1: 2}})),
     (c.CaughtUp(), view(log_ends={"t-0": {0: 3}}), view()),
+    (c.Every(c.IsrRestored()), view().__class__(partitions={"t-0": PartitionView(0, ABC, 0, ABC)}), view(isr=(0,))),
+    (c.Every(c.Not(c.Leader(0))), view(leader=1), view()),
+    (c.Every(c.PreferredLeader()), view().__class__(partitions={"t-0": PartitionView(0, ABC, 0, ABC)}), View()),
     (c.Quiet(3), view(unchanged_s=3.0), view(unchanged_s=2.9)),
     (c.Not(c.Leader(0)), view(leader=1), view()),
     (c.AllOf((c.Leader(1), c.Isr(frozenset({1})))), view(leader=1, isr=(1,)), view(leader=1)),
@@ -72,6 +75,7 @@ def test_before_is_what_a_view_held() -> None:
         (c.Leader(1), Asks()),
         (c.Not(c.LeadsInView(1, of=2)), Asks(frozenset({2}))),
         (c.AllOf((c.LeadsInView(1, of=0), c.CaughtUp())), Asks(frozenset({0}), log_ends=True)),
+        (c.Every(c.CaughtUp()), Asks(log_ends=True)),
     ],
 )
 def test_only_what_is_needed_is_asked(condition: Condition, asked: Asks) -> None:
@@ -81,4 +85,5 @@ def test_only_what_is_needed_is_asked(condition: Condition, asked: Asks) -> None
 def test_every_condition_has_words() -> None:
     words = [described(condition) for condition, _, _ in CASES]
     assert all(words)
+    assert described(c.Every(c.IsrRestored())) == "every partition: isr restored"
     assert described(c.Not(c.AllOf((c.InIsr(1), c.Quiet(2.5))))) == "not broker-1 in isr and nothing changed for 2.5 s"

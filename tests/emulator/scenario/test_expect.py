@@ -71,6 +71,32 @@ def test_expectation(of: str, what: dict[str, Any], held: object, seen: object) 
     assert judged(of, what) == (held, seen)
 
 
+COUNTED = {
+    "saw": "partitions", "t": 1.0, "partitions": 5, "led": 4, "preferred": 2, "in_sync": 3, "azs": 2,
+    "leaders": {"broker-0": 0, "broker-1": 3, "broker-2": 1}, "replicas": {"broker-0": 4, "broker-1": 3, "broker-2": 3},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("what", "held", "seen"),
+    [
+        ({"partitions": 5, "led": 4, "azs": 2}, True, {"partitions": 5, "led": 4, "azs": 2}),
+        ({"in_sync": 5}, False, {"in_sync": 3}),
+        ({"leaders_apart": 3, "replicas_apart": 1}, True, {"leaders_apart": 3, "replicas_apart": 1}),
+        ({"leaders_apart": 2}, False, {"leaders_apart": 3}),
+        ({"not_led_by": [0]}, True, {"not_led_by": [0]}),
+        ({"not_led_by": [0, 2]}, False, {"not_led_by": [0]}),
+        ({"nth": 1, "led": 5}, True, {"led": 5}),
+        ({"nth": 3, "led": 5}, False, None),
+    ],
+)
+def test_counted_partitions(what: dict[str, Any], held: object, seen: object) -> None:
+    """`_apart`: at most so many from the broker with the fewest to the one with the most."""
+    o = copy.deepcopy(RUN)
+    o.timeline.extend([{**COUNTED, "led": 5}, COUNTED])
+    assert judged("partitions", what, o) == (held, seen)
+
+
 def broken(change: Callable[[Observations], None]) -> list[str]:
     """Texts of az-isolated-leader's expectations that a changed run does not meet."""
     o = copy.deepcopy(RUN)

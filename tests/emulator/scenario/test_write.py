@@ -32,6 +32,8 @@ LINKS = m.PairLinks(("broker-0", "session-1"))
 
 STEPS: tuple[m.AnyStep, ...] = (
     m.CreateTopic(topic="t", assignment=((0, 1), (1, 2)), configs={"min.insync.replicas": 2}),
+    m.CreateTopic(topic="u", partitions=6, replicas=3),
+    m.CreateTopic(topic="v"),
     m.Cut(links=LINKS, purposes=("session",), apis=("Fetch", "AlterIsr"), expects_traffic=False, at_s=3),
     m.Hold(links=m.OneWayLinks("az-0", "broker-1")),
     m.Delay(links=m.AzLinks("az-1"), delay_ms=5, jitter_ms=1.5),
@@ -45,6 +47,9 @@ STEPS: tuple[m.AnyStep, ...] = (
         name="w", step=m.Produce(broker=None, client="client-1", values=("7", "yes", ""), acks=-1, idempotent=True)
     ),
     m.Await(name="w", at_s=9.5),
+    m.Produce(broker=None, client="client-1", values=("a", "b"), keys=("1", "k"), acks=1, partition="any"),
+    m.Produce(broker=None, client="client-1", values=("a", "b"), keys=("1", "k"), acks=1, partition="u-5"),
+    m.Record(what="partitions"),
     m.Repeat(times=2, steps=(m.Pause(seconds=1), m.ElectPreferred(partitions=("t-1",)))),
     m.Record(what="partition-state", partition="t-1"),
     m.Fetch(broker=1, offset=3, partition="t-1"),
@@ -56,6 +61,7 @@ CONDITIONS: tuple[c.Condition, ...] = (
     c.Not(c.IsrShrunk("t-1")),
     c.AllOf((c.InIsr(0), c.InIsr(1), c.Not(c.AllOf((c.Quiet(2.5), c.NewController()))))),
     c.CaughtUp(),
+    c.Every(c.Not(c.Leader(0))),
     c.Isr(frozenset({2, 0})),
     c.Controller(1),
     c.Registered(frozenset({1})),
