@@ -6,7 +6,7 @@ import sys
 
 from benchmarks.figures import Figure, show
 
-NAMES = ("simulation", "ready", "produce", "dual_leader", "audit_throughput")
+NAMES = ("simulation", "ready", "many_partitions", "produce", "dual_leader", "audit_throughput")
 
 
 def main(wanted: list[str]) -> int:

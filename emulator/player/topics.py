@@ -19,8 +19,7 @@ def placed(step: CreateTopic, seen: Observing, chance: Chance) -> dict[int, list
 
 def all_led(names: Sequence[str], seen: Observing) -> bool:
     """Each partition's leader has it in its own metadata."""
+    if not seen.states.keys() >= set(names):
+        return False
     views = seen.broker_views()
-    states = [seen.states.get(name) for name in names]
-    return all(
-        state is not None and name in views.get(state.leader, ()) for name, state in zip(names, states, strict=True)
-    )
+    return all(name in views.get(seen.states[name].leader, ()) for name in names)
