@@ -229,6 +229,7 @@ class _Reader:
         if operation is not None:
             operation.at_ms, operation.outcome, operation.error = at_ms, event["outcome"], event["error"]
             operation.offset, operation.digest = event["offset"], event["digest"]
+            operation.place = event["topic"], event["partition"]  # a partitioner may have chosen it meanwhile
 
 
 _OPEN = float("inf")

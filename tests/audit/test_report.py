@@ -169,3 +169,12 @@ def test_an_axis_has_a_dozen_round_moments(end_ms: float) -> None:
 def test_a_timeline_can_be_kept_as_json() -> None:
     """Plain values only: what is drawn can be looked at."""
     assert msgspec.json.decode(msgspec.json.encode(Timeline()), type=Timeline) == Timeline()
+
+
+def test_a_record_is_drawn_where_the_partitioner_put_it(tmp_path: Path) -> None:
+    """Invoked before its partition was chosen."""
+    trace = Trace().cluster()
+    trace.emit("client-0", e.OperationInvoked("client-0.1:1", "produce", "t", -1, -1, "v", -1, -1))
+    trace.emit("client-0", e.OperationEnded("client-0.1:1", "produce", "ok", 0, "t", 7, 3, -1, 5, -1))
+    (operation,) = read_timeline(read_directory(trace.write(tmp_path))).operations
+    assert operation.place == ("t", 7)
