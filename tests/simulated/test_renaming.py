@@ -28,8 +28,10 @@ from tests.simulated.renaming import SAME, DrawsByRole, Renaming, odd
 SEED = 1
 
 ASKED_FIRST = "semantics 6: a client draws whom it asks for the leader, from a list in order of ids"
+PLACED = "semantics 4.4: replicas are placed over racks and brokers in order of their names and ids"
 TIES = {
-    "many-partitions": "semantics 4.4: replicas are placed over racks and brokers in order of their names and ids",
+    "many-partitions": PLACED,
+    "leader-balance": PLACED,
     "min-insync": "semantics 11.4: two brokers found dead in one event leave the ISR one after the other, by id",
     "retry-duplicates": ASKED_FIRST,
     "retry-duplicates-idempotent": ASKED_FIRST,
