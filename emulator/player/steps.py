@@ -26,6 +26,12 @@ STATE_NOTICED_MS = (20.0, 90.0)
 """From the topic's first state to the script's next step, as recorded."""
 
 
+def by_number(name: str) -> tuple[str, int]:
+    """Sorts t-2 before t-10."""
+    topic, _, number = name.rpartition("-")
+    return topic, int(number) if topic else -1
+
+
 class StepRunner:
     """Runs single steps for a player."""
 
@@ -244,7 +250,7 @@ class StepRunner:
 
     def _snapshot(self, label: str) -> Steps:
         player = self._player
-        for name in sorted({self._player.timeline.first} | set(player.seen.states)):
+        for name in sorted({self._player.timeline.first} | set(player.seen.states), key=by_number):
             assignment = player.seen.assignments.get(name, ())
             nodes = tuple(broker_name(broker) for broker in sorted(assignment))
             done: ActDone = yield player.act(act.Snapshot(name, nodes))

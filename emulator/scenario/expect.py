@@ -61,7 +61,7 @@ def _judged(
         case "snapshot":
             held, seen = _snapshot(what, observations)
         case "state":
-            held, seen = _entry(what, _states(observations))
+            held, seen = _entry(what, _states(what, observations))
         case "controller":
             held, seen = _entry(what, [c for c in observations.controllers if c["controller"] is not None])
         case "partitions":
@@ -83,10 +83,11 @@ def _saw(observations: Observations, kind: str, **keys: Any) -> list[Entry]:
     ]
 
 
-def _states(observations: Observations) -> list[Entry]:
-    """Of the first partition."""
-    first = (None, first_partition(observations))
-    return [state for state in observations.partition_states if state.get("partition") in first]
+def _states(what: Mapping[str, Any], observations: Observations) -> list[Entry]:
+    """Of the partition that is meant, without a word the first."""
+    first = first_partition(observations)
+    meant = what.get("partition", first)
+    return [state for state in observations.partition_states if (state.get("partition") or first) == meant]
 
 
 def _fetches(observations: Observations, broker: int) -> list[Entry]:
@@ -103,7 +104,7 @@ def _entry(what: Mapping[str, Any], entries: list[Entry]) -> tuple[Held, Any]:
     if not 1 <= nth <= len(entries):
         return False, None
     entry = entries[nth - 1]
-    expected = {key: value for key, value in what.items() if key not in ("nth", "broker")}
+    expected = {key: value for key, value in what.items() if key not in ("nth", "broker", "partition")}
     seen = {key: entry.get(key) for key in expected}
     return same(expected, seen), seen
 
@@ -154,8 +155,12 @@ def _attempts(what: Mapping[str, Any], observations: Observations) -> tuple[Held
 
 
 def _snapshot(what: Mapping[str, Any], observations: Observations) -> tuple[Held, Any]:
-    """Every replica named holds these values, or these epoch entries."""
+    """Every replica named holds these values, or these epoch entries: of the partition that is meant, without a word
+    the last one."""
+    first = first_partition(observations)
     snapshots = _saw(observations, "snapshot", label=what["label"])
+    if "partition" in what:
+        snapshots = [one for one in snapshots if (one.get("partition") or first) == what["partition"]]
     if not snapshots:
         return False, None
     replicas = snapshots[-1]["replicas"]

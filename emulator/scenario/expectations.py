@@ -5,8 +5,8 @@ One expectation has a `text` for people, and one subject with what must be found
     attempts:   {broker, values, acks, error, offsets, tries}   of each value's last attempt
     fetch:      {broker, nth, error, high_watermark, values}
     metadata:   {broker, nth, leader, leader_epoch, isr, controller, live_brokers}
-    snapshot:   {label, replicas, values, epochs}               every replica named has this log
-    state:      {nth, leader, leader_epoch, isr, controller_epoch, zk_version}
+    snapshot:   {label, replicas, partition, values, epochs}    every replica named has this log
+    state:      {partition, nth, leader, leader_epoch, isr, controller_epoch, zk_version}
     controller: {nth, controller, epoch}
     partitions: {nth, partitions, led, preferred, in_sync, azs, not_led_by, leaders_apart, replicas_apart}
     check:      {name, verdict, count}
@@ -108,10 +108,13 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
         "broker": lambda r, n: r.broker(n), "nth": _nth, "leader": _leader, "leader_epoch": _whole, "isr": _brokers,
         "controller": lambda r, n: r.controller(n), "live_brokers": _brokers,
     },
-    "snapshot": {"label": _text, "replicas": _replicas, "values": _values, "epochs": _epochs},
+    "snapshot": {
+        "label": _text, "replicas": _replicas, "partition": lambda r, n: r.partition(n), "values": _values,
+        "epochs": _epochs,
+    },
     "state": {
-        "nth": _nth, "leader": _leader, "leader_epoch": _whole, "isr": _brokers, "controller_epoch": _whole,
-        "zk_version": _whole,
+        "partition": lambda r, n: r.partition(n), "nth": _nth, "leader": _leader, "leader_epoch": _whole,
+        "isr": _brokers, "controller_epoch": _whole, "zk_version": _whole,
     },
     "controller": {"nth": _nth, "controller": lambda r, n: r.controller(n), "epoch": _whole},
     "partitions": {
@@ -146,7 +149,7 @@ def _expectation(reader: StepReader, node: Node, versions: tuple[str, ...]) -> m
     of = subjects[0]
     given = reader.fields(fields[of], of, SUBJECTS[of], REQUIRED.get(of, ()))
     what = {key: SUBJECTS[of][key](reader, value) for key, value in given.items()}
-    said = [key for key in what if key not in (*REQUIRED.get(of, ()), "nth", "broker")]
+    said = [key for key in what if key not in (*REQUIRED.get(of, ()), "nth", "broker", "partition")]
     if of != "check" and not said and isinstance(fields[of], MappingNode):
         reader.problem(fields[of], f"{of} expects nothing: say one of {', '.join(SUBJECTS[of])}")
     text = reader.text(fields["text"]) if "text" in fields else None

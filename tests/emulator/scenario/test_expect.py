@@ -97,6 +97,32 @@ def test_counted_partitions(what: dict[str, Any], held: object, seen: object) ->
     assert judged("partitions", what, o) == (held, seen)
 
 
+@pytest.mark.parametrize(
+    ("of", "what", "held", "seen"),
+    [
+        ("state", {"partition": "u-1", "leader": 2}, True, {"leader": 2}),
+        ("state", {"leader": 1}, True, {"leader": 1}),
+        ("state", {"partition": "t-0", "leader": 1}, True, {"leader": 1}),
+        ("state", {"partition": "t-3", "leader": 1}, False, None),
+        ("snapshot", {"label": "split", "replicas": ["broker-1"], "partition": "t-0", "values": ["a", "b", "f", "g"]},
+         True, {"broker-1": {"values": ["a", "b", "f", "g"]}}),
+        ("snapshot", {"label": "split", "replicas": ["broker-1"], "partition": "u-1", "values": ["z"]}, True,
+         {"broker-1": {"values": ["z"]}}),
+        ("snapshot", {"label": "split", "replicas": ["broker-1"], "values": ["z"]}, True,
+         {"broker-1": {"values": ["z"]}}),
+        ("snapshot", {"label": "split", "replicas": ["broker-1"], "partition": "t-3", "values": ["z"]}, False, None),
+    ],
+)  # fmt: skip
+def test_which_partition_is_meant(of: str, what: dict[str, Any], held: object, seen: object) -> None:
+    """Without a word the first one's states, and the snapshot that came last."""
+    o = copy.deepcopy(RUN)
+    o.partition_states.append({**o.partition_states[-1], "partition": "u-1", "leader": 2})
+    replica = {"log": [[0, 0, "z"]], "leader_epochs": [], "high_watermark_checkpoint": None}
+    snapshot = {"saw": "snapshot", "t": 99.0, "label": "split", "partition": "u-1", "replicas": {"broker-1": replica}}
+    o.timeline.append(snapshot)
+    assert judged(of, what, o) == (held, seen)
+
+
 def broken(change: Callable[[Observations], None]) -> list[str]:
     """Texts of az-isolated-leader's expectations that a changed run does not meet."""
     o = copy.deepcopy(RUN)
