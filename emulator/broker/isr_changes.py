@@ -71,6 +71,8 @@ class IsrChanges:
         self._shrink_due_ms = 0.0
         self._to_check: deque[Partition] = deque()
         self._checking = False
+        self._walking = False
+        self._released: list[Partition] = []
         self._unsent: dict[TopicPartition, Partition] = {}
         self._in_flight = False
         self._changed: list[TopicPartition] = []
@@ -109,6 +111,15 @@ class IsrChanges:
         self._to_check = deque(p for p in self._partitions.values() if p.leads)
 
     def _check_next(self) -> None:
+        """Go on with the run, as far as it goes without waiting; then those who waited for what it had locked, the last
+        first."""
+        self._walking = True
+        self._walk()
+        self._walking = False
+        while self._released:
+            self._released.pop().serve_waiting()
+
+    def _walk(self) -> None:
         while self._to_check or self._overdue():
             if not self._to_check:
                 self._shrink_due_ms += self._shrink_period_ms
@@ -121,8 +132,9 @@ class IsrChanges:
             gone = partition.out_of_sync()
             if gone:
                 isr = [broker for broker in partition.isr if broker not in gone]
+                released = len(self._released)
                 self._change(partition, isr, expands=False, then=self._check_next)
-                if not self._context.gates.alter_isr:
+                if not self._context.gates.alter_isr and len(self._released) == released:
                     return
         if self._checking:
             self._checking = False
@@ -213,7 +225,11 @@ class IsrChanges:
                     self._advanced(partition)
             elif outcome == "session-expired":
                 partition.pending = None
-            partition.unlock(then)
+            if self._walking:  # answered at once, as all are that are asked in a session that is over
+                partition.release()
+                self._released.append(partition)
+            else:
+                partition.unlock(then)
 
         context.ask_session(SessionRequest([SetData(path, encode_state(state), partition.zk_version)]), written)
 

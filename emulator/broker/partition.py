@@ -197,10 +197,17 @@ class Partition:
     def unlock(self, first: Callable[[], None]) -> None:
         """Release the lock; its holder goes on with `first`, then those who waited, in order, until one takes it
         again."""
+        self.release()
+        first()
+        self.serve_waiting()
+
+    def release(self) -> None:
+        """Nobody holds the lock; those who wait for it have to be served yet."""
         assert self.locked
         self.locked = False
         self._tell_lock()
-        first()
+
+    def serve_waiting(self) -> None:
         while self.waiting and not self.locked:
             self.waiting.popleft()()
 

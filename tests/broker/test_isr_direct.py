@@ -102,6 +102,20 @@ def test_an_expired_session_gives_the_change_up_until_the_next_check(version: st
     assert bench.partition.isr == [0]
 
 
+def test_a_run_over_many_partitions_goes_on_when_each_answer_is_there_at_once() -> None:
+    """Semantics 1.3: as when the session has expired, and every write fails before it is sent."""
+    many = 1_000
+    bench = Bench("1.1", replica_lag_time_max_ms=LAG_MS)
+    bench.update_metadata()
+    bench.leader_and_isr(*(state(0, 0, (0, 1), 0, place=("t", number)) for number in range(many)))
+    for number in range(many):
+        path = f"/brokers/topics/t/partitions/{number}/state"
+        bench.sessions.znodes[path] = (encode_state(Leadership(0, 0, (0, 1), 1)), 0)
+    bench.advance(1.5 * LAG_MS)
+    assert ended(bench) == [("0", "done", 1)] * many
+    assert writes(bench) == many
+
+
 # --- the lock ---
 
 
