@@ -91,9 +91,12 @@ class Deeds:
         """Everything past what was synced may be lost; the seed, or the caller, says how much."""
         world = self._world
         world.kill(name, "power-loss")
+        files = world.nodes[name].files
         draws = world.draws
-        world.nodes[name].files.power_loss(lambda path, synced, size: draws.survives_bytes(name, synced, size))
-        if batches_kept >= 0:
-            for directory in world.nodes[name].files.list(""):
-                if "-" in directory and world.nodes[name].files.list(directory):
-                    inspect.keep_batches(world.nodes[name].files, directory, batches_kept)
+        if batches_kept < 0:
+            files.power_loss(lambda path, synced, size: draws.survives_bytes(name, synced, size))
+            return
+        files.power_loss(lambda path, synced, size: size)
+        for directory in files.list(""):
+            if "-" in directory and files.list(directory):
+                inspect.keep_batches(files, directory, max(inspect.durable_batches(files, directory), batches_kept))
