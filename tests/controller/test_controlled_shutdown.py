@@ -83,6 +83,18 @@ def test_who_may_not_ask_is_told_why() -> None:
     assert answer.error == ErrorCode.STALE_BROKER_EPOCH
 
 
+def test_up_to_2_1_an_earlier_life_may_ask() -> None:
+    """Semantics 8, KAFKA-7235: nobody tells the lives of a broker apart; the new one's replicas are stopped."""
+    c = Cluster(version="2.1")
+    c.start(2, 0, 1)
+    c.create_topic("t", (1, 0))
+    c.forget_requests()
+    (answer,) = c.shut_down(2, ControlledShutdownRequest(0, c.brokers[0].broker_epoch - 1))
+    assert (answer.error, answer.remaining) == (0, [])
+    assert c.state().isr == (1,)
+    assert any(isinstance(m, StopReplicaRequest) for m in c.requests(0))
+
+
 def test_a_request_that_waits_when_the_session_expires_is_told_to_look_for_the_controller() -> None:
     c = started()
     c.create_topic("t", (0, 1, 2))
