@@ -389,7 +389,7 @@ class FaultTraffic(Event):
 
 
 class MachineFault(Event):
-    """Something was done to a node: kill, stop, pause, resume, start, power-loss, lose-unsynced, disk-full.
+    """Something was done to a node: kill, stop, pause, resume, start, power-loss, lose-unsynced, lose-disk, disk-full.
     `died`: it ended, and nobody had asked for it."""
     NAME = "machine_fault"
     what: str

@@ -19,7 +19,8 @@ FAULT_TAKES_MS = (12.0, 22.0)
 next step begins 20 to 50 ms after a cut or a kill)."""
 
 MachineStep = (
-    m.Start | m.Kill | m.Stop | m.PauseNode | m.ResumeNode | m.PowerLoss | m.LoseUnsynced | m.DiskFull
+    m.Start | m.Kill | m.Stop | m.PauseNode | m.ResumeNode | m.PowerLoss | m.LoseUnsynced | m.LoseDisk
+    | m.DiskFull
 )  # fmt: skip
 
 
@@ -51,6 +52,8 @@ class FaultSteps:
                 self._player.seen.unwatch(node)
             case m.LoseUnsynced(node=node, batches_kept=kept, partition=partition):
                 yield from self._act(act.LoseUnsynced(node, partition or self._player.timeline.first, kept))
+            case m.LoseDisk(node=node):
+                yield from self._act(act.LoseDisk(node))
             case m.DiskFull(node=node):
                 yield from self._act(act.DiskFull(node))
 

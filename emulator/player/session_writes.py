@@ -1,4 +1,4 @@
-"""What the player writes into the session service: topics with explicit assignments, preferred elections.
+"""What the player writes into the session service: topics with explicit assignments, elections that it asks for.
 
 Each goes through a session of its own, opened for it and closed after it, as an admin tool's would be.
 """
@@ -10,8 +10,9 @@ from emulator.client.pipeline import pipelined
 from emulator.client.session_client import SessionClient
 from protocol.chance import Chance
 from protocol.machine import Input, Now, Outbox
-from protocol.messages.session import Create, SessionError, SessionRequest, SessionResponse
+from protocol.messages.session import Create, Delete, SessionError, SessionRequest, SessionResponse, WriteOp
 from protocol.znodes import (
+    CONTROLLER,
     PREFERRED_REPLICA_ELECTION,
     ReplicaAssignment,
     encode_partitions,
@@ -32,14 +33,14 @@ class SessionWrites:
         self._servers = servers
         self._chance = chance
         self._client: SessionClient | None = None
-        self._queue: list[tuple[list[Create], Done]] = []
+        self._queue: list[tuple[list[WriteOp], Done]] = []
 
     def create_topic(
         self, now: Now, out: Outbox, topic: str, assignment: dict[int, list[int]], configs: dict[str, str], done: Done
     ) -> None:
         """Config first, then the assignment that the controller watches."""
         assigned = {partition: ReplicaAssignment(tuple(brokers)) for partition, brokers in assignment.items()}
-        writes = [
+        writes: list[WriteOp] = [
             Create(topic_config_path(topic), encode_topic_config(configs)),
             Create(topic_path(topic), encode_topic(assigned)),
         ]
@@ -49,6 +50,10 @@ class SessionWrites:
         """Kafka's admin znode; NODE_EXISTS: an election is under way."""
         self._write(now, out, [Create(PREFERRED_REPLICA_ELECTION, encode_partitions(partitions))], done)
 
+    def elect_controller(self, now: Now, out: Outbox, done: Done) -> None:
+        """Whoever holds `/controller` holds it no more; NO_NODE: nobody did."""
+        self._write(now, out, [Delete(CONTROLLER)], done)
+
     def handles(self, event: Input) -> bool:
         return self._client is not None and self._client.handles(event)
 
@@ -56,7 +61,7 @@ class SessionWrites:
         assert self._client is not None
         self._client.handle(now, event, out)
 
-    def _write(self, now: Now, out: Outbox, writes: list[Create], done: Done) -> None:
+    def _write(self, now: Now, out: Outbox, writes: list[WriteOp], done: Done) -> None:
         self._queue.append((writes, done))
         if len(self._queue) == 1:
             self._begin(now, out)

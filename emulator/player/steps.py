@@ -45,7 +45,7 @@ class StepRunner:
         match step:
             case (
                 m.Start() | m.Kill() | m.Stop() | m.PauseNode() | m.ResumeNode() | m.PowerLoss() | m.LoseUnsynced()
-                | m.DiskFull()
+                | m.LoseDisk() | m.DiskFull()
             ):  # fmt: skip
                 yield from self._faults.machine(step, following)
             case m.Cut() | m.Hold() | m.Delay() | m.Loss():
@@ -66,6 +66,8 @@ class StepRunner:
                 yield from self._create_topic(step)
             case m.ElectPreferred():
                 yield from self._elect_preferred(step)
+            case m.ElectController():
+                yield self._elect_controller
             case m.TakeSnapshot(label=label):
                 yield from self._snapshot(label)
             case m.Record(what=what, partition=partition):
@@ -245,6 +247,11 @@ class StepRunner:
             player.writes.elect_preferred(player.now, player.out, places, done)
 
         yield order
+
+    def _elect_controller(self, done: Callable[[Any], None]) -> None:
+        player = self._player
+        assert player.writes is not None
+        player.writes.elect_controller(player.now, player.out, done)
 
     # --- observing ---
 

@@ -68,6 +68,11 @@ class Actions:
             case act.LoseUnsynced(node, partition, batches_kept):
                 cluster.note("lose-unsynced", node)
                 with_files(self._run_dir, node, lambda files: inspect.keep_batches(files, partition, batches_kept))
+            case act.LoseDisk(node):
+                if node in cluster.running():
+                    raise ClusterError(f"{node} is alive: its disk cannot be lost under it")
+                cluster.note("lose-disk", node)
+                with_files(self._run_dir, node, inspect.erase)
             case act.ApplyRule(rule):
                 await cluster.apply(rule)
             case act.HealRules(rules):

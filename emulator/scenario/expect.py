@@ -155,24 +155,29 @@ def _attempts(what: Mapping[str, Any], observations: Observations) -> tuple[Held
 
 
 def _snapshot(what: Mapping[str, Any], observations: Observations) -> tuple[Held, Any]:
-    """Every replica named holds these values, or these epoch entries: of the partition that is meant, without a word
-    the last one."""
+    """Of the partition that is meant, without a word the first, every replica named holds these values, epoch entries,
+    this checkpointed high watermark."""
     first = first_partition(observations)
+    meant = what.get("partition", first)
     snapshots = _saw(observations, "snapshot", label=what["label"])
-    if "partition" in what:
-        snapshots = [one for one in snapshots if (one.get("partition") or first) == what["partition"]]
+    snapshots = [one for one in snapshots if (one.get("partition") or first) == meant]
     if not snapshots:
         return False, None
     replicas = snapshots[-1]["replicas"]
     seen = {node: _replica(replicas.get(node), what) for node in what["replicas"]}
-    expected = {key: what[key] for key in ("values", "epochs") if key in what}
+    expected = {key: what[key] for key in ("values", "epochs", "high_watermark") if key in what}
     return bool(seen) and all(same(expected, replica) for replica in seen.values()), seen
 
 
 def _replica(replica: Mapping[str, Any] | None, what: Mapping[str, Any]) -> dict[str, Any] | None:
     if replica is None:
         return None
-    found = {"values": [record[-1] for record in replica["log"]], "epochs": replica["leader_epochs"]}
+    checkpointed = replica["high_watermark_checkpoint"]
+    found = {
+        "values": [record[-1] for record in replica["log"]],
+        "epochs": replica["leader_epochs"],
+        "high_watermark": "none" if checkpointed is None else checkpointed,
+    }
     return {key: value for key, value in found.items() if key in what}
 
 

@@ -5,7 +5,7 @@ One expectation has a `text` for people, and one subject with what must be found
     attempts:   {broker, values, acks, error, offsets, tries}   of each value's last attempt
     fetch:      {broker, nth, error, high_watermark, values}
     metadata:   {broker, nth, leader, leader_epoch, isr, controller, live_brokers}
-    snapshot:   {label, replicas, partition, values, epochs}    every replica named has this log
+    snapshot:   {label, replicas, partition, values, epochs, high_watermark}   every replica named has this on disk
     state:      {partition, nth, leader, leader_epoch, isr, controller_epoch, zk_version}
     controller: {nth, controller, epoch}
     partitions: {nth, partitions, led, preferred, in_sync, azs, not_led_by, leaders_apart, replicas_apart}
@@ -88,6 +88,11 @@ def _check_name(reader: StepReader, node: Node) -> str | None:
     return reader.word(node, "check", m.CHECKS)
 
 
+def _checkpointed(reader: StepReader, node: Node) -> int | str | None:
+    """An offset, or `none`: no checkpoint names the partition."""
+    return "none" if plain(node) == "none" else reader.integer(node, "a high watermark", low=0)
+
+
 def _text(reader: StepReader, node: Node) -> str | None:
     return reader.text(node)
 
@@ -110,7 +115,7 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
     },
     "snapshot": {
         "label": _text, "replicas": _replicas, "partition": lambda r, n: r.partition(n), "values": _values,
-        "epochs": _epochs,
+        "epochs": _epochs, "high_watermark": _checkpointed,
     },
     "state": {
         "partition": lambda r, n: r.partition(n), "nth": _nth, "leader": _leader, "leader_epoch": _whole,

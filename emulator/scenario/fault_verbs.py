@@ -8,7 +8,7 @@ from emulator.scenario import model as m
 from emulator.scenario.step_reader import APIS, Keys, Steps, Verb
 
 
-def machine(step: type[m.Start | m.Kill | m.Stop | m.PauseNode | m.ResumeNode | m.DiskFull]) -> Verb:
+def machine(step: type[m.Start | m.Kill | m.Stop | m.PauseNode | m.ResumeNode | m.LoseDisk | m.DiskFull]) -> Verb:
     def read(k: Keys, at_s: float | None) -> Steps:
         return [step(node=k.need("node", k.reader.node), at_s=at_s)]
 

@@ -62,6 +62,12 @@ class LoseUnsynced(Step, frozen=True, kw_only=True):
     partition: str | None = None
 
 
+class LoseDisk(Step, frozen=True, kw_only=True):
+    """A dead broker's log directory is gone: it will return with an empty one."""
+
+    node: str
+
+
 class DiskFull(Step, frozen=True, kw_only=True):
     """From now on every write to the node's disk fails."""
 

@@ -23,6 +23,7 @@ from emulator.scenario.faults import (
     Kill,
     LinkFault,
     Links,
+    LoseDisk,
     LoseUnsynced,
     Loss,
     OneWayLinks,
@@ -52,6 +53,7 @@ __all__ = [
     "Cut",
     "Delay",
     "DiskFull",
+    "ElectController",
     "ElectPreferred",
     "Expectation",
     "ExpectedViolation",
@@ -62,6 +64,7 @@ __all__ = [
     "LibraryProduce",
     "LinkFault",
     "Links",
+    "LoseDisk",
     "LoseUnsynced",
     "Loss",
     "Network",
@@ -173,6 +176,11 @@ class ElectPreferred(Step, frozen=True, kw_only=True):
     partitions: tuple[str, ...] = ()
 
 
+class ElectController(Step, frozen=True, kw_only=True):
+    """Deletes `/controller`, as operators do who want another one: brokers elect one at once, while the old one's
+    session lives on. Does not wait."""
+
+
 # --- observing and waiting ---
 
 
@@ -237,9 +245,10 @@ class Repeat(Step, frozen=True, kw_only=True):
 
 
 AnyStep = (
-    Start | Kill | Stop | PauseNode | ResumeNode | PowerLoss | LoseUnsynced | DiskFull
+    Start | Kill | Stop | PauseNode | ResumeNode | PowerLoss | LoseUnsynced | LoseDisk | DiskFull
     | Cut | Hold | Delay | Loss | Heal
-    | Produce | ProduceMessageSet | LibraryProduce | Fetch | AskMetadata | CreateTopic | ElectPreferred
+    | Produce | ProduceMessageSet | LibraryProduce | Fetch | AskMetadata
+    | CreateTopic | ElectPreferred | ElectController
     | TakeSnapshot | Record | Wait | Pause | Settle
     | Background | Await | Repeat
 )  # fmt: skip

@@ -71,6 +71,8 @@ def do_entry(step: m.AnyStep) -> Entry | None:
             return {"do": "power-loss", **_node(node), "batches_kept": kept, **_partition(step.partition)}
         case m.LoseUnsynced(node=node, batches_kept=kept):
             return {"do": "lose-unsynced", **_node(node), "batches_kept": kept, **_partition(step.partition)}
+        case m.LoseDisk(node=node):
+            return {"do": "lose-disk", **_node(node)}
         case m.DiskFull(node=node):
             return {"do": "disk-full", **_node(node)}
         case m.LinkFault():
@@ -83,6 +85,8 @@ def do_entry(step: m.AnyStep) -> Entry | None:
         case m.CreateTopic(topic=topic, assignment=assignment, configs=configs):
             flat: Any = assignment[0] if len(assignment) == 1 else assignment
             return {"do": "create-topic", "topic": topic, "assignment": _lists(flat), "configs": configs}
+        case m.ElectController():
+            return {"do": "elect-controller"}
         case m.ElectPreferred(partitions=partitions):
             return {"do": "elect-preferred", **({"partitions": list(partitions)} if partitions else {})}
         case m.AskMetadata(broker=broker):

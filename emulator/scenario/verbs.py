@@ -110,6 +110,10 @@ def _elect_preferred(k: Keys, at_s: float | None) -> Steps:
     return [m.ElectPreferred(partitions=k.get("partitions", read, ()), at_s=at_s)]
 
 
+def _elect_controller(k: Keys, at_s: float | None) -> Steps:
+    return [m.ElectController(at_s=at_s)]
+
+
 def _snapshot(k: Keys, at_s: float | None) -> Steps:
     return [m.TakeSnapshot(label=k.need("label", k.reader.label), at_s=at_s)]
 
@@ -167,6 +171,7 @@ VERBS: dict[str, Verb] = {
     "stop": fault.machine(m.Stop),
     "pause-node": fault.machine(m.PauseNode),
     "resume-node": fault.machine(m.ResumeNode),
+    "lose-disk": fault.machine(m.LoseDisk),
     "disk-full": fault.machine(m.DiskFull),
     "power-loss": Verb(
         does="The node dies with its page cache; `batches_kept` batches of the log survive (default: the seed says).",
@@ -213,6 +218,9 @@ VERBS: dict[str, Verb] = {
     "elect-preferred": Verb(
         does="Asks for the preferred leaders; does not wait.", read=_elect_preferred, keys=("partitions",),
         short="partitions",
+    ),
+    "elect-controller": Verb(
+        does="Deletes `/controller`, so that a controller is elected; does not wait.", read=_elect_controller,
     ),
     "snapshot": Verb(
         does="Notes every replica's log and checkpoints under a label.",

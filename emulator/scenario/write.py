@@ -15,7 +15,7 @@ from emulator.scenario.step_reader import APIS
 from emulator.scenario.waits import written as written_condition
 
 MACHINE_VERBS = frozenset(
-    {"start", "kill", "stop", "pause-node", "resume-node", "disk-full", "power-loss", "lose-unsynced"}
+    {"start", "kill", "stop", "pause-node", "resume-node", "disk-full", "power-loss", "lose-unsynced", "lose-disk"}
 )
 
 API_WORDS = {api: word for word, api in APIS.items()}

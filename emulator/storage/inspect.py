@@ -1,5 +1,7 @@
 """What a replica holds, read from its files alone: the same for a node that lives, died or never came back.
 
+What is done to a dead node's disk is here too: `keep_batches`, `erase`.
+
 A node may be writing meanwhile: a batch that is not whole at the end of the last segment is left out, and a
 file that vanishes between listing and reading is as if it had never been there. Damage elsewhere is an error.
 """
@@ -8,7 +10,7 @@ from collections.abc import Iterator
 from typing import TypedDict
 
 from emulator.storage.checkpoints import parse_leader_epochs, parse_offsets
-from emulator.storage.files import FileMissing, Files
+from emulator.storage.files import LOG_DIRECTORY, FileMissing, Files
 from emulator.storage.log_directory import HIGH_WATERMARKS, LEADER_EPOCHS, RECOVERY_POINTS, SEGMENT_SUFFIX
 from protocol.records import format as records
 from protocol.records.errors import CorruptRecord, RecordsError
@@ -90,6 +92,15 @@ def keep_batches(files: Files, partition: str, count: int) -> int:
         elif headers.end < files.size(path):
             files.truncate(path, headers.end)
     return total - count
+
+
+def erase(files: Files) -> None:
+    """A dead node's directory with everything in it: what a broker with a new disk finds."""
+    for name in files.list(""):
+        for inside in files.list(name):
+            files.delete(f"{name}/{inside}")
+        files.delete(name)
+    files.fsync(LOG_DIRECTORY)
 
 
 def _entries(files: Files, partition: str) -> Iterator[tuple[BatchHeader, list[Record]]]:

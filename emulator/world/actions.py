@@ -54,6 +54,12 @@ class LoseUnsynced(msgspec.Struct, frozen=True, tag="lose-unsynced"):
     batches_kept: int
 
 
+class LoseDisk(msgspec.Struct, frozen=True, tag="lose-disk"):
+    """Of a dead node: its disk is another, and empty."""
+
+    node: str
+
+
 class DiskFull(msgspec.Struct, frozen=True, tag="disk-full"):
     """From now on the node's disk takes nothing more."""
 
@@ -87,7 +93,7 @@ class Batches(msgspec.Struct, frozen=True, tag="batches"):
 
 
 Action = (
-    StartNode | KillNode | StopNode | PauseNode | ResumeNode | PowerLoss | LoseUnsynced | DiskFull
+    StartNode | KillNode | StopNode | PauseNode | ResumeNode | PowerLoss | LoseUnsynced | LoseDisk | DiskFull
     | ApplyRule | HealRules | Snapshot | Batches
 )  # fmt: skip
 

@@ -56,6 +56,12 @@ class Deeds:
             case act.LoseUnsynced(name, partition, batches_kept):
                 inspect.keep_batches(world.nodes[name].files, partition, batches_kept)
                 world.trace.add(world.nodes[name], "fault", world.now_ms, MachineFault("lose-unsynced", name))
+            case act.LoseDisk(name):
+                if world.nodes[name].alive:
+                    error = f"{name} is alive: its disk cannot be lost under it"
+                else:
+                    inspect.erase(world.nodes[name].files)
+                    world.trace.add(world.nodes[name], "fault", world.now_ms, MachineFault("lose-disk", name))
             case act.DiskFull(name):
                 world.fill_disk(name)
             case act.ApplyRule(rule):

@@ -52,6 +52,8 @@ def judged(of: str, what: dict[str, Any], o: Observations = RUN) -> tuple[object
          {"broker-1": {"values": ["a", "b", "f", "g"]}}),
         ("snapshot", {"label": "split", "replicas": ["broker-0"], "epochs": [[0, 0], [1, 2]]}, False,
          {"broker-0": {"epochs": [[0, 0]]}}),
+        ("snapshot", {"label": "split", "replicas": ["broker-0"], "high_watermark": "none"}, False,
+         {"broker-0": {"high_watermark": 2}}),
         ("snapshot", {"label": "split", "replicas": ["broker-7"], "epochs": []}, False, {"broker-7": None}),
         ("snapshot", {"label": "never", "replicas": ["broker-0"], "epochs": []}, False, None),
         ("state", {"leader": 1, "isr": [1, 2, 0]}, True, {"leader": 1, "isr": [1, 2, 0]}),

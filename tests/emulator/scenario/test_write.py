@@ -42,6 +42,8 @@ STEPS: tuple[m.AnyStep, ...] = (
     m.Heal(),
     m.PowerLoss(node="broker-1"),
     m.PowerLoss(node="broker-1", batches_kept=0, partition="t-1"),
+    m.LoseDisk(node="broker-1"),
+    m.ElectController(),
     m.DiskFull(node="session-2"),
     m.Background(
         name="w", step=m.Produce(broker=None, client="client-1", values=("7", "yes", ""), acks=-1, idempotent=True)

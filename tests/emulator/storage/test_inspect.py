@@ -13,6 +13,7 @@ from emulator.storage.inspect import (
     PartitionFiles,
     batches_of,
     durable_batches,
+    erase,
     keep_batches,
     read_partition,
 )
@@ -166,3 +167,11 @@ def test_batches_that_are_not_there_cannot_be_kept(files: Files) -> None:
     with pytest.raises(ValueError, match="t-0 holds 1 batches, 2 of them cannot be kept"):
         keep_batches(files, "t-0", 2)
     assert batches_of(files, "t-0") == [[0, ["a"]]]
+
+
+def test_a_lost_disk_holds_nothing(files: Files) -> None:
+    append(files, 0, "a")
+    files.write_atomically(RECOVERY_POINTS, format_offsets({("t", 0): 1}))
+    erase(files)
+    assert files.list("") == []
+    assert read_partition(files, "t-0") == {"log": [], "leader_epochs": [], "high_watermark_checkpoint": None}
