@@ -1,0 +1,130 @@
+"""Kafka's own errors (semantics 8) around controller, session and disk: in the versions that have them, and gone in
+those that mended them. One scenario of the catalogue each, a handful of seeds on both sides.
+
+A scenario says what each version does; here it is held against the *other* side, too: what the last affected version
+is expected to do must not be what the first mended one does.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+import pytest
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from emulator.runs.judged import JudgedRun, play_and_judge
+from emulator.runs.resolve import resolve
+from emulator.runs.seeds import broken_in
+from emulator.runs.sources import find_scenario
+from emulator.scenario.expect import judge
+
+SEEDS = range(1, 6)
+
+
+class Bug(NamedTuple):
+    """`affected`: the last version that has it; `mended`: the first that has not."""
+
+    scenario: str
+    affected: str
+    mended: str
+
+
+MENDED = (
+    Bug("kafka-7235-stop-replica", "2.1", "2.2"),
+    Bug("kafka-7235-checkpoint", "2.1", "2.2"),
+    Bug("kafka-6082", "2.0.1", "2.1"),
+    Bug("kafka-3143", "2.2", "2.3"),
+    Bug("kafka-7165", "2.1", "2.2"),
+)
+
+NEVER_MENDED = {
+    "kip-903": ("0.8.2", "0.10.2", "1.1", "2.0.0", "2.6", "2.7", "2.8"),
+    "kip-966": ("2.0.1", "2.6", "2.7", "2.8"),
+}
+"""Scenario -> versions: each way of cutting logs, and both ways of changing an ISR."""
+
+
+@cache
+def played(scenario: str, version: str, seed: int) -> JudgedRun:
+    return play_and_judge(resolve(find_scenario(scenario), version), seed, run=str(seed))
+
+
+def replay(scenario: str, version: str, seed: int) -> str:
+    return f"faultline run {scenario} --world sim --kafka-version {version} --seed {seed}"
+
+
+def assert_as_expected(scenario: str, version: str, seed: int) -> None:
+    verdict = played(scenario, version, seed).verdict
+    assert verdict.valid is True, f"{replay(scenario, version, seed)}: {'; '.join(broken_in(verdict))}"
+
+
+def told_of(bug: Bug, version: str) -> set[str]:
+    """What the scenario expects of this one of the two versions alone."""
+    scenario = find_scenario(bug.scenario)
+    other = bug.mended if version == bug.affected else bug.affected
+    return {e.text for e in scenario.expectations if version in e.kafka and other not in e.kafka}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("bug", MENDED, ids=lambda bug: bug.scenario)
+def test_the_last_affected_version_has_it(bug: Bug, seed: int) -> None:
+    assert told_of(bug, bug.affected)
+    assert_as_expected(bug.scenario, bug.affected, seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("bug", MENDED, ids=lambda bug: bug.scenario)
+def test_the_first_mended_version_does_not(bug: Bug, seed: int) -> None:
+    assert told_of(bug, bug.mended)
+    assert_as_expected(bug.scenario, bug.mended, seed)
+    run = played(bug.scenario, bug.mended, seed)
+    wrong = told_of(bug, bug.affected)
+    scenario = find_scenario(bug.scenario)
+    as_affected = tuple(replace(e, kafka=()) for e in scenario.expectations if e.text in wrong)
+    asked = replace(scenario, expectations=as_affected, expects_violations=())
+    judged = judge(asked, run.observations, to_builtins(run.verdict.checks))
+    held = {one["text"] for one in judged if one["held"] is True}
+    assert held < wrong, f"{replay(bug.scenario, bug.mended, seed)}: as in {bug.affected}: {held}"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("scenario", "version"), [(s, v) for s, versions in NEVER_MENDED.items() for v in versions])
+def test_what_nobody_mended_loses_records_in_every_version(scenario: str, version: str, seed: int) -> None:
+    assert_as_expected(scenario, version, seed)
+    assert played(scenario, version, seed).verdict.checks["lost-acknowledged"].verdict == "violated"
+
+
+@pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.0.0"])
+def test_up_to_2_0_0_the_others_exit_beside_the_last_replica_standing(version: str) -> None:
+    """KIP-966 with KAFKA-3410: the records are lost all the same."""
+    for seed in SEEDS:
+        run = played("kip-966", version, seed)
+        lost = run.verdict.checks["lost-acknowledged"]
+        assert (lost.verdict, lost.count) == ("violated", 2), replay("kip-966", version, seed)
+        for broker in ("broker-1", "broker-2"):
+            died = run.played.world.nodes[broker].died
+            assert died is not None and "log truncation is not allowed" in died[1], replay("kip-966", version, seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_controller_of_the_past_writes_over_its_successor(seed: int) -> None:
+    """KAFKA-6082: a state whose writer's controller epoch is older than the controller that is in office."""
+    for version, written in (("2.0.1", True), ("2.1", False)):
+        observations = played("kafka-6082", version, seed).observations
+        elected_at = next(c["t"] for c in observations.controllers if c["epoch"] == 2)
+        late = [s for s in observations.partition_states if s["t"] > elected_at and s["controller_epoch"] == 1]
+        assert bool(late) is written, replay("kafka-6082", version, seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_new_life_follows_and_is_stopped_by_what_the_earlier_one_was_to_hear(seed: int) -> None:
+    """KAFKA-7235: both orders were for the earlier life; from 2.2 neither reaches the new one. (In 2.1 the leader may
+    fence the fetcher off before it is stopped: the epoch that it was given is not the last.)"""
+    for version, changes in (("2.0.1", ["added", "removed"]), ("2.2", ["added"])):
+        world = played("kafka-7235-stop-replica", version, seed).played.world
+        found = [
+            event.change
+            for node, incarnation, _, _, _, event in world.trace.entries
+            if (node, incarnation) == ("broker-1", 2) and event.NAME == "fetcher_changed" and event.change != "delayed"
+        ]
+        assert found == changes, replay("kafka-7235-stop-replica", version, seed)
