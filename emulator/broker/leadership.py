@@ -37,6 +37,10 @@ HIGH_WATERMARK_CHECKPOINT = ("high-watermark-checkpoint",)
 Reply = Callable[[Message | None], None]
 
 
+class _NoConfiguration(Exception):
+    """A topic's configuration cannot be had, and a log is to be made."""
+
+
 class Leadership:
     """Carries out LeaderAndIsr, StopReplica and UpdateMetadata."""
 
@@ -107,10 +111,11 @@ class Leadership:
             reply(LeaderAndIsrResponse(refused))
             self._next()
             return
-        self._fetch_configs(request, lambda: self._leader_and_isr(request, reply))
+        self._fetch_configs(request, lambda lacking: self._leader_and_isr(request, lacking, reply))
 
-    def _fetch_configs(self, request: LeaderAndIsrRequest, then: Callable[[], None]) -> None:
-        """A log that is created needs its topic's configuration."""
+    def _fetch_configs(self, request: LeaderAndIsrRequest, then: Callable[[frozenset[str]], None]) -> None:
+        """A log that is created needs its topic's configuration. `then` is told the topics whose configuration could
+        not be had, for the session expired meanwhile."""
         replicas = self._replicas
         missing = sorted(
             {
@@ -120,31 +125,37 @@ class Leadership:
             }
         )
         if not missing:
-            then()
+            then(frozenset())
             return
 
         def answered(response: SessionResponse) -> None:
+            if response.error == SessionError.SESSION_EXPIRED:
+                then(frozenset(missing))
+                return
             for topic, result in zip(missing, response.results, strict=False):
                 found = result.error == SessionError.OK
                 replicas.topic_configs[topic] = decode_topic_config(topic, result.data) if found else {}
-            then()
+            then(frozenset())
 
         self._context.ask_session(SessionRequest([GetData(topic_config_path(topic)) for topic in missing]), answered)
 
-    def _leader_and_isr(self, request: LeaderAndIsrRequest, reply: Reply) -> None:
+    def _leader_and_isr(self, request: LeaderAndIsrRequest, lacking: frozenset[str], reply: Reply) -> None:
         def answer(error: ErrorCode, results: list[PartitionError]) -> None:
             reply(LeaderAndIsrResponse(error, results))
             self._next()
 
         locked = self._replicas.first_locked((state.topic, state.partition) for state in request.partitions)
         if locked is not None:
-            locked.when_unlocked(lambda: self._leader_and_isr(request, reply))
+            locked.when_unlocked(lambda: self._leader_and_isr(request, lacking, reply))
             return
         refused = self._refused(request.controller_epoch, request.broker_epoch)
         if refused == ErrorCode.NONE:
             self.controller_epoch = request.controller_epoch
             try:
-                results = self._apply(request)
+                results = self._apply(request, lacking)
+            except _NoConfiguration:
+                answer(ErrorCode.UNKNOWN_SERVER_ERROR, [])
+                return
             except StorageError as error:
                 self._replicas.log_dir_failed(str(error))
                 return
@@ -152,7 +163,8 @@ class Leadership:
         else:
             answer(refused, [])
 
-    def _apply(self, request: LeaderAndIsrRequest) -> list[PartitionError]:
+    def _apply(self, request: LeaderAndIsrRequest, lacking: frozenset[str]) -> list[PartitionError]:
+        """Raises _NoConfiguration: the order ends half-way, and what was taken over until then stays."""
         lead: list[tuple[Partition, PartitionState]] = []
         follow: list[tuple[Partition, PartitionState]] = []
         results: list[PartitionError] = []
@@ -171,8 +183,8 @@ class Leadership:
                 partition = self._replicas.partition(place)
                 (lead if state.leader == me else follow).append((partition, state))
                 results.append(PartitionError(*place))
-        self._make_leaders(lead)
-        self._make_followers(follow, {endpoint.broker: endpoint.node for endpoint in request.live_leaders})
+        self._make_leaders(lead, lacking)
+        self._make_followers(follow, lacking, {endpoint.broker: endpoint.node for endpoint in request.live_leaders})
         if not self._checkpointing:
             self._checkpointing = True
             self.checkpoint_timer()
@@ -193,10 +205,11 @@ class Leadership:
 
     # --- leader ---
 
-    def _make_leaders(self, changes: list[tuple[Partition, PartitionState]]) -> None:
+    def _make_leaders(self, changes: list[tuple[Partition, PartitionState]], lacking: frozenset[str]) -> None:
         for partition, _ in changes:
             self._fetchers.remove((partition.topic, partition.partition))
         for partition, state in changes:
+            self._demand_configuration(partition, lacking)
             self._make_leader(partition, state)
 
     def _make_leader(self, partition: Partition, state: PartitionState) -> None:
@@ -248,9 +261,14 @@ class Leadership:
 
     # --- follower ---
 
-    def _make_followers(self, changes: list[tuple[Partition, PartitionState]], leaders: dict[int, str]) -> None:
+    def _make_followers(
+        self, changes: list[tuple[Partition, PartitionState]], lacking: frozenset[str], leaders: dict[int, str]
+    ) -> None:
         restarts: list[tuple[Partition, str]] = []
         for partition, state in changes:
+            # Kafka asks for the configuration here, one partition after the other. Those before the one that fails
+            # have their new leader and epoch, but none of the fetchers is touched (KAFKA-9307).
+            self._demand_configuration(partition, lacking)
             node = self._replicas.metadata.node_of(state.leader)
             if node is None:
                 # The leader is not alive as this broker knows: only the log is made sure of; even the epoch stays.
@@ -275,6 +293,10 @@ class Leadership:
             partition.check_parked(self._fetches, self._produces)
         for partition, node in restarts:
             self._fetchers.add(partition, partition.leader, leaders.get(partition.leader, node))
+
+    def _demand_configuration(self, partition: Partition, lacking: frozenset[str]) -> None:
+        if partition.topic in lacking and (partition.topic, partition.partition) not in self._replicas.logs:
+            raise _NoConfiguration(partition.topic)
 
     def _must_restart(self, previous_leader: int, previous_epoch: int, partition: Partition) -> bool:
         """1.7, makeFollower: when the fetcher is left alone, by era."""

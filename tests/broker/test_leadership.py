@@ -276,3 +276,46 @@ def test_a_replica_never_heard_of_is_deleted_from_disk() -> None:
     again = Bench(files=bench.files)
     again.ask(StopReplicaRequest(2, 1, [StoppedPartition(*T0, True, -2)]))
     assert (again.broker.replicas.logs, again.files.exists("t-0")) == ({}, False)
+
+
+# --- a session that ends in the middle (semantics 1.7, KAFKA-9307) ---
+
+
+@pytest.mark.parametrize("version", ["1.1", "2.0.1", "2.2", "2.4", "2.8"])
+def test_an_order_that_a_lost_session_ends_half_way_is_not_repaired_by_the_same_order(version: str) -> None:
+    """What came before the partition whose configuration is missing has its new leader and epoch, and no fetcher."""
+    bench = Bench(version)
+    bench.lead(0, isr=(0, 1))
+    bench.update_metadata()
+    new = state(1, place=("u", 0))
+    bench.sessions.reachable = False
+    order = bench.leader_and_isr(state(1, 1), new)
+    assert bench.answers(order) == []
+    bench.session_expires()
+    assert bench.answer(order, LeaderAndIsrResponse) == LeaderAndIsrResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
+    assert (bench.partition.leads, bench.partition.leader, bench.partition.leader_epoch) == (False, 1, 1)
+    assert bench.events(FetcherChanged) == []
+    assert ("u", 0) not in bench.broker.replicas.logs
+
+    bench.session_back()
+    again = bench.answer(bench.leader_and_isr(state(1, 1), new), LeaderAndIsrResponse)
+    assert [p.error for p in again.partitions] == [ErrorCode.STALE_CONTROLLER_EPOCH, 0]
+    assert [(e.topic, e.change) for e in bench.events(FetcherChanged)] == [("u", "added")]
+    newer = bench.answer(bench.leader_and_isr(state(1, 2)), LeaderAndIsrResponse)
+    assert [p.error for p in newer.partitions] == [0]
+    # A newer epoch of the same leader mends it where that restarts the fetcher (`fetcher_restart`).
+    restarted = version not in ("1.1", "2.0.1")
+    assert [e.topic for e in bench.events(FetcherChanged)] == (["u", "t"] if restarted else ["u"])
+
+
+def test_a_partition_that_is_to_lead_and_has_no_configuration_is_not_begun() -> None:
+    bench = Bench("2.4")
+    bench.update_metadata()
+    bench.sessions.reachable = False
+    order = bench.leader_and_isr(state(0))
+    bench.session_expires()
+    assert bench.answer(order, LeaderAndIsrResponse).error == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert (bench.partition.leads, bench.partition.leader_epoch) == (False, -1)
+    bench.session_back()
+    assert bench.lead().error == 0
+    assert bench.partition.leads

@@ -22,7 +22,8 @@ SEEDS = range(1, 6)
 
 
 class Bug(NamedTuple):
-    """`affected`: the last version that has it; `mended`: the first that has not."""
+    """`affected`: the last version that has it; `mended`: the first that has not (of one that came with a version: the
+    first that has it, and the last before)."""
 
     scenario: str
     affected: str
@@ -36,6 +37,9 @@ MENDED = (
     Bug("kafka-3143", "2.2", "2.3"),
     Bug("kafka-7165", "2.1", "2.2"),
 )
+
+NEW_IN_1_1 = Bug("kafka-9307", "1.1", "1.0")
+"""From 1.1 on what waits for the session service ends with the session."""
 
 NEVER_MENDED = {
     "kip-903": ("0.8.2", "0.10.2", "1.1", "2.0.0", "2.6", "2.7", "2.8"),
@@ -66,15 +70,15 @@ def told_of(bug: Bug, version: str) -> set[str]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("bug", MENDED, ids=lambda bug: bug.scenario)
-def test_the_last_affected_version_has_it(bug: Bug, seed: int) -> None:
+@pytest.mark.parametrize("bug", (*MENDED, NEW_IN_1_1), ids=lambda bug: bug.scenario)
+def test_the_affected_version_next_to_a_sound_one_has_it(bug: Bug, seed: int) -> None:
     assert told_of(bug, bug.affected)
     assert_as_expected(bug.scenario, bug.affected, seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("bug", MENDED, ids=lambda bug: bug.scenario)
-def test_the_first_mended_version_does_not(bug: Bug, seed: int) -> None:
+@pytest.mark.parametrize("bug", (*MENDED, NEW_IN_1_1), ids=lambda bug: bug.scenario)
+def test_the_sound_version_next_to_it_does_not(bug: Bug, seed: int) -> None:
     assert told_of(bug, bug.mended)
     assert_as_expected(bug.scenario, bug.mended, seed)
     run = played(bug.scenario, bug.mended, seed)
