@@ -8,9 +8,11 @@ from emulator.client.blocked_sends import ANY_PARTITION
 from emulator.client.direct_results import Attempt, Described, Fetched
 from emulator.player.client_steps import fetch_order, library_order, produce_order
 from emulator.player.fault_steps import FaultSteps
+from emulator.player.log_ends import until_log_ends
 from emulator.player.tasks import Order, StepFailed, Steps
 from emulator.player.topics import all_led, placed
 from emulator.scenario import model as m
+from emulator.scenario.conditions import asks
 from emulator.topology import broker_name
 from emulator.world import actions as act
 from emulator.world.actions import ActDone
@@ -287,7 +289,10 @@ class StepRunner:
 
     def _wait(self, step: m.Wait) -> Steps:
         player = self._player
-        reached = yield player.until(step.until, step.limit_s)
+        if asks(step.until).log_ends:
+            reached = yield from until_log_ends(player, step)
+        else:
+            reached = yield player.until(step.until, step.limit_s)
         player.timeline.add(player.now.mono_ms, {"saw": "reached" if reached else "not-reached", "until": step.called})
         yield player.sleep(player.waits.reaction_ms())
 

@@ -70,6 +70,27 @@ def test_a_wait_is_noted_whether_reached_or_not() -> None:
     ]
 
 
+def test_a_wait_for_log_ends_looks_at_the_files_of_the_brokers_that_run() -> None:
+    """A dead one counts no more; one that cannot fetch is behind until it can."""
+    script = """
+  - cut: {link: [0, 1], only: fetcher}
+  - produce: {broker: 0, values: [a], acks: 1}
+  - wait: {until: caught up, limit_s: 2, called: behind}
+  - heal
+  - wait: {until: caught up, limit_s: 10, called: healed}
+  - kill: 2
+  - pause: 1
+  - produce: {broker: 0, values: [b], acks: 1}
+  - wait: {until: {all: [caught up, {leader: 0}]}, limit_s: 5, called: without broker-2}
+"""
+    cluster = played(BEGIN + script)
+    assert [(e["until"], e["saw"]) for e in cluster.player.timeline.entries if "until" in e and "saw" in e] == [
+        ("behind", "not-reached"),
+        ("healed", "reached"),
+        ("without broker-2", "reached"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("script", "message"),
     [
