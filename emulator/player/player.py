@@ -14,7 +14,7 @@ from emulator.client.operations import Operation, OperationLog
 from emulator.player.client_steps import LibraryProducers
 from emulator.player.observing import Observing
 from emulator.player.session_writes import SessionWrites
-from emulator.player.steps import StepRunner
+from emulator.player.steps import StepFailed, StepRunner
 from emulator.player.tasks import Order, Steps, Task
 from emulator.player.timeline import Timeline
 from emulator.player.waits import SAMPLE, Waits
@@ -32,9 +32,19 @@ ENSEMBLE_LIMIT_S = 60.0
 
 class Player:
     """`steps` of `scenario`; `record_magic`: the format in which its client writes. Exits when the last step has
-    ended."""
+    ended.
 
-    def __init__(self, topology: Topology, steps: tuple[m.AnyStep, ...], record_magic: int) -> None:
+    `steps_may_fail`: a step that cannot be done is noted, and the next begins (while somebody else kills nodes, a
+    topic may find no leader in time)."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        steps: tuple[m.AnyStep, ...],
+        record_magic: int,
+        *,
+        steps_may_fail: bool = False,
+    ) -> None:
         self.topology = topology
         self.timeline = Timeline()
         self.now = Now(0.0, 0.0)
@@ -44,6 +54,7 @@ class Player:
         self.seen = Observing(topology, self._changed)
         self.waits = Waits(self.seen, self.out)
         self._record_magic = record_magic
+        self._steps_may_fail = steps_may_fail
         self.operations: list[Operation] = []
         self.direct: DirectClient | None = None
         self.writes: SessionWrites | None = None
@@ -57,7 +68,10 @@ class Player:
         self._background: dict[str, bool] = {}
         self._awaiting: dict[str, Callable[[Any], None]] = {}
         self._started: set[str] = set()
-        self._step_number = 0
+        self.step_number = 0
+        """Of the step that began last, from 1; those of a repetition count each time."""
+        self.on_step: Callable[[], None] = lambda: None
+        """Called when a step has begun."""
         self._runner = StepRunner(self)
 
     # --- inputs ---
@@ -133,8 +147,9 @@ class Player:
                 for _ in range(step.times):
                     yield from self._run(step.steps)
                 continue
-            self._step_number += 1
-            self.out.emit(ScenarioStep(self._step_number, described_step(step)))
+            self.step_number += 1
+            self.out.emit(ScenarioStep(self.step_number, described_step(step)))
+            self.on_step()
             if isinstance(step, m.FAULTS) or (isinstance(step, m.Background) and isinstance(step.step, m.FAULTS)):
                 self.waits.fault_begins(self.now.mono_ms)
             self.timeline.did(self.now.mono_ms, do_entry(step))
@@ -144,7 +159,15 @@ class Player:
                 case m.Await(name=name):
                     yield self._await(name)
                 case _:
-                    yield from self._runner.run(step, following)
+                    yield from self._tried(self._runner.run(step, following))
+
+    def _tried(self, steps: Steps) -> Steps:
+        try:
+            yield from steps
+        except StepFailed as failed:
+            if not self._steps_may_fail:
+                raise
+            self.timeline.add(self.now.mono_ms, {"saw": "step-failed", "why": str(failed)})
 
     def _begin_background(self, name: str, step: m.AnyStep) -> None:
         self._background[name] = False
@@ -155,7 +178,7 @@ class Player:
             if waiting is not None:
                 waiting(None)
 
-        self.run_task(self._runner.run(step, None), ended)
+        self.run_task(self._tried(self._runner.run(step, None)), ended)
 
     def _await(self, name: str) -> Order:
         def order(done: Callable[[Any], None]) -> None:

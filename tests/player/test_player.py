@@ -91,6 +91,16 @@ def test_a_wait_for_log_ends_looks_at_the_files_of_the_brokers_that_run() -> Non
     ]
 
 
+def test_where_steps_may_fail_one_is_noted_and_the_next_begins() -> None:
+    script = "  - start: 1\n  - start: 1\n  - pause: 0.1\n"
+    cluster = Cluster(script, steps_may_fail=True)
+    begun: list[int] = []
+    cluster.player.on_step = lambda: begun.append(cluster.player.step_number)
+    cluster.run()
+    assert cluster.finished and begun == [1, 2, 3]
+    assert [e["why"] for e in cluster.player.timeline.entries if e.get("saw") == "step-failed"] == ["broker-1 is alive"]
+
+
 @pytest.mark.parametrize(
     ("script", "message"),
     [

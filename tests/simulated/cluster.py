@@ -53,11 +53,13 @@ class Cluster:
         seed: int = 1,
         latencies: Latencies = CALM,
         topology: str = "{brokers: 3}",
+        steps_may_fail: bool = False,
         **settings: Any,
     ) -> None:
         text = f"topology: {topology}{HEAD}{script}"
         resolved = resolve(load_scenario(text, "script.yaml"), version, settings)
-        self.player = Player(resolved.spec.topology, resolved.scenario.steps, resolved.record_magic)
+        spec, steps = resolved.spec, resolved.scenario.steps
+        self.player = Player(spec.topology, steps, resolved.record_magic, steps_may_fail=steps_may_fail)
 
         def machine(node: Node, files: MemoryFiles) -> Machine:
             return self.player if node.name == OBSERVER else machine_for(resolved.spec, node, files)
