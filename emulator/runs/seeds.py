@@ -3,12 +3,8 @@
 Every worker resolves the scenario for itself from what the command line said, plays whole runs, and sends back a few
 numbers. A run that fails is a result too: its seed, and why. """
 
-import multiprocessing
-import os
-import signal
 from collections.abc import Generator, Sequence
 from hashlib import blake2b
-from multiprocessing import resource_tracker
 from pathlib import Path
 from time import perf_counter
 
@@ -20,6 +16,7 @@ from emulator.observations.comparable import Comparable, comparable
 from emulator.observations.files import load
 from emulator.observations.model import Observations
 from emulator.observations.races import nearest_with_races
+from emulator.runs.cores import on_all_cores
 from emulator.runs.directory import write_observations, write_verdict
 from emulator.runs.judged import play_and_judge
 from emulator.runs.resolve import Resolved, resolve
@@ -29,7 +26,6 @@ from emulator.scenario.settings import parse_assignment
 SEEDS_MAX = 1_000_000
 DIFFERENCES_MAX = 5
 """Differences from the nearest recording that a result tells."""
-CHUNK_MAX = 8
 
 
 class SeedsAsked(msgspec.Struct, frozen=True):
@@ -143,20 +139,6 @@ def _hash(data: bytes) -> str:
 
 # --- processes ---
 
-_worker: Worker | None = None
-
-
-def _begin(asked: SeedsAsked) -> None:
-    """In a new process."""
-    global _worker  # noqa: PLW0603  a pool's initializer has no other place for what its tasks share
-    _worker = Worker(asked)
-
-
-def _play(seed: int) -> SeedResult:
-    assert _worker is not None
-    return _worker.play(seed)
-
-
 Results = Generator[SeedResult, None, None]
 
 
@@ -164,21 +146,4 @@ def play_seeds(asked: SeedsAsked, seeds: Sequence[int], processes: int | None = 
     """Results in whatever order they come. `processes`: as many as cores by default; 1 stays in this process.
 
     Closing the iterator, as an interrupt does, ends all processes. """
-    count = min(processes or len(os.sched_getaffinity(0)), len(seeds))
-    if count <= 1:
-        worker = Worker(asked)
-        yield from map(worker.play, seeds)
-        return
-    # spawn: the parent may have threads (a progress bar's, a JVM's gateway), and a fork copies their locks as they are.
-    context = multiprocessing.get_context("spawn")
-    chunk = max(1, min(CHUNK_MAX, len(seeds) // (4 * count)))
-    # An interrupt is this process's to handle: the others are born with it blocked, and none is interrupted half born.
-    # The tracker comes first, because its own start ends with the interrupt unblocked.
-    resource_tracker.ensure_running()
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        with context.Pool(count, _begin, (asked,)) as pool:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-            yield from pool.imap_unordered(_play, seeds, chunksize=chunk)
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    yield from on_all_cores(Worker, asked, seeds, processes)
