@@ -69,6 +69,11 @@ class ReplicaFetcher(OutOfRange):
             self._say(place, "removed", -1)
 
     @property
+    def dead(self) -> bool:
+        """It fetches nothing any more (2.4)."""
+        return self._dead
+
+    @property
     def _waits(self) -> bool:
         """For a connection or an answer."""
         return self._awaiting is not None or self._connecting

@@ -79,4 +79,4 @@ class Fetchers:
 
     def failed(self, place: TopicPartition) -> bool:
         """Whether nobody fetches this partition."""
-        return all(place not in fetcher.states for fetcher in self._by_source.values())
+        return all(place not in fetcher.states or fetcher.dead for fetcher in self._by_source.values())

@@ -267,6 +267,10 @@ class IsrChanges:
         partition.pending = None
         self._unsent.pop((partition.topic, partition.partition), None)
 
+    def given_up(self, partition: Partition) -> bool:
+        """A change of its ISR is pending that nobody asks for any more: only a LeaderAndIsr ends that (1.6)."""
+        return partition.pending is not None and (partition.topic, partition.partition) not in self._unsent
+
     def _send_alter_isr(self) -> None:
         context = self._context
         if self._in_flight or not self._unsent:

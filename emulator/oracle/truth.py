@@ -70,8 +70,7 @@ def truth_of(world: SimulatedWorld, operations: Iterable[Operation], probe: Prob
     )
     for node in world.nodes.values():
         if "broker" in node.node.roles:
-            for name in partition_directories(node.files):
-                _read_log(truth, node.node.name, node.files, name)
+            read_logs(truth, node.node.name, node.files)
     for operation in operations:
         place = (operation.topic, operation.partition)
         if operation.kind == "produce" and operation.ended:
@@ -98,6 +97,12 @@ def partition_directories(files: Files) -> list[str]:
 def _place(name: str) -> TopicPartition | None:
     topic, dash, number = name.rpartition("-")
     return (topic, int(number)) if dash and topic and number.isdigit() else None
+
+
+def read_logs(truth: Truth, node: str, files: Files) -> None:
+    """All that a node's disk holds, into `truth.logs` and `truth.damaged`."""
+    for name in partition_directories(files):
+        _read_log(truth, node, files, name)
 
 
 def _read_log(truth: Truth, node: str, files: Files, name: str) -> None:

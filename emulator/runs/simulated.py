@@ -34,7 +34,7 @@ class Played(msgspec.Struct):
 
 
 @contextmanager
-def _collector_asleep() -> Iterator[None]:
+def collector_asleep() -> Iterator[None]:
     """A run makes few cycles and lives short: looking for garbage meanwhile costs a fifth of its time."""
     was = gc.isenabled()
     gc.disable()
@@ -68,7 +68,7 @@ def play(
     world = SimulatedWorld(
         spec.topology, make, seed, latencies=latencies, wire_events=wire_events, after_step=after_step, draws=draws
     )
-    with _collector_asleep():
+    with collector_asleep():
         world.start(OBSERVER)
         world.run(lambda: player.finished, max_ms=MAX_MS)
     assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the scenario is not over"

@@ -99,6 +99,11 @@ class SessionServer:
                 self._clients.close_all(out)
                 out.exit(0, "asked to stop")
 
+    @property
+    def tree(self) -> Tree:
+        """What is committed, as far as this server knows."""
+        return self._replica.tree
+
     # --- life -----------------------------------------------------------------------------------------------
 
     def _start(self, now: Now, out: Outbox, seed: int, incarnation: int) -> None:

@@ -285,6 +285,14 @@ class SimulatedWorld(Transport):
         for what in held:
             what()
 
+    def watch_storage(self, name: str, before: Callable[[str, str], None] | None) -> None:
+        """`before(operation, path)` is called before every storage operation of a node, whatever its role, from now on
+        and in its next lives; it may raise NodeKilled. None: nobody watches."""
+        node = self.nodes[name]
+        node.before_storage = before
+        if before is not None:
+            node.files.operation_hook = lambda operation, path: self._before_storage(node, operation, path)
+
     def fill_disk(self, name: str) -> None:
         """Its disk takes nothing more in this life; who starts it again has made room."""
         node = self.nodes[name]
