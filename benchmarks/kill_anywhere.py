@@ -1,0 +1,153 @@
+"""`python -m benchmarks.kill_anywhere [--runs N] [--first SEED] [--world sim|network]`: a node dies anywhere, often.
+
+Each seed picks a catalogue scenario, a version it is for, a broker or session server, and a moment: a step of the
+script, or a storage operation after it. The node is killed (or loses power), started again, and in the end everything
+is mended. A run is good when no assertion fired, the cluster has settled, and what the version promises under these
+settings was kept; where a rule of docs/semantics.md allows what was found, the run names it.
+
+The simulated world uses all cores and writes benchmarks/results/kill_anywhere.json. Exit code 1 if a run failed, with
+the command that plays it again.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import msgspec
+
+from benchmarks.network_runs import lateness_ms
+from emulator.commands.run import DEFAULT_SPEED
+from emulator.deaths.plan import Plan, resolved_for
+from emulator.deaths.seeds import DeathResult, DeathsAsked, DeathWorker, play_network_seed, replay_command
+from emulator.runs.cores import on_all_cores
+from emulator.runs.resolve import Resolved
+from emulator.runs.sources import catalogue
+from emulator.runs.time_outs import timer_limit_ms
+from protocol.versions import LADDER
+
+RESULTS = Path(__file__).parent / "results"
+RUNS = {"sim": 20_000, "network": 50}
+RUNS_MAX = 1_000_000
+TELL_EVERY = 1_000
+
+
+def told(asked: DeathsAsked, result: DeathResult, world: str) -> str:
+    """A run that failed, in full."""
+    lines = [f"seed {result.seed}: {result.plan.text}"]
+    lines += [f"    {why}" for why in (*((result.error,) if result.error else ()), *result.failed)]
+    return "\n".join([*lines, f"    {replay_command(asked, result.seed, world)}"])
+
+
+def played(asked: DeathsAsked, seeds: Sequence[int]) -> Iterable[DeathResult]:
+    """As they come; a failed one is told at once."""
+    for count, result in enumerate(on_all_cores(DeathWorker, asked, seeds), start=1):
+        if not result.good:
+            print(told(asked, result, "sim"), flush=True)
+        if count % TELL_EVERY == 0:
+            print(f"{count} of {len(seeds)} runs", file=sys.stderr, flush=True)
+        yield result
+
+
+def summary_of(results: Sequence[DeathResult], wall_s: float) -> dict[str, Any]:
+    """Sums over all runs: how many were good, by scenario and by version, which rules were needed how often."""
+    settled = sorted(result.settled_s for result in results if not result.error) or [0.0]
+    allowed = Counter(rule for result in results for rule in result.allowed)
+    return {
+        "runs": len(results),
+        "first": min((result.seed for result in results), default=0),
+        "good": sum(result.good for result in results),
+        "failed": sorted(result.seed for result in results if not result.good),
+        "deaths": sum(result.deaths for result in results),
+        "power_losses": sum(result.deaths for result in results if result.plan.power),
+        "between_storage_operations": sum(result.plan.operations >= 0 for result in results),
+        "nobody_died": sum(not result.deaths for result in results),
+        "by_scenario": dict(sorted(Counter(result.plan.scenario for result in results).items())),
+        "by_version": {v: n for v in LADDER if (n := sum(result.plan.version == v for result in results))},
+        "by_victim": dict(sorted(Counter(result.plan.victim.partition("-")[0] for result in results).items())),
+        "allowed": dict(sorted(allowed.items())),
+        "settled_s": {"median": settled[len(settled) // 2], "p99": settled[len(settled) * 99 // 100]},
+        "simulated_s": round(sum(result.simulated_s for result in results)),
+        "wall_s": round(wall_s, 1),
+        "runs_per_s": round(len(results) / wall_s, 1) if wall_s else 0.0,
+        "busy_ms_per_run": round(1000.0 * sum(result.wall_s for result in results) / max(1, len(results))),
+    }
+
+
+def simulate(asked: DeathsAsked, seeds: Sequence[int]) -> dict[str, Any]:
+    """All seeds; the summary."""
+    began_s = perf_counter()
+    results = list(played(asked, seeds))
+    return summary_of(results, perf_counter() - began_s)
+
+
+def play_network(asked: DeathsAsked, seeds: Sequence[int], speed: float, keep: Path | None) -> dict[str, Any]:
+    """One after the other, for each takes all cores. A run that failed and whose timers were late is unknown."""
+    began_s = perf_counter()
+    results: list[DeathResult] = []
+    late: list[int] = []
+    for seed in seeds:
+        plan = asked.plan(seed)
+        with tempfile.TemporaryDirectory(prefix="faultline-") as name:
+            directory = Path(name)
+            result = play_network_seed(plan, directory, speed)
+            if not result.good and not result.error and lateness_ms(directory) > timer_limit_ms(_resolved(plan)):
+                late.append(seed)
+                print(f"seed {seed}: unknown, for its timers were late", flush=True)
+                continue
+            if not result.good:
+                print(told(asked, result, "network"), flush=True)
+                if keep is not None:
+                    shutil.copytree(directory, keep / str(seed))
+            else:
+                print(f"seed {seed}: good: {plan.text}", flush=True)
+            results.append(result)
+    return {**summary_of(results, perf_counter() - began_s), "speed": speed, "late": late}
+
+
+def _resolved(plan: Plan) -> Resolved:
+    return resolved_for(plan.scenario, plan.version)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, help=f"by default {RUNS['sim']}, {RUNS['network']} over the network")
+    parser.add_argument("--first", type=int, default=1, help="the first seed; others follow")
+    parser.add_argument("--world", choices=tuple(RUNS), default="sim")
+    parser.add_argument("--scenario", action="append", default=[], help="only this one (repeatable)")
+    parser.add_argument("--kafka-version", action="append", default=[], help="only this one (repeatable)")
+    parser.add_argument("--speed", type=float, default=DEFAULT_SPEED, help="of the clock over the network")
+    parser.add_argument("--keep", type=Path, help="keep the directories of network runs that fail here")
+    parser.add_argument("--results", type=Path, help="the file that is written; none for less than a whole benchmark")
+    given = parser.parse_args(arguments)
+    runs = given.runs if given.runs is not None else RUNS[given.world]
+    if not 1 <= runs <= RUNS_MAX:
+        parser.error(f"--runs {runs}: 1 to {RUNS_MAX}")
+    unknown = [name for name in given.scenario if name not in catalogue()]
+    if unknown:
+        parser.error(f"no scenario {unknown[0]!r}; the catalogue has: {', '.join(catalogue())}")
+    strange = [version for version in given.kafka_version if version not in LADDER]
+    if strange:
+        parser.error(f"--kafka-version {strange[0]}: one of {', '.join(LADDER)}")
+    asked = DeathsAsked(tuple(given.scenario), tuple(given.kafka_version))
+    seeds = range(given.first, given.first + runs)
+    if given.world == "network":
+        summary = play_network(asked, seeds, given.speed, given.keep)
+    else:
+        summary = simulate(asked, seeds)
+    print(msgspec.json.format(msgspec.json.encode(summary)).decode())
+    name = "kill_anywhere.json" if given.world == "sim" else "kill_anywhere_network.json"
+    target = given.results or (RESULTS / name if runs >= RUNS[given.world] else None)
+    if target is not None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(msgspec.json.format(msgspec.json.encode(summary)) + b"\n")
+    return 1 if summary["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

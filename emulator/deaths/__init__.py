@@ -1,0 +1,9 @@
+"""A node dies anywhere: a catalogue scenario in which one node is killed at a step, or between two storage operations,
+and started again; then everything is mended, and judged.
+
+Reading order: `plan` (who dies when, from a seed), `attendant` (kills, and starts what should be alive), `play` (a
+simulated run with one death), `settled` (what has not settled), `history` (what the run's events say of its past),
+`promises` (what was promised and is not so), `sanity` (of every machine by itself), `rules` (which rule of
+docs/semantics.md allows it), `judge`, `seeds` (many of them). With real processes: `mortal`, `network`, `evidence`,
+`network_judge`.
+"""

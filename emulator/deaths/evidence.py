@@ -1,0 +1,120 @@
+"""What a network run left behind, as the simulated world's truth is told: from its events and its disks."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from emulator.client.operations import Read
+from emulator.deaths.attendant import Recovery
+from emulator.deaths.history import Happened
+from emulator.deaths.network import Left
+from emulator.oracle.probe import Office, StepBack
+from emulator.oracle.truth import Batch, Truth, Write, read_logs
+from emulator.runs.network import as_happened, with_files
+from emulator.topology import Topology
+from protocol.events import (
+    EVENTS,
+    Event,
+    FetcherChanged,
+    HighWatermarkMoved,
+    IsrChangeEnded,
+    LogLoaded,
+    LogTruncated,
+    NodeStopped,
+    OperationEnded,
+    OperationInvoked,
+    RecordsRead,
+    RoleChanged,
+    ZnodeChanged,
+)
+from protocol.ids import TopicPartition
+
+WANTED: tuple[type[Event], ...] = (
+    FetcherChanged, HighWatermarkMoved, IsrChangeEnded, LogLoaded, LogTruncated, NodeStopped, OperationEnded,
+    OperationInvoked, RecordsRead, RoleChanged, ZnodeChanged,
+)  # fmt: skip
+
+
+def happened(run_dir: Path) -> list[Happened]:
+    """The events that count, of all nodes, in order of time. A line that a kill has torn is left out."""
+    return sorted(_read(run_dir), key=lambda one: one[4])
+
+
+def _read(run_dir: Path) -> Iterator[Happened]:
+    markers = tuple(f'"event":"{cls.NAME}"'.encode() for cls in WANTED)
+    for path in sorted((run_dir / "events").glob("*.jsonl")):
+        if path.name.endswith(".wire.jsonl"):
+            continue
+        for line in path.read_bytes().splitlines():
+            if any(marker in line for marker in markers):
+                try:
+                    fields = msgspec.json.decode(line)
+                except msgspec.DecodeError:
+                    continue
+                yield as_happened(fields, EVENTS[fields["event"]])
+
+
+def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) -> Truth:
+    """Logs from the disks; operations, offices and steps back from the events."""
+    truth = Truth()
+    for node in topology.with_role("broker"):
+        with_files(run_dir, node.name, partial(read_logs, truth, node.name))
+    values: dict[str, str] = {}
+    places: dict[str, TopicPartition] = {}
+    epochs: dict[tuple[str, TopicPartition], int] = {}
+    watermarks: dict[tuple[str, TopicPartition, int], int] = {}
+    for node_name, _, _, _, at_ms, event in events:
+        match event:
+            case OperationInvoked(operation=operation, value=value):
+                values[operation] = value
+                places[operation] = (event.topic, event.partition)
+            case OperationEnded(kind="produce", operation=operation):
+                place = (event.topic, event.partition)
+                value = values.get(operation, "")
+                outcome, digest = event.outcome, event.digest
+                truth.writes.append(Write(operation, value, place, event.acks, outcome, event.offset, digest))
+            case RecordsRead():
+                read = Read(event.base_offset, event.last_offset, event.leader_epoch, event.digest)
+                truth.reads.append(((event.topic, event.partition), read))
+            case RoleChanged(role=role, leader_epoch=epoch):
+                place = (event.topic, event.partition)
+                truth.roles_seen += 1
+                if role == "leader":
+                    truth.leaders.append(Office(place, node_name, epoch, at_ms))
+                before = epochs.get((node_name, place), -1)
+                if epoch < before:
+                    truth.epochs_back.append(StepBack(place, node_name, -1, before, epoch, at_ms))
+                epochs[node_name, place] = max(before, epoch)
+            case HighWatermarkMoved(leading=True, leader_epoch=epoch, high_watermark=now):
+                place = (event.topic, event.partition)
+                before = watermarks.get((node_name, place, epoch), -1)
+                if now < before:
+                    truth.watermarks_back.append(StepBack(place, node_name, epoch, before, now, at_ms))
+                watermarks[node_name, place, epoch] = max(before, now)
+            case _:
+                pass
+    return truth
+
+
+def recoveries_of(left: list[Left], power_lost: list[tuple[float, str]], events: list[Happened]) -> list[Recovery]:
+    """What the next life found of what one left. A life that never told of its log is passed over."""
+    found: list[Recovery] = []
+    loaded: dict[tuple[str, int, TopicPartition], tuple[float, int]] = {}
+    for node, incarnation, _, _, at_ms, event in events:
+        if isinstance(event, LogLoaded):
+            loaded[node, incarnation, (event.topic, event.partition)] = (at_ms, event.log_end)
+    held: dict[tuple[str, TopicPartition], list[Batch]] = {}
+    for one in left:
+        for place, batches in one.logs.items():
+            held.setdefault((one.node, place), batches)
+            back = loaded.get((one.node, one.incarnation + 1, place))
+            if back is None:
+                continue
+            at_ms, log_end = back
+            batches = held.pop((one.node, place))
+            power = any(node == one.node and lost_ms <= at_ms for lost_ms, node in power_lost)
+            recovered = [batch for batch in batches if batch.last < log_end]
+            found.append(Recovery(at_ms, one.node, place, power, batches, recovered))
+    return found

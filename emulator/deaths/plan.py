@@ -1,0 +1,94 @@
+"""Who dies when: drawn from a seed, or said.
+
+A death is at a step of the scenario's script: when the step begins, some time after, or before the n-th storage
+operation that the victim makes from then on. A victim that is dead when the step begins dies before the n-th operation
+of its next life; one that makes too few operations dies when the script is over."""
+
+import random
+from functools import lru_cache
+
+import msgspec
+
+from emulator.runs.resolve import Resolved, resolve
+from emulator.runs.sources import catalogue, find_scenario
+from emulator.scenario.model import AnyStep, Repeat, Scenario
+from protocol.versions import ladder_name
+
+STORAGE_SHARE = 0.6
+"""Of deaths that are between two storage operations."""
+OPERATIONS_MAX = 40
+LATER_MAX_MS = 8_000.0
+POWER_SHARE = 0.25
+AGAIN_SHARE = 0.2
+AGAIN_MAX = 24
+"""Storage operations of the next life before it dies again: it is still loading, or has just begun."""
+BACK_MS = (1_000.0, 9_000.0)
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """`step` counts from 1. `operations` -1: `later_ms` after the step has begun; otherwise before that storage
+    operation (0: the next). `power`: the machine loses power with the process, and any part of what was not synced.
+    `again` -1: it dies once; otherwise its next life ends before that operation. `back_ms`: from a death to the
+    restart."""
+
+    seed: int
+    scenario: str
+    version: str
+    victim: str
+    step: int
+    operations: int = -1
+    later_ms: float = 0.0
+    power: bool = False
+    again: int = -1
+    back_ms: float = BACK_MS[0]
+
+    @property
+    def text(self) -> str:
+        """One line."""
+        when = f"{self.later_ms:.0f} ms into" if self.operations < 0 else f"{self.operations} storage operations after"
+        how = "loses power" if self.power else "is killed"
+        again = f", again {self.again} operations into its next life" if self.again >= 0 else ""
+        return f"{self.scenario} on {self.version}: {self.victim} {how} {when} step {self.step}{again}"
+
+
+def step_count(steps: tuple[AnyStep, ...]) -> int:
+    """As the player counts them."""
+    return sum(step.times * step_count(step.steps) if isinstance(step, Repeat) else 1 for step in steps)
+
+
+@lru_cache(maxsize=64)
+def scenario_of(scenario_id: str) -> Scenario:
+    """Of the catalogue; read once per process."""
+    return find_scenario(scenario_id)
+
+
+@lru_cache(maxsize=512)
+def resolved_for(scenario_id: str, version: str) -> Resolved:
+    return resolve(scenario_of(scenario_id), version)
+
+
+def drawn(seed: int, scenarios: tuple[str, ...] = (), versions: tuple[str, ...] = ()) -> Plan:
+    """The plan of a seed; `scenarios`, `versions`: drawn among these alone (all if empty)."""
+    draw = random.Random(f"death {seed}")
+    scenario = scenario_of(draw.choice(scenarios or tuple(catalogue())))
+    known = [ladder_name(version) for version in scenario.kafka]
+    version = draw.choice([version for version in known if version in versions] or known)
+    storage = draw.random() < STORAGE_SHARE
+    return Plan(
+        seed=seed,
+        scenario=scenario.id,
+        version=version,
+        victim=draw.choice(mortals(scenario)),
+        step=draw.randint(1, step_count(scenario.steps)),
+        operations=draw.randint(0, OPERATIONS_MAX) if storage else -1,
+        later_ms=0.0 if storage or draw.random() < 0.5 else draw.uniform(0.0, LATER_MAX_MS),
+        power=draw.random() < POWER_SHARE,
+        again=draw.randint(0, AGAIN_MAX) if draw.random() < AGAIN_SHARE else -1,
+        back_ms=draw.uniform(*BACK_MS),
+    )
+
+
+def mortals(scenario: Scenario) -> list[str]:
+    """Brokers and session servers."""
+    topology = scenario.topology
+    return [node.name for role in ("broker", "session") for node in topology.with_role(role)]

@@ -1,0 +1,82 @@
+"""What was promised and is not so: from plain data about a finished run, whichever world it was in.
+
+Each finding names the kind of promise; `rules` then says whether the version and its settings ever made it.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import msgspec
+
+from emulator.deaths.attendant import Recovery
+from emulator.deaths.history import History, Stated
+from emulator.oracle.anomalies import (
+    duplicate,
+    high_watermark_regression,
+    leader_epoch_monotonicity,
+    lost_acknowledged,
+    replica_divergence,
+)
+from emulator.oracle.truth import Batch, Truth
+from protocol.ids import TopicPartition
+
+NO_PLACE: TopicPartition = ("", -1)
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """`what`: settled, ensemble, recovery, election, state, lost, duplicate, divergence, high-watermark, reread,
+    epoch. `acks` of a lost record (-1 all); `offset` -1: of none; `value` of the record, "" if it is not one."""
+
+    what: str
+    text: str
+    place: TopicPartition = NO_PLACE
+    offset: int = -1
+    acks: int = 0
+    value: str = ""
+
+
+def broken_promises(truth: Truth, history: History) -> Iterator[Broken]:
+    """In logs, offices and states."""
+    for text in history.contradictions:
+        yield Broken("ensemble", text)
+    for place, stated in history.states.items():
+        yield from _states(place, stated)
+    for found in lost_acknowledged(truth):
+        details = found.details
+        yield Broken("lost", found.text, found.place, found.offset, details["acks"], details["value"])
+    for found in duplicate(truth):
+        values = {write.value for write in truth.writes if write.digest == found.details["digest"]}
+        yield Broken("duplicate", found.text, found.place, found.offset, value=min(values, default=""))
+    for found in replica_divergence(truth):
+        yield Broken("divergence", found.text, found.place, found.offset)
+    for found in high_watermark_regression(truth):
+        yield Broken("high-watermark" if "node" in found.details else "reread", found.text, found.place, found.offset)
+    for found in leader_epoch_monotonicity(truth):
+        yield Broken("epoch", found.text, found.place, found.offset)
+
+
+def _states(place: TopicPartition, stated: list[Stated]) -> Iterator[Broken]:
+    """A leader is elected from the ISR; epochs rise; a leader alone never changes the epoch (semantics 1.6, 4.2)."""
+    for before, after in pairwise(one.state for one in stated):
+        if after.zk_version != before.zk_version + 1:
+            yield Broken("state", f"after version {before.zk_version} of the state comes {after.zk_version}", place)
+        if after.leader_epoch < before.leader_epoch:
+            yield Broken("state", f"after leader epoch {before.leader_epoch} comes {after.leader_epoch}", place)
+        if after.leader != before.leader and after.leader_epoch == before.leader_epoch:
+            text = f"in leader epoch {after.leader_epoch} the leader was {before.leader}, then {after.leader}"
+            yield Broken("state", text, place)
+        if after.leader != -1 and after.leader not in before.isr:
+            yield Broken("election", f"broker-{after.leader} was elected; the ISR was {list(before.isr)}", place)
+
+
+def broken_recoveries(recoveries: list[Recovery]) -> Iterator[Broken]:
+    """A killed process loses nothing of its log; a power loss leaves a prefix (semantics 3)."""
+    for one in recoveries:
+        expected = one.held[: len(one.recovered)] if one.power else one.held
+        if one.recovered != expected:
+            text = f"{one.node} held {_ends(one.held)} when it died and {_ends(one.recovered)} when it was back"
+            yield Broken("recovery", text, one.place)
+
+
+def _ends(log: list[Batch]) -> str:
+    return f"{len(log)} batches up to offset {log[-1].last}" if log else "nothing"

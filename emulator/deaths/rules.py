@@ -1,0 +1,160 @@
+"""Which rule of docs/semantics.md allows what was found: decided by the version's gates, the settings and what
+happened, never by the seed. An empty answer: none does, and the run has failed."""
+
+from itertools import pairwise
+
+import msgspec
+
+from emulator.deaths.history import History, Stated
+from emulator.deaths.promises import Broken
+from emulator.runs.resolve import Resolved
+from emulator.scenario import model as m
+from emulator.scenario.model import AnyStep
+from protocol.ids import TopicPartition
+from protocol.versions import Gates, gates_for
+
+UNCLEAN = "unclean.leader.election.enable"
+
+
+def gates_of(resolved: Resolved) -> Gates:
+    """Of the cluster's brokers, which are all alike in the catalogue."""
+    spec = resolved.spec
+    settings = next(iter(spec.settings.values()))
+    return gates_for(spec.kafka_version, str(settings.get("inter.broker.protocol.version") or spec.kafka_version))
+
+
+class LostTail(msgspec.Struct, frozen=True):
+    """`broker` came back at `at_ms` without its log's records [first, last]: a power loss took them."""
+
+    at_ms: float
+    broker: int
+    place: TopicPartition
+    first: int
+    last: int
+
+
+class Rules:
+    """`power`: somebody lost power; `tails`: what that took."""
+
+    def __init__(self, resolved: Resolved, history: History, *, power: bool, tails: list[LostTail]) -> None:
+        self.gates = gates_of(resolved)
+        self._history = history
+        self._power = power
+        self._tails = tails
+        self._unclean = {topic: unclean_enabled(resolved, topic) for topic in {place[0] for place in history.states}}
+        self._idempotent = set(idempotent_values(resolved.scenario.steps))
+
+    def allowing(self, broken: Broken) -> str:
+        """The rule, and what it says here; "" if nothing allows it."""
+        match broken.what:
+            case "lost" if broken.acks != m.ALL_ACKS:
+                return self._unheard_of(broken.place)
+            case "lost" | "reread":
+                return self.committed_may_go(broken.place, broken.offset)
+            case "duplicate":
+                return "" if broken.value in self._idempotent else "6: without idempotence each attempt stores a copy"
+            case "election":
+                return "4.2: unclean election is on" if self._unclean.get(broken.place[0]) else ""
+            case "divergence":
+                return self._divergence()
+            case "epoch":
+                return self._divergence()
+            case _:
+                return ""
+
+    # --- records ---
+
+    def _unheard_of(self, place: TopicPartition) -> str:
+        """acks 0 and 1: what only the leader has goes with its leadership (1.8), and with its power (3)."""
+        if len(self._history.leaders.get(place, [])) > 1:
+            return "1.8: acks=1 is answered by the leader alone, and the leader changed"
+        return "3: power loss takes what was not synced" if self._power else ""
+
+    def committed_may_go(self, place: TopicPartition, offset: int) -> str:
+        """A record below the high watermark is gone."""
+        states = self._history.states.get(place, [])
+        if self._unclean.get(place[0]) and _elected_outside(states):
+            return "4.2: an unclean election"
+        if self._lost_tail_led(place, offset):
+            return "8 (KIP-966): who lost its tail with its power stayed in the ISR, and led"
+        if self._cut_then_led(place, offset):
+            if self.gates.truncates_to_high_watermark:
+                return "8 (KIP-101): a follower cut to its high watermark, and then led"
+            if not self.gates.assigns_epoch_on_election:
+                return "8 (KAFKA-7415): no epoch was known, a follower cut to its high watermark, and then led"
+        return ""
+
+    def _lost_tail_led(self, place: TopicPartition, offset: int) -> bool:
+        """Somebody came back without the record, was in the ISR all the time from then on, and led."""
+        states = self._history.states.get(place, [])
+        for tail in self._tails:
+            if tail.place != place or not tail.first <= offset <= tail.last:
+                continue
+            for stated in _since(states, tail.at_ms):
+                if tail.broker not in stated.state.isr:
+                    break
+                if stated.state.leader == tail.broker:
+                    return True
+        return False
+
+    def _cut_then_led(self, place: TopicPartition, offset: int) -> bool:
+        """A replica that had the record cut it because of its high watermark, and led later."""
+        return any(
+            led.broker == cut.broker and led.at_ms >= cut.at_ms
+            for cut in self._history.cuts.get(place, [])
+            if cut.reason == "high-watermark" and cut.to <= offset < cut.log_end
+            for led in self._history.leaders.get(place, [])
+        )
+
+    def _divergence(self) -> str:
+        gates = self.gates
+        if not gates.has_epoch_cache:
+            return "8 (KIP-101): before 0.11 nobody compares logs"
+        if gates.epoch_request_version == 0:
+            return "8 (KAFKA-6361): one question about one epoch is not enough"
+        if not gates.assigns_epoch_on_election:
+            return "8 (KAFKA-7415): an epoch in which nothing was written is not known"
+        return ""
+
+
+def unclean_enabled(resolved: Resolved, topic: str) -> bool:
+    """A topic's own setting wins."""
+    for step in resolved.scenario.steps:
+        if isinstance(step, m.CreateTopic) and step.topic == topic and UNCLEAN in step.configs:
+            return _true(step.configs[UNCLEAN])
+    return any(_true(settings.get(UNCLEAN)) for settings in resolved.spec.settings.values())
+
+
+def idempotent_values(steps: tuple[AnyStep, ...]) -> list[str]:
+    """Of all records that idempotent producers write."""
+    found: list[str] = []
+    for step in steps:
+        match step:
+            case m.Produce(idempotent=True, values=values):
+                found += values
+            case m.LibraryProduce(settings=settings, values=values) if _true(settings.get("enable.idempotence")):
+                found += values
+            case m.Background(step=inner):
+                found += idempotent_values((inner,))
+            case m.Repeat(steps=inner_steps):
+                found += idempotent_values(inner_steps)
+            case _:
+                pass
+    return found
+
+
+def _true(value: object) -> bool:
+    return str(value).lower() == "true"
+
+
+def _elected_outside(states: list[Stated]) -> bool:
+    return any(
+        after.state.leader != -1 and after.state.leader not in before.state.isr for before, after in pairwise(states)
+    )
+
+
+def _since(states: list[Stated], at_ms: float) -> list[Stated]:
+    """The state that held at a moment, and all later ones."""
+    later = [stated for stated in states if stated.at_ms > at_ms]
+    before = [stated for stated in states if stated.at_ms <= at_ms]
+    return [*before[-1:], *later]

@@ -1,0 +1,145 @@
+"""Whether a simulated cluster has settled, by its true state: everybody is there, every partition has its leader, its
+full ISR and equal log ends, and brokers, controller and session service agree."""
+
+from typing import Any
+
+import msgspec
+
+from emulator.broker.partition import Partition
+from emulator.node.broker_node import BrokerNode
+from emulator.session.election import LEADING
+from emulator.session.server import SessionServer
+from emulator.session.tree import Tree
+from emulator.topology import OBSERVER
+from emulator.world.simulated.world import SimulatedWorld
+from protocol.ids import TopicPartition
+from protocol.znodes import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    TOPICS,
+    Leadership,
+    broker_path,
+    decode_controller,
+    decode_controller_epoch,
+    decode_state,
+    decode_topic,
+    state_path,
+)
+
+
+class Unsettled(msgspec.Struct, frozen=True):
+    """`what`: dead, ensemble, unregistered, controller, no-state, leader, isr, role, log-end, high-watermark.
+    `broker`: -1 if it is no broker's."""
+
+    what: str
+    text: str
+    place: TopicPartition = ("", -1)
+    broker: int = -1
+
+
+def unsettled(world: SimulatedWorld) -> list[Unsettled]:
+    """What is not settled now; nothing: all is well."""
+    found = [
+        Unsettled("dead", f"{name} is dead", broker=node.node.number if "broker" in node.node.roles else -1)
+        for name, node in world.nodes.items()
+        if not node.alive and name != OBSERVER
+    ]
+    tree, ensemble = ensemble_state(world)
+    found += ensemble
+    brokers = brokers_of(world)
+    if tree is None:
+        return found
+    for number, broker in brokers.items():
+        znode = tree.znodes.get(broker_path(number))
+        if znode is None or znode.owner != broker.session.session_id:
+            found.append(Unsettled("unregistered", f"broker-{number} is not registered", broker=number))
+    found += _controller(tree, brokers)
+    for place, assignment in assignments(tree).items():
+        state = state_of(tree, place)
+        name = f"{place[0]}-{place[1]}"
+        if state is None:
+            found.append(Unsettled("no-state", f"{name} has no state", place))
+        elif state.leader not in assignment:
+            found.append(Unsettled("leader", f"{name} has no leader, ISR {list(state.isr)}", place))
+        else:
+            if set(state.isr) != set(assignment):
+                found.append(Unsettled("isr", f"{name}: the ISR is {list(state.isr)} of {list(assignment)}", place))
+            found += _replicas(brokers, place, assignment, state)
+    return found
+
+
+def ensemble_state(world: SimulatedWorld) -> tuple[Tree | None, list[Unsettled]]:
+    """The leader's tree, and what is wrong with the ensemble."""
+    servers: dict[str, Any] = {n: s.machine for n, s in world.nodes.items() if isinstance(s.machine, SessionServer)}
+    leading = [server for server in servers.values() if server.role == LEADING and server.serving]
+    idle = [name for name, server in servers.items() if not server.serving]
+    found = [Unsettled("ensemble", f"{name} does not serve") for name in idle]
+    if len(leading) != 1:
+        return None, [*found, Unsettled("ensemble", f"{len(leading)} session servers lead")]
+    return leading[0].tree, found
+
+
+def brokers_of(world: SimulatedWorld) -> dict[int, BrokerNode]:
+    """Those alive, by number."""
+    return {n.node.number: n.machine for n in world.nodes.values() if isinstance(n.machine, BrokerNode)}
+
+
+def assignments(tree: Tree) -> dict[TopicPartition, tuple[int, ...]]:
+    """Every partition's replicas."""
+    prefix = TOPICS + "/"
+    topics = [path[len(prefix) :] for path in tree.znodes if path.startswith(prefix) and "/" not in path[len(prefix) :]]
+    return {
+        (topic, partition): assigned.replicas
+        for topic in sorted(topics)
+        for partition, assigned in decode_topic(topic, tree.znodes[prefix + topic].data).items()
+    }
+
+
+def state_of(tree: Tree, place: TopicPartition) -> Leadership | None:
+    znode = tree.znodes.get(state_path(*place))
+    return None if znode is None else decode_state(*place, znode.data, znode.version)
+
+
+def partition_of(broker: BrokerNode, place: TopicPartition) -> Partition | None:
+    return broker.broker.replicas.partitions.get(place)
+
+
+def _controller(tree: Tree, brokers: dict[int, BrokerNode]) -> list[Unsettled]:
+    active = [number for number, broker in brokers.items() if broker.controller.active]
+    znode, epoch = tree.znodes.get(CONTROLLER), tree.znodes.get(CONTROLLER_EPOCH)
+    if znode is None or epoch is None:
+        return [Unsettled("controller", "there is no controller")]
+    elected = decode_controller(znode.data)
+    if active != [elected]:
+        return [Unsettled("controller", f"broker-{elected} is elected, active are {active}")]
+    known = brokers[elected].controller.controller_epoch
+    if known != decode_controller_epoch(epoch.data):
+        return [Unsettled("controller", f"broker-{elected} is controller of epoch {known}, not the latest")]
+    return []
+
+
+def _replicas(
+    brokers: dict[int, BrokerNode], place: TopicPartition, assignment: tuple[int, ...], state: Leadership
+) -> list[Unsettled]:
+    """What its brokers themselves think and hold."""
+    found: list[Unsettled] = []
+    name = f"{place[0]}-{place[1]}"
+    held = {number: partition_of(brokers[number], place) for number in assignment if number in brokers}
+    leader = held.get(state.leader)
+    for number, partition in held.items():
+        epoch = partition.leader_epoch if partition is not None else -1
+        follows = partition.leader if partition is not None else -1
+        if follows != state.leader or epoch != state.leader_epoch:
+            text = f"{name}: broker-{number} takes broker-{follows} for the leader, epoch {epoch}; it is {state}"
+            found.append(Unsettled("role", text, place, number))
+    if leader is None or leader.log is None or not leader.leads:
+        return found
+    log_end = leader.log.log_end
+    for number, partition in held.items():
+        if partition is not None and partition.log is not None and partition.log.log_end != log_end:
+            text = f"{name}: broker-{number} ends at {partition.log.log_end}, the leader at {log_end}"
+            found.append(Unsettled("log-end", text, place, number))
+    if leader.log.high_watermark != log_end or leader.locked or set(leader.isr) != set(assignment):
+        text = f"{name}: the leader's high watermark is {leader.log.high_watermark} of {log_end}, its ISR {leader.isr}"
+        found.append(Unsettled("high-watermark", text, place, state.leader))
+    return found

@@ -1,0 +1,50 @@
+"""Plans of death: drawn from the seed alone, and over everything that can die."""
+
+from emulator.deaths.plan import drawn, mortals, scenario_of, step_count
+from emulator.deaths.seeds import DeathsAsked, replay_command
+from emulator.runs.sources import catalogue
+from emulator.scenario import model as m
+
+SEEDS = range(1, 2001)
+
+
+def test_a_seed_has_one_plan() -> None:
+    assert [drawn(seed) for seed in range(1, 20)] == [drawn(seed) for seed in range(1, 20)]
+
+
+def test_every_scenario_version_node_and_kind_of_moment_is_drawn() -> None:
+    plans = [drawn(seed) for seed in SEEDS]
+    assert {plan.scenario for plan in plans} == set(catalogue())
+    assert {plan.version for plan in plans} == {version for name in catalogue() for version in scenario_of(name).kafka}
+    for name in catalogue():
+        assert {plan.victim for plan in plans if plan.scenario == name} == set(mortals(scenario_of(name)))
+    kinds = {(plan.operations >= 0, plan.later_ms > 0.0, plan.power, plan.again >= 0) for plan in plans}
+    assert {(storage, power, again) for storage, _, power, again in kinds} == {
+        (storage, power, again) for storage in (False, True) for power in (False, True) for again in (False, True)
+    }
+    assert all(plan.later_ms == 0.0 for plan in plans if plan.operations >= 0)
+
+
+def test_the_step_is_one_of_the_script() -> None:
+    plans = [drawn(seed, ("leader-crash",)) for seed in SEEDS]
+    steps = step_count(scenario_of("leader-crash").steps)
+    assert {plan.step for plan in plans} == set(range(1, steps + 1))
+
+
+def test_steps_of_a_repetition_count_each_time() -> None:
+    pause = m.Pause(seconds=1.0)
+    assert step_count((pause, m.Repeat(times=3, steps=(pause, pause)))) == 7
+
+
+def test_plans_can_be_drawn_of_some_scenarios_and_versions_alone() -> None:
+    plans = [drawn(seed, ("kip101-case1", "az-isolated-follower"), ("2.0.0", "2.8")) for seed in range(1, 100)]
+    assert {plan.scenario for plan in plans} == {"kip101-case1", "az-isolated-follower"}
+    assert {plan.version for plan in plans if plan.scenario == "kip101-case1"} == {"2.0.0", "2.8"}
+    assert {plan.version for plan in plans if plan.scenario == "az-isolated-follower"} == {"2.8"}
+
+
+def test_the_command_that_replays_a_seed_asks_for_the_same_plan() -> None:
+    asked = DeathsAsked(("leader-crash",), ("2.8",))
+    assert replay_command(asked, 7) == (
+        "python -m benchmarks.kill_anywhere --runs 1 --first 7 --world sim --scenario leader-crash --kafka-version 2.8"
+    )

@@ -1,0 +1,147 @@
+"""A node dies anywhere in a catalogue scenario, and afterwards all is well; and what is wrong on purpose is found.
+
+`python -m benchmarks.kill_anywhere` plays thousands."""
+
+from typing import Any
+
+import pytest
+
+from emulator.broker.fetchers import Fetchers
+from emulator.broker.log import Log
+from emulator.broker.partition import Partition
+from emulator.deaths.judge import judge_death
+from emulator.deaths.plan import Plan
+from emulator.deaths.play import play_death
+from emulator.deaths.seeds import DeathsAsked, DeathWorker, play_seed, replay_command
+from emulator.runs.cores import on_all_cores
+from emulator.runs.sources import catalogue
+from protocol.events import ScenarioStep
+
+SEEDS_EACH = 3
+LONG = ("isr-flapping", "isr-steady")
+"""Thousands of records: one seed each."""
+
+
+@pytest.mark.parametrize("scenario", list(catalogue()))
+def test_a_death_anywhere(scenario: str) -> None:
+    asked = DeathsAsked((scenario,))
+    for seed in range(1, 2 if scenario in LONG else SEEDS_EACH + 1):
+        result = play_seed(asked.plan(seed))
+        assert result.good, (result.plan.text, result.error, result.failed, replay_command(asked, seed))
+
+
+def planned(**changed: Any) -> Plan:
+    plan = {"seed": 1, "scenario": "leader-crash", "version": "2.6", "victim": "broker-1", "step": 6, "back_ms": 8000.0}
+    return Plan(**{**plan, **changed})
+
+
+def test_the_same_seed_is_the_same_run() -> None:
+    asked = DeathsAsked()
+    first, second = (play_death(asked.plan(11)) for _ in range(2))
+    assert first.world.trace.shape() == second.world.trace.shape()
+    assert (first.world.now_ms, first.world.inputs) == (second.world.now_ms, second.world.inputs)
+
+
+def test_results_on_all_cores_are_those_of_one() -> None:
+    seeds = range(1, 7)
+    alone, together = (
+        {
+            result.seed: (result.failed, result.simulated_s)
+            for result in on_all_cores(DeathWorker, DeathsAsked(), seeds, n)
+        }
+        for n in (1, 2)
+    )
+    assert alone == together and set(alone) == set(seeds)
+
+
+@pytest.mark.parametrize("victim", ["broker-0", "session-1"])
+def test_a_death_at_a_step(victim: str) -> None:
+    died = play_death(planned(victim=victim))
+    entries = died.world.trace.entries
+    begun = {event.step: at_ms for *_, at_ms, event in entries if isinstance(event, ScenarioStep)}
+    assert died.attendant.hit_ms is not None and begun[6] <= died.attendant.hit_ms < begun[7]
+    assert died.attendant.deaths == 1 and died.unsettled == []
+    assert died.world.nodes[victim].incarnation > 1
+
+
+@pytest.mark.parametrize("victim", ["broker-2", "session-0"])
+def test_two_deaths_between_storage_operations(victim: str) -> None:
+    """The second while it recovers, or soon after."""
+    died = play_death(planned(victim=victim, step=1, operations=9, again=1))
+    assert died.attendant.deaths == 2 and died.unsettled == []
+    assert judge_death(died).failed == []
+
+
+def test_a_victim_that_makes_too_few_operations_dies_when_the_script_is_over() -> None:
+    died = play_death(planned(step=21, operations=40, victim="session-2"))
+    assert died.attendant.hit_ms is not None and died.attendant.deaths == 1
+    steps = [entry[4] for entry in died.world.trace.entries if isinstance(entry[5], ScenarioStep)]
+    assert died.attendant.hit_ms >= max(steps)
+
+
+def test_a_broker_that_is_back_too_early_is_started_until_it_stays() -> None:
+    """Semantics 11.10."""
+    died = play_death(planned(back_ms=1000.0))
+    assert 1 <= len(died.attendant.exits) <= 4
+    assert {end.node for end in died.attendant.exits} == {"broker-1"}
+    assert "11.10: a broker that finds its old registration exits" in judge_death(died).allowed
+
+
+def test_an_isr_change_whose_answer_is_lost_stays_pending() -> None:
+    """Semantics 1.6: the controller's write is done and its answer dies with the session server; the controller asks
+    again, is told that the version has moved on, and so tells the leader, who waits for a newer epoch. (Kafka 2.7,
+    2.8.)"""
+    died = play_death(DeathsAsked().plan(377))
+    judged = judge_death(died)
+    assert "isr" in {one.what for one in died.unsettled} and judged.failed == []
+    assert any(rule.startswith("1.6") for rule in judged.allowed)
+
+
+# --- sabotage ---
+
+
+def failures(plan: Plan) -> set[str]:
+    died = play_death(plan)
+    return {broken.what for broken in judge_death(died).failed}
+
+
+def test_a_recovery_that_loses_a_batch_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    load = Log.load
+
+    def forgetful(*arguments: Any, **named: Any) -> Log:
+        log = load(*arguments, **named)
+        if log.log_end > 1 and not named["clean"]:
+            log.truncate_to(log.log_end - 1)
+        return log
+
+    assert failures(planned()) == set()
+    monkeypatch.setattr(Log, "load", forgetful)
+    assert "recovery" in failures(planned())
+
+
+def test_a_leader_that_acknowledges_too_early_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A high watermark that does not wait for the followers: acks=all means nothing."""
+
+    def hasty(self: Partition) -> bool:
+        moved = self.the_log.log_end > self.the_log.high_watermark
+        if moved:
+            self._moved(self.the_log.log_end)
+        return moved
+
+    plan = planned(scenario="acks-1-loss", victim="session-0", step=8)
+    assert failures(plan) == set()
+    monkeypatch.setattr(Partition, "advance_high_watermark", hasty)
+    assert "lost" in failures(plan)
+
+
+def test_a_broker_that_never_follows_again_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    add = Fetchers.add
+    monkeypatch.setattr("emulator.deaths.play.SETTLE_LIMIT_MS", 60_000.0)
+
+    def tired(self: Fetchers, partition: Partition, source: int, node: str) -> None:
+        if partition.leader_epoch == 0:
+            add(self, partition, source, node)
+
+    monkeypatch.setattr(Fetchers, "add", tired)
+    died = play_death(planned())
+    assert {"isr", "log-end"} <= {one.what for one in died.unsettled}
