@@ -6,7 +6,7 @@ is mended. A run is good when no assertion fired, the cluster has settled, and w
 settings was kept; where a rule of docs/semantics.md allows what was found, the run names it.
 
 The simulated world uses all cores and writes benchmarks/results/kill_anywhere.json. Exit code 1 if a run failed, with
-the command that plays it again.
+the command that plays it again; 3 if the timers of every network run were late.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import msgspec
 
 from benchmarks.network_runs import lateness_ms
 from emulator.commands.run import DEFAULT_SPEED
-from emulator.deaths.plan import Plan, resolved_for
+from emulator.deaths.plan import Plan, resolved_for, versions_of
 from emulator.deaths.seeds import DeathResult, DeathsAsked, DeathWorker, play_network_seed, replay_command
 from emulator.runs.cores import on_all_cores
 from emulator.runs.resolve import Resolved
@@ -56,7 +56,6 @@ def played(asked: DeathsAsked, seeds: Sequence[int]) -> Iterable[DeathResult]:
 
 def summary_of(results: Sequence[DeathResult], wall_s: float) -> dict[str, Any]:
     """Sums over all runs: how many were good, by scenario and by version, which rules were needed how often."""
-    settled = sorted(result.settled_s for result in results if not result.error) or [0.0]
     allowed = Counter(rule for result in results for rule in result.allowed)
     return {
         "runs": len(results),
@@ -71,8 +70,6 @@ def summary_of(results: Sequence[DeathResult], wall_s: float) -> dict[str, Any]:
         "by_version": {v: n for v in LADDER if (n := sum(result.plan.version == v for result in results))},
         "by_victim": dict(sorted(Counter(result.plan.victim.partition("-")[0] for result in results).items())),
         "allowed": dict(sorted(allowed.items())),
-        "settled_s": {"median": settled[len(settled) // 2], "p99": settled[len(settled) * 99 // 100]},
-        "simulated_s": round(sum(result.simulated_s for result in results)),
         "wall_s": round(wall_s, 1),
         "runs_per_s": round(len(results) / wall_s, 1) if wall_s else 0.0,
         "busy_ms_per_run": round(1000.0 * sum(result.wall_s for result in results) / max(1, len(results))),
@@ -83,7 +80,12 @@ def simulate(asked: DeathsAsked, seeds: Sequence[int]) -> dict[str, Any]:
     """All seeds; the summary."""
     began_s = perf_counter()
     results = list(played(asked, seeds))
-    return summary_of(results, perf_counter() - began_s)
+    settled = sorted(result.settled_s for result in results if not result.error) or [0.0]
+    return {
+        **summary_of(results, perf_counter() - began_s),
+        "settled_s": {"median": settled[len(settled) // 2], "p99": settled[len(settled) * 99 // 100]},
+        "simulated_s": round(sum(result.simulated_s for result in results)),
+    }
 
 
 def play_network(asked: DeathsAsked, seeds: Sequence[int], speed: float, keep: Path | None) -> dict[str, Any]:
@@ -134,6 +136,8 @@ def main(arguments: list[str] | None = None) -> int:
     strange = [version for version in given.kafka_version if version not in LADDER]
     if strange:
         parser.error(f"--kafka-version {strange[0]}: one of {', '.join(LADDER)}")
+    if not any(versions_of(name, given.kafka_version) for name in given.scenario or catalogue()):
+        parser.error(f"no scenario of these is for version {' or '.join(given.kafka_version)}")
     asked = DeathsAsked(tuple(given.scenario), tuple(given.kafka_version))
     seeds = range(given.first, given.first + runs)
     if given.world == "network":
@@ -146,7 +150,9 @@ def main(arguments: list[str] | None = None) -> int:
     if target is not None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(msgspec.json.format(msgspec.json.encode(summary)) + b"\n")
-    return 1 if summary["failed"] else 0
+    if summary["failed"]:
+        return 1
+    return 3 if len(summary.get("late", ())) == runs else 0
 
 
 if __name__ == "__main__":

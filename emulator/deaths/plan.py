@@ -5,6 +5,7 @@ operation that the victim makes from then on. A victim that is dead when the ste
 of its next life; one that makes too few operations dies when the script is over."""
 
 import random
+from collections.abc import Collection
 from functools import lru_cache
 
 import msgspec
@@ -67,12 +68,19 @@ def resolved_for(scenario_id: str, version: str) -> Resolved:
     return resolve(scenario_of(scenario_id), version)
 
 
+def versions_of(scenario_id: str, among: Collection[str] = ()) -> list[str]:
+    """Those that a scenario is for, of `among` (all if empty)."""
+    known = [ladder_name(version) for version in scenario_of(scenario_id).kafka]
+    return [version for version in known if version in among or not among]
+
+
 def drawn(seed: int, scenarios: tuple[str, ...] = (), versions: tuple[str, ...] = ()) -> Plan:
-    """The plan of a seed; `scenarios`, `versions`: drawn among these alone (all if empty)."""
+    """The plan of a seed; `scenarios`, `versions`: drawn among these alone (all if empty). Some scenario must be for
+    some version."""
     draw = random.Random(f"death {seed}")
-    scenario = scenario_of(draw.choice(scenarios or tuple(catalogue())))
-    known = [ladder_name(version) for version in scenario.kafka]
-    version = draw.choice([version for version in known if version in versions] or known)
+    wanted = {name: versions_of(name, versions) for name in scenarios or catalogue()}
+    scenario = scenario_of(draw.choice([name for name, known in wanted.items() if known]))
+    version = draw.choice(wanted[scenario.id])
     storage = draw.random() < STORAGE_SHARE
     return Plan(
         seed=seed,

@@ -41,6 +41,8 @@ def test_plans_can_be_drawn_of_some_scenarios_and_versions_alone() -> None:
     assert {plan.scenario for plan in plans} == {"kip101-case1", "az-isolated-follower"}
     assert {plan.version for plan in plans if plan.scenario == "kip101-case1"} == {"2.0.0", "2.8"}
     assert {plan.version for plan in plans if plan.scenario == "az-isolated-follower"} == {"2.8"}
+    old = [drawn(seed, (), ("0.8.2",)) for seed in range(1, 100)]
+    assert {plan.version for plan in old} == {"0.8.2"} and len({plan.scenario for plan in old}) > 3
 
 
 def test_the_command_that_replays_a_seed_asks_for_the_same_plan() -> None:

@@ -1,0 +1,57 @@
+"""A real process dies between two of its storage operations, is started again, and all is well."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from benchmarks import kill_anywhere
+from emulator.deaths.plan import drawn
+from tests.system.conftest import ROOT
+
+TRIES = 3
+SEED = 27
+"""Of leader-crash: broker-1, which is to lead, is killed before its next storage operation."""
+
+WATCHED = """
+import sys
+from pathlib import Path
+from emulator.deaths.mortal import tell, watch
+from emulator.storage.disk import DiskFiles
+
+files, order = DiskFiles(sys.argv[1]), Path(sys.argv[2])
+watch(files, order)
+files.append("log", b"a")
+tell(order, 2)
+for byte in b"bcd":
+    files.append("log", bytes([byte]))
+"""
+
+
+def test_a_process_dies_before_the_operation_that_it_was_told(tmp_path: Path) -> None:
+    """And its next life does not: the order died with it."""
+    words = [sys.executable, "-c", WATCHED, str(tmp_path / "data"), str(tmp_path / "order")]
+    assert subprocess.run(words, cwd=ROOT, check=False, timeout=60).returncode == -signal.SIGKILL
+    assert (tmp_path / "data" / "log").read_bytes() == b"abc"
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+@pytest.mark.network
+def test_a_death_over_the_network(tmp_path: Path) -> None:
+    """A run whose timers were late is unknown, so it is played again; but not for ever."""
+    plan = drawn(SEED, ("leader-crash",))
+    assert plan.victim.startswith("broker") and plan.operations >= 0
+    words = ["--world", "network", "--runs", "1", "--first", str(SEED), "--scenario", "leader-crash"]
+    result = tmp_path / "result.json"
+    for number in range(1, TRIES + 1):
+        code = kill_anywhere.main([*words, "--results", str(result)])
+        summary = msgspec.json.decode(result.read_bytes())
+        if code == 0:
+            assert summary["good"] == 1 and summary["deaths"] >= 1
+            return
+        assert code == 3 and number < TRIES, summary
