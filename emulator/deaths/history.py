@@ -65,10 +65,10 @@ def history_of(events: Iterable[Happened]) -> History:
                     text = f"transaction {zxid:#x} wrote {data!r} to {path} at {node}, {committed[written]!r} elsewhere"
                     history.contradictions.append(text)
             case LogTruncated(effective=True):
-                cut = Cut(at_ms, _number(node), event.to, event.log_end, event.reason)
+                cut = Cut(at_ms, broker_number(node), event.to, event.log_end, event.reason)
                 history.cuts.setdefault((event.topic, event.partition), []).append(cut)
             case RoleChanged(role="leader"):
-                led = Led(at_ms, _number(node), event.leader_epoch, event.log_end)
+                led = Led(at_ms, broker_number(node), event.leader_epoch, event.log_end)
                 history.leaders.setdefault((event.topic, event.partition), []).append(led)
             case _:
                 pass
@@ -77,5 +77,6 @@ def history_of(events: Iterable[Happened]) -> History:
     return history
 
 
-def _number(node: str) -> int:
+def broker_number(node: str) -> int:
+    """`broker-2`: 2."""
     return int(node.rpartition("-")[2])

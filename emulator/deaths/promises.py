@@ -9,7 +9,7 @@ from itertools import pairwise
 import msgspec
 
 from emulator.deaths.attendant import Recovery
-from emulator.deaths.history import History, Stated
+from emulator.deaths.history import History, Stated, broker_number
 from emulator.oracle.anomalies import (
     duplicate,
     high_watermark_regression,
@@ -25,7 +25,8 @@ NO_PLACE: TopicPartition = ("", -1)
 
 class Broken(msgspec.Struct, frozen=True):
     """`what`: settled, ensemble, recovery, election, state, lost, duplicate, divergence, high-watermark, reread,
-    epoch. `acks` of a lost record (-1 all); `offset` -1: of none; `value` of the record, "" if it is not one."""
+    epoch. `acks` of a lost record (-1 all); `offset` -1: of none; `value` of the record, "" if it is not one. `broker`,
+    `epoch`: of a leader whose high watermark fell."""
 
     what: str
     text: str
@@ -33,6 +34,8 @@ class Broken(msgspec.Struct, frozen=True):
     offset: int = -1
     acks: int = 0
     value: str = ""
+    broker: int = -1
+    epoch: int = -1
 
 
 def broken_promises(truth: Truth, history: History) -> Iterator[Broken]:
@@ -49,8 +52,12 @@ def broken_promises(truth: Truth, history: History) -> Iterator[Broken]:
         yield Broken("duplicate", found.text, found.place, found.offset, value=min(values, default=""))
     for found in replica_divergence(truth):
         yield Broken("divergence", found.text, found.place, found.offset)
+    for back in truth.watermarks_back:
+        text = f"{back.node}, leader of epoch {back.epoch}, moved its high watermark back from {back.was} to {back.now}"
+        yield Broken("high-watermark", text, back.place, back.now, epoch=back.epoch, broker=broker_number(back.node))
     for found in high_watermark_regression(truth):
-        yield Broken("high-watermark" if "node" in found.details else "reread", found.text, found.place, found.offset)
+        if "node" not in found.details:
+            yield Broken("reread", found.text, found.place, found.offset)
     for found in leader_epoch_monotonicity(truth):
         yield Broken("epoch", found.text, found.place, found.offset)
 

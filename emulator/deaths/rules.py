@@ -56,9 +56,11 @@ class Rules:
             case "election":
                 return "4.2: unclean election is on" if self._unclean.get(broken.place[0]) else ""
             case "divergence":
-                return self._divergence()
+                return self._divergence() or self._written_again(broken.place)
             case "epoch":
                 return self._divergence()
+            case "high-watermark":
+                return self._led_again(broken)
             case _:
                 return ""
 
@@ -105,6 +107,22 @@ class Rules:
             if cut.reason == "high-watermark" and cut.to <= offset < cut.log_end
             for led in self._history.leaders.get(place, [])
         )
+
+    def _led_again(self, broken: Broken) -> str:
+        """No controller has seen its leader die: it leads on in the same epoch, from what it had written down."""
+        lives = [led for led in self._history.leaders.get(broken.place, []) if led.broker == broken.broker]
+        again = sum(led.epoch == broken.epoch for led in lives) > 1
+        return "3: a leader that is back in its epoch begins at its checkpoint" if again else ""
+
+    def _written_again(self, place: TopicPartition) -> str:
+        """The same, and its tail is gone: what it writes now has the epoch of what its followers still hold."""
+        led = self._history.leaders.get(place, [])
+        for tail in (tail for tail in self._tails if tail.place == place):
+            own = [one for one in led if one.broker == tail.broker]
+            before = {one.epoch for one in own if one.at_ms <= tail.at_ms}
+            if any(one.epoch in before for one in own if one.at_ms > tail.at_ms):
+                return "8 (KIP-966): who lost its tail with its power led on in the same epoch"
+        return ""
 
     def _divergence(self) -> str:
         gates = self.gates

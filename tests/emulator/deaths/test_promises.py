@@ -9,6 +9,7 @@ from emulator.deaths.history import Cut, History, Led, Stated, history_of
 from emulator.deaths.plan import resolved_for
 from emulator.deaths.promises import Broken, broken_promises, broken_recoveries
 from emulator.deaths.rules import LostTail, Rules, idempotent_values
+from emulator.oracle.probe import StepBack
 from emulator.oracle.truth import Batch, Truth
 from emulator.scenario import model as m
 from protocol.events import ZnodeChanged
@@ -155,6 +156,27 @@ def test_replicas_are_equal_from_2_0_1_on() -> None:
     assert {version for version, rule in allowed.items() if rule} == {"0.10.2", "1.1", "2.0.0"}
 
 
+def test_a_leader_that_is_back_in_its_epoch_begins_at_its_checkpoint() -> None:
+    """Semantics 3, 4.1: no controller has seen it die, so its epoch is the same."""
+    truth = Truth(watermarks_back=[StepBack(PLACE, "broker-1", 4, 7, 5, 20.0)])
+    (broken,) = broken_promises(truth, History())
+    assert (broken.what, broken.broker, broken.epoch) == ("high-watermark", 1, 4)
+    once = History(leaders={PLACE: [Led(1, 1, 4, 0), Led(2, 0, 5, 0), Led(3, 1, 6, 0)]})
+    twice = History(leaders={PLACE: [Led(1, 1, 4, 0), Led(9, 1, 4, 7)]})
+    assert rules("leader-crash", "2.8", once).allowing(broken) == ""
+    assert rules("leader-crash", "2.8", twice).allowing(broken).startswith("3:")
+
+
+def test_a_tail_that_is_written_again_in_the_same_epoch_differs_from_the_followers() -> None:
+    """KIP-966, semantics 8: epochs cannot tell the two apart."""
+    tail = LostTail(5.0, 1, PLACE, 2, 3)
+    broken = Broken("divergence", "", PLACE, 2)
+    for epoch, allowed in ((4, True), (5, False)):
+        history = History(leaders={PLACE: [Led(1, 1, 4, 0), Led(9, 1, epoch, 2)]})
+        rule = rules("leader-crash", "2.8", history, power=True, tails=[tail]).allowing(broken)
+        assert rule.startswith("8 (KIP-966)") is allowed
+
+
 def test_idempotent_producers_store_once() -> None:
     """Semantics 6."""
     steps = resolved_for("retry-duplicates-idempotent", "2.8").scenario.steps
@@ -165,7 +187,7 @@ def test_idempotent_producers_store_once() -> None:
     assert idempotent.allowing(Broken("duplicate", "", PLACE, 1, value="a")).startswith("6")
 
 
-@pytest.mark.parametrize("what", ["recovery", "state", "ensemble", "sanity", "high-watermark"])
+@pytest.mark.parametrize("what", ["recovery", "state", "ensemble", "sanity", "settled"])
 def test_nothing_allows_these_in_any_version(what: str) -> None:
     for version in ("0.8.2", "1.1", "2.8"):
         assert rules("kip101-case1", version, History(), power=True).allowing(Broken(what, "", PLACE)) == ""
