@@ -18,7 +18,7 @@ from emulator.deaths.plan import Plan, resolved_for, step_count
 from emulator.oracle.truth import Batch, Truth, read_logs
 from emulator.player.player import Player
 from emulator.player.steps import StepFailed
-from emulator.runs.network import FACTORY, RUN_LIMIT_S, Actions, with_files
+from emulator.runs.network import RUN_LIMIT_S, Actions, machine_specs, with_files
 from emulator.runs.resolve import Resolved
 from emulator.scenario import model as m
 from emulator.scenario.conditions import AllOf, Condition, IsrRestored, Registered
@@ -86,18 +86,9 @@ async def play_network_death(plan: Plan, run_dir: Path, *, speed: float) -> Died
 
 def _specs(resolved: Resolved, victim: str, order: Path) -> dict[str, MachineSpec]:
     """The victim's process watches `order`."""
-    spec = resolved.spec
-    arguments = msgspec.to_builtins(spec)
-    specs: dict[str, MachineSpec] = {}
-    for node in spec.topology.nodes:
-        settings = spec.settings.get(node.name, {})
-        versions = (
-            (spec.kafka_version, str(settings.get("inter.broker.protocol.version", ""))) if settings else ("", "")
-        )
-        if node.name == victim:
-            specs[node.name] = MachineSpec(MORTAL, {"spec": arguments, "order": str(order)}, versions)
-        elif node.name != OBSERVER:
-            specs[node.name] = MachineSpec(FACTORY, arguments, versions)
+    specs = machine_specs(resolved)
+    usual = specs[victim]
+    specs[victim] = MachineSpec(MORTAL, {"spec": usual.arguments, "order": str(order)}, usual.versions)
     return specs
 
 

@@ -107,6 +107,21 @@ def with_files(run_dir: Path, node: str, use: Callable[[DiskFiles], Any]) -> Any
         files.close()
 
 
+def machine_specs(resolved: Resolved) -> dict[str, MachineSpec]:
+    """How the machine of every node that is a process is made."""
+    spec = resolved.spec
+    arguments = msgspec.to_builtins(spec)
+    specs: dict[str, MachineSpec] = {}
+    for node in spec.topology.nodes:
+        settings = spec.settings.get(node.name, {})
+        versions = (
+            (spec.kafka_version, str(settings.get("inter.broker.protocol.version", ""))) if settings else ("", "")
+        )
+        if node.name != OBSERVER:
+            specs[node.name] = MachineSpec(FACTORY, arguments, versions)
+    return specs
+
+
 async def play_network(
     resolved: Resolved,
     run_dir: Path,
@@ -122,15 +137,7 @@ async def play_network(
     between its nodes, say). Raises StepFailed, ClusterError, PortInUse, trio.TooSlowError."""
     spec = resolved.spec
     player = Player(spec.topology, resolved.scenario.steps, resolved.record_magic)
-    arguments = msgspec.to_builtins(spec)
-    specs: dict[str, MachineSpec] = {}
-    for node in spec.topology.nodes:
-        settings = spec.settings.get(node.name, {})
-        versions = (
-            (spec.kafka_version, str(settings.get("inter.broker.protocol.version", ""))) if settings else ("", "")
-        )
-        if node.name != OBSERVER:
-            specs[node.name] = MachineSpec(FACTORY, arguments, versions)
+    specs = machine_specs(resolved)
     cluster = make_cluster(
         run_dir, spec.topology, specs, speed=speed, seed=seed, levels=levels, record_inputs=record_inputs
     )
