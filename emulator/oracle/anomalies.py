@@ -13,6 +13,7 @@ What counts as one violation is fixed by the name of the check and is the same i
                                 ends; one epoch with two leaders
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from math import inf
 from typing import Any
@@ -36,11 +37,14 @@ class Violation(msgspec.Struct, frozen=True):
 
 
 def lost_acknowledged(truth: Truth) -> Iterator[Violation]:
+    held: dict[TopicPartition, dict[int, list[Batch]] | None] = {}
     for write in truth.writes:
         if write.outcome != "ok":
             continue
-        log = _final_log(truth, write.place)
-        if log is not None and not any(_holds(batch, write.digest, write.offset) for batch in log):
+        if write.place not in held:
+            held[write.place] = _by_digest(_final_log(truth, write.place))
+        log = held[write.place]
+        if log is not None and not any(_holds(batch, write.offset) for batch in log.get(write.digest, ())):
             text = (
                 f"{write.value} was acknowledged (acks={write.acks}) at offset {write.offset}; "
                 "the final leader does not have it"
@@ -50,13 +54,11 @@ def lost_acknowledged(truth: Truth) -> Iterator[Violation]:
 
 
 def duplicate(truth: Truth) -> Iterator[Violation]:
+    produces = Counter((write.place, write.digest) for write in truth.writes)
     for place in truth.logs:
-        copies: dict[int, list[Batch]] = {}
-        for batch in _final_log(truth, place) or ():
-            copies.setdefault(batch.digest, []).append(batch)
-        for digest, batches in copies.items():
+        for digest, batches in (_by_digest(_final_log(truth, place)) or {}).items():
             records = sum(batch.last - batch.first + 1 for batch in batches)
-            produced = sum(1 for write in truth.writes if write.place == place and write.digest == digest)
+            produced = produces[place, digest]
             if len(batches) > 1 and records > produced:
                 first, last = batches[0].first, batches[-1].first
                 text = (
@@ -147,8 +149,18 @@ def _final_log(truth: Truth, place: TopicPartition) -> list[Batch] | None:
     return None if leader is None else truth.logs.get(place, {}).get(leader)
 
 
-def _holds(batch: Batch, digest: int, offset: int) -> bool:
-    return batch.digest == digest and (offset < 0 or batch.first <= offset <= batch.last)
+def _by_digest(log: list[Batch] | None) -> dict[int, list[Batch]] | None:
+    """Batches of equal content together, in order."""
+    if log is None:
+        return None
+    found: dict[int, list[Batch]] = {}
+    for batch in log:
+        found.setdefault(batch.digest, []).append(batch)
+    return found
+
+
+def _holds(batch: Batch, offset: int) -> bool:
+    return offset < 0 or batch.first <= offset <= batch.last
 
 
 def _overlaps(offices: Iterable[Office]) -> Iterator[tuple[Office, Office, float, float | None]]:
