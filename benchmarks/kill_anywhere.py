@@ -14,7 +14,8 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -34,7 +35,7 @@ from protocol.versions import LADDER
 RESULTS = Path(__file__).parent / "results"
 RUNS = {"sim": 20_000, "network": 50}
 RUNS_MAX = 1_000_000
-TELL_EVERY = 1_000
+TELL_EVERY = 100
 
 
 def told(asked: DeathsAsked, result: DeathResult, world: str) -> str:
@@ -44,14 +45,15 @@ def told(asked: DeathsAsked, result: DeathResult, world: str) -> str:
     return "\n".join([*lines, f"    {replay_command(asked, result.seed, world)}"])
 
 
-def played(asked: DeathsAsked, seeds: Sequence[int]) -> Iterable[DeathResult]:
-    """As they come; a failed one is told at once."""
-    for count, result in enumerate(on_all_cores(DeathWorker, asked, seeds), start=1):
-        if not result.good:
-            print(told(asked, result, "sim"), flush=True)
-        if count % TELL_EVERY == 0:
-            print(f"{count} of {len(seeds)} runs", file=sys.stderr, flush=True)
-        yield result
+def played(asked: DeathsAsked, seeds: Sequence[int]) -> Generator[DeathResult, None, None]:
+    """As they come; a failed one is told at once. Closing it ends all processes."""
+    with closing(on_all_cores(DeathWorker, asked, seeds)) as results:
+        for count, result in enumerate(results, start=1):
+            if not result.good:
+                print(told(asked, result, "sim"), flush=True)
+            if count % TELL_EVERY == 0:
+                print(f"{count} of {len(seeds)} runs", file=sys.stderr, flush=True)
+            yield result
 
 
 def summary_of(results: Sequence[DeathResult], wall_s: float) -> dict[str, Any]:
@@ -77,9 +79,14 @@ def summary_of(results: Sequence[DeathResult], wall_s: float) -> dict[str, Any]:
 
 
 def simulate(asked: DeathsAsked, seeds: Sequence[int]) -> dict[str, Any]:
-    """All seeds; the summary."""
+    """All seeds, or those played before an interrupt; the summary."""
     began_s = perf_counter()
-    results = list(played(asked, seeds))
+    results: list[DeathResult] = []
+    with closing(played(asked, seeds)) as playing:
+        try:
+            results.extend(playing)
+        except KeyboardInterrupt:
+            print("interrupted; what was played is summed up", file=sys.stderr)
     settled = sorted(result.settled_s for result in results if not result.error) or [0.0]
     return {
         **summary_of(results, perf_counter() - began_s),
@@ -146,7 +153,7 @@ def main(arguments: list[str] | None = None) -> int:
         summary = simulate(asked, seeds)
     print(msgspec.json.format(msgspec.json.encode(summary)).decode())
     name = "kill_anywhere.json" if given.world == "sim" else "kill_anywhere_network.json"
-    target = given.results or (RESULTS / name if runs >= RUNS[given.world] else None)
+    target = given.results or (RESULTS / name if summary["runs"] >= RUNS[given.world] else None)
     if target is not None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(msgspec.json.format(msgspec.json.encode(summary)) + b"\n")

@@ -1,5 +1,6 @@
 """`python -m benchmarks.kill_anywhere`: what it refuses, what it sums up, and how a run that failed is told."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -70,3 +71,17 @@ def test_a_result_tells_what_the_run_was() -> None:
     result, died = play_seed(plan), play_death(plan)
     assert (result.deaths, result.simulated_s) == (died.attendant.deaths, round(died.world.now_ms / 1000, 3))
     assert result.settled_s == round(died.settled_ms / 1000, 3) and result.good
+
+
+def test_an_interrupt_sums_up_what_was_played(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(make: object, asked: DeathsAsked, seeds: range) -> Iterator[DeathResult]:
+        yield DeathResult(seed=seeds[0], plan=asked.plan(seeds[0]), deaths=1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(kill_anywhere, "on_all_cores", interrupted)
+    assert kill_anywhere.main(["--runs", "20000"]) == 0
+    printed = capsys.readouterr()
+    assert msgspec.json.decode(printed.out.encode())["runs"] == 1
+    assert printed.err == "interrupted; what was played is summed up\n"
