@@ -125,8 +125,9 @@ class Attendant:
                     self._start_in(name, self._start_ms(name))
 
     def _start_ms(self, name: str) -> float:
-        broker = "broker" in self._world.nodes[name].node.roles
-        return self._world.draws.start_ms() if broker else 120.0
+        roles = self._world.nodes[name].node.roles
+        java = "broker" in roles or "controller" in roles
+        return self._world.draws.start_ms(name) if java else 120.0
 
     def _start_in(self, name: str, ms: float) -> None:
         world = self._world

@@ -17,6 +17,7 @@ from emulator.runs.resolve import resolve
 from emulator.runs.seeds import broken_in
 from emulator.runs.sources import find_scenario
 from emulator.scenario.expect import judge
+from protocol.events import FetcherChanged
 
 SEEDS = range(1, 6)
 
@@ -129,6 +130,8 @@ def test_the_new_life_follows_and_is_stopped_by_what_the_earlier_one_was_to_hear
         found = [
             event.change
             for node, incarnation, _, _, _, event in world.trace.entries
-            if (node, incarnation) == ("broker-1", 2) and event.NAME == "fetcher_changed" and event.change != "delayed"
+            if (node, incarnation) == ("broker-1", 2)
+            and isinstance(event, FetcherChanged)
+            and event.change != "delayed"
         ]
         assert found == changes, replay("kafka-7235-stop-replica", version, seed)

@@ -113,6 +113,7 @@ class Cluster:
         self._board = RuleBoard(self._nodes, self._shells, self.now_ms)
         self._nursery_manager: AbstractAsyncContextManager[trio.Nursery] | None = None
         self._nursery: trio.Nursery | None = None
+        self._exited = trio.Event()
 
     async def __aenter__(self) -> "Cluster":
         self._nursery_manager = trio.open_nursery()
@@ -155,6 +156,10 @@ class Cluster:
     def unexpected_exits(self) -> list[NodeExit]:
         """Nodes that died by themselves."""
         return [end for end in self.exits if not end.expected]
+
+    async def wait_exit_change(self) -> None:
+        """Until one more process has ended."""
+        await self._exited.wait()
 
     def specify(self, name: str, spec: MachineSpec) -> None:
         """How the node's machine is made from its next life on. Raises SpecError, ClusterError."""
@@ -325,6 +330,8 @@ class Cluster:
         if not end.expected:
             self._write(MachineFault(what="died", target=name))
         node.ended.set()
+        self._exited.set()
+        self._exited = trio.Event()
 
     async def _end(self, node: Supervised, number: int) -> int:
         assert node.pid is not None
