@@ -10,8 +10,8 @@ from emulator.scenario.document import ScenarioErrors, nearest
 from emulator.scenario.expectations import read_expectations, read_races, read_version, read_violations
 from emulator.scenario.step_reader import StepReader
 from emulator.scenario.verbs import MAX_STEPS, read_steps
+from emulator.topology import DEDICATED_FROM, Topology, three_azs
 from emulator.topology import Node as ClusterNode
-from emulator.topology import Topology, three_azs
 from protocol.versions import DEFAULT_VERSION
 
 KEYS = (
@@ -145,6 +145,10 @@ def _nodes(reader: StepReader, node: Node) -> Topology:
             reader.problem(
                 key, f"a node is called after its role and number, as broker-0; got {name!r}{nearest(stem, ROLES)}"
             )
+            continue
+        if stem == "broker" and int(number) >= DEDICATED_FROM:
+            higher = "dedicated controllers have those from there"
+            reader.problem(key, f"a broker's number is below {DEDICATED_FROM}; {higher}")
             continue
         fields = reader.fields(value, f"node {name}", ("az", "process.roles"), ("az",))
         az = reader.text(fields["az"], "an AZ") if "az" in fields else None

@@ -66,6 +66,10 @@ def step_errors(step: str) -> list[str]:
             "f.yaml:4:20: a node is called after its role and number, as broker-0; got 'brocker-0'; nearest: broker",
         ),
         (
+            "id: x\ntitle: x\nsteps: []\ntopology: {nodes: {broker-1000: {az: az-0}}}\n",
+            "f.yaml:4:20: a broker's number is below 1000; dedicated controllers have those from there",
+        ),
+        (
             "id: x\ntitle: x\nsteps:\n  - repeat: {times: 200, steps: [{repeat: {times: 100, steps: [{pause: 1}]}}]}\n",
             "f.yaml:4:3: more than 10000 steps, repeats counted",
         ),
