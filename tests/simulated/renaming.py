@@ -1,8 +1,8 @@
 """A scenario under other names, and what was seen of it back in the old ones; draws that do not hang on names.
 
-The new names are odd on purpose: ids of brokers are large and in another order, some with more digits than the next;
-names of topics, AZs and hosts sort otherwise than before. Each is found in no other place, so that a trace is brought
-back by replacing texts.
+The new names are odd on purpose: ids of brokers are large and in another order, one with fewer digits than the next;
+names of topics, AZs and hosts sort otherwise than before. Each is found in no other place (numbers that are no ids are
+told apart from ids before), so that a trace is brought back by replacing texts.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from emulator.scenario.model import ANY_PARTITION, Scenario
-from emulator.topology import Node, Topology
+from emulator.topology import Node, Topology, identifier_of
 from emulator.world.simulated.chance import CALM, Draws
 from protocol.chance import Chance
 from protocol.machine import TimerKey
@@ -25,14 +25,16 @@ BROKER_KEYS = frozenset(
 """Fields of steps, conditions and expectations that hold ids of brokers, or lists of them."""
 NODE_KEYS = frozenset({"node", "az", "between", "opened_by", "to", "source", "client", "replicas"})
 """The same for names of nodes and AZs."""
-NEW_IDS = (900017, 7000031, 80023, 5003, 600011, 40009)
-"""Of the first brokers: neither in this order nor in that of their digits."""
+NEW_IDS = (917, 702, 83)
+"""Of up to three brokers: neither in this order nor in that of their digits. Below those of dedicated controllers."""
+NEW_IDS_OF_MANY = (917, 702, 813, 283, 611, 409)
+"""Of more: no number of a partition is among them."""
 
 
 class Renaming(msgspec.Struct, frozen=True, dict=True):
-    """`brokers`: {old id: new id}. `shift` is added to the numbers of session servers and clients: a vote goes to the
-    highest server id (semantics 5.3), so their order stays. `azs`: {old number: new}. `topic` and `value` come before
-    the old ones."""
+    """`brokers`: {old id: new id}, those of dedicated controllers included. `shift` is added to the numbers of session
+    servers, controllers and clients: a vote goes to the highest server id (semantics 5.3), so their order stays.
+    `azs`: {old number: new}. `topic` and `value` come before the old ones."""
 
     brokers: Mapping[int, int] = {}
     shift: int = 0
@@ -100,7 +102,8 @@ class Renaming(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _numbers(self) -> re.Pattern[str]:
-        return re.compile(rf"\b({'|'.join(self._new) or '(?!)'})\b")
+        """Not those of operations (`observer.1:83`)."""
+        return re.compile(rf"(?<!\d:)\b({'|'.join(self._new) or '(?!)'})\b")
 
     def back(self, text: str) -> str:
         """A text of the renamed run in the old names."""
@@ -108,7 +111,8 @@ class Renaming(msgspec.Struct, frozen=True, dict=True):
         text = text.replace(self.topic, "").replace(self.value, "")
         if not self.shift:
             return text
-        return re.sub(r"\b(session|client)-(\d+)", lambda found: f"{found[1]}-{int(found[2]) - self.shift}", text)
+        shifted = r"\b(session|controller|client)-(\d+)"
+        return re.sub(shifted, lambda found: f"{found[1]}-{int(found[2]) - self.shift}", text)
 
 
 SAME = Renaming()
@@ -118,14 +122,16 @@ def odd(scenario: Scenario, *, ids_in_order: bool = False) -> Renaming:
     """Nothing keeps its name. `ids_in_order`: what came before another, broker or AZ, still does."""
     brokers = sorted(node.number for node in scenario.topology.with_role("broker"))
     azs = sorted(int(az.rpartition("-")[2]) for az in scenario.topology.azs)
-    assert len(brokers) <= len(NEW_IDS), "more brokers than new ids"
-    ids = NEW_IDS[: len(brokers)]
+    assert len(brokers) <= len(NEW_IDS_OF_MANY), "more brokers than new ids"
+    ids = (NEW_IDS if len(brokers) <= len(NEW_IDS) else NEW_IDS_OF_MANY)[: len(brokers)]
     numbers = [810_009 - place for place in range(len(azs))]
     if ids_in_order:
         ids, numbers = tuple(sorted(ids)), sorted(numbers)
+    shift = 40
+    dedicated = [identifier_of(n) for n in scenario.topology.with_role("controller") if "broker" not in n.roles]
     return Renaming(
-        brokers=dict(zip(brokers, ids, strict=True)),
-        shift=40,
+        brokers=dict(zip(brokers, ids, strict=True)) | {old: old + shift for old in dedicated},
+        shift=shift,
         azs=dict(zip(azs, numbers, strict=True)),
         topic="zz.topic_",
         value="v~~",

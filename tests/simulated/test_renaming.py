@@ -38,6 +38,8 @@ TIES = {
 }
 """{scenario: the rule by which the order of brokers' ids counts}. These get other ids in the same order."""
 
+IDS = frozenset({"broker", "leader", "controller", "source"})
+"""Fields of events that are ids of brokers."""
 IN_ORDER_OF_IDS = re.compile(r'"(live|live_brokers|added|removed)":("[\d,]*"|\[[\d,]*\])')
 """Lists that go by id, as Kafka's do; which ids are in them is what counts."""
 
@@ -66,7 +68,8 @@ def seen(scenario: Scenario, version: str, renaming: Renaming) -> Seen:
         for name in ("digest", "session"):  # of names and times; numbered as they first appear
             if name in fields:
                 fields[name] = numbers.setdefault((name, fields[name]), len(numbers))
-        lines.setdefault(node, []).append(msgspec.json.encode((at_ms, incarnation, event.NAME, fields)))
+        told = {name: value if name in IDS else marked(value) for name, value in fields.items()}
+        lines.setdefault(node, []).append(msgspec.json.encode((repr(at_ms), incarnation, event.NAME, told)))
     old = {node: brought_back(b"\n".join(told).decode(), renaming).split("\n") for node, told in lines.items()}
     observations = plain(played.observations)
     judged = judge(resolved.scenario, observations, {})
@@ -76,6 +79,11 @@ def seen(scenario: Scenario, version: str, renaming: Renaming) -> Seen:
         comparable(parse(text, "observations")),
         [one["held"] for one in judged],
     )
+
+
+def marked(value: object) -> object:
+    """A number that is no id: "n17"."""
+    return f"n{value}" if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def brought_back(text: str, renaming: Renaming) -> str:
