@@ -9,7 +9,7 @@ from controller.session_calls import Procedure, SenderEnded, perform
 from controller.state import PartitionPosition, Replica, ReplicaPosition
 from controller.term import read_brokers
 from controller.topic_deletion import fail_replicas, resume_topics
-from protocol.events import BrokersSeen, ids_text
+from protocol.events import BrokersHandled, BrokersSeen, ids_text
 from protocol.messages.session import GetData
 from protocol.znodes import BrokerRegistration, broker_path, decode_broker
 
@@ -89,6 +89,7 @@ def _started(desk: Desk, brokers: list[int]) -> Procedure[None]:
     """onBrokerStartup: tell the old ones of the new, the new ones everything; bring replicas and partitions
     online."""
     state = desk.state
+    desk.emit(BrokersHandled("startup", ids_text(brokers)))
     for broker in brokers:
         state.offline_log_dirs.pop(broker, None)
     if desk.gates.metadata_updates_brokers_only:
@@ -107,6 +108,7 @@ def _started(desk: Desk, brokers: list[int]) -> Procedure[None]:
 
 def _failed(desk: Desk, brokers: list[int]) -> Procedure[None]:
     """onBrokerFailure."""
+    desk.emit(BrokersHandled("failure", ids_text(brokers)))
     for broker in brokers:
         desk.state.offline_log_dirs.pop(broker, None)
         desk.state.shutting_down.discard(broker)

@@ -55,8 +55,8 @@ class Desk:
     def emit(self, event: Event) -> None:
         self.out.emit(event)
 
-    def decided(self, partition: TopicPartition, leadership: Leadership, reason: str) -> None:
-        """Write down that a state was written."""
+    def decided(self, partition: TopicPartition, leadership: Leadership, reason: str, replica: int = -1) -> None:
+        """Write down that a state was written; `replica` left the ISR."""
         self.emit(
             StateDecided(
                 topic=partition[0],
@@ -67,5 +67,6 @@ class Desk:
                 controller_epoch=leadership.controller_epoch,
                 zk_version=leadership.zk_version,
                 reason=reason,
+                replica=replica,
             )
         )

@@ -219,7 +219,7 @@ def remove_from_isr(
                 shrunk[partition] = without
         written = yield from write_states(desk, shrunk)
         for partition, leadership in written.done.items():
-            desk.decided(partition, leadership, "offline-replica")
+            desk.decided(partition, leadership, "offline-replica", broker)
             results[partition] = leadership
         remaining = written.outdated
         if not remaining:

@@ -173,7 +173,8 @@ def _enter_office(desk: Desk) -> None:
 
 
 def _announce(desk: Desk) -> None:
-    desk.emit(ControllerChanged(active=True, controller_epoch=desk.state.epoch, reason="elected"))
+    state = desk.state
+    desk.emit(ControllerChanged(True, state.epoch, "elected", state.epoch_zk_version))
 
 
 def _take_over(desk: Desk) -> Procedure[None]:

@@ -12,7 +12,8 @@ connection is named by its opener: `NODE.INCARNATION#ID`; the N-th frame sent on
 received, which gives the edges by which checks order events of different nodes. Clocks only place them on a picture.
 
 Levels: `client` (operations), `replica` (roles, logs, elections, sessions, faults), `wire` (every frame).
-A field name has one type everywhere (asserted below), so that all events share one flat table.
+A field name has one type everywhere (asserted below), so that all events share one flat table. Fields that came later
+have a default, which stands for a run that does not have them yet.
 """
 
 from typing import Any, ClassVar, Literal, get_args
@@ -143,7 +144,8 @@ class TimerLateness(Event):
 # --- replica level: logs --------------------------------------------------------------------------------------------
 
 class LogLoaded(Event):
-    """A replica found on disk. `clean`: the clean-shutdown marker was there."""
+    """A replica found on disk. `clean`: the clean-shutdown marker was there. Otherwise `recovered` are the base offsets
+    of the segments that were validated, and `corrupted` that of the one that was cut, -1: none."""
     NAME = "log_loaded"
     topic: str
     partition: int
@@ -151,6 +153,8 @@ class LogLoaded(Event):
     log_end: int
     high_watermark: int
     clean: bool
+    recovered: str = ""         # "0,42"
+    corrupted: int = -1
 
 
 class BatchAppended(Event):
@@ -178,6 +182,19 @@ class LogTruncated(Event):
     reason: str
 
 
+class LeaderEpochBegan(Event):
+    """A replica noted where an epoch begins (leader-epoch-checkpoint). `previous_epoch`, `previous_offset`: of the
+    entry before, -1 none; `entries`: how many there were."""
+    NAME = "leader_epoch_began"
+    topic: str
+    partition: int
+    leader_epoch: int
+    offset: int
+    previous_epoch: int
+    previous_offset: int
+    entries: int
+
+
 class HighWatermarkMoved(Event):
     """`leading`: this replica leads (and may expose records below it)."""
     NAME = "high_watermark_moved"
@@ -198,7 +215,8 @@ class LogDirFailed(Event):
 # --- replica level: leadership --------------------------------------------------------------------------------------
 
 class RoleChanged(Event):
-    """`role`: leader, follower, offline. `leader`: whom it follows (itself if leader)."""
+    """`role`: leader, follower, offline. `leader`: whom it follows (itself if leader). `adding`, `removing`: of a
+    reassignment, as the controller's order had them."""
     NAME = "role_changed"
     topic: str
     partition: int
@@ -210,11 +228,13 @@ class RoleChanged(Event):
     log_end: int
     high_watermark: int
     isr: str                    # "0,1,2"; "" for a follower
+    adding: str = ""
+    removing: str = ""
 
 
 class IsrChangeAsked(Event):
     """A leader wants another ISR. `change`: shrink or expand. `through`: session (direct write) or controller
-    (AlterIsr)."""
+    (AlterIsr). `high_watermark`, `log_end`: its own; `out_of_sync`: who leaves, with the log end known of each."""
     NAME = "isr_change_asked"
     topic: str
     partition: int
@@ -224,6 +244,9 @@ class IsrChangeAsked(Event):
     leader_epoch: int
     zk_version: int
     through: str
+    high_watermark: int = -1
+    log_end: int = -1
+    out_of_sync: str = ""       # "1:5 2:7"
 
 
 class IsrChangeEnded(Event):
@@ -259,7 +282,8 @@ class MetadataChanged(Event):
 
 
 class FetcherChanged(Event):
-    """`change`: added, removed, delayed, failed. `source`: broker fetched from. `offset`: next to fetch."""
+    """`change`: added, removed, delayed, failed. `source`: broker fetched from. `offset`: next to fetch.
+    `leader_epoch`: that the fetcher goes by."""
     NAME = "fetcher_changed"
     topic: str
     partition: int
@@ -267,10 +291,52 @@ class FetcherChanged(Event):
     source: int
     offset: int
     reason: str
+    leader_epoch: int = -1
+
+
+class EpochAnswered(Event):
+    """A leader said where a follower's epoch ends: epoch `leader_epoch` at `offset`, each -1 undefined. `own_epoch`:
+    the follower's own latest up to it, -1 none. It cuts `to`; not `complete`: and asks again."""
+    NAME = "epoch_answered"
+    topic: str
+    partition: int
+    source: int
+    leader_epoch: int
+    offset: int
+    own_epoch: int
+    log_end: int
+    to: int
+    complete: bool
+
+
+class FetchOffsetReset(Event):
+    """A follower's offset was out of its leader's range. `offset`: where the leader's log ends (`reason` latest), or
+    begins (start); not-allowed: it ends there, and this broker exits rather than cut. `log_end`: the own, before."""
+    NAME = "fetch_offset_reset"
+    topic: str
+    partition: int
+    source: int
+    offset: int
+    log_end: int
+    reason: str
+
+
+class FetchOutOfRange(Event):
+    """A leader was asked by follower `broker` for an offset that it does not have."""
+    NAME = "fetch_out_of_range"
+    topic: str
+    partition: int
+    broker: int
+    offset: int
+    log_start: int
+    log_end: int
+    correlation: int
 
 
 class LeaderAndIsrIgnored(Event):
-    """An order of the controller that changed nothing for this partition, and why."""
+    """An order of the controller that changed nothing for this partition, and why. `controller_epoch`: of the order;
+    `state_controller_epoch`: of the partition's state in it. An order of an older controller is ignored whole: topic
+    "", partition -1, `current_epoch`: the controller epoch known."""
     NAME = "leader_and_isr_ignored"
     topic: str
     partition: int
@@ -278,17 +344,24 @@ class LeaderAndIsrIgnored(Event):
     current_epoch: int
     controller_epoch: int
     reason: str
+    controller: int = -1
+    correlation: int = -1
+    leader: int = -1
+    replicas: str = ""
+    state_controller_epoch: int = -1
 
 
 # --- replica level: controller
 # -----------------------------------------------------------------------------------------
 
 class ControllerChanged(Event):
-    """`active` true: this broker is (now) controller, as it believes; false: it resigned."""
+    """`active` true: this broker is (now) controller, as it believes; false: it resigned. `zk_version`: of
+    /controller_epoch."""
     NAME = "controller_changed"
     active: bool
     controller_epoch: int
     reason: str
+    zk_version: int = -1
 
 
 class BrokersSeen(Event):
@@ -300,9 +373,16 @@ class BrokersSeen(Event):
     live: str
 
 
+class BrokersHandled(Event):
+    """The controller begins to act on brokers that came (`change` startup) or went (failure)."""
+    NAME = "brokers_handled"
+    change: str
+    brokers: str
+
+
 class StateDecided(Event):
     """The controller wrote a partition's state. `reason`: created, offline-election, offline-replica,
-    preferred-election, isr-change, ..."""
+    preferred-election, isr-change, ... `replica`: that left the ISR (offline-replica)."""
     NAME = "state_decided"
     topic: str
     partition: int
@@ -312,6 +392,7 @@ class StateDecided(Event):
     controller_epoch: int
     zk_version: int
     reason: str
+    replica: int = -1
 
 
 # --- replica level: session service

@@ -200,12 +200,12 @@ class Broker:
             if client.queue:
                 self._serve(connection, client, client.queue.popleft())
 
-        self._dispatch(connection, event.message, reply)
+        self._dispatch(connection, event, reply)
 
-    def _dispatch(self, connection: int, message: Message, reply: Callable[[Message | None], None]) -> None:
-        match message:
+    def _dispatch(self, connection: int, event: MessageReceived, reply: Callable[[Message | None], None]) -> None:
+        match message := event.message:
             case FetchRequest():
-                self.fetching.fetch(message, reply)
+                self.fetching.fetch(message, reply, event.correlation_id)
             case ProduceRequest():
                 self.appends.produce(message, reply, lambda: self._hang_up(connection))
             case MetadataRequest():
@@ -218,7 +218,7 @@ class Broker:
             case ListOffsetsRequest():
                 reply(self.questions.offsets(message))
             case LeaderAndIsrRequest():
-                self.leadership.leader_and_isr(message, reply)
+                self.leadership.leader_and_isr(message, reply, event.correlation_id)
             case UpdateMetadataRequest():
                 self.leadership.update_metadata(message, reply)
                 self.channel.learn()

@@ -29,6 +29,7 @@ class FetcherCore:
     _replicas: Replicas
     states: dict[TopicPartition, FetchState]
     _asked: dict[TopicPartition, tuple[int, int]]
+    source: int
 
     @abstractmethod
     def _send(self, message: Message, version: int, handle: Callable[[Message], None]) -> None:
@@ -43,5 +44,5 @@ class FetcherCore:
         """These wait for the back-off."""
 
     @abstractmethod
-    def _say(self, place: TopicPartition, change: str, offset: int, reason: str = "") -> None:
+    def _say(self, place: TopicPartition, change: str, offset: int, reason: str = "", epoch: int = -1) -> None:
         """Write an event about a partition."""

@@ -60,13 +60,14 @@ class ReplicaFetcher(OutOfRange):
 
     def add(self, place: TopicPartition, state: FetchState) -> None:
         self.states[place] = state
-        self._say(place, "added", state.offset)
+        self._say(place, "added", state.offset, epoch=state.leader_epoch)
         if not self._waits:
             self._context.out.set_timer(self._wake, 0.0)
 
     def remove(self, place: TopicPartition) -> None:
-        if self.states.pop(place, None) is not None:
-            self._say(place, "removed", -1)
+        state = self.states.pop(place, None)
+        if state is not None:
+            self._say(place, "removed", -1, epoch=state.leader_epoch)
 
     @property
     def dead(self) -> bool:
@@ -96,8 +97,8 @@ class ReplicaFetcher(OutOfRange):
         self._connection = 0
         self._dead = True
 
-    def _say(self, place: TopicPartition, change: str, offset: int, reason: str = "") -> None:
-        self._context.emit(FetcherChanged(*place, change, self.source, offset, reason))
+    def _say(self, place: TopicPartition, change: str, offset: int, reason: str = "", epoch: int = -1) -> None:
+        self._context.emit(FetcherChanged(*place, change, self.source, offset, reason, epoch))
 
     # --- inputs ---
 
@@ -214,16 +215,17 @@ class ReplicaFetcher(OutOfRange):
             state = self.states.get(place)
             if state is not None and state.delayed_until_ms <= now_ms:
                 state.delayed_until_ms = until_ms
-                self._say(place, "delayed", state.offset, reason)
+                self._say(place, "delayed", state.offset, reason, state.leader_epoch)
 
     def _failed(self, place: TopicPartition, reason: str) -> None:
         """Dropped until the next LeaderAndIsr; before 2.3 the fetcher's thread dies with all its partitions (KIP-461),
         and those given to it later wait too, until none is left and it is replaced."""
         if self._context.gates.append_error_fails_partition:
-            self._say(place, "failed", self.states.pop(place).offset, reason)
+            failed = self.states.pop(place)
+            self._say(place, "failed", failed.offset, reason, failed.leader_epoch)
             return
         for other, state in self.states.items():
-            self._say(other, "failed", state.offset, reason)
+            self._say(other, "failed", state.offset, reason, state.leader_epoch)
         self._dead = True
 
     # --- fetching ---
@@ -305,4 +307,5 @@ class ReplicaFetcher(OutOfRange):
         if result.diverging_epoch is not None:
             diverging = result.diverging_epoch
             cut = cut_for(log, state.offset, diverging.epoch, diverging.end_offset)
+            self._answered(partition, place, diverging.epoch, diverging.end_offset, cut)
             self._cut(partition, place, cut.offset, "diverging", complete=cut.complete)

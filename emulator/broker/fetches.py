@@ -13,6 +13,7 @@ from emulator.broker.parked import Parked, Purgatory
 from emulator.broker.partition import Partition
 from emulator.broker.replicas import Replicas
 from protocol.errors import ErrorCode
+from protocol.events import FetchOutOfRange
 from protocol.messages.base import Message
 from protocol.messages.replication import (
     DivergingEpoch,
@@ -42,24 +43,25 @@ class Fetches:
         self._fetches = fetches
         self._produces = produces
 
-    def fetch(self, request: FetchRequest, reply: Reply) -> None:
-        """Read, note the follower's progress, answer or park.
+    def fetch(self, request: FetchRequest, reply: Reply, correlation: int) -> None:
+        """Read, note the follower's progress, answer or park. `correlation`: of the request, for events.
 
         Up to 2.0 reading needs no lock: a follower's position is known at once, and only joining the ISR, the high
         watermark and the answer wait for a partition that is locked (semantics 1.6).
         """
-        self._fetch(request, reply, self._context.now.mono_ms)
+        self._fetch(request, reply, correlation, self._context.now.mono_ms)
 
-    def _fetch(self, request: FetchRequest, reply: Reply, arrived_ms: float) -> None:
+    def _fetch(self, request: FetchRequest, reply: Reply, correlation: int, arrived_ms: float) -> None:
         if self._context.gates.fetch_blocks_on_partition_lock:
             locked = self._replicas.first_locked((p.topic, p.partition) for p in request.partitions)
             if locked is not None:
-                locked.when_unlocked(lambda: self._fetch(request, reply, arrived_ms))
+                locked.when_unlocked(lambda: self._fetch(request, reply, correlation, arrived_ms))
                 return
         results, log_ends = self._read(request)
         if request.replica_id < 0:
             self._answer_or_park(request, results, reply)
             return
+        self._tell_out_of_range(request, results, correlation)
         progress = list(zip(request.partitions, results, log_ends, strict=True))
         self._note_progress(
             request.replica_id, progress, arrived_ms, lambda: self._answer_or_park(request, results, reply)
@@ -80,6 +82,15 @@ class Fetches:
             results.append(result)
             log_ends.append(log_end)
         return results, log_ends
+
+    def _tell_out_of_range(self, request: FetchRequest, results: list[FetchedPartition], correlation: int) -> None:
+        """An event for every offset of a follower that this leader does not have."""
+        for asked, result in zip(request.partitions, results, strict=True):
+            if result.error == ErrorCode.OFFSET_OUT_OF_RANGE:
+                log = self._replicas.partitions[asked.topic, asked.partition].the_log
+                ends = (log.log_start, log.log_end)
+                place = (asked.topic, asked.partition)
+                self._context.emit(FetchOutOfRange(*place, request.replica_id, asked.fetch_offset, *ends, correlation))
 
     def _read_one(
         self, replica_id: int, asked: FetchPartition, left_bytes: int, *, first: bool

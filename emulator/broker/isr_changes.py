@@ -163,6 +163,7 @@ class IsrChanges:
         through = "controller" if context.gates.alter_isr else "session"
         change = "expand" if expands else "shrink"
         was, now = ids_text(partition.isr), ids_text(isr)
+        gone = [partition.remotes[broker] for broker in partition.isr if broker not in isr]
         context.emit(
             IsrChangeAsked(
                 partition.topic,
@@ -173,6 +174,9 @@ class IsrChanges:
                 partition.leader_epoch,
                 partition.zk_version,
                 through,
+                partition.the_log.high_watermark,
+                partition.the_log.log_end,
+                " ".join(f"{replica.broker}:{replica.log_end}" for replica in gone),
             )
         )
         if context.gates.alter_isr:

@@ -18,7 +18,7 @@ UNDEFINED = (-1, -1)
 class LeaderEpochCache:
     """Epoch entries of one replica, mirrored in `path`."""
 
-    __slots__ = ("_files", "_gates", "_path", "_writes", "entries")
+    __slots__ = ("_files", "_gates", "_path", "_writes", "entries", "untold")
 
     def __init__(self, files: Files, path: str, gates: Gates, entries: list[tuple[int, int]]) -> None:
         self._files = files
@@ -26,6 +26,13 @@ class LeaderEpochCache:
         self._gates = gates
         self._writes = gates.has_epoch_cache
         self.entries = entries
+        self.untold: list[tuple[int, int, int, int, int]] = []
+        """Noted since the last `tell`."""
+
+    def tell(self) -> list[tuple[int, int, int, int, int]]:
+        """[(epoch, its start, the entry before: epoch, start, how many there were)] since the last time: for events."""
+        told, self.untold = self.untold, []
+        return told
 
     @property
     def latest(self) -> int:
@@ -46,6 +53,7 @@ class LeaderEpochCache:
                     entries.pop()
             elif epoch <= last_epoch or start_offset < last_start:
                 return
+        self.untold.append((epoch, start_offset, *(entries[-1] if entries else UNDEFINED), len(entries)))
         entries.append((epoch, start_offset))
         self._flush()
 

@@ -35,6 +35,8 @@ from protocol.znodes import decode_topic_config, topic_config_path
 
 HIGH_WATERMARK_CHECKPOINT = ("high-watermark-checkpoint",)
 Reply = Callable[[Message | None], None]
+Orderer = tuple[int, int, int]
+"""(controller, its epoch, correlation id of its order)"""
 
 
 class _NoConfiguration(Exception):
@@ -66,8 +68,9 @@ class Leadership:
 
     # --- one order at a time ---
 
-    def leader_and_isr(self, request: LeaderAndIsrRequest, reply: Reply) -> None:
-        self._queue(lambda: self._begin_leader_and_isr(request, reply))
+    def leader_and_isr(self, request: LeaderAndIsrRequest, reply: Reply, correlation: int) -> None:
+        """`correlation`: of the request, for events."""
+        self._queue(lambda: self._begin_leader_and_isr(request, reply, correlation))
 
     def stop_replica(self, request: StopReplicaRequest, reply: Reply) -> None:
         self._queue(lambda: self._stop_replica(request, reply))
@@ -105,13 +108,19 @@ class Leadership:
 
     # --- LeaderAndIsr ---
 
-    def _begin_leader_and_isr(self, request: LeaderAndIsrRequest, reply: Reply) -> None:
+    def _begin_leader_and_isr(self, request: LeaderAndIsrRequest, reply: Reply, correlation: int) -> None:
         refused = self._refused(request.controller_epoch, request.broker_epoch)
         if refused != ErrorCode.NONE:
-            reply(LeaderAndIsrResponse(refused))
-            self._next()
+            self._refuse(refused, request, reply, correlation)
             return
-        self._fetch_configs(request, lambda lacking: self._leader_and_isr(request, lacking, reply))
+        self._fetch_configs(request, lambda lacking: self._leader_and_isr(request, lacking, reply, correlation))
+
+    def _refuse(self, refused: ErrorCode, request: LeaderAndIsrRequest, reply: Reply, correlation: int) -> None:
+        if refused == ErrorCode.STALE_CONTROLLER_EPOCH:
+            orderer = (request.controller_epoch, "controller epoch not newer", request.controller, correlation)
+            self._context.emit(LeaderAndIsrIgnored("", -1, -1, self.controller_epoch, *orderer))
+        reply(LeaderAndIsrResponse(refused))
+        self._next()
 
     def _fetch_configs(self, request: LeaderAndIsrRequest, then: Callable[[frozenset[str]], None]) -> None:
         """A log that is created needs its topic's configuration. `then` is told the topics whose configuration could
@@ -139,20 +148,22 @@ class Leadership:
 
         self._context.ask_session(SessionRequest([GetData(topic_config_path(topic)) for topic in missing]), answered)
 
-    def _leader_and_isr(self, request: LeaderAndIsrRequest, lacking: frozenset[str], reply: Reply) -> None:
+    def _leader_and_isr(
+        self, request: LeaderAndIsrRequest, lacking: frozenset[str], reply: Reply, correlation: int
+    ) -> None:
         def answer(error: ErrorCode, results: list[PartitionError]) -> None:
             reply(LeaderAndIsrResponse(error, results))
             self._next()
 
         locked = self._replicas.first_locked((state.topic, state.partition) for state in request.partitions)
         if locked is not None:
-            locked.when_unlocked(lambda: self._leader_and_isr(request, lacking, reply))
+            locked.when_unlocked(lambda: self._leader_and_isr(request, lacking, reply, correlation))
             return
         refused = self._refused(request.controller_epoch, request.broker_epoch)
         if refused == ErrorCode.NONE:
             self.controller_epoch = request.controller_epoch
             try:
-                results = self._apply(request, lacking)
+                results = self._apply(request, lacking, correlation)
             except _NoConfiguration:
                 answer(ErrorCode.UNKNOWN_SERVER_ERROR, [])
                 return
@@ -161,39 +172,52 @@ class Leadership:
                 return
             self._fetchers.close_idle(lambda: answer(ErrorCode.NONE, results))
         else:
-            answer(refused, [])
+            self._refuse(refused, request, reply, correlation)
 
-    def _apply(self, request: LeaderAndIsrRequest, lacking: frozenset[str]) -> list[PartitionError]:
+    def _apply(self, request: LeaderAndIsrRequest, lacking: frozenset[str], correlation: int) -> list[PartitionError]:
         """Raises _NoConfiguration: the order ends half-way, and what was taken over until then stays."""
         lead: list[tuple[Partition, PartitionState]] = []
         follow: list[tuple[Partition, PartitionState]] = []
         results: list[PartitionError] = []
         me = self._context.broker
+        orderer = (request.controller, request.controller_epoch, correlation)
         for state in request.partitions:
             place = (state.topic, state.partition)
             known = self._replicas.partitions.get(place)
             current = known.leader_epoch if known is not None else EPOCH_UNKNOWN
             if state.leader_epoch <= current:
-                self._ignored(state, current, "leader epoch not newer")
+                self._ignored(state, current, "leader epoch not newer", orderer)
                 results.append(PartitionError(*place, ErrorCode.STALE_CONTROLLER_EPOCH))
             elif me not in state.replicas:
-                self._ignored(state, current, "not a replica")
+                self._ignored(state, current, "not a replica", orderer)
                 results.append(PartitionError(*place, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
             else:
                 partition = self._replicas.partition(place)
                 (lead if state.leader == me else follow).append((partition, state))
                 results.append(PartitionError(*place))
         self._make_leaders(lead, lacking)
-        self._make_followers(follow, lacking, {endpoint.broker: endpoint.node for endpoint in request.live_leaders})
+        leaders = {endpoint.broker: endpoint.node for endpoint in request.live_leaders}
+        self._make_followers(follow, lacking, leaders, orderer)
         if not self._checkpointing:
             self._checkpointing = True
             self.checkpoint_timer()
         return results
 
-    def _ignored(self, state: PartitionState, current: int, reason: str) -> None:
+    def _ignored(self, state: PartitionState, current: int, reason: str, orderer: Orderer) -> None:
+        controller, controller_epoch, correlation = orderer
         self._context.emit(
             LeaderAndIsrIgnored(
-                state.topic, state.partition, state.leader_epoch, current, state.controller_epoch, reason
+                state.topic,
+                state.partition,
+                state.leader_epoch,
+                current,
+                controller_epoch,
+                reason,
+                controller,
+                correlation,
+                state.leader,
+                ids_text(state.replicas),
+                state.controller_epoch,
             )
         )
 
@@ -223,11 +247,12 @@ class Leadership:
         partition.epoch_start = log.log_end
         if context.gates.assigns_epoch_on_election:
             log.epochs.assign(state.leader_epoch, log.log_end)
+            partition.tell_epochs()
         for remote in partition.remotes.values():
             remote.leader_epoch_began(
                 log.log_end, context.now.mono_ms, in_isr=remote.broker in partition.isr, new_leader=new_leader
             )
-        self._role_changed(partition, "leader", previous_epoch)
+        self._role_changed(partition, "leader", previous_epoch, state)
         if partition.advance_high_watermark():
             partition.check_parked(self._fetches, self._produces)
 
@@ -242,7 +267,7 @@ class Leadership:
         others = [broker for broker in state.replicas if broker != self._context.broker]
         partition.remotes = {broker: partition.remotes.get(broker) or RemoteReplica(broker) for broker in others}
 
-    def _role_changed(self, partition: Partition, role: str, previous_epoch: int) -> None:
+    def _role_changed(self, partition: Partition, role: str, previous_epoch: int, state: PartitionState) -> None:
         log = partition.the_log
         self._context.emit(
             RoleChanged(
@@ -256,13 +281,19 @@ class Leadership:
                 log.log_end,
                 log.high_watermark,
                 ids_text(partition.isr),
+                ids_text(state.adding),
+                ids_text(state.removing),
             )
         )
 
     # --- follower ---
 
     def _make_followers(
-        self, changes: list[tuple[Partition, PartitionState]], lacking: frozenset[str], leaders: dict[int, str]
+        self,
+        changes: list[tuple[Partition, PartitionState]],
+        lacking: frozenset[str],
+        leaders: dict[int, str],
+        orderer: Orderer,
     ) -> None:
         restarts: list[tuple[Partition, str]] = []
         for partition, state in changes:
@@ -273,7 +304,7 @@ class Leadership:
             if node is None:
                 # The leader is not alive as this broker knows: only the log is made sure of; even the epoch stays.
                 self._replicas.open_log(partition)
-                self._ignored(state, partition.leader_epoch, "leader not alive")
+                self._ignored(state, partition.leader_epoch, "leader not alive", orderer)
                 continue
             previous_epoch, previous_leader = partition.leader_epoch, partition.leader
             self._replicas.open_log(partition)
@@ -281,7 +312,7 @@ class Leadership:
             partition.isr = []
             partition.epoch_start = None
             partition.leader = state.leader
-            self._role_changed(partition, "follower", previous_epoch)
+            self._role_changed(partition, "follower", previous_epoch, state)
             if self._must_restart(previous_leader, previous_epoch, partition):
                 restarts.append((partition, node))
         for partition, _ in restarts:

@@ -39,8 +39,8 @@ class Log:
     """One replica's log. Storage errors pass through; after one the broker takes the log directory offline."""
 
     __slots__ = (
-        "_gates", "_settings", "directory", "epochs", "files", "high_watermark", "log_end", "log_start", "producers",
-        "recovery_point", "segments",
+        "_gates", "_settings", "corrupted", "directory", "epochs", "files", "high_watermark", "log_end", "log_start",
+        "producers", "recovered", "recovery_point", "segments",
     )  # fmt: skip
 
     def __init__(self, files: Files, directory: str, gates: Gates, settings: LogSettings) -> None:
@@ -53,6 +53,10 @@ class Log:
         self.log_end = 0
         self.high_watermark = 0
         self.recovery_point = 0
+        self.recovered: list[int] = []
+        """Base offsets of the segments that were validated when the log was loaded."""
+        self.corrupted = -1
+        """Base offset of the segment that had to be cut then; -1: none."""
         self.producers = ProducerState(gates)
         self.epochs = LeaderEpochCache(files, f"{directory}/{LEADER_EPOCHS}", gates, [])
 
@@ -83,7 +87,10 @@ class Log:
             unchecked = not clean and (following is None or following > recovery_point)
             whole = segment.load(validate=unchecked)
             log.segments.append(segment)
+            if unchecked:
+                log.recovered.append(base)
             if not whole:
+                log.corrupted = base
                 for later in bases[position + 1 :]:
                     files.delete(segment_path(directory, later))
                 break

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from emulator.broker.truncating import Truncating
 from protocol.errors import ErrorCode
+from protocol.events import FetchOffsetReset
 from protocol.ids import TopicPartition
 from protocol.messages.base import Message
 from protocol.messages.replication import ListedOffset, ListOffsetsPartition, ListOffsetsRequest, ListOffsetsResponse
@@ -59,18 +60,24 @@ class OutOfRange(Truncating):
             return
         self._out_of_range.popleft()
         if self._context.gates.out_of_range_exits and not partition.settings.unclean_leader_election_enable:
+            self._reset(place, listed.offset, log.log_end, "not-allowed")
             self._context.out.exit(
                 1,
                 f"log truncation is not allowed for {place[0]}-{place[1]}: "
                 f"the leader ends at {listed.offset}, this replica at {log.log_end}",
             )
             return
+        self._reset(place, listed.offset, log.log_end, "latest")
         self._cut(partition, place, listed.offset, "out-of-range", complete=True)
+
+    def _reset(self, place: TopicPartition, offset: int, log_end: int, reason: str) -> None:
+        self._context.emit(FetchOffsetReset(*place, self.source, offset, log_end, reason))
 
     def _earliest_answered(self, place: TopicPartition, listed: ListedOffset) -> None:
         partition = self._replicas.partitions[place]
         log = partition.the_log
         self._out_of_range.popleft()
+        self._reset(place, listed.offset, log.log_end, "start")
         if listed.offset > log.log_end:
             partition.truncate_fully(listed.offset)
         state = self.states[place]

@@ -12,12 +12,18 @@ from emulator.broker.log import Log
 from emulator.broker.parked import Parked, Purgatory
 from emulator.broker.remote_replica import RemoteReplica
 from emulator.broker.settings import BrokerSettings
-from protocol.events import BatchAppended, HighWatermarkMoved, LogTruncated, PartitionBlocked
-from protocol.ids import EPOCH_UNKNOWN, NO_LEADER
+from protocol.events import BatchAppended, HighWatermarkMoved, LeaderEpochBegan, LogTruncated, PartitionBlocked
+from protocol.ids import EPOCH_UNKNOWN, NO_LEADER, TopicPartition
 from protocol.records.types import BatchHeader
 
 WAITING_MAX = 10_000
 """Requests that may wait for one locked partition; Kafka's bound is its request queue (queued.max.requests)."""
+
+
+def tell_epochs(context: BrokerContext, place: TopicPartition, log: Log) -> None:
+    """Write down which epochs a log has noted since the last time."""
+    for began in log.epochs.tell():
+        context.emit(LeaderEpochBegan(*place, *began))
 
 
 class PendingIsr:
@@ -125,6 +131,12 @@ class Partition:
                 as_leader,
             )
         )
+        if self.the_log.epochs.untold:
+            self.tell_epochs()
+
+    def tell_epochs(self) -> None:
+        """Write down which epochs the log has noted since the last time."""
+        tell_epochs(self.context, (self.topic, self.partition), self.the_log)
 
     def truncate_to(self, offset: int, reason: str) -> None:
         """Cut, and say so even where nothing is cut (as Kafka's log does)."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from emulator.broker.context import BrokerContext
 from emulator.broker.log import Log, LogSettings
 from emulator.broker.metadata_cache import MetadataCache
-from emulator.broker.partition import Partition
+from emulator.broker.partition import Partition, tell_epochs
 from emulator.broker.settings import BrokerSettings, with_topic_overrides
 from emulator.storage.checkpoints import format_meta_properties, format_offsets, parse_offsets
 from emulator.storage.files import StorageError
@@ -17,7 +17,7 @@ from emulator.storage.log_directory import (
     RECOVERY_POINTS,
 )
 from protocol.errors import ErrorCode
-from protocol.events import LogDirFailed, LogLoaded
+from protocol.events import LogDirFailed, LogLoaded, ids_text
 from protocol.ids import TopicPartition, topic_partition_text
 
 
@@ -82,8 +82,12 @@ class Replicas:
                 recovery_point=recovery_points.get(place, 0),
             )
             self.logs[place] = log
+            tell_epochs(context, place, log)
             log.high_watermark = max(log.log_start, min(high_watermarks.get(place, 0), log.log_end))
-            context.emit(LogLoaded(*place, log.log_start, log.log_end, log.high_watermark, clean))
+            recovered = ids_text(log.recovered)
+            context.emit(
+                LogLoaded(*place, log.log_start, log.log_end, log.high_watermark, clean, recovered, log.corrupted)
+            )
         if clean:
             files.delete(CLEAN_SHUTDOWN)
         if not files.exists(META_PROPERTIES):

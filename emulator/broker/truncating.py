@@ -2,9 +2,10 @@
 
 from emulator.broker.fetch_state import FetcherCore, FetchState
 from emulator.broker.partition import Partition
-from emulator.broker.truncation import cut_for
+from emulator.broker.truncation import Cut, cut_for
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
+from protocol.events import EpochAnswered
 from protocol.ids import TopicPartition
 from protocol.messages.base import Message
 from protocol.messages.replication import (
@@ -65,15 +66,27 @@ class Truncating(FetcherCore):
                 self._cut_by_first_rule(partition, place, answer.end_offset)
                 return
             cut = cut_for(partition.the_log, state.offset, answer.leader_epoch, answer.end_offset)
+            self._answered(partition, place, answer.leader_epoch, answer.end_offset, cut)
             self._cut(partition, place, cut.offset, "epoch", complete=cut.complete)
 
     def _cut_by_first_rule(self, partition: Partition, place: TopicPartition, end_offset: int) -> None:
         """E1: one round; an undefined answer means the own high watermark."""
         log = partition.the_log
-        if end_offset == -1:
-            self._cut(partition, place, log.high_watermark, "high-watermark", complete=True)
-        else:
-            self._cut(partition, place, min(end_offset, log.log_end), "epoch", complete=True)
+        undefined = end_offset == -1
+        offset = log.high_watermark if undefined else min(end_offset, log.log_end)
+        self._answered(partition, place, -1, end_offset, Cut(offset, complete=True))
+        self._cut(partition, place, offset, "high-watermark" if undefined else "epoch", complete=True)
+
+    def _answered(
+        self, partition: Partition, place: TopicPartition, leader_epoch: int, end_offset: int, cut: Cut
+    ) -> None:
+        log = partition.the_log
+        own_epoch, _ = log.end_offset_for_epoch(leader_epoch)
+        self._context.emit(
+            EpochAnswered(
+                *place, self.source, leader_epoch, end_offset, own_epoch, log.log_end, cut.offset, cut.complete
+            )
+        )
 
     def _cut(self, partition: Partition, place: TopicPartition, offset: int, reason: str, *, complete: bool) -> None:
         state = self.states[place]
@@ -91,6 +104,6 @@ class Truncating(FetcherCore):
         state = self.states[place]
         if request_epoch == state.leader_epoch:
             self.states.pop(place)
-            self._say(place, "failed", state.offset, "FENCED_LEADER_EPOCH")
+            self._say(place, "failed", state.offset, "FENCED_LEADER_EPOCH", state.leader_epoch)
         else:
             self._delay([place], "FENCED_LEADER_EPOCH")

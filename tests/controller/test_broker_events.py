@@ -2,7 +2,7 @@
 
 import pytest
 
-from protocol.events import BrokersSeen
+from protocol.events import BrokersHandled, BrokersSeen, StateDecided
 from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from protocol.messages.session import Create
 from tests.controller.cluster import Cluster
@@ -198,3 +198,29 @@ def test_news_of_other_partitions_does_not_bring_a_failed_replica_back() -> None
     c.die(1)
     assert [state[0] for state in c.states()] == [0, 1, 1, -1]
     assert c.state(("u", 0)).leader == 0
+
+
+def test_brokers_are_handled_after_they_are_seen_and_before_anything_is_decided() -> None:
+    """What the controller's log says, in its order (semantics 9)."""
+    c = started()
+    c.create_topic("t", (0, 1, 2))
+    c.brokers[2].events.clear()
+    c.die(0)
+    c.start(0)
+    told = [event for event in c.brokers[2].events if isinstance(event, BrokersSeen | BrokersHandled | StateDecided)]
+    assert told == [
+        BrokersSeen("", "0", "", "1,2"),
+        BrokersHandled("failure", "0"),
+        StateDecided("t", 0, 1, 1, "1,2", 1, 1, "offline-election"),
+        BrokersSeen("0", "", "", "0,1,2"),
+        BrokersHandled("startup", "0"),
+    ]
+
+
+def test_a_replica_that_leaves_the_isr_is_named() -> None:
+    """Not one that an election took out of it (semantics 9)."""
+    c = started()
+    c.create_topic("t", (0, 1, 2))
+    c.die(1)
+    decided = [event for event in c.brokers[2].events if isinstance(event, StateDecided)]
+    assert [(event.reason, event.replica) for event in decided] == [("created", -1), ("offline-replica", 1)]

@@ -81,6 +81,15 @@ def test_after_the_heal_an_expired_controller_resigns_registers_anew_and_loses_t
     assert [(e.active, e.controller_epoch) for e in changes] == [(True, 1), (False, 1)]
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_whoever_is_elected_names_the_version_of_the_epoch_that_it_wrote(version: str) -> None:
+    """Of `/controller_epoch`, whose first write is its creation up to 2.0; from 2.1 it is created before."""
+    c = Cluster(version=version)
+    c.start(2, 0, 1)
+    changes = [e for e in c.brokers[2].events if isinstance(e, ControllerChanged)]
+    assert [e.zk_version for e in changes] == [c.service.znodes["/controller_epoch"].version]
+
+
 def test_a_reconnection_in_the_same_session_goes_on_where_it_stood() -> None:
     c = Cluster(version="2.8")
     c.start(2, 0, 1)
