@@ -115,7 +115,7 @@ def page(root: Path) -> str:
     for level in range(top + 1):
         row = sorted(unit for unit in graph if height[unit] == level)
         # Near what they rest on: fewer crossings.
-        row.sort(key=lambda unit: (_mean([middles[other] for other in graph[unit] if other in middles]), unit))
+        row.sort(key=lambda unit: (_mean([middles[other] for other in sorted(graph[unit]) if other in middles]), unit))
         step = _WIDTH / len(row)
         for number, unit in enumerate(row):
             middles[unit] = (number + 0.5) * step
