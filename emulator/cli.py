@@ -20,6 +20,7 @@ app = App(
 World = Literal["network", "sim"]
 Engine = Literal["process", "docker"]
 Audit = Literal["spark", "oracle", "none"]
+LogFile = Literal["server", "controller", "state-change"]
 Setting = Annotated[list[str] | None, Parameter(name="--set", negative=())]
 
 
@@ -157,6 +158,26 @@ def diff(left: Path, right: Path, /) -> int:
     from emulator.commands.diff import diff_command
 
     return diff_command(left, right)
+
+
+@app.command
+def log(*, as_kafka: str, run: Path | None = None, file: LogFile | None = None, json: bool = False) -> int:
+    """A broker's events as Kafka's own log lines.
+
+    Parameters
+    ----------
+    as_kafka
+        A broker, whose log lines are printed as its version of Kafka writes them.
+    run
+        A run's directory; by default the newest in runs/.
+    file
+        One of Kafka's log files; by default the lines of all.
+    json
+        Print as JSON.
+    """
+    from emulator.commands.log_as_kafka import as_kafka_command
+
+    return as_kafka_command(as_kafka, run, file, json)
 
 
 @app.command

@@ -55,6 +55,12 @@ def node_name(identifier: int) -> str:
     return broker_name(identifier)
 
 
+def identifier_named(name: str) -> int:
+    """The id of a broker's or dedicated controller's node: `node_name` the other way round."""
+    kind, _, number = name.rpartition("-")
+    return int(number) + (DEDICATED_FROM if kind == "controller" else 0)
+
+
 OBSERVER = "observer"
 """The scenario's player: a client outside every AZ, never cut."""
 

@@ -63,6 +63,16 @@ def since(version: str, first: str) -> bool:
     return rank(version) >= rank(first)
 
 
+Steps = tuple[tuple[str, str], ...]
+"""What holds since which version: [(first version, value)], oldest first."""
+
+
+def in_force(version: str, steps: Steps) -> str:
+    """The value of the last step that `version` has reached. The first step is the oldest version's."""
+    assert steps[0][0] == LADDER[0], steps
+    return [value for first, value in steps if since(version, first)][-1]
+
+
 class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """What a broker of one (binary, inter.broker.protocol.version) pair does. One field per rule."""
 

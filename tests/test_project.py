@@ -22,6 +22,7 @@ PURE = (
     "emulator/broker",
     "emulator/client",
     "emulator/injector",
+    "emulator/kafka_log",
     "emulator/node",
     "emulator/observations",
     "emulator/player",

@@ -21,20 +21,23 @@ class NoEvents(ValueError):
     """Not a run's directory, or a run without events."""
 
 
-def event_files(run: Path, *, wire: bool = False) -> list[Path]:
-    """The files of a run. Raises NoEvents."""
+def event_files(run: Path, *, wire: bool = False, node: str = "") -> list[Path]:
+    """The files of a run, or of one node. Raises NoEvents."""
+    names = f"{node}.*.jsonl" if node else "*.jsonl"
     folder = run / "events"
-    files = [path for path in sorted(folder.glob("*.jsonl")) if path.name.endswith(".wire.jsonl") == wire]
+    files = [path for path in sorted(folder.glob(names)) if path.name.endswith(".wire.jsonl") == wire]
     if not files and not wire:
-        raise NoEvents(f"{run}: holds no events; a run's directory has them in events/*.jsonl")
+        whose = f" of {node}" if node else ""
+        raise NoEvents(f"{run}: holds no events{whose}; a run's directory has them in events/{names}")
     return files
 
 
-def read(run: Path, names: Collection[str]) -> Iterator[Line]:
-    """Events of these names, file by file, in each file's order. Raises NoEvents, TooManyEvents."""
+def read(run: Path, names: Collection[str], node: str = "") -> Iterator[Line]:
+    """Events of these names, file by file, in each file's order; of all nodes or of one. Raises NoEvents,
+    TooManyEvents."""
     markers = tuple(f'"event":"{name}"'.encode() for name in names)
     count = 0
-    for path in event_files(run):
+    for path in event_files(run, node=node):
         with path.open("rb") as lines:
             for line in lines:
                 if not any(marker in line for marker in markers):

@@ -9,7 +9,7 @@ import pytest
 
 from emulator.node.controller_node import ControllerNode
 from emulator.scenario.settings import resolve_settings
-from emulator.topology import Node, identifier_of, node_name, three_azs
+from emulator.topology import Node, identifier_named, identifier_of, node_name, three_azs
 from protocol.events import ControllerChanged, Event, IsrChangeAsked, NodeStopped
 from protocol.machine import Close, ConnectionAccepted, MessageReceived, Now
 from protocol.messages.leadership import MetadataRequest
@@ -57,6 +57,7 @@ def test_ids_are_above_those_of_brokers_and_lead_back_to_the_node() -> None:
     nodes = three_azs(controllers=2).nodes
     assert [identifier_of(n) for n in nodes if "controller" in n.roles] == [1000, 1001]
     assert all(node_name(identifier_of(n)) == n.name for n in nodes if {"controller", "broker"} & set(n.roles))
+    assert all(identifier_named(n.name) == identifier_of(n) for n in nodes if {"controller", "broker"} & set(n.roles))
 
 
 @pytest.mark.parametrize("version", VERSIONS)

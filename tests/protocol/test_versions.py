@@ -10,6 +10,7 @@ from protocol.versions import (
     UnknownVersion,
     UnusableProtocolVersion,
     gates_for,
+    in_force,
     ladder_name,
     rank,
     since,
@@ -158,3 +159,10 @@ def test_by_default_the_protocol_is_the_binarys_own() -> None:
 
 def test_since() -> None:
     assert since("2.6.3", "2.6") and since("2.0.1", "2.0.0") and not since("2.0.0", "2.0.1")
+
+
+def test_what_is_in_force_is_the_last_step_that_a_version_has_reached() -> None:
+    steps = (("0.8.2", "old"), ("1.0", "new"), ("2.0.1", ""))
+    assert [in_force(version, steps) for version in ("0.11", "1.0.2", "2.0.0", "2.0", "2.8")] == [
+        "old", "new", "new", "", ""
+    ]  # fmt: skip

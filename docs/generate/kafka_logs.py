@@ -1,0 +1,71 @@
+"""docs/kafka-logs.md, from emulator/kafka_log: every line of Kafka's logs that `faultline log --as-kafka` writes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from docs.generate.markdown import code, notice, table
+from emulator.kafka_log.pattern import FILES, Pattern, file_of
+from emulator.kafka_log.rendering import PATTERNS
+from protocol.versions import in_force, rank
+
+_SOURCE = "emulator/kafka_log"
+
+_HEAD = """# Kafka's log lines
+
+`faultline log --as-kafka NODE [--run DIR]` prints a broker's events as that broker's version of Kafka would
+have logged them, so that who reads Kafka's logs can read ours, and tools made for them work:
+
+```
+$ faultline log --as-kafka broker-0 --run runs/sim26 | grep Truncating
+[2020-09-13 12:27:16,899] INFO [Log partition=t-0, dir=data/broker-0] Truncating to offset 2 (kafka.log.Log)
+```
+
+The layout is that of Kafka's `config/log4j.properties`: `[%d] %p %m (%c)`. `--file` chooses server.log,
+controller.log (`kafka.controller.*`) or state-change.log; without it the lines of all three come in one order.
+Levels are those that Kafka writes by default: from INFO, state changes from TRACE up to 2.5 and from INFO later.
+
+What is not as in a real log:
+
+- The clock is UTC, and in a simulated run begins in 2020. `dir` is relative to the run's directory.
+- Where Kafka names all partitions of a request in one line, here is one line for each.
+- A broker's host is its node's name, its port 9092, and there is one fetcher (0) for each source.
+- Only these lines, and only at these levels: nothing of what a broker says about its start, its requests, its
+  session or its configuration.
+
+In the tables, a text holds from its version on until the next one; *none* ends it. Names in braces are fields of
+[events](events.md), or the broker's own: `{tp}` is `t-0`, `{old_tp}` is `[t,0]`.
+"""
+
+_COLUMNS = ("line", "since", "level", "text", "logger")
+
+
+def page(root: Path) -> str:
+    del root
+    parts = [notice(_SOURCE), _HEAD]
+    for file in FILES:
+        parts.append(f"## {file}.log\n")
+        parts.append(table(_COLUMNS, [row for name in PATTERNS for row in _rows(name, PATTERNS[name], file)]))
+    return "\n".join(parts)
+
+
+def _rows(name: str, found: Pattern, file: str) -> Iterator[tuple[str, ...]]:
+    """One for each version in which the line changes."""
+    before = ""
+    tables = (found.logger, found.level, found.prefix, found.text)
+    versions = sorted({version for steps in tables for version, _ in steps}, key=rank)
+    title = code(name)
+    for version in versions:
+        text, logger = in_force(version, found.text), in_force(version, found.logger)
+        level = in_force(version, found.level)
+        shown = in_force(version, found.prefix) + text if text else ""
+        line = f"{level} {shown} {logger}" if text else ""
+        here = file_of(logger) == file
+        if not here and before:
+            text, line = "", ""
+        elif line == before or not here:
+            continue
+        before = line
+        plain = code(shown.replace("{{", "{").replace("}}", "}"))
+        none = "none" if here else f"goes to {file_of(logger)}.log"
+        yield (title, version, *((level, plain, logger) if text else ("", none, "")))
+        title = ""

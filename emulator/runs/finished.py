@@ -1,0 +1,75 @@
+"""Which run a command is about, and who its brokers are. A cluster that is still running looks the same."""
+
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from emulator.runs.directory import OBSERVATIONS_FILE, SETTINGS_FILE
+
+RUNS = Path("runs")
+"""Where `faultline run` puts runs, below the working directory."""
+
+
+ANOTHER = "another: --run DIR"
+"""What is said beside the run that was taken by default."""
+
+
+class NoRun(ValueError):
+    """Not a run's directory, or there is none."""
+
+
+class NoSuchPart(ValueError):
+    """A node or a partition that the run does not have; the message gives the nearest, or all."""
+
+
+class Versions(msgspec.Struct, frozen=True):
+    """Of a broker: its binary's, and inter.broker.protocol.version."""
+
+    binary: str
+    inter_broker_protocol: str
+
+
+def find_run(given: Path | None) -> Path:
+    """The run's directory; None: the newest in `runs/`, that is, the one that began last. Raises NoRun."""
+    if given is not None:
+        if any((given / name).is_file() for name in (SETTINGS_FILE, OBSERVATIONS_FILE)):
+            return given
+        names = [run.name for run in _runs_in(given.parent)]
+        close = get_close_matches(given.name, names, n=1)
+        nearest = f"; nearest: {given.parent / close[0]}" if close else ""
+        raise NoRun(f"{given}: no run's directory, for it holds no {SETTINGS_FILE}{nearest}")
+    runs = _runs_in(RUNS)
+    if not runs:
+        raise NoRun(f"{RUNS}/ holds no run; name one with --run DIR")
+    return runs[-1]
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    """Those that began first come first."""
+    found = [(path.stat().st_mtime_ns, path.parent) for path in folder.glob(f"*/{SETTINGS_FILE}")]
+    return [run for _, run in sorted(found)]
+
+
+def brokers_of(run: Path) -> dict[str, Versions]:
+    """{broker or dedicated controller: its versions}, as settings.json has them. Raises NoRun."""
+    path = run / SETTINGS_FILE
+    try:
+        nodes: dict[str, dict[str, Any]] = msgspec.json.decode(path.read_bytes())["nodes"]
+        return {
+            node: Versions(own["kafka.version"], own.get("inter.broker.protocol.version") or own["kafka.version"])
+            for node, own in nodes.items()
+            if "kafka.version" in own
+        }
+    except (OSError, msgspec.DecodeError, KeyError, TypeError, AttributeError) as error:
+        raise NoRun(f"{path}: is not the settings of a run: {error}") from error
+
+
+def check_part(kind: str, given: str, known: list[str], where: Path) -> None:
+    """Raises NoSuchPart unless `given` is one of `known`. `kind`: "broker", "partition"."""
+    if given in known:
+        return
+    close = get_close_matches(given, known, n=1)
+    nearest = f"nearest: {close[0]}" if close else f"there are: {', '.join(known) or 'none'}"
+    raise NoSuchPart(f"no {kind} {given!r} in {where}; {nearest}")

@@ -1,0 +1,49 @@
+"""A broker's events of a run as the lines of Kafka's log, in the layout of the version that each life played."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from emulator.kafka_log.pattern import LogLine
+from emulator.kafka_log.rendering import Broker, Rendering, Written
+from emulator.runs.directory import DATA_FOLDER
+from emulator.runs.events import Line, read
+from emulator.runs.finished import brokers_of, check_part
+from emulator.topology import identifier_named
+from protocol.events import EVENTS, Event, NodeStarted
+from protocol.versions import gates_for
+
+
+class UnreadableEvent(ValueError):
+    """A line of events that is JSON, but not of this format."""
+
+
+def kafka_lines(run: Path, node: str) -> Iterator[LogLine]:
+    """In the order of the lives of a broker, or of a dedicated controller.
+
+    Raises NoRun, NoSuchPart, NoEvents, TooManyEvents, UnreadableEvent, UnknownVersion, UnusableProtocolVersion."""
+    brokers = brokers_of(run)
+    check_part("broker", node, list(brokers), run)
+    versions = brokers[node]
+    number = identifier_named(node)
+    directory = f"{DATA_FOLDER}/{node}"
+    rendering = Rendering(Broker(number, gates_for(versions.binary, versions.inter_broker_protocol), directory))
+    lines = sorted(
+        read(run, (NodeStarted.NAME, *rendering.rendered), node), key=lambda line: (line["incarnation"], line["seq"])
+    )
+    for line in lines:
+        event = _typed(line)
+        if isinstance(event, NodeStarted) and event.kafka_version:
+            gates = gates_for(event.kafka_version, event.protocol_version or None)
+            rendering.begin_life(Broker(number, gates, directory))
+        step = (line["incarnation"], line["cause"])
+        yield from rendering.lines([Written(event, line["wall_ms"], step)])
+
+
+def _typed(line: Line) -> Event:
+    try:
+        return msgspec.convert(line, EVENTS[line["event"]])
+    except msgspec.ValidationError as error:
+        which = f"event {line['seq']} of {line['node']}.{line['incarnation']}"
+        raise UnreadableEvent(f"{which}, {line['event']}: {error}") from error
