@@ -161,23 +161,48 @@ def diff(left: Path, right: Path, /) -> int:
 
 
 @app.command
-def log(*, as_kafka: str, run: Path | None = None, file: LogFile | None = None, json: bool = False) -> int:
-    """A broker's events as Kafka's own log lines.
+def log(
+    node: str | None = None,
+    partition: str | None = None,
+    /,
+    *,
+    as_kafka: str | None = None,
+    run: Path | None = None,
+    file: LogFile | None = None,
+    json: bool = False,
+) -> int:
+    """One replica's records with their epochs beside the others'; or a broker's events as Kafka's own log lines.
 
     Parameters
     ----------
+    node
+        A broker, such as broker-0.
+    partition
+        Such as t-0.
     as_kafka
         A broker, whose log lines are printed as its version of Kafka writes them.
     run
         A run's directory; by default the newest in runs/.
     file
-        One of Kafka's log files; by default the lines of all.
+        With --as-kafka: one of Kafka's log files; by default the lines of all.
     json
         Print as JSON.
     """
+    from emulator.commands.log import log_command
     from emulator.commands.log_as_kafka import as_kafka_command
 
-    return as_kafka_command(as_kafka, run, file, json)
+    if as_kafka is not None:
+        return _unusable_log() if node is not None else as_kafka_command(as_kafka, run, file, json)
+    if node is None or partition is None or file is not None:
+        return _unusable_log()
+    return log_command(node, partition, run, json)
+
+
+def _unusable_log() -> int:
+    """Neither of the two ways to ask."""
+    one, other = "log NODE PARTITION [--run DIR]", "log --as-kafka NODE [--file FILE] [--run DIR]"
+    print(f"faultline log: give either {one} or {other}", file=sys.stderr)
+    return UNUSABLE
 
 
 @app.command

@@ -11,7 +11,14 @@ from typing import TypedDict
 
 from emulator.storage.checkpoints import parse_leader_epochs, parse_offsets
 from emulator.storage.files import LOG_DIRECTORY, FileMissing, Files
-from emulator.storage.log_directory import HIGH_WATERMARKS, LEADER_EPOCHS, RECOVERY_POINTS, SEGMENT_SUFFIX
+from emulator.storage.log_directory import (
+    HIGH_WATERMARKS,
+    LEADER_EPOCHS,
+    LOG_STARTS,
+    RECOVERY_POINTS,
+    SEGMENT_SUFFIX,
+    segment_name,
+)
 from protocol.records import format as records
 from protocol.records.errors import CorruptRecord, RecordsError
 from protocol.records.types import BatchHeader, Record
@@ -54,6 +61,18 @@ def read_partition(files: Files, partition: str) -> PartitionFiles:
         "leader_epochs": [[epoch, start_offset] for epoch, start_offset in epochs],
         "high_watermark_checkpoint": _checkpointed(files, HIGH_WATERMARKS, partition),
     }
+
+
+def log_bounds(files: Files, partition: str) -> tuple[int, int]:
+    """(log start, log end) of the replica; the end is exclusive. (0, 0) without a log. Raises as `read_partition`."""
+    segments = _segments(files, partition)
+    if not segments:
+        return 0, 0
+    bases = [int(path[-len(segment_name(0)) : -len(SEGMENT_SUFFIX)]) for path in segments]
+    log_end = bases[-1]
+    for *_, header in _headers(files, partition):
+        log_end = header.last_offset + 1
+    return max(bases[0], _checkpointed(files, LOG_STARTS, partition) or 0), log_end
 
 
 def batches_of(files: Files, partition: str) -> list[list[int | list[str | None]]]:

@@ -15,9 +15,10 @@ from emulator.storage.inspect import (
     durable_batches,
     erase,
     keep_batches,
+    log_bounds,
     read_partition,
 )
-from emulator.storage.log_directory import HIGH_WATERMARKS, LEADER_EPOCHS, RECOVERY_POINTS, segment_name
+from emulator.storage.log_directory import HIGH_WATERMARKS, LEADER_EPOCHS, LOG_STARTS, RECOVERY_POINTS, segment_name
 from emulator.storage.memory import MemoryFiles
 from protocol.records import format as records
 from protocol.records.compression import Compression
@@ -175,3 +176,20 @@ def test_a_lost_disk_holds_nothing(files: Files) -> None:
     erase(files)
     assert files.list("") == []
     assert read_partition(files, "t-0") == {"log": [], "leader_epochs": [], "high_watermark_checkpoint": None}
+
+
+def test_a_log_begins_and_ends_where_its_files_say(files: Files) -> None:
+    assert log_bounds(files, "t-0") == (0, 0)
+    append(files, 3, "d", segment=3)
+    assert log_bounds(files, "t-0") == (3, 4)
+    append(files, 4, "e", segment=3)
+    files.append(f"t-0/{segment_name(5)}", b"")
+    assert log_bounds(files, "t-0") == (3, 5)
+    files.write_atomically(LOG_STARTS, format_offsets({("t", 0): 4}))
+    assert log_bounds(files, "t-0") == (4, 5)
+
+
+def test_an_empty_segment_says_where_an_empty_log_ends(files: Files) -> None:
+    """After a replica threw everything away and began anew."""
+    files.append(f"t-0/{segment_name(42)}", b"")
+    assert log_bounds(files, "t-0") == (42, 42)
