@@ -24,6 +24,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """What a scenario expects.
 
     violations: {check: True (at least one), or how many}; other checks are expected to hold.
+    exits: nodes whose process is expected to end by itself.
     judge: who says whether the expectations held, those about violations among them; None: only `violations` are
     looked at.
     timer_limit_ms: how late timers may be at p99.9, in scenario ms (a tenth of the shortest time-out); None: any.
@@ -32,6 +33,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     scenario: str = ""
     world: str = "network"
     violations: Mapping[str, bool | int] = {}
+    exits: frozenset[str] = frozenset()
     judge: Judge | None = None
     timer_limit_ms: float | None = None
     unfinished: str = ""
@@ -88,10 +90,12 @@ def expected_of(run: Path) -> Expected:
         observations = files.load(run / "observations.json")
     except Malformed as error:
         raise AuditInputError(str(error)) from error
-    wanted = scenario.violations_expected(version_name(observations.kafka))
+    version = version_name(observations.kafka)
+    wanted = scenario.violations_expected(version)
     return msgspec.structs.replace(
         about,
         violations={name: True if one.count is None else one.count for name, one in wanted.items()},
+        exits=frozenset(scenario.exits_expected(version)),
         judge=lambda checks, measures: judge(scenario, observations, checks, measures),
     )
 

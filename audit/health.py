@@ -7,8 +7,8 @@ Plain Python over the notes of `audit.findings`: a few events per run. Each find
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -20,6 +20,8 @@ ENDING_FAULTS = ("kill", "stop", "power-loss")
 """What a `machine_fault` says that is meant to end a process."""
 DEADLY_FAULTS = ("disk-full",)
 """What a broker dies of by itself, as Kafka's does: no surprise when it was done on purpose."""
+KAFKAS_EXIT = 1
+"""Code of a process that ends as Kafka's would; a bug of ours ends it with another."""
 HEAL = "heal"
 DIED = "died"
 """What it says of an end that nobody had asked for."""
@@ -120,9 +122,23 @@ def _reasons(verdict: FaultVerdict, rule: _Rule) -> list[str]:
     return reasons
 
 
-def unexpected_deaths(notes: Iterable[Note]) -> list[str]:
-    """Nodes that ended by themselves: `node_stopped` with a code, an end that the supervisor had not asked for, or a
-    next start that nothing explains."""
+def exits(notes: Iterable[Note]) -> dict[str, int]:
+    """{node: how many of its lives ended by themselves}; nodes without any are left out."""
+    lives: dict[str, int] = {}
+    ended: set[tuple[str, int]] = set()
+    for note in notes:
+        if note.event == "node_started":
+            lives[note.node] = note.incarnation
+        elif note.event == "node_stopped" and note.code:
+            ended.add((note.node, note.incarnation))
+        elif note.event == "machine_fault" and note.what == DIED and note.target in lives:
+            ended.add((note.target, lives[note.target]))
+    return dict(sorted(Counter(node for node, _ in ended).items()))
+
+
+def unexpected_deaths(notes: Iterable[Note], expected: Container[str] = ()) -> list[str]:
+    """Nodes that ended by themselves, but for `expected` ones that ended as Kafka would: `node_stopped` with a code, an
+    end that the supervisor had not asked for, or a next start that nothing explains."""
     reasons = []
     faults: dict[str, set[str]] = defaultdict(set)
     started: dict[str, int] = {}
@@ -148,6 +164,8 @@ def unexpected_deaths(notes: Iterable[Note]) -> list[str]:
             stopped[note.node] = note.incarnation
             if note.code and not faults[note.node] & {*ENDING_FAULTS, *DEADLY_FAULTS}:
                 told.add((note.node, note.incarnation))
+                if note.node in expected and note.code == KAFKAS_EXIT:
+                    continue
                 why = f": {note.reason}" if note.reason else ""
                 reasons.append(f"{note.node} died by itself at {note.at_ms:.0f} ms with code {note.code}{why}")
     return reasons

@@ -78,7 +78,7 @@ def _verdict(
     faults, reasons = health.fault_verdicts(judged.notes)
     late_ms, late = health.late_timers(judged.notes, expected.timer_limit_ms)
     set_aside = quarantine(spark, run, judged.counts)
-    reasons += health.unexpected_deaths(judged.notes) + late + health.lost_events(judged.counts)
+    reasons += health.unexpected_deaths(judged.notes, expected.exits) + late + health.lost_events(judged.counts)
     if judged.notes_total > len(judged.notes):
         reasons.append(f"only {len(judged.notes)} of {judged.notes_total} events about the run itself were looked at")
     if set_aside.lines:

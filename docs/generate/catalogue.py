@@ -49,6 +49,12 @@ def _scenario(path: Path, scenario: Scenario) -> str:
             check = f"[{violation.check}](checks.md#{violation.check})"
             parts.append(f"- {check}{_only(violation.kafka)}: {cell(violation.because)}")
         parts.append("")
+    if scenario.expects_exits:
+        parts.append("Processes that end by themselves:\n")
+        for ends in scenario.expects_exits:
+            only = f" ({', '.join(ends.kafka)})" if ends.kafka else ""
+            parts.append(f"- {ends.node}{only}: {cell(ends.because)}")
+        parts.append("")
     if scenario.races:
         parts.append("Races that no recording happened to catch:\n")
         parts += [f"- {race.name} ({race.rule})" for race in scenario.races]

@@ -5,6 +5,7 @@ from time import perf_counter
 import msgspec
 
 from audit.verdict import Verdict
+from emulator.observations.comparable import version_name
 from emulator.observations.model import Observations
 from emulator.observations.reading import plain
 from emulator.oracle.judge import judge_run
@@ -42,6 +43,7 @@ def play_and_judge(
     observations = plain(played.observations)
     measures = measures_of(played.world, probe)
     measures |= {"wall_s": round(played_s - began_s, 4), "audit_s": round(judged_s - played_s, 4)}
+    exits = resolved.scenario.exits_expected(version_name(observations.kafka))
     verdict = assemble(
         run=run,
         world=WORLD,
@@ -50,6 +52,6 @@ def play_and_judge(
         checks=checks,
         faults=faults_of(played.world),
         measures=measures,
-        unknown_because=deaths_of(played.world),
+        unknown_because=deaths_of(played.world, expected=exits),
     )
     return JudgedRun(played, observations, verdict)

@@ -3,7 +3,8 @@
 When a rule was asked for and in force is in the trace; how much it stopped is counted at every node's gates.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Container, Iterator
 from typing import Any
 
 from audit.verdict import FaultVerdict
@@ -16,12 +17,15 @@ from protocol.events import (
     FaultTraffic,
     MachineFault,
     NodeStarted,
+    NodeStopped,
     OperationEnded,
 )
 from protocol.ids import TopicPartition
 
 BREAKING = ("kill", "stop", "pause", "power-loss")
 """What is done to machines that may cost a partition its leader."""
+KAFKAS_EXIT = 1
+"""Code of a process that ends as Kafka's would."""
 OUTSIDE = "outside"
 """Stands for the AZ of a client that is in none."""
 
@@ -54,8 +58,9 @@ def faults_of(world: SimulatedWorld) -> list[FaultVerdict]:
     return list(faults.values())
 
 
-def deaths_of(world: SimulatedWorld) -> list[str]:
-    """Nodes whose last life ended by itself; a broker dies of a disk that was filled on purpose, as Kafka's does."""
+def deaths_of(world: SimulatedWorld, expected: Container[str] = ()) -> list[str]:
+    """Nodes whose last life ended by itself, but for `expected` ones that ended as Kafka would; a broker dies of a disk
+    that was filled on purpose, as Kafka's does."""
     filled = {
         event.target
         for *_, event in world.trace.entries
@@ -64,14 +69,25 @@ def deaths_of(world: SimulatedWorld) -> list[str]:
     return [
         f"{name} died by itself with code {node.died[0]}: {node.died[1]}"
         for name, node in world.nodes.items()
-        if node.died is not None and node.died[0] != 0 and name not in filled
+        if node.died is not None
+        and node.died[0] != 0
+        and name not in filled
+        and not (name in expected and node.died[0] == KAFKAS_EXIT)
     ]
 
 
+def exits_of(world: SimulatedWorld) -> dict[str, int]:
+    """{node: how many of its lives ended by themselves}; nodes without any are left out."""
+    exits = [entry[0] for entry in world.trace.entries if isinstance(entry[5], NodeStopped) and entry[5].code != 0]
+    return dict(sorted(Counter(exits).items()))
+
+
 def measures_of(world: SimulatedWorld, probe: Probe) -> dict[str, Any]:
-    """`unavailable_ms`: {AZ: how long the produces of its clients kept failing, the longest of them}."""
+    """`unavailable_ms`: {AZ: how long the produces of its clients kept failing, the longest of them}. `exits`: as
+    `exits_of`."""
     return {
         "events": len(world.trace.entries),
+        "exits": exits_of(world),
         "unavailable_ms": unavailable_ms(world),
         "time_to_new_leader_ms": time_to_new_leader_ms(probe.leaders, first_fault_ms(world)),
         "simulated_s": round(world.now_ms / 1000.0, 3),

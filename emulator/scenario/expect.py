@@ -11,7 +11,7 @@ import msgspec
 
 from emulator.observations.comparable import first_partition, same, version_name
 from emulator.observations.model import Entry, Observations
-from emulator.scenario.model import Expectation, ExpectedViolation, Scenario
+from emulator.scenario.model import Expectation, ExpectedExit, ExpectedViolation, Scenario
 from emulator.topology import broker_name
 
 Held = bool | str
@@ -35,12 +35,13 @@ def judge(
     measures: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     """`checks` and `measures` as in verdict.json, the observations as read. One {"text", "held", "seen"} for each
-    expectation that is meant for the run's version, then one for each violation that is expected."""
+    expectation that is meant for the run's version, then one for each violation and each exit that is expected."""
     version = version_name(observations.kafka)
     judged = [
         _judged(expectation, observations, checks, measures or {}) for expectation in scenario.expectations_for(version)
     ]
     judged += [_violation(v, checks) for v in scenario.violations_expected(version).values()]
+    judged += [_exit(e, measures or {}) for e in scenario.exits_expected(version).values()]
     return [msgspec.to_builtins(one) for one in judged]
 
 
@@ -196,6 +197,12 @@ def _violation(violation: ExpectedViolation, checks: Mapping[str, Mapping[str, A
     if violation.count is not None:
         what |= {"count": violation.count}
     return _check(text, what, checks)
+
+
+def _exit(expected: ExpectedExit, measures: Mapping[str, Any]) -> Judged:
+    text = f"{expected.node} exits: {expected.because}"
+    exits = measures.get("exits")
+    return Judged(text, UNKNOWN, None) if exits is None else Judged(text, expected.node in exits, exits)
 
 
 def _measure(text: str, what: Mapping[str, Any], measures: Mapping[str, Any]) -> Judged:

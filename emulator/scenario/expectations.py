@@ -1,4 +1,4 @@
-"""What a scenario expects, read from its file: expectations, violations that are its point, and races.
+"""What a scenario expects, read from its file: expectations, violations and exits that are its point, and races.
 
 One expectation has a `text` for people, and one subject with what must be found there:
 
@@ -175,6 +175,19 @@ def read_violations(reader: StepReader, node: Node, versions: tuple[str, ...]) -
         return m.ExpectedViolation(check=check, because=because, count=count, kafka=kafka)
 
     return reader.each(node, "violations", one)
+
+
+def read_exits(reader: StepReader, node: Node, versions: tuple[str, ...]) -> tuple[m.ExpectedExit, ...]:
+    def one(item: Node) -> m.ExpectedExit | None:
+        required = ("node", "because")
+        fields = reader.fields(item, "an exit", (*required, "kafka"), required)
+        if len(fields) < len(required):
+            return None
+        name, because = reader.node(fields["node"]), reader.text(fields["because"])
+        kafka = _versions(reader, fields.get("kafka"), versions)
+        return None if name is None or because is None else m.ExpectedExit(node=name, because=because, kafka=kafka)
+
+    return reader.each(node, "exits", one)
 
 
 def _versions(reader: StepReader, node: Node | None, versions: tuple[str, ...]) -> tuple[str, ...]:

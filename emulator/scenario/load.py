@@ -7,7 +7,7 @@ from ruamel.yaml.nodes import MappingNode, Node
 
 from emulator.scenario import model as m
 from emulator.scenario.document import ScenarioErrors, nearest
-from emulator.scenario.expectations import read_expectations, read_races, read_version, read_violations
+from emulator.scenario.expectations import read_exits, read_expectations, read_races, read_version, read_violations
 from emulator.scenario.step_reader import StepReader
 from emulator.scenario.verbs import MAX_STEPS, read_steps
 from emulator.topology import DEDICATED_FROM, Topology, three_azs
@@ -27,6 +27,7 @@ KEYS = (
     "steps",
     "expectations",
     "expects_violations",
+    "expects_exits",
     "races",
 )
 
@@ -63,7 +64,7 @@ def _scenario(reader: StepReader, root: Node) -> m.Scenario | None:
     if unrolled(steps) > MAX_STEPS:
         reader.problem(fields["steps"], f"more than {MAX_STEPS} steps, repeats counted")
     expectations = read_expectations(reader, fields["expectations"], kafka) if "expectations" in fields else ()
-    violations = fields.get("expects_violations")
+    violations, exits = fields.get("expects_violations"), fields.get("expects_exits")
     return m.Scenario(
         id=_text(reader, fields.get("id")),
         title=_text(reader, fields.get("title")),
@@ -75,6 +76,7 @@ def _scenario(reader: StepReader, root: Node) -> m.Scenario | None:
         steps=steps,
         expectations=expectations,
         expects_violations=read_violations(reader, violations, kafka) if violations is not None else (),
+        expects_exits=read_exits(reader, exits, kafka) if exits is not None else (),
         races=read_races(reader, fields["races"]) if "races" in fields else (),
         speed=reader.number(fields["speed"], "speed", low=0.01, high=1000) if "speed" in fields else None,
         network=_network(reader, fields["network"]) if "network" in fields else m.Network(),

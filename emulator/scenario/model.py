@@ -56,6 +56,7 @@ __all__ = [
     "ElectController",
     "ElectPreferred",
     "Expectation",
+    "ExpectedExit",
     "ExpectedViolation",
     "Fetch",
     "Heal",
@@ -295,6 +296,14 @@ class ExpectedViolation(msgspec.Struct, frozen=True, kw_only=True):
     kafka: tuple[str, ...] = ()
 
 
+class ExpectedExit(msgspec.Struct, frozen=True, kw_only=True):
+    """A node whose process ends by itself, which this scenario is there to show. `kafka` as above."""
+
+    node: str
+    because: str
+    kafka: tuple[str, ...] = ()
+
+
 class Network(msgspec.Struct, frozen=True, kw_only=True):
     """`latency_ms` of a link, one way. `recovery` after a heal: `rto` (TCP's back-off) or `instant`."""
 
@@ -317,6 +326,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     settings_by_broker: dict[int, dict[str, Any]] = {}
     expectations: tuple[Expectation, ...] = ()
     expects_violations: tuple[ExpectedViolation, ...] = ()
+    expects_exits: tuple[ExpectedExit, ...] = ()
     races: tuple[Race, ...] = ()
     speed: float | None = None
     network: Network = Network()
@@ -332,3 +342,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     def violations_expected(self, version: str) -> dict[str, ExpectedViolation]:
         """By the check's name."""
         return {e.check: e for e in self.expects_violations if not e.kafka or version in e.kafka}
+
+    def exits_expected(self, version: str) -> dict[str, ExpectedExit]:
+        """By the node's name."""
+        return {e.node: e for e in self.expects_exits if not e.kafka or version in e.kafka}

@@ -39,6 +39,8 @@ def written(scenario: m.Scenario) -> str:
     lines += _list("steps", (written_step(step) for step in scenario.steps))
     lines += _list("expectations", map(_expectation, scenario.expectations))
     lines += _list("expects_violations", (_without_none(msgspec.to_builtins(v)) for v in scenario.expects_violations))
+    if scenario.expects_exits:
+        lines += _list("expects_exits", (_without_none(msgspec.to_builtins(e)) for e in scenario.expects_exits))
     lines += _list("races", map(msgspec.to_builtins, scenario.races))
     return "\n".join(lines) + "\n"
 

@@ -12,7 +12,7 @@ from audit.checks.registry import CHECKS, check_named
 from audit.events import EVENT_SCHEMA
 from audit.expected import Expected
 from audit.findings import EventCount, Note
-from audit.health import fault_verdicts, late_timers, lost_events, unexpected_deaths
+from audit.health import exits, fault_verdicts, late_timers, lost_events, unexpected_deaths
 from audit.measures import time_to_new_leader_ms
 from audit.run import audit_runs, write_verdict
 from audit.verdict import CheckVerdict, ExpectationVerdict, Valid, compose, exit_code, from_json
@@ -118,6 +118,23 @@ def test_a_node_that_was_stopped_killed_or_asked_to_start_did_not() -> None:
         note("node_started", 5, "broker-0", 3),
     ]
     assert unexpected_deaths(notes) == []
+
+
+def test_a_node_that_is_expected_to_exit_may_as_kafkas_would() -> None:
+    """Code 1: another code is a bug of ours, whatever a scenario expects."""
+    lives = [note("node_started", 1, "broker-0"), note("node_stopped", 5, "broker-0", code=1)]
+    lives += [note("machine_fault", 5, what="died", target="broker-0"), note("node_started", 6, "broker-0", 2)]
+    assert unexpected_deaths(lives, {"broker-1"}) != []
+    assert unexpected_deaths(lives, {"broker-0"}) == []
+    assert exits(lives) == {"broker-0": 1}
+    crash = note("node_stopped", 9, "broker-0", 2, code=70)
+    assert unexpected_deaths([*lives, crash], {"broker-0"}) == ["broker-0 died by itself at 9 ms with code 70"]
+    assert exits([*lives, crash]) == {"broker-0": 2}
+
+
+def test_a_node_that_is_killed_or_stopped_did_not_exit() -> None:
+    killed = [note("node_started", 1, "broker-0"), note("machine_fault", 2, what="kill", target="broker-0")]
+    assert exits([*killed, note("node_started", 3, "broker-1"), note("node_stopped", 4, "broker-1", code=0)]) == {}
 
 
 def test_a_node_that_starts_again_by_itself_is_told() -> None:

@@ -157,3 +157,12 @@ def test_a_node_that_dies_by_itself_makes_the_run_unknown(monkeypatch: pytest.Mo
     verdict = verdict_of("pause: 12")
     assert verdict.unknown_because == ["broker-1 died by itself with code 1: log directory failed: sabotage"]
     assert verdict.exit_code == 3
+    assert verdict.measures["exits"] == {"broker-1": 1}
+    more = "expects_exits:\n  - {node: 1, because: of the sabotage}\n"
+    verdict = verdict_of("pause: 12", more=more)
+    assert (verdict.unknown_because, verdict.exit_code) == ([], 0)
+
+
+def test_an_exit_that_is_expected_and_does_not_come_is_not_valid() -> None:
+    verdict = verdict_of("pause: 1", more="expects_exits:\n  - {node: 1, because: of nothing}\n")
+    assert (verdict.valid, verdict.measures["exits"]) == (False, {})

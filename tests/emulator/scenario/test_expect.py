@@ -11,7 +11,7 @@ from emulator.observations.files import load
 from emulator.observations.model import Observations
 from emulator.scenario.expect import judge
 from emulator.scenario.load import load_scenario
-from emulator.scenario.model import Expectation, ExpectedViolation, Scenario
+from emulator.scenario.model import Expectation, ExpectedExit, ExpectedViolation, Scenario
 
 ROOT = Path(__file__).parents[3]
 RUN = load(ROOT / "tests" / "golden" / "az-isolated-leader@2.6" / "1.json")
@@ -161,3 +161,19 @@ def test_a_count_that_is_expected_must_be_the_count() -> None:
     scenario = Scenario(id="x", title="x", kafka=("2.6",), steps=(), expects_violations=(violation,))
     (one,) = judge(scenario, RUN, CHECKS)
     assert (one["held"], one["seen"]) == (False, {"verdict": "violated", "count": 3})
+
+
+@pytest.mark.parametrize(
+    ("measures", "held", "seen"),
+    [
+        ({"exits": {"broker-1": 2}}, True, {"broker-1": 2}),
+        ({"exits": {"broker-0": 1}}, False, {"broker-0": 1}),
+        ({}, "unknown", None),
+    ],
+)
+def test_a_node_that_is_expected_to_exit_must(measures: dict[str, Any], held: object, seen: object) -> None:
+    ends = ExpectedExit(node="broker-1", because="it is ahead of its leader")
+    scenario = Scenario(id="x", title="x", kafka=("2.6",), steps=(), expects_exits=(ends,))
+    assert judge(scenario, RUN, {}, measures) == [
+        {"text": "broker-1 exits: it is ahead of its leader", "held": held, "seen": seen}
+    ]

@@ -154,6 +154,8 @@ def test_a_whole_file() -> None:
               - {text: and so, kafka: 2.6, attempts: {values: [a], error: TimeoutError}}
             expects_violations:
               - {check: dual-leader, because: two lead, kafka: [2.8], count: 1}
+            expects_exits:
+              - {node: 1, because: it is ahead of its leader, kafka: [2.6]}
             races:
               - name: late
                 rule: semantics 4.2
@@ -179,6 +181,9 @@ def test_a_whole_file() -> None:
     assert [e.text for e in scenario.expectations_for("2.6")] == ["it works", "and so"]
     assert list(scenario.violations_expected("2.8")) == ["dual-leader"]
     assert scenario.violations_expected("2.6") == {}
+    assert scenario.exits_expected("2.8") == {}
+    [exit_expected] = scenario.exits_expected("2.6").values()
+    assert (exit_expected.node, exit_expected.because) == ("broker-1", "it is ahead of its leader")
     assert [(race.name, race.allows[0].instead) for race in scenario.races] == [("late", 6)]
 
 

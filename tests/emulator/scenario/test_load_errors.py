@@ -210,6 +210,8 @@ def test_all_faults_are_found_at_once_in_the_order_of_the_file() -> None:
           - wait: {until: {not: {leader: 8}}, limit_s: x}
         expects_violations:
           - {check: duplicat, because: x}
+        expects_exits:
+          - {node: broker-5, because: x}
         """
     ) == [
         "f.yaml:3:8: unknown Kafka version '3.0'; one of: 0.8.2, 0.10.2, 0.11, 1.0, 1.1, 2.0.0, 2.0.1, 2.1, 2.2, "
@@ -222,6 +224,7 @@ def test_all_faults_are_found_at_once_in_the_order_of_the_file() -> None:
         "f.yaml:9:34: unknown broker '8'; nearest: broker-2",
         "f.yaml:9:48: expected limit_s as a number, got 'x'",
         "f.yaml:11:13: unknown check 'duplicat'; nearest: duplicate",
+        "f.yaml:13:12: unknown node 'broker-5'; nearest: broker-2",
     ]
 
 

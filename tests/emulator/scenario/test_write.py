@@ -88,5 +88,6 @@ def test_everything_that_no_file_has_yet() -> None:
         steps=(*STEPS, *waits),
         expectations=(expectation,),
         expects_violations=(m.ExpectedViolation(check="duplicate", because="x", kafka=("2.6",)),),
+        expects_exits=(m.ExpectedExit(node="broker-1", because="y", kafka=("2.6",)),),
     )
     assert load_scenario(written(scenario), "written") == scenario
