@@ -67,6 +67,9 @@ def _judged(
             held, seen = _entry(what, [c for c in observations.controllers if c["controller"] is not None])
         case "partitions":
             held, seen = _partitions(what, _saw(observations, "partitions"))
+        case "isr_changes":
+            asked = _isr_changes(what, observations)
+            held, seen = all(_bounds(what, asked)), asked
         case "check":
             return _check(expectation.text, what, checks)
         case "measure":
@@ -180,6 +183,13 @@ def _replica(replica: Mapping[str, Any] | None, what: Mapping[str, Any]) -> dict
         "high_watermark": "none" if checkpointed is None else checkpointed,
     }
     return {key: value for key, value in found.items() if key in what}
+
+
+def _isr_changes(what: Mapping[str, Any], observations: Observations) -> int:
+    """How often the broker asked for the ISR to shrink, or expand."""
+    asked = [change for change in observations.isr_changes if same(change["broker"], what["broker"])]
+    shrinks: int = sum(change["now"].count(",") < change["was"].count(",") for change in asked)
+    return shrinks if what["change"] == "shrink" else len(asked) - shrinks
 
 
 def _check(text: str, what: Mapping[str, Any], checks: Mapping[str, Mapping[str, Any]]) -> Judged:

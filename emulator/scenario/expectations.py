@@ -9,6 +9,7 @@ One expectation has a `text` for people, and one subject with what must be found
     state:      {partition, nth, leader, leader_epoch, isr, controller_epoch, zk_version}
     controller: {nth, controller, epoch}
     partitions: {nth, partitions, led, preferred, in_sync, azs, not_led_by, leaders_apart, replicas_apart}
+    isr_changes: {broker, change, at_least, at_most}            how often the broker asked for one, shrink or expand
     check:      {name, verdict, count}
     measure:    {name, at_least, at_most}
 
@@ -126,6 +127,10 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
         "nth": _nth, "partitions": _whole, "led": _whole, "preferred": _whole, "in_sync": _whole, "azs": _whole,
         "not_led_by": _brokers, "leaders_apart": _whole, "replicas_apart": _whole,
     },
+    "isr_changes": {
+        "broker": lambda r, n: r.broker(n), "change": lambda r, n: r.word(n, "change", ("shrink", "expand")),
+        "at_least": _whole, "at_most": _whole,
+    },
     "check": {
         "name": _check_name, "verdict": lambda r, n: r.word(n, "verdict", ("held", "violated")), "count": _whole,
     },
@@ -135,7 +140,7 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
 
 REQUIRED = {
     "attempts": ("values",), "fetch": ("broker",), "metadata": ("broker",), "snapshot": ("label", "replicas"),
-    "check": ("name", "verdict"), "measure": ("name",),
+    "isr_changes": ("broker", "change"), "check": ("name", "verdict"), "measure": ("name",),
 }  # fmt: skip
 
 

@@ -153,9 +153,11 @@ def test_bad_step(step: str, message: str) -> None:
     [
         ("{attempts: {values: [a], error: 0}}", "5:5: an expectation needs 'text'"),
         ("{text: x}", "5:5: an expectation has one subject (attempts, fetch, metadata, snapshot, state, controller, "
-         "partitions, check, measure); found none"),
+         "partitions, isr_changes, check, measure); found none"),
         ("{text: x, partitions: {leaders_apart: -2}}",
          "5:43: expected a value as a whole number, at least -1, got -2"),
+        ("{text: x, isr_changes: {broker: 0, change: grow, at_least: 1}}",
+         "5:48: unknown change 'grow'; one of: shrink, expand"),
         ("{text: x, attempt: {}}", "5:15: unknown key 'attempt' in an expectation; nearest: attempts"),
         ("{text: x, attempts: {values: [a], error: NOT_LEADER}}",
          "5:46: unknown error 'NOT_LEADER'; nearest: NOT_LEADER_OR_FOLLOWER"),
