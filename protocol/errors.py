@@ -26,13 +26,17 @@ class ErrorCode(IntEnum):
     REPLICA_NOT_AVAILABLE = 9
     MESSAGE_TOO_LARGE = 10
     STALE_CONTROLLER_EPOCH = 11
+    OFFSET_METADATA_TOO_LARGE = 12
     NETWORK_EXCEPTION = 13
+    COORDINATOR_LOAD_IN_PROGRESS = 14
     COORDINATOR_NOT_AVAILABLE = 15
     NOT_COORDINATOR = 16
     INVALID_TOPIC_EXCEPTION = 17
     NOT_ENOUGH_REPLICAS = 19
     NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
     INVALID_REQUIRED_ACKS = 21
+    INVALID_GROUP_ID = 24
+    INVALID_COMMIT_OFFSET_SIZE = 28
     UNSUPPORTED_VERSION = 35
     TOPIC_ALREADY_EXISTS = 36
     INVALID_REPLICA_ASSIGNMENT = 39
@@ -79,13 +83,17 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.REPLICA_NOT_AVAILABLE: _T(True, True, False, "the replica is not there"),
     E.MESSAGE_TOO_LARGE: _T(False, True, False, "the batch is larger than the broker takes"),
     E.STALE_CONTROLLER_EPOCH: _T(False, True, False, "the order comes from a controller of the past"),
+    E.OFFSET_METADATA_TOO_LARGE: _T(False, True, False, "the text beside a committed offset is too long"),
     E.NETWORK_EXCEPTION: _T(True, False, True, "the connection was lost before an answer"),
-    E.COORDINATOR_NOT_AVAILABLE: _T(True, True, False, "no coordinator for the group now"),
-    E.NOT_COORDINATOR: _T(True, True, False, "this broker does not coordinate the group"),
+    E.COORDINATOR_LOAD_IN_PROGRESS: _T(True, True, False, "the coordinator still reads its partition's log"),
+    E.COORDINATOR_NOT_AVAILABLE: _T(True, False, False, "no coordinator for the group now"),
+    E.NOT_COORDINATOR: _T(True, False, False, "this broker does not coordinate the group (any more)"),
     E.INVALID_TOPIC_EXCEPTION: _T(False, True, False, "the topic's name is not allowed"),
     E.NOT_ENOUGH_REPLICAS: _T(True, True, False, "fewer in-sync replicas than min.insync.replicas; not written"),
     E.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _T(True, False, False, "the ISR shrank while waiting; the data stays"),
     E.INVALID_REQUIRED_ACKS: _T(False, True, False, "acks is none of 0, 1, -1"),
+    E.INVALID_GROUP_ID: _T(False, True, False, "the group's name is not allowed"),
+    E.INVALID_COMMIT_OFFSET_SIZE: _T(False, True, False, "the record of the committed offsets is too large"),
     E.UNSUPPORTED_VERSION: _T(False, True, False, "the peer does not speak this version"),
     E.TOPIC_ALREADY_EXISTS: _T(False, True, False, "the topic exists"),
     E.INVALID_REPLICA_ASSIGNMENT: _T(False, True, False, "the assignment is not usable"),

@@ -333,6 +333,17 @@ class FetchOutOfRange(Event):
     correlation: int
 
 
+class GroupCoordinatorChanged(Event):
+    """This broker and a partition of the offsets topic: `change` loading, loaded (it coordinates), resigned.
+    `offsets`: how many it holds."""
+    NAME = "group_coordinator_changed"
+    topic: str
+    partition: int
+    change: str
+    leader_epoch: int
+    offsets: int
+
+
 class LeaderAndIsrIgnored(Event):
     """An order of the controller that changed nothing for this partition, and why. `controller_epoch`: of the order;
     `state_controller_epoch`: of the partition's state in it. An order of an older controller is ignored whole: topic

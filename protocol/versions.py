@@ -205,6 +205,17 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.5+: an unknown producer may start at any sequence."""
     unknown_producer_named: bool
     """1.0+: an unknown producer that starts elsewhere is answered 59; in 0.11 45, as any gap."""
+    old_consumer: bool
+    """Up to 1.1: the consumer that keeps its offsets in the session service (removed in 2.0)."""
+    group_coordinator: bool
+    """0.9+: offsets are committed to a coordinator. 0.8.2 could do that too, with a manager of its own that is not
+    modelled."""
+    offset_commit_value_version: int
+    """Layout of a committed offset's record (IBP): 1 until 2.0, 3 from 2.1, which has a leader epoch (KIP-320)."""
+    offsets_loaded_to_log_end: bool
+    """0.11+: a new coordinator reads its partition to the log end; before, to the high watermark of that moment."""
+    offsets_topic_needs_all_brokers: bool
+    """0.11+ (KIP-115): the offsets topic is not created with fewer replicas than configured."""
     consumer_epoch_validation: bool
     """2.3+: consumers detect truncation (KIP-320, OFFSET_FOR_LEADER_EPOCH v3)."""
     offset_not_available: bool
@@ -312,6 +323,11 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         remembered_batches=1 if not bin_since("1.0") else 5,
         unknown_producer_accepted=bin_since("2.5"),
         unknown_producer_named=bin_since("1.0"),
+        old_consumer=not bin_since("2.0.0"),
+        group_coordinator=bin_since("0.10.2"),
+        offset_commit_value_version=3 if ibp_since("2.1") else 1,
+        offsets_loaded_to_log_end=bin_since("0.11"),
+        offsets_topic_needs_all_brokers=bin_since("0.11"),
         consumer_epoch_validation=bin_since("2.3"),
         offset_not_available=bin_since("2.2"),
         not_leader_or_follower_name=bin_since("2.6"),

@@ -5,6 +5,7 @@
 - one partition: `remote_replica`, `parked`, `partition`, `isr_changes`, `controller_channel`
 - all of them: `metadata_cache`, `replicas`
 - requests: `appends`, `fetches`, `questions`
+- committed offsets: `offset_cache`, `group_coordinator`
 - following: `truncation`, `fetch_state`, `truncating`, `out_of_range`, `fetcher`, `fetchers`
 - the controller's orders: `leadership`; the whole: `broker`
 """

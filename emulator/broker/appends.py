@@ -12,6 +12,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.base import Message
 from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse, ProduceResult
 from protocol.records.format import iter_headers, read_header
+from protocol.records.offset_commits import OFFSETS_TOPIC
 from protocol.records.types import BatchHeader
 
 ALL_IN_SYNC = -1
@@ -34,9 +35,22 @@ class Appends:
 
     def produce(self, request: ProduceRequest, reply: Reply, hang_up: Callable[[], None]) -> None:
         """Append what can be appended; answer by `acks`. `hang_up`: acks=0 failed, the connection is closed."""
+        if any(asked.topic == OFFSETS_TOPIC for asked in request.partitions):
+            # Only the coordinator writes there. Kafka refuses that partition alone and appends the others.
+            code = ErrorCode.INVALID_TOPIC_EXCEPTION
+            reply(ProduceResponse([ProduceResult(p.topic, p.partition, code) for p in request.partitions]))
+            return
+        self._produce(request, reply, hang_up)
+
+    def append_internal(self, request: ProduceRequest, reply: Reply) -> None:
+        """By the coordinator, to its own topic: answered whatever `acks` is."""
+        assert request.acks != 0, "an append of our own is answered"
+        self._produce(request, reply, lambda: None)
+
+    def _produce(self, request: ProduceRequest, reply: Reply, hang_up: Callable[[], None]) -> None:
         locked = self._replicas.first_locked((p.topic, p.partition) for p in request.partitions)
         if locked is not None:
-            locked.when_unlocked(lambda: self.produce(request, reply, hang_up))
+            locked.when_unlocked(lambda: self._produce(request, reply, hang_up))
             return
         if request.acks not in (-1, 0, 1):
             reply(

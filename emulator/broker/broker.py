@@ -11,6 +11,7 @@ from emulator.broker.context import BrokerContext
 from emulator.broker.controller_channel import ControllerChannel
 from emulator.broker.fetchers import Fetchers
 from emulator.broker.fetches import Fetches
+from emulator.broker.group_coordinator import LOAD, CreateTopic, GroupCoordinator
 from emulator.broker.isr_changes import ALTER_RETRY, PROPAGATE, SHRINK, IsrChanges
 from emulator.broker.leadership import HIGH_WATERMARK_CHECKPOINT, Leadership
 from emulator.broker.metadata_cache import MetadataCache
@@ -27,6 +28,7 @@ from protocol.machine import (
     TimerFired,
 )
 from protocol.messages.base import Message
+from protocol.messages.groups import FindCoordinatorRequest, OffsetCommitRequest, OffsetFetchRequest
 from protocol.messages.leadership import (
     AlterIsrRequest,
     ControlledShutdownRequest,
@@ -65,10 +67,14 @@ class _Client:
 
 
 class Broker:
-    """`for_controller` hands requests meant for the controller to it (it lives beside the broker)."""
+    """`for_controller` hands requests meant for the controller to it (it lives beside the broker); `create_topic`
+    writes a topic into the session service."""
 
     def __init__(
-        self, context: BrokerContext, for_controller: Callable[[ControllerRequest, ControllerReply], None]
+        self,
+        context: BrokerContext,
+        for_controller: Callable[[ControllerRequest, ControllerReply], None],
+        create_topic: CreateTopic,
     ) -> None:
         self.context = context
         self._for_controller = for_controller
@@ -79,10 +85,11 @@ class Broker:
         self.channel = ControllerChannel(context, self.metadata.controller_node)
         self.isr_changes = IsrChanges(context, self.replicas.partitions, self.channel, self._advanced)
         self.fetchers = Fetchers(context, self.replicas)
-        self.leadership = Leadership(
-            context, self.replicas, self.fetchers, self.isr_changes, self.fetches, self.produces
-        )
         self.appends = Appends(context, self.replicas, self.produces, self.fetches)
+        self.coordinator = GroupCoordinator(context, self.replicas, self.metadata, self.appends, create_topic)
+        self.leadership = Leadership(
+            context, self.replicas, self.fetchers, self.isr_changes, self.fetches, self.produces, self.coordinator
+        )
         self.fetching = Fetches(context, self.replicas, self.isr_changes, self.fetches, self.produces)
         self.questions = Questions(context, self.replicas)
         self._clients: dict[int, _Client] = {}
@@ -154,6 +161,8 @@ class Broker:
                 self.isr_changes.alter_retry_timer()
             case "high-watermark-checkpoint" if event.key == HIGH_WATERMARK_CHECKPOINT:
                 self.leadership.checkpoint_timer()
+            case _ if event.key[0] == LOAD:
+                self.coordinator.load_timer(event)
             case "recovery-point-checkpoint":
                 self.replicas.checkpoint_recovery_points()
                 self.context.out.set_timer(
@@ -226,6 +235,12 @@ class Broker:
                 self.leadership.stop_replica(message, reply)
             case InitProducerIdRequest():
                 reply(self._init_producer_id())
+            case FindCoordinatorRequest() if self.context.gates.group_coordinator:
+                self.coordinator.find(message, reply)
+            case OffsetCommitRequest() if self.context.gates.group_coordinator:
+                self.coordinator.commit(message, reply)
+            case OffsetFetchRequest() if self.context.gates.group_coordinator:
+                reply(self.coordinator.fetch(message))
             case AlterIsrRequest() | ControlledShutdownRequest():
                 self._for_controller(message, reply)
             case _:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from emulator.broker.context import BrokerContext
 from emulator.broker.fetchers import Fetchers
+from emulator.broker.group_coordinator import GroupCoordinator
 from emulator.broker.isr_changes import IsrChanges
 from emulator.broker.parked import Purgatory
 from emulator.broker.partition import Partition
@@ -31,6 +32,7 @@ from protocol.messages.leadership import (
     UpdateMetadataResponse,
 )
 from protocol.messages.session import GetData, SessionError, SessionRequest, SessionResponse
+from protocol.records.offset_commits import OFFSETS_TOPIC
 from protocol.znodes import decode_topic_config, topic_config_path
 
 HIGH_WATERMARK_CHECKPOINT = ("high-watermark-checkpoint",)
@@ -54,6 +56,7 @@ class Leadership:
         isr_changes: IsrChanges,
         fetches: Purgatory,
         produces: Purgatory,
+        coordinator: GroupCoordinator,
     ) -> None:
         self._context = context
         self._replicas = replicas
@@ -61,6 +64,7 @@ class Leadership:
         self._isr_changes = isr_changes
         self._fetches = fetches
         self._produces = produces
+        self._coordinator = coordinator
         self.controller_epoch = 0
         self._checkpointing = False
         self._orders: deque[Callable[[], None]] = deque()
@@ -255,6 +259,8 @@ class Leadership:
         self._role_changed(partition, "leader", previous_epoch, state)
         if partition.advance_high_watermark():
             partition.check_parked(self._fetches, self._produces)
+        if new_leader and partition.topic == OFFSETS_TOPIC:
+            self._coordinator.elected(partition.partition)
 
     def _adopt(self, partition: Partition, state: PartitionState) -> None:
         """What leader and follower take over alike. A pending ISR change counts no more (semantics 11.5)."""
@@ -313,6 +319,8 @@ class Leadership:
             partition.epoch_start = None
             partition.leader = state.leader
             self._role_changed(partition, "follower", previous_epoch, state)
+            if partition.topic == OFFSETS_TOPIC:
+                self._coordinator.resigned(partition.partition)
             if self._must_restart(previous_leader, previous_epoch, partition):
                 restarts.append((partition, node))
         for partition, _ in restarts:
@@ -369,6 +377,8 @@ class Leadership:
         self._fetchers.remove(place)
         if delete:
             if partition is not None:
+                if partition.topic == OFFSETS_TOPIC:
+                    self._coordinator.resigned(partition.partition)
                 self._isr_changes.discard(partition)
                 partition.leader = NO_LEADER
                 partition.check_parked(self._fetches, self._produces)

@@ -72,6 +72,10 @@ class MetadataCache:
         context = self._context
         context.out.send(connection, MetadataObserved(context.broker, self.answer(MetadataRequest())))
 
+    def partition_count(self, topic: str) -> int:
+        """0: the topic is not known."""
+        return sum(known == topic for known, _ in self.partitions)
+
     def node_of(self, broker: int) -> str | None:
         """The node of a live broker."""
         endpoint = self.live.get(broker)

@@ -35,6 +35,13 @@ class BrokerSettings(msgspec.Struct, frozen=True, kw_only=True):
     delete_topic_enable: bool = True
     num_partitions: int = 1
     default_replication_factor: int = 1
+    offsets_topic_num_partitions: int = 50
+    offsets_topic_replication_factor: int = 3
+    offsets_topic_segment_bytes: int = 104_857_600
+    offsets_commit_required_acks: int = -1
+    offsets_commit_timeout_ms: int = 5_000
+    offsets_retention_minutes: int = 10_080
+    offset_metadata_max_bytes: int = 4_096
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> "BrokerSettings":

@@ -5,7 +5,7 @@
 
 The broker talks to its own controller through a socket, like to anybody's."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from controller.controller import Controller
@@ -18,6 +18,7 @@ from emulator.broker.settings import BrokerSettings
 from emulator.client.pipeline import pipelined
 from emulator.client.retrying_session import RetryingSession
 from emulator.client.session_client import SessionClient
+from emulator.node.topic_creation import create_topic
 from emulator.storage.files import Files, StorageError
 from emulator.topology import Node, broker_name
 from protocol.chance import Chance
@@ -78,7 +79,8 @@ class BrokerNode:
         self.controller = Controller(
             node.number, gates, controller_settings(self._settings), self._sessions, broker_name
         )
-        self.broker = Broker(self.context, self._ask_own_controller)
+        self.broker = Broker(self.context, self._ask_own_controller, self._create_topic)
+        self._placing = Chance(0)
 
     def step(self, now: Now, event: Input) -> list[Effect]:
         """Handle one input."""
@@ -95,6 +97,7 @@ class BrokerNode:
             case Started(seed, incarnation):
                 self.broker.incarnation = incarnation
                 self.context.chance = Chance(seed + 1)  # another stream than the session's
+                self._placing = Chance(seed + 2)
                 self.broker.start()
                 self.session.start(now, out, Chance(seed))
             case StopRequested():
@@ -199,6 +202,22 @@ class BrokerNode:
             self.controller.alter_isr(now, out, request, answered)
         else:
             self.controller.controlled_shutdown(now, out, request, answered)
+
+    # --- topics that brokers make by themselves (semantics 4.4) ---
+
+    def _create_topic(
+        self, topic: str, partitions: int, replication_factor: int, configs: dict[str, str], over: Callable[[], None]
+    ) -> None:
+        def ended(now: Now, out: Outbox, made: bool) -> None:
+            self.context.now = now
+            over()
+
+        def failed(now: Now, out: Outbox, error: Exception) -> None:
+            self._registration_failed(now, out, error)
+            ended(now, out, False)
+
+        making = create_topic(self._gates, self._placing, topic, partitions, replication_factor, configs)
+        Run(making, self._sessions, ended, failed).start(self.context.now, self._out)
 
     # --- an orderly stop (semantics 3, 4.2) ---
 

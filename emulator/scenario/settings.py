@@ -71,7 +71,14 @@ SETTINGS: tuple[Setting, ...] = (
     # --- topics and versions ---
     boolean("auto.create.topics.enable", True),
     boolean("delete.topic.enable", (False, ("1.0", True))),
+    # --- committed offsets ---
+    integer("offsets.topic.num.partitions", 50, "partitions", low=1),
     integer("offsets.topic.replication.factor", 3, "replicas", low=1),
+    integer("offsets.topic.segment.bytes", 100 * 1024**2, low=14, high=INT_MAX),
+    text("offsets.commit.required.acks", "-1", words=("-1", "1")),
+    integer("offsets.commit.timeout.ms", 5000, low=1),
+    integer("offsets.retention.minutes", (1440, ("2.0.0", 10080)), "minutes", low=1),
+    integer("offset.metadata.max.bytes", 4096),
     text("inter.broker.protocol.version", since="0.10.2"),
     text("log.message.format.version", since="0.10.2"),
     # --- one topic's own ---
@@ -92,7 +99,9 @@ SETTINGS: tuple[Setting, ...] = (
     # --- consumers ---
     text("consumer.auto.offset.reset", "latest", words=("latest", "earliest", "none"), scope=CONSUMER),
     integer("consumer.fetch.max.wait.ms", 500, scope=CONSUMER),
+    boolean("consumer.enable.auto.commit", True, scope=CONSUMER),
     integer("consumer.auto.commit.interval.ms", 5000, scope=CONSUMER),
+    integer("consumer.default.api.timeout.ms", 60000, scope=CONSUMER, since="2.0.0"),
     integer("consumer.request.timeout.ms", (305000, ("2.0.0", 30000)), scope=CONSUMER),
     integer("consumer.metadata.max.age.ms", 300000, scope=CONSUMER),
 )

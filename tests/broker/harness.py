@@ -88,7 +88,12 @@ class Bench:
         )
         self.context.broker_epoch = 100
         self.for_controller: list[tuple[Message, Callable[[Message], None]]] = []
-        self.broker = Broker(self.context, lambda request, reply: self.for_controller.append((request, reply)))
+        self.created: list[tuple[str, int, int, dict[str, str], Callable[[], None]]] = []
+        self.broker = Broker(
+            self.context,
+            lambda request, reply: self.for_controller.append((request, reply)),
+            lambda *topic: self.created.append(topic),
+        )
         self.timers: dict[TimerKey, float] = {}
         self.effects: list[Effect] = []
         self.opens: dict[int, Open] = {}

@@ -1,0 +1,62 @@
+"""What groups have committed, as one partition of the offsets topic says it: rebuilt from its log, then kept.
+
+The last record of a key counts, by its place in the log: answers to appends may come in another order than the
+appends (semantics 6).
+"""
+
+import msgspec
+
+from protocol.records.format import iter_headers, read_records
+from protocol.records.offset_commits import CommittedOffset, OffsetKey, decode_key, decode_value
+
+KEYS_MAX = 1_000_000
+"""Offsets held per partition of the offsets topic. A commit beyond it is refused."""
+
+
+class _Held(msgspec.Struct, frozen=True):
+    """`at`: offset of its record in the offsets topic."""
+
+    committed: CommittedOffset
+    at: int
+
+
+class OffsetCache:
+    """`loaded_to`: the log has been read up to here (exclusive). `loading`: nothing is answered yet."""
+
+    __slots__ = ("_held", "loaded_to", "loading")
+
+    def __init__(self, log_start: int) -> None:
+        self._held: dict[OffsetKey, _Held] = {}
+        self.loaded_to = log_start
+        self.loading = True
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def has_room(self, keys: list[OffsetKey]) -> bool:
+        """Whether `keys` may be committed."""
+        return len(self._held) + sum(key not in self._held for key in keys) <= KEYS_MAX
+
+    def get(self, key: OffsetKey) -> CommittedOffset | None:
+        held = self._held.get(key)
+        return None if held is None else held.committed
+
+    def committed(self, key: OffsetKey, committed: CommittedOffset, at: int) -> None:
+        """Its record lies at `at`, in sync. An older one that is heard of later changes nothing."""
+        held = self._held.get(key)
+        if held is None or held.at < at:
+            self._held[key] = _Held(committed, at)
+
+    def load(self, data: bytes) -> None:
+        """The next entries of the log. Raises what is wrong with records that no coordinator wrote:
+        protocol.records.errors.CorruptRecord, UnreadableOffsetCommit."""
+        for position, header in iter_headers(data):
+            for record in read_records(data, position):
+                key = decode_key(record.key or b"")
+                if key is None:
+                    continue
+                if record.value is None:
+                    self._held.pop(key, None)
+                else:
+                    self._held[key] = _Held(decode_value(record.value), record.offset)
+            self.loaded_to = header.next_offset

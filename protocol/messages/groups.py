@@ -1,0 +1,104 @@
+"""Messages about what groups have committed: FindCoordinator, OffsetCommit, OffsetFetch.
+
+A group's offsets are kept by its *coordinator*, the leader of one partition of `__consumer_offsets`. Members and
+assignments (JoinGroup and the like) are not modelled: partitions are assigned by hand.
+"""
+
+from typing import Annotated
+
+import msgspec
+
+from protocol.messages.base import RESPONSE, BrokerField, ErrorField, Message, OffsetField, register, unit
+from protocol.messages.leadership import PartitionError
+
+CommittedEpoch = Annotated[int, unit("leader epoch", "of the last record read; -1 unknown (KIP-320)", since=6)]
+FetchedEpoch = Annotated[int, unit("leader epoch", "as committed; -1 unknown (KIP-320)", since=5)]
+
+
+@register
+class FindCoordinatorRequest(Message):
+    """Who coordinates `group`? Creates the offsets topic if there is none."""
+
+    API_KEY = 10
+    API_NAME = "FindCoordinator"
+    VERSIONS = (0, 3)
+    group: str
+
+
+@register
+class FindCoordinatorResponse(Message):
+    """`broker` -1 and `node` "" with an error."""
+
+    API_KEY = 10
+    API_NAME = "FindCoordinator"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 3)
+    error: ErrorField = 0
+    broker: BrokerField = -1
+    node: str = ""
+
+
+class OffsetToCommit(msgspec.Struct, omit_defaults=True):
+    """`offset`: the next to read."""
+
+    topic: str
+    partition: int
+    offset: OffsetField
+    leader_epoch: CommittedEpoch = -1
+    metadata: Annotated[str, unit("text", "the client's own")] = ""
+
+
+@register
+class OffsetCommitRequest(Message):
+    """By a consumer that assigns its partitions itself: it names no generation and no member."""
+
+    API_KEY = 8
+    API_NAME = "OffsetCommit"
+    VERSIONS = (1, 8)
+    group: str
+    partitions: list[OffsetToCommit]
+
+
+@register
+class OffsetCommitResponse(Message):
+    API_KEY = 8
+    API_NAME = "OffsetCommit"
+    DIRECTION = RESPONSE
+    VERSIONS = (1, 8)
+    partitions: list[PartitionError]
+
+
+class GroupPartition(msgspec.Struct):
+    topic: str
+    partition: int
+
+
+@register
+class OffsetFetchRequest(Message):
+    API_KEY = 9
+    API_NAME = "OffsetFetch"
+    VERSIONS = (1, 7)
+    group: str
+    partitions: list[GroupPartition]
+
+
+class CommittedPartition(msgspec.Struct, omit_defaults=True):
+    """`offset` -1: nothing is committed."""
+
+    topic: str
+    partition: int
+    offset: OffsetField = -1
+    leader_epoch: FetchedEpoch = -1
+    metadata: str = ""
+
+
+@register
+class OffsetFetchResponse(Message):
+    """`error` is the group's; `partitions` is empty with one."""
+
+    API_KEY = 9
+    API_NAME = "OffsetFetch"
+    DIRECTION = RESPONSE
+    VERSIONS = (1, 7)
+    error: ErrorField = 0
+    partitions: list[CommittedPartition] = []

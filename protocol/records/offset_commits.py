@@ -1,0 +1,149 @@
+"""Records of `__consumer_offsets`: what a group has committed for a partition, byte for byte as Kafka's.
+
+    key    version i16 = 1, group string, topic string, partition i32
+    value  version i16, offset i64,
+           1: metadata string, commit timestamp i64, expire timestamp i64
+           2: metadata string, commit timestamp i64
+           3: leader epoch i32, metadata string, commit timestamp i64
+
+A string is its length as i16 and UTF-8. No value: the offset is forgotten. Keys of version 2 are a group's members,
+which nobody writes here. The last record of a key counts.
+
+Source: GroupMetadataManager; KIP-211 (2), KIP-320 (3).
+"""
+
+import struct
+from typing import Final
+
+import msgspec
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+
+KEY_VERSION: Final = 1
+GROUP_KEY_VERSION: Final = 2
+VALUE_VERSIONS: Final = (1, 2, 3)
+STRING_BYTES_MAX: Final = (1 << 15) - 1
+
+_HASH_MODULUS: Final = 1 << 32
+_HASH_SIGN: Final = 1 << 31
+
+
+class UnreadableOffsetCommit(ValueError):
+    """Bytes that are no committed offset; the message says which part and why."""
+
+
+class OffsetKey(msgspec.Struct, frozen=True):
+    """Whose offset of what."""
+
+    group: str
+    topic: str
+    partition: int
+
+
+class CommittedOffset(msgspec.Struct, frozen=True):
+    """`offset`: the next to read. `leader_epoch`: of the last record read, -1 unknown. Timestamps since 1970;
+    `expire_timestamp_ms` -1: never (only value version 1 has one)."""
+
+    offset: int
+    leader_epoch: int = -1
+    metadata: str = ""
+    commit_timestamp_ms: int = 0
+    expire_timestamp_ms: int = -1
+
+
+def group_partition(group: str, partitions: int) -> int:
+    """The partition of the offsets topic that holds `group`: Java's String.hashCode, its absolute value, modulo."""
+    code = 0
+    units = group.encode("utf-16-be", "surrogatepass")
+    for index in range(0, len(units), 2):
+        code = (31 * code + (units[index] << 8 | units[index + 1])) % _HASH_MODULUS
+    signed = code - _HASH_MODULUS if code >= _HASH_SIGN else code
+    # Java has no absolute value of its smallest number; Utils.abs makes it 0.
+    return 0 if signed == -_HASH_SIGN else abs(signed) % partitions
+
+
+def encode_key(key: OffsetKey) -> bytes:
+    """Raises ValueError for a group or topic of more than STRING_BYTES_MAX bytes."""
+    return struct.pack(">h", KEY_VERSION) + _string(key.group) + _string(key.topic) + struct.pack(">i", key.partition)
+
+
+def encode_value(committed: CommittedOffset, version: int) -> bytes:
+    """What `version` has no room for (the leader epoch before 3) is left out. Raises ValueError as `encode_key`."""
+    assert version in VALUE_VERSIONS, f"value version {version}"
+    parts = [struct.pack(">hq", version, committed.offset)]
+    if version >= 3:
+        parts.append(struct.pack(">i", committed.leader_epoch))
+    parts += [_string(committed.metadata), struct.pack(">q", committed.commit_timestamp_ms)]
+    if version == 1:
+        parts.append(struct.pack(">q", committed.expire_timestamp_ms))
+    return b"".join(parts)
+
+
+def decode_key(data: bytes) -> OffsetKey | None:
+    """None: the key of a group's members. Raises UnreadableOffsetCommit."""
+    fields = _Fields(data, "key")
+    version = fields.number(">h")
+    if version == GROUP_KEY_VERSION:
+        return None
+    if version not in (0, KEY_VERSION):
+        raise UnreadableOffsetCommit(f"key version {version}; known are 0, {KEY_VERSION} and {GROUP_KEY_VERSION}")
+    key = OffsetKey(fields.string(), fields.string(), fields.number(">i"))
+    fields.end()
+    return key
+
+
+def decode_value(data: bytes) -> CommittedOffset:
+    """Raises UnreadableOffsetCommit."""
+    fields = _Fields(data, "value")
+    version = fields.number(">h")
+    if version not in VALUE_VERSIONS:
+        raise UnreadableOffsetCommit(f"value version {version}; known are 1, 2 and 3")
+    offset = fields.number(">q")
+    leader_epoch = fields.number(">i") if version >= 3 else -1
+    metadata, committed_ms = fields.string(), fields.number(">q")
+    expire_ms = fields.number(">q") if version == 1 else -1
+    fields.end()
+    return CommittedOffset(offset, leader_epoch, metadata, committed_ms, expire_ms)
+
+
+def _string(text: str) -> bytes:
+    encoded = text.encode()
+    if len(encoded) > STRING_BYTES_MAX:
+        raise ValueError(f"{text[:40]!r}... has {len(encoded)} bytes; a string has at most {STRING_BYTES_MAX}")
+    return struct.pack(">h", len(encoded)) + encoded
+
+
+class _Fields:
+    """Reads one field after another."""
+
+    def __init__(self, data: bytes, what: str) -> None:
+        self._data = data
+        self._what = what
+        self._at = 0
+
+    def number(self, layout: str) -> int:
+        try:
+            (value,) = struct.unpack_from(layout, self._data, self._at)
+        except struct.error:
+            raise self._ends() from None
+        self._at += struct.calcsize(layout)
+        return int(value)
+
+    def string(self) -> str:
+        length = self.number(">h")
+        end = self._at + length
+        if length < 0 or end > len(self._data):
+            raise self._ends()
+        try:
+            text = self._data[self._at : end].decode()
+        except UnicodeDecodeError as error:
+            raise UnreadableOffsetCommit(f"{self._what}: no UTF-8 at byte {self._at}: {error.reason}") from None
+        self._at = end
+        return text
+
+    def end(self) -> None:
+        if self._at != len(self._data):
+            raise UnreadableOffsetCommit(f"{self._what}: {len(self._data) - self._at} bytes after the last field")
+
+    def _ends(self) -> UnreadableOffsetCommit:
+        return UnreadableOffsetCommit(f"{self._what}: {len(self._data)} bytes end inside the field at {self._at}")
