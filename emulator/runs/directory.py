@@ -1,7 +1,4 @@
-"""A run's directory, as a simulated run leaves it; the network world's nodes write theirs while they run.
-
-    scenario.yaml  settings.json  events/NODE.INCARNATION.jsonl  events/NODE.INCARNATION.wire.jsonl
-    data/NODE/...  observations.json  verdict.json
+"""A run's directory (`layout`), as a simulated run leaves it; the network world's nodes write theirs while they run.
 
 Same seed and name, same bytes; only verdict.json tells how long it took. """
 
@@ -13,6 +10,14 @@ import msgspec
 
 from audit.verdict import Verdict, to_json
 from emulator.observations.model import Observations
+from emulator.runs.layout import (
+    DATA_FOLDER,
+    EVENTS_FOLDER,
+    OBSERVATIONS_FILE,
+    SCENARIO_FILE,
+    SETTINGS_FILE,
+    VERDICT_FILE,
+)
 from emulator.runs.resolve import SESSION_SETTINGS, Resolved
 from emulator.runs.time_outs import timer_limit_ms
 from emulator.scenario.write import written
@@ -20,13 +25,6 @@ from emulator.storage.files import FileMissing
 from emulator.storage.memory import MemoryFiles
 from emulator.world.simulated.trace import Trace
 from emulator.world.simulated.world import WALL_EPOCH_MS, SimulatedWorld
-
-EVENTS_FOLDER = "events"
-DATA_FOLDER = "data"
-SCENARIO_FILE = "scenario.yaml"
-SETTINGS_FILE = "settings.json"
-OBSERVATIONS_FILE = "observations.json"
-VERDICT_FILE = "verdict.json"
 
 INDENT = 2
 

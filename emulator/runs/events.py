@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from emulator.runs.layout import EVENTS_FOLDER
+
 EVENTS_MAX = 2_000_000
 Line = dict[str, Any]
 
@@ -24,7 +26,7 @@ class NoEvents(ValueError):
 def event_files(run: Path, *, wire: bool = False, node: str = "") -> list[Path]:
     """The files of a run, or of one node. Raises NoEvents."""
     names = f"{node}.*.jsonl" if node else "*.jsonl"
-    folder = run / "events"
+    folder = run / EVENTS_FOLDER
     files = [path for path in sorted(folder.glob(names)) if path.name.endswith(".wire.jsonl") == wire]
     if not files and not wire:
         whose = f" of {node}" if node else ""

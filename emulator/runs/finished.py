@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.runs.directory import OBSERVATIONS_FILE, SETTINGS_FILE
+from emulator.runs.layout import OBSERVATIONS_FILE, SETTINGS_FILE
 
 RUNS = Path("runs")
 """Where `faultline run` puts runs, below the working directory."""
