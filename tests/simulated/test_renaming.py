@@ -38,9 +38,9 @@ TIES = {
 }
 """{scenario: the rule by which the order of brokers' ids counts}. These get other ids in the same order."""
 
-IDS = frozenset({"broker", "leader", "controller", "source"})
-"""Fields of events that are ids of brokers."""
-IN_ORDER_OF_IDS = re.compile(r'"(live|live_brokers|added|removed)":("[\d,]*"|\[[\d,]*\])')
+IDS = frozenset({"broker", "controller", "leader", "replica", "source"})
+"""Fields of events that are ids of brokers. One that is missing here shows as a number that is another in each run."""
+IN_ORDER_OF_IDS = re.compile(r'"(live|live_brokers|brokers|added|removed)":("[\d,]*"|\[[\d,]*\])')
 """Lists that go by id, as Kafka's do; which ids are in them is what counts."""
 
 
