@@ -1,5 +1,6 @@
 """Names carry no meaning: a scenario under other names, with other ids of brokers, gives the same events at the same
-times, but for the names.
+times, but for the names. The whole catalogue is played, each scenario on the newest of its versions in each era of
+truncation (semantics, "Versions").
 
 What an id may decide is what it decides in Kafka. Session servers with equal histories vote for the highest server id
 (semantics 5.3): the order of theirs is kept here. Where the order of brokers' ids counts, `TIES` says by which rule.
@@ -21,11 +22,26 @@ from emulator.runs.simulated import play
 from emulator.scenario.expect import judge
 from emulator.scenario.model import Scenario
 from emulator.topology import OBSERVER, broker_name
+from protocol.versions import LADDER
 from protocol.znodes import Leadership
-from tests.emulator.scenario.test_catalogue_plays import CATALOGUE, PLAYS
+from tests.emulator.scenario.test_catalogue_plays import CATALOGUE
 from tests.simulated.renaming import SAME, DrawsByRole, Renaming, odd
 
 SEED = 1
+
+ERAS = (
+    ("0.8.2", "0.10.2"),
+    ("0.11", "1.0", "1.1"),
+    ("2.0.0", "2.0.1"),
+    ("2.1", "2.2", "2.3", "2.4", "2.5", "2.6"),
+    ("2.7", "2.8"),
+)
+ERA_PLAYS = [
+    (name, max(versions, key=LADDER.index))
+    for name, scenario in CATALOGUE.items()
+    for era in ERAS
+    if (versions := {*era} & {*scenario.kafka})
+]
 
 ASKED_FIRST = "semantics 6: a client draws whom it asks for the leader, from a list in order of ids"
 PLACED = "semantics 4.4: replicas are placed over racks and brokers in order of their names and ids"
@@ -106,7 +122,7 @@ def parting(one: Seen, other: Seen) -> str:
     return "\n".join(found)
 
 
-@pytest.mark.parametrize(("name", "version"), PLAYS)
+@pytest.mark.parametrize(("name", "version"), ERA_PLAYS)
 def test_under_other_names_the_same_happens(name: str, version: str) -> None:
     scenario = CATALOGUE[name]
     old, new = seen(scenario, version, SAME), seen(scenario, version, odd(scenario, ids_in_order=name in TIES))
@@ -147,6 +163,11 @@ def test_a_rule_that_looked_at_ids_would_be_found_out(monkeypatch: pytest.Monkey
     old, new = seen(scenario, "2.6", SAME), seen(scenario, "2.6", odd(scenario))
     assert old.outcome != new.outcome
     assert "leader" in parting(old, new)
+
+
+def test_every_version_is_of_one_era() -> None:
+    assert [version for era in ERAS for version in era] == list(LADDER)
+    assert {name for name, _ in ERA_PLAYS} == {*CATALOGUE}
 
 
 def test_the_new_names_are_in_another_order() -> None:
