@@ -61,9 +61,12 @@ class StepReader(Reader):
         return None if name is None else self.topology.node(name).number
 
     def controller(self, node: Node) -> int | None:
-        """Who may be controller: a broker's number or name, or `controller-0` in full."""
-        known = [n.name for n in self.topology.with_role("controller")]
-        name = self._name(node, "controller", known, "broker-")
+        """Who may be controller, as an id: a broker's number or name, `controller-0` in full or by its id."""
+        known = {identifier_of(n): n.name for n in self.topology.with_role("controller")}
+        given = plain(node)
+        if isinstance(given, int) and given in known:
+            return given
+        name = self._name(node, "controller", list(known.values()), "broker-")
         return None if name is None else identifier_of(self.topology.node(name))
 
     def az(self, node: Node) -> str | None:
