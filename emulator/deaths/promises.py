@@ -25,8 +25,8 @@ NO_PLACE: TopicPartition = ("", -1)
 
 class Broken(msgspec.Struct, frozen=True):
     """`what`: settled, ensemble, recovery, election, state, lost, duplicate, divergence, high-watermark, reread,
-    epoch. `acks` of a lost record (-1 all); `offset` -1: of none; `value` of the record, "" if it is not one. `broker`,
-    `epoch`: of a leader whose high watermark fell."""
+    epoch, epoch-order (in a log). `acks` of a lost record (-1 all); `offset` -1: of none; `value` of the record, "" if
+    it is not one. `broker`, `epoch`: of a leader whose high watermark fell."""
 
     what: str
     text: str
@@ -59,7 +59,8 @@ def broken_promises(truth: Truth, history: History) -> Iterator[Broken]:
         if "node" not in found.details:
             yield Broken("reread", found.text, found.place, found.offset)
     for found in leader_epoch_monotonicity(truth):
-        yield Broken("epoch", found.text, found.place, found.offset)
+        in_log = "older_at" in found.details
+        yield Broken("epoch-order" if in_log else "epoch", found.text, found.place, found.offset)
 
 
 def _states(place: TopicPartition, stated: list[Stated]) -> Iterator[Broken]:

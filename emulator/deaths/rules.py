@@ -57,7 +57,7 @@ class Rules:
                 return "4.2: unclean election is on" if self._unclean.get(broken.place[0]) else ""
             case "divergence":
                 return self._divergence() or self._written_again(broken.place)
-            case "epoch":
+            case "epoch-order":
                 return self._divergence()
             case "high-watermark":
                 return self._led_again(broken)
@@ -68,7 +68,8 @@ class Rules:
 
     def _unheard_of(self, place: TopicPartition) -> str:
         """acks 0 and 1: what only the leader has goes with its leadership (1.8), and with its power (3)."""
-        if len(self._history.leaders.get(place, [])) > 1:
+        elected = {stated.state.leader for stated in self._history.states.get(place, [])}
+        if len(elected - {-1}) > 1:
             return "1.8: acks=1 is answered by the leader alone, and the leader changed"
         return "3: power loss takes what was not synced" if self._power else ""
 

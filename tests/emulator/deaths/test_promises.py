@@ -9,7 +9,7 @@ from emulator.deaths.history import Cut, History, Led, Stated, history_of
 from emulator.deaths.plan import resolved_for
 from emulator.deaths.promises import Broken, broken_promises, broken_recoveries
 from emulator.deaths.rules import LostTail, Rules, idempotent_values
-from emulator.oracle.probe import StepBack
+from emulator.oracle.probe import Office, StepBack
 from emulator.oracle.truth import Batch, Truth
 from emulator.scenario import model as m
 from protocol.events import ZnodeChanged
@@ -111,7 +111,7 @@ def test_a_record_of_acks_all_is_promised() -> None:
 
 
 def test_with_acks_1_and_one_leader_nothing_is_lost() -> None:
-    history = History(leaders={PLACE: [Led(1, 0, 0, 0)]})
+    history = History(states={PLACE: [stated(1, 0, 0, (0, 1), 0), stated(2, -1, 1, (0,), 1), stated(3, 0, 2, (0,), 2)]})
     assert rules("leader-crash", "2.6", history).allowing(Broken("lost", "", PLACE, 2, 1, "c")) == ""
 
 
@@ -177,6 +177,16 @@ def test_a_tail_that_is_written_again_in_the_same_epoch_differs_from_the_followe
         assert rule.startswith("8 (KIP-966)") is allowed
 
 
+def test_epochs_out_of_order_in_a_log_are_a_divergence_and_two_leaders_of_one_epoch_are_not() -> None:
+    log = [Batch(0, 0, 2, 100), Batch(1, 1, 1, 101)]
+    offices = [Office(PLACE, f"broker-{node}", 3, 1.0) for node in (0, 1)]
+    truth = Truth(logs={PLACE: {"broker-0": log}}, leaders=offices)
+    found = [broken for broken in broken_promises(truth, History()) if broken.what.startswith("epoch")]
+    assert [broken.what for broken in found] == ["epoch-order", "epoch"]
+    assert [bool(rules("kip101-case2", "1.1", History()).allowing(broken)) for broken in found] == [True, False]
+    assert [bool(rules("kip101-case2", "2.8", History()).allowing(broken)) for broken in found] == [False, False]
+
+
 def test_idempotent_producers_store_once() -> None:
     """Semantics 6."""
     steps = resolved_for("retry-duplicates-idempotent", "2.8").scenario.steps
@@ -187,7 +197,7 @@ def test_idempotent_producers_store_once() -> None:
     assert idempotent.allowing(Broken("duplicate", "", PLACE, 1, value="a")).startswith("6")
 
 
-@pytest.mark.parametrize("what", ["recovery", "state", "ensemble", "sanity", "settled"])
+@pytest.mark.parametrize("what", ["recovery", "state", "ensemble", "sanity", "settled", "epoch"])
 def test_nothing_allows_these_in_any_version(what: str) -> None:
     for version in ("0.8.2", "1.1", "2.8"):
         assert rules("kip101-case1", version, History(), power=True).allowing(Broken(what, "", PLACE)) == ""
