@@ -25,7 +25,7 @@ def resolve(scenario: Scenario, kafka_version: str | None = None, overrides: dic
     """Raises UnknownVersion, UnusableSetting, UnusableProtocolVersion."""
     version = ladder_name(kafka_version or scenario.default_version)
     scenario = as_played(scenario, version, overrides or {})
-    scenario = msgspec.structs.replace(scenario, steps=tuple(sized(step, scenario.settings) for step in scenario.steps))
+    scenario = msgspec.structs.replace(scenario, steps=tuple(as_set(step, scenario.settings) for step in scenario.steps))
     cluster = dict(scenario.settings)
     session = {name: int(cluster.pop(name)) for name in SESSION_SETTINGS if name in cluster}
     settings: dict[str, dict[str, Any]] = {}
@@ -39,17 +39,20 @@ def resolve(scenario: Scenario, kafka_version: str | None = None, overrides: dic
     return Resolved(scenario, spec, gates_for(version, cluster.get("inter.broker.protocol.version")).record_magic)
 
 
-def sized(step: m.AnyStep, settings: dict[str, Any]) -> m.AnyStep:
-    """A topic created without a word of its size gets what the cluster's settings say."""
+def as_set(step: m.AnyStep, settings: dict[str, Any]) -> m.AnyStep:
+    """What a step leaves to the cluster's settings: the size of a topic, the acks of a write."""
     match step:
         case m.Background(step=inner):
-            return msgspec.structs.replace(step, step=sized(inner, settings))
+            return msgspec.structs.replace(step, step=as_set(inner, settings))
         case m.Repeat(steps=steps):
-            return msgspec.structs.replace(step, steps=tuple(sized(one, settings) for one in steps))
+            return msgspec.structs.replace(step, steps=tuple(as_set(one, settings) for one in steps))
         case m.CreateTopic(assignment=()):
             partitions = step.partitions or settings.get("num.partitions", 1)
             replicas = step.replicas or settings.get("default.replication.factor", 1)
             return msgspec.structs.replace(step, partitions=partitions, replicas=replicas)
+        case m.Produce(acks=m.ACKS_AS_SET) | m.ProduceMessageSet(acks=m.ACKS_AS_SET):
+            acks = str(settings.get("producer.acks", "1"))
+            return msgspec.structs.replace(step, acks=m.ALL_ACKS if acks == "all" else int(acks))
         case _:
             return step
 

@@ -12,7 +12,7 @@ def _values(k: Keys) -> tuple[str, ...]:
 
 
 def produce(k: Keys, at_s: float | None) -> Steps:
-    values, acks = _values(k), k.need("acks", k.reader.acks)
+    values, acks = _values(k), k.need("acks", k.reader.acks_to_send)
     by_library = "client" in k and "broker" not in k
     if by_library and "partition" in k and kind(k.nodes["partition"]) == repr(m.ANY_PARTITION):
         partition: str | None = m.ANY_PARTITION

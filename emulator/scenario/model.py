@@ -39,6 +39,7 @@ from emulator.scenario.faults import (
 from emulator.topology import Topology, three_azs
 
 __all__ = [
+    "ACKS_AS_SET",
     "ALL_ACKS",
     "ANY_BROKER",
     "ANY_PARTITION",
@@ -93,6 +94,8 @@ ANY_BROKER = "any"
 ANY_PARTITION = "any"
 
 ALL_ACKS = -1
+ACKS_AS_SET = -2
+"""As the setting `producer.acks` says when the scenario is played."""
 
 
 # --- clients ---
@@ -101,8 +104,8 @@ ALL_ACKS = -1
 class Produce(Step, frozen=True, kw_only=True):
     """One batch per value, each tried up to 1 + `retries` times, at once, on a fresh connection to `broker`.
 
-    `timeout_ms` goes to the broker; the client gives up after `socket_timeout_s`. `client` "" is outside
-    every AZ; `broker` None: the leader by that client's own metadata. Its partitioner chooses among the first
+    `acks` may be ACKS_AS_SET. `timeout_ms` goes to the broker; the client gives up after `socket_timeout_s`. `client`
+    "" is outside every AZ; `broker` None: the leader by that client's own metadata. Its partitioner chooses among the first
     topic's partitions if `partition` is "any", by the value's key where `keys` are given."""
 
     broker: int | None

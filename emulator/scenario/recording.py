@@ -110,7 +110,7 @@ def _produce_entry(step: m.Produce | m.ProduceMessageSet | m.LibraryProduce) -> 
     entry: Entry
     match step:
         case m.Produce():
-            entry = {"do": "produce", "broker": step.broker, "values": values, "acks": step.acks}
+            entry = {"do": "produce", "broker": step.broker, "values": values, "acks": _acks(step.acks)}
             entry |= {"retries": step.retries, "timeout_ms": step.timeout_ms}
             entry |= {"socket_timeout_s": step.socket_timeout_s}
             entry |= {"idempotent": True} if step.idempotent else {}
@@ -123,7 +123,7 @@ def _produce_entry(step: m.Produce | m.ProduceMessageSet | m.LibraryProduce) -> 
                 "values": values,
                 "compression": step.compression,
             }
-            entry |= {"batch": ONE_SET, "acks": step.acks, "timeout_ms": step.timeout_ms}
+            entry |= {"batch": ONE_SET, "acks": _acks(step.acks), "timeout_ms": step.timeout_ms}
         case m.LibraryProduce():
             entry = {"do": "library-produce", "client": step.library, "broker": step.broker, "values": values}
             entry |= {"settings": step.settings}
@@ -161,6 +161,10 @@ def _links(links: m.Links) -> Entry:
             return {"opened_by": _short(opener, "broker-"), "to": _short(to, "broker-")}
         case m.OneWayLinks(source=source, to=to):
             return {"from": _short(source, "broker-"), "to": _short(to, "broker-")}
+
+
+def _acks(acks: int) -> int | str:
+    return "producer.acks" if acks == m.ACKS_AS_SET else acks
 
 
 def _short(name: str, prefix: str) -> int | str:

@@ -33,6 +33,9 @@ APIS = {
 }
 """Word of `only` -> API name of `protocol.messages`."""
 
+AS_SET = "producer.acks"
+"""For acks: what the setting of that name says."""
+
 PURPOSES = tuple(purpose for purpose in purposes.ALL if purpose not in (purposes.CONTROL, purposes.OBSERVE))
 """Words of `only` that name what a connection is for."""
 
@@ -110,6 +113,10 @@ class StepReader(Reader):
     def acks(self, node: Node) -> int | None:
         given = self.word(node, "acks", ("all", "-1", "0", "1"))
         return None if given is None else m.ALL_ACKS if given == "all" else int(given)
+
+    def acks_to_send(self, node: Node) -> int | None:
+        """As `acks`, or what the setting says."""
+        return m.ACKS_AS_SET if plain(node) == AS_SET else self.acks(node)
 
     def assignment(self, node: Node) -> tuple[tuple[int, ...], ...] | None:
         """[0, 1, 2], or one such list for each partition."""

@@ -47,6 +47,7 @@ GOOD: list[tuple[str, m.AnyStep]] = [
      m.CreateTopic(topic="u", assignment=((2,),), configs={"min.insync.replicas": 2})),
     ("produce: {broker: 0, values: [a, 7, yes], acks: all}",
      m.Produce(broker=0, values=("a", "7", "yes"), acks=-1)),
+    ("produce: {broker: 0, values: [a], acks: producer.acks}", m.Produce(broker=0, values=("a",), acks=m.ACKS_AS_SET)),
     ("produce: {client: az-1, values: a, acks: 0, retries: 2, timeout_ms: 10, socket_timeout_s: 1, idempotent: true, "
      "partition: t-1}",
      m.Produce(broker=None, client="client-1", values=("a",), acks=0, retries=2, timeout_ms=10, socket_timeout_s=1,

@@ -44,6 +44,7 @@ STEPS: tuple[m.AnyStep, ...] = (
     m.PowerLoss(node="broker-1", batches_kept=0, partition="t-1"),
     m.LoseDisk(node="broker-1"),
     m.ElectController(),
+    m.Produce(broker=0, values=("a",), acks=m.ACKS_AS_SET),
     m.DiskFull(node="session-2"),
     m.Background(
         name="w", step=m.Produce(broker=None, client="client-1", values=("7", "yes", ""), acks=-1, idempotent=True)
