@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from docs.generate import (
+    cap_choice,
     catalogue,
     checks,
     drawing,
@@ -29,6 +30,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "docs/checks.md": checks.page,
     "docs/views.md": views.page,
     "docs/catalogue.md": catalogue.page,
+    "docs/cap-choice.md": cap_choice.page,
     "docs/figures.md": figures.page,
     "docs/rules.md": rules.page,
     "docs/architecture.svg": drawing.page,

@@ -25,7 +25,8 @@ def resolve(scenario: Scenario, kafka_version: str | None = None, overrides: dic
     """Raises UnknownVersion, UnusableSetting, UnusableProtocolVersion."""
     version = ladder_name(kafka_version or scenario.default_version)
     scenario = as_played(scenario, version, overrides or {})
-    scenario = msgspec.structs.replace(scenario, steps=tuple(as_set(step, scenario.settings) for step in scenario.steps))
+    steps = tuple(as_set(step, scenario.settings) for step in scenario.steps)
+    scenario = msgspec.structs.replace(scenario, steps=steps)
     cluster = dict(scenario.settings)
     session = {name: int(cluster.pop(name)) for name in SESSION_SETTINGS if name in cluster}
     settings: dict[str, dict[str, Any]] = {}

@@ -105,8 +105,8 @@ class Produce(Step, frozen=True, kw_only=True):
     """One batch per value, each tried up to 1 + `retries` times, at once, on a fresh connection to `broker`.
 
     `acks` may be ACKS_AS_SET. `timeout_ms` goes to the broker; the client gives up after `socket_timeout_s`. `client`
-    "" is outside every AZ; `broker` None: the leader by that client's own metadata. Its partitioner chooses among the first
-    topic's partitions if `partition` is "any", by the value's key where `keys` are given."""
+    "" is outside every AZ; `broker` None: the leader by that client's own metadata. Its partitioner chooses among the
+    first topic's partitions if `partition` is "any", by the value's key where `keys` are given."""
 
     broker: int | None
     values: tuple[str, ...]
