@@ -34,6 +34,7 @@ class Bug(NamedTuple):
 MENDED = (
     Bug("kafka-7235-stop-replica", "2.1", "2.2"),
     Bug("kafka-7235-checkpoint", "2.1", "2.2"),
+    Bug("kafka-7235-truncation", "0.10.2", "0.11"),
     Bug("kafka-6082", "2.0.1", "2.1"),
     Bug("kafka-3143", "2.2", "2.3"),
     Bug("kafka-7165", "2.1", "2.2"),
