@@ -45,7 +45,7 @@ NEW_IN_1_1 = Bug("kafka-9307", "1.1", "1.0")
 
 NEVER_MENDED = {
     "kip-903": ("0.10.2", "1.1", "2.6", "2.8"),
-    "kip-966": ("2.0.1", "2.6", "2.8"),
+    "kip-966": ("0.10.2", "1.1", "2.0.0", "2.0.1", "2.6", "2.8"),
 }
 """Scenario -> versions: each way of cutting logs, and both ways of changing an ISR."""
 
@@ -98,18 +98,6 @@ def test_the_sound_version_next_to_it_does_not(bug: Bug, seed: int) -> None:
 def test_what_nobody_mended_loses_records_in_every_version(scenario: str, version: str, seed: int) -> None:
     assert_as_expected(scenario, version, seed)
     assert played(scenario, version, seed).verdict.checks["lost-acknowledged"].verdict == "violated"
-
-
-@pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.0.0"])
-def test_up_to_2_0_0_the_others_exit_beside_the_last_replica_standing(version: str) -> None:
-    """KIP-966 with KAFKA-3410: the records are lost all the same."""
-    for seed in SEEDS:
-        run = played("kip-966", version, seed)
-        lost = run.verdict.checks["lost-acknowledged"]
-        assert (lost.verdict, lost.count) == ("violated", 2), replay("kip-966", version, seed)
-        for broker in ("broker-1", "broker-2"):
-            died = run.played.world.nodes[broker].died
-            assert died is not None and "log truncation is not allowed" in died[1], replay("kip-966", version, seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
