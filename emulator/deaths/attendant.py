@@ -41,7 +41,7 @@ class Exited(msgspec.Struct, frozen=True):
 
 class Recovery(msgspec.Struct, frozen=True):
     """Of one log: what lay on disk at the death, and what the next life made of it. `power`: some of it may be
-    gone."""
+    gone; `disk`: all of it is."""
 
     at_ms: float
     node: str
@@ -49,6 +49,7 @@ class Recovery(msgspec.Struct, frozen=True):
     power: bool
     held: list[Batch]
     recovered: list[Batch]
+    disk: bool = False
 
 
 class Attendant:
@@ -62,6 +63,7 @@ class Attendant:
         self.exits: list[Exited] = []
         self.recoveries: list[Recovery] = []
         self.power_lost: list[tuple[float, str]] = []
+        self.disk_lost: list[tuple[float, str]] = []
         self._lives_left = 1 if plan.again < 0 else 2
         self._draw = random.Random(f"power {plan.seed}")
         self._wanted: set[str] = set()
@@ -99,6 +101,8 @@ class Attendant:
                 self.power_lost.append((self._world.now_ms, name))
             case act.LoseUnsynced(name):
                 self.power_lost.append((self._world.now_ms, name))
+            case act.LoseDisk(name):
+                self.disk_lost.append((self._world.now_ms, name))
             case _:
                 pass
         try:
@@ -185,9 +189,10 @@ class Attendant:
         name = node.node.name
         died_ms, held = self._held.pop(name, (0.0, {}))
         lost = any(of == name and at_ms >= died_ms for at_ms, of in self.power_lost)
+        disk = any(of == name and at_ms >= died_ms for at_ms, of in self.disk_lost)
         recovered = _logs_on(node.files)
         for place, batches in held.items():
-            self.recoveries.append(Recovery(now_ms, name, place, lost, batches, recovered.get(place, [])))
+            self.recoveries.append(Recovery(now_ms, name, place, lost, batches, recovered.get(place, []), disk))
 
     # --- killing ---
 

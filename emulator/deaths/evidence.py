@@ -98,7 +98,9 @@ def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) ->
     return truth
 
 
-def recoveries_of(left: list[Left], power_lost: list[tuple[float, str]], events: list[Happened]) -> list[Recovery]:
+def recoveries_of(
+    left: list[Left], power_lost: list[tuple[float, str]], disk_lost: list[tuple[float, str]], events: list[Happened]
+) -> list[Recovery]:
     """What the next life found of what one left. A life that never told of its log is passed over."""
     found: list[Recovery] = []
     loaded: dict[tuple[str, int, TopicPartition], tuple[float, int]] = {}
@@ -115,6 +117,7 @@ def recoveries_of(left: list[Left], power_lost: list[tuple[float, str]], events:
             at_ms, log_end = back
             batches = held.pop((one.node, place))
             power = any(node == one.node and lost_ms <= at_ms for lost_ms, node in power_lost)
+            disk = any(node == one.node and lost_ms <= at_ms for lost_ms, node in disk_lost)
             recovered = [batch for batch in batches if batch.last < log_end]
-            found.append(Recovery(at_ms, one.node, place, power, batches, recovered))
+            found.append(Recovery(at_ms, one.node, place, power, batches, recovered, disk and not recovered))
     return found

@@ -45,13 +45,18 @@ def judge_death(died: Died) -> Judged:
 
 
 def lost_tails(recoveries: list[Recovery], topology: Topology) -> list[LostTail]:
-    """What power losses took from logs."""
+    """What power losses took from logs, and lost disks."""
     return [
         LostTail(
-            one.at_ms, topology.node(one.node).number, one.place, one.held[len(one.recovered)].first, one.held[-1].last
+            one.at_ms,
+            topology.node(one.node).number,
+            one.place,
+            one.held[len(one.recovered)].first,
+            one.held[-1].last,
+            one.disk,
         )
         for one in recoveries
-        if one.power and len(one.recovered) < len(one.held)
+        if (one.power or one.disk) and len(one.recovered) < len(one.held)
     ]
 
 

@@ -56,6 +56,7 @@ class DiedOver(msgspec.Struct):
     deaths: int
     left: list[Left]
     power_lost: list[tuple[float, str]]
+    disk_lost: list[tuple[float, str]]
 
 
 async def play_network_death(plan: Plan, run_dir: Path, *, speed: float) -> DiedOver:
@@ -81,7 +82,8 @@ async def play_network_death(plan: Plan, run_dir: Path, *, speed: float) -> Died
                 raise StepFailed(f"the player: {reason}")
             alive = cluster.running()
             exits = list(cluster.exits)
-    return DiedOver(plan, resolved, player, exits, alive, attended.deaths, attended.left, attended.power_lost)
+    lost = attended.power_lost, attended.disk_lost
+    return DiedOver(plan, resolved, player, exits, alive, attended.deaths, attended.left, *lost)
 
 
 def _specs(resolved: Resolved, victim: str, order: Path) -> dict[str, MachineSpec]:
@@ -100,7 +102,7 @@ def mending(script: tuple[m.AnyStep, ...], topology: Topology) -> tuple[m.AnySte
         if isinstance(step, m.CreateTopic):
             conditions += [IsrRestored(f"{step.topic}-{number}") for number in range(len(step.assignment))]
     paused = [step.node for step in script if isinstance(step, m.PauseNode)]
-    everybody = [node.name for role in ("session", "broker") for node in topology.with_role(role)]
+    everybody = dict.fromkeys(n.name for role in ("session", "broker", "controller") for n in topology.with_role(role))
     settled = AllOf(tuple(conditions))
     return (
         m.Heal(),
@@ -123,6 +125,7 @@ class AttendedActions(Actions):
         self.deaths = 0
         self.left: list[Left] = []
         self.power_lost: list[tuple[float, str]] = []
+        self.disk_lost: list[tuple[float, str]] = []
         self._player = player
         self._stepped = trio.Event()
         player.on_step = self._step_began
@@ -155,6 +158,9 @@ class AttendedActions(Actions):
             case act.LoseUnsynced(node):
                 self._note_left()
                 self.power_lost.append((self._cluster.now_ms(), node))
+            case act.LoseDisk(node):
+                self._note_left()
+                self.disk_lost.append((self._cluster.now_ms(), node))
             case act.PauseNode(node) | act.ResumeNode(node) if node not in running:
                 return {}
             case _:

@@ -24,7 +24,7 @@ def judge_network_death(died: DiedOver, run_dir: Path) -> Judged:
     topology = died.resolved.spec.topology
     history = history_of(events)
     truth = truth_left(run_dir, topology, events)
-    recoveries = recoveries_of(died.left, died.power_lost, events)
+    recoveries = recoveries_of(died.left, died.power_lost, died.disk_lost, events)
     rules = Rules(died.resolved, history, power=bool(died.power_lost), tails=lost_tails(recoveries, topology))
     judged = Judged([], {})
     for broken in (*broken_promises(truth, history), *broken_recoveries(recoveries)):

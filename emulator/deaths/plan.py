@@ -9,6 +9,7 @@ from collections.abc import Collection
 from functools import lru_cache
 
 import msgspec
+from msgspec.structs import replace
 
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.sources import catalogue, find_scenario
@@ -82,7 +83,7 @@ def drawn(seed: int, scenarios: tuple[str, ...] = (), versions: tuple[str, ...] 
     scenario = scenario_of(draw.choice([name for name, known in wanted.items() if known]))
     version = draw.choice(wanted[scenario.id])
     storage = draw.random() < STORAGE_SHARE
-    return Plan(
+    plan = Plan(
         seed=seed,
         scenario=scenario.id,
         version=version,
@@ -94,9 +95,11 @@ def drawn(seed: int, scenarios: tuple[str, ...] = (), versions: tuple[str, ...] 
         again=draw.randint(0, AGAIN_MAX) if draw.random() < AGAIN_SHARE else -1,
         back_ms=draw.uniform(*BACK_MS),
     )
+    # A dedicated controller has no storage.
+    return replace(plan, operations=-1, again=-1) if plan.victim.startswith("controller") else plan
 
 
 def mortals(scenario: Scenario) -> list[str]:
-    """Brokers and session servers."""
+    """Brokers, session servers, dedicated controllers."""
     topology = scenario.topology
-    return [node.name for role in ("broker", "session") for node in topology.with_role(role)]
+    return list(dict.fromkeys(n.name for role in ("broker", "session", "controller") for n in topology.with_role(role)))

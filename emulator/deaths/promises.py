@@ -78,9 +78,9 @@ def _states(place: TopicPartition, stated: list[Stated]) -> Iterator[Broken]:
 
 
 def broken_recoveries(recoveries: list[Recovery]) -> Iterator[Broken]:
-    """A killed process loses nothing of its log; a power loss leaves a prefix (semantics 3)."""
+    """A killed process loses nothing of its log; a power loss leaves a prefix, a lost disk nothing (semantics 3)."""
     for one in recoveries:
-        expected = one.held[: len(one.recovered)] if one.power else one.held
+        expected = [] if one.disk else one.held[: len(one.recovered)] if one.power else one.held
         if one.recovered != expected:
             text = f"{one.node} held {_ends(one.held)} when it died and {_ends(one.recovered)} when it was back"
             yield Broken("recovery", text, one.place)

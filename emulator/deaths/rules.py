@@ -24,13 +24,15 @@ def gates_of(resolved: Resolved) -> Gates:
 
 
 class LostTail(msgspec.Struct, frozen=True):
-    """`broker` came back at `at_ms` without its log's records [first, last]: a power loss took them."""
+    """`broker` came back at `at_ms` without its log's records [first, last]: a power loss took them, or its `disk` is
+    another."""
 
     at_ms: float
     broker: int
     place: TopicPartition
     first: int
     last: int
+    disk: bool = False
 
 
 class Rules:
@@ -80,6 +82,8 @@ class Rules:
             return "4.2: an unclean election"
         if self._lost_tail_led(place, offset):
             return "8 (KIP-966): who lost its tail with its power stayed in the ISR, and led"
+        if self._empty_disk_led(place, offset):
+            return "8 (KIP-903): who lost its disk was let into the ISR, and led"
         if self._cut_then_led(place, offset):
             if self.gates.truncates_to_high_watermark:
                 return "8 (KIP-101): a follower cut to its high watermark, and then led"
@@ -99,6 +103,15 @@ class Rules:
                 if stated.state.leader == tail.broker:
                     return True
         return False
+
+    def _empty_disk_led(self, place: TopicPartition, offset: int) -> bool:
+        """Somebody came back with another disk, and led before it had the record again."""
+        return any(
+            led.broker == tail.broker and led.at_ms >= tail.at_ms and led.log_end <= offset
+            for tail in self._tails
+            if tail.disk and tail.place == place and tail.first <= offset <= tail.last
+            for led in self._history.leaders.get(place, [])
+        )
 
     def _cut_then_led(self, place: TopicPartition, offset: int) -> bool:
         """A replica that had the record cut it because of its high watermark, and led later."""

@@ -5,12 +5,14 @@ from typing import Any
 
 import msgspec
 
+from controller.controller import Controller
 from emulator.broker.partition import Partition
 from emulator.node.broker_node import BrokerNode
+from emulator.node.controller_node import ControllerNode
 from emulator.session.election import LEADING
 from emulator.session.server import SessionServer
 from emulator.session.tree import Tree
-from emulator.topology import OBSERVER
+from emulator.topology import OBSERVER, identifier_of, node_name
 from emulator.world.simulated.world import SimulatedWorld
 from protocol.ids import TopicPartition
 from protocol.znodes import (
@@ -53,7 +55,7 @@ def unsettled(world: SimulatedWorld) -> list[Unsettled]:
         znode = tree.znodes.get(broker_path(number))
         if znode is None or znode.owner != broker.session.session_id:
             found.append(Unsettled("unregistered", f"broker-{number} is not registered", broker=number))
-    found += _controller(tree, brokers)
+    found += _controller(tree, controllers_of(world))
     for place, assignment in assignments(tree).items():
         state = state_of(tree, place)
         name = f"{place[0]}-{place[1]}"
@@ -84,6 +86,15 @@ def brokers_of(world: SimulatedWorld) -> dict[int, BrokerNode]:
     return {n.node.number: n.machine for n in world.nodes.values() if isinstance(n.machine, BrokerNode)}
 
 
+def controllers_of(world: SimulatedWorld) -> dict[int, Controller]:
+    """Who may be elected and lives, by id."""
+    return {
+        identifier_of(node.node): node.machine.controller
+        for node in world.nodes.values()
+        if isinstance(node.machine, BrokerNode | ControllerNode)
+    }
+
+
 def assignments(tree: Tree) -> dict[TopicPartition, tuple[int, ...]]:
     """Every partition's replicas."""
     prefix = TOPICS + "/"
@@ -104,17 +115,17 @@ def partition_of(broker: BrokerNode, place: TopicPartition) -> Partition | None:
     return broker.broker.replicas.partitions.get(place)
 
 
-def _controller(tree: Tree, brokers: dict[int, BrokerNode]) -> list[Unsettled]:
-    active = [number for number, broker in brokers.items() if broker.controller.active]
+def _controller(tree: Tree, candidates: dict[int, Controller]) -> list[Unsettled]:
+    active = [number for number, controller in candidates.items() if controller.active]
     znode, epoch = tree.znodes.get(CONTROLLER), tree.znodes.get(CONTROLLER_EPOCH)
     if znode is None or epoch is None:
         return [Unsettled("controller", "there is no controller")]
     elected = decode_controller(znode.data)
     if active != [elected]:
-        return [Unsettled("controller", f"broker-{elected} is elected, active are {active}")]
-    known = brokers[elected].controller.controller_epoch
+        return [Unsettled("controller", f"{node_name(elected)} is elected, active are {list(map(node_name, active))}")]
+    known = candidates[elected].controller_epoch
     if known != decode_controller_epoch(epoch.data):
-        return [Unsettled("controller", f"broker-{elected} is controller of epoch {known}, not the latest")]
+        return [Unsettled("controller", f"{node_name(elected)} is controller of epoch {known}, not the latest")]
     return []
 
 

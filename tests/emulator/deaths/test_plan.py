@@ -25,6 +25,13 @@ def test_every_scenario_version_node_and_kind_of_moment_is_drawn() -> None:
     assert all(plan.later_ms == 0.0 for plan in plans if plan.operations >= 0)
 
 
+def test_dedicated_controllers_have_no_storage_to_die_between() -> None:
+    plans = [drawn(seed, ("az-isolated-dedicated-controller",)) for seed in range(1, 200)]
+    controllers = [plan for plan in plans if plan.victim.startswith("controller")]
+    assert len({plan.victim for plan in controllers}) == 3
+    assert {(plan.operations, plan.again) for plan in controllers} == {(-1, -1)}
+
+
 def test_the_step_is_one_of_the_script() -> None:
     plans = [drawn(seed, ("leader-crash",)) for seed in SEEDS]
     steps = step_count(scenario_of("leader-crash").steps)

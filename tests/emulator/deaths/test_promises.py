@@ -86,13 +86,16 @@ LOG = [Batch(n, n, 0, 100 + n) for n in range(4)]
         (True, LOG[:3], 0),
         (True, [], 0),
         (True, LOG[1:], 1),
+        (None, [], 0),  # its disk is another
+        (None, LOG[:1], 1),
     ],
 )
 def test_a_kill_loses_nothing_and_a_power_loss_leaves_a_prefix(
-    power: bool, recovered: list[Batch], broken: int
+    power: bool | None, recovered: list[Batch], broken: int
 ) -> None:
     """Semantics 3."""
-    assert len(list(broken_recoveries([Recovery(1.0, "broker-0", PLACE, power, LOG, recovered)]))) == broken
+    one = Recovery(1.0, "broker-0", PLACE, bool(power), LOG, recovered, power is None)
+    assert len(list(broken_recoveries([one]))) == broken
 
 
 # --- lost records ---
@@ -135,6 +138,15 @@ def test_who_lost_its_tail_may_lose_it_for_all_if_it_stays_in_the_isr_and_leads(
     other = LostTail(5.0, 1, PLACE, 3, 3)
     history = History(states={PLACE: stayed})
     assert rules("leader-crash", "2.8", history, power=True, tails=[other]).allowing(LOST) == ""
+
+
+def test_who_lost_its_disk_may_lose_it_for_all_if_it_leads_before_it_has_the_record_again() -> None:
+    """KIP-903, semantics 8."""
+    tail = LostTail(5.0, 1, PLACE, 0, 3, disk=True)
+    for log_end, allowed in ((0, True), (2, True), (3, False)):
+        history = History(leaders={PLACE: [Led(9, 1, 1, log_end)]})
+        rule = rules("leader-crash", "2.8", history, tails=[tail]).allowing(LOST)
+        assert rule.startswith("8 (KIP-903)") is allowed
 
 
 def test_an_unclean_election_must_have_been_one() -> None:
