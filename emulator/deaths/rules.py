@@ -84,6 +84,8 @@ class Rules:
             return "8 (KIP-966): who lost its tail with its power stayed in the ISR, and led"
         if self._empty_disk_led(place, offset):
             return "8 (KIP-903): who lost its disk was let into the ISR, and led"
+        if not self.gates.expand_needs_epoch_start and self._joined_behind(place, offset):
+            return "8 (KAFKA-7128): a replica joined the ISR behind the leader epoch's start, and led"
         if self._cut_then_led(place, offset):
             if self.gates.truncates_to_high_watermark:
                 return "8 (KIP-101): a follower cut to its high watermark, and then led"
@@ -112,6 +114,19 @@ class Rules:
             if tail.disk and tail.place == place and tail.first <= offset <= tail.last
             for led in self._history.leaders.get(place, [])
         )
+
+    def _joined_behind(self, place: TopicPartition, offset: int) -> bool:
+        """Somebody led without the record who had joined the ISR of a leader that began beyond that."""
+        leaders = self._history.leaders.get(place, [])
+        for led in (led for led in leaders if led.log_end <= offset):
+            for before, after in pairwise(self._history.states.get(place, [])):
+                joined = led.broker in after.state.isr and led.broker not in before.state.isr
+                if joined and after.at_ms <= led.at_ms:
+                    epoch = after.state.leader_epoch
+                    starts = [one.log_end for one in leaders if one.epoch == epoch and one.at_ms <= after.at_ms]
+                    if starts and starts[-1] > led.log_end:
+                        return True
+        return False
 
     def _cut_then_led(self, place: TopicPartition, offset: int) -> bool:
         """A replica that had the record cut it because of its high watermark, and led later."""

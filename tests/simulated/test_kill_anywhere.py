@@ -8,16 +8,18 @@ import pytest
 
 from emulator.broker.fetchers import Fetchers
 from emulator.broker.log import Log
-from emulator.broker.partition import Partition
-from emulator.deaths.judge import judge_death
+from emulator.broker.partition import Partition, PendingIsr
+from emulator.deaths.judge import judge_death, unsettled_rule
 from emulator.deaths.plan import Plan
 from emulator.deaths.play import play_death
+from emulator.deaths.rules import gates_of
 from emulator.deaths.seeds import DeathsAsked, DeathWorker, play_seed, replay_command
+from emulator.deaths.settled import Unsettled, brokers_of, ensemble_state, partition_of, state_of, unsettled
 from emulator.runs.cores import on_all_cores
 from emulator.runs.sources import catalogue
 from protocol.events import ScenarioStep
 
-SEEDS_EACH = 3
+SEEDS_EACH = 2
 LONG = ("isr-flapping", "isr-steady")
 """Thousands of records: one seed each."""
 
@@ -87,14 +89,21 @@ def test_a_broker_that_is_back_too_early_is_started_until_it_stays() -> None:
     assert "11.10: a broker that finds its old registration exits" in judge_death(died).allowed
 
 
-def test_an_isr_change_whose_answer_is_lost_stays_pending() -> None:
-    """Semantics 1.6: the controller's write is done and its answer dies with the session server; the controller asks
-    again, is told that the version has moved on, and so tells the leader, who waits for a newer epoch. (Kafka 2.7,
-    2.8.)"""
-    died = play_death(DeathsAsked().plan(377))
-    judged = judge_death(died)
-    assert "isr" in {one.what for one in died.unsettled} and judged.failed == []
-    assert any(rule.startswith("1.6") for rule in judged.allowed)
+def test_an_isr_change_that_nobody_asks_for_any_more_is_a_reason_not_to_settle() -> None:
+    """Semantics 1.6: it stays pending until a newer leader epoch."""
+    died = play_death(planned(version="2.8"))
+    tree, _ = ensemble_state(died.world)
+    assert tree is not None
+    state = state_of(tree, ("t", 0))
+    assert state is not None
+    leader = brokers_of(died.world)[state.leader]
+    partition, gates = partition_of(leader, ("t", 0)), gates_of(died.resolved)
+    assert partition is not None
+    one = Unsettled("isr", "", ("t", 0))
+    assert unsettled_rule(died, gates, one) == ""
+    partition.pending = PendingIsr([state.leader], partition.isr, expands=False)
+    assert unsettled_rule(died, gates, one).startswith("1.6")
+    assert "high-watermark" not in {found.what for found in unsettled(died.world)}
 
 
 # --- sabotage ---

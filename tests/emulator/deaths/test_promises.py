@@ -149,6 +149,15 @@ def test_who_lost_its_disk_may_lose_it_for_all_if_it_leads_before_it_has_the_rec
         assert rule.startswith("8 (KIP-903)") is allowed
 
 
+def test_who_joined_behind_the_leader_epochs_start_may_lose_it_for_all_up_to_2_0_0() -> None:
+    """KAFKA-7128, semantics 8."""
+    states = [stated(1, 0, 1, (0,), 0), stated(5, 0, 1, (0, 1), 1), stated(9, 1, 2, (1,), 2)]
+    for version, start, allowed in (("2.0.0", 3, True), ("2.0.0", 2, False), ("2.0.1", 3, False)):
+        history = History(states={PLACE: states}, leaders={PLACE: [Led(2, 0, 1, start), Led(9, 1, 2, 2)]})
+        rule = rules("kafka-7128", version, history).allowing(LOST)
+        assert rule.startswith("8 (KAFKA-7128)") is allowed
+
+
 def test_an_unclean_election_must_have_been_one() -> None:
     """Semantics 4.2: the setting alone takes nothing."""
     clean = History(states={PLACE: [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]})
