@@ -16,6 +16,7 @@ from emulator.runs.network import as_happened, with_files
 from emulator.topology import Topology
 from protocol.events import (
     EVENTS,
+    BatchAppended,
     Event,
     FetcherChanged,
     HighWatermarkMoved,
@@ -32,8 +33,8 @@ from protocol.events import (
 from protocol.ids import TopicPartition
 
 WANTED: tuple[type[Event], ...] = (
-    FetcherChanged, HighWatermarkMoved, IsrChangeEnded, LogLoaded, LogTruncated, NodeStopped, OperationEnded,
-    OperationInvoked, RecordsRead, RoleChanged, ZnodeChanged,
+    BatchAppended, FetcherChanged, HighWatermarkMoved, IsrChangeEnded, LogLoaded, LogTruncated, NodeStopped,
+    OperationEnded, OperationInvoked, RecordsRead, RoleChanged, ZnodeChanged,
 )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from protocol.events import Event, LogTruncated, RoleChanged, ZnodeChanged
+from protocol.events import BatchAppended, Event, LogTruncated, RoleChanged, ZnodeChanged
 from protocol.ids import TopicPartition
 from protocol.znodes import Leadership, decode_state, state_partition
 
@@ -39,11 +39,13 @@ class Led(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct):
-    """By partition, in order. `contradictions`: transactions that two session servers have committed differently."""
+    """By partition, in order. `ahead`: followers that copied a batch of a later epoch than the one they followed in,
+    and when. `contradictions`: transactions that two session servers have committed differently."""
 
     states: dict[TopicPartition, list[Stated]] = {}
     cuts: dict[TopicPartition, list[Cut]] = {}
     leaders: dict[TopicPartition, list[Led]] = {}
+    ahead: dict[TopicPartition, list[tuple[float, int]]] = {}
     contradictions: list[str] = []
 
 
@@ -51,7 +53,10 @@ def history_of(events: Iterable[Happened]) -> History:
     """`events` in order of time; brokers' nodes are called `broker-N`."""
     history = History()
     committed: dict[tuple[int, str, int], str] = {}
-    for node, _, _, _, at_ms, event in events:
+    followed: dict[tuple[str, int, TopicPartition], int] = {}
+    for node, incarnation, _, _, at_ms, event in events:
+        if isinstance(event, RoleChanged):
+            followed[node, incarnation, (event.topic, event.partition)] = event.leader_epoch
         match event:
             case ZnodeChanged(path=path, change=change, version=version, zxid=zxid, data=data) if change != "deleted":
                 written = (zxid, path, version)
@@ -67,6 +72,10 @@ def history_of(events: Iterable[Happened]) -> History:
             case LogTruncated(effective=True):
                 cut = Cut(at_ms, broker_number(node), event.to, event.log_end, event.reason)
                 history.cuts.setdefault((event.topic, event.partition), []).append(cut)
+            case BatchAppended(as_leader=False, leader_epoch=epoch):
+                place = (event.topic, event.partition)
+                if epoch > followed.get((node, incarnation, place), epoch):
+                    history.ahead.setdefault(place, []).append((at_ms, broker_number(node)))
             case RoleChanged(role="leader"):
                 led = Led(at_ms, broker_number(node), event.leader_epoch, event.log_end)
                 history.leaders.setdefault((event.topic, event.partition), []).append(led)

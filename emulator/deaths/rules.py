@@ -86,6 +86,8 @@ class Rules:
             return "8 (KIP-903): who lost its disk was let into the ISR, and led"
         if not self.gates.expand_needs_epoch_start and self._joined_behind(place, offset):
             return "8 (KAFKA-7128): a replica joined the ISR behind the leader epoch's start, and led"
+        if not self.gates.fences_by_epoch and self._copied_ahead_then_led(place):
+            return "8 (KAFKA-6880): a follower copied from a leader whose epoch it did not know, and led"
         if self._cut_then_led(place, offset):
             if self.gates.truncates_to_high_watermark:
                 return "8 (KIP-101): a follower cut to its high watermark, and then led"
@@ -127,6 +129,14 @@ class Rules:
                     if starts and starts[-1] > led.log_end:
                         return True
         return False
+
+    def _copied_ahead_then_led(self, place: TopicPartition) -> bool:
+        """What it had of the past is still below what it copied."""
+        return any(
+            led.broker == broker and led.at_ms >= at_ms
+            for at_ms, broker in self._history.ahead.get(place, [])
+            for led in self._history.leaders.get(place, [])
+        )
 
     def _cut_then_led(self, place: TopicPartition, offset: int) -> bool:
         """A replica that had the record cut it because of its high watermark, and led later."""

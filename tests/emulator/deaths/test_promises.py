@@ -158,6 +158,13 @@ def test_who_joined_behind_the_leader_epochs_start_may_lose_it_for_all_up_to_2_0
         assert rule.startswith("8 (KAFKA-7128)") is allowed
 
 
+def test_who_copied_batches_of_an_epoch_that_it_did_not_know_may_lose_for_all_up_to_2_0() -> None:
+    """KAFKA-6880, semantics 8."""
+    for version, led, allowed in (("2.0.0", 1, True), ("2.0.0", 0, False), ("2.8", 1, False)):
+        history = History(ahead={PLACE: [(5.0, 1)]}, leaders={PLACE: [Led(9, led, 4, 3)]})
+        assert rules("kafka-6880", version, history).allowing(LOST).startswith("8 (KAFKA-6880)") is allowed
+
+
 def test_an_unclean_election_must_have_been_one() -> None:
     """Semantics 4.2: the setting alone takes nothing."""
     clean = History(states={PLACE: [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]})
