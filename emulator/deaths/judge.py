@@ -113,6 +113,12 @@ def _stuck(died: Died, gates: Gates, place: TopicPartition, assigned: tuple[int,
     tree, _ = ensemble_state(died.world)
     assert tree is not None
     state, brokers = state_of(tree, place), brokers_of(died.world)
+    if not gates.broker_epochs and any(
+        partition_of(brokers[number], place) is None and died.world.nodes[broker_name(number)].incarnation > 1
+        for number in assigned
+        if number in brokers
+    ):
+        return "8 (KAFKA-7235): orders are for a broker, not for a life of it"
     leader = brokers.get(state.leader) if state is not None else None
     partition = partition_of(leader, place) if leader is not None else None
     if state is None or leader is None or partition is None:

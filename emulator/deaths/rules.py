@@ -88,11 +88,10 @@ class Rules:
             return "8 (KAFKA-7128): a replica joined the ISR behind the leader epoch's start, and led"
         if not self.gates.fences_by_epoch and self._copied_ahead_then_led(place):
             return "8 (KAFKA-6880): a follower copied from a leader whose epoch it did not know, and led"
-        if self._cut_then_led(place, offset):
-            if self.gates.truncates_to_high_watermark:
-                return "8 (KIP-101): a follower cut to its high watermark, and then led"
-            if not self.gates.assigns_epoch_on_election:
-                return "8 (KAFKA-7415): no epoch was known, a follower cut to its high watermark, and then led"
+        if self.gates.truncates_to_high_watermark and self._cut_then_led(place, offset, "high-watermark"):
+            return "8 (KIP-101): a follower cut to its high watermark, and then led"
+        if not self.gates.assigns_epoch_on_election and self._cut_then_led(place, offset, "high-watermark", "epoch"):
+            return "8 (KAFKA-7415): an epoch was not known, a follower cut what was committed, and then led"
         return ""
 
     def _lost_tail_led(self, place: TopicPartition, offset: int) -> bool:
@@ -138,12 +137,12 @@ class Rules:
             for led in self._history.leaders.get(place, [])
         )
 
-    def _cut_then_led(self, place: TopicPartition, offset: int) -> bool:
-        """A replica that had the record cut it because of its high watermark, and led later."""
+    def _cut_then_led(self, place: TopicPartition, offset: int, *reasons: str) -> bool:
+        """A replica that had the record cut it for one of these reasons, and led later."""
         return any(
             led.broker == cut.broker and led.at_ms >= cut.at_ms
             for cut in self._history.cuts.get(place, [])
-            if cut.reason == "high-watermark" and cut.to <= offset < cut.log_end
+            if cut.reason in reasons and cut.to <= offset < cut.log_end
             for led in self._history.leaders.get(place, [])
         )
 
