@@ -55,7 +55,7 @@ class LoadPlayer(Player):
     """Plays the start of a scenario, then the loads."""
 
     def __init__(self, resolved: Resolved, steps: tuple[m.AnyStep, ...], loads: list[Load]) -> None:
-        super().__init__(resolved.spec.topology, steps, resolved.record_magic)
+        super().__init__(resolved.spec.topology, steps, resolved.record_magic, resolved.spec.kafka_version)
         self.loads = loads
         self._sent: dict[int, float] = {}
         self._load: Load | None = None

@@ -50,16 +50,17 @@ class _Client(Event):
 
 
 class OperationInvoked(_Client):
-    """A client is about to do something. Written before the request leaves. `kind`: produce, fetch, metadata."""
+    """A client is about to do something. Written before the request leaves. `kind`: produce, fetch, metadata,
+    commit (of an offset)."""
     NAME = "operation_invoked"
     operation: str              # unique in the run: NODE.INCARNATION:N
     kind: str
     topic: str
     partition: int              # -1: the partitioner will say; the end names it
     acks: int
-    value: str                  # of a produce: the record's value; "" otherwise
+    value: str                  # of a produce: the record's value; of a commit: the group; "" otherwise
     broker: int                 # asked directly; -1: whoever the metadata names
-    offset: int                 # of a fetch; -1 otherwise
+    offset: int                 # of a fetch; the committed one; -1 otherwise
 
 
 class AttemptSent(_Client):

@@ -13,6 +13,7 @@ CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
 BROKER_IDS = "/brokers/ids"
 TOPICS = "/brokers/topics"
+CONSUMERS = "/consumers"
 TOPIC_CONFIGS = "/config/topics"
 DELETE_TOPICS = "/admin/delete_topics"
 PREFERRED_REPLICA_ELECTION = "/admin/preferred_replica_election"
@@ -22,7 +23,7 @@ ISR_CHANGE_PREFIX = "isr_change_"
 LOG_DIR_EVENT_NOTIFICATION = "/log_dir_event_notification"
 
 PERSISTENT_PATHS = (
-    "/consumers",
+    CONSUMERS,
     "/brokers", BROKER_IDS, TOPICS,
     "/config", TOPIC_CONFIGS, "/config/brokers", "/config/changes",
     "/admin", DELETE_TOPICS,
@@ -61,6 +62,11 @@ def topic_config_path(topic: str) -> str:
 
 def delete_topic_path(topic: str) -> str:
     return f"{DELETE_TOPICS}/{topic}"
+
+
+def consumer_offset_path(group: str, topic: str, partition: int) -> str:
+    """Where an old consumer's group keeps the offset it goes on from."""
+    return f"{CONSUMERS}/{group}/offsets/{topic}/{partition}"
 
 
 def state_partition(path: str) -> TopicPartition | None:
@@ -106,6 +112,15 @@ def encode_controller_epoch(epoch: int) -> bytes:
 
 def decode_controller_epoch(data: bytes) -> int:
     return _decode(CONTROLLER_EPOCH, data, int)
+
+
+def encode_consumer_offset(offset: int) -> bytes:
+    """A plain number, as the old consumer writes it."""
+    return str(offset).encode()
+
+
+def decode_consumer_offset(path: str, data: bytes) -> int:
+    return _decode(path, data, int)
 
 
 class BrokerRegistration(msgspec.Struct, frozen=True):

@@ -11,7 +11,10 @@ Reading order:
 - `connections`, `metadata_cache`: lasting connections to brokers, and who leads what.
 - `partitioner`: keys to partitions. `producer`, with `blocked_sends`, `accumulator`, `producer_batch`, `sequences`,
   `producer_identity`: Kafka's producer.
-- `consumer`, with `consumer_position` and `consumer_positioning`: Kafka's consumer.
-- `workload`, `errands`, `client_node`: a client process, what it does by itself and what it is asked to do.
+- `consumer`, with `consumer_position`, `consumer_positioning` and `consumer_fetching`: Kafka's consumer.
+- committed offsets: `offset_store` (what both places have in common), `coordinator_offsets`, `znode_offsets`;
+  `group_position`: what a consumer does with them.
+- `workload`, `errands`, `group_errands`, `client_node`: a client process, what it does by itself and what it is asked
+  to do.
 - `client_asker`: the player's side of that.
 """

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from emulator.client.client_settings import UnusableSetting
 from emulator.client.errands import Errands, TooManyProducers
 from emulator.client.exchange import TooManyExchanges
+from emulator.client.group_errands import GroupErrands, TooManyErrands
 from emulator.client.operations import Operation, OperationLog
 from emulator.client.workload import ConsumeWorkload, ProduceWorkload
 from protocol.chance import Chance
@@ -25,6 +26,14 @@ from protocol.machine import (
     StopRequested,
 )
 from protocol.messages.base import Message
+from protocol.messages.consuming import (
+    ClientCommitRequest,
+    ClientCommitResponse,
+    ClientCommittedRequest,
+    ClientCommittedResponse,
+    ClientConsumeRequest,
+    ClientConsumeResponse,
+)
 from protocol.messages.workload import (
     ClientFetchRequest,
     ClientFetchResponse,
@@ -45,23 +54,29 @@ WORKLOADS_MAX = 64
 """Workloads of one life, stopped ones included: their reports stay."""
 PARTITIONS_MAX = 1_000
 
-_CANNOT_BEGIN = (UnusableSetting, TooManyExchanges, TooManyProducers, ValueError)
+_CANNOT_BEGIN = (UnusableSetting, TooManyExchanges, TooManyProducers, TooManyErrands, ValueError)
 
 Workload = ProduceWorkload | ConsumeWorkload
 
 
 class ClientNode:
-    """One life of a client process. `brokers` are the nodes its libraries ask first; `kafka_version` is
-    theirs.
+    """One life of a client process. `brokers` are the nodes its libraries ask first, `session_servers` those that
+    old consumers keep their offsets at; `kafka_version` is the libraries'.
 
     Raises protocol.versions.UnknownVersion.
     """
 
     def __init__(
-        self, name: str, brokers: Sequence[str], kafka_version: str, kept: list[Operation] | None = None
+        self,
+        name: str,
+        brokers: Sequence[str],
+        session_servers: Sequence[str],
+        kafka_version: str,
+        kept: list[Operation] | None = None,
     ) -> None:
         """`kept`: see OperationLog."""
         self.name = name
+        self._session_servers = list(session_servers)
         self._kept = kept
         self._brokers = list(brokers)
         self._kafka_version = kafka_version
@@ -71,6 +86,7 @@ class ClientNode:
         self._workloads: dict[str, Workload] = {}
         self._operations: OperationLog | None = None
         self._errands: Errands | None = None
+        self._groups: GroupErrands | None = None
         self._chance = Chance(0)
 
     def step(self, now: Now, event: Input) -> list[Effect]:
@@ -81,6 +97,9 @@ class ClientNode:
                 self._chance = Chance(seed)
                 self._operations = OperationLog(self.name, incarnation, self._kept)
                 self._errands = Errands(self._brokers, self._operations, self._kafka_version, self._magic, self._chance)
+                self._groups = GroupErrands(
+                    self.name, self._brokers, self._session_servers, self._operations, self._kafka_version, self._chance
+                )
             case ConnectionAccepted(connection=connection):
                 self._players.add(connection)
             case ConnectionLost(connection=connection) if connection in self._players:
@@ -101,6 +120,9 @@ class ClientNode:
         if self._errands is not None and self._errands.handles(event):
             self._errands.handle(now, event, out)
             return
+        if self._groups is not None and self._groups.handles(event):
+            self._groups.handle(now, event, out)
+            return
         for workload in self._workloads.values():
             if workload.handles(event):
                 workload.handle(now, event, out)
@@ -109,8 +131,8 @@ class ClientNode:
 
     def _asked(self, now: Now, out: Outbox, event: MessageReceived) -> None:
         connection, correlation = event.connection, event.correlation_id
-        errands = self._errands
-        assert errands is not None, "a request before Started"
+        errands, groups = self._errands, self._groups
+        assert errands is not None and groups is not None, "a request before Started"
 
         def reply(out: Outbox, answer: Message) -> None:
             if connection in self._players:
@@ -132,6 +154,21 @@ class ClientNode:
                     errands.metadata(now, out, request, reply)
                 except _CANNOT_BEGIN as problem:
                     reply(out, ClientMetadataResponse(problem=str(problem)))
+            case ClientConsumeRequest() as request:
+                try:
+                    groups.consume(now, out, request, reply)
+                except _CANNOT_BEGIN as problem:
+                    reply(out, ClientConsumeResponse(problem=str(problem)))
+            case ClientCommitRequest() as request:
+                try:
+                    groups.commit(now, out, request, reply)
+                except _CANNOT_BEGIN as problem:
+                    reply(out, ClientCommitResponse(problem=str(problem)))
+            case ClientCommittedRequest() as request:
+                try:
+                    groups.committed(now, out, request, reply)
+                except _CANNOT_BEGIN as problem:
+                    reply(out, ClientCommittedResponse(problem=str(problem)))
             case StartWorkloadRequest(spec=spec):
                 reply(out, StartWorkloadResponse(problem=self._start_workload(now, out, spec)))
             case StopWorkloadRequest(name=name, at_once=at_once):
@@ -179,4 +216,6 @@ class ClientNode:
                 workload.stop(now, out, lambda now, out, report: None, at_once=True)
         if self._errands is not None:
             self._errands.close(now, out)
+        if self._groups is not None:
+            self._groups.close(now, out)
         out.exit(0, "stopped")

@@ -85,6 +85,15 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     fetch_min_bytes: int = 1
     fetch_max_bytes: int = 52_428_800
     max_partition_fetch_bytes: int = 1_048_576
+    group_id: str = ""
+    """Empty: the consumer commits nothing, and starts where its policy says."""
+    enable_auto_commit: bool = True
+    auto_commit_interval_ms: float = 5_000.0
+    default_api_timeout_ms: float | None = None
+    """How long a commit that is waited for is tried (KIP-266); None before 2.0, which had no such bound."""
+    offsets_storage: Literal["kafka", "zookeeper"] = "kafka"
+    """zookeeper: the old consumer (up to 1.1), through a session of its own."""
+    zookeeper_session_timeout_ms: float = 6_000.0
     auto_offset_reset: Literal["earliest", "latest", "none", "smallest", "largest"] = "latest"
     validates_epochs: bool = False
     """2.3 and later: positions carry leader epochs, and truncation is detected (KIP-320)."""
@@ -165,9 +174,35 @@ def consumer_settings(version: str, settings: Mapping[str, Any] | None = None) -
     """Settings of a Java consumer of `version`. Raises UnusableSetting, protocol.versions.UnknownVersion."""
     values = _common_defaults(version)
     values["validates_epochs"] = gates_for(version).consumer_epoch_validation
-    if not since(version, "2.0.0"):
+    if since(version, "2.0.0"):
+        values["default_api_timeout_ms"] = 60_000.0
+    else:
         values["request_timeout_ms"] = 305_000.0
+    if (settings or {}).get("offsets.storage", "kafka") != "kafka":
+        raise UnusableSetting("offsets.storage=zookeeper is the old consumer's")
+    if (settings or {}).get("group.id") and not gates_for(version).group_coordinator:
+        raise UnusableSetting(f"group.id needs the new consumer, Kafka 0.9 or later, or the old one: not {version}")
     return _made(ConsumerSettings, values | _fields(ConsumerSettings, settings or {}))
+
+
+def old_consumer_settings(version: str, settings: Mapping[str, Any] | None = None) -> ConsumerSettings:
+    """Settings of the old (Scala) consumer of `version`, which keeps its offsets in the session service.
+
+    Its own names: `auto.commit.enable`; smallest and largest. Raises UnusableSetting, UnknownVersion.
+    """
+    if not gates_for(version).old_consumer:
+        raise UnusableSetting(f"the old consumer was removed in Kafka 2.0; there is none in {version}")
+    renamed = {"auto.commit.enable": "enable.auto.commit"}
+    given = _fields(ConsumerSettings, {renamed.get(name, name): value for name, value in (settings or {}).items()})
+    if given.get("offsets_storage", "zookeeper") != "zookeeper":
+        raise UnusableSetting("the old consumer's offsets.storage=kafka is not modelled")
+    values = _common_defaults(version) | {
+        "offsets_storage": "zookeeper",
+        "auto_commit_interval_ms": 60_000.0,
+        "auto_offset_reset": "largest",
+        "fetch_max_wait_ms": 100,
+    }
+    return _made(ConsumerSettings, values | given)
 
 
 def _common_defaults(version: str) -> dict[str, Any]:

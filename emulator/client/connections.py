@@ -124,6 +124,11 @@ class BrokerConnections:
         """Requests under way to `node`."""
         return len(self._channel(node).in_flight)
 
+    def is_unavailable(self, now: Now, node: str) -> bool:
+        """Whether the connection was lost, or could not be made, and the pause is not over."""
+        channel = self._channel(node)
+        return not channel.connection and not is_due(now, channel.backoff_until_ms)
+
     def handles(self, event: Input) -> bool:
         if isinstance(event, ConnectionOpened | ConnectionLost | MessageReceived):
             return event.connection in self._by_connection

@@ -4,44 +4,34 @@ see.
 One fetch at a time goes to each leader, for all partitions that can be read there. Errors follow semantics 6
 ("Consumer"): a wrong leader leads to new metadata, an offset out of range to `auto.offset.reset`, and from
 2.3 a new leader is asked whether it has the history that was read. Without a policy reading stops with the
-problem that Java would throw. The old consumer differs only in its settings: no epochs, other names for the
-policy.
+problem that Java would throw. With a group it begins at what the group has committed (`group_position`). The
+old consumer differs in its settings (no epochs, other names for the policy) and in where it keeps its offsets.
 
 A departure from Kafka: after an error a partition waits `retry.backoff.ms`, where Java asks again at once
 until the metadata come.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from emulator.client.client_settings import ConsumerSettings
 from emulator.client.connections import BrokerConnections
-from emulator.client.consumer_position import Position, reset_timestamp
-from emulator.client.consumer_positioning import CONSUMER, OnProblem, Positioning, Trouble
-from emulator.client.deadlines import PollTimer, is_due
-from emulator.client.exchange import Failure
-from emulator.client.fetched import FetchedEntry, read_entries
+from emulator.client.consumer_fetching import Fetching, OnRecords
+from emulator.client.consumer_position import Position, State
+from emulator.client.consumer_positioning import OnProblem, Positioning, Trouble
+from emulator.client.deadlines import NEVER, PollTimer, is_due
+from emulator.client.group_position import GroupPosition
 from emulator.client.metadata_cache import Leader, MetadataCache
+from emulator.client.offset_store import CommitEnded, OffsetStore
 from emulator.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
-from protocol.events import RecordsRead
 from protocol.ids import TopicPartition
 from protocol.machine import Input, Now, Outbox
-from protocol.messages.base import Message
-from protocol.messages.replication import (
-    FetchedPartition,
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-)
-from protocol.records.errors import CorruptRecord
 
 PARTITIONS_MAX = 10_000
 """Partitions of one consumer."""
 
 _IN_FLIGHT_MAX = 100
-
-OnRecords = Callable[[Now, Outbox, TopicPartition, list[FetchedEntry]], None]
 
 
 class Consumer:
@@ -59,23 +49,32 @@ class Consumer:
         chance: Chance,
         on_records: OnRecords,
         on_problem: OnProblem,
+        on_reset: OnProblem | None = None,
+        store: OffsetStore | None = None,
     ) -> None:
+        """`on_reset` hears of positions that were wrong and, by the policy, are left for others; `store`: of the group
+        in the settings, which has one if it is named.
+        """
+        assert (store is not None) == bool(settings.group_id), "a group has a store, and only a group"
         self._operations = operations
         self._settings = settings
-        self._on_records = on_records
         self._connections = BrokerConnections(settings, chance, _IN_FLIGHT_MAX, self._connection_lost)
         self._metadata = MetadataCache(brokers, self._connections, settings)
-        self._trouble = Trouble(settings, self._metadata, on_problem)
+        self._trouble = Trouble(settings, self._metadata, on_problem, on_reset)
         self._positioning = Positioning(settings, self._connections, self._trouble)
         self._positions: dict[TopicPartition, Position] = {}
-        self._fetching: set[str] = set()
+        self._store = store
+        self._group: GroupPosition | None = None
+        if store is not None:
+            self._group = GroupPosition(settings, store, self._positions, self._trouble, self._run)
+        self._fetching = Fetching(settings, self._connections, self._trouble, on_records)
         self._timer = PollTimer(key)
         self._running = False
         self._again = False
         self._closed = False
 
     def assign(self, now: Now, out: Outbox, offsets: Mapping[TopicPartition, int | None]) -> None:
-        """Read these partitions too, each from its offset; None: from where the policy says.
+        """Read these partitions too, each from its offset; None: from where the group was, or the policy says.
 
         Raises ValueError beyond PARTITIONS_MAX, or for a partition that is being read.
         """
@@ -87,7 +86,10 @@ class Consumer:
             start = -1 if offset is None else offset
             operation = self._operations.invoke(out, kind="fetch", topic=key[0], partition=key[1], offset=start)
             self._metadata.want_topic(key[0])
-            self._positions[key] = Position(operation, start, "resetting" if offset is None else "fetching")
+            unknown: State = "resetting" if self._group is None else "looking-up"
+            self._positions[key] = Position(operation, start, unknown if offset is None else "fetching")
+        if self._group is not None:
+            self._group.start(now)
         self._run(now, out)
 
     def position(self, topic: str, partition: int) -> int:
@@ -97,6 +99,17 @@ class Consumer:
     def high_watermark(self, topic: str, partition: int) -> int:
         """As the last answer had it; -1 before. Raises KeyError."""
         return self._positions[topic, partition].high_watermark
+
+    def committed(self, topic: str, partition: int) -> int | None:
+        """What the group had committed when reading began; None: nothing, or not known yet. Raises KeyError."""
+        return self._positions[topic, partition].committed
+
+    def is_at_end(self, topic: str, partition: int) -> bool:
+        """All is read that its leader showed in its last answer, or reading has stopped. Raises KeyError."""
+        position = self._positions[topic, partition]
+        return position.state == "stopped" or (
+            position.state == "fetching" and position.offset == position.high_watermark
+        )
 
     def pause(self, topic: str, partition: int) -> None:
         """Fetch no more from it for now (backpressure). What is under way still arrives. Raises KeyError."""
@@ -117,10 +130,27 @@ class Consumer:
         position.seek(offset)
         self._run(now, out)
 
+    def leave(self, now: Now, out: Outbox, left: CommitEnded) -> None:
+        """Commit for the last time, if commits are automatic, then close. `left` hears what became of the commit."""
+        if self._group is None:
+            self.close(now, out)
+            left(now, out, ErrorCode.NONE)
+            return
+
+        def ended(now: Now, out: Outbox, error: int | str) -> None:
+            self.close(now, out)
+            left(now, out, error)
+
+        self._group.leave(now, out, ended)
+
     def close(self, now: Now, out: Outbox) -> None:
-        """Stop reading. Every operation ends with the position reached."""
+        """Stop reading at once, without a commit. Every operation ends with the position reached."""
+        if self._closed:
+            return
         self._closed = True
         self._connections.close(out)
+        if self._store is not None:
+            self._store.close(now, out)
         self._timer.cancel(out)
         for position in self._positions.values():
             if not position.operation.ended:
@@ -128,10 +158,18 @@ class Consumer:
         self._positions.clear()
 
     def handles(self, event: Input) -> bool:
-        return self._timer.handles(event) or self._connections.handles(event)
+        ours = self._timer.handles(event) or self._connections.handles(event)
+        return ours or (self._store is not None and self._store.handles(event))
+
+    @property
+    def closed(self) -> bool:
+        """Nothing more is to be handled."""
+        return self._closed and (self._store is None or self._store.closed)
 
     def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        if self._timer.handles(event):
+        if self._store is not None and self._store.handles(event):
+            self._store.handle(now, event, out)
+        elif self._timer.handles(event):
             self._timer.fired()
         else:
             self._running = True  # an owner that seeks or resumes when told of records waits for the round below
@@ -150,6 +188,9 @@ class Consumer:
             return
         self._running = True
         self._connections.poll(now, out)
+        if self._group is not None:
+            self._group.look_up(now, out)
+            self._group.poll(now, out)
         self._again = True
         while self._again and not self._closed:
             self._again = False
@@ -163,7 +204,7 @@ class Consumer:
         to_fetch: dict[str, list[TopicPartition]] = {}
         leaders: dict[str, Leader] = {}
         for key, position in list(self._positions.items()):
-            if position.busy or position.paused or position.state == "stopped":
+            if position.busy or position.paused or position.state in ("stopped", "looking-up"):
                 continue
             leader = self._metadata.leader(*key)
             if leader is None:
@@ -179,99 +220,14 @@ class Consumer:
             elif self._connections.ready(now, out, leader.node):
                 self._positioning.ask(now, out, key, position, leader)
         for node, keys in to_fetch.items():
-            if node not in self._fetching and self._connections.ready(now, out, node):
-                self._ask_records(now, out, leaders[node], keys)
+            if not self._fetching.is_under_way(node) and self._connections.ready(now, out, node):
+                self._fetching.ask(now, out, leaders[node], {key: self._positions[key] for key in keys})
 
     def _set_timer(self, now: Now, out: Outbox) -> None:
         deadlines_ms = [self._connections.next_at_ms(), self._metadata.next_at_ms()]
+        deadlines_ms.append(NEVER if self._group is None else self._group.next_at_ms())
         deadlines_ms += [p.not_before_ms for p in self._positions.values() if not p.busy and p.state != "stopped"]
         self._timer.set(now, out, deadlines_ms)
-
-    # --- records ------------------------------------------------------------------------------------------------
-
-    def _ask_records(self, now: Now, out: Outbox, leader: Leader, keys: list[TopicPartition]) -> None:
-        settings = self._settings
-        asked = {}
-        for key in keys:
-            position = self._positions[key]
-            position.busy = True
-            asked[key] = (position, position.generation)
-        self._fetching.add(leader.node)
-
-        def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
-            self._fetching.discard(leader.node)
-            results: dict[TopicPartition, FetchedPartition] = {}
-            if isinstance(answer, FetchResponse):
-                results = {(result.topic, result.partition): result for result in answer.partitions}
-            for key, (position, generation) in asked.items():
-                if position.generation != generation:
-                    continue
-                position.busy = False
-                if isinstance(answer, Failure):
-                    self._trouble.wait(now, position)
-                else:
-                    missing = FetchedPartition(*key, ErrorCode.UNKNOWN_SERVER_ERROR)
-                    self._fetched(now, out, key, position, results.get(key, missing), leader.broker)
-
-        request = FetchRequest(
-            replica_id=CONSUMER,
-            max_wait_ms=settings.fetch_max_wait_ms,
-            min_bytes=settings.fetch_min_bytes,
-            max_bytes=settings.fetch_max_bytes,
-            partitions=[
-                FetchPartition(
-                    *key,
-                    position.offset,
-                    settings.max_partition_fetch_bytes,
-                    current_leader_epoch=position.leader_epoch if settings.validates_epochs else -1,
-                )
-                for key, (position, _) in asked.items()
-            ],
-        )
-        self._connections.send(now, out, leader.node, request, wait_ms=settings.request_timeout_ms, answered=answered)
-
-    def _fetched(
-        self,
-        now: Now,
-        out: Outbox,
-        key: TopicPartition,
-        position: Position,
-        result: FetchedPartition,
-        broker: int,
-    ) -> None:
-        if result.error == ErrorCode.OFFSET_OUT_OF_RANGE:
-            if reset_timestamp(self._settings) is None:
-                self._trouble.stop(now, out, key, position, "OffsetOutOfRangeException")
-            else:
-                position.restart()
-            return
-        if result.error != ErrorCode.NONE:
-            self._trouble.failed(now, out, key, position, result.error)
-            return
-        position.high_watermark = result.high_watermark
-        try:
-            entries = read_entries(result.records, position.offset)
-        except CorruptRecord:
-            self._trouble.failed(now, out, key, position, ErrorCode.CORRUPT_MESSAGE)
-            return
-        for entry in entries:
-            out.emit(
-                RecordsRead(
-                    operation=position.operation.identifier,
-                    topic=key[0],
-                    partition=key[1],
-                    base_offset=entry.records[0].offset,
-                    last_offset=entry.records[-1].offset,
-                    leader_epoch=entry.leader_epoch,
-                    digest=entry.digest,
-                    high_watermark=result.high_watermark,
-                    broker=broker,
-                )
-            )
-        if entries:
-            position.offset = entries[-1].next_offset
-            position.offset_epoch = entries[-1].leader_epoch
-            self._on_records(now, out, key, entries)
 
     def _connection_lost(self, now: Now, out: Outbox) -> None:
         self._metadata.request_update()

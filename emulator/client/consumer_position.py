@@ -1,5 +1,6 @@
 """Where a consumer stands in one partition, and what must be known before it may read on.
 
+    looking-up  --committed--> fetching; --nothing committed--> resetting      (of a group: ask its coordinator)
     resetting   --offset listed--> fetching          (no position: ask the leader for the log's begin or end)
     fetching    --leader of a newer epoch--> validating   (2.3 and later, KIP-320)
     validating  --same history--> fetching; --shorter history--> truncated
@@ -17,7 +18,7 @@ import msgspec
 from emulator.client.client_settings import ConsumerSettings
 from emulator.client.operations import Operation
 
-State = Literal["resetting", "validating", "fetching", "stopped"]
+State = Literal["looking-up", "resetting", "validating", "fetching", "stopped"]
 
 EARLIEST = -2
 LATEST = -1
@@ -44,6 +45,7 @@ class ReadProblem(msgspec.Struct, frozen=True):
 class Position(msgspec.Struct):
     """`offset` is the next to read, -1 while resetting. Epochs -1: unknown.
 
+    `committed`: what the group had committed when this one began, None if nothing, or not looked up.
     `busy`: a request about this partition is under way; `generation` tells its answer whether it is still
     wanted.
     """
@@ -54,6 +56,7 @@ class Position(msgspec.Struct):
     offset_epoch: int = -1
     leader_epoch: int = -1
     high_watermark: int = -1
+    committed: int | None = None
     busy: bool = False
     generation: int = 0
     not_before_ms: float = 0.0

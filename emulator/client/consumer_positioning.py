@@ -36,10 +36,17 @@ OnProblem = Callable[[Now, Outbox, ReadProblem], None]
 class Trouble:
     """What errors lead to: a pause and fresh metadata, or the end of reading a partition."""
 
-    def __init__(self, settings: ConsumerSettings, metadata: MetadataCache, on_problem: OnProblem) -> None:
+    def __init__(
+        self,
+        settings: ConsumerSettings,
+        metadata: MetadataCache,
+        on_problem: OnProblem,
+        on_reset: OnProblem | None = None,
+    ) -> None:
         self._settings = settings
         self._metadata = metadata
         self._on_problem = on_problem
+        self._on_reset = on_reset
 
     def failed(self, now: Now, out: Outbox, key: TopicPartition, position: Position, error: int) -> None:
         """A broker answered with `error`: try again if that can help."""
@@ -48,6 +55,19 @@ class Trouble:
             self.wait(now, position)
         else:
             self.stop(now, out, key, position, error_name(error), error=error)
+
+    def reset(
+        self,
+        now: Now,
+        out: Outbox,
+        key: TopicPartition,
+        position: Position,
+        name: str,
+        diverging_offset: int = -1,
+    ) -> None:
+        """The position is wrong; the caller is about to leave it for another, by the policy."""
+        if self._on_reset is not None:
+            self._on_reset(now, out, ReadProblem(*key, name, position.offset, diverging_offset))
 
     def wait(self, now: Now, position: Position) -> None:
         position.not_before_ms = now.mono_ms + self._settings.retry_backoff_ms
@@ -143,10 +163,13 @@ class Positioning:
         undefined = epoch < 0 or end_offset < 0
         if not undefined and end_offset >= position.offset:
             position.state = "fetching"
-        elif reset_timestamp(self._settings) is None:
-            diverging = -1 if undefined else end_offset
+            return
+        diverging = -1 if undefined else end_offset
+        if reset_timestamp(self._settings) is None:
             self._trouble.stop(now, out, key, position, "LogTruncationException", diverging)
-        elif undefined:
+            return
+        self._trouble.reset(now, out, key, position, "LogTruncationException", diverging)
+        if undefined:
             position.restart()
         else:
             position.seek(end_offset, epoch)

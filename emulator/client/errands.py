@@ -4,16 +4,19 @@ Directly at a named broker, or with a library's producer that finds the leader b
 library has a producer of its own, which is closed when its last record has ended.
 """
 
+from collections import deque
 from collections.abc import Callable
+
+import msgspec
 
 from emulator.client.direct import VALUES_MAX, DirectClient
 from emulator.client.direct_results import Attempt, Described, Fetched
 from emulator.client.operations import OperationLog
 from emulator.client.producer import Producer
-from emulator.client.producer_batch import Sent
+from emulator.client.producer_batch import Done, Sent
 from emulator.client.workload import library_settings
 from protocol.chance import Chance
-from protocol.machine import Input, Now, Outbox
+from protocol.machine import Input, Now, Outbox, TimerFired
 from protocol.messages.base import Message
 from protocol.messages.workload import (
     ClientAttempt,
@@ -30,11 +33,26 @@ from protocol.messages.workload import (
 PRODUCERS_MAX = 64
 """Library producers at a time."""
 
+PACE = "errand-pace"
+
 Reply = Callable[[Outbox, Message], None]
 
 
 class TooManyProducers(RuntimeError):
     """More produces by a library at once than PRODUCERS_MAX."""
+
+
+class _Pace(msgspec.Struct, frozen=True):
+    """A library's produce whose values are not all sent yet. `waiting`: (value, key)."""
+
+    producer: Producer
+    request: ClientProduceRequest
+    waiting: deque[tuple[bytes, bytes | None]]
+    sent: Done
+
+
+def _is_pace(event: Input) -> bool:
+    return isinstance(event, TimerFired) and event.key[0] == PACE
 
 
 class Errands:
@@ -49,18 +67,25 @@ class Errands:
         self._chance = chance
         self._direct = DirectClient("direct", operations, magic)
         self._producers: list[Producer] = []
+        self._pacing: dict[int, _Pace] = {}
         self._count = 0
 
     def handles(self, event: Input) -> bool:
-        return self._owner(event) is not None
+        return _is_pace(event) or self._owner(event) is not None
 
     def handle(self, now: Now, event: Input, out: Outbox) -> None:
+        if isinstance(event, TimerFired) and _is_pace(event):
+            self._send_next(now, out, int(event.key[1]))
+            return
         owner = self._owner(event)
         assert owner is not None, event
         owner.handle(now, event, out)
 
     def close(self, now: Now, out: Outbox) -> None:
         """End what libraries have under way. Direct errands end with the process."""
+        for number in self._pacing:
+            out.cancel_timer((PACE, number))
+        self._pacing.clear()
         for producer in list(self._producers):
             producer.close(now, out)
 
@@ -139,8 +164,21 @@ class Errands:
                 producer.close(now, out)
 
         keys: list[bytes | None] = [*request.keys] if request.keys else [None] * len(request.values)
-        for value, key in zip(request.values, keys, strict=True):
-            producer.send(now, out, request.topic, request.partition, value, sent, key)
+        waiting = deque(zip(request.values, keys, strict=True))
+        self._pacing[self._count] = _Pace(producer, request, waiting, sent)
+        self._send_next(now, out, self._count)
+
+    def _send_next(self, now: Now, out: Outbox, number: int) -> None:
+        """All values, or one and the next after a pause."""
+        pace = self._pacing[number]
+        request = pace.request
+        while pace.waiting:
+            value, key = pace.waiting.popleft()
+            pace.producer.send(now, out, request.topic, request.partition, value, pace.sent, key)
+            if request.every_ms and pace.waiting:
+                out.set_timer((PACE, number), float(request.every_ms))
+                return
+        del self._pacing[number]
 
     def fetch(self, now: Now, out: Outbox, request: ClientFetchRequest, reply: Reply) -> None:
         """Raises TooManyExchanges."""

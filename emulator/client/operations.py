@@ -127,7 +127,8 @@ class OperationLog:
         broker: int = -1,
         offset: int = -1,
     ) -> Operation:
-        """Written before anything leaves. `kind`: produce, fetch or metadata; `offset` of a fetch."""
+        """Written before anything leaves. `kind`: produce, fetch, metadata or commit; `offset` of a fetch, or what is
+        committed."""
         self._count += 1
         identifier = f"{self._prefix}{self._count}"
         text = value.decode("utf-8", "replace")

@@ -17,11 +17,14 @@ from emulator.client.client_settings import (
 )
 from emulator.client.consumer import Consumer
 from emulator.client.consumer_position import ReadProblem
+from emulator.client.coordinator_offsets import CoordinatorOffsets
 from emulator.client.fetched import FetchedEntry
+from emulator.client.offset_store import OffsetStore
 from emulator.client.operations import OperationLog
 from emulator.client.producer import Producer
 from emulator.client.producer_batch import Sent
 from protocol.chance import Chance
+from protocol.errors import ErrorCode, error_name
 from protocol.ids import TopicPartition, topic_partition_text
 from protocol.machine import Input, Now, Outbox, TimerFired
 from protocol.messages.workload import WorkloadReport, WorkloadSpec
@@ -145,7 +148,12 @@ class ConsumeWorkload:
         self._spec = spec
         settings: ConsumerSettings = consumer_settings(kafka_version, spec.settings)
         self._report = WorkloadReport(spec.name, spec.kind, True, problems=[])
-        self._consumer = Consumer(key, brokers, operations, settings, chance, self._read, self._problem)
+        store: OffsetStore | None = None
+        if settings.group_id:
+            store = CoordinatorOffsets(f"{key}-offsets", brokers, operations, settings, chance)
+        self._consumer = Consumer(
+            key, brokers, operations, settings, chance, self._read, self._problem, self._problem, store
+        )
 
     @property
     def report(self) -> WorkloadReport:
@@ -163,15 +171,28 @@ class ConsumeWorkload:
         self._consumer.handle(now, event, out)
 
     def stop(self, now: Now, out: Outbox, stopped: Stopped, *, at_once: bool) -> None:
-        """Reading stops at once either way."""
-        self._consumer.close(now, out)
-        self._report.running = False
-        stopped(now, out, self._report)
+        """Of a group it commits for the last time, unless it stops `at_once`."""
+
+        def left(now: Now, out: Outbox, error: int | str) -> None:
+            if error:
+                self._note(f"the last commit: {error_name(error) if isinstance(error, int) else error}")
+            self._report.running = False
+            stopped(now, out, self._report)
+
+        if at_once:
+            self._consumer.close(now, out)
+            left(now, out, ErrorCode.NONE)
+        else:
+            self._consumer.leave(now, out, left)
 
     def _read(self, now: Now, out: Outbox, key: TopicPartition, entries: list[FetchedEntry]) -> None:
         self._report.read += sum(len(entry.records) for entry in entries)
 
     def _problem(self, now: Now, out: Outbox, problem: ReadProblem) -> None:
+        self._note(
+            f"{topic_partition_text(problem.topic, problem.partition)} at offset {problem.offset}: {problem.error}"
+        )
+
+    def _note(self, problem: str) -> None:
         if len(self._report.problems) < PROBLEMS_MAX:
-            place = topic_partition_text(problem.topic, problem.partition)
-            self._report.problems.append(f"{place} at offset {problem.offset}: {problem.error}")
+            self._report.problems.append(problem)

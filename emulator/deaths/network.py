@@ -65,7 +65,11 @@ async def play_network_death(plan: Plan, run_dir: Path, *, speed: float) -> Died
     spec = resolved.spec
     script = resolved.scenario.steps
     player = Player(
-        spec.topology, (*script, *mending(script, spec.topology)), resolved.record_magic, steps_may_fail=True
+        spec.topology,
+        (*script, *mending(script, spec.topology)),
+        resolved.record_magic,
+        spec.kafka_version,
+        steps_may_fail=True,
     )
     order = run_dir / "death"
     cluster = Cluster(run_dir, spec.topology, _specs(resolved, plan.victim, order), speed=speed, seed=plan.seed)

@@ -46,7 +46,8 @@ def play_death(plan: Plan) -> Died:
     """Raises whatever a machine raises: a bug of ours."""
     resolved = resolved_for(plan.scenario, plan.version)
     spec = resolved.spec
-    player = Player(spec.topology, resolved.scenario.steps, resolved.record_magic, steps_may_fail=True)
+    steps, magic = resolved.scenario.steps, resolved.record_magic
+    player = Player(spec.topology, steps, magic, spec.kafka_version, steps_may_fail=True)
     operations = player.operations
     attendant, probe = Attendant(plan), Probe()
 

@@ -44,7 +44,7 @@ def machine_for(spec: RunSpec, node: Node, files: Files, kept: list[Operation] |
     if "controller" in node.roles:
         return ControllerNode(node, _gates(spec, node), spec.settings[node.name], servers)
     brokers = [broker.name for broker in spec.topology.with_role("broker")]
-    return ClientNode(node.name, brokers, spec.kafka_version, kept)
+    return ClientNode(node.name, brokers, servers, spec.kafka_version, kept)
 
 
 def _gates(spec: RunSpec, node: Node) -> Gates:

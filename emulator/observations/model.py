@@ -65,6 +65,37 @@ class Fetched(Saw, tag="fetch"):
     records: list[LogRecord] | None
 
 
+class Consumed(Saw, tag="consume"):
+    """One partition as a consumer of a group read it. `committed`: the group's offset when it began, null none;
+    `resets`: why it left a position for another; `position`: the next to read, -1 none; `error`: what reading ended
+    with, "" nothing; `commit`: what became of the last commit."""
+
+    group: str
+    committed: int | None
+    resets: list[str]
+    records: list[LogRecord]
+    position: int
+    error: str
+    commit: int | str
+
+
+class CommitEnded(Saw, tag="commit"):
+    """`error`: 0, Kafka's code, or an exception's name."""
+
+    group: str
+    offset: int
+    error: int | str
+
+
+class CommittedSeen(Saw, tag="committed"):
+    """`offset` null: nothing is committed, or (with an error) nobody could say."""
+
+    group: str
+    offset: int | None
+    leader_epoch: int | None
+    error: int | str
+
+
 class Metadata(Saw, tag="metadata"):
     """One broker's own metadata answer."""
 
@@ -147,6 +178,7 @@ SAW: dict[str, type[Saw]] = {
     for kind in (
         *(Attempt, MessageSetAttempt, LibraryResult, Fetched, Metadata, PartitionStateSeen, ControllerSeen),
         *(PartitionsSeen, Snapshot, Logs, Reached, NotReached),
+        *(Consumed, CommitEnded, CommittedSeen),
     )
 }
 """Value of `saw` -> class."""

@@ -15,7 +15,7 @@ from emulator.client.fetched import FetchedRecord
 from emulator.client.operations import OperationLog
 from emulator.client.producer import Producer
 from emulator.client.producer_batch import Sent
-from emulator.player.tasks import Order
+from emulator.player.tasks import Order, StepFailed
 from emulator.scenario import model as m
 from protocol.chance import Chance
 from protocol.machine import Input, Now, Outbox
@@ -29,7 +29,7 @@ from protocol.messages.workload import (
 )
 
 
-class ClientRefused(Exception):
+class ClientRefused(StepFailed):
     """The client process could not do it at all."""
 
 
@@ -45,6 +45,7 @@ def produce_order(
     settings: dict[str, Any] = {"acks": step.acks, "retries": step.retries, "request.timeout.ms": step.timeout_ms}
     if step.idempotent:
         settings["enable.idempotence"] = True
+    settings |= step.settings
     request = ClientProduceRequest(
         topic=place[0],
         partition=place[1],
@@ -56,6 +57,7 @@ def produce_order(
         socket_timeout_ms=int(step.socket_timeout_s * 1000),
         retries=step.retries,
         settings=settings,
+        every_ms=int(step.every_s * 1000),
     )
 
     def order(done: Callable[[Any], None]) -> None:

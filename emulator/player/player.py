@@ -10,6 +10,7 @@ import msgspec
 
 from emulator.client.client_asker import ClientAsker
 from emulator.client.direct import DirectClient
+from emulator.client.group_errands import GroupErrands
 from emulator.client.operations import Operation, OperationLog
 from emulator.player.client_steps import LibraryProducers
 from emulator.player.observing import Observing
@@ -31,8 +32,8 @@ ENSEMBLE_LIMIT_S = 60.0
 
 
 class Player:
-    """`steps` of `scenario`; `record_magic`: the format in which its client writes. Exits when the last step has
-    ended.
+    """`steps` of `scenario`; `record_magic`: the format in which its client writes; `kafka_version`: of its
+    consumers. Exits when the last step has ended.
 
     `steps_may_fail`: a step that cannot be done is noted, and the next begins (while somebody else kills nodes, a
     topic may find no leader in time)."""
@@ -42,6 +43,7 @@ class Player:
         topology: Topology,
         steps: tuple[m.AnyStep, ...],
         record_magic: int,
+        kafka_version: str,
         *,
         steps_may_fail: bool = False,
     ) -> None:
@@ -54,12 +56,14 @@ class Player:
         self.seen = Observing(topology, self._changed)
         self.waits = Waits(self.seen, self.out)
         self._record_magic = record_magic
+        self._kafka_version = kafka_version
         self._steps_may_fail = steps_may_fail
         self.operations: list[Operation] = []
         self.direct: DirectClient | None = None
         self.writes: SessionWrites | None = None
         self.asker = ClientAsker()
         self.libraries: LibraryProducers | None = None
+        self.groups: GroupErrands | None = None
         self.chance = Chance(0)
         self._acts: dict[int, Callable[[ActDone], None]] = {}
         self._act_count = 0
@@ -95,6 +99,8 @@ class Player:
                 self.direct.handle(now, event, out)
             case _ if self.libraries is not None and self.libraries.handle(now, event, out):
                 pass
+            case _ if self.groups is not None and self.groups.handles(event):
+                self.groups.handle(now, event, out)
             case _ if self.asker.handles(event):
                 self.asker.handle(now, event, out)
             case _ if self.writes is not None and self.writes.handles(event):
@@ -110,6 +116,8 @@ class Player:
         self.writes = SessionWrites([node.name for node in self.topology.with_role("session")], chance)
         brokers = [node.name for node in self.topology.with_role("broker")]
         self.libraries = LibraryProducers(brokers, log, chance)
+        servers = [node.name for node in self.topology.with_role("session")]
+        self.groups = GroupErrands(OBSERVER, brokers, servers, log, self._kafka_version, chance)
         self.waits.start(chance)
         self.run_task(self._play(), self._finish)
 

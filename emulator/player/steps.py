@@ -8,6 +8,13 @@ from emulator.client.blocked_sends import ANY_PARTITION
 from emulator.client.direct_results import Attempt, Described, Fetched
 from emulator.player.client_steps import fetch_order, library_order, produce_order
 from emulator.player.fault_steps import FaultSteps
+from emulator.player.group_steps import (
+    GroupRequest,
+    commit_request,
+    committed_request,
+    consume_request,
+    group_order,
+)
 from emulator.player.log_ends import until_log_ends
 from emulator.player.tasks import Order, StepFailed, Steps
 from emulator.player.topics import all_led, placed
@@ -17,6 +24,7 @@ from emulator.topology import broker_name
 from emulator.world import actions as act
 from emulator.world.actions import ActDone
 from protocol.ids import topic_partition_text
+from protocol.records.offset_commits import OFFSETS_TOPIC
 
 if TYPE_CHECKING:
     from emulator.player.player import Player
@@ -62,6 +70,12 @@ class StepRunner:
                 yield from self._library_produce(step)
             case m.Fetch():
                 yield from self._fetch(step)
+            case m.Consume():
+                yield from self._consume(step)
+            case m.Commit():
+                yield from self._commit(step)
+            case m.LookCommitted():
+                yield from self._committed(step)
             case m.AskMetadata():
                 yield from self._metadata(step)
             case m.CreateTopic():
@@ -214,6 +228,28 @@ class StepRunner:
         described: Described = yield order
         player.timeline.metadata(player.now.mono_ms, described, self._partition(step.partition))
 
+    # --- groups ---
+
+    def _consume(self, step: m.Consume) -> Steps:
+        places = [self._place(partition) for partition in step.partitions or (None,)]
+        answer = yield self._group_order(step.client, consume_request(step, places))
+        self._player.timeline.consumed(self._player.now.mono_ms, step.group, answer)
+
+    def _commit(self, step: m.Commit) -> Steps:
+        answer = yield self._group_order(step.client, commit_request(step, self._place(step.partition)))
+        where, at_ms = self._partition(step.partition), self._player.now.mono_ms
+        self._player.timeline.commit_ended(at_ms, step.group, step.offset, answer.error, where)
+
+    def _committed(self, step: m.LookCommitted) -> Steps:
+        answer = yield self._group_order(step.client, committed_request(step, self._place(step.partition)))
+        where = self._partition(step.partition)
+        self._player.timeline.committed(self._player.now.mono_ms, step.group, answer, where)
+
+    def _group_order(self, client: str, request: GroupRequest) -> Order:
+        player = self._player
+        assert player.groups is not None
+        return group_order(player.asker, player.groups, lambda: player.now, player.out, client, request)
+
     # --- topics and elections ---
 
     def _create_topic(self, step: m.CreateTopic) -> Steps:
@@ -260,6 +296,8 @@ class StepRunner:
     def _snapshot(self, label: str) -> Steps:
         player = self._player
         for name in sorted({self._player.timeline.first} | set(player.seen.states), key=by_number):
+            if name.rpartition("-")[0] == OFFSETS_TOPIC:
+                continue  # no values that anybody could read: `committed` says what is there
             assignment = player.seen.assignments.get(name, ())
             nodes = tuple(broker_name(broker) for broker in sorted(assignment))
             done: ActDone = yield player.act(act.Snapshot(name, nodes))

@@ -6,6 +6,7 @@ from emulator.client.direct_results import Attempt, Described, Fetched
 from emulator.player.observing import Observing
 from emulator.topology import Topology, broker_name
 from protocol.ids import topic_partition_text
+from protocol.messages.consuming import ClientCommittedResponse, ClientConsumeResponse
 from protocol.messages.leadership import MetadataResponse
 from protocol.znodes import Leadership
 
@@ -68,6 +69,27 @@ class Timeline:
                 "high_watermark": fetched.high_watermark, "records": records, **self._where(partition),
             },
         )  # fmt: skip
+
+    def consumed(self, at_ms: float, group: str, answer: ClientConsumeResponse) -> None:
+        """An entry for each partition."""
+        for told in answer.partitions:
+            self.add(
+                at_ms,
+                {
+                    "saw": "consume", "group": group, "committed": told.committed, "resets": told.resets,
+                    "records": [[r.offset, epoch_or_null(r.leader_epoch), text(r.value)] for r in told.records],
+                    "position": told.position, "error": told.error, "commit": answer.commit,
+                    **self._where(topic_partition_text(told.topic, told.partition)),
+                },
+            )  # fmt: skip
+
+    def commit_ended(self, at_ms: float, group: str, offset: int, error: int | str, partition: str) -> None:
+        self.add(at_ms, {"saw": "commit", "group": group, "offset": offset, "error": error, **self._where(partition)})
+
+    def committed(self, at_ms: float, group: str, answer: ClientCommittedResponse, partition: str) -> None:
+        entry = {"saw": "committed", "group": group, "offset": None if answer.offset < 0 else answer.offset}
+        entry |= {"leader_epoch": epoch_or_null(answer.leader_epoch), "error": answer.error}
+        self.add(at_ms, {**entry, **self._where(partition)})
 
     def metadata(self, at_ms: float, described: Described, partition: str) -> None:
         if described.metadata is None:

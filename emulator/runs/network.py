@@ -136,7 +136,7 @@ async def play_network(
     """One run in `run_dir`; `make_cluster`: Cluster, or what stands in for it with the same arguments (a relay
     between its nodes, say). Raises StepFailed, ClusterError, PortInUse, trio.TooSlowError."""
     spec = resolved.spec
-    player = Player(spec.topology, resolved.scenario.steps, resolved.record_magic)
+    player = Player(spec.topology, resolved.scenario.steps, resolved.record_magic, spec.kafka_version)
     specs = machine_specs(resolved)
     cluster = make_cluster(
         run_dir, spec.topology, specs, speed=speed, seed=seed, levels=levels, record_inputs=record_inputs

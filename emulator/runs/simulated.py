@@ -56,7 +56,7 @@ def play(
 ) -> Played:
     """One run; `after_step`, `draws` as the world's. Raises StepFailed, RunTooLong; an assertion is a bug of ours."""
     scenario, spec = resolved.scenario, resolved.spec
-    player = Player(spec.topology, scenario.steps, resolved.record_magic)
+    player = Player(spec.topology, scenario.steps, resolved.record_magic, resolved.spec.kafka_version)
     operations = player.operations
 
     def factory(node: Node, files: MemoryFiles) -> Machine:

@@ -18,6 +18,7 @@ SETTINGS = (
     "replica.socket.timeout.ms",
     "controller.socket.timeout.ms",
     "request.timeout.ms",
+    "offsets.commit.timeout.ms",
 )
 
 
@@ -41,6 +42,8 @@ def of_steps(steps: Iterable[m.AnyStep]) -> Iterator[float]:
             case m.ProduceMessageSet(acks=m.ALL_ACKS, timeout_ms=timeout_ms):
                 yield float(timeout_ms)
             case m.Wait(limit_s=limit_s) | m.Settle(limit_s=limit_s):
+                yield limit_s * 1000.0
+            case m.Consume(limit_s=limit_s) | m.Commit(limit_s=limit_s) | m.LookCommitted(limit_s=limit_s):
                 yield limit_s * 1000.0
             case m.Background(step=inner):
                 yield from of_steps([inner])

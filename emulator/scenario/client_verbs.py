@@ -1,4 +1,4 @@
-"""The verbs of clients: produce, fetch, metadata."""
+"""The verbs of clients: produce, fetch, metadata; those of groups are in `group_verbs`."""
 
 from ruamel.yaml.nodes import Node
 
@@ -29,6 +29,10 @@ def produce(k: Keys, at_s: float | None) -> Steps:
         return _message_set(k, values, acks, partition, at_s)
     if "broker" not in k and "client" not in k:
         k.reader.problem(k.node, "produce needs 'broker' or 'client' (whose leader is then asked for)")
+    for key in ("settings", "every_s"):
+        if key in k and ("broker" in k or "client" not in k):
+            k.reader.problem(k.nodes[key], f"{key} is for a client's own producer: with 'client', without 'broker'")
+    none: dict[str, object] = {}
     step = m.Produce(
         broker=k.need("broker", k.reader.broker) if "broker" in k else None,
         values=values,
@@ -37,6 +41,8 @@ def produce(k: Keys, at_s: float | None) -> Steps:
         timeout_ms=k.whole("timeout_ms", "timeout_ms", 1500),
         socket_timeout_s=k.number("socket_timeout_s", "socket_timeout_s", 10),
         idempotent=k.get("idempotent", lambda n: k.reader.truth(n, "idempotent"), False),
+        settings=k.get("settings", lambda n: _settings(k, n), none),
+        every_s=k.number("every_s", "every_s", 0),
         client=k.get("client", k.reader.client, ""),
         keys=keys,
         partition=partition,
@@ -45,9 +51,13 @@ def produce(k: Keys, at_s: float | None) -> Steps:
     return [step]
 
 
+def _settings(k: Keys, node: Node) -> dict[str, object]:
+    return {name: plain(value) for name, _, value in k.reader.pairs(node, "the producer's settings")}
+
+
 def _message_set(k: Keys, values: tuple[str, ...], acks: int, partition: str | None, at_s: float | None) -> Steps:
     k.get("batch", lambda n: k.reader.word(n, "batch", ("one message set",)), "")
-    for key in ("retries", "socket_timeout_s", "idempotent", "client"):
+    for key in ("retries", "socket_timeout_s", "idempotent", "settings", "every_s", "client"):
         if key in k:
             k.reader.problem(k.nodes[key], f"{key} does not go with one message set: it is tried once")
     step = m.ProduceMessageSet(

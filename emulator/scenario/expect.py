@@ -11,6 +11,7 @@ import msgspec
 
 from emulator.observations.comparable import first_partition, same, version_name
 from emulator.observations.model import Entry, Observations
+from emulator.scenario.expectations import NOTHING
 from emulator.scenario.model import Expectation, ExpectedExit, ExpectedViolation, Scenario
 from emulator.topology import broker_name
 
@@ -57,6 +58,8 @@ def _judged(
             held, seen = _attempts(what, observations)
         case "fetch":
             held, seen = _entry(what, _fetches(observations, what["broker"]))
+        case "consume" | "commit" | "committed" as kind:
+            held, seen = _entry(what, _of_group(kind, what, observations))
         case "metadata":
             held, seen = _entry(what, _saw(observations, "metadata", broker=what["broker"]))
         case "snapshot":
@@ -102,13 +105,27 @@ def _fetches(observations: Observations, broker: int) -> list[Entry]:
     ]
 
 
+def _of_group(kind: str, what: Mapping[str, Any], observations: Observations) -> list[Entry]:
+    """What a group did with one partition, the scenario's first if none is named; `none` where nothing is committed."""
+    first = first_partition(observations)
+    found = []
+    for entry in _saw(observations, kind, group=what["group"]):
+        if entry.get("partition", first) == what.get("partition", first):
+            shown: Entry = dict(entry)
+            shown.update((key, NOTHING) for key in ("committed", "offset") if entry.get(key, 0) is None)
+            if kind == "consume":
+                shown["values"] = [record[-1] for record in entry["records"]]
+            found.append(shown)
+    return found
+
+
 def _entry(what: Mapping[str, Any], entries: list[Entry]) -> tuple[Held, Any]:
     """The `nth` entry (the last if not said) has every value that is expected."""
     nth = what.get("nth", len(entries))
     if not 1 <= nth <= len(entries):
         return False, None
     entry = entries[nth - 1]
-    expected = {key: value for key, value in what.items() if key not in ("nth", "broker", "partition")}
+    expected = {key: value for key, value in what.items() if key not in ("nth", "broker", "group", "partition")}
     seen = {key: entry.get(key) for key in expected}
     return same(expected, seen), seen
 

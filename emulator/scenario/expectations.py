@@ -4,6 +4,9 @@ One expectation has a `text` for people, and one subject with what must be found
 
     attempts:   {broker, values, acks, error, offsets, tries}   of each value's last attempt
     fetch:      {broker, nth, error, high_watermark, values}
+    consume:    {group, partition, nth, committed, resets, values, position, error, commit}
+    commit:     {group, partition, nth, offset, error}
+    committed:  {group, partition, nth, offset, leader_epoch, error}
     metadata:   {broker, nth, leader, leader_epoch, isr, controller, live_brokers}
     snapshot:   {label, replicas, partition, values, epochs, high_watermark}   every replica named has this on disk
     state:      {partition, nth, leader, leader_epoch, isr, controller_epoch, zk_version}
@@ -30,6 +33,13 @@ from protocol.versions import UnknownVersion, ladder_name
 
 EXCEPTIONS = ("TimeoutError", "ConnectionRefusedError", "ConnectionResetError", "ConnectionError", "OSError")
 """Names an attempt ends with where no broker answered."""
+
+TIMED_OUT = "TimeoutException"
+"""What a commit ends with that was tried until its time was over."""
+RESETS = ("OffsetOutOfRangeException", "LogTruncationException")
+"""Why a consumer leaves a position for another."""
+NOTHING = "none"
+"""In the place of an offset: nothing is committed."""
 
 ReadValue = Callable[[StepReader, Node], Any]
 
@@ -85,6 +95,20 @@ def _error(reader: StepReader, node: Node) -> int | str | None:
     return None if word is None else names[word]
 
 
+def _commit_error(reader: StepReader, node: Node) -> int | str | None:
+    """A code, its name, or the name of an exception of a consumer's."""
+    return TIMED_OUT if plain(node) == TIMED_OUT else _error(reader, node)
+
+
+def _offset_or_none(reader: StepReader, node: Node) -> int | str | None:
+    """`none`: nothing is committed."""
+    return NOTHING if plain(node) == "none" else reader.integer(node, "offset", low=0)
+
+
+def _resets(reader: StepReader, node: Node) -> list[str]:
+    return list(reader.each(node, "resets", lambda n: reader.word(n, "reset", RESETS), single=True))
+
+
 def _check_name(reader: StepReader, node: Node) -> str | None:
     return reader.word(node, "check", m.CHECKS)
 
@@ -109,6 +133,18 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
     },
     "fetch": {
         "broker": lambda r, n: r.broker(n), "nth": _nth, "error": _error, "high_watermark": _whole, "values": _values,
+    },
+    "consume": {
+        "group": _text, "partition": lambda r, n: r.partition(n), "nth": _nth, "committed": _offset_or_none,
+        "resets": _resets, "values": _values, "position": _whole, "error": _text, "commit": _commit_error,
+    },
+    "commit": {
+        "group": _text, "partition": lambda r, n: r.partition(n), "nth": _nth, "offset": _whole,
+        "error": _commit_error,
+    },
+    "committed": {
+        "group": _text, "partition": lambda r, n: r.partition(n), "nth": _nth, "offset": _offset_or_none,
+        "leader_epoch": _whole, "error": _commit_error,
     },
     "metadata": {
         "broker": lambda r, n: r.broker(n), "nth": _nth, "leader": _leader, "leader_epoch": _whole, "isr": _brokers,
@@ -139,7 +175,8 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
 """Subject -> its keys and how each is read."""
 
 REQUIRED = {
-    "attempts": ("values",), "fetch": ("broker",), "metadata": ("broker",), "snapshot": ("label", "replicas"),
+    "attempts": ("values",), "fetch": ("broker",), "consume": ("group",), "commit": ("group",),
+    "committed": ("group",), "metadata": ("broker",), "snapshot": ("label", "replicas"),
     "isr_changes": ("broker", "change"), "check": ("name", "verdict"), "measure": ("name",),
 }  # fmt: skip
 

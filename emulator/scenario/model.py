@@ -50,6 +50,8 @@ __all__ = [
     "Await",
     "AzLinks",
     "Background",
+    "Commit",
+    "Consume",
     "CreateTopic",
     "Cut",
     "Delay",
@@ -66,6 +68,7 @@ __all__ = [
     "LibraryProduce",
     "LinkFault",
     "Links",
+    "LookCommitted",
     "LoseDisk",
     "LoseUnsynced",
     "Loss",
@@ -105,8 +108,10 @@ class Produce(Step, frozen=True, kw_only=True):
     """One batch per value, each tried up to 1 + `retries` times, at once, on a fresh connection to `broker`.
 
     `acks` may be ACKS_AS_SET. `timeout_ms` goes to the broker; the client gives up after `socket_timeout_s`. `client`
-    "" is outside every AZ; `broker` None: the leader by that client's own metadata. Its partitioner chooses among the
-    first topic's partitions if `partition` is "any", by the value's key where `keys` are given."""
+    "" is outside every AZ; `broker` None: the leader by that client's own metadata, through the library's producer,
+    with `settings` of its own; then values may follow each other `every_s`, whatever became of those before. Its
+    partitioner chooses among the first topic's partitions if `partition` is "any", by the value's key where `keys` are
+    given."""
 
     broker: int | None
     values: tuple[str, ...]
@@ -115,6 +120,8 @@ class Produce(Step, frozen=True, kw_only=True):
     timeout_ms: int = 1500
     socket_timeout_s: float = 10
     idempotent: bool = False
+    settings: dict[str, Any] = {}
+    every_s: float = 0
     client: str = ""
     keys: tuple[str, ...] = ()
     partition: str | None = None
@@ -146,6 +153,45 @@ class Fetch(Step, frozen=True, kw_only=True):
 
     broker: int
     offset: int
+    client: str = ""
+    partition: str | None = None
+
+
+class Consume(Step, frozen=True, kw_only=True):
+    """A consumer in `group` reads `partitions` (none: the scenario's first) from where the group was, until it is at
+    their end and `at_least_s` have passed, or `limit_s`; then it leaves, with a last commit if those are automatic.
+
+    `old`: the old consumer, with offsets in the session service. `client` "" is outside every AZ."""
+
+    group: str
+    partitions: tuple[str, ...] = ()
+    old: bool = False
+    settings: dict[str, Any] = {}
+    at_least_s: float = 0
+    limit_s: float = 30
+    client: str = ""
+
+
+class Commit(Step, frozen=True, kw_only=True):
+    """`group` commits `offset`; what may pass is tried again for `limit_s`."""
+
+    group: str
+    offset: int
+    leader_epoch: int = -1
+    old: bool = False
+    settings: dict[str, Any] = {}
+    limit_s: float = 60
+    client: str = ""
+    partition: str | None = None
+
+
+class LookCommitted(Step, frozen=True, kw_only=True):
+    """What `group` has committed. Verb `committed`."""
+
+    group: str
+    old: bool = False
+    settings: dict[str, Any] = {}
+    limit_s: float = 60
     client: str = ""
     partition: str | None = None
 
@@ -251,7 +297,7 @@ class Repeat(Step, frozen=True, kw_only=True):
 AnyStep = (
     Start | Kill | Stop | PauseNode | ResumeNode | PowerLoss | LoseUnsynced | LoseDisk | DiskFull
     | Cut | Hold | Delay | Loss | Heal
-    | Produce | ProduceMessageSet | LibraryProduce | Fetch | AskMetadata
+    | Produce | ProduceMessageSet | LibraryProduce | Fetch | Consume | Commit | LookCommitted | AskMetadata
     | CreateTopic | ElectPreferred | ElectController
     | TakeSnapshot | Record | Wait | Pause | Settle
     | Background | Await | Repeat
@@ -280,9 +326,9 @@ CHECKS = (
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
-    """`text`: what a person reads. `of`: attempts, fetch, metadata, snapshot, state, controller, partitions, check
-    or measure; `what`: what must be found there (`expect` gives the keys of each). `kafka`: only in these
-    versions; all if empty."""
+    """`text`: what a person reads. `of`: attempts, fetch, consume, commit, committed, metadata, snapshot, state,
+    controller, partitions, check or measure; `what`: what must be found there (`expect` gives the keys of each).
+    `kafka`: only in these versions; all if empty."""
 
     text: str
     of: str

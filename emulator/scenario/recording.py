@@ -93,6 +93,8 @@ def do_entry(step: m.AnyStep) -> Entry | None:
             return {"do": "metadata", "broker": broker, **_partition(step.partition)}
         case m.Fetch(broker=broker, offset=offset):
             return {"do": "fetch", "broker": broker, "offset": offset, **_client(step.client, step.partition)}
+        case m.Consume() | m.Commit() | m.LookCommitted():
+            return _group_entry(step)
         case m.TakeSnapshot(label=label):
             return {"do": "snapshot", "label": label}
         case m.Wait(called=called, limit_s=limit_s):
@@ -114,6 +116,8 @@ def _produce_entry(step: m.Produce | m.ProduceMessageSet | m.LibraryProduce) -> 
             entry |= {"retries": step.retries, "timeout_ms": step.timeout_ms}
             entry |= {"socket_timeout_s": step.socket_timeout_s}
             entry |= {"idempotent": True} if step.idempotent else {}
+            entry |= {"settings": step.settings} if step.settings else {}
+            entry |= {"every_s": step.every_s} if step.every_s else {}
             entry |= {"keys": list(step.keys)} if step.keys else {}
             return entry | _client(step.client, step.partition)
         case m.ProduceMessageSet():
@@ -130,6 +134,24 @@ def _produce_entry(step: m.Produce | m.ProduceMessageSet | m.LibraryProduce) -> 
         case _:
             assert_never(step)
     return entry | _partition(step.partition)
+
+
+def _group_entry(step: m.Consume | m.Commit | m.LookCommitted) -> Entry:
+    old: Entry = {"old": True} if step.old else {}
+    match step:
+        case m.Consume():
+            entry: Entry = {"do": "consume", "group": step.group, "partitions": list(step.partitions), **old}
+            entry |= {"settings": step.settings, "at_least_s": step.at_least_s, "limit_s": step.limit_s}
+            return entry | _client(step.client, None)
+        case m.Commit():
+            entry = {"do": "commit", "group": step.group, "offset": step.offset, "leader_epoch": step.leader_epoch}
+            entry |= {**old, "settings": step.settings, "limit_s": step.limit_s}
+            return entry | _client(step.client, step.partition)
+        case m.LookCommitted():
+            entry = {"do": "committed", "group": step.group, **old, "settings": step.settings, "limit_s": step.limit_s}
+            return entry | _client(step.client, step.partition)
+        case _:
+            assert_never(step)
 
 
 def _link_fault(step: m.Cut | m.Hold | m.Delay | m.Loss) -> Entry:

@@ -28,6 +28,9 @@ APIS = {
     "update-metadata": "UpdateMetadata",
     "controlled-shutdown": "ControlledShutdown",
     "init-producer-id": "InitProducerId",
+    "find-coordinator": "FindCoordinator",
+    "offset-commit": "OffsetCommit",
+    "offset-fetch": "OffsetFetch",
     "offset-for-leader-epoch": "OffsetForLeaderEpoch",
     "alter-isr": "AlterIsr",
 }

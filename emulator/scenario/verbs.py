@@ -10,6 +10,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 
 from emulator.scenario import client_verbs as client
 from emulator.scenario import fault_verbs as fault
+from emulator.scenario import group_verbs as group
 from emulator.scenario import model as m
 from emulator.scenario.conditions import Condition, described
 from emulator.scenario.document import nearest
@@ -199,7 +200,7 @@ VERBS: dict[str, Verb] = {
         read=client.produce,
         keys=(
             "broker", "client", "values", "acks", "retries", "timeout_ms", "socket_timeout_s", "idempotent",
-            "keys", "partition", "batch", "compression",
+            "settings", "every_s", "keys", "partition", "batch", "compression",
         ),
         required=("values", "acks"),
     ),
@@ -210,6 +211,22 @@ VERBS: dict[str, Verb] = {
     "fetch": Verb(
         does="A consumer's fetch at a broker.",
         read=client.fetch, keys=("broker", "offset", "client", "partition"), required=("broker",), short="broker",
+    ),
+    "consume": Verb(
+        does="A consumer of a group reads from where the group was, to the end, and leaves.",
+        read=group.consume, keys=("group", "partitions", "old", "settings", "at_least_s", "limit_s", "client"),
+        required=("group",), short="group",
+    ),
+    "commit": Verb(
+        does="A group commits an offset.",
+        read=group.commit,
+        keys=("group", "offset", "leader_epoch", "old", "settings", "limit_s", "client", "partition"),
+        required=("group", "offset"),
+    ),
+    "committed": Verb(
+        does="What a group has committed.",
+        read=group.committed, keys=("group", "old", "settings", "limit_s", "client", "partition"),
+        required=("group",), short="group",
     ),
     "metadata": Verb(
         does="A broker's own metadata.",

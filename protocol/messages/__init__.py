@@ -1,8 +1,9 @@
 """Every message, in one registry.
 
 Reading order: `base` (what a message is), `replication` (Produce, Fetch, epochs), `leadership` (the controller's),
-`session` (session service and its clients), `ensemble` (session servers among themselves), `control` (the injector's
-own connection), `workload` (what the player asks of client processes). Importing this package fills `base.REGISTRY`.
+`groups` (committed offsets), `session` (session service and its clients), `ensemble` (session servers among
+themselves), `control` (the injector's own connection), `workload` and `consuming` (what the player asks of client
+processes). Importing this package fills `base.REGISTRY`.
 """
 
 import importlib

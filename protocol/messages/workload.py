@@ -51,7 +51,8 @@ class ClientProduceRequest(Message):
 
     Directly: one batch per value, or all in one (`batch`), each with up to `retries` immediate retries.
     By a library: `settings` under Kafka's names; `acks`, `timeout_ms` and the like are then among them. Its
-    partitioner chooses where `partition` is -1; `keys` are those of the values, or empty.
+    partitioner chooses where `partition` is -1; `keys` are those of the values, or empty. Values follow each other
+    after `every_ms`, whatever became of those before.
     """
 
     API_KEY = 1400
@@ -69,6 +70,7 @@ class ClientProduceRequest(Message):
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "none"
     library: Library = "java"
     settings: dict[str, SettingValue] = {}
+    every_ms: Millis = 0
 
 
 @register

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from emulator.broker.offset_cache import OffsetCache
 from protocol.errors import ErrorCode
@@ -289,6 +291,30 @@ def test_up_to_0_10_it_is_read_to_the_high_watermark_only(version: str, offset: 
     bench.advance(0)
     answer = bench.answer(bench.ask(OffsetFetchRequest("g", [GroupPartition(*T0)])), OffsetFetchResponse)
     assert [found.offset for found in answer.partitions] == [offset]
+
+
+COMMITS = st.lists(st.tuples(st.sampled_from("gh"), st.integers(0, 2), st.integers(0, 99)), max_size=30)
+
+
+@given(COMMITS, st.sampled_from(["0.10.2", "1.1", "2.8"]), st.integers(1, 4))
+def test_what_is_read_from_the_log_is_what_was_kept_in_memory(
+    commits: list[tuple[str, int, int]], version: str, lives: int
+) -> None:
+    """Semantics 6: whoever was coordinator, and however often it changed; segments roll meanwhile."""
+    settings: dict[str, Any] = {"isr": (0,), "log_segment_bytes": 300}
+    bench = Coordinator(version, **settings)
+    expected: dict[tuple[str, int], int] = {}
+    share = max(1, len(commits) // lives)
+    for index, (group, partition, offset) in enumerate(commits):
+        bench.update_metadata(*(state(0, place=("t", number)) for number in range(3)), state(0, place=OFFSETS))
+        bench.commit(offset, group=group, place=("t", partition))
+        expected[group, partition] = offset
+        if index % share == 0:
+            bench.broker.replicas.checkpoint_high_watermarks()
+            bench = Coordinator(version, files=bench.files, **settings)
+    for group in "gh":
+        for partition in range(3):
+            assert bench.committed(group, ("t", partition)).offset == expected.get((group, partition), -1)
 
 
 def test_who_resigns_drops_what_was_loaded() -> None:

@@ -59,7 +59,9 @@ class Cluster:
         text = f"topology: {topology}{HEAD}{script}"
         resolved = resolve(load_scenario(text, "script.yaml"), version, settings)
         spec, steps = resolved.spec, resolved.scenario.steps
-        self.player = Player(spec.topology, steps, resolved.record_magic, steps_may_fail=steps_may_fail)
+        self.player = Player(
+            spec.topology, steps, resolved.record_magic, spec.kafka_version, steps_may_fail=steps_may_fail
+        )
 
         def machine(node: Node, files: MemoryFiles) -> Machine:
             return self.player if node.name == OBSERVER else machine_for(resolved.spec, node, files)

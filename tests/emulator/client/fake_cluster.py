@@ -31,7 +31,22 @@ from protocol.machine import (
     TimerKey,
 )
 from protocol.messages.base import Message
-from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
+from protocol.messages.groups import (
+    CommittedPartition,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
+from protocol.messages.leadership import (
+    BrokerEndpoint,
+    MetadataRequest,
+    MetadataResponse,
+    PartitionError,
+    PartitionMetadata,
+)
 from protocol.messages.replication import (
     EpochAnswer,
     FetchedPartition,
@@ -143,6 +158,13 @@ class FakeCluster:
         self.told: list[tuple[float, Send]] = []
         self.exited = False
         self.checks: list[Callable[[], None]] = []
+        self.coordinator = 0
+        self.committed: dict[tuple[str, str, int], tuple[int, int]] = {}
+        """{(group, topic, partition): (offset, leader epoch)}"""
+        self.group_codes: list[int] = []
+        """What the next commits and questions about them are answered with; then 0."""
+        self.finding_codes: list[int] = []
+        """The same for questions for the coordinator."""
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._seq = 0
         self._ms = 0.0
@@ -328,6 +350,13 @@ class FakeCluster:
                 live = [BrokerEndpoint(b, f"broker-{b}") for b in self.brokers if f"broker-{b}" not in self.down]
                 parts = [PartitionMetadata(*k, 0, p.leader, p.epoch) for k, p in self.partitions.items()]
                 return MetadataResponse(0, live, parts)
+            case FindCoordinatorRequest():
+                code = self.finding_codes.pop(0) if self.finding_codes else 0
+                if code:
+                    return FindCoordinatorResponse(code)
+                return FindCoordinatorResponse(0, self.coordinator, f"broker-{self.coordinator}")
+            case OffsetCommitRequest() | OffsetFetchRequest():
+                return self._group(node, message)
             case InitProducerIdRequest():
                 self._next_producer_id += 1
                 return InitProducerIdResponse(0, self._next_producer_id, 0)
@@ -347,6 +376,22 @@ class FakeCluster:
                     answers.append(EpochAnswer(question.topic, question.partition, 0, epoch, end))
                 return OffsetForLeaderEpochResponse(answers)
         raise AssertionError(message)
+
+    def _group(self, node: str, message: OffsetCommitRequest | OffsetFetchRequest) -> Message:
+        code = self.group_codes.pop(0) if self.group_codes else 0
+        if node != f"broker-{self.coordinator}":
+            code = ErrorCode.NOT_COORDINATOR
+        group = message.group
+        if isinstance(message, OffsetCommitRequest):
+            for each in message.partitions if not code else []:
+                self.committed[group, each.topic, each.partition] = (each.offset, each.leader_epoch)
+            return OffsetCommitResponse([PartitionError(p.topic, p.partition, code) for p in message.partitions])
+        if code:
+            return OffsetFetchResponse(code)
+        places = [(p.topic, p.partition) for p in message.partitions]
+        return OffsetFetchResponse(
+            0, [CommittedPartition(*p, *self.committed.get((group, *p), (-1, -1))) for p in places]
+        )
 
     def _read(self, node: str, request: FetchRequest, index: int) -> FetchedPartition:
         asked = request.partitions[index]

@@ -22,6 +22,16 @@ from protocol.machine import (
     StopRequested,
 )
 from protocol.messages.base import Message
+from protocol.messages.consuming import (
+    ClientCommitRequest,
+    ClientCommitResponse,
+    ClientCommittedRequest,
+    ClientCommittedResponse,
+    ClientConsumeRequest,
+    ClientConsumeResponse,
+    ToldReading,
+)
+from protocol.messages.groups import GroupPartition
 from protocol.messages.session import PingRequest
 from protocol.messages.workload import (
     ClientAttempt,
@@ -48,7 +58,7 @@ class Bench:
 
     def __init__(self, *fates: Fate, brokers: int = 1, version: str = "2.8") -> None:
         self.cluster = FakeCluster(brokers, iter(fates))
-        self.node = ClientNode("client-2", [f"broker-{n}" for n in range(brokers)], version)
+        self.node = ClientNode("client-2", [f"broker-{n}" for n in range(brokers)], [], version)
         self.cluster.machine = self.node
         self.log = self.cluster.add()
         self.cluster.give(Started(11, 3))
@@ -122,6 +132,116 @@ def test_librdkafka_is_a_library_too() -> None:
     assert isinstance(response, ClientProduceResponse)
     assert [(each.error, each.offset) for each in response.attempts] == [(0, 0)]
     assert bench.values() == [b"c"]
+
+
+def test_values_may_follow_each_other_at_a_pace() -> None:
+    """Whatever became of those before; the answer comes when all have ended."""
+    bench = Bench()
+    bench.ask(ClientProduceRequest("t", 0, [b"a", b"b", b"c"], every_ms=1000))
+    bench.run(900)
+    assert bench.values() == [b"a"]
+    bench.run(1000)
+    assert bench.values() == [b"a", b"b"]
+    assert len(bench.answers()) == 2
+    bench.run(1000)
+    told, response = bench.answers()
+    assert isinstance(response, ClientProduceResponse)
+    assert [each.value for each in response.attempts] == [b"a", b"b", b"c"]
+    assert told == ClientAttempt(response.attempts[-1])
+
+
+def test_a_stop_ends_what_was_to_follow() -> None:
+    bench = Bench()
+    bench.ask(ClientProduceRequest("t", 0, [b"a", b"b"], every_ms=1000))
+    bench.run(500)
+    bench.cluster.give(StopRequested())
+    bench.run(5000)
+    assert bench.values() == [b"a"]
+    assert bench.cluster.exited
+
+
+def test_a_group_consumes_commits_and_is_looked_at() -> None:
+    bench = Bench()
+    for value in (b"a", b"b", b"c"):
+        bench.ask(ClientProduceRequest("t", 0, [value], broker=0))
+    bench.run(100)
+    bench.answers()
+    partitions = [GroupPartition("t", 0)]
+    settings: dict[str, Any] = {"auto.offset.reset": "earliest"}
+    bench.ask(ClientConsumeRequest("g", partitions, settings=settings))
+    bench.run(2000)
+    records = [ToldRecord(0, 0, b"a"), ToldRecord(1, 0, b"b"), ToldRecord(2, 0, b"c")]
+    assert bench.answers() == [ClientConsumeResponse([ToldReading("t", 0, 3, records=records)])]
+    bench.ask(ClientCommittedRequest("g", "t", 0))
+    bench.ask(ClientCommitRequest("g", "t", 0, 2))
+    bench.run(100)
+    assert bench.answers() == [ClientCommittedResponse(0, 3, 0), ClientCommitResponse()]
+    bench.ask(ClientConsumeRequest("g", partitions, settings={"enable.auto.commit": False}))
+    bench.ask(ClientCommittedRequest("other", "t", 0))
+    bench.run(2000)
+    nothing, reading = bench.answers()
+    assert nothing == ClientCommittedResponse(0, -1, -1)
+    assert reading == ClientConsumeResponse([ToldReading("t", 0, 3, 2, records=[ToldRecord(2, 0, b"c")])])
+    assert bench.cluster.committed == {("g", "t", 0): (2, -1)}
+    assert bench.cluster.open_connections() == 0
+
+
+def test_a_group_reads_for_as_long_as_it_was_told_to() -> None:
+    bench = Bench()
+    bench.ask(ClientConsumeRequest("g", [GroupPartition("t", 0)], at_least_ms=3000))
+    bench.run(2000)
+    bench.ask(ClientProduceRequest("t", 0, [b"late"], broker=0))
+    bench.run(900)
+    assert [type(answer) for answer in bench.answers()] == [ClientAttempt, ClientProduceResponse]
+    bench.run(1000)
+    assert bench.answers() == [ClientConsumeResponse([ToldReading("t", 0, 1, records=[ToldRecord(0, 0, b"late")])])]
+
+
+def test_an_errand_of_a_group_ends_when_its_time_is_over() -> None:
+    bench = Bench()
+    bench.cluster.silent = {"broker-0"}
+    bench.ask(ClientConsumeRequest("g", [GroupPartition("t", 0)], at_most_ms=2000))
+    bench.ask(ClientCommitRequest("g", "t", 0, 2, timeout_ms=3000))
+    bench.ask(ClientCommittedRequest("g", "t", 0, timeout_ms=4000))
+    bench.run(1990)
+    assert bench.answers() == []
+    bench.run(20)
+    assert bench.answers() == [ClientConsumeResponse([ToldReading("t", 0, -1)])]
+    bench.run(1000)
+    assert bench.answers() == [ClientCommitResponse("TimeoutException")]
+    bench.run(1000)
+    assert bench.answers() == [ClientCommittedResponse("TimeoutException")]
+    assert bench.cluster.open_connections() == 0
+
+
+def test_a_consumers_own_patience_may_be_shorter() -> None:
+    """default.api.timeout.ms, from 2.0; before, whoever asks has all the patience."""
+    own: dict[str, Any] = {"default.api.timeout.ms": 1000}
+    for version, settings, ends_ms in (("2.0.0", own, 1000), ("2.0.0", {}, 2000), ("1.1", {}, 2000)):
+        bench = Bench(version=version)
+        bench.cluster.finding_codes = [15] * 1000
+        bench.ask(ClientCommitRequest("g", "t", 0, 2, timeout_ms=2000, settings=settings))
+        bench.run(ends_ms - 50)
+        assert bench.answers() == []
+        bench.run(100)
+        assert bench.answers() == [ClientCommitResponse("TimeoutException")]
+
+
+def test_a_group_that_cannot_begin_is_told_why() -> None:
+    bench = Bench(version="0.8.2")
+    bench.ask(ClientConsumeRequest("g", [GroupPartition("t", 0)]))
+    bench.ask(ClientCommitRequest("g", "t", 0, 2))
+    bench.ask(ClientCommittedRequest("g", "t", 0, old=True, settings={"nonsense": 1}))
+    consume, commit, committed = bench.answers()
+    assert isinstance(consume, ClientConsumeResponse)
+    assert isinstance(commit, ClientCommitResponse)
+    assert isinstance(committed, ClientCommittedResponse)
+    assert (
+        consume.problem
+        == commit.problem
+        == "group.id needs the new consumer, Kafka 0.9 or later, or the old one: not 0.8.2"
+    )
+    assert "nonsense" in committed.problem
 
 
 def test_fetch_and_metadata_are_the_brokers_own_answers() -> None:

@@ -91,7 +91,7 @@ def play(
     old = [node for node in scenario.topology.nodes if "client" not in node.roles]
     topology = Topology((*old, *more))
     resolved = resolve(msgspec.structs.replace(scenario, steps=steps, topology=topology), version)
-    player = Player(topology, steps, resolved.record_magic)
+    player = Player(topology, steps, resolved.record_magic, resolved.spec.kafka_version)
 
     def factory(node: Node, files: MemoryFiles) -> Machine:
         if node.name == OBSERVER:
@@ -162,8 +162,8 @@ def test_workloads_go_on_through_a_cut_and_lose_track_of_nothing(version: str) -
         "az-isolated-leader",
         version,
         {
-            Node("client-0", ("client",), 0, "az-0"): lambda: ClientNode("client-0", BROKERS, version),
-            Node("client-2", ("client",), 2, "az-2"): lambda: ClientNode("client-2", BROKERS, version),
+            Node("client-0", ("client",), 0, "az-0"): lambda: ClientNode("client-0", BROKERS, [], version),
+            Node("client-2", ("client",), 2, "az-2"): lambda: ClientNode("client-2", BROKERS, [], version),
             Node("asker", ("client",), 3, ""): lambda: asker,
         },
     )

@@ -34,6 +34,11 @@ SYNC_MS = 4_000
         ("- produce: {broker: 0, values: [a], acks: 1, socket_timeout_s: 3}", {}, 3_000),
         ("- wait: {until: new leader, limit_s: 2}", {}, 2_000),
         ("- pause: 0.5", {}, SYNC_MS),
+        ("", {"offsets.commit.timeout.ms": 900}, 900),
+        ("- commit: {group: g, offset: 1, limit_s: 2}", {}, 2_000),
+        ("- committed: {group: g, limit_s: 2}", {}, 2_000),
+        ("- consume: {group: g, limit_s: 2}", {}, 2_000),
+        ("- consume: g", {}, SYNC_MS),
         ("- repeat: {times: 2, steps: [{produce: {broker: 0, values: [a], acks: all, timeout_ms: 700}}]}", {}, 700),
     ],
 )

@@ -5,16 +5,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from emulator.observations.files import load
 from emulator.observations.model import Observations
+from emulator.observations.reading import parse
 from emulator.scenario.expect import judge
 from emulator.scenario.load import load_scenario
 from emulator.scenario.model import Expectation, ExpectedExit, ExpectedViolation, Scenario
 
 ROOT = Path(__file__).parents[3]
 RUN = load(ROOT / "tests" / "golden" / "az-isolated-leader@2.6" / "1.json")
+
+REPLICA_OF_A = {"log": [[0, 0, "a"]], "leader_epochs": [[0, 0]], "high_watermark_checkpoint": 0}
+REPLICA_OF_NOTHING = {"log": [], "leader_epochs": [], "high_watermark_checkpoint": 0}
 
 CHECKS = {
     "lost-acknowledged": {"verdict": "violated", "count": 3},
@@ -180,3 +185,53 @@ def test_a_node_that_is_expected_to_exit_must(measures: dict[str, Any], held: ob
     assert judge(scenario, RUN, {}, measures) == [
         {"text": "broker-1 exits: it is ahead of its leader", "held": held, "seen": seen}
     ]
+
+
+GROUPS = parse(
+    msgspec.json.encode(
+        {
+            "format": 2, "scenario": "x", "kafka": "2.6", "partition_states": [], "controllers": [], "truncations": [],
+            "timeline": [
+                {"do": "create-topic", "topic": "t"},
+                {"saw": "consume", "group": "g", "committed": None, "resets": [], "records": [[0, 0, "a"]],
+                 "position": 1, "error": "", "commit": 0},
+                {"saw": "consume", "group": "g", "committed": 7, "resets": ["OffsetOutOfRangeException"], "records": [],
+                 "position": 0, "error": "", "commit": 0, "partition": "t-1"},
+                {"saw": "commit", "group": "g", "offset": 3, "error": "TimeoutException"},
+                {"saw": "committed", "group": "g", "offset": None, "leader_epoch": None, "error": 0},
+                {"saw": "committed", "group": "h", "offset": 3, "leader_epoch": 1, "error": 0},
+                {"saw": "snapshot", "label": "end", "replicas": {"broker-0": REPLICA_OF_A}},
+                {"saw": "snapshot", "label": "end", "replicas": {"broker-0": REPLICA_OF_NOTHING}, "partition": "t-1"},
+            ],
+        }
+    ),
+    "groups",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("of", "what", "held", "seen"),
+    [
+        ("consume", {"group": "g", "committed": "none", "values": ["a"], "commit": 0}, True,
+         {"committed": "none", "values": ["a"], "commit": 0}),
+        ("consume", {"group": "g", "partition": "t-0", "position": 1}, True, {"position": 1}),
+        ("consume", {"group": "g", "partition": "t-1", "committed": 7, "resets": ["OffsetOutOfRangeException"]}, True,
+         {"committed": 7, "resets": ["OffsetOutOfRangeException"]}),
+        ("consume", {"group": "g", "nth": 2, "position": 0}, False, None),
+        ("consume", {"group": "h", "position": 1}, False, None),
+        ("commit", {"group": "g", "offset": 3, "error": "TimeoutException"}, True,
+         {"offset": 3, "error": "TimeoutException"}),
+        ("commit", {"group": "g", "error": 0}, False, {"error": "TimeoutException"}),
+        ("committed", {"group": "g", "offset": "none"}, True, {"offset": "none"}),
+        ("committed", {"group": "h", "offset": 3, "leader_epoch": 1, "error": 0}, True,
+         {"offset": 3, "leader_epoch": 1, "error": 0}),
+        ("committed", {"group": "h", "offset": "none"}, False, {"offset": 3}),
+        ("snapshot", {"label": "end", "replicas": ["broker-0"], "values": ["a"]}, True,
+         {"broker-0": {"values": ["a"]}}),
+        ("snapshot", {"label": "end", "replicas": ["broker-0"], "partition": "t-1", "values": []}, True,
+         {"broker-0": {"values": []}}),
+    ],
+)  # fmt: skip
+def test_expectation_of_a_group_or_a_partition(of: str, what: dict[str, Any], held: object, seen: object) -> None:
+    """Without a partition it is the scenario's first."""
+    assert judged(of, what, GROUPS) == (held, seen)

@@ -152,8 +152,8 @@ def test_bad_step(step: str, message: str) -> None:
     ("expectation", "message"),
     [
         ("{attempts: {values: [a], error: 0}}", "5:5: an expectation needs 'text'"),
-        ("{text: x}", "5:5: an expectation has one subject (attempts, fetch, metadata, snapshot, state, controller, "
-         "partitions, isr_changes, check, measure); found none"),
+        ("{text: x}", "5:5: an expectation has one subject (attempts, fetch, consume, commit, committed, metadata, "
+         "snapshot, state, controller, partitions, isr_changes, check, measure); found none"),
         ("{text: x, partitions: {leaders_apart: -2}}",
          "5:43: expected a value as a whole number, at least -1, got -2"),
         ("{text: x, isr_changes: {broker: 0, change: grow, at_least: 1}}",

@@ -1,0 +1,89 @@
+"""Steps of groups: consume, commit, committed. By the client process in an AZ, or in the player's own, outside all.
+
+Both do the same errands (emulator/client/group_errands.py) with the same requests and answers.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from emulator.client.client_asker import ClientAsker
+from emulator.client.client_settings import UnusableSetting
+from emulator.client.exchange import Failure
+from emulator.client.group_errands import GroupErrands, TooManyErrands
+from emulator.player.client_steps import ClientRefused
+from emulator.player.tasks import Order
+from emulator.scenario import model as m
+from protocol.machine import Now, Outbox
+from protocol.messages.base import Message
+from protocol.messages.consuming import (
+    ClientCommitRequest,
+    ClientCommitResponse,
+    ClientCommittedRequest,
+    ClientCommittedResponse,
+    ClientConsumeRequest,
+    ClientConsumeResponse,
+)
+from protocol.messages.groups import GroupPartition
+
+GroupStep = m.Consume | m.Commit | m.LookCommitted
+GroupRequest = ClientConsumeRequest | ClientCommitRequest | ClientCommittedRequest
+A = TypeVar("A", bound=Message)
+
+
+def consume_request(step: m.Consume, places: list[tuple[str, int]]) -> ClientConsumeRequest:
+    return ClientConsumeRequest(
+        step.group,
+        [GroupPartition(*place) for place in places],
+        step.old,
+        step.settings,
+        int(step.at_least_s * 1000),
+        int(step.limit_s * 1000),
+    )
+
+
+def commit_request(step: m.Commit, place: tuple[str, int]) -> ClientCommitRequest:
+    settings, timeout_ms = step.settings, int(step.limit_s * 1000)
+    return ClientCommitRequest(step.group, *place, step.offset, step.leader_epoch, step.old, settings, timeout_ms)
+
+
+def committed_request(step: m.LookCommitted, place: tuple[str, int]) -> ClientCommittedRequest:
+    return ClientCommittedRequest(step.group, *place, step.old, step.settings, int(step.limit_s * 1000))
+
+
+def group_order(
+    asker: ClientAsker,
+    own: GroupErrands,
+    now: Callable[[], Now],
+    out: Outbox,
+    client: str,
+    request: GroupRequest,
+) -> Order:
+    """The errand of `client`, "" the player's own process; the outcome is the answer."""
+
+    def order(done: Callable[[Any], None]) -> None:
+        def end(answer: Message) -> None:
+            assert isinstance(answer, ClientConsumeResponse | ClientCommitResponse | ClientCommittedResponse), answer
+            if answer.problem:
+                raise ClientRefused(f"{client or 'the client'}: {answer.problem}")
+            done(answer)
+
+        def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
+            if isinstance(answer, Failure):
+                raise ClientRefused(f"{client}: {answer.error}: {answer.reason}")
+            end(answer)
+
+        if client:
+            asker.ask(out, client, request, answered)
+            return
+        try:
+            match request:
+                case ClientConsumeRequest():
+                    own.consume(now(), out, request, lambda out, answer: end(answer))
+                case ClientCommitRequest():
+                    own.commit(now(), out, request, lambda out, answer: end(answer))
+                case ClientCommittedRequest():
+                    own.committed(now(), out, request, lambda out, answer: end(answer))
+        except (UnusableSetting, TooManyErrands) as problem:
+            raise ClientRefused(f"the client: {problem}") from problem
+
+    return order
