@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from emulator.node.specs import RunSpec
+from emulator.runs.client_defaults import with_client_settings
 from emulator.scenario import model as m
 from emulator.scenario.model import Scenario
 from emulator.scenario.settings import resolve_settings
@@ -35,8 +36,10 @@ def resolve(scenario: Scenario, kafka_version: str | None = None, overrides: dic
         settings[node.name] = dict(resolve_settings(version, cluster, own))
     for node in scenario.topology.with_role("controller"):
         settings.setdefault(node.name, dict(resolve_settings(version, cluster, {})))
+    steps = with_client_settings(scenario.steps, scenario.settings)
     limits = {SESSION_SETTINGS[name]: value for name, value in session.items()}
     spec = RunSpec(scenario.topology, version, settings, **limits)
+    scenario = msgspec.structs.replace(scenario, steps=steps)
     return Resolved(scenario, spec, gates_for(version, cluster.get("inter.broker.protocol.version")).record_magic)
 
 
