@@ -4,15 +4,16 @@ Both do the same errands (emulator/client/group_errands.py) with the same reques
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from emulator.client.client_asker import ClientAsker
 from emulator.client.client_settings import UnusableSetting
 from emulator.client.exchange import Failure
 from emulator.client.group_errands import GroupErrands, TooManyErrands
 from emulator.player.client_steps import ClientRefused
-from emulator.player.tasks import Order
+from emulator.player.tasks import Order, Steps
 from emulator.scenario import model as m
+from protocol.ids import topic_partition_text
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.consuming import (
@@ -25,9 +26,42 @@ from protocol.messages.consuming import (
 )
 from protocol.messages.groups import GroupPartition
 
+if TYPE_CHECKING:
+    from emulator.player.player import Player
+
 GroupStep = m.Consume | m.Commit | m.LookCommitted
 GroupRequest = ClientConsumeRequest | ClientCommitRequest | ClientCommittedRequest
-A = TypeVar("A", bound=Message)
+
+
+class GroupSteps:
+    """Runs those steps for a player. `place`: topic and number of the partition that a step names."""
+
+    def __init__(self, player: "Player", place: Callable[[str | None], tuple[str, int]]) -> None:
+        self._player = player
+        self._place = place
+
+    def group(self, step: GroupStep) -> Steps:
+        """The errand, and what is noted of it."""
+        player = self._player
+        match step:
+            case m.Consume(group=group, partitions=partitions):
+                places = [self._place(partition) for partition in partitions or (None,)]
+                answer = yield self._order(step.client, consume_request(step, places))
+                player.timeline.consumed(player.now.mono_ms, group, answer)
+            case m.Commit(group=group, offset=offset, partition=partition):
+                place = self._place(partition)
+                answer = yield self._order(step.client, commit_request(step, place))
+                where = topic_partition_text(*place)
+                player.timeline.commit_ended(player.now.mono_ms, group, offset, answer.error, where)
+            case m.LookCommitted(group=group, partition=partition):
+                place = self._place(partition)
+                answer = yield self._order(step.client, committed_request(step, place))
+                player.timeline.committed(player.now.mono_ms, group, answer, topic_partition_text(*place))
+
+    def _order(self, client: str, request: GroupRequest) -> Order:
+        player = self._player
+        assert player.groups is not None
+        return group_order(player.asker, player.groups, lambda: player.now, player.out, client, request)
 
 
 def consume_request(step: m.Consume, places: list[tuple[str, int]]) -> ClientConsumeRequest:

@@ -1,4 +1,5 @@
-"""What each verb does, as steps that wait. One method per verb; those on machines and links are in `fault_steps`."""
+"""What each verb does, as steps that wait. One method per verb; those on machines and links
+are in `fault_steps`, those of groups in `group_steps`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -8,13 +9,7 @@ from emulator.client.blocked_sends import ANY_PARTITION
 from emulator.client.direct_results import Attempt, Described, Fetched
 from emulator.player.client_steps import fetch_order, library_order, produce_order
 from emulator.player.fault_steps import FaultSteps
-from emulator.player.group_steps import (
-    GroupRequest,
-    commit_request,
-    committed_request,
-    consume_request,
-    group_order,
-)
+from emulator.player.group_steps import GroupSteps
 from emulator.player.log_ends import until_log_ends
 from emulator.player.tasks import Order, StepFailed, Steps
 from emulator.player.topics import all_led, placed
@@ -48,6 +43,7 @@ class StepRunner:
     def __init__(self, player: "Player") -> None:
         self._player = player
         self._faults = FaultSteps(player)
+        self._groups = GroupSteps(player, self._place)
 
     def run(self, step: m.AnyStep, following: m.AnyStep | None) -> Steps:
         """The step's own waiting included. `following`: a started broker is not waited for if the next step waits, or,
@@ -70,12 +66,8 @@ class StepRunner:
                 yield from self._library_produce(step)
             case m.Fetch():
                 yield from self._fetch(step)
-            case m.Consume():
-                yield from self._consume(step)
-            case m.Commit():
-                yield from self._commit(step)
-            case m.LookCommitted():
-                yield from self._committed(step)
+            case m.Consume() | m.Commit() | m.LookCommitted():
+                yield from self._groups.group(step)
             case m.AskMetadata():
                 yield from self._metadata(step)
             case m.CreateTopic():
@@ -227,28 +219,6 @@ class StepRunner:
 
         described: Described = yield order
         player.timeline.metadata(player.now.mono_ms, described, self._partition(step.partition))
-
-    # --- groups ---
-
-    def _consume(self, step: m.Consume) -> Steps:
-        places = [self._place(partition) for partition in step.partitions or (None,)]
-        answer = yield self._group_order(step.client, consume_request(step, places))
-        self._player.timeline.consumed(self._player.now.mono_ms, step.group, answer)
-
-    def _commit(self, step: m.Commit) -> Steps:
-        answer = yield self._group_order(step.client, commit_request(step, self._place(step.partition)))
-        where, at_ms = self._partition(step.partition), self._player.now.mono_ms
-        self._player.timeline.commit_ended(at_ms, step.group, step.offset, answer.error, where)
-
-    def _committed(self, step: m.LookCommitted) -> Steps:
-        answer = yield self._group_order(step.client, committed_request(step, self._place(step.partition)))
-        where = self._partition(step.partition)
-        self._player.timeline.committed(self._player.now.mono_ms, step.group, answer, where)
-
-    def _group_order(self, client: str, request: GroupRequest) -> Order:
-        player = self._player
-        assert player.groups is not None
-        return group_order(player.asker, player.groups, lambda: player.now, player.out, client, request)
 
     # --- topics and elections ---
 
