@@ -66,11 +66,10 @@ def produce_order(
 
         def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
             if isinstance(answer, Failure):
-                raise ClientRefused(f"{client}: {answer.error}: {answer.reason}")
+                done(ClientRefused(f"{client}: {answer.error}: {answer.reason}"))
+                return
             assert isinstance(answer, ClientProduceResponse), answer
-            if answer.problem:
-                raise ClientRefused(f"{client}: {answer.problem}")
-            done(answer)
+            done(ClientRefused(f"{client}: {answer.problem}") if answer.problem else answer)
 
         asker.ask(out, client, request, answered, told)
 
@@ -84,7 +83,8 @@ def fetch_order(asker: ClientAsker, out: Outbox, client: str, place: tuple[str, 
     def order(done: Callable[[Any], None]) -> None:
         def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
             if isinstance(answer, Failure):
-                raise ClientRefused(f"{client}: {answer.error}: {answer.reason}")
+                done(ClientRefused(f"{client}: {answer.error}: {answer.reason}"))
+                return
             assert isinstance(answer, ClientFetchResponse), answer
             records = None
             if answer.records is not None:

@@ -97,14 +97,13 @@ def group_order(
     def order(done: Callable[[Any], None]) -> None:
         def end(answer: Message) -> None:
             assert isinstance(answer, ClientConsumeResponse | ClientCommitResponse | ClientCommittedResponse), answer
-            if answer.problem:
-                raise ClientRefused(f"{client or 'the client'}: {answer.problem}")
-            done(answer)
+            done(ClientRefused(f"{client or 'the client'}: {answer.problem}") if answer.problem else answer)
 
         def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
             if isinstance(answer, Failure):
-                raise ClientRefused(f"{client}: {answer.error}: {answer.reason}")
-            end(answer)
+                done(ClientRefused(f"{client}: {answer.error}: {answer.reason}"))
+            else:
+                end(answer)
 
         if client:
             asker.ask(out, client, request, answered)
@@ -118,6 +117,6 @@ def group_order(
                 case ClientCommittedRequest():
                     own.committed(now(), out, request, lambda out, answer: end(answer))
         except (UnusableSetting, TooManyErrands) as problem:
-            raise ClientRefused(f"the client: {problem}") from problem
+            done(ClientRefused(f"the client: {problem}"))
 
     return order

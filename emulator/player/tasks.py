@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 Order = Callable[[Callable[[Any], None]], None]
-"""Starts something; calls back once, at once or later."""
+"""Starts something; calls back once, at once or later. A StepFailed as the outcome is raised in the step."""
 Steps = Generator[Order, Any, None]
 
 
@@ -36,7 +36,9 @@ class Task:
         self._running = True
         while self._value:
             try:
-                order = self._steps.send(self._value.pop())
+                outcome = self._value.pop()
+                failed = isinstance(outcome, StepFailed)
+                order = self._steps.throw(outcome) if failed else self._steps.send(outcome)
             except StopIteration:
                 self._running = False
                 self._ended()

@@ -16,7 +16,7 @@ BEGIN = """
   - produce: {broker: 0, values: [a, b, c], acks: all}
   - pause: 1
 """
-OFFSETS = {"offsets.topic.num.partitions": 3, "offsets.topic.replication.factor": 3}
+OFFSETS: dict[str, Any] = {"offsets.topic.num.partitions": 3, "offsets.topic.replication.factor": 3}
 
 
 def played(script: str, version: str = "2.6", settings: dict[str, Any] | None = None) -> Cluster:
@@ -68,6 +68,22 @@ def test_a_snapshot_leaves_the_offsets_topic_out() -> None:
     cluster = played("  - commit: {group: g, offset: 2}\n  - snapshot: end\n", settings=OFFSETS)
     (snapshot,) = saw(cluster, "snapshot")
     assert "partition" not in snapshot
+
+
+def test_where_steps_may_fail_one_that_its_client_refuses_or_does_not_live_to_end_is_noted() -> None:
+    """By the player's own process, by a client's, and by one that dies over it."""
+    script = (
+        "  - committed: {group: g, old: true}\n  - consume: {group: g, client: az-1, settings: {offsets.storage: x}}\n"
+        "  - background: dies\n    consume: {group: g, client: az-1, at_least_s: 5}\n"
+        "  - pause: 1\n  - kill: client-1\n  - await: dies\n"
+    )
+    cluster = Cluster(BEGIN + script, steps_may_fail=True, **OFFSETS)
+    cluster.run()
+    assert cluster.finished
+    removed, unusable, died = (entry["why"] for entry in saw(cluster, "step-failed"))
+    assert removed == "the client: the old consumer was removed in Kafka 2.0; there is none in 2.6"
+    assert unusable.startswith("client-1: offsets.storage")
+    assert died.startswith("client-1: ConnectionResetError")
 
 
 def test_what_the_version_does_not_have_is_refused() -> None:
