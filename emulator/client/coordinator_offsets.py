@@ -45,12 +45,14 @@ class _Look(msgspec.Struct):
 
 
 class _Commit(msgspec.Struct):
-    """`deadline_ms` None: it is tried once."""
+    """`deadline_ms` None: it is tried once. `over`: its time was, while it was under way; what is answered is
+    nobody's."""
 
     offsets: Mapping[TopicPartition, Committed]
     ended: CommitEnded
     operations: CommitOperations
     deadline_ms: float | None
+    over: bool = False
 
 
 class CoordinatorOffsets:
@@ -112,10 +114,8 @@ class CoordinatorOffsets:
         self._connections.close(out)
         self._timer.cancel(out)
         for asked in self._asked:
-            if isinstance(asked, _Commit):
-                if self._under_way and asked is self._asked[0]:
-                    asked.operations.attempt_ended(out, NO_ANSWER, "the consumer was closed")
-                asked.operations.end(out, "KafkaException")
+            if isinstance(asked, _Commit) and not asked.over:
+                self._give_up(out, asked, "the consumer was closed", "KafkaException")
         self._asked.clear()
 
     @property
@@ -135,22 +135,33 @@ class CoordinatorOffsets:
             return
         self._running = True
         self._connections.poll(now, out)
+        self._end_expired(now, out)
         while self._asked and not self._under_way and not self._closed:
-            if self._expired(now, out):
-                continue
             if not is_due(now, self._not_before_ms) or not self._send(now, out):
                 break
         self._running = False
         if not self._closed:
             self._set_timer(now, out)
 
-    def _expired(self, now: Now, out: Outbox) -> bool:
-        """Whether the first question's time was over before it could be sent."""
-        first = self._asked[0]
-        if not isinstance(first, _Commit) or first.deadline_ms is None or not is_due(now, first.deadline_ms):
-            return False
-        self._commit_ended(now, out, TIMED_OUT)
-        return True
+    def _end_expired(self, now: Now, out: Outbox) -> None:
+        """Commits whose time is over end, whether they wait for an answer, their turn or a coordinator."""
+        for asked in list(self._asked):
+            if not isinstance(asked, _Commit) or asked.over or self._closed:
+                continue
+            if asked.deadline_ms is None or not is_due(now, asked.deadline_ms):
+                continue
+            self._give_up(out, asked, "its time is over", TIMED_OUT)
+            if self._under_way and asked is self._asked[0]:
+                asked.over = True
+            else:
+                self._asked.remove(asked)
+            asked.ended(now, out, TIMED_OUT)
+
+    def _give_up(self, out: Outbox, commit: _Commit, why: str, error: str) -> None:
+        """End its operations: an attempt that was not answered may have been done."""
+        if self._under_way and commit is self._asked[0] and self._coordinator is not None:
+            commit.operations.attempt_ended(out, NO_ANSWER, why)
+        commit.operations.end(out, error)
 
     def _send(self, now: Now, out: Outbox) -> bool:
         """The first question, or the one that comes before all: who is the coordinator?"""
@@ -185,19 +196,25 @@ class CoordinatorOffsets:
         )
 
     def _set_timer(self, now: Now, out: Outbox) -> None:
-        times = [self._connections.next_at_ms()]
+        deadlines_ms = [self._connections.next_at_ms()]
         if self._asked and not self._under_way:
-            first = self._asked[0]
-            times.append(self._not_before_ms)
-            if isinstance(first, _Commit) and first.deadline_ms is not None:
-                times.append(first.deadline_ms)
-        self._timer.set(now, out, times)
+            deadlines_ms.append(self._not_before_ms)
+        for asked in self._asked:
+            if isinstance(asked, _Commit) and asked.deadline_ms is not None and not asked.over:
+                deadlines_ms.append(asked.deadline_ms)
+        self._timer.set(now, out, deadlines_ms)
 
     # --- answers --------------------------------------------------------------------------------------------
 
     def _answered(self, now: Now, out: Outbox, answer: Message | Failure) -> None:
         self._under_way = False
         first = self._asked[0]
+        if isinstance(first, _Commit) and first.over:
+            self._asked.popleft()
+            if isinstance(answer, Failure):
+                self._coordinator = None
+                self._later(now)
+            return
         match answer:
             case Failure() if self._coordinator is None:
                 self._later(now)

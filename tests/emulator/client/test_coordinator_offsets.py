@@ -160,6 +160,48 @@ def test_when_its_time_is_over_it_has_timed_out() -> None:
     assert [(e.outcome, e.error) for _, e in bench.cluster.ended()] == [("failed", -2)]
 
 
+def test_its_time_goes_by_while_its_turn_does_not_come() -> None:
+    """The automatic commit before it has no limit, and finds nobody."""
+    bench = Bench()
+    bench.cluster.down = {"broker-0", "broker-1"}
+    bench.commit(4, None)
+    bench.commit(5, 1000.0)
+    bench.run(1010)
+    assert bench.ended == [(1000.0, "TimeoutException")]
+    assert [(event.offset, event.outcome) for _, event in bench.cluster.ended()] == [(5, "failed")]
+
+
+def test_its_time_goes_by_while_its_coordinator_does_not_answer() -> None:
+    """The late answer is nobody's, and the next commit goes its way."""
+    bench = Bench()
+    bench.look()
+    bench.run(100)
+    bench.cluster.silent = {"broker-0", "broker-1"}
+    bench.commit(5, 1000.0)
+    bench.run(1010)
+    assert [error for _, error in bench.ended] == ["TimeoutException"]
+    assert [event.outcome for _, event in bench.cluster.ended()] == ["unknown"]
+    bench.commit(6)
+    bench.cluster.silent = set()
+    bench.cluster.lose_connections("broker-0")
+    bench.run(2000)
+    assert [error for _, error in bench.ended] == ["TimeoutException", 0]
+    assert bench.cluster.committed == {("g", *T0): (6, 4)}
+
+
+def test_closed_while_it_looks_for_its_coordinator_it_has_certainly_not_committed() -> None:
+    now, out = Now(10.0, 0.0), Outbox()
+    settings = consumer_settings("2.8", {"group.id": "g"})
+    store = CoordinatorOffsets("offsets", ["broker-7"], OperationLog("client-0", 1), settings, Chance(1))
+    store.commit(now, out, {T0: Committed(5, 4)}, lambda now, out, error: None, 60_000.0)
+    store.handle(now, ConnectionOpened(1), out)
+    assert Send(1, 1, 3, FindCoordinatorRequest("g")) in out.take()
+    store.close(now, out)
+    assert [effect.event for effect in out.take() if isinstance(effect, Emit)] == [
+        OperationEnded("client-0.1:1", "commit", "failed", -2, "t", 0, 5, 4, 0, 0)
+    ]
+
+
 def test_a_coordinator_that_is_lost_is_looked_for_again() -> None:
     bench = Bench()
     bench.commit(5)
