@@ -131,11 +131,16 @@ class Consumer:
         self._run(now, out)
 
     def leave(self, now: Now, out: Outbox, left: CommitEnded) -> None:
-        """Commit for the last time, if commits are automatic, then close. `left` hears what became of the commit."""
+        """Read no more, commit for the last time, if commits are automatic, then close. `left` hears what became of
+        the commit.
+        """
         if self._group is None:
             self.close(now, out)
             left(now, out, ErrorCode.NONE)
             return
+
+        for position in self._positions.values():
+            position.hold()
 
         def ended(now: Now, out: Outbox, error: int | str) -> None:
             self.close(now, out)

@@ -82,6 +82,12 @@ class Position(msgspec.Struct):
         self.generation += 1
         self.busy = False
 
+    def hold(self) -> None:
+        """Stay there: answers under way are for nobody."""
+        self.paused = True
+        self.generation += 1
+        self.busy = False
+
     def meet_leader(self, epoch: int) -> None:
         """The metadata names a leader of `epoch`: one newer than checked with must be asked whether it has
         our history.

@@ -37,6 +37,7 @@ class GroupPosition:
         self._changed = changed
         self._commit_at_ms = NEVER
         self._committing = False
+        self._leaving = False
 
     def look_up(self, now: Now, out: Outbox) -> None:
         """Ask for every position that is to begin where the group was; one question for all of them."""
@@ -84,7 +85,7 @@ class GroupPosition:
 
         def ended(now: Now, out: Outbox, error: int | str) -> None:
             self._committing = False
-            if error:
+            if error and not self._leaving:
                 self._commit_at_ms = min(self._commit_at_ms, now.mono_ms + self._settings.retry_backoff_ms)
             self._changed(now, out)
 
@@ -109,6 +110,7 @@ class GroupPosition:
     def leave(self, now: Now, out: Outbox, ended: CommitEnded) -> None:
         """The last commit, if they are automatic."""
         self._commit_at_ms = NEVER
+        self._leaving = True
         if self._settings.enable_auto_commit:
             self.commit(now, out, ended, LEAVE_TIMEOUT_MS)
         else:

@@ -196,6 +196,33 @@ def test_it_commits_once_more_when_it_leaves_and_is_closed_then() -> None:
     assert all(event.outcome == "ok" for _, event in bench.cluster.ended())
 
 
+def test_what_it_has_not_read_when_it_leaves_it_leaves_to_the_next() -> None:
+    """However long its last commit takes, and whatever is answered meanwhile."""
+    bench = Bench(retry_backoff_ms=1000)
+    bench.fill(b"a")
+    bench.assign()
+    bench.run()
+    bench.cluster.group_codes = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 2
+    bench.leave()
+    bench.fill(b"b")
+    bench.run(5000)
+    assert (bench.left, bench.committed, bench.read) == ([0], (1, 0), [(0, b"a")])
+
+
+def test_an_automatic_commit_that_fails_while_it_leaves_is_not_made_up_for() -> None:
+    """The last one is there already."""
+    bench = Bench(auto_commit_interval_ms=1000)
+    bench.fill(b"a")
+    bench.assign()
+    bench.run(990)
+    bench.cluster.group_codes = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 3
+    bench.run(11)
+    bench.leave()
+    bench.run(5000)
+    assert bench.left == [0]
+    assert len({event.operation for _, event in bench.cluster.ended() if event.kind == "commit"}) == 2
+
+
 def test_the_last_commit_is_tried_for_30_seconds() -> None:
     bench = Bench(retry_backoff_ms=1000)
     bench.fill(b"a")
