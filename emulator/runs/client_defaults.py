@@ -15,6 +15,8 @@ PRODUCER = "producer."
 CONSUMER = "consumer."
 SAID_BY_STEP = ("acks", "retries", "request.timeout.ms")
 """What every produce says by its keys."""
+IDEMPOTENCE = "enable.idempotence"
+"""What one says by its key `idempotent`, if it has it."""
 
 
 def with_client_settings(steps: tuple[m.AnyStep, ...], settings: Mapping[str, Any]) -> tuple[m.AnyStep, ...]:
@@ -31,7 +33,8 @@ def _of(prefix: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 def _given(step: m.AnyStep, producer: dict[str, Any], consumer: dict[str, Any]) -> m.AnyStep:
     match step:
         case m.Produce(broker=None):
-            return msgspec.structs.replace(step, settings=producer | step.settings)
+            given = {name: value for name, value in producer.items() if not (step.idempotent and name == IDEMPOTENCE)}
+            return msgspec.structs.replace(step, settings=given | step.settings)
         case m.Consume() | m.Commit() | m.LookCommitted():
             return msgspec.structs.replace(step, settings=consumer | step.settings)
         case m.Background(step=inner):

@@ -26,7 +26,7 @@ def resolve(scenario: Scenario, kafka_version: str | None = None, overrides: dic
     """Raises UnknownVersion, UnusableSetting, UnusableProtocolVersion."""
     version = ladder_name(kafka_version or scenario.default_version)
     scenario = as_played(scenario, version, overrides or {})
-    steps = tuple(as_set(step, scenario.settings) for step in scenario.steps)
+    steps = with_client_settings(tuple(as_set(step, scenario.settings) for step in scenario.steps), scenario.settings)
     scenario = msgspec.structs.replace(scenario, steps=steps)
     cluster = dict(scenario.settings)
     session = {name: int(cluster.pop(name)) for name in SESSION_SETTINGS if name in cluster}
@@ -36,10 +36,8 @@ def resolve(scenario: Scenario, kafka_version: str | None = None, overrides: dic
         settings[node.name] = dict(resolve_settings(version, cluster, own))
     for node in scenario.topology.with_role("controller"):
         settings.setdefault(node.name, dict(resolve_settings(version, cluster, {})))
-    steps = with_client_settings(scenario.steps, scenario.settings)
     limits = {SESSION_SETTINGS[name]: value for name, value in session.items()}
     spec = RunSpec(scenario.topology, version, settings, **limits)
-    scenario = msgspec.structs.replace(scenario, steps=steps)
     return Resolved(scenario, spec, gates_for(version, cluster.get("inter.broker.protocol.version")).record_magic)
 
 

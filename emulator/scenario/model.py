@@ -327,8 +327,8 @@ CHECKS = (
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
     """`text`: what a person reads. `of`: attempts, fetch, consume, commit, committed, metadata, snapshot, state,
-    controller, partitions, check or measure; `what`: what must be found there (`expect` gives the keys of each).
-    `kafka`: only in these versions; all if empty."""
+    controller, partitions, isr_changes, check or measure; `what`: what must be found there (`expect` gives the keys of
+    each). `kafka`: only in these versions; all if empty."""
 
     text: str
     of: str

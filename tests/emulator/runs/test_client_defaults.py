@@ -52,6 +52,16 @@ def test_producers_have_those_of_producers_but_what_the_step_says_itself() -> No
     assert settings_of("produce: {broker: 1, client: az-1, values: [a], acks: all}") == {}
 
 
+def test_a_produce_that_is_idempotent_stays_so() -> None:
+    off = {"producer.enable.idempotence": False}
+    line = "produce: {client: az-1, values: [a], acks: all, idempotent: true}"
+    assert settings_of(line, **off) == {"linger.ms": 7}
+    assert settings_of("produce: {client: az-1, values: [a], acks: all}", **off) == {
+        "linger.ms": 7,
+        "enable.idempotence": False,
+    }
+
+
 def test_steps_within_steps_too() -> None:
     background = step_of("{background: b, consume: g}")
     assert isinstance(background, m.Background)
