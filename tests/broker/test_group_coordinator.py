@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.broker.offset_cache import OffsetCache
@@ -297,6 +297,7 @@ COMMITS = st.lists(st.tuples(st.sampled_from("gh"), st.integers(0, 2), st.intege
 
 
 @given(COMMITS, st.sampled_from(["0.10.2", "1.1", "2.8"]), st.integers(1, 4))
+@settings(deadline=None)
 def test_what_is_read_from_the_log_is_what_was_kept_in_memory(
     commits: list[tuple[str, int, int]], version: str, lives: int
 ) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.client.client_settings import (
@@ -259,6 +259,7 @@ def test_a_position_that_nobody_knows_is_not_committed() -> None:
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=6), st.integers(0, 3))
+@settings(deadline=None)
 def test_what_one_consumer_committed_the_next_goes_on_from_and_nothing_is_skipped(sizes: list[int], seed: int) -> None:
     """Consumers one after another read everything once, as long as each leaves in peace."""
     cluster = FakeCluster(2)
