@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
 
-from audit.events import PROBLEM, read_lines
+from audit.events import PROBLEM, read_lines, run_key, spark_schema
 from audit.input import RunDirectory
 from audit.offices import OVERLAPS
 
@@ -50,7 +50,12 @@ REST = (
 )
 """Columns of the table `rest`."""
 
-COLUMNS = tuple(dict.fromkeys(("event", *REST, *(name for _, names in TABLES.values() for name in names))))
+FREQUENT = tuple(dict.fromkeys(("event", *(name for _, names in TABLES.values() for name in names))))
+RARE = tuple(name for name in REST if name not in FREQUENT)
+"""Columns that only `rest` has: on a big run its rows carry them as one column of JSON, `rare`, so that the many
+others need not carry twenty nulls."""
+
+COLUMNS = (*FREQUENT, *RARE)
 """What is parsed. On a big run every column costs."""
 
 LOGS = """
@@ -122,26 +127,41 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], scratch: str | No
     nothing is read before somebody asks.
     """
     lines = read_lines(spark, runs, COLUMNS).withColumn("family", _family())
-    if scratch is None:
-        lines = _in_memory(lines)
-    else:
-        lines.write.partitionBy("family").mode("overwrite").parquet(f"{scratch}/lines")
-        lines = spark.read.parquet(f"{scratch}/lines")
+    lines = _in_memory(lines) if scratch is None else _in_files(spark, lines, runs, f"{scratch}/lines")
     facts = Facts(spark, lines, small=scratch is None)
     lines.createOrReplaceTempView("lines")
-    for table, columns in (*((name, names) for name, (_, names) in TABLES.items()), ("rest", REST)):
-        is_in = F.expr(f"family = '{table}' AND {PROBLEM} IS NULL")
-        lines.where(is_in).select(*columns).createOrReplaceTempView(table)
+    for table, (_, columns) in TABLES.items():
+        _of_family(lines, table).select(*columns).createOrReplaceTempView(table)
+    rest = _of_family(lines, "rest")
+    if scratch is not None:
+        rare = F.from_json("rare", spark_schema(RARE)).alias("rare")
+        rest = rest.select(*FREQUENT, rare).select(*FREQUENT, "rare.*").localCheckpoint(eager=False)
+    rest.select(*REST).createOrReplaceTempView("rest")
     logs = facts.sql(LOGS)
     if scratch is None:
         logs = _in_memory(logs)
     else:
         logs.write.mode("overwrite").parquet(f"{scratch}/logs")
-        logs = spark.read.parquet(f"{scratch}/logs")
+        logs = spark.read.schema(logs.schema).parquet(f"{scratch}/logs")
     logs.createOrReplaceTempView("logs")
     _in_memory(facts.sql(LOG_RANGES)).createOrReplaceTempView("log_ranges")
     _in_memory(facts.sql(OVERLAPS)).createOrReplaceTempView("overlaps")
     return facts
+
+
+def _of_family(lines: DataFrame, family: str) -> DataFrame:
+    return lines.where((F.col("family") == family) & F.col(PROBLEM).isNull())
+
+
+def _in_files(spark: SparkSession, lines: DataFrame, runs: Sequence[RunDirectory], path: str) -> DataFrame:
+    """`lines` in Parquet files at `path`, divided by family, the columns RARE as one. What is the same in all rows,
+    the name of a single run, is not written."""
+    rare = F.when(F.col("family") == "rest", F.to_json(F.struct(*RARE))).alias("rare")
+    alone = ["run"] if len(runs) == 1 else []
+    kept = lines.select("family", PROBLEM, *FREQUENT, rare).drop(*alone)
+    kept.write.partitionBy("family").mode("overwrite").parquet(path)
+    written = spark.read.schema(kept.schema).parquet(path)
+    return written.withColumn("run", F.lit(run_key(runs[0], runs))) if alone else written
 
 
 def _in_memory(rows: DataFrame) -> DataFrame:

@@ -31,6 +31,7 @@ def tuned(spark: SparkSession, small: bool) -> Iterator[None]:
             "spark.sql.adaptive.enabled": "true",
             "spark.sql.shuffle.partitions": str(2 * cores),
             "spark.sql.parquet.compression.codec": "uncompressed",  # read back once, from the page cache
+            "parquet.enable.dictionary": "false",  # a hash table per column, for what is read once or twice
             "spark.sql.maxConcurrentOutputFileWriters": "16",  # one per family: no sorting by it
         }
     before: dict[str, str | None] = {key: spark.conf.get(key, None) for key in wanted}
