@@ -71,18 +71,24 @@ WITH cuts AS (
          ELSE least(`to`, log_end) END AS cut
   FROM rest WHERE event IN ('log_loaded', 'log_truncated')
 ),
+--big cut_replicas AS (SELECT DISTINCT run, node, topic, partition FROM cuts),
 folded AS (
   SELECT *, min(cut) OVER (PARTITION BY run, node, topic, partition ORDER BY incarnation DESC, seq DESC
     ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS lowest_cut
   FROM (
     SELECT /*gather*/ * FROM (
-      SELECT run, node, topic, partition, incarnation, seq, base_offset, last_offset, leader_epoch, digest, CAST(NULL
-        AS BIGINT) AS cut
+      SELECT /*few(cut_replicas)*/ run, node, topic, partition, incarnation, seq, base_offset, last_offset,
+        leader_epoch, digest, CAST(NULL AS BIGINT) AS cut
       FROM appends
+      --big LEFT SEMI JOIN cut_replicas USING (run, node, topic, partition)
       UNION ALL
       SELECT run, node, topic, partition, incarnation, seq, NULL, NULL, NULL, NULL, cut FROM cuts
     )
   )
+  -- a replica that was never cut holds what it appended: no need to sort that
+  --big UNION ALL SELECT /*few(cut_replicas)*/ run, node, topic, partition, incarnation, seq,
+  --big   base_offset, last_offset, leader_epoch, digest, NULL, NULL
+  --big FROM appends LEFT ANTI JOIN cut_replicas USING (run, node, topic, partition)
 ),
 leaders AS (
   SELECT run, topic, partition, max(struct(leader_epoch, node)).node AS leader
@@ -114,10 +120,12 @@ class Facts(NamedTuple):
 
     def sql(self, query: str) -> DataFrame:
         """A query over the tables. `/*gather*/` after SELECT: bring what was united into one partition, for small
-        runs; `/*few(name)*/`: that side of a join is small whatever the size of the run."""
+        runs; `/*few(name)*/`: that side of a join is small whatever the size of the run; `--big` before a line: only
+        for big runs, where it saves work."""
         gather = "/*+ COALESCE(1) */" if self.small else ""
         few = "" if self.small else r"/*+ BROADCAST(\1) */"
-        return self.spark.sql(re.sub(r"/\*few\((\w+)\)\*/", few, query.replace("/*gather*/", gather)))
+        query = re.sub(r"/\*few\((\w+)\)\*/", few, query.replace("/*gather*/", gather))
+        return self.spark.sql(query if self.small else query.replace("--big ", ""))
 
 
 def prepare(spark: SparkSession, runs: Sequence[RunDirectory], scratch: str | None) -> Facts:
