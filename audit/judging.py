@@ -145,14 +145,19 @@ _NOTES = _as_answer(
     numbers="to_json(struct(total))",
 )
 
-# From a produce that failed until the same client's next one ended: as long as it knew nothing better.
+# From a produce that failed until the same client's next one ended: as long as it knew nothing better. Where no
+# produce failed there is nothing to put into order.
 _UNAVAILABLE = """
 SELECT run, '' AS check, 'unavailable' AS kind, '' AS topic, -1L AS partition, -1L AS offset, node AS text,
   '{}' AS details,
   to_json(struct(sum(next_ms - at_ms) AS ms)) AS numbers
 FROM (
-  SELECT run, node, outcome, at_ms, lead(at_ms) OVER (PARTITION BY run, node ORDER BY incarnation, seq) AS next_ms
-  FROM operations WHERE kind = 'produce'
+  SELECT /*few(failing)*/ run, node, outcome, at_ms,
+    lead(at_ms) OVER (PARTITION BY run, node ORDER BY incarnation, seq) AS next_ms
+  FROM operations
+  --big LEFT SEMI JOIN (SELECT DISTINCT run, node FROM operations WHERE kind = 'produce' AND outcome != 'ok') AS failing
+  --big USING (run, node)
+  WHERE kind = 'produce'
 )
 WHERE outcome != 'ok' AND next_ms IS NOT NULL GROUP BY run, node
 """
