@@ -29,9 +29,12 @@ def tuned(spark: SparkSession, small: bool) -> Iterator[None]:
             "spark.sql.codegen.wholeStage": "true",
             "spark.sql.codegen.factoryMode": "FALLBACK",
             "spark.sql.adaptive.enabled": "true",
+            "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "16m",  # hashed, not sorted; more might not fit
             "spark.sql.shuffle.partitions": str(2 * cores),
             "spark.sql.parquet.compression.codec": "uncompressed",  # read back once, from the page cache
             "parquet.enable.dictionary": "false",  # a hash table per column, for what is read once or twice
+            "spark.sql.json.filterPushdown.enabled": "false",  # nothing is pushed; the empty filter costs at every line
+            "spark.sql.files.minPartitionNum": str(2 * cores),  # no core is left alone with a long last task
             "spark.sql.maxConcurrentOutputFileWriters": "16",  # one per family: no sorting by it
         }
     before: dict[str, str | None] = {key: spark.conf.get(key, None) for key in wanted}
