@@ -18,6 +18,7 @@ from emulator.topology import Node, Topology, identifier_of
 from emulator.world.simulated.chance import CALM, Draws
 from protocol.chance import Chance
 from protocol.machine import TimerKey
+from protocol.records.offset_commits import OFFSETS_TOPIC
 
 BROKER_KEYS = frozenset(
     {"broker", "of", "leader", "controller", "seen_by", "assignment", "members", "brokers", "isr", "live_brokers"}
@@ -34,7 +35,7 @@ NEW_IDS_OF_MANY = (917, 702, 813, 283, 611, 409)
 class Renaming(msgspec.Struct, frozen=True, dict=True):
     """`brokers`: {old id: new id}, those of dedicated controllers included. `shift` is added to the numbers of session
     servers, controllers and clients: a vote goes to the highest server id (semantics 5.3), so their order stays.
-    `azs`: {old number: new}. `topic` and `value` come before the old ones."""
+    `azs`: {old number: new}. `topic` and `value` come before the old ones; Kafka's own topic keeps its name."""
 
     brokers: Mapping[int, int] = {}
     shift: int = 0
@@ -89,7 +90,7 @@ class Renaming(msgspec.Struct, frozen=True, dict=True):
             return self.name(part)
         if key == "values":
             return self.value + part
-        if key in ("topic", "partition", "partitions") and part != ANY_PARTITION:
+        if key in ("topic", "partition", "partitions") and part != ANY_PARTITION and not part.startswith(OFFSETS_TOPIC):
             return self.topic + part
         return part
 
