@@ -1,3 +1,3 @@
 """`python -m benchmarks`: every line of the budget with its figure. Reading order: `figures` (what a figure is),
 `ready`, `dual_leader`, `simulation`, `produce`, `audit_throughput`, `spike` (timer lateness beside a starting Spark);
-`network_runs` is a command of its own. """
+commands of their own: `network_runs`, `seeds`, `random_schedules`."""

@@ -15,6 +15,7 @@ from docs.generate import (
     layers,
     messages,
     rules,
+    schedules,
     settings,
     versions,
     views,
@@ -33,6 +34,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "docs/cap-choice.md": cap_choice.page,
     "docs/figures.md": figures.page,
     "docs/rules.md": rules.page,
+    "docs/random-schedules.md": schedules.page,
     "docs/architecture.svg": drawing.page,
     "docs/layers.svg": layers.page,
 }

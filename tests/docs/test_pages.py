@@ -101,6 +101,11 @@ def test_every_gate_is_told_of() -> None:
     assert untold == []
 
 
+def test_every_rule_is_named_by_a_test() -> None:
+    """A blank in docs/rules.md is a rule that nothing proves."""
+    assert "Named by no test" not in pages.PAGES["docs/rules.md"](ROOT)
+
+
 def test_rules_that_docstrings_name_exist() -> None:
     """`semantics 1.5` in a docstring is a section of docs/semantics.md."""
     rules = rules_of((ROOT / "docs" / "semantics.md").read_text(encoding="utf-8"))

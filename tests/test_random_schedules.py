@@ -1,0 +1,66 @@
+"""The random schedules, judged as their README asks, with a share of the seeds of docs/random-schedules.md.
+
+The table there says what 200 seeds did when it was last written (`python -m benchmarks.random_schedules`). Seeds draw
+anew when a machine changes, so single seeds are not held to it, their sums are.
+"""
+
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from emulator.runs.schedules import Judged, judge, schedules
+
+SEEDS = range(1, 21)
+TABLE = Path(__file__).parents[1] / "benchmarks" / "results" / "random_schedules.json"
+OFTEN = 0.25
+"""A recording that so many of the table's seeds reach is missed by all of `SEEDS` once in 300 tries."""
+LUCK = 0.07
+"""How much the share of wrong seeds, over all schedules, may be above the table's: two standard deviations."""
+
+
+@cache
+def table() -> dict[str, Judged]:
+    return {one.schedule: one for one in msgspec.json.decode(TABLE.read_bytes(), type=list[Judged])}
+
+
+@cache
+def now() -> dict[str, Judged]:
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        return {one.schedule: one for one in pool.map(partial(judge, seeds=SEEDS), schedules())}
+
+
+def test_the_table_has_every_schedule() -> None:
+    assert tuple(table()) == schedules()
+    assert all(one.seeds >= 200 for one in table().values())
+
+
+@pytest.mark.timeout(600)
+def test_what_recordings_agree_on_holds_no_less_often_than_the_table_says() -> None:
+    wrong = sum(len(one.broken) for one in now().values()) / sum(one.seeds for one in now().values())
+    was = sum(len(one.broken) for one in table().values()) / sum(one.seeds for one in table().values())
+
+    def better_before(one: Judged) -> float:
+        return len(one.broken) / one.seeds - len(table()[one.schedule].broken) / table()[one.schedule].seeds
+
+    worst = sorted(now().values(), key=better_before, reverse=True)
+    assert wrong <= was + LUCK, "\n".join("\n".join((one.schedule, *one.examples)) for one in worst[:3])
+
+
+@pytest.mark.parametrize("schedule", schedules())
+def test_a_schedule_that_never_failed_does_not_begin_to(schedule: str) -> None:
+    if not table()[schedule].broken:
+        assert not now()[schedule].broken, "\n".join(now()[schedule].examples)
+
+
+@pytest.mark.parametrize("schedule", schedules())
+def test_recordings_that_many_seeds_reached_are_still_reached(schedule: str) -> None:
+    was = table()[schedule]
+    for name, seeds in was.reached.items():
+        if len(seeds) >= OFTEN * was.seeds:
+            assert now()[schedule].reached[name], (
+                f"{schedule}/{name} was reached by {len(seeds)} of {was.seeds} seeds, now by none of {len(SEEDS)}"
+            )
