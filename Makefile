@@ -18,7 +18,9 @@ help: ## list the targets
 
 demo: $(VENV)/installed-run $(VENV)/installed-classes ## break a cluster of real processes, audit it, print the verdict
 	@sync # what the installation wrote is on its way to the disk, and in the way of punctual timers
-	@$(BIN)/faultline run az-isolated-leader
+	@$(BIN)/faultline run az-isolated-leader || { code=$$?; test $$code -eq 3 || exit $$code; \
+	  echo "this machine is not punctual enough for the default speed: once more, slower"; \
+	  $(BIN)/faultline run az-isolated-leader --speed 2; }
 
 test: $(VENV)/installed-dev $(VENV)/installed-classes ## the whole test suite
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
