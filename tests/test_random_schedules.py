@@ -14,12 +14,13 @@ import pytest
 
 from emulator.runs.schedules import Judged, judge, schedules
 
-SEEDS = range(1, 21)
+SEEDS = range(1, 11)
 TABLE = Path(__file__).parents[1] / "benchmarks" / "results" / "random_schedules.json"
-OFTEN = 0.25
-"""A recording that so many of the table's seeds reach is missed by all of `SEEDS` once in 300 tries."""
+OFTEN = 0.4
+"""A recording that so many of the table's seeds reach is missed by all of `SEEDS` once in 160 tries."""
 LUCK = 0.07
-"""How much the share of wrong seeds, over all schedules, may be above the table's: two standard deviations."""
+"""How much the share of wrong seeds, over all schedules, may be above the table's: two to three standard
+deviations."""
 
 
 @cache
