@@ -17,3 +17,9 @@ EPOCH_DURING_DELETE = -2
 def topic_partition_text(topic: str, partition: int) -> str:
     """`t-0`, as Kafka's logs and directories write it."""
     return f"{topic}-{partition}"
+
+
+def topic_partition_of(text: str) -> TopicPartition | None:
+    """The other way round; None: no partition is called so."""
+    topic, _, number = text.rpartition("-")
+    return (topic, int(number)) if topic and number.isdigit() else None

@@ -18,7 +18,7 @@ from emulator.storage.log_directory import (
 )
 from protocol.errors import ErrorCode
 from protocol.events import LogDirFailed, LogLoaded, ids_text
-from protocol.ids import TopicPartition, topic_partition_text
+from protocol.ids import TopicPartition, topic_partition_of, topic_partition_text
 
 
 class Replicas:
@@ -69,15 +69,14 @@ class Replicas:
         recovery_points = self._offsets(RECOVERY_POINTS)
         high_watermarks = self._offsets(HIGH_WATERMARKS)
         for name in files.list(""):
-            topic, dash, number = name.rpartition("-")
-            if not dash or not number.isdigit() or not files.list(name):
+            place = topic_partition_of(name)
+            if place is None or not files.list(name):
                 continue
-            place = (topic, int(number))
             log = Log.load(
                 files,
                 name,
                 context.gates,
-                self._log_settings(topic),
+                self._log_settings(place[0]),
                 clean=clean,
                 recovery_point=recovery_points.get(place, 0),
             )

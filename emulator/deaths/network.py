@@ -221,12 +221,11 @@ class AttendedActions(Actions):
         """Of every log some of what lies past the recovery point; -1: as the seed says."""
 
         def lose(files: DiskFiles) -> None:
-            for directory in files.list(""):
-                if "-" in directory and files.list(directory):
-                    durable = inspect.durable_batches(files, directory)
-                    written = len(inspect.batches_of(files, directory))
-                    kept = self._draw.randint(durable, written) if batches_kept < 0 else batches_kept
-                    inspect.keep_batches(files, directory, max(durable, min(kept, written)))
+            def kept(partition: str, durable: int) -> int:
+                written = len(inspect.batches_of(files, partition))
+                return self._draw.randint(durable, written) if batches_kept < 0 else min(batches_kept, written)
+
+            inspect.lose_unsynced(files, kept)
 
         self.power_lost.append((self._cluster.now_ms(), node))
         if node.startswith("broker"):

@@ -10,8 +10,9 @@ import msgspec
 from emulator.client.operations import Operation, Read
 from emulator.oracle.probe import Office, Probe, StepBack
 from emulator.storage.files import Files
+from emulator.storage.inspect import partitions_on
 from emulator.world.simulated.world import SimulatedWorld
-from protocol.ids import TopicPartition
+from protocol.ids import TopicPartition, topic_partition_of
 from protocol.records.errors import CorruptRecord
 from protocol.records.format import iter_headers
 
@@ -89,24 +90,14 @@ def truth_of(world: SimulatedWorld, operations: Iterable[Operation], probe: Prob
     return truth
 
 
-def partition_directories(files: Files) -> list[str]:
-    """`t-0`, ...: those that hold a log."""
-    return [name for name in files.list("") if _place(name) is not None and files.list(name)]
-
-
-def _place(name: str) -> TopicPartition | None:
-    topic, dash, number = name.rpartition("-")
-    return (topic, int(number)) if dash and topic and number.isdigit() else None
-
-
 def read_logs(truth: Truth, node: str, files: Files) -> None:
     """All that a node's disk holds, into `truth.logs` and `truth.damaged`."""
-    for name in partition_directories(files):
+    for name in partitions_on(files):
         _read_log(truth, node, files, name)
 
 
 def _read_log(truth: Truth, node: str, files: Files, name: str) -> None:
-    place = _place(name)
+    place = topic_partition_of(name)
     assert place is not None
     batches: list[Batch] = []
     for segment in files.list(name):

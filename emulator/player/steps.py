@@ -18,7 +18,7 @@ from emulator.scenario.conditions import asks
 from emulator.topology import broker_name
 from emulator.world import actions as act
 from emulator.world.actions import ActDone
-from protocol.ids import topic_partition_text
+from protocol.ids import topic_partition_of, topic_partition_text
 from protocol.records.offset_commits import OFFSETS_TOPIC
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ STATE_NOTICED_MS = (20.0, 90.0)
 
 def by_number(name: str) -> tuple[str, int]:
     """Sorts t-2 before t-10."""
-    topic, _, number = name.rpartition("-")
-    return topic, int(number) if topic else -1
+    return topic_partition_of(name) or ("", -1)
 
 
 class StepRunner:
@@ -107,10 +106,10 @@ class StepRunner:
         return partition or self._player.timeline.first
 
     def _place(self, partition: str | None) -> tuple[str, int]:
-        topic, _, number = self._partition(partition).rpartition("-")
-        if not topic:
+        place = topic_partition_of(self._partition(partition))
+        if place is None:
             raise StepFailed("no topic has been created yet")
-        return topic, int(number)
+        return place
 
     def _produce(self, step: m.Produce) -> Steps:
         player = self._player
@@ -248,7 +247,7 @@ class StepRunner:
     def _elect_preferred(self, step: m.ElectPreferred) -> Steps:
         player = self._player
         names = step.partitions or tuple(player.seen.states)
-        places = [(name.rpartition("-")[0], int(name.rpartition("-")[2])) for name in names]
+        places = [self._place(name) for name in names]
 
         def order(done: Callable[[Any], None]) -> None:
             assert player.writes is not None
@@ -266,7 +265,7 @@ class StepRunner:
     def _snapshot(self, label: str) -> Steps:
         player = self._player
         for name in sorted({self._player.timeline.first} | set(player.seen.states), key=by_number):
-            if name.rpartition("-")[0] == OFFSETS_TOPIC:
+            if by_number(name)[0] == OFFSETS_TOPIC:
                 continue  # no values that anybody could read: `committed` says what is there
             assignment = player.seen.assignments.get(name, ())
             nodes = tuple(broker_name(broker) for broker in sorted(assignment))

@@ -64,7 +64,9 @@ class Actions:
                 await cluster.resume(node)
             case act.PowerLoss(node, batches_kept):
                 await cluster.kill(node, "power-loss")
-                self._lose_unsynced(node, batches_kept)
+                with_files(
+                    self._run_dir, node, lambda files: inspect.lose_unsynced(files, lambda log, durable: batches_kept)
+                )
             case act.LoseUnsynced(node, partition, batches_kept):
                 cluster.note("lose-unsynced", node)
                 with_files(self._run_dir, node, lambda files: inspect.keep_batches(files, partition, batches_kept))
@@ -85,17 +87,6 @@ class Actions:
             case act.DiskFull(node):
                 raise ClusterError(f"{node}: a full disk is not yet possible with real processes")
         return {}
-
-    def _lose_unsynced(self, node: str, batches_kept: int) -> None:
-        """Of every log all but the first batches; what lies below the recovery point survives in any case."""
-
-        def lose(files: DiskFiles) -> None:
-            for directory in files.list(""):
-                if "-" in directory and files.list(directory):
-                    durable = inspect.durable_batches(files, directory)
-                    inspect.keep_batches(files, directory, max(durable, batches_kept))
-
-        with_files(self._run_dir, node, lose)
 
 
 def with_files(run_dir: Path, node: str, use: Callable[[DiskFiles], Any]) -> Any:

@@ -1,12 +1,12 @@
 """What a replica holds, read from its files alone: the same for a node that lives, died or never came back.
 
-What is done to a dead node's disk is here too: `keep_batches`, `erase`.
+What is done to a dead node's disk is here too: `keep_batches`, `lose_unsynced`, `erase`.
 
 A node may be writing meanwhile: a batch that is not whole at the end of the last segment is left out, and a
 file that vanishes between listing and reading is as if it had never been there. Damage elsewhere is an error.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypedDict
 
 from emulator.storage.checkpoints import parse_leader_epochs, parse_offsets
@@ -19,6 +19,7 @@ from emulator.storage.log_directory import (
     SEGMENT_SUFFIX,
     segment_name,
 )
+from protocol.ids import topic_partition_of
 from protocol.records import format as records
 from protocol.records.errors import CorruptRecord, RecordsError
 from protocol.records.types import BatchHeader, Record
@@ -75,6 +76,11 @@ def log_bounds(files: Files, partition: str) -> tuple[int, int]:
     return max(bases[0], _checkpointed(files, LOG_STARTS, partition) or 0), log_end
 
 
+def partitions_on(files: Files) -> list[str]:
+    """`t-0`, ...: the directories that hold a log."""
+    return [name for name in files.list(LOG_DIRECTORY) if topic_partition_of(name) is not None and files.list(name)]
+
+
 def batches_of(files: Files, partition: str) -> list[list[int | list[str | None]]]:
     """The log entry by entry: [offset of the last record, values]; a compressed wrapper is one entry."""
     return [
@@ -111,6 +117,14 @@ def keep_batches(files: Files, partition: str, count: int) -> int:
         elif headers.end < files.size(path):
             files.truncate(path, headers.end)
     return total - count
+
+
+def lose_unsynced(files: Files, kept: Callable[[str, int], int]) -> None:
+    """Power loss on a dead node's disk: of every log so many entries stay as `kept` says of (partition, how many are
+    durable), and those that are durable in any case. Raises ValueError when there are fewer."""
+    for partition in partitions_on(files):
+        durable = durable_batches(files, partition)
+        keep_batches(files, partition, max(durable, kept(partition, durable)))
 
 
 def erase(files: Files) -> None:
@@ -152,8 +166,9 @@ def _segments(files: Files, partition: str) -> list[str]:
 
 
 def _checkpointed(files: Files, checkpoint: str, partition: str) -> int | None:
-    topic, _, number = partition.rpartition("-")
-    return parse_offsets(_content(files, checkpoint), checkpoint).get((topic, int(number)))
+    place = topic_partition_of(partition)
+    assert place is not None, partition
+    return parse_offsets(_content(files, checkpoint), checkpoint).get(place)
 
 
 def _content(files: Files, path: str) -> bytes:

@@ -103,6 +103,4 @@ class Deeds:
             files.power_loss(lambda path, synced, size: draws.survives_bytes(name, synced, size))
             return
         files.power_loss(lambda path, synced, size: size)
-        for directory in files.list(""):
-            if "-" in directory and files.list(directory):
-                inspect.keep_batches(files, directory, max(inspect.durable_batches(files, directory), batches_kept))
+        inspect.lose_unsynced(files, lambda partition, durable: batches_kept)
