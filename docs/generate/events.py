@@ -1,16 +1,14 @@
-"""docs/events.md, from protocol/events.py: the line, how causes and connections are named, every event."""
+"""docs/events.md, from protocol/events: the line, how causes and connections are named, every event."""
 
-import sys
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from docs.generate.markdown import code, notice, table
 from docs.generate.source import fields_of
-from protocol import events
 from protocol.events import ENVELOPE, EVENT_FORMAT, EVENTS, LEVELS
 
-_SOURCE = "protocol/events.py"
+_SOURCE = "protocol/events"
 
 _HEAD = """# Events
 
@@ -18,7 +16,7 @@ Every process writes what it does as events: one JSON line each, in `events/` of
 file per life of a node. A line is the envelope and the event's own fields, flat. Format {format}.
 
 A field name has one type everywhere, so that all events fit into one table; the audit's columns are made
-from this module.
+from this package.
 
 ## The envelope
 
@@ -77,21 +75,16 @@ def page(root: Path) -> str:
         [(code(name), kind.__name__, _ENVELOPE_WORDS[name]) for name, kind in ENVELOPE.items()],
     )
     parts = [notice(_SOURCE), _HEAD.format(format=EVENT_FORMAT, envelope=envelope)]
-    lines = (root / _SOURCE).read_text(encoding="utf-8").splitlines()
-    in_order = sorted(EVENTS.values(), key=lambda event: _line_of(lines, event))
-    for level, group in groupby(sorted(in_order, key=lambda event: LEVELS.index(event.LEVEL)), key=lambda e: e.LEVEL):
+    in_order = sorted(EVENTS.values(), key=lambda event: LEVELS.index(event.LEVEL))
+    for level, group in groupby(in_order, key=lambda event: event.LEVEL):
         parts.append(f"## Level {level}\n")
         parts += [_event(root, event) for event in group]
     return "\n".join(parts)
 
 
-def _line_of(lines: list[str], event: type[Any]) -> int:
-    return next(number for number, line in enumerate(lines) if line.startswith(f"class {event.__name__}("))
-
-
 def _event(root: Path, event: type[Any]) -> str:
-    assert sys.modules[event.__module__] is events
+    source = root / _SOURCE / f"{event.__module__.rpartition('.')[2]}.py"
     said = " ".join((event.__dict__.get("__doc__") or "").split())
-    rows = [(code(field.name), field.kind, field.text) for field in fields_of(root / _SOURCE, event.__name__)]
+    rows = [(code(field.name), field.kind, field.text) for field in fields_of(source, event.__name__)]
     parts = [f"### {event.NAME}\n", *([said + "\n"] if said else [])]
     return "\n".join([*parts, table(("field", "type", "meaning"), rows)])

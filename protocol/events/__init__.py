@@ -1,0 +1,165 @@
+"""Events: what every process writes, one JSON line each. The schema that Spark reads is derived from here.
+
+A line is the envelope and the event's own fields, flat:
+
+    {"format":1, "run":..., "node":"broker-0", "incarnation":1, "seq":17, "cause":"client-0.1#3/5",
+     "mono_ms":..., "wall_ms":..., "at_ms":..., "level":"replica", "event":"log_truncated", "topic":"t",
+     "partition":0, "to":2, ...}
+
+`seq` grows by one per node and incarnation. `at_ms` is scenario time, from the cluster's launch. `cause` is the input
+that led to it: `CONNECTION/N` for the N-th frame received on a connection, `timer:NAME`, `start`, `command`, ... A
+connection is named by its opener: `NODE.INCARNATION#ID`; the N-th frame sent on it in one direction is the N-th
+received, which gives the edges by which checks order events of different nodes. Clocks only place them on a picture.
+
+Levels: `client` (operations), `replica` (roles, logs, elections, sessions, faults), `wire` (every frame).
+A field name has one type everywhere (asserted below), so that all events share one flat table. Fields that came later
+have a default, which stands for a run that does not have them yet.
+
+Reading order: `base`, `operations` (client level), then the replica level: `processes`, `logs`, `leadership`, `control`
+(controller and session service), `faults`; at last `wire`.
+"""
+
+from typing import Final
+
+from protocol.events import control, faults, leadership, logs, operations, processes, wire
+from protocol.events.base import EVENT_FORMAT, LEVELS, Event, Level, ids_text
+from protocol.events.control import (
+    BrokersHandled,
+    BrokersSeen,
+    ControllerChanged,
+    EnsembleChanged,
+    SessionChanged,
+    SessionEnded,
+    StateDecided,
+    ZnodeChanged,
+)
+from protocol.events.faults import (
+    FaultAsked,
+    FaultHealed,
+    FaultInForce,
+    FaultTraffic,
+    MachineFault,
+    ScenarioStep,
+)
+from protocol.events.leadership import (
+    EpochAnswered,
+    FetcherChanged,
+    FetchOffsetReset,
+    FetchOutOfRange,
+    GroupCoordinatorChanged,
+    IsrChangeAsked,
+    IsrChangeEnded,
+    LeaderAndIsrIgnored,
+    MetadataChanged,
+    PartitionBlocked,
+    RoleChanged,
+)
+from protocol.events.logs import (
+    BatchAppended,
+    HighWatermarkMoved,
+    LeaderEpochBegan,
+    LogDirFailed,
+    LogLoaded,
+    LogTruncated,
+)
+from protocol.events.operations import (
+    AttemptEnded,
+    AttemptSent,
+    OperationEnded,
+    OperationInvoked,
+    RecordsRead,
+)
+from protocol.events.processes import (
+    NodeStarted,
+    NodeStopped,
+    TimerLateness,
+)
+from protocol.events.wire import (
+    ConnectionChanged,
+    FrameReceived,
+    FrameRefused,
+    FrameSent,
+    FrameStopped,
+)
+
+__all__ = [
+    "ENVELOPE",
+    "EVENTS",
+    "EVENT_FORMAT",
+    "FIELDS",
+    "LEVELS",
+    "AttemptEnded",
+    "AttemptSent",
+    "BatchAppended",
+    "BrokersHandled",
+    "BrokersSeen",
+    "ConnectionChanged",
+    "ControllerChanged",
+    "EnsembleChanged",
+    "EpochAnswered",
+    "Event",
+    "FaultAsked",
+    "FaultHealed",
+    "FaultInForce",
+    "FaultTraffic",
+    "FetchOffsetReset",
+    "FetchOutOfRange",
+    "FetcherChanged",
+    "FrameReceived",
+    "FrameRefused",
+    "FrameSent",
+    "FrameStopped",
+    "GroupCoordinatorChanged",
+    "HighWatermarkMoved",
+    "IsrChangeAsked",
+    "IsrChangeEnded",
+    "LeaderAndIsrIgnored",
+    "LeaderEpochBegan",
+    "Level",
+    "LogDirFailed",
+    "LogLoaded",
+    "LogTruncated",
+    "MachineFault",
+    "MetadataChanged",
+    "NodeStarted",
+    "NodeStopped",
+    "OperationEnded",
+    "OperationInvoked",
+    "PartitionBlocked",
+    "RecordsRead",
+    "RoleChanged",
+    "ScenarioStep",
+    "SessionChanged",
+    "SessionEnded",
+    "StateDecided",
+    "TimerLateness",
+    "ZnodeChanged",
+    "field_types",
+    "ids_text",
+]
+
+
+EVENTS: Final[dict[str, type[Event]]] = {
+    cls.NAME: cls
+    for module in (operations, processes, logs, leadership, control, faults, wire)
+    for cls in vars(module).values()
+    if isinstance(cls, type) and issubclass(cls, Event) and cls.NAME
+}
+
+ENVELOPE: dict[str, type] = {
+    "format": int, "run": str, "node": str, "incarnation": int, "seq": int, "cause": str,
+    "mono_ms": float, "wall_ms": float, "at_ms": float, "level": str, "event": str,
+}  # fmt: skip
+"""Fields of every line, in the order in which they are written."""
+
+
+def field_types() -> dict[str, type]:
+    """Every field of every event, with its one type; envelope first. The columns of the audit's table."""
+    columns = dict(ENVELOPE)
+    for cls in EVENTS.values():
+        for name, kind in cls.__annotations__.items():
+            assert columns.setdefault(name, kind) is kind, f"{cls.NAME}.{name} is {kind}, elsewhere {columns[name]}"
+    return columns
+
+
+FIELDS: dict[str, type] = field_types()

@@ -1,0 +1,22 @@
+"""The base of all events, and the levels at which they are written."""
+
+from typing import ClassVar, Literal, get_args
+
+import msgspec
+
+EVENT_FORMAT = 1
+
+Level = Literal["client", "replica", "wire"]
+LEVELS: tuple[str, ...] = get_args(Level)
+
+
+class Event(msgspec.Struct, omit_defaults=False):
+    """Base of all events."""
+
+    NAME: ClassVar[str] = ""
+    LEVEL: ClassVar[Level] = "replica"
+
+
+def ids_text(ids: list[int] | tuple[int, ...]) -> str:
+    """`[0, 2, 1]` -> `0,2,1`: how events spell lists of brokers."""
+    return ",".join(map(str, ids))

@@ -1,0 +1,84 @@
+"""The controller, and the session service that elects it."""
+
+from protocol.events.base import Event
+
+# fmt: off
+
+class ControllerChanged(Event):
+    """`active` true: this broker is (now) controller, as it believes; false: it resigned. `zk_version`: of
+    /controller_epoch."""
+    NAME = "controller_changed"
+    active: bool
+    controller_epoch: int
+    reason: str
+    zk_version: int = -1
+
+
+class BrokersSeen(Event):
+    """The controller saw brokers come and go; texts such as "0,2"."""
+    NAME = "brokers_seen"
+    added: str
+    removed: str
+    bounced: str
+    live: str
+
+
+class BrokersHandled(Event):
+    """The controller begins to act on brokers that came (`change` startup) or went (failure)."""
+    NAME = "brokers_handled"
+    change: str
+    brokers: str
+
+
+class StateDecided(Event):
+    """The controller wrote a partition's state. `reason`: created, offline-election, offline-replica,
+    preferred-election, isr-change, ... `replica`: that left the ISR (offline-replica)."""
+    NAME = "state_decided"
+    topic: str
+    partition: int
+    leader: int
+    leader_epoch: int
+    isr: str
+    controller_epoch: int
+    zk_version: int
+    reason: str
+    replica: int = -1
+
+
+
+class SessionChanged(Event):
+    """Seen by a client: `state` connected, disconnected, expired, closed. `owner`: whose session."""
+    NAME = "session_changed"
+    session: int
+    state: str
+    owner: str
+    server: str
+
+
+class SessionEnded(Event):
+    """Seen by the ensemble's leader. `reason`: expired or closed. `owner`: the node whose session it was."""
+    NAME = "session_ended"
+    session: int
+    reason: str
+    zxid: int
+    owner: str
+
+
+class ZnodeChanged(Event):
+    """Committed at one server (each server writes its own). `change`: created, changed, deleted. `data`: as text."""
+    NAME = "znode_changed"
+    path: str
+    change: str
+    version: int
+    zxid: int
+    data: str
+
+
+class EnsembleChanged(Event):
+    """A session server's role: looking, following, leading; `serving`: it accepts clients."""
+    NAME = "ensemble_changed"
+    role: str
+    peer_epoch: int
+    leader_server: int
+    serving: bool
+# fmt: on

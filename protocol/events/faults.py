@@ -1,0 +1,51 @@
+"""Faults, and the steps of the scenario that asks for them."""
+
+from protocol.events.base import Event
+
+# fmt: off
+
+class FaultAsked(Event):
+    """The injector was asked for a rule, or to heal it. `rule` names it in the run; `what` is its text ("cut az-0",
+    "heal cut az-0")."""
+    NAME = "fault_asked"
+    rule: str
+    what: str
+    expects_traffic: bool       # a cut of links that carry traffic must stop something
+
+
+class FaultInForce(Event):
+    """At this node, from now on."""
+    NAME = "fault_in_force"
+    rule: str
+    what: str
+
+
+class FaultHealed(Event):
+    """At this node; `frames_stopped`: held or dropped here while it lasted."""
+    NAME = "fault_healed"
+    rule: str
+    what: str
+    frames_stopped: int
+
+
+class FaultTraffic(Event):
+    """First traffic over a link that a rule had stopped, after its heal: the proof that it healed."""
+    NAME = "fault_traffic"
+    rule: str
+    peer: str
+
+
+class MachineFault(Event):
+    """Something was done to a node: kill, stop, pause, resume, start, power-loss, lose-unsynced, lose-disk, disk-full.
+    `died`: it ended, and nobody had asked for it."""
+    NAME = "machine_fault"
+    what: str
+    target: str
+
+
+class ScenarioStep(Event):
+    """The player began a step; `text` is its line."""
+    NAME = "scenario_step"
+    step: int
+    text: str
+# fmt: on

@@ -1,0 +1,74 @@
+"""Logs: what is appended, truncated, and known to be on enough replicas."""
+
+from protocol.events.base import Event
+
+# fmt: off
+
+class LogLoaded(Event):
+    """A replica found on disk. `clean`: the clean-shutdown marker was there. Otherwise `recovered` are the base offsets
+    of the segments that were validated, and `corrupted` that of the one that was cut, -1: none."""
+    NAME = "log_loaded"
+    topic: str
+    partition: int
+    log_start: int
+    log_end: int
+    high_watermark: int
+    clean: bool
+    recovered: str = ""         # "0,42"
+    corrupted: int = -1
+
+
+class BatchAppended(Event):
+    """One batch at [base_offset, last_offset]. `as_leader`: from a producer; otherwise fetched from the leader."""
+    NAME = "batch_appended"
+    topic: str
+    partition: int
+    base_offset: int
+    last_offset: int
+    leader_epoch: int
+    digest: int
+    as_leader: bool
+
+
+class LogTruncated(Event):
+    """Cut to `to` (exclusive end). `log_end`: before. `effective`: something was cut. `reason`: high-watermark,
+    epoch, diverging, out-of-range, full."""
+    NAME = "log_truncated"
+    topic: str
+    partition: int
+    to: int
+    log_end: int
+    effective: bool
+    high_watermark: int
+    reason: str
+
+
+class LeaderEpochBegan(Event):
+    """A replica noted where an epoch begins (leader-epoch-checkpoint). `previous_epoch`, `previous_offset`: of the
+    entry before, -1 none; `entries`: how many there were."""
+    NAME = "leader_epoch_began"
+    topic: str
+    partition: int
+    leader_epoch: int
+    offset: int
+    previous_epoch: int
+    previous_offset: int
+    entries: int
+
+
+class HighWatermarkMoved(Event):
+    """`leading`: this replica leads (and may expose records below it)."""
+    NAME = "high_watermark_moved"
+    topic: str
+    partition: int
+    high_watermark: int
+    previous: int
+    leading: bool
+    leader_epoch: int
+
+
+class LogDirFailed(Event):
+    """The log directory is offline; with its only one gone, the broker ends."""
+    NAME = "log_dir_failed"
+    reason: str
+# fmt: on

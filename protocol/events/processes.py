@@ -1,0 +1,32 @@
+"""Processes: they begin and end, and how late their timers fired."""
+
+from protocol.events.base import Event
+
+# fmt: off
+
+class NodeStarted(Event):
+    """A life of a process begins; its versions are what it was told to play."""
+    NAME = "node_started"
+    roles: str                  # "broker,controller", "session", "client"
+    az: str
+    kafka_version: str
+    protocol_version: str
+
+
+class NodeStopped(Event):
+    """Last event of an orderly end. `code` 0: asked for; otherwise it died by itself and `reason` says why."""
+    NAME = "node_stopped"
+    code: int
+    reason: str
+
+
+class TimerLateness(Event):
+    """How late this process's timers fired, in scenario ms, since the last such event. Network world only. A timer
+    that the shell sets every 20 ms of real time is among them, so that every process has some."""
+    NAME = "timer_lateness"
+    timers: int
+    p50_ms: float
+    p999_ms: float
+    max_ms: float
+    buckets: str                # "1:40 119:2": late by at most 1 ms, 119 ms; to be added up (protocol.lateness)
+# fmt: on
