@@ -1,0 +1,142 @@
+"""Steps that clients do: produce, fetch, consume, commit, and what is asked of the whole cluster by a client.
+
+They can be had from `model` as well.
+"""
+
+from typing import Any
+
+from emulator.scenario.faults import Step
+
+ANY_BROKER = "any"
+ANY_PARTITION = "any"
+
+ALL_ACKS = -1
+ACKS_AS_SET = -2
+"""As the setting `producer.acks` says when the scenario is played."""
+
+
+class Produce(Step, frozen=True, kw_only=True):
+    """One batch per value, each tried up to 1 + `retries` times, at once, on a fresh connection to `broker`.
+
+    `acks` may be ACKS_AS_SET. `timeout_ms` goes to the broker; the client gives up after `socket_timeout_s`. `client`
+    "" is outside every AZ; `broker` None: the leader by that client's own metadata, through the library's producer,
+    with `settings` of its own; then values may follow each other `every_s`, whatever became of those before. Its
+    partitioner chooses among the first topic's partitions if `partition` is "any", by the value's key where `keys` are
+    given."""
+
+    broker: int | None
+    values: tuple[str, ...]
+    acks: int
+    retries: int = 0
+    timeout_ms: int = 1500
+    socket_timeout_s: float = 10
+    idempotent: bool = False
+    settings: dict[str, Any] = {}
+    every_s: float = 0
+    client: str = ""
+    keys: tuple[str, ...] = ()
+    partition: str | None = None
+
+
+class ProduceMessageSet(Step, frozen=True, kw_only=True):
+    """All values as one message set, `compression` none or gzip, one attempt."""
+
+    broker: int
+    values: tuple[str, ...]
+    compression: str
+    acks: int
+    timeout_ms: int
+    partition: str | None = None
+
+
+class LibraryProduce(Step, frozen=True, kw_only=True):
+    """A client library's own producer with these settings; `broker` "any": it asks for the leader itself."""
+
+    library: str
+    broker: int | str
+    values: tuple[str, ...]
+    settings: dict[str, Any]
+    partition: str | None = None
+
+
+class Fetch(Step, frozen=True, kw_only=True):
+    """A consumer's fetch from `offset` at `broker`, on a fresh connection."""
+
+    broker: int
+    offset: int
+    client: str = ""
+    partition: str | None = None
+
+
+class Consume(Step, frozen=True, kw_only=True):
+    """A consumer in `group` reads `partitions` (none: the scenario's first) from where the group was, until it is at
+    their end and `at_least_s` have passed, or `limit_s`; then it leaves, with a last commit if those are automatic.
+
+    `old`: the old consumer, with offsets in the session service. `client` "" is outside every AZ."""
+
+    group: str
+    partitions: tuple[str, ...] = ()
+    old: bool = False
+    settings: dict[str, Any] = {}
+    at_least_s: float = 0
+    limit_s: float = 30
+    client: str = ""
+
+
+class Commit(Step, frozen=True, kw_only=True):
+    """`group` commits `offset`; what may pass is tried again for `limit_s`."""
+
+    group: str
+    offset: int
+    leader_epoch: int = -1
+    old: bool = False
+    settings: dict[str, Any] = {}
+    limit_s: float = 60
+    client: str = ""
+    partition: str | None = None
+
+
+class LookCommitted(Step, frozen=True, kw_only=True):
+    """What `group` has committed. Verb `committed`."""
+
+    group: str
+    old: bool = False
+    settings: dict[str, Any] = {}
+    limit_s: float = 60
+    client: str = ""
+    partition: str | None = None
+
+
+class AskMetadata(Step, frozen=True, kw_only=True):
+    """That broker's own metadata answer. Verb `metadata`."""
+
+    broker: int
+    partition: str | None = None
+
+
+class CreateTopic(Step, frozen=True, kw_only=True):
+    """`assignment`: replicas of each partition, the preferred leader first; empty: `partitions` with `replicas` each
+    (0: as `num.partitions` and `default.replication.factor` say) are placed as Kafka's admin tool places them
+    (semantics 4.4), on the brokers registered by then. Ends when every partition has a state."""
+
+    topic: str
+    assignment: tuple[tuple[int, ...], ...] = ()
+    partitions: int = 0
+    replicas: int = 0
+    configs: dict[str, Any] = {}
+
+    @property
+    def count(self) -> int:
+        """Of partitions."""
+        return len(self.assignment) or self.partitions
+
+
+class ElectPreferred(Step, frozen=True, kw_only=True):
+    """Asks for the preferred leaders, of all partitions if none is named; does not wait."""
+
+    partitions: tuple[str, ...] = ()
+
+
+class ElectController(Step, frozen=True, kw_only=True):
+    """Deletes `/controller`, as operators do who want another one: brokers elect one at once, while the old one's
+    session lives on. Does not wait."""
