@@ -39,8 +39,8 @@ class Log:
     """One replica's log. Storage errors pass through; after one the broker takes the log directory offline."""
 
     __slots__ = (
-        "_gates", "_settings", "corrupted", "directory", "epochs", "files", "high_watermark", "log_end", "log_start",
-        "producers", "recovered", "recovery_point", "segments",
+        "_gates", "_settings", "_settled", "corrupted", "directory", "epochs", "files", "high_watermark", "log_end",
+        "log_start", "producers", "recovered", "recovery_point", "segments",
     )  # fmt: skip
 
     def __init__(self, files: Files, directory: str, gates: Gates, settings: LogSettings) -> None:
@@ -58,6 +58,8 @@ class Log:
         self.corrupted = -1
         """Base offset of the segment that had to be cut then; -1: none."""
         self.producers = ProducerState(gates)
+        self._settled = ProducerState(gates)
+        """As it was before the first recent batch of the last segment: Kafka's producer snapshot."""
         self.epochs = LeaderEpochCache(files, f"{directory}/{LEADER_EPOCHS}", gates, [])
 
     # --- beginning a life ---
@@ -81,11 +83,18 @@ class Log:
         log = cls(files, directory, gates, settings)
         segments = [name for name in files.list(directory) if name.endswith(SEGMENT_SUFFIX)]
         bases = sorted(int(name.removesuffix(SEGMENT_SUFFIX)) for name in segments)
+        beginnings: list[tuple[int, int]] = []
+
+        def seen(header: BatchHeader) -> None:
+            if not beginnings or beginnings[-1][0] != header.leader_epoch:
+                beginnings.append((header.leader_epoch, header.base_offset))
+
         for position, base in enumerate(bases):
-            segment = Segment(files, directory, base)
+            log._settle_last()
+            segment = Segment(files, directory, base, log._settle)
             following = bases[position + 1] if position + 1 < len(bases) else None
             unchecked = not clean and (following is None or following > recovery_point)
-            whole = segment.load(validate=unchecked)
+            whole = segment.load(validate=unchecked, seen=seen)
             log.segments.append(segment)
             if unchecked:
                 log.recovered.append(base)
@@ -99,11 +108,12 @@ class Log:
         log.log_start = log.segments[0].base_offset
         log.log_end = log.segments[-1].next_offset
         log.recovery_point = log.log_end if clean else min(recovery_point, log.log_end)
-        log._load_epochs(clean)
+        log._load_epochs([] if clean else beginnings)
         log._rebuild_producers()
         return log
 
-    def _load_epochs(self, clean: bool) -> None:
+    def _load_epochs(self, beginnings: list[tuple[int, int]]) -> None:
+        """`beginnings`: (epoch, offset) of the first batches of epochs, to be added where they are not known."""
         path = self.epochs_path
         if not self._gates.has_epoch_cache:
             return
@@ -115,20 +125,18 @@ class Log:
         self.epochs = LeaderEpochCache(self.files, path, self._gates, [(epoch, start) for epoch, start in entries])
         self.epochs.truncate_from_end(self.log_end)
         self.epochs.truncate_from_start(self.log_start)
-        if clean:
-            return
         least = 0 if self._gates.recovery_skips_epoch_zero else -1
-        for segment in self.segments:
-            for header in segment.headers:
-                if header.leader_epoch > max(least, self.epochs.latest):
-                    self.epochs.assign(header.leader_epoch, header.base_offset)
+        for epoch, offset in beginnings:
+            if epoch > max(least, self.epochs.latest):
+                self.epochs.assign(epoch, offset)
 
     @property
     def epochs_path(self) -> str:
         return f"{self.directory}/{LEADER_EPOCHS}"
 
     def _add_segment(self, base_offset: int) -> Segment:
-        segment = Segment(self.files, self.directory, base_offset)
+        self._settle_last()
+        segment = Segment(self.files, self.directory, base_offset, self._settle)
         segment.create()
         self.segments.append(segment)
         return segment
@@ -205,19 +213,15 @@ class Log:
         `offset` must be within [log_start, log_end]."""
         assert self.log_start <= offset <= self.log_end, (offset, self.log_start, self.log_end)
         for segment in self._segments_from(offset):
-            first = segment.find(offset)
-            if first < len(segment.headers):
-                return segment.read(first, stop_offset, max_bytes, at_least_one=at_least_one)
+            if offset < segment.next_offset:
+                return segment.read(offset, stop_offset, max_bytes, at_least_one=at_least_one)
         return b""
 
     def bytes_between(self, offset: int, stop_offset: int) -> int:
         """Size of the batches from the one that holds `offset` up to `stop_offset`, within one segment."""
         for segment in self._segments_from(offset):
-            first = segment.find(offset)
-            if first < len(segment.headers):
-                last = segment.find(stop_offset)
-                end = segment.positions[last] if last < len(segment.headers) else segment.size_bytes
-                return max(0, end - segment.positions[first])
+            if offset < segment.next_offset:
+                return max(0, segment.position_of(stop_offset) - segment.position_of(offset))
         return 0
 
     def _segments_from(self, offset: int) -> list[Segment]:
@@ -241,10 +245,12 @@ class Log:
         if offset < self.log_start:
             self.truncate_fully(offset)
             return True
+        deep = False
         while len(self.segments) > 1 and self.segments[-1].base_offset > offset:
+            deep = deep or self.segments[-1].has_old
             self.files.delete(self.segments.pop().path)
-        self.segments[-1].truncate_to(offset)
-        self._ended_at(offset)
+        deep = self.segments[-1].truncate_to(offset) or deep
+        self._ended_at(offset, deep)
         return True
 
     def truncate_fully(self, offset: int) -> None:
@@ -255,23 +261,39 @@ class Log:
         self._add_segment(offset)
         self.log_start = offset
         self.epochs.clear()
-        self._ended_at(offset)
+        self._ended_at(offset, deep=True)
         self.high_watermark = offset
 
-    def _ended_at(self, offset: int) -> None:
+    def _ended_at(self, offset: int, deep: bool) -> None:
+        """`deep`: among what was cut were batches that are no longer in memory."""
         self.log_end = offset
         self.recovery_point = min(self.recovery_point, offset)
         self.high_watermark = min(self.high_watermark, offset)
         self.epochs.truncate_from_end(offset)
+        if deep:
+            self._settled = ProducerState(self._gates)
+            for segment in self.segments:
+                for header in segment.old_batches():
+                    self._settle(header)
         self._rebuild_producers()
 
+    # --- producers: sequence numbers live in the batches; what was cut is forgotten (semantics 6) ---
+
     def _rebuild_producers(self) -> None:
-        """Sequence numbers live in the batches: what was cut is forgotten (semantics 6)."""
-        self.producers = ProducerState(self._gates)
-        for segment in self.segments:
-            for header in segment.headers:
-                if header.producer_id >= 0:
-                    self.producers.appended(header)
+        self.producers = self._settled.copy()
+        for header in self.segments[-1].headers:
+            if header.producer_id >= 0:
+                self.producers.appended(header)
+
+    def _settle(self, header: BatchHeader) -> None:
+        """A batch is no longer recent."""
+        if header.producer_id >= 0:
+            self._settled.appended(header)
+
+    def _settle_last(self) -> None:
+        """The last segment will not be appended to any more: nothing of it is recent."""
+        if self.segments:
+            self.segments[-1].forget()
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """See LeaderEpochCache.end_offset_for."""

@@ -42,6 +42,14 @@ class ProducerState:
         self._gates = gates
         self._producers: dict[int, _Producer] = {}
 
+    def copy(self) -> "ProducerState":
+        """One that goes its own way from here."""
+        other = ProducerState(self._gates)
+        for producer_id, producer in self._producers.items():
+            known = other._producers[producer_id] = _Producer(producer.epoch, self._gates.remembered_batches)
+            known.batches.extend(producer.batches)
+        return other
+
     def check(self, header: BatchHeader) -> tuple[ErrorCode, Written | None]:
         """(error, the batch already written). Error NONE and None: append it; NONE and a batch: a duplicate."""
         producer = self._producers.get(header.producer_id)

@@ -1,14 +1,34 @@
 """One segment of a log: a file of consecutive batches and the index that finds them.
 
-The file is named after its base offset. The index has one entry per batch, in memory; it is rebuilt from the file's
-headers when a broker starts."""
+The file is named after its base offset. Memory knows where a batch begins every INDEX_INTERVAL_BYTES, as Kafka's
+offset index does, and the newest batches in full: replication and most consumers ask for nothing else. What is older
+is found by reading on in the file. So a log of a gigabyte takes a few megabytes of memory, however small its batches.
 
+    index    o         o         o         o         o          one entry per 4 KiB: last offset, position
+    file     |b|b| b |b|b|b|  b  |b|b| b |b|b|b|  b  |b|b| b |
+    recent                                     [b|  b  |b|b| b ]    headers, positions, last offsets
+
+The index is rebuilt from the file's headers when a broker starts."""
+
+from array import array
 from bisect import bisect_left
+from collections.abc import Callable, Iterator
 
 from emulator.storage.files import Files
 from emulator.storage.log_directory import segment_name
 from protocol.records.format import check_crc, iter_headers
 from protocol.records.types import BatchHeader
+
+INDEX_INTERVAL_BYTES = 4096
+"""Kafka's index.interval.bytes."""
+RECENT_MIN = 256
+RECENT_MAX = 2 * RECENT_MIN
+"""Batches known in full: when there are so many, all but RECENT_MIN are forgotten."""
+WINDOW_BYTES = 1 << 16
+"""Read at a time where the file is gone through; more if a batch is larger."""
+
+Found = tuple[int, BatchHeader, bytes]
+"""A batch: its position, its header, and data that begins with it and holds it whole."""
 
 
 def segment_path(directory: str, base_offset: int) -> str:
@@ -17,18 +37,29 @@ def segment_path(directory: str, base_offset: int) -> str:
 
 
 class Segment:
-    """Batches from `base_offset` on. `lasts[i]`, `positions[i]`, `headers[i]` describe the i-th batch."""
+    """Batches from `base_offset` on; the next one gets `next_offset`. `lasts[i]`, `positions[i]`, `headers[i]` describe
+    the i-th of the recent ones. `forgotten` is told of each that is not recent any more, in order."""
 
-    __slots__ = ("base_offset", "files", "headers", "lasts", "path", "positions", "size_bytes")
+    __slots__ = (
+        "_forgotten", "_index_lasts", "_index_positions", "_old_last", "base_offset", "files", "headers", "lasts",
+        "next_offset", "path", "positions", "size_bytes",
+    )  # fmt: skip
 
-    def __init__(self, files: Files, directory: str, base_offset: int) -> None:
+    def __init__(
+        self, files: Files, directory: str, base_offset: int, forgotten: Callable[[BatchHeader], None] | None = None
+    ) -> None:
         self.files = files
         self.base_offset = base_offset
+        self.next_offset = base_offset
         self.path = segment_path(directory, base_offset)
         self.size_bytes = 0
         self.headers: list[BatchHeader] = []
         self.positions: list[int] = []
         self.lasts: list[int] = []
+        self._index_lasts = array("q")
+        self._index_positions = array("q")
+        self._old_last = base_offset - 1
+        self._forgotten = forgotten
 
     def create(self) -> None:
         """An empty file, so that the log's end survives a restart."""
@@ -46,26 +77,45 @@ class Segment:
             self._index(self.size_bytes, header)
 
     def _index(self, position: int, header: BatchHeader) -> None:
+        marks = self._index_positions
+        if not marks or position - marks[-1] >= INDEX_INTERVAL_BYTES:
+            marks.append(position)
+            self._index_lasts.append(header.last_offset)
         self.positions.append(position)
         self.headers.append(header)
         self.lasts.append(header.last_offset)
+        self.next_offset = header.last_offset + 1
         self.size_bytes = position + header.size_bytes
+        if len(self.headers) >= RECENT_MAX:
+            self.forget(RECENT_MIN)
 
-    def load(self, *, validate: bool) -> bool:
-        """Rebuild the index from the file. A torn or damaged tail is cut off; returns whether the file was whole.
+    def forget(self, keep: int = 0) -> None:
+        """From now on only the newest `keep` batches are known in full."""
+        count = len(self.headers) - keep
+        if count <= 0:
+            return
+        if self._forgotten is not None:
+            for header in self.headers[:count]:
+                self._forgotten(header)
+        self._old_last = self.lasts[count - 1]
+        del self.headers[:count], self.positions[:count], self.lasts[:count]
+
+    def load(self, *, validate: bool, seen: Callable[[BatchHeader], None] | None = None) -> bool:
+        """Rebuild the index from the file; `seen` is told of every batch. A torn or damaged tail is cut off; returns
+        whether the file was whole.
 
         `validate`: check every batch's CRC too (recovery after an unclean stop; semantics 3).
         """
         size = self.files.size(self.path)
-        data = self.files.read(self.path, 0, size)
-        entries = iter_headers(data)
         whole = True
         try:
-            for position, header in entries:
-                if validate and not check_crc(data, position):
+            for position, header, data in self._scan(0, size):
+                if validate and not check_crc(data):
                     whole = False
                     break
                 self._index(position, header)
+                if seen is not None:
+                    seen(header)
         except ValueError:
             whole = False
         if self.size_bytes < size:
@@ -74,18 +124,31 @@ class Segment:
         return whole
 
     @property
-    def next_offset(self) -> int:
-        """After the last batch; the base offset when empty."""
-        return self.lasts[-1] + 1 if self.lasts else self.base_offset
+    def has_old(self) -> bool:
+        """Whether there are batches that are not recent."""
+        return self._old_last >= self.base_offset
 
-    def find(self, offset: int) -> int:
-        """Index of the first batch that ends at or after `offset`; may be len(headers)."""
-        return bisect_left(self.lasts, offset)
+    def old_batches(self) -> Iterator[BatchHeader]:
+        """Headers of the batches that are not recent, read from the file."""
+        stop = self.positions[0] if self.positions else self.size_bytes
+        return (header for _, header, _ in self._scan(0, stop))
 
-    def read(self, first: int, stop_offset: int, max_bytes: int, *, at_least_one: bool) -> bytes:
-        """Whole batches from the `first`-th on that begin below `stop_offset`, at most `max_bytes` (or one batch)."""
+    def batches(self) -> Iterator[BatchHeader]:
+        """Every batch's header."""
+        yield from self.old_batches()
+        yield from self.headers
+
+    # --- reading ---
+
+    def read(self, offset: int, stop_offset: int, max_bytes: int, *, at_least_one: bool) -> bytes:
+        """Whole batches from the one that holds `offset` on that begin below `stop_offset`, at most `max_bytes` (or one
+        batch). Empty when `offset` lies beyond the last."""
+        if offset >= self.next_offset:
+            return b""
+        if offset <= self._old_last:
+            return self._read_old(offset, stop_offset, max_bytes, at_least_one)
         headers = self.headers
-        last = first
+        first = last = bisect_left(self.lasts, offset)
         count = len(headers)
         size = 0
         while last < count and headers[last].base_offset < stop_offset:
@@ -98,11 +161,74 @@ class Segment:
             return b""
         return self.files.read(self.path, self.positions[first], size)
 
-    def truncate_to(self, offset: int) -> None:
-        """Remove the batch that holds `offset` and all after it."""
-        cut = self.find(offset)
-        if cut < len(self.headers):
-            size = self.positions[cut]
-            self.files.truncate(self.path, size)
-            del self.headers[cut:], self.positions[cut:], self.lasts[cut:]
-            self.size_bytes = size
+    def _read_old(self, offset: int, stop_offset: int, max_bytes: int, at_least_one: bool) -> bytes:
+        start = end = -1
+        for position, header, _ in self._scan(self._mark_before(offset), self.size_bytes):
+            if header.last_offset < offset:
+                continue
+            if header.base_offset >= stop_offset:
+                break
+            first = start < 0
+            start = position if first else start
+            after = position + header.size_bytes
+            if after - start > max_bytes and not (at_least_one and first):
+                break
+            end = after
+        return self.files.read(self.path, start, end - start) if end > 0 else b""
+
+    def position_of(self, offset: int) -> int:
+        """Where the first batch that ends at or after `offset` begins; the file's size if there is none."""
+        if offset >= self.next_offset:
+            return self.size_bytes
+        if offset > self._old_last:
+            return self.positions[bisect_left(self.lasts, offset)]
+        for position, header, _ in self._scan(self._mark_before(offset), self.size_bytes):
+            if header.last_offset >= offset:
+                return position
+        raise AssertionError(f"{self.path}: its batches end before {offset}, and it says {self.next_offset}")
+
+    # --- cutting ---
+
+    def truncate_to(self, offset: int) -> bool:
+        """Remove the batch that holds `offset` and all after it. Whether any of them was not recent."""
+        cut = self.position_of(offset)
+        if cut == self.size_bytes:
+            return False
+        self.files.truncate(self.path, cut)
+        self.size_bytes = cut
+        kept = bisect_left(self.positions, cut)
+        del self.headers[kept:], self.positions[kept:], self.lasts[kept:]
+        marks = bisect_left(self._index_positions, cut)
+        del self._index_positions[marks:], self._index_lasts[marks:]
+        if offset > self._old_last:
+            self.next_offset = (self.lasts[-1] if self.lasts else self._old_last) + 1
+            return False
+        self.next_offset = self.base_offset
+        for _, header, _ in self._scan(self._index_positions[-1] if marks else 0, cut):
+            self.next_offset = header.last_offset + 1
+        self._old_last = self.next_offset - 1
+        return True
+
+    # --- what is not recent ---
+
+    def _mark_before(self, offset: int) -> int:
+        """A position from which on `offset` is found: the last mark whose batch ends before it, or the file's start."""
+        mark = bisect_left(self._index_lasts, offset) - 1
+        return self._index_positions[mark] if mark >= 0 else 0
+
+    def _scan(self, position: int, stop: int) -> Iterator[Found]:
+        """The batches that begin in [position, stop), read from the file a window at a time. Raises CorruptRecord."""
+        window = WINDOW_BYTES
+        while position < stop:
+            data = self.files.read(self.path, position, min(window, self.files.size(self.path) - position))
+            entries = iter_headers(data)
+            for at, header in entries:
+                if position + at >= stop:
+                    return
+                yield position + at, header, data[at : at + header.size_bytes]
+            if not entries.end:
+                if len(data) < window:
+                    return  # torn
+                window *= 2
+                continue
+            position, window = position + entries.end, WINDOW_BYTES

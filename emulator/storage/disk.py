@@ -200,6 +200,19 @@ class DiskFiles:
     def open_files(self) -> int:
         return len(self._open)
 
+    @property
+    def used_bytes(self) -> int:
+        """Of all files: what a quota counts."""
+        used_bytes = 0
+        for folder, _, names in os.walk(self._root):
+            used_bytes += sum(os.lstat(os.path.join(folder, name)).st_size for name in names)
+        return used_bytes
+
+    def fill(self) -> int:
+        """From now on there is room for nothing more; returns the size of what is there."""
+        self.quota_bytes = self.used_bytes
+        return self.quota_bytes
+
     def _before(self, operation: str, path: str) -> None:
         if self.operation_hook is not None:
             self.operation_hook(operation, path)
@@ -245,9 +258,7 @@ class DiskFiles:
     def _demand_room(self, path: str, more_bytes: int) -> None:
         if self.quota_bytes is None:
             return
-        used_bytes = 0
-        for folder, _, names in os.walk(self._root):
-            used_bytes += sum(os.lstat(os.path.join(folder, name)).st_size for name in names)
+        used_bytes = self.used_bytes
         if used_bytes + more_bytes > self.quota_bytes:
             raise DiskFull(path, f"{more_bytes} bytes more, {self.quota_bytes - used_bytes} left")
 

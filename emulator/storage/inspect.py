@@ -128,10 +128,12 @@ def lose_unsynced(files: Files, kept: Callable[[str, int], int]) -> None:
 
 
 def erase(files: Files) -> None:
-    """A dead node's directory with everything in it: what a broker with a new disk finds."""
+    """A dead node's directory with everything in it: what a broker with a new disk finds. Nothing of it comes back
+    when the power is lost."""
     for name in files.list(""):
         for inside in files.list(name):
             files.delete(f"{name}/{inside}")
+        files.fsync(name)
         files.delete(name)
     files.fsync(LOG_DIRECTORY)
 

@@ -52,7 +52,7 @@ def test_a_torn_tail_is_cut_off(version: str, lost_bytes: int) -> None:
     files.truncate(FIRST, size - min(lost_bytes, size // 3))
     log = load(files, version)
     assert values(log) == [(0, "a"), (1, "b")]
-    assert files.size(FIRST) == sum(header.size_bytes for header in log.segments[0].headers)
+    assert files.size(FIRST) == sum(header.size_bytes for header in log.segments[0].batches())
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "2.6"])

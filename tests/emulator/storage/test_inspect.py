@@ -178,6 +178,17 @@ def test_a_lost_disk_holds_nothing(files: Files) -> None:
     assert read_partition(files, "t-0") == {"log": [], "leader_epochs": [], "high_watermark_checkpoint": None}
 
 
+def test_nothing_of_a_lost_disk_comes_back_when_the_power_goes() -> None:
+    """It is in another machine's bin: a deletion that was not durable yet would give it back."""
+    lost = MemoryFiles()
+    lost.make_directory("t-0")
+    append(lost, 0, "a")
+    lost.fsync(f"t-0/{segment_name(0)}")
+    erase(lost)
+    lost.power_loss(lambda path, synced, size: synced, name_changes_kept=0)
+    assert lost.list("") == [] and not lost.exists(f"t-0/{segment_name(0)}")
+
+
 def test_a_log_begins_and_ends_where_its_files_say(files: Files) -> None:
     assert log_bounds(files, "t-0") == (0, 0)
     append(files, 3, "d", segment=3)
