@@ -1,6 +1,11 @@
 """A fault on links, as it travels to the nodes and as they ask it: which frames fall under it."""
 
+from typing import Final
+
 import msgspec
+
+NODES: Final = "nodes"
+KERNEL: Final = "kernel"
 
 
 class LinkRule(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -16,6 +21,7 @@ class LinkRule(msgspec.Struct, frozen=True, omit_defaults=True):
     `loss`: share of frames lost, each coming later by a retransmission.
     `recovery`: rto (after the heal data flows at the sender's next retransmission) or instant.
     `expects_traffic`: whether a run in which the rule stops nothing is unknown.
+    `driver`: who stops the frames: the nodes themselves, or the kernel's packet filter; then nodes only note the rule.
     """
 
     rule: str
@@ -32,6 +38,7 @@ class LinkRule(msgspec.Struct, frozen=True, omit_defaults=True):
     loss: float = 0.0
     recovery: str = "rto"
     expects_traffic: bool = True
+    driver: str = NODES
 
     def matches(self, sender: str, receiver: str, opener: str, purpose: str, api: str = "") -> bool:
         """Whether a frame from `sender` to `receiver` on a connection opened by `opener` falls under this rule."""

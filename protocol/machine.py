@@ -7,12 +7,13 @@ the `Send` that speaks of it was returned. A machine cannot tell which world run
 Time comes as a pair because Kafka uses both: `mono_ms` for time-outs, `wall_ms` for what is written down.
 """
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
 from protocol.events import Event
 from protocol.messages.base import Message
+from protocol.messages.status import NodeStatus
 
 TimerKey = tuple[str | int, ...]
 """A timer's name, its owner's first: ("isr-shrink",), ("fetch-wait", 17). Setting it again moves it."""
@@ -67,6 +68,8 @@ class MessageReceived(msgspec.Struct, frozen=True, tag="message"):
 
 
 class TimerFired(msgspec.Struct, frozen=True, tag="timer"):
+    """Never sent after the timer was cancelled or moved, however long this input has waited."""
+
     key: TimerKey
 
 
@@ -138,6 +141,13 @@ class Machine(Protocol):
     def step(self, now: Now, event: Input) -> list[Effect]:
         """Handle one input. The list is the caller's."""
         ...
+
+
+@runtime_checkable
+class TellsStatus(Protocol):
+    """A machine that says what it thinks, also before its first input. Asking changes nothing."""
+
+    def status(self, now: Now) -> NodeStatus: ...
 
 
 class Outbox:

@@ -63,9 +63,12 @@ class ApplyRuleResponse(Message):
 
 @register
 class HealRuleRequest(Message):
+    """`packets_dropped`: by the kernel's packet filter at this node, which has opened already."""
+
     API_KEY = 1303
     API_NAME = "HealRule"
     rule: str
+    packets_dropped: Annotated[int, unit("packets")] = 0
 
 
 @register
@@ -128,4 +131,40 @@ class PauseResponse(Message):
 
     API_KEY = 1306
     API_NAME = "Pause"
+    DIRECTION = RESPONSE
+
+
+@register
+class FillDiskRequest(Message):
+    """The node's disk takes no more bytes for the rest of this life; who starts it again has made room."""
+
+    API_KEY = 1307
+    API_NAME = "FillDisk"
+
+
+@register
+class FillDiskResponse(Message):
+    """`capacity_bytes`: what the disk holds, and can hold; -1: this node has none."""
+
+    API_KEY = 1307
+    API_NAME = "FillDisk"
+    DIRECTION = RESPONSE
+    filled_ms: ScenarioMillis
+    capacity_bytes: Annotated[int, unit("bytes")]
+
+
+@register
+class FlushRequest(Message):
+    """What happened so far shall be in the files: the process is about to be killed."""
+
+    API_KEY = 1308
+    API_NAME = "Flush"
+
+
+@register
+class FlushResponse(Message):
+    """It is."""
+
+    API_KEY = 1308
+    API_NAME = "Flush"
     DIRECTION = RESPONSE

@@ -223,3 +223,19 @@ class StopWorkloadResponse(Message):
     DIRECTION = RESPONSE
     report: WorkloadReport | None = None
     problem: Problem = ""
+
+
+@register
+class WorkloadReportsRequest(Message):
+    """How far all workloads of this client are, ended ones that are still known among them."""
+
+    API_KEY = 1409
+    API_NAME = "WorkloadReports"
+
+
+@register
+class WorkloadReportsResponse(Message):
+    API_KEY = 1409
+    API_NAME = "WorkloadReports"
+    DIRECTION = RESPONSE
+    reports: list[WorkloadReport] = []

@@ -1,0 +1,105 @@
+"""Status: what a node itself thinks, asked over the supervisor's connection. Asking changes nothing.
+
+Two nodes may contradict each other: a broker that is cut off goes on saying that it leads. Whoever asks puts the
+answers side by side (`emulator.live.status`) and decides nothing.
+"""
+
+from typing import Annotated
+
+import msgspec
+
+from protocol.messages.base import (
+    RESPONSE,
+    EpochField,
+    Message,
+    OffsetField,
+    register,
+    unit,
+)
+
+BrokerIds = Annotated[list[int], unit("broker id")]
+
+
+class PartitionStatus(msgspec.Struct):
+    """A replica as its broker sees it. `leader` -1: it knows none.
+
+    `isr`: the leader's own; on a follower, what the controller last told it, which it tells clients. `fetching`: of a
+    follower, fetching, truncating, delayed (waits after an error) or stopped (nobody fetches); "" on a leader.
+    `waits`: of a leader, session (its lock is held by a write to the session service that has no answer, and everything
+    that needs the partition waits) or isr (an ISR change is asked for and not confirmed).
+    """
+
+    is_leader: bool
+    leader: Annotated[int, unit("broker id", "-1 is none")]
+    leader_epoch: EpochField
+    isr: BrokerIds
+    replicas: BrokerIds
+    high_watermark: OffsetField
+    log_end: OffsetField
+    log_start: OffsetField = 0
+    fetching: str = ""
+    waits: str = ""
+
+
+class SessionStatus(msgspec.Struct):
+    """`state`: connected, disconnected (the session may live on) or expired. `session_id` 0: none was ever opened."""
+
+    state: str
+    session_id: int = 0
+
+
+class EnsembleStatus(msgspec.Struct):
+    """A session server: `role` looking, following or leading; `serving` while its reign has a quorum. `sessions`:
+    alive, as far as it knows."""
+
+    role: str
+    serving: bool
+    epoch: Annotated[int, unit("ensemble epoch")] = 0
+    last_zxid: Annotated[int, unit("zxid", "newest in its log")] = 0
+    sessions: int = 0
+
+
+class WorkloadStatus(msgspec.Struct):
+    """Counts of one workload since it began; see WorkloadReport."""
+
+    kind: str
+    running: bool
+    acked: int = 0
+    failed: int = 0
+    unknown: int = 0
+    skipped: int = 0
+    read: int = 0
+
+
+class NodeStatus(msgspec.Struct, omit_defaults=True):
+    """`controller`: the node that this one takes for the controller, "" none. `controller_epoch`: of its own term while
+    it is controller, else the highest that it has had an order of; -1 none.
+
+    `metrics`: numbers under the names of Kafka's MBeans; of a meter, its `Count`. Parts that are absent belong to other
+    roles.
+    """
+
+    is_controller: bool = False
+    controller_epoch: Annotated[int, unit("controller epoch")] = -1
+    controller: Annotated[str, unit("node name")] = ""
+    session: SessionStatus | None = None
+    partitions: Annotated[dict[str, PartitionStatus], unit("", "{t-0: its replica here}")] = {}
+    metrics: dict[str, int] = {}
+    ensemble: EnsembleStatus | None = None
+    workloads: Annotated[dict[str, WorkloadStatus], unit("", "{workload's name: counts}")] = {}
+
+
+@register
+class StatusRequest(Message):
+    API_KEY = 1310
+    API_NAME = "Status"
+
+
+@register
+class StatusResponse(Message):
+    """`status` null: this node's machine has nothing to say (a test's, the player's)."""
+
+    API_KEY = 1310
+    API_NAME = "Status"
+    DIRECTION = RESPONSE
+    status: NodeStatus | None = None
