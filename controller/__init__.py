@@ -13,7 +13,8 @@ Reading order:
   `partition_states`, `replica_states`: the two state machines.
 - The events: `term` (elect, take over, resign), `broker_events`, `topic_events`, `topic_deletion`,
   `isr_changes`, `preferred_elections`, `controlled_shutdown`, `reassignment`, `responses`.
-- `event_queue`: one event at a time; `controller`: the class that a broker's node holds.
+- `event_queue`: one event at a time; `metrics`: figures under Kafka's names; `controller`: the class that a
+  broker's node holds.
 
 Nothing here reads a clock, a socket or chance. Departures from Kafka are marked where they happen.
 """

@@ -31,6 +31,7 @@ from controller.controlled_shutdown import ControlledShutdownReply, controlled_s
 from controller.desk import Desk
 from controller.event_queue import ControllerEvent, EventQueue, Then
 from controller.isr_changes import AlterIsrReply
+from controller.metrics import controller_metrics
 from controller.session_calls import Procedure, SessionCalls
 from controller.settings import ControllerSettings
 from protocol.errors import ErrorCode
@@ -105,6 +106,15 @@ class Controller:
     def controller_epoch(self) -> int:
         """Of our term; 0 while not active."""
         return self._desk.state.epoch
+
+    def takes_for_leaving(self, broker: int) -> bool:
+        """It has asked for a controlled shutdown, and has not been seen to go (semantics 4.2)."""
+        return broker in self._desk.state.shutting_down
+
+    @property
+    def metrics(self) -> dict[str, int]:
+        """Figures under Kafka's names."""
+        return controller_metrics(self._desk)
 
     @property
     def busy_with(self) -> str:

@@ -21,7 +21,8 @@ class ControllerMoved(Exception):
 
 
 class Desk:
-    """`active`: this broker is controller, as far as it knows."""
+    """`active`: this broker is controller, as far as it knows. `unclean_elections`: of this life, over all
+    its terms."""
 
     def __init__(self, broker: int, gates: Gates, settings: ControllerSettings, channels: Channels) -> None:
         self.broker = broker
@@ -30,6 +31,7 @@ class Desk:
         self.channels = channels
         self.state = ControllerState()
         self.active = False
+        self.unclean_elections = 0
         self.now = Now(0, 0)
         self.out = Outbox()
 

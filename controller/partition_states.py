@@ -127,6 +127,7 @@ def _elect(
         for partition, leadership in written.done.items():
             desk.state.states[partition] = leadership
             desk.state.partitions[partition] = PartitionPosition.ONLINE
+            desk.unclean_elections += leadership.leader not in ours[partition].isr
             desk.decided(partition, leadership, reasons[partition])
             batch.add_leader_and_isr(_recipients(desk, partition, strategy), partition, leadership)
         remaining = written.outdated

@@ -7,5 +7,5 @@
 - requests: `appends`, `fetches`, `questions`
 - committed offsets: `offset_cache`, `group_coordinator`
 - following: `truncation`, `fetch_state`, `truncating`, `out_of_range`, `fetcher`, `fetchers`
-- the controller's orders: `leadership`; the whole: `broker`
+- the controller's orders: `leadership`; the whole: `broker`; its figures under Kafka's names: `metrics`
 """

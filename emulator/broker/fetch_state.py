@@ -10,9 +10,10 @@ from protocol.messages.base import Message
 
 
 class FetchState:
-    """Of one partition: next `offset`, the leader epoch it follows, and whether it may fetch."""
+    """Of one partition: next `offset`, the leader epoch it follows, and whether it may fetch. `lag`: how far it was
+    behind the leader's high watermark after its last fetch, -1 before."""
 
-    __slots__ = ("delayed_until_ms", "last_fetched_epoch", "leader_epoch", "offset", "truncating")
+    __slots__ = ("delayed_until_ms", "lag", "last_fetched_epoch", "leader_epoch", "offset", "truncating")
 
     def __init__(self, offset: int, leader_epoch: int, last_fetched_epoch: int, *, truncating: bool) -> None:
         self.offset = offset
@@ -20,6 +21,7 @@ class FetchState:
         self.last_fetched_epoch = last_fetched_epoch
         self.truncating = truncating
         self.delayed_until_ms = -1.0
+        self.lag = -1
 
 
 class FetcherCore:

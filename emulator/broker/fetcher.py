@@ -74,6 +74,14 @@ class ReplicaFetcher(OutOfRange):
         """It fetches nothing any more (2.4)."""
         return self._dead
 
+    def activity(self, state: FetchState, now_ms: float) -> str:
+        """What it does with one of its partitions: fetching, truncating, delayed (it waits after an error), stopped."""
+        if self._dead:
+            return "stopped"
+        if self._pause is not None or state.delayed_until_ms > now_ms:
+            return "delayed"
+        return "truncating" if state.truncating else "fetching"
+
     @property
     def _waits(self) -> bool:
         """For a connection or an answer."""
@@ -301,6 +309,7 @@ class ReplicaFetcher(OutOfRange):
         for header in headers:
             partition.appended(header, as_leader=False)
         partition.follow_high_watermark(result.high_watermark)
+        state.lag = max(0, result.high_watermark - log.log_end)
         if headers:
             state.offset = log.log_end
             state.last_fetched_epoch = log.epochs.latest

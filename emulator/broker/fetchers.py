@@ -77,6 +77,19 @@ class Fetchers:
         if fetcher is not None:
             fetcher.timer(event)
 
+    def activity(self, place: TopicPartition, now_ms: float) -> str:
+        """See ReplicaFetcher.activity; stopped, too, where no fetcher has the partition."""
+        for fetcher in self._by_source.values():
+            if place in fetcher.states:
+                return fetcher.activity(fetcher.states[place], now_ms)
+        return "stopped"
+
+    @property
+    def lag_max(self) -> int:
+        """Of all partitions, as of their last fetch (Kafka's MaxLag)."""
+        lags = (state.lag for fetcher in self._by_source.values() for state in fetcher.states.values())
+        return max((0, *lags))
+
     def failed(self, place: TopicPartition) -> bool:
         """Whether nobody fetches this partition."""
         return all(place not in fetcher.states or fetcher.dead for fetcher in self._by_source.values())

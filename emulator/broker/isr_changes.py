@@ -78,6 +78,10 @@ class IsrChanges:
         self._changed: list[TopicPartition] = []
         self._last_change_ms = 0.0
         self._last_propagation_ms = 0.0
+        self.shrinks = 0
+        self.expands = 0
+        self.failed_updates = 0
+        """Changes of this life that were confirmed, and those that were refused."""
 
     def start(self) -> None:
         """Begin the periodic tasks."""
@@ -224,11 +228,14 @@ class IsrChanges:
                 partition.isr = isr
                 partition.zk_version = version
                 partition.pending = None
+                self._count(expands=expands)
                 self._note_change(partition)
                 if partition.leads and partition.advance_high_watermark():
                     self._advanced(partition)
             elif outcome == "session-expired":
                 partition.pending = None
+            else:
+                self.failed_updates += 1
             if self._walking:  # answered at once, as all are that are asked in a session that is over
                 partition.release()
                 self._released.append(partition)
@@ -236,6 +243,12 @@ class IsrChanges:
                 partition.unlock(then)
 
         context.ask_session(SessionRequest([SetData(path, encode_state(state), partition.zk_version)]), written)
+
+    def _count(self, *, expands: bool) -> None:
+        if expands:
+            self.expands += 1
+        else:
+            self.shrinks += 1
 
     # --- telling the controller of direct writes ---
 
@@ -328,13 +341,17 @@ class IsrChanges:
         place = (partition.topic, partition.partition)
         isr = ids_text(partition.pending.isr) if partition.pending is not None else ""
         if changed.error != ErrorCode.NONE:
+            self.failed_updates += 1
             context.emit(IsrChangeEnded(*place, isr, f"refused: {ErrorCode(changed.error).name}", -1))
             if changed.error not in GIVE_UP and partition.pending is not None:
                 self._unsent[place] = partition
                 context.out.set_timer(ALTER_RETRY, ALTER_RETRY_MS)
             return
         if changed.leader_epoch != partition.leader_epoch or changed.zk_version <= partition.zk_version:
+            self.failed_updates += 1
             return
+        if partition.pending is not None:
+            self._count(expands=partition.pending.expands)
         partition.isr = list(changed.isr)
         partition.zk_version = changed.zk_version
         partition.pending = None

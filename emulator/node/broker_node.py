@@ -18,6 +18,7 @@ from emulator.broker.settings import BrokerSettings
 from emulator.client.pipeline import pipelined
 from emulator.client.retrying_session import RetryingSession
 from emulator.client.session_client import SessionClient
+from emulator.node.broker_status import broker_status
 from emulator.node.topic_creation import create_topic
 from emulator.storage.files import Files, StorageError
 from emulator.topology import Node, broker_name
@@ -31,10 +32,13 @@ from protocol.messages.leadership import (
     ControlledShutdownResponse,
 )
 from protocol.messages.session import SessionRequest, WatchFired
+from protocol.messages.status import NodeStatus
 from protocol.versions import Gates
 from protocol.znodes import BrokerRegistration
 
 SHUTDOWN_RETRY = ("controlled-shutdown-retry",)
+SHUTDOWN_LIMIT = ("controlled-shutdown-limit",)
+"""Of one try, as long as Kafka's socket to the controller is patient."""
 
 
 class BrokerSessions:
@@ -75,6 +79,7 @@ class BrokerNode:
         self._may_be_elected = "controller" in node.roles
         self._stopping = False
         self._shutdown_tries = 0
+        self._shutdown_asked = False
         self.context = BrokerContext(node.number, gates, self._settings, files, self._sessions, self._out)
         self.controller = Controller(
             node.number, gates, controller_settings(self._settings), self._sessions, broker_name
@@ -92,6 +97,10 @@ class BrokerNode:
             self.broker.replicas.log_dir_failed(str(error))
         return out.take()
 
+    def status(self, now: Now) -> NodeStatus:
+        """What this broker thinks. Asking changes nothing."""
+        return broker_status(self.node.name, self.broker, self.controller, self.session, now.mono_ms)
+
     def _handle(self, now: Now, event: Input, out: Outbox) -> None:
         match event:
             case Started(seed, incarnation):
@@ -104,6 +113,8 @@ class BrokerNode:
                 self._stop(now, out)
             case TimerFired(key) if key == SHUTDOWN_RETRY:
                 self._controlled_shutdown()
+            case TimerFired(key) if key == SHUTDOWN_LIMIT:
+                self._shutdown_try_failed()
             case _ if self.session.handles(event):
                 self.session.handle(now, event, out)
             case _ if self.controller.handles(event):
@@ -232,17 +243,29 @@ class BrokerNode:
 
     def _controlled_shutdown(self) -> None:
         self._shutdown_tries += 1
+        self._out.set_timer(SHUTDOWN_LIMIT, self._settings.controller_socket_timeout_ms)
+        if self._shutdown_asked:
+            return  # the channel goes on asking whoever is the controller
         request = ControlledShutdownRequest(self.node.number, self.context.broker_epoch)
 
         def answered(response: Message) -> None:
             assert isinstance(response, ControlledShutdownResponse), response
-            done = response.error == ErrorCode.NONE and not response.remaining
-            if done or self._shutdown_tries > self._settings.controlled_shutdown_max_retries:
+            self._shutdown_asked = False
+            self._out.cancel_timer(SHUTDOWN_LIMIT)
+            if response.error == ErrorCode.NONE and not response.remaining:
                 self._finish_stop()
             else:
-                self._out.set_timer(SHUTDOWN_RETRY, self._settings.controlled_shutdown_retry_backoff_ms)
+                self._shutdown_try_failed()
 
+        self._shutdown_asked = True
         self.broker.channel.send(request, answered)
+
+    def _shutdown_try_failed(self) -> None:
+        """Refused, or nobody answered in time. After so many tries it stops all the same."""
+        if self._shutdown_tries > self._settings.controlled_shutdown_max_retries:
+            self._finish_stop()
+        else:
+            self._out.set_timer(SHUTDOWN_RETRY, self._settings.controlled_shutdown_retry_backoff_ms)
 
     def _finish_stop(self) -> None:
         now, out = self.context.now, self._out

@@ -16,6 +16,7 @@ from emulator.broker.settings import BrokerSettings
 from emulator.client.retrying_session import RetryingSession
 from emulator.client.session_client import SessionClient
 from emulator.node.broker_node import BrokerSessions, controller_settings
+from emulator.node.broker_status import controller_status
 from emulator.topology import Node, identifier_of, node_name
 from protocol.chance import Chance
 from protocol.machine import (
@@ -32,6 +33,7 @@ from protocol.machine import (
 from protocol.messages.base import Message
 from protocol.messages.leadership import AlterIsrRequest, ControlledShutdownRequest
 from protocol.messages.session import WatchFired
+from protocol.messages.status import NodeStatus
 from protocol.versions import Gates
 
 
@@ -40,6 +42,7 @@ class ControllerNode:
 
     def __init__(self, node: Node, gates: Gates, settings: Mapping[str, Any], session_servers: list[str]) -> None:
         known = BrokerSettings.from_settings(settings)
+        self._name = node.name
         self._out = Outbox()
         self.session = SessionClient("session", session_servers, known.zookeeper_session_timeout_ms, node.name)
         retrying = RetryingSession(self.session)
@@ -76,6 +79,10 @@ class ControllerNode:
             case _:
                 pass  # of a connection that was closed meanwhile
         return out.take()
+
+    def status(self, now: Now) -> NodeStatus:
+        """What this controller thinks. Asking changes nothing."""
+        return controller_status(self._name, self.controller, self.session)
 
     # --- the session and elections ---
 

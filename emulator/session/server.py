@@ -35,6 +35,7 @@ from protocol.machine import (
 )
 from protocol.messages.ensemble import FollowerInfo, Transaction, Vote
 from protocol.messages.session import ObserveRequest, SessionResponse
+from protocol.messages.status import EnsembleStatus, NodeStatus
 from protocol.purposes import ENSEMBLE, OBSERVE, SESSION
 
 UNDECIDED_MAX = 1000
@@ -65,6 +66,7 @@ class SessionServer:
         self._leading: Leading | None = None
         self._reigns = 0
         self._early: dict[int, tuple[int, FollowerInfo]] = {}
+        self._started = False
 
     def step(self, now: Now, event: Input) -> list[Effect]:
         """One input; a full or failing disk ends the process, as ZooKeeper's does."""
@@ -99,6 +101,16 @@ class SessionServer:
                 self._clients.close_all(out)
                 out.exit(0, "asked to stop")
 
+    def status(self, now: Now) -> NodeStatus:
+        """What this server thinks. Asking changes nothing."""
+        if not self._started:
+            return NodeStatus(ensemble=EnsembleStatus(self.role, self.serving))
+        return NodeStatus(
+            ensemble=EnsembleStatus(
+                self.role, self.serving, self._epoch, self._history.last_zxid, len(self._replica.tree.sessions)
+            )
+        )
+
     @property
     def tree(self) -> Tree:
         """What is committed, as far as this server knows."""
@@ -114,6 +126,7 @@ class SessionServer:
         self._replica = Replica(self._history, self)
         self._clients = Clients(self._me, self._replica, self._limits.tick_ms)
         self._clients.start(self._chance, incarnation)
+        self._started = True
         self._look(now, out)
 
     def _look(self, now: Now, out: Outbox) -> None:
@@ -156,10 +169,13 @@ class SessionServer:
     def _become(self, out: Outbox, role: str, leader: int, serving: bool) -> None:
         was_serving = self.serving
         self.role, self.serving = role, serving
-        epoch = self._leading.epoch if self._leading else self._history.current_epoch
-        out.emit(EnsembleChanged(role, epoch, leader, serving))
+        out.emit(EnsembleChanged(role, self._epoch, leader, serving))
         if serving != was_serving:
             self._observers.serving_changed(out, serving, self._replica.tree.zxid)
+
+    @property
+    def _epoch(self) -> int:
+        return self._leading.epoch if self._leading else self._history.current_epoch
 
     # --- inputs ---------------------------------------------------------------------------------------------
 

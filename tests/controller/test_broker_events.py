@@ -3,7 +3,12 @@
 import pytest
 
 from protocol.events import BrokersHandled, BrokersSeen, StateDecided
-from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from protocol.messages.leadership import (
+    ControlledShutdownRequest,
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
 from protocol.messages.session import Create
 from tests.controller.cluster import Cluster
 
@@ -119,6 +124,20 @@ def test_up_to_2_1_a_bounce_goes_unnoticed() -> None:
     c.create_topic("t", (0, 1, 2))
     _bounce(c, 0)
     assert c.states()[1:] == []
+
+
+@pytest.mark.parametrize(("version", "leader"), [("2.1", -1), ("2.2", 1)])
+def test_who_bounces_while_it_shuts_down_is_elected_no_more_up_to_2_1(version: str, leader: int) -> None:
+    """KAFKA-7235, semantics 4.2: nobody has seen it go, so it is still taken to shut down."""
+    c = started(version)
+    c.create_topic("t", (0, 1))
+    c.shut_down(2, ControlledShutdownRequest(1, c.brokers[1].broker_epoch))
+    assert c.brokers[2].controller.takes_for_leaving(1)
+    _bounce(c, 1)
+    assert c.brokers[2].controller.takes_for_leaving(1) is (version == "2.1")
+    c.leader_writes_isr(0, 1)
+    c.die(0)
+    assert c.state().leader == leader
 
 
 def test_requests_after_a_bounce_carry_the_new_broker_epoch() -> None:

@@ -5,7 +5,7 @@ import pytest
 from controller.settings import ControllerSettings
 from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from protocol.messages.session import Delete
-from protocol.znodes import ReplicaAssignment, encode_topic, topic_path
+from protocol.znodes import Leadership, ReplicaAssignment, encode_state, encode_topic, state_path, topic_path
 from tests.controller.cluster import Cluster
 from tests.controller.test_leader_epochs import VERSIONS
 
@@ -33,6 +33,23 @@ def test_a_partition_without_live_replicas_waits_for_one() -> None:
     assert "/brokers/topics/t/partitions/0/state" not in c.service.znodes
     c.start(0)
     assert c.states() == [(0, 0, [0], 1, 0)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_first_state_that_exists_already_is_told_to_nobody_until_another_controller_takes_over(version: str) -> None:
+    """Semantics 4.2: it was written, and the answer got lost. The controller asks again, and takes it for another's."""
+    c = started(version)
+    c.service.put(state_path("t", 0), encode_state(Leadership(0, 0, (0, 1), 1)))
+    c.forget_requests()
+    c.create_topic("t", (0, 1))
+    assert not any(isinstance(m, LeaderAndIsrRequest) for broker in (0, 1) for m in c.requests(broker))
+    c.die(1)
+    c.start(1)
+    told = [p for b in (0, 1) for m in c.requests(b) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert told == [], "tried again, in vain"
+    c.die(2)
+    told = [p for b in (0, 1) for m in c.requests(b) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert {(p.leader, p.leader_epoch) for p in told} == {(0, 0)}
 
 
 def test_an_absent_replica_joins_no_isr_when_it_comes() -> None:

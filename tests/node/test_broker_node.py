@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from emulator.broker.settings import BrokerSettings
 from emulator.storage.log_directory import CLEAN_SHUTDOWN, HIGH_WATERMARKS
 from protocol.events import ControllerChanged, Event, LogDirFailed, LogLoaded, LogTruncated, NodeStopped, RoleChanged
 from tests.simulated.cluster import Cluster
@@ -132,3 +133,20 @@ def test_a_full_disk_ends_the_broker_and_its_next_life_has_room() -> None:
     assert [value for value, error in cluster.attempts() if error == 0] == ["a", "b"]
     assert states(cluster)[1][:2] == (1, 1)
     assert [(role.role, role.leader) for role in seen(cluster, "broker-0", RoleChanged)][-1] == ("follower", 1)
+
+
+def test_a_stop_without_a_controller_ends_after_its_tries() -> None:
+    """Nobody can be asked, and nobody can be elected: no quorum. Kafka gives up, and stops all the same."""
+    cluster = played("  - pause: 1\n", "2.6")
+    world = cluster.world
+    for name in ("session-0", "session-1", "broker-0", "broker-1"):
+        world.kill(name)
+    world.stop("broker-2")
+    settings = BrokerSettings()
+    tries = settings.controlled_shutdown_max_retries + 1
+    limit_ms = tries * (settings.controller_socket_timeout_ms + settings.controlled_shutdown_retry_backoff_ms)
+    cluster.go_on(limit_ms / 2)
+    assert cluster.alive("broker-2")
+    cluster.go_on(limit_ms / 2 + 1_000.0)
+    assert not cluster.alive("broker-2")
+    assert seen(cluster, "broker-2", NodeStopped)[-1].reason == "stopped"

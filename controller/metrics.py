@@ -1,0 +1,26 @@
+"""The controller's figures under Kafka's names (kafka.controller: KafkaController, ControllerStats). A meter's figure
+is its Count.
+"""
+
+from controller.desk import Desk
+from controller.state import PartitionPosition
+
+
+def controller_metrics(desk: Desk) -> dict[str, int]:
+    """As Kafka has it, everything but the meters is 0 while this is not the controller."""
+    state = desk.state
+    staying = [place for place in state.all_partitions() if not state.is_being_deleted(place[0])]
+    offline = [place for place in staying if state.partitions.get(place) is PartitionPosition.OFFLINE]
+    led = [place for place in staying if place in state.states]
+    not_preferred = [place for place in led if state.states[place].leader != state.replicas_of(place)[0]]
+    gauges = {
+        "OfflinePartitionsCount": len(offline),
+        "PreferredReplicaImbalanceCount": len(not_preferred),
+        "GlobalTopicCount": len(state.topics),
+        "GlobalPartitionCount": len(state.assignments),
+    }
+    return {
+        "ActiveControllerCount": int(desk.active),
+        **{name: value if desk.active else 0 for name, value in gauges.items()},
+        "UncleanLeaderElectionsPerSec.Count": desk.unclean_elections,
+    }
