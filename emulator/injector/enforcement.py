@@ -28,11 +28,11 @@ from typing import Final
 from emulator.injector.paths import Opening, Path
 from protocol.chance import Chance
 from protocol.events import Event, FaultHealed, FaultInForce, FaultTraffic
-from protocol.link_rules import LinkRule
+from protocol.link_rules import NODES, LinkRule
 from protocol.purposes import CONTROL
 
 HEALED_KEPT_MAX: Final = 64
-"""Healed rules whose proof of traffic is still awaited; the oldest are forgotten."""
+"""Healed rules that are remembered, with what they stopped, and whose proof of traffic may still be awaited."""
 
 
 class LinkState:
@@ -43,7 +43,7 @@ class LinkState:
         self.chance = Chance(seed)
         self.in_force: dict[str, LinkRule] = {}
         self.frames_stopped: dict[str, int] = {}
-        """{rule: frames and SYNs held, dropped, delayed or lost here}, healed rules included."""
+        """{rule: frames and SYNs held, dropped, delayed or lost here}; of healed rules the last HEALED_KEPT_MAX."""
         self._healed: dict[str, LinkRule] = {}
         self._proved: set[tuple[str, str]] = set()
         self._paths: dict[int, Path] = {}
@@ -80,15 +80,18 @@ class LinkState:
         self._events.append(FaultInForce(rule=rule.rule, what=rule.what))
         self._rule_paths()
 
-    def heal(self, now_ms: float, rule_id: str) -> bool:
-        """The rule is lifted; False: it was not in force. Afterwards every `next_ms` may have changed."""
+    def heal(self, now_ms: float, rule_id: str, packets_dropped: int = 0) -> bool:
+        """The rule is lifted; False: it was not in force. Afterwards every `next_ms` may have changed.
+        `packets_dropped`: by the kernel here, where that was the driver."""
         rule = self.in_force.pop(rule_id, None)
         if rule is None:
             return False
         self._healed[rule_id] = rule
+        self.frames_stopped[rule_id] += packets_dropped
         if len(self._healed) > HEALED_KEPT_MAX:
             oldest = next(iter(self._healed))
             del self._healed[oldest]
+            self.frames_stopped.pop(oldest, None)
             self._proved = {(known, peer) for known, peer in self._proved if known != oldest}
         stopped = self.frames_stopped[rule_id]
         self._events.append(FaultHealed(rule=rule_id, what=rule.what, frames_stopped=stopped))
@@ -130,7 +133,8 @@ class LinkState:
             for rule_id, rule in self._healed.items()
             if (rule_id, path.sender) not in self._proved and _concerns(rule, path)
         )
-        path.ruled(tuple(r for r in self.in_force.values() if _concerns(r, path)), awaiting)
+        ours = (rule for rule in self.in_force.values() if rule.driver == NODES)
+        path.ruled(tuple(rule for rule in ours if _concerns(rule, path)), awaiting)
 
 
 def _concerns(rule: LinkRule, path: Path) -> bool:

@@ -2,13 +2,15 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from emulator.injector.enforcement import LinkState
 from emulator.injector.paths import Path, Stopped
 from emulator.injector.rules import parse
 from emulator.topology import three_azs
-from protocol.link_rules import LinkRule
+from protocol.events import FaultHealed, FaultInForce, FaultTraffic
+from protocol.link_rules import KERNEL, LinkRule
 
 TOPOLOGY = three_azs()
 
@@ -206,3 +208,17 @@ def test_applying_twice_changes_nothing_and_healing_the_unknown_says_so() -> Non
     links.apply(5.0, rule("cut az-0"))
     assert len(links.take_events()) == 1 and links.frames_stopped == {"r": 1}
     assert links.heal(10.0, "r") and not links.heal(10.0, "r")
+
+
+def test_what_the_kernel_stops_is_noted_and_not_stopped_here() -> None:
+    links, out, back = link()
+    links.apply(0.0, msgspec.structs.replace(rule("cut az-0"), driver=KERNEL))
+    assert out.offer(10.0, "a") is None and back.offer(11.0, "b") is None
+    assert links.heal(20.0, "r", packets_dropped=7)
+    assert links.frames_stopped == {"r": 7}
+    assert back.offer(30.0, "c") is None
+    assert links.take_events() == [
+        FaultInForce(rule="r", what="cut az-0"),
+        FaultHealed(rule="r", what="cut az-0", frames_stopped=7),
+        FaultTraffic(rule="r", peer="broker-1"),
+    ]
