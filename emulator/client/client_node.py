@@ -34,6 +34,7 @@ from protocol.messages.consuming import (
     ClientConsumeRequest,
     ClientConsumeResponse,
 )
+from protocol.messages.status import NodeStatus, WorkloadStatus
 from protocol.messages.workload import (
     ClientFetchRequest,
     ClientFetchResponse,
@@ -46,6 +47,8 @@ from protocol.messages.workload import (
     StopWorkloadRequest,
     StopWorkloadResponse,
     WorkloadReport,
+    WorkloadReportsRequest,
+    WorkloadReportsResponse,
     WorkloadSpec,
 )
 from protocol.versions import gates_for
@@ -84,6 +87,7 @@ class ClientNode:
         self._out = Outbox()
         self._players: set[int] = set()
         self._workloads: dict[str, Workload] = {}
+        self._workload_count = 0
         self._operations: OperationLog | None = None
         self._errands: Errands | None = None
         self._groups: GroupErrands | None = None
@@ -111,6 +115,10 @@ class ClientNode:
             case _:
                 self._work(now, event, out)
         return out.take()
+
+    def status(self, now: Now) -> NodeStatus:
+        """How its workloads get on. Asking changes nothing."""
+        return NodeStatus(workloads={name: _counts(work.report) for name, work in sorted(self._workloads.items())})
 
     def report(self, name: str) -> WorkloadReport:
         """A workload's counts so far. Raises KeyError."""
@@ -171,6 +179,8 @@ class ClientNode:
                     reply(out, ClientCommittedResponse(problem=str(problem)))
             case StartWorkloadRequest(spec=spec):
                 reply(out, StartWorkloadResponse(problem=self._start_workload(now, out, spec)))
+            case WorkloadReportsRequest():
+                reply(out, WorkloadReportsResponse([workload.report for workload in self._workloads.values()]))
             case StopWorkloadRequest(name=name, at_once=at_once):
                 workload = self._workloads.get(name)
                 if workload is None:
@@ -192,22 +202,32 @@ class ClientNode:
     def _start_workload(self, now: Now, out: Outbox, spec: WorkloadSpec) -> str:
         """Empty, or why it cannot be."""
         assert self._operations is not None
-        if spec.name in self._workloads:
+        before = self._workloads.get(spec.name)
+        if before is not None and before.report.running:
             return f"workload {spec.name!r} exists"
+        if before is None and len(self._workloads) >= WORKLOADS_MAX:
+            self._forget_ended()
         if len(self._workloads) >= WORKLOADS_MAX:
             return f"{WORKLOADS_MAX} workloads, no more"
         if not 0 < len(spec.partitions) <= PARTITIONS_MAX:
             return f"{len(spec.partitions)} partitions; allowed are 1 to {PARTITIONS_MAX}"
         kind = ProduceWorkload if spec.kind == "produce" else ConsumeWorkload
         chance = Chance(self._chance.below(1 << 62))
-        key = f"workload-{len(self._workloads)}"
+        key = f"workload-{self._workload_count}"
         try:
             workload = kind(key, spec, self._brokers, self._operations, self._kafka_version, chance)
         except UnusableSetting as problem:
             return str(problem)
+        self._workload_count += 1
         self._workloads[spec.name] = workload
         workload.start(now, out)
         return ""
+
+    def _forget_ended(self) -> None:
+        """Room for another workload: the first that ended is told about no more."""
+        ended = [name for name, workload in self._workloads.items() if not workload.report.running]
+        for name in ended[:1]:
+            del self._workloads[name]
 
     def _stop(self, now: Now, out: Outbox) -> None:
         """What libraries have under way ends here, so that every operation has an end."""
@@ -219,3 +239,9 @@ class ClientNode:
         if self._groups is not None:
             self._groups.close(now, out)
         out.exit(0, "stopped")
+
+
+def _counts(report: WorkloadReport) -> WorkloadStatus:
+    return WorkloadStatus(
+        report.kind, report.running, report.ok, report.failed, report.unknown, report.skipped, report.read
+    )

@@ -14,7 +14,7 @@ Watches are one-shot, and set again by SetWatches after reconnecting with the sa
 with none.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -72,6 +72,8 @@ class SessionClient:
         self.session_id = 0
         self.on_state: Callable[[Now, Outbox, str], None] = _nothing
         self.on_watch: Callable[[Now, Outbox, WatchFired], None] = _nothing
+        self.changes: Counter[str] = Counter()
+        """How often it became connected, disconnected, expired and closed; over all its sessions."""
         self._owner = owner or key
         self._servers = SessionServers(servers)
         self._asked_ms = int(session_timeout_ms)
@@ -319,6 +321,7 @@ class SessionClient:
             done(now, out, failure(request, error))
 
     def _emit(self, out: Outbox, state: str) -> None:
+        self.changes[state] += 1
         out.emit(SessionChanged(self.session_id, state, self._owner, self._servers.current))
 
 

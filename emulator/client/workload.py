@@ -32,6 +32,10 @@ from protocol.messages.workload import WorkloadReport, WorkloadSpec
 PROBLEMS_MAX = 100
 RATE_MAX = 100_000.0
 """Records per second of one workload."""
+CATCH_UP_MS = 1_000.0
+"""Who is late by no more (a busy machine) sends at once what was due; who is later (a paused process) lets it go."""
+DUE_MARGIN = 1e-6
+"""Of a tick: a timer that fires when it is due must find its tick due, whatever floating point makes of it."""
 
 Stopped = Callable[[Now, Outbox, WorkloadReport], None]
 
@@ -102,25 +106,32 @@ class ProduceWorkload:
             stopped(now, out, self._report)
 
     def _tick(self, now: Now, out: Outbox) -> None:
+        """Sends what is due. Paced from the start, so that lateness does not add up."""
+        if self._report.sent >= self._spec.limit:
+            return
+        period_ms = 1000.0 / self._spec.rate_per_s
+        due = int((now.mono_ms - self._began_ms) / period_ms + DUE_MARGIN) + 1 - self._ticks
+        if (due - 1) * period_ms > CATCH_UP_MS:
+            self._report.skipped += due - 1
+            self._ticks += due - 1
+            due = 1
+        for _ in range(due):
+            self._ticks += 1
+            self._send_next(now, out)
+        out.set_timer((self._key,), max(0.0, self._began_ms + self._ticks * period_ms - now.mono_ms))
+
+    def _send_next(self, now: Now, out: Outbox) -> None:
         spec, report = self._spec, self._report
         if report.sent >= spec.limit:
             return
         if self._producer.unfinished >= spec.unfinished_max:
             report.skipped += 1
-        else:
-            number = report.sent
-            report.sent += 1
-            value = f"{spec.value_prefix}{number}".encode().ljust(spec.value_bytes, b".")
-            partition = spec.partitions[number % len(spec.partitions)]
-            self._producer.send(now, out, spec.topic, partition, value, self._sent)
-        # Paced from the start, so that lateness does not add up. Whole ticks missed (a paused process) are let go.
-        period_ms = 1000.0 / spec.rate_per_s
-        self._ticks += 1
-        due_ms = self._began_ms + self._ticks * period_ms
-        missed = max(0, int((now.mono_ms - due_ms) / period_ms))
-        report.skipped += missed
-        self._ticks += missed
-        out.set_timer((self._key,), max(0.0, due_ms + missed * period_ms - now.mono_ms))
+            return
+        number = report.sent
+        report.sent += 1
+        value = f"{spec.value_prefix}{number}".encode().ljust(spec.value_bytes, b".")
+        partition = spec.partitions[number % len(spec.partitions)]
+        self._producer.send(now, out, spec.topic, partition, value, self._sent)
 
     def _sent(self, now: Now, out: Outbox, sent: Sent) -> None:
         report = self._report

@@ -12,6 +12,7 @@ from emulator.client.exchange import Failure
 from emulator.client.group_errands import GroupErrands, TooManyErrands
 from emulator.player.client_steps import ClientRefused
 from emulator.player.tasks import Order, Steps
+from emulator.player.timeline import Timeline
 from emulator.scenario import model as m
 from protocol.ids import topic_partition_text
 from protocol.machine import Now, Outbox
@@ -34,11 +35,15 @@ GroupRequest = ClientConsumeRequest | ClientCommitRequest | ClientCommittedReque
 
 
 class GroupSteps:
-    """Runs those steps for a player. `place`: topic and number of the partition that a step names."""
+    """Runs those steps for a player. `place`: topic and number of the partition that a step names; `timeline`: where
+    what came back is noted."""
 
-    def __init__(self, player: "Player", place: Callable[[str | None], tuple[str, int]]) -> None:
+    def __init__(
+        self, player: "Player", place: Callable[[str | None], tuple[str, int]], timeline: Timeline
+    ) -> None:
         self._player = player
         self._place = place
+        self._timeline = timeline
 
     def group(self, step: GroupStep) -> Steps:
         """The errand, and what is noted of it."""
@@ -47,16 +52,16 @@ class GroupSteps:
             case m.Consume(group=group, partitions=partitions):
                 places = [self._place(partition) for partition in partitions or (None,)]
                 answer = yield self._order(step.client, consume_request(step, places))
-                player.timeline.consumed(player.now.mono_ms, group, answer)
+                self._timeline.consumed(player.now.mono_ms, group, answer)
             case m.Commit(group=group, offset=offset, partition=partition):
                 place = self._place(partition)
                 answer = yield self._order(step.client, commit_request(step, place))
                 where = topic_partition_text(*place)
-                player.timeline.commit_ended(player.now.mono_ms, group, offset, answer.error, where)
+                self._timeline.commit_ended(player.now.mono_ms, group, offset, answer.error, where)
             case m.LookCommitted(group=group, partition=partition):
                 place = self._place(partition)
                 answer = yield self._order(step.client, committed_request(step, place))
-                player.timeline.committed(player.now.mono_ms, group, answer, topic_partition_text(*place))
+                self._timeline.committed(player.now.mono_ms, group, answer, topic_partition_text(*place))
 
     def _order(self, client: str, request: GroupRequest) -> Order:
         player = self._player

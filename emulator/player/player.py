@@ -111,7 +111,7 @@ class Player:
 
     def _start(self, now: Now, chance: Chance, incarnation: int) -> None:
         self.chance = chance
-        log = OperationLog(OBSERVER, incarnation, self.operations)
+        log = OperationLog(OBSERVER, incarnation, self._kept())
         self.direct = DirectClient("player", log, self._record_magic)
         self.writes = SessionWrites([node.name for node in self.topology.with_role("session")], chance)
         brokers = [node.name for node in self.topology.with_role("broker")]
@@ -120,6 +120,10 @@ class Player:
         self.groups = GroupErrands(OBSERVER, brokers, servers, log, self._kafka_version, chance)
         self.waits.start(chance)
         self.run_task(self._play(), self._finish)
+
+    def _kept(self) -> list[Operation] | None:
+        """Where its operations are kept, for who asks about them after the play."""
+        return self.operations
 
     def _changed(self, now: Now, what: str) -> None:
         self.timeline.changed(now.mono_ms, what, self.seen)
@@ -209,9 +213,13 @@ class Player:
         def order(done: Callable[[Any], None]) -> None:
             self._act_count += 1
             self._acts[self._act_count] = done
-            self.out._effects.append(Act(self._act_count, action))  # type: ignore[arg-type]
+            self.tell_world(Act(self._act_count, action))
 
         return order
+
+    def tell_world(self, effect: Any) -> None:
+        """An effect that only a player's world knows."""
+        self.out._effects.append(effect)
 
     def sleep(self, ms: float) -> Order:
         def order(done: Callable[[Any], None]) -> None:

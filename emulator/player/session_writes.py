@@ -80,6 +80,8 @@ class SessionWrites:
                 client.submit(now, out, one, answered)
 
             pipelined(SessionRequest(list(self._queue[0][0])), ask, self._written)
+        elif state == "expired" and self._client is not None:
+            self._client.restart(now, out)  # no server could be asked for longer than a session lives
 
     def _written(self, now: Now, out: Outbox, response: SessionResponse) -> None:
         if any(result.error == SessionError.CONNECTION_LOSS for result in response.results):

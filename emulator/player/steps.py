@@ -12,6 +12,7 @@ from emulator.player.fault_steps import FaultSteps
 from emulator.player.group_steps import GroupSteps
 from emulator.player.log_ends import until_log_ends
 from emulator.player.tasks import Order, StepFailed, Steps
+from emulator.player.timeline import Timeline
 from emulator.player.topics import all_led, placed
 from emulator.scenario import model as m
 from emulator.scenario.conditions import asks
@@ -37,12 +38,13 @@ def by_number(name: str) -> tuple[str, int]:
 
 
 class StepRunner:
-    """Runs single steps for a player."""
+    """Runs single steps for a player. `timeline`: where what came back is noted; the player's if it is None."""
 
-    def __init__(self, player: "Player") -> None:
+    def __init__(self, player: "Player", timeline: Timeline | None = None) -> None:
         self._player = player
+        self._timeline = timeline or player.timeline
         self._faults = FaultSteps(player)
-        self._groups = GroupSteps(player, self._place)
+        self._groups = GroupSteps(player, self._place, self._timeline)
 
     def run(self, step: m.AnyStep, following: m.AnyStep | None) -> Steps:
         """The step's own waiting included. `following`: a started broker is not waited for if the next step waits, or,
@@ -103,7 +105,7 @@ class StepRunner:
     # --- clients ---
 
     def _partition(self, partition: str | None) -> str:
-        return partition or self._player.timeline.first
+        return partition or self._timeline.first
 
     def _place(self, partition: str | None) -> tuple[str, int]:
         place = topic_partition_of(self._partition(partition))
@@ -149,14 +151,14 @@ class StepRunner:
         yield order
 
     def _attempted(self, attempt: Attempt, partition: str | None) -> None:
-        self._player.timeline.attempt(self._player.now.mono_ms, attempt, self._partition(partition))
+        self._timeline.attempt(self._player.now.mono_ms, attempt, self._partition(partition))
 
     def _produce_message_set(self, step: m.ProduceMessageSet) -> Steps:
         player = self._player
         topic, partition = self._place(step.partition)
 
         def attempted(attempt: Attempt) -> None:
-            player.timeline.message_set(player.now.mono_ms, attempt, self._partition(step.partition))
+            self._timeline.message_set(player.now.mono_ms, attempt, self._partition(step.partition))
 
         def order(done: Callable[[Any], None]) -> None:
             assert player.direct is not None
@@ -182,14 +184,14 @@ class StepRunner:
         assert player.libraries is not None
         place = self._place(step.partition)
         results: list[Any] = yield library_order(player.libraries, lambda: player.now, player.out, place, step)
-        player.timeline.library_result(player.now.mono_ms, results, self._partition(step.partition))
+        self._timeline.library_result(player.now.mono_ms, results, self._partition(step.partition))
 
     def _fetch(self, step: m.Fetch) -> Steps:
         player = self._player
         topic, partition = self._place(step.partition)
         if step.client:
             by_client: Fetched = yield fetch_order(player.asker, player.out, step.client, (topic, partition), step)
-            player.timeline.fetched(player.now.mono_ms, by_client, self._partition(step.partition))
+            self._timeline.fetched(player.now.mono_ms, by_client, self._partition(step.partition))
             return
 
         def order(done: Callable[[Any], None]) -> None:
@@ -205,7 +207,7 @@ class StepRunner:
             )
 
         fetched: Fetched = yield order
-        player.timeline.fetched(player.now.mono_ms, fetched, self._partition(step.partition))
+        self._timeline.fetched(player.now.mono_ms, fetched, self._partition(step.partition))
 
     def _metadata(self, step: m.AskMetadata) -> Steps:
         player = self._player
@@ -217,15 +219,15 @@ class StepRunner:
             )
 
         described: Described = yield order
-        player.timeline.metadata(player.now.mono_ms, described, self._partition(step.partition))
+        self._timeline.metadata(player.now.mono_ms, described, self._partition(step.partition))
 
     # --- topics and elections ---
 
     def _create_topic(self, step: m.CreateTopic) -> Steps:
         player = self._player
         names = [f"{step.topic}-{number}" for number in range(step.count)]
-        if not player.timeline.first:
-            player.timeline.first = player.waits.first = names[0]
+        if not self._timeline.first:
+            self._timeline.first = player.waits.first = names[0]
         try:
             assignment = placed(step, player.seen, player.chance)
         except UnassignableTopic as error:
@@ -264,7 +266,7 @@ class StepRunner:
 
     def _snapshot(self, label: str) -> Steps:
         player = self._player
-        for name in sorted({self._player.timeline.first} | set(player.seen.states), key=by_number):
+        for name in sorted({self._timeline.first} | set(player.seen.states), key=by_number):
             if by_number(name)[0] == OFFSETS_TOPIC:
                 continue  # no values that anybody could read: `committed` says what is there
             assignment = player.seen.assignments.get(name, ())
@@ -273,18 +275,18 @@ class StepRunner:
             if done.error:
                 raise StepFailed(done.error)
             entry: dict[str, Any] = {"saw": "snapshot", "label": label, "replicas": done.result}
-            if name != player.timeline.first:
+            if name != self._timeline.first:
                 entry["partition"] = name
-            player.timeline.add(player.now.mono_ms, entry)
+            self._timeline.add(player.now.mono_ms, entry)
 
     def _record(self, what: str, partition: str | None) -> Steps:
         player = self._player
         if what == "partition-state":
-            player.timeline.record_state(player.now.mono_ms, player.seen, self._partition(partition))
+            self._timeline.record_state(player.now.mono_ms, player.seen, self._partition(partition))
         elif what == "controller":
-            player.timeline.record_controller(player.now.mono_ms, player.seen)
+            self._timeline.record_controller(player.now.mono_ms, player.seen)
         elif what == "partitions":
-            player.timeline.record_partitions(player.now.mono_ms, player.seen, player.topology)
+            self._timeline.record_partitions(player.now.mono_ms, player.seen, player.topology)
         else:
             name = self._partition(partition)
             nodes = tuple(map(broker_name, player.seen.assignments.get(name, ())[:2]))
@@ -292,7 +294,7 @@ class StepRunner:
                 raise StepFailed(f"{name} has no two replicas whose logs could be noted")
             done: ActDone = yield player.act(act.Batches(name, nodes))
             logs = {called: done.result[node] for called, node in zip("ab", nodes, strict=False)}
-            player.timeline.add(player.now.mono_ms, {"saw": "logs", **logs})
+            self._timeline.add(player.now.mono_ms, {"saw": "logs", **logs})
 
     def _wait(self, step: m.Wait) -> Steps:
         player = self._player
@@ -300,7 +302,7 @@ class StepRunner:
             reached = yield from until_log_ends(player, step)
         else:
             reached = yield player.until(step.until, step.limit_s)
-        player.timeline.add(player.now.mono_ms, {"saw": "reached" if reached else "not-reached", "until": step.called})
+        self._timeline.add(player.now.mono_ms, {"saw": "reached" if reached else "not-reached", "until": step.called})
         yield player.sleep(player.waits.reaction_ms())
 
 

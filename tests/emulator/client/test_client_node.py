@@ -349,6 +349,17 @@ def test_what_cannot_be_kept_up_with_is_skipped() -> None:
     assert len(bench.cluster.ended()) == 10
 
 
+def test_a_producer_that_is_a_little_late_sends_what_was_due() -> None:
+    """So that a busy machine does not lower the rate."""
+    bench = Bench()
+    bench.ask(workload())
+    bench.run(995)
+    bench.cluster.stall(800)
+    bench.run(1000)
+    report = bench.node.report("w")
+    assert (report.sent, report.skipped) == (280, 0)
+
+
 def test_ticks_missed_while_the_process_was_paused_are_not_made_up_for() -> None:
     bench = Bench()
     bench.ask(workload())
