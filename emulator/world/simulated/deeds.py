@@ -37,10 +37,7 @@ class Deeds:
                 if world.nodes[name].alive:
                     error = f"{name} is alive"
                 else:
-                    roles = world.nodes[name].node.roles
-                    java = "broker" in roles or "controller" in roles
-                    takes_ms = world.draws.start_ms(name) if java else START_MS
-                    world.at(world.now_ms + takes_ms, lambda: world.start(name))
+                    world.at(world.now_ms + self.start_takes_ms(name), lambda: world.start(name))
             case act.KillNode(name):
                 world.kill(name)
             case act.StopNode(name):
@@ -78,13 +75,16 @@ class Deeds:
                 raise AssertionError(other)
         world.at(world.now_ms + 1.0, done)
 
+    def start_takes_ms(self, name: str) -> float:
+        """From the order to the first input; drawn for a broker or controller, whose process is a Java machine's."""
+        roles = self._world.nodes[name].node.roles
+        java = "broker" in roles or "controller" in roles
+        return self._world.draws.start_ms(name) if java else START_MS
+
     def _look(self, name: str, read: Callable[[MemoryFiles, str], Any], partition: str) -> Any:
-        """What the world itself reads is no storage operation of the node's: nobody dies of being looked at."""
         files = self._world.nodes[name].files
-        hook, files.operation_hook = files.operation_hook, None
-        found = read(files, partition)
-        files.operation_hook = hook
-        return found
+        with files.unwatched():
+            return read(files, partition)
 
     def _when_dead(self, name: str, done: Callable[[], None]) -> None:
         world = self._world

@@ -16,8 +16,8 @@ class SimulatedNode:
     """`machine` None: dead. `held`: inputs that wait while the process is paused."""
 
     __slots__ = (
-        "accepted", "before_storage", "busy_until_ms", "cold", "died", "ends", "files", "held", "incarnation", "links",
-        "machine", "node", "paused", "seq", "stall_ms", "timer_generation", "timers",
+        "accepted", "before_storage", "busy_until_ms", "closed", "cold", "died", "ends", "files", "held",
+        "incarnation", "links", "machine", "node", "paused", "seq", "stall_ms", "timer_generation", "timers",
     )  # fmt: skip
 
     def __init__(self, node: Node, links: LinkState) -> None:
@@ -29,6 +29,8 @@ class SimulatedNode:
         self.paused = False
         self.held: deque[Callable[[], None]] = deque()
         self.ends: dict[int, End] = {}
+        self.closed: set[int] = set()
+        """Connections that its present life has closed: no input of theirs follows."""
         self.accepted = 0
         self.busy_until_ms = 0.0
         """Stalled by its disk until then: inputs wait, and so does what the step under way sends."""

@@ -105,18 +105,13 @@ class SimulatedWorld(Transport):
         machine = node.machine
         if machine is None:
             return
-        if node.paused:
-            incarnation = node.incarnation
-
-            def later() -> None:
-                if node.incarnation == incarnation:
-                    self._step(node, event, cause)
-
-            node.held.append(later)
-            return
         now_ms = self.now_ms
+        if node.paused:
+            node.held.append(self._later(node, event, cause))
+            return
         if node.busy_until_ms > now_ms:
-            self._hold(node, event, cause)
+            # A node that is stalled takes its inputs when it goes on, in order.
+            self.at(node.busy_until_ms, self._later(node, event, cause))
             return
         self.inputs += 1
         self.cause = cause
@@ -148,15 +143,16 @@ class SimulatedWorld(Transport):
         """An input that comes from outside the cluster."""
         self._step(node, event, cause)
 
-    def _hold(self, node: SimulatedNode, event: Input | act.ActDone, cause: Cause) -> None:
-        """A node that is stalled takes its inputs when it goes on, in order."""
+    def _later(self, node: SimulatedNode, event: Input | act.ActDone, cause: Cause) -> Callable[[], None]:
+        """Hands over an input that has waited, unless it is for an earlier life, or for a connection that the machine
+        has closed meanwhile."""
         incarnation = node.incarnation
 
         def later() -> None:
-            if node.incarnation == incarnation:
+            if node.incarnation == incarnation and getattr(event, "connection", 0) not in node.closed:
                 self._step(node, event, cause)
 
-        self.at(node.busy_until_ms, later)
+        return later
 
     def _stall(self, node: SimulatedNode, effects: list[Effect], cause: Cause) -> None:
         """The step took its time: what it ordered happens at its end."""
@@ -194,6 +190,7 @@ class SimulatedWorld(Transport):
             case Open():
                 self._open(node, effect)
             case Close(connection):
+                node.closed.add(connection)
                 end = node.ends.pop(connection, None)
                 if end is not None:
                     self._close(end, "closed")
@@ -215,11 +212,13 @@ class SimulatedWorld(Transport):
 
         def due() -> None:
             if node.timers.get(key) == generation:
-                if not node.paused:
+                if node.paused:
+                    node.held.append(due)
+                elif node.busy_until_ms > self.now_ms:
+                    self.at(node.busy_until_ms, due)  # until it is taken, an input before it may cancel or move it
+                else:
                     del node.timers[key]
                     self._step(node, TimerFired(key), f"timer:{key[0]}")
-                else:
-                    node.held.append(due)
 
         self.at(self.now_ms + after_ms + self.draws.timer_ms(node.node.name, key), due)
 
@@ -236,6 +235,7 @@ class SimulatedWorld(Transport):
         node.cold = True
         node.died = None
         node.timers.clear()
+        node.closed.clear()
         node.busy_until_ms = node.stall_ms = 0.0
         node.files.capacity_bytes = None
         if "broker" in node.node.roles:
