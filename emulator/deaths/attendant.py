@@ -91,7 +91,7 @@ class Attendant:
                     self._world.nodes[name].files.capacity_bytes = None
                     self._done(node, order, "")
                     return
-                self._start_in(name, self._start_ms(name))
+                self._start_in(name, self._deeds.start_takes_ms(name))
                 self._done(node, order, "")
                 return
             case act.KillNode(name) | act.StopNode(name) | act.DiskFull(name):
@@ -126,12 +126,7 @@ class Attendant:
                     self._world.resume(name)
                 node.files.capacity_bytes = None
                 if not node.alive and name not in self._starting:
-                    self._start_in(name, self._start_ms(name))
-
-    def _start_ms(self, name: str) -> float:
-        roles = self._world.nodes[name].node.roles
-        java = "broker" in roles or "controller" in roles
-        return self._world.draws.start_ms(name) if java else 120.0
+                    self._start_in(name, self._deeds.start_takes_ms(name))
 
     def _start_in(self, name: str, ms: float) -> None:
         world = self._world
@@ -246,9 +241,8 @@ class Attendant:
 
 def _logs_on(files: MemoryFiles) -> Logs:
     """What a broker's disk holds, whole batches only; looked at without its own operations being counted."""
-    hook, files.operation_hook = files.operation_hook, None
     truth = Truth()
-    read_logs(truth, "", files)
-    files.operation_hook = hook
+    with files.unwatched():
+        read_logs(truth, "", files)
     assert not truth.damaged, truth.damaged
     return {place: logs[""] for place, logs in truth.logs.items()}

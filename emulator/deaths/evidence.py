@@ -8,7 +8,7 @@ import msgspec
 
 from emulator.client.operations import Read
 from emulator.deaths.attendant import Recovery
-from emulator.deaths.history import Happened
+from emulator.deaths.history import HISTORIC, Happened
 from emulator.deaths.network import Left
 from emulator.oracle.probe import Office, StepBack
 from emulator.oracle.truth import Batch, Truth, Write, read_logs
@@ -16,25 +16,20 @@ from emulator.runs.network import as_happened, with_files
 from emulator.topology import Topology
 from protocol.events import (
     EVENTS,
-    BatchAppended,
     Event,
-    FetcherChanged,
     HighWatermarkMoved,
     IsrChangeEnded,
     LogLoaded,
-    LogTruncated,
     NodeStopped,
     OperationEnded,
     OperationInvoked,
     RecordsRead,
     RoleChanged,
-    ZnodeChanged,
 )
 from protocol.ids import TopicPartition
 
 WANTED: tuple[type[Event], ...] = (
-    BatchAppended, FetcherChanged, HighWatermarkMoved, IsrChangeEnded, LogLoaded, LogTruncated, NodeStopped,
-    OperationEnded, OperationInvoked, RecordsRead, RoleChanged, ZnodeChanged,
+    *HISTORIC, HighWatermarkMoved, IsrChangeEnded, LogLoaded, NodeStopped, OperationInvoked, RecordsRead,
 )  # fmt: skip
 
 

@@ -1,15 +1,37 @@
-"""What the events of a run say of its past: every state of every partition, and every cut of a log."""
+"""What the events of a run say of its past: states, roles, who wrote and copied what, what clients were told."""
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 import msgspec
 
-from protocol.events import BatchAppended, Event, LogTruncated, RoleChanged, ZnodeChanged
+from emulator.topology import broker_name, identifier_named
+from protocol.events import (
+    AttemptSent,
+    BatchAppended,
+    BrokersSeen,
+    ControllerChanged,
+    Event,
+    FetcherChanged,
+    LogTruncated,
+    NodeStarted,
+    OperationEnded,
+    RoleChanged,
+    SessionChanged,
+    StateDecided,
+    ZnodeChanged,
+)
 from protocol.ids import TopicPartition
 from protocol.znodes import Leadership, decode_state, state_partition
 
 Happened = tuple[str, int, int, object, float, Event]
 """(node, incarnation, seq, cause, at_ms, event)"""
+
+HISTORIC: tuple[type[Event], ...] = (
+    AttemptSent, BatchAppended, BrokersSeen, ControllerChanged, FetcherChanged, LogTruncated, NodeStarted,
+    OperationEnded, RoleChanged, SessionChanged, StateDecided, ZnodeChanged,
+)  # fmt: skip
+"""Events that a history is made of."""
 
 
 class Stated(msgspec.Struct, frozen=True):
@@ -38,54 +60,241 @@ class Led(msgspec.Struct, frozen=True):
     log_end: int
 
 
+class Followed(msgspec.Struct, frozen=True):
+    """`broker` follows `leader` in `epoch` from `at_ms` on, until `until_ms`: its next role, or its next life."""
+
+    at_ms: float
+    broker: int
+    leader: int
+    epoch: int
+    until_ms: float = float("inf")
+
+
+class Fetched(msgspec.Struct, frozen=True):
+    """`broker` fetches from `source`, as it began to in `epoch`, until `until_ms`: it is stopped, or its life ends."""
+
+    at_ms: float
+    broker: int
+    source: int
+    epoch: int
+    until_ms: float = float("inf")
+
+
+class Written(msgspec.Struct, frozen=True):
+    """`broker`, leading or following in `epoch`, appended [first, last]."""
+
+    at_ms: float
+    broker: int
+    epoch: int
+    first: int
+    last: int
+    digest: int
+
+
+class Copied(msgspec.Struct, frozen=True):
+    """`broker`, following in epoch `followed`, appended at `first` what had been written in the later `epoch`."""
+
+    at_ms: float
+    broker: int
+    first: int
+    followed: int
+    epoch: int
+
+
+class Stopped(msgspec.Struct, frozen=True):
+    """A replica's fetcher ended, and has not begun again in this life of its broker. `how`: removed, failed (as in
+    `fetcher_changed`, with its `reason`), or half-way: an order that took over a leader ended there, for the session
+    was lost. `roles`: (leader, epoch) that it followed then, and has been told since."""
+
+    at_ms: float
+    how: str
+    reason: str
+    roles: tuple[tuple[int, int], ...]
+
+
+class Office(msgspec.Struct, frozen=True):
+    """`node` takes itself for the controller of this epoch."""
+
+    at_ms: float
+    node: str
+    epoch: int
+
+
 class History(msgspec.Struct):
-    """By partition, in order. `ahead`: followers that copied a batch of a later epoch than the one they followed in,
-    and when. `contradictions`: transactions that two session servers have committed differently."""
+    """By partition, in order; brokers by their numbers, nodes by their names.
+
+    `written`: by leaders; `copied`: by followers; `ahead`: what these copied of later epochs than they followed in.
+    `stopped`: replicas that fetch no more, {(place, broker): how}.
+
+    `acknowledged`: {(place, digest): first success of a produce with acks=all}. `attempts`: of each operation.
+    `lives`: when each life of a node began. `away`: when a node lost its connection to the session service, and had it
+    again. `named`: when a controller saw a broker come or go, {(controller's node, broker): times}. `created`:
+    partitions whose first state a controller knows to have written, with its epoch. `contradictions`: transactions that
+    two session servers have committed differently."""
 
     states: dict[TopicPartition, list[Stated]] = {}
     cuts: dict[TopicPartition, list[Cut]] = {}
     leaders: dict[TopicPartition, list[Led]] = {}
-    ahead: dict[TopicPartition, list[tuple[float, int]]] = {}
+    followers: dict[TopicPartition, list[Followed]] = {}
+    fetched: dict[TopicPartition, list[Fetched]] = {}
+    written: dict[TopicPartition, list[Written]] = {}
+    copied: dict[TopicPartition, list[Written]] = {}
+    ahead: dict[TopicPartition, list[Copied]] = {}
+    stopped: dict[tuple[TopicPartition, int], Stopped] = {}
+    acknowledged: dict[tuple[TopicPartition, int], float] = {}
+    attempts: dict[str, int] = {}
+    lives: dict[str, list[float]] = {}
+    away: dict[str, list[tuple[float, float]]] = {}
+    offices: list[Office] = []
+    named: dict[tuple[str, int], list[float]] = {}
+    created: set[tuple[TopicPartition, int]] = set()
     contradictions: list[str] = []
 
 
 def history_of(events: Iterable[Happened]) -> History:
     """`events` in order of time; brokers' nodes are called `broker-N`."""
-    history = History()
-    committed: dict[tuple[int, str, int], str] = {}
-    followed: dict[tuple[str, int, TopicPartition], int] = {}
-    for node, incarnation, _, _, at_ms, event in events:
-        if isinstance(event, RoleChanged):
-            followed[node, incarnation, (event.topic, event.partition)] = event.leader_epoch
-        match event:
-            case ZnodeChanged(path=path, change=change, version=version, zxid=zxid, data=data) if change != "deleted":
-                written = (zxid, path, version)
-                place = state_partition(path)
-                if written not in committed:
-                    committed[written] = data
-                    if place is not None:
-                        state = decode_state(*place, data.encode(), version)
-                        history.states.setdefault(place, []).append(Stated(at_ms, state))
-                elif committed[written] != data:
-                    text = f"transaction {zxid:#x} wrote {data!r} to {path} at {node}, {committed[written]!r} elsewhere"
-                    history.contradictions.append(text)
-            case LogTruncated(effective=True):
-                cut = Cut(at_ms, broker_number(node), event.to, event.log_end, event.reason)
-                history.cuts.setdefault((event.topic, event.partition), []).append(cut)
-            case BatchAppended(as_leader=False, leader_epoch=epoch):
-                place = (event.topic, event.partition)
-                if epoch > followed.get((node, incarnation, place), epoch):
-                    history.ahead.setdefault(place, []).append((at_ms, broker_number(node)))
-            case RoleChanged(role="leader"):
-                led = Led(at_ms, broker_number(node), event.leader_epoch, event.log_end)
-                history.leaders.setdefault((event.topic, event.partition), []).append(led)
-            case _:
-                pass
+    writer = _Writer()
+    for happened in events:
+        writer.add(*happened)
+    history = writer.history
     for stated in history.states.values():
         stated.sort(key=lambda one: one.state.zk_version)
     return history
 
 
-def broker_number(node: str) -> int:
-    """`broker-2`: 2."""
-    return int(node.rpartition("-")[2])
+class _Writer:
+    def __init__(self) -> None:
+        self.history = History()
+        self._committed: dict[tuple[int, str, int], str] = {}
+        self._roles: dict[tuple[TopicPartition, int], RoleChanged] = {}
+        self._expired: dict[str, object] = {}
+        self._disconnected: dict[str, float] = {}
+
+    def add(self, node: str, incarnation: int, seq: int, cause: object, at_ms: float, event: Event) -> None:
+        history = self.history
+        match event:
+            case ZnodeChanged():
+                self._znode(node, at_ms, event)
+            case RoleChanged():
+                self._role(node, cause, at_ms, event)
+            case BatchAppended():
+                self._appended(node, at_ms, event)
+            case LogTruncated(effective=True):
+                cut = Cut(at_ms, identifier_named(node), event.to, event.log_end, event.reason)
+                history.cuts.setdefault((event.topic, event.partition), []).append(cut)
+            case FetcherChanged():
+                self._fetcher(node, at_ms, event)
+            case NodeStarted():
+                history.lives.setdefault(node, []).append(at_ms)
+                self._born(node, at_ms)
+            case SessionChanged(owner=owner, state=state) if owner == node:
+                self._session(node, cause, at_ms, state)
+            case BrokersSeen():
+                for broker in ",".join((event.added, event.removed, event.bounced)).split(","):
+                    if broker:
+                        history.named.setdefault((node, int(broker)), []).append(at_ms)
+            case ControllerChanged(active=True, controller_epoch=epoch):
+                history.offices.append(Office(at_ms, node, epoch))
+            case StateDecided(reason="created", controller_epoch=epoch):
+                history.created.add(((event.topic, event.partition), epoch))
+            case AttemptSent(operation=operation):
+                history.attempts[operation] = history.attempts.get(operation, 0) + 1
+            case OperationEnded(kind="produce", outcome="ok", acks=-1, digest=digest):
+                history.acknowledged.setdefault(((event.topic, event.partition), digest), at_ms)
+            case _:
+                pass
+
+    def _znode(self, node: str, at_ms: float, event: ZnodeChanged) -> None:
+        if event.change == "deleted":
+            return
+        history, written = self.history, (event.zxid, event.path, event.version)
+        if written not in self._committed:
+            self._committed[written] = event.data
+            place = state_partition(event.path)
+            if place is not None:
+                state = decode_state(*place, event.data.encode(), event.version)
+                history.states.setdefault(place, []).append(Stated(at_ms, state))
+        elif self._committed[written] != event.data:
+            other = self._committed[written]
+            text = f"transaction {event.zxid:#x} wrote {event.data!r} to {event.path} at {node}, {other!r} elsewhere"
+            history.contradictions.append(text)
+
+    def _role(self, node: str, cause: object, at_ms: float, event: RoleChanged) -> None:
+        history, place, broker = self.history, (event.topic, event.partition), identifier_named(node)
+        _end(history.followers.get(place, []), broker, at_ms)
+        self._roles[place, broker] = event
+        stopped = history.stopped.get((place, broker))
+        if event.role == "leader":
+            history.stopped.pop((place, broker), None)
+            history.leaders.setdefault(place, []).append(Led(at_ms, broker, event.leader_epoch, event.log_end))
+        elif event.role == "follower":
+            role = (event.leader, event.leader_epoch)
+            history.followers.setdefault(place, []).append(Followed(at_ms, broker, *role))
+            if self._expired.get(node) == cause:
+                history.stopped[place, broker] = Stopped(at_ms, "half-way", "", (role,))
+            elif stopped is not None:
+                roles = (*stopped.roles, role)
+                history.stopped[place, broker] = msgspec.structs.replace(stopped, roles=roles)
+
+    def _born(self, node: str, at_ms: float) -> None:
+        """Nothing of a life reaches the next, but what is on disk."""
+        self._expired.pop(node, None)
+        self._disconnected.pop(node, None)
+        mine = [replica for replica in self._roles if broker_name(replica[1]) == node]
+        for replica in mine:
+            del self._roles[replica]
+            place, broker = replica
+            _end(self.history.followers.get(place, []), broker, at_ms)
+            _end(self.history.fetched.get(place, []), broker, at_ms)
+            self.history.stopped.pop(replica, None)
+
+    def _fetcher(self, node: str, at_ms: float, event: FetcherChanged) -> None:
+        place, broker = (event.topic, event.partition), identifier_named(node)
+        role = self._roles.get((place, broker))
+        if event.change == "added":
+            self.history.stopped.pop((place, broker), None)
+            fetched = Fetched(at_ms, broker, event.source, event.leader_epoch)
+            self.history.fetched.setdefault(place, []).append(fetched)
+        elif event.change in ("removed", "failed"):
+            _end(self.history.fetched.get(place, []), broker, at_ms)
+            roles = () if role is None else ((role.leader, role.leader_epoch),)
+            self.history.stopped[place, broker] = Stopped(at_ms, event.change, event.reason, roles)
+
+    def _appended(self, node: str, at_ms: float, event: BatchAppended) -> None:
+        history, place, broker = self.history, (event.topic, event.partition), identifier_named(node)
+        role = self._roles.get((place, broker))
+        if role is None:
+            return
+        written = history.written.setdefault(place, [])
+        batch = Written(at_ms, broker, role.leader_epoch, event.base_offset, event.last_offset, event.digest)
+        if event.as_leader:
+            written.append(batch)
+            return
+        history.copied.setdefault(place, []).append(batch)
+        epoch = event.leader_epoch
+        if epoch < 0:  # batches have none before 0.11
+            same = (one for one in reversed(written) if (one.first, one.digest) == (event.base_offset, event.digest))
+            epoch = next((one.epoch for one in same), -1)
+        if epoch > role.leader_epoch:
+            copied = Copied(at_ms, broker, event.base_offset, role.leader_epoch, epoch)
+            history.ahead.setdefault(place, []).append(copied)
+
+    def _session(self, node: str, cause: object, at_ms: float, state: str) -> None:
+        if state == "disconnected":
+            self._disconnected[node] = at_ms
+        elif state == "connected" and node in self._disconnected:
+            self.history.away.setdefault(node, []).append((self._disconnected.pop(node), at_ms))
+        elif state == "expired":
+            self._expired[node] = cause
+
+
+Lasting = TypeVar("Lasting", Followed, Fetched)
+
+
+def _end(lasting: list[Lasting], broker: int, at_ms: float) -> None:
+    """What this broker did last is over, if it was not already."""
+    for index in range(len(lasting) - 1, -1, -1):
+        if lasting[index].broker == broker:
+            if lasting[index].until_ms > at_ms:
+                lasting[index] = msgspec.structs.replace(lasting[index], until_ms=at_ms)
+            return

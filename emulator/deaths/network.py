@@ -92,7 +92,7 @@ async def play_network_death(plan: Plan, run_dir: Path, *, speed: float) -> Died
 
 def _specs(resolved: Resolved, victim: str, order: Path) -> dict[str, MachineSpec]:
     """The victim's process watches `order`."""
-    specs = machine_specs(resolved)
+    specs = machine_specs(resolved.spec)
     usual = specs[victim]
     specs[victim] = MachineSpec(MORTAL, {"spec": usual.arguments, "order": str(order)}, usual.versions)
     return specs

@@ -5,13 +5,15 @@ from pathlib import Path
 
 from emulator.deaths.evidence import happened, recoveries_of, truth_left
 from emulator.deaths.history import Happened, History, history_of
-from emulator.deaths.judge import Judged, exit_rule, lost_tails, put
+from emulator.deaths.judge import Judged, lost_tails, put
 from emulator.deaths.network import SETTLED, DiedOver
 from emulator.deaths.promises import Broken, broken_promises, broken_recoveries
 from emulator.deaths.rules import Rules
+from emulator.deaths.stopped import still
+from emulator.deaths.stuck import exit_rule, never_told, session_timeout_ms
 from emulator.oracle.truth import Truth
 from emulator.topology import broker_name
-from protocol.events import FetcherChanged, IsrChangeEnded, NodeStopped
+from protocol.events import IsrChangeEnded, NodeStopped
 from protocol.ids import TopicPartition
 from protocol.versions import Gates
 
@@ -40,8 +42,10 @@ def judge_network_death(died: DiedOver, run_dir: Path) -> Judged:
         put(judged, Broken("exit", f"{end.node} ended at {end.at_ms:.0f} ms: {reason}"), rule)
         if end.node not in died.alive and rule:
             absent[topology.node(end.node).number] = rule
+    timeout_ms = session_timeout_ms(died.resolved, history)
     for broken in _unsettled(died, truth, history):
-        put(judged, broken, next(iter(absent.values()), "") or _stuck(rules.gates, history, events, broken.place))
+        rule = next(iter(absent.values()), "") or _stuck(rules.gates, history, events, broken.place, timeout_ms)
+        put(judged, broken, rule)
     return judged
 
 
@@ -63,8 +67,9 @@ def _unsettled(died: DiedOver, truth: Truth, history: History) -> Iterator[Broke
             yield Broken("settled", f"{place[0]}-{place[1]}: logs end at {ends}", place)
 
 
-def _stuck(gates: Gates, history: History, events: list[Happened], place: TopicPartition) -> str:
-    """As the last events of some partition tell; `place` without a topic: of any."""
+def _stuck(gates: Gates, history: History, events: list[Happened], place: TopicPartition, timeout_ms: float) -> str:
+    """As the last events of some partition tell; `place` without a topic: of any. `timeout_ms`: of the controller's
+    session."""
     for where, states in history.states.items():
         if place[0] and where != place:
             continue
@@ -77,10 +82,9 @@ def _stuck(gates: Gates, history: History, events: list[Happened], place: TopicP
         if changes and changes[-1].result in PENDING_FOR_EVER:
             kind = "1.6: an ISR change that was refused stays pending" if gates.alter_isr else "1.6 (KAFKA-2729)"
             return f"{kind} until a newer leader epoch"
-        fetching: dict[str, str] = {}
-        for node, *_, event in events:
-            if isinstance(event, FetcherChanged) and (event.topic, event.partition) == where:
-                fetching[node] = event.change
-        if "failed" in fetching.values():
-            return "2.4: batches that do not continue the log stop the fetcher"
+        told = never_told(history, where, states[-1].state, timeout_ms)
+        stopped = [still(history, gates, where, broker) for partition, broker in history.stopped if partition == where]
+        rule = told or next((rule for rule in stopped if rule), "")
+        if rule:
+            return rule
     return ""

@@ -9,8 +9,9 @@ from itertools import pairwise
 import msgspec
 
 from emulator.deaths.attendant import Recovery
-from emulator.deaths.history import History, Stated, broker_number
+from emulator.deaths.history import History, Stated
 from emulator.oracle.anomalies import (
+    Violation,
     duplicate,
     high_watermark_regression,
     leader_epoch_monotonicity,
@@ -18,6 +19,7 @@ from emulator.oracle.anomalies import (
     replica_divergence,
 )
 from emulator.oracle.truth import Batch, Truth
+from emulator.topology import identifier_named
 from protocol.ids import TopicPartition
 
 NO_PLACE: TopicPartition = ("", -1)
@@ -25,8 +27,10 @@ NO_PLACE: TopicPartition = ("", -1)
 
 class Broken(msgspec.Struct, frozen=True):
     """`what`: settled, ensemble, recovery, election, state, lost, duplicate, divergence, high-watermark, reread,
-    epoch, epoch-order (in a log). `acks` of a lost record (-1 all); `offset` -1: of none; `value` of the record, "" if
-    it is not one. `broker`, `epoch`: of a leader whose high watermark fell."""
+    epoch, epoch-order (in a log). `acks` of a lost record (-1 all); `offset` -1: of none; `value` and `digest` of the
+    record, "" and 0 if it is not one. `broker`, `epoch`: of a leader whose high watermark fell. `unexplained`: copies
+    of a record that no attempt to produce it accounts for. `others`: replicas that hold something else than the final
+    leader."""
 
     what: str
     text: str
@@ -34,8 +38,11 @@ class Broken(msgspec.Struct, frozen=True):
     offset: int = -1
     acks: int = 0
     value: str = ""
+    digest: int = 0
     broker: int = -1
     epoch: int = -1
+    unexplained: int = 0
+    others: tuple[int, ...] = ()
 
 
 def broken_promises(truth: Truth, history: History) -> Iterator[Broken]:
@@ -45,22 +52,41 @@ def broken_promises(truth: Truth, history: History) -> Iterator[Broken]:
     for place, stated in history.states.items():
         yield from _states(place, stated)
     for found in lost_acknowledged(truth):
-        details = found.details
-        yield Broken("lost", found.text, found.place, found.offset, details["acks"], details["value"])
+        acks, value, digest = (found.details[name] for name in ("acks", "value", "digest"))
+        yield Broken("lost", found.text, found.place, found.offset, acks, value, digest)
     for found in duplicate(truth):
-        values = {write.value for write in truth.writes if write.digest == found.details["digest"]}
-        yield Broken("duplicate", found.text, found.place, found.offset, value=min(values, default=""))
+        yield _duplicate(truth, history, found)
     for found in replica_divergence(truth):
-        yield Broken("divergence", found.text, found.place, found.offset)
+        yield Broken("divergence", found.text, found.place, found.offset, others=_others(truth, found))
     for back in truth.watermarks_back:
         text = f"{back.node}, leader of epoch {back.epoch}, moved its high watermark back from {back.was} to {back.now}"
-        yield Broken("high-watermark", text, back.place, back.now, epoch=back.epoch, broker=broker_number(back.node))
+        yield Broken("high-watermark", text, back.place, back.now, epoch=back.epoch, broker=identifier_named(back.node))
     for found in high_watermark_regression(truth):
         if "node" not in found.details:
             yield Broken("reread", found.text, found.place, found.offset)
     for found in leader_epoch_monotonicity(truth):
         in_log = "older_at" in found.details
         yield Broken("epoch-order" if in_log else "epoch", found.text, found.place, found.offset)
+
+
+def _duplicate(truth: Truth, history: History, found: Violation) -> Broken:
+    """Each attempt of each operation that produced it accounts for one copy."""
+    digest, copies = found.details["digest"], found.details["copies"]
+    writes = [write for write in truth.writes if (write.place, write.digest) == (found.place, digest)]
+    attempts = sum(history.attempts.get(write.operation, 0) for write in writes)
+    value = min((write.value for write in writes), default="")
+    unexplained = max(0, copies - attempts)
+    return Broken("duplicate", found.text, found.place, found.offset, value=value, unexplained=unexplained)
+
+
+def _others(truth: Truth, found: Violation) -> tuple[int, ...]:
+    """All that hold a batch there, if the final leader holds none."""
+    logs = truth.logs[found.place]
+    held = {
+        node: (batch.epoch, batch.digest) for node, log in logs.items() for batch in log if batch.first == found.offset
+    }
+    leaders = held.get(truth.final_leader(found.place) or "")
+    return tuple(sorted(identifier_named(node) for node, batch in held.items() if batch != leaders))
 
 
 def _states(place: TopicPartition, stated: list[Stated]) -> Iterator[Broken]:

@@ -46,7 +46,7 @@ def _epochs(log: Log, gates: Gates) -> Iterator[str]:
     if not gates.epoch_cache_strict_assign or not gates.has_epoch_cache:
         return
     for segment in log.segments:
-        for header in segment.headers:
+        for header in segment.batches():
             epoch = max((entry[0] for entry in entries if entry[1] <= header.base_offset), default=-1)
             forgotten = epoch == -1 and header.leader_epoch == 0 and gates.recovery_skips_epoch_zero
             if header.magic >= 2 and epoch != header.leader_epoch and not forgotten:
@@ -54,7 +54,7 @@ def _epochs(log: Log, gates: Gates) -> Iterator[str]:
 
 
 def _disk(log: Log, on_disk: list[tuple[int, int, int]]) -> Iterator[str]:
-    held = [(h.base_offset, h.last_offset, h.leader_epoch) for segment in log.segments for h in segment.headers]
+    held = [(h.base_offset, h.last_offset, h.leader_epoch) for segment in log.segments for h in segment.batches()]
     if held != on_disk:
         yield f"it takes its log for {held}, and on its disk are {on_disk}"
     if log.epochs.entries or log.files.exists(log.epochs_path):

@@ -9,12 +9,14 @@ import pytest
 from emulator.broker.fetchers import Fetchers
 from emulator.broker.log import Log
 from emulator.broker.partition import Partition, PendingIsr
-from emulator.deaths.judge import judge_death, unsettled_rule
+from emulator.deaths.history import history_of
+from emulator.deaths.judge import judge_death
 from emulator.deaths.plan import Plan
 from emulator.deaths.play import play_death
 from emulator.deaths.rules import gates_of
 from emulator.deaths.seeds import DeathsAsked, DeathWorker, play_seed, replay_command
 from emulator.deaths.settled import Unsettled, brokers_of, ensemble_state, partition_of, state_of, unsettled
+from emulator.deaths.stuck import unsettled_rule
 from emulator.runs.cores import on_all_cores
 from emulator.runs.sources import catalogue
 from protocol.events import ScenarioStep
@@ -98,12 +100,58 @@ def test_an_isr_change_that_nobody_asks_for_any_more_is_a_reason_not_to_settle()
     assert state is not None
     leader = brokers_of(died.world)[state.leader]
     partition, gates = partition_of(leader, ("t", 0)), gates_of(died.resolved)
+    history = history_of(died.world.trace.entries)
     assert partition is not None
     one = Unsettled("isr", "", ("t", 0))
-    assert unsettled_rule(died, gates, one) == ""
+    assert unsettled_rule(died, history, gates, one) == ""
     partition.pending = PendingIsr([state.leader], partition.isr, expands=False)
-    assert unsettled_rule(died, gates, one).startswith("1.6")
+    assert unsettled_rule(died, history, gates, one).startswith("1.6")
     assert "high-watermark" not in {found.what for found in unsettled(died.world)}
+
+
+# --- rules that a run needs ---
+
+NAMED: list[tuple[str, dict[str, Any]]] = [
+    # The answer to the write of a first state is lost with a session server.
+    ("4.2: a first state", {"scenario": "kafka-9307", "version": "0.11", "victim": "session-1", "step": 10,
+                            "operations": 17, "again": 18, "back_ms": 8371.0, "seed": 1558}),
+    # The ISR's other member bounced while it was shutting down, and then the leader dies.
+    ("8 (KAFKA-7235)", {"scenario": "kafka-7235-stop-replica", "version": "1.1", "victim": "broker-0", "step": 7,
+                        "operations": 23, "back_ms": 9682.0, "seed": 50230}),
+    # The leader loses its only record with its power; the other replica stays half-way.
+    ("8 (KAFKA-9307)", {"scenario": "kafka-9307", "version": "2.1", "victim": "broker-0", "step": 2, "operations": 25,
+                        "power": True, "again": 15, "back_ms": 1048.7, "seed": 3733}),
+    # The scenario alone loses m2, and leaves it on those who do not have m1.
+    ("8 (KAFKA-6880)", {"scenario": "kafka-6880", "version": "0.8.2", "victim": "broker-0", "step": 14,
+                        "operations": 5, "back_ms": 7179.0, "seed": 714}),
+    ("8 (KAFKA-6880)", {"scenario": "kafka-6880", "version": "2.0.1", "victim": "session-2", "step": 30,
+                        "back_ms": 7420.0, "seed": 368}),
+    # Three producers write the same values, one of them idempotent.
+    ("6: without idempotence", {"scenario": "reordering", "version": "2.8", "victim": "broker-1", "step": 2,
+                                "operations": 13, "back_ms": 3687.0, "seed": 1946}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "plan"), NAMED, ids=[f"{plan['scenario']}@{plan['version']}" for _, plan in NAMED])
+def test_a_run_names_the_rule_that_allows_what_is_wrong(rule: str, plan: dict[str, Any]) -> None:
+    judged = judge_death(play_death(Plan(**plan)))
+    assert judged.failed == [] and any(name.startswith(rule) for name in judged.allowed), judged.allowed
+
+
+def test_who_is_taken_to_shut_down_is_elected_once_the_controller_has_seen_it_come() -> None:
+    """KAFKA-7235, semantics 4.2: otherwise nothing allows that nobody leads."""
+    died = play_death(Plan(**NAMED[1][1]))
+    (one,) = [one for one in died.unsettled if one.what == "leader"]
+    history, gates = history_of(died.world.trace.entries), gates_of(died.resolved)
+    assert unsettled_rule(died, history, gates, one).startswith("8 (KAFKA-7235)")
+    history.named["broker-3", 1].append(died.world.now_ms)
+    assert unsettled_rule(died, history, gates, one) == ""
+
+
+def test_a_world_whose_node_is_stalled_does_not_fire_what_was_cancelled() -> None:
+    """A session server dies while a broker makes a hundred logs: its session client pinged nobody."""
+    plan = planned(scenario="many-partitions", victim="session-1", step=6, later_ms=2368.0, back_ms=2912.0, seed=5437)
+    assert play_seed(plan).error == ""
 
 
 # --- sabotage ---

@@ -1,0 +1,43 @@
+"""What idempotent producers write in a scenario, by its steps: none of it may be stored twice (semantics 6)."""
+
+from emulator.scenario import model as m
+from emulator.scenario.model import AnyStep
+from protocol.ids import TopicPartition, topic_partition_of
+
+ANY_PARTITION = -1
+"""Of a produce whose partitioner chooses."""
+
+
+def idempotent_writes(steps: tuple[AnyStep, ...], first: str = "") -> set[tuple[str, int, str]]:
+    """(topic, partition, value) of all records that idempotent producers write; ANY_PARTITION: the partitioner says.
+    `first`: the topic of steps that name no partition (the first that is created)."""
+    found: set[tuple[str, int, str]] = set()
+    first = first or next((step.topic for step in steps if isinstance(step, m.CreateTopic)), "")
+    for step in steps:
+        match step:
+            case m.Produce(idempotent=True):
+                found |= _numbered(step, first)
+            case m.LibraryProduce(settings=settings) if is_true(settings.get("enable.idempotence")):
+                found |= _numbered(step, first)
+            case m.Background(step=inner):
+                found |= idempotent_writes((inner,), first)
+            case m.Repeat(steps=inner_steps):
+                found |= idempotent_writes(inner_steps, first)
+            case _:
+                pass
+    return found
+
+
+def _numbered(step: m.Produce | m.LibraryProduce, first: str) -> set[tuple[str, int, str]]:
+    place: TopicPartition | None = (first, 0)
+    if step.partition == m.ANY_PARTITION:
+        place = (first, ANY_PARTITION)
+    elif step.partition is not None:
+        place = topic_partition_of(step.partition)
+    assert place is not None, step.partition
+    return {(*place, value) for value in step.values}
+
+
+def is_true(value: object) -> bool:
+    """A setting's value, as YAML or as text."""
+    return str(value).lower() == "true"

@@ -1,0 +1,158 @@
+"""Why Kafka would not have settled there either: which rule of docs/semantics.md lets a node end by itself, a partition
+have no leader, a replica stand still. An empty answer: none does."""
+
+from emulator.deaths.history import History
+from emulator.deaths.play import Died
+from emulator.deaths.settled import (
+    Unsettled,
+    assignments,
+    brokers_of,
+    controllers_of,
+    ensemble_state,
+    partition_of,
+    state_of,
+)
+from emulator.deaths.stopped import EARLIER_LIFE, still, unseen
+from emulator.runs.resolve import Resolved
+from emulator.topology import broker_name, identifier_named
+from protocol.ids import TopicPartition
+from protocol.versions import Gates
+from protocol.znodes import Leadership
+
+OUT_OF_RANGE = "log truncation is not allowed"
+ORDINARY_EXITS = ("earlier session has not expired", "the session expired while registering")
+"""A broker that is started before its old session has expired exits (11.10)."""
+COMES_AND_GOES_MS = 10_000.0
+"""From the start of a life that will end as the one before did to that end."""
+
+
+def exit_rule(gates: Gates, reason: str) -> str:
+    """Which rule lets a process end by itself."""
+    if any(text in reason for text in ORDINARY_EXITS):
+        return "11.10: a broker that finds its old registration exits"
+    if OUT_OF_RANGE in reason and gates.out_of_range_exits:
+        return "2.3 (KAFKA-3410): a follower ahead of its leader exits"
+    return ""
+
+
+def unsettled_rule(died: Died, history: History, gates: Gates, one: Unsettled) -> str:
+    """Why Kafka would not settle there either; "" if it would."""
+    absent = _absent(died, history, gates)
+    if one.broker in absent:
+        return absent[one.broker]
+    if one.place[1] < 0:
+        return ""
+    tree, _ = ensemble_state(died.world)
+    if tree is None:
+        return ""
+    assigned = assignments(tree).get(one.place, ())
+    for broker in assigned:
+        if broker in absent:
+            return absent[broker]
+    state = state_of(tree, one.place)
+    if state is None:
+        return ""
+    return (
+        never_told(history, one.place, state, session_timeout_ms(died.resolved, history))
+        or _bounced(died, history, gates, one.place, assigned, state)
+        or _leader_stuck(died, gates, one.place, state)
+        or _replicas_still(history, gates, one, assigned, state)
+    )
+
+
+def _absent(died: Died, history: History, gates: Gates) -> dict[int, str]:
+    """Brokers that cannot be there, by a rule, or come and go."""
+    found: dict[int, str] = {}
+    for number in brokers_of(died.world):
+        lives = history.lives[broker_name(number)]
+        if len(lives) > 1 and died.world.now_ms - lives[-1] < COMES_AND_GOES_MS:
+            found[number] = _ended_by(died, gates, number)
+    for one in died.unsettled:
+        if one.what == "dead" and one.broker >= 0:
+            found[one.broker] = _ended_by(died, gates, one.broker)
+        if one.what == "unregistered" and not gates.registration_retries_node_exists:
+            found[one.broker] = "8 (KAFKA-7165): a broker finds its old registration in a new session, and lives on"
+    return {broker: rule for broker, rule in found.items() if rule}
+
+
+def _ended_by(died: Died, gates: Gates, broker: int) -> str:
+    """The rule by which its lives ended. Between two exits for the same reason it finds its old registration, as
+    everybody who is back too early."""
+    reasons = [end.reason for end in died.attendant.exits if end.node == broker_name(broker)]
+    told = [reason for reason in reasons if not any(text in reason for text in ORDINARY_EXITS)]
+    return exit_rule(gates, told[-1]) if told else ""
+
+
+def session_timeout_ms(resolved: Resolved, history: History) -> float:
+    """Of the controller in office; 0: nobody ever was."""
+    if not history.offices:
+        return 0.0
+    return float(resolved.spec.settings[history.offices[-1].node]["zookeeper.session.timeout.ms"])
+
+
+def never_told(history: History, place: TopicPartition, state: Leadership, timeout_ms: float) -> str:
+    """The controller in office has written the partition's first state, and lost its connection before it was told so:
+    when it asks again, the state exists. `timeout_ms`: of its session; a connection that is silent is given up within
+    it."""
+    stated = history.states.get(place, [])
+    if not history.offices or not stated or state.zk_version != 0:
+        return ""
+    office, epoch = history.offices[-1], state.controller_epoch
+    told = (place, epoch) in history.created or history.followers.get(place) or history.leaders.get(place)
+    if epoch != office.epoch or told:
+        return ""
+    written_ms, away = stated[0].at_ms, history.away.get(office.node, [])
+    if any(lost <= written_ms + timeout_ms and written_ms <= back for lost, back in away):
+        return "4.2: a first state whose writer was not told is told to nobody before another controller takes over"
+    return ""
+
+
+def _bounced(
+    died: Died, history: History, gates: Gates, place: TopicPartition, assigned: tuple[int, ...], state: Leadership
+) -> str:
+    """What an earlier life of a broker was told, or asked for, stands for the present one (up to 2.1): that has never
+    heard of its replica, or cannot be elected, for it is still taken to shut down."""
+    brokers = brokers_of(died.world)
+    if gates.broker_epochs or not history.offices:
+        return ""
+    controller = controllers_of(died.world).get(identifier_named(history.offices[-1].node))
+    for number in assigned:
+        if number not in brokers or not unseen(history, number):
+            continue
+        unheard = partition_of(brokers[number], place) is None
+        leaving = state.leader < 0 and controller is not None and controller.takes_for_leaving(number)
+        if unheard or leaving:
+            return EARLIER_LIFE
+    return ""
+
+
+def _leader_stuck(died: Died, gates: Gates, place: TopicPartition, state: Leadership) -> str:
+    """Its leader cannot change the ISR."""
+    leader = brokers_of(died.world).get(state.leader)
+    partition = partition_of(leader, place) if leader is not None else None
+    if leader is None or partition is None:
+        return ""
+    if partition.leads and partition.leader_epoch == state.leader_epoch:
+        if gates.alter_isr and leader.broker.isr_changes.given_up(partition):
+            return "1.6: an ISR change that was refused stays pending until a newer leader epoch"
+        if not gates.alter_isr and partition.zk_version != state.zk_version:
+            return "1.6 (KAFKA-2729): a leader whose version is outdated tries its ISR write for ever"
+    return ""
+
+
+def _replicas_still(
+    history: History, gates: Gates, one: Unsettled, assigned: tuple[int, ...], state: Leadership
+) -> str:
+    """All followers that this is about have stopped, by a rule."""
+    followers = [broker for broker in assigned if broker != state.leader]
+    match one.what:
+        case "role" | "log-end":
+            about = [broker for broker in followers if broker == one.broker]
+        case "isr":
+            about = [broker for broker in followers if broker not in state.isr]
+        case "high-watermark":
+            about = [broker for broker in followers if still(history, gates, one.place, broker)]
+        case _:
+            about = []
+    rules = [still(history, gates, one.place, broker) for broker in about]
+    return rules[0] if rules and all(rules) else ""

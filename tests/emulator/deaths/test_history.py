@@ -1,0 +1,144 @@
+"""What a run's events say of its past: from events written by hand."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from emulator.deaths.history import Copied, Fetched, Followed, History, Led, Stopped, Written, history_of
+from protocol.events import (
+    AttemptSent,
+    BatchAppended,
+    BrokersSeen,
+    FetcherChanged,
+    NodeStarted,
+    OperationEnded,
+    RoleChanged,
+    SessionChanged,
+)
+from tests.emulator.deaths.traces import PLACE
+
+STARTED = NodeStarted("broker", "az-0", "", "")
+
+
+def role(role: str, leader: int, epoch: int) -> RoleChanged:
+    return RoleChanged(*PLACE, role, leader, epoch, -1, 1, 0, 0, "")
+
+
+def fetcher(change: str, reason: str = "") -> FetcherChanged:
+    return FetcherChanged(*PLACE, change, 0, 0, reason)
+
+
+def batch(first: int, digest: int, epoch: int, *, as_leader: bool) -> BatchAppended:
+    return BatchAppended(*PLACE, first, first, epoch, digest, as_leader)
+
+
+def session(state: str, owner: str = "broker-1") -> SessionChanged:
+    return SessionChanged(1, state, owner, "session-0")
+
+
+def told(*events: tuple[float, str, Any] | tuple[float, str, Any, str]) -> History:
+    """(at_ms, node, event) or with its cause; each has its own otherwise."""
+    causes = [event[3] if len(event) == 4 else f"cause {n}" for n, event in enumerate(events)]
+    return history_of((event[1], 1, n, causes[n], event[0], event[2]) for n, event in enumerate(events))
+
+
+def test_a_role_lasts_until_the_next_role_or_life() -> None:
+    history = told(
+        (1.0, "broker-1", role("follower", 0, 0)),
+        (2.0, "broker-1", role("follower", 0, 1)),
+        (3.0, "broker-1", STARTED),
+        (4.0, "broker-1", role("leader", 1, 2)),
+    )
+    assert history.followers[PLACE] == [Followed(1.0, 1, 0, 0, 2.0), Followed(2.0, 1, 0, 1, 3.0)]
+    assert history.leaders[PLACE] == [Led(4.0, 1, 2, 0)]
+
+
+def test_a_fetcher_lasts_until_it_is_stopped_or_its_life_ends() -> None:
+    """Whatever role its replica takes over meanwhile."""
+    begun = (1.0, "broker-1", FetcherChanged(*PLACE, "added", 0, 0, "", 3))
+    told_more = (2.0, "broker-1", role("follower", 0, 4))
+    lasting = Fetched(1.0, 1, 0, 3)
+    assert told((0.5, "broker-1", role("follower", 0, 3)), begun, told_more).fetched[PLACE] == [lasting]
+    for end in (fetcher("removed"), fetcher("failed"), STARTED):
+        history = told((0.5, "broker-1", role("follower", 0, 3)), begun, (3.0, "broker-1", end))
+        assert history.fetched[PLACE] == [replace(lasting, until_ms=3.0)]
+
+
+def test_a_copy_of_a_later_epoch_is_ahead() -> None:
+    """Also before 0.11, where batches have no epoch: it is the one its leader wrote it in."""
+    for written_epoch in (2, -1):
+        history = told(
+            (1.0, "broker-1", role("follower", 0, 0)),
+            (2.0, "broker-0", role("leader", 0, 2)),
+            (3.0, "broker-0", batch(4, 7, written_epoch, as_leader=True)),
+            (4.0, "broker-1", batch(4, 7, written_epoch, as_leader=False)),
+        )
+        assert history.written[PLACE] == [Written(3.0, 0, 2, 4, 4, 7)]
+        assert history.copied[PLACE] == [Written(4.0, 1, 0, 4, 4, 7)]
+        assert history.ahead[PLACE] == [Copied(4.0, 1, 4, 0, 2)]
+
+
+def test_a_copy_of_the_epoch_followed_is_not() -> None:
+    history = told(
+        (1.0, "broker-0", role("leader", 0, 0)),
+        (1.0, "broker-1", role("follower", 0, 0)),
+        (3.0, "broker-0", batch(4, 7, -1, as_leader=True)),
+        (4.0, "broker-1", batch(4, 7, -1, as_leader=False)),
+    )
+    assert history.ahead == {}
+
+
+def test_an_order_that_ends_with_the_session_is_half_way() -> None:
+    """KAFKA-9307: the role and the session's end have one cause."""
+    expired = (2.0, "broker-1", session("expired"), "frame 9")
+    role_taken = (2.0, "broker-1", role("follower", 0, 3), "frame 9")
+    half_way = told(expired, role_taken)
+    assert half_way.stopped == {(PLACE, 1): Stopped(2.0, "half-way", "", ((0, 3),))}
+    again = told(expired, role_taken, (3.0, "broker-1", role("follower", 0, 4)))
+    assert again.stopped[PLACE, 1].roles == ((0, 3), (0, 4))
+    for after in (fetcher("added"), role("leader", 1, 4), STARTED):
+        assert told(expired, role_taken, (3.0, "broker-1", after)).stopped == {}
+    assert told(expired, (3.0, "broker-1", role("follower", 0, 3), "frame 10")).stopped == {}
+    others = (2.0, "broker-1", session("expired", "client-1"), "frame 9")
+    assert told(others, role_taken).stopped == {}
+
+
+def test_a_fetcher_that_ended_is_stopped_until_it_begins_again() -> None:
+    followed = (1.0, "broker-1", role("follower", 0, 3))
+    for change, reason in (("removed", ""), ("failed", "FENCED_LEADER_EPOCH")):
+        ended = (2.0, "broker-1", fetcher(change, reason))
+        assert told(followed, ended).stopped == {(PLACE, 1): Stopped(2.0, change, reason, ((0, 3),))}
+        assert told(followed, ended, (3.0, "broker-1", fetcher("added"))).stopped == {}
+        assert told(followed, ended, (3.0, "broker-1", STARTED)).stopped == {}
+    assert told(followed, (2.0, "broker-1", fetcher("delayed"))).stopped == {}
+
+
+def test_who_was_away_from_the_session_service_and_when() -> None:
+    history = told(
+        (1.0, "broker-1", session("connected")),
+        (2.0, "broker-1", session("disconnected")),
+        (3.0, "broker-1", session("connected")),
+        (4.0, "broker-1", session("disconnected")),
+    )
+    assert history.away == {"broker-1": [(2.0, 3.0)]}
+
+
+def test_whom_a_controller_saw_come_and_go() -> None:
+    history = told(
+        (1.0, "broker-3", BrokersSeen("0,2", "1", "", "0,2")), (2.0, "broker-3", BrokersSeen("", "", "2", "0,2"))
+    )
+    assert history.named == {("broker-3", 0): [1.0], ("broker-3", 2): [1.0, 2.0], ("broker-3", 1): [1.0]}
+
+
+def test_what_clients_were_told() -> None:
+    def ended(outcome: str, acks: int) -> OperationEnded:
+        return OperationEnded("w:1", "produce", outcome, 0, *PLACE, 0, -1, 7, acks)
+
+    history = told(
+        (1.0, "client-0", AttemptSent("w:1", 1, 0, 7)),
+        (2.0, "client-0", AttemptSent("w:1", 2, 1, 7)),
+        (3.0, "client-0", ended("ok", -1)),
+    )
+    assert history.attempts == {"w:1": 2} and history.acknowledged == {(PLACE, 7): 3.0}
+    assert told((3.0, "client-0", ended("unknown", -1))).acknowledged == {}
+    assert told((3.0, "client-0", ended("ok", 1))).acknowledged == {}

@@ -1,0 +1,23 @@
+"""A partition's past written by hand, for the rules to judge."""
+
+from typing import Any
+
+from emulator.deaths.history import History, Stated, Written
+from emulator.deaths.plan import resolved_for
+from emulator.deaths.promises import Broken
+from emulator.deaths.rules import Rules
+from emulator.scenario import model as m
+from protocol.znodes import Leadership
+
+PLACE = ("t", 0)
+LOST = Broken("lost", "c is lost", PLACE, 2, m.ALL_ACKS, "c", digest=7)
+C = Written(4, 0, 0, 2, 2, 7)
+"""The record that is lost, as its leader wrote it."""
+
+
+def stated(at_ms: float, leader: int, epoch: int, isr: tuple[int, ...], version: int) -> Stated:
+    return Stated(at_ms, Leadership(leader, epoch, isr, 1, version))
+
+
+def rules(scenario: str, version: str, history: History, **more: Any) -> Rules:
+    return Rules(resolved_for(scenario, version), history, **{"power": False, "tails": [], **more})
