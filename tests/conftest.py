@@ -28,10 +28,12 @@ SUITE_BUDGETS_S = {
     ".": 330.0,  # the project itself, and all recordings with a hundred seeds each: tests/test_*.py
     "audit": 270.0,
     "broker": 60.0,
+    "compose": 480.0,  # the image of containers, where there is an engine and no base for it yet; else a minute
     "controller": 60.0,
     "emulator": 240.0,
     "emulator/world": 180.0,
     "protocol": 90.0,
+    "live": 240.0,  # most of it clusters that start and end: 2.5 s each, and twice that beside other work
     "node": 40.0,
     "player": 40.0,
     "session": 60.0,

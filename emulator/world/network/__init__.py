@@ -6,7 +6,8 @@ Reading order, a node's process from the inside out: `clock` (one epoch and spee
 mailbox, step, effects), `arrivals` (Hello and control), `spec` (what a process is told), `process` (its
 main function).
 
-Then the supervisor's side: `fork_server` (one warmed process forks all nodes), `forking`, `supervision`
-(one node's control connection and port), `in_process` (the player's shell), `rule_board` (rules in force),
-`reports`, `cluster` (the door to all of it).
+Then the supervisor's side: `supervision` (one node's control connection), `engine` (what gives a cluster its
+processes), `local_engine` with `fork_server` (one warmed process forks all nodes) and `forking`, `kept_engine` with
+`container` (a keeper on each machine), `in_process` (the player's shell), `rule_board` (rules in force), `reports`,
+`cluster` (the door to all of it).
 """

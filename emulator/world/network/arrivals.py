@@ -20,6 +20,10 @@ from protocol.messages.control import (
     BeginResponse,
     EndRequest,
     EndResponse,
+    FillDiskRequest,
+    FillDiskResponse,
+    FlushRequest,
+    FlushResponse,
     HealRuleRequest,
     HealRuleResponse,
     Hello,
@@ -28,6 +32,7 @@ from protocol.messages.control import (
     RuleCountsRequest,
     RuleCountsResponse,
 )
+from protocol.messages.status import StatusRequest, StatusResponse
 from protocol.purposes import ALL, CONTROL
 
 HELLO_LIMIT_REAL_S = 10.0
@@ -81,7 +86,7 @@ class Arrivals:
         try:
             with trio.move_on_after(HELLO_LIMIT_REAL_S):
                 message = decode(await receive_first_payload(sock)).message
-                reason = self._objection(message)
+                reason = self._objection(message, sock.getsockname()[0])
                 if not reason:
                     assert isinstance(message, Hello)
                     return message
@@ -96,7 +101,7 @@ class Arrivals:
         self._shell.emit(FrameRefused(connection="", peer=address, reason=reason), "wire")
         return None
 
-    def _objection(self, message: Message) -> str:
+    def _objection(self, message: Message, host: str) -> str:
         """Why this first frame is refused; "" if it is not."""
         settings = self._shell.settings
         if not isinstance(message, Hello):
@@ -105,7 +110,9 @@ class Arrivals:
             return f"Hello of {message.node} carries another run's token"
         if message.purpose not in ALL:
             return f"Hello of {message.node}: no purpose {message.purpose!r}; there is {', '.join(ALL)}"
-        if message.purpose != CONTROL and message.node not in settings.ports:
+        if message.purpose == CONTROL and settings.control_host not in ("", host):
+            return f"orders are taken at {settings.control_host}, not at {host}"
+        if message.purpose != CONTROL and message.node not in settings.routes:
             return f"Hello of {message.node!r}, which is no node of this run"
         return ""
 
@@ -147,7 +154,7 @@ class Control:
                 in_force_ms = shell.apply(message.rule)
                 return ApplyRuleResponse(rule=message.rule.rule, in_force_ms=in_force_ms)
             case HealRuleRequest():
-                healed_ms, known = shell.heal(message.rule)
+                healed_ms, known = shell.heal(message.rule, message.packets_dropped)
                 return HealRuleResponse(
                     rule=message.rule,
                     healed_ms=healed_ms,
@@ -156,9 +163,17 @@ class Control:
                 )
             case RuleCountsRequest():
                 return RuleCountsResponse(frames_stopped=dict(shell.links.frames_stopped))
+            case StatusRequest():
+                return StatusResponse(status=shell.status())
             case PauseRequest():
                 shell.announce_pause()
                 return PauseResponse()
+            case FillDiskRequest():
+                filled_ms, capacity_bytes = shell.fill_disk()
+                return FillDiskResponse(filled_ms=filled_ms, capacity_bytes=capacity_bytes)
+            case FlushRequest():
+                shell.flush()
+                return FlushResponse()
             case EndRequest():
                 shell.end("the run is over")
                 return EndResponse()

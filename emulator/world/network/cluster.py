@@ -11,6 +11,7 @@ there. When the block ends normally, running nodes write what they hold and exit
 the supervisor is killed, the kernel ends them with it.
 """
 
+import contextlib
 import secrets
 import signal
 import time
@@ -25,21 +26,15 @@ import trio
 
 from emulator.topology import Topology
 from emulator.world.network.clock import Clock
+from emulator.world.network.engine import Engine, LinkDriver
 from emulator.world.network.event_file import EventFile
-from emulator.world.network.forking import ForkServer
 from emulator.world.network.in_process import InProcess
-from emulator.world.network.reports import AppliedReport, ClusterError, HealReport, NodeExit
+from emulator.world.network.local_engine import LocalEngine
+from emulator.world.network.reports import AppliedReport, ClusterError, HealReport, NodeExit, only
 from emulator.world.network.rule_board import RuleBoard
 from emulator.world.network.shell import ExtraEffects, NodeShell
 from emulator.world.network.spec import Life, MachineSpec, ProcessOrder, ShellSettings
-from emulator.world.network.supervision import (
-    ControlConnection,
-    NodeGone,
-    PortInUse,
-    Supervised,
-    listen_on,
-    reserve_port,
-)
+from emulator.world.network.supervision import ControlConnection, NodeGone, Supervised
 from protocol.events import LEVELS, Event, FaultAsked, MachineFault
 from protocol.link_rules import LinkRule
 from protocol.machine import Machine
@@ -47,22 +42,26 @@ from protocol.messages.control import (
     BeginRequest,
     BeginResponse,
     EndRequest,
+    FillDiskRequest,
+    FillDiskResponse,
+    FlushRequest,
     PauseRequest,
 )
+from protocol.messages.status import NodeStatus
 
 INJECTOR: Final = "injector"
 """The node name under which the supervisor writes its events."""
 BEGIN_LIMIT_S: Final = 20.0
 END_LIMIT_S: Final = 3.0
+FLUSH_LIMIT_S: Final = 0.2
 
 
 class Cluster:
     """All processes of one run.
 
-    `specs`: {node: how its machine is made} for nodes that will be processes. `ports`: fixed ones for some
-    nodes; the others get free ones. `dialled`: {node: port that the others dial instead of its own}, for a
-    relay that stands between and looks on. `fork_server`: one made earlier (it must preload the factories'
-    modules), else one is started.
+    `specs`: {node: how its machine is made} for nodes that will be processes. `engine`: where they run; by default a
+    LocalEngine, with `ports` and `dialled` as it takes them. `token`: the run's; by default a new one.
+    `links`: who cuts links in the nodes' place, at speed 1.
     """
 
     def __init__(
@@ -78,7 +77,9 @@ class Cluster:
         record_inputs: bool = False,
         ports: Mapping[str, int] | None = None,
         dialled: Mapping[str, int] | None = None,
-        fork_server: ForkServer | None = None,
+        engine: Engine | None = None,
+        token: str = "",
+        links: LinkDriver | None = None,
     ) -> None:
         for spec in specs.values():
             spec.load()
@@ -88,29 +89,21 @@ class Cluster:
         self.seed = seed
         self.exits: list[NodeExit] = []
         """All ends of processes, in order."""
-        self.token = secrets.token_hex(16)
-        wanted = ports or {}
-        self._nodes: dict[str, Supervised] = {}
-        try:
-            for node in topology.nodes:
-                reservation = reserve_port(node.name, wanted.get(node.name, 0))
-                self._nodes[node.name] = Supervised(reservation.getsockname()[1], reservation)
-        except PortInUse:
-            self._release_ports()
-            raise
-        self.ports = {name: node.port for name, node in self._nodes.items()}
+        self.token = token or secrets.token_hex(16)
+        self._nodes = {node.name: Supervised() for node in topology.nodes}
+        modules = sorted({spec.factory.partition(":")[0] for spec in specs.values()})
+        self.engine: Engine = engine or LocalEngine(topology, modules, ports=ports, dialled=dialled)
         self.clock = Clock(time.monotonic(), time.time() * 1000.0, speed)
-        self._dialled = dict(dialled or {})
         self._specs = dict(specs)
         self._levels = tuple(levels)
         self._record_inputs = record_inputs
         self._wall_epoch_ms = self.clock.now().wall_ms - self.clock.now().mono_ms
-        modules = sorted({spec.factory.partition(":")[0] for spec in specs.values()})
-        self._fork_server = fork_server or ForkServer(modules)
         self._here: dict[str, InProcess] = {}
         self._shells: dict[str, NodeShell] = {}
         self._events = EventFile(run_dir, self.run, INJECTOR, 1, levels)
-        self._board = RuleBoard(self._nodes, self._shells, self.now_ms)
+        assert links is None or speed == 1.0, "the kernel's TCP knows no other speed"
+        self._links = links
+        self._board = RuleBoard(self._nodes, self._shells, self.now_ms, links)
         self._nursery_manager: AbstractAsyncContextManager[trio.Nursery] | None = None
         self._nursery: trio.Nursery | None = None
         self._exited = trio.Event()
@@ -118,7 +111,7 @@ class Cluster:
     async def __aenter__(self) -> "Cluster":
         self._nursery_manager = trio.open_nursery()
         self._nursery = await self._nursery_manager.__aenter__()
-        self._nursery.start_soon(self._fork_server.listen)
+        self._nursery.start_soon(self.engine.listen)
         return self
 
     async def __aexit__(
@@ -133,11 +126,10 @@ class Cluster:
             try:
                 suppressed = await self._nursery_manager.__aexit__(kind, error, trace)
             except BaseExceptionGroup as errors:
-                raise _only(errors) from None
+                raise only(errors) from None
             finally:
-                self._fork_server.close()
+                self.engine.close()
                 self._events.close()
-                self._release_ports()
         return suppressed
 
     def now_ms(self) -> float:
@@ -145,13 +137,16 @@ class Cluster:
         return self.clock.now_ms()
 
     @property
-    def fork_server_pid(self) -> int:
-        """The process that all nodes' processes are children of."""
-        return self._fork_server.pid
+    def ports(self) -> dict[str, int]:
+        return self.engine.ports
 
     def running(self) -> tuple[str, ...]:
         """Nodes with a living process (or shell in this process), paused ones included."""
         return tuple(name for name, node in self._nodes.items() if node.pid is not None or name in self._shells)
+
+    def incarnations(self) -> dict[str, int]:
+        """{node: which of its lives this is, or was; 0: it has had none}."""
+        return {name: node.incarnation for name, node in self._nodes.items()}
 
     def unexpected_exits(self) -> list[NodeExit]:
         """Nodes that died by themselves."""
@@ -182,7 +177,7 @@ class Cluster:
                 for name in names:
                     nursery.start_soon(self._start, name)
         except BaseExceptionGroup as errors:
-            raise _only(errors) from None
+            raise only(errors) from None
 
     def note(self, what: str, name: str) -> None:
         """Writes that something was done to a node (its files, say) by other hands."""
@@ -190,10 +185,15 @@ class Cluster:
         self._write(MachineFault(what=what, target=name))
 
     async def kill(self, name: str, what: str = "kill") -> None:
-        """SIGKILL; returns when the kernel has closed its sockets."""
+        """SIGKILL; returns when the kernel has closed its sockets. What the node did before is in its files, so that
+        an audit need not say "unknown"; a node that does not answer is killed all the same."""
         node = self._living(name)
         self._write(MachineFault(what=what, target=name))
-        await self._end(node, signal.SIGKILL)
+        if node.control is not None and not node.halted:
+            with trio.move_on_after(FLUSH_LIMIT_S), contextlib.suppress(NodeGone):
+                await node.control.request(FlushRequest())
+        if node.pid is not None:
+            await self._end(node, signal.SIGKILL)
 
     async def stop(self, name: str) -> int:
         """SIGTERM; returns the exit code when the node has ended in its own time."""
@@ -209,24 +209,44 @@ class Cluster:
         assert node.pid is not None
         if node.control is None:
             raise ClusterError(f"{name} has not begun yet and cannot be paused")
-        self._write(MachineFault(what="pause", target=name))
-        try:
-            await node.control.request(PauseRequest())
-        except NodeGone:
-            raise ClusterError(f"{name} ended before it could be paused") from None
-        node.halted = True
-        await self._fork_server.send_signal(node.pid, signal.SIGSTOP)
-        await self._fork_server.wait_halted(node.pid)
+        if node.halted:
+            raise ClusterError(f"{name} is paused already")
+        async with self._board.unchanging():  # else a rule could be told to a node that has just stopped listening
+            self._write(MachineFault(what="pause", target=name))
+            try:
+                await node.control.request(PauseRequest())
+            except NodeGone:
+                raise ClusterError(f"{name} ended before it could be paused") from None
+            node.halted = True
+            await self.engine.send_signal(node.pid, signal.SIGSTOP)
+            await self.engine.wait_halted(node.pid)
 
     async def resume(self, name: str) -> None:
         """SIGCONT; returns when it runs and knows today's rules."""
         node = self._living(name)
         assert node.pid is not None
+        if not node.halted:
+            raise ClusterError(f"{name} is not paused")
         self._write(MachineFault(what="resume", target=name))
-        await self._fork_server.send_signal(node.pid, signal.SIGCONT)
-        await self._fork_server.wait_halted(node.pid, halted=False)
+        await self.engine.send_signal(node.pid, signal.SIGCONT)
+        await self.engine.wait_halted(node.pid, halted=False)
         node.halted = False
         await self._board.catch_up(node)
+
+    async def fill_disk(self, name: str) -> int:
+        """Its disk takes no more bytes in this life; returns how many are on it."""
+        node = self._living(name)
+        if node.control is None:
+            raise ClusterError(f"{name} has not begun yet: its disk cannot be filled")
+        if node.halted:
+            raise ClusterError(f"{name} is paused: resume it, then fill its disk")
+        self._write(MachineFault(what="disk-full", target=name))
+        try:
+            answer = await node.control.request(FillDiskRequest())
+        except NodeGone:
+            raise ClusterError(f"{name} ended before its disk was full") from None
+        assert isinstance(answer, FillDiskResponse)
+        return answer.capacity_bytes
 
     def life(self, name: str) -> Life:
         """What the node's next machine will be told."""
@@ -241,7 +261,8 @@ class Cluster:
         node = self._node(name)
         if node.pid is not None or name in self._shells:
             raise ClusterError(f"{name} runs already")
-        shell = NodeShell(self._settings(self.life(name)), machine, listen_on(node.port, name), extra_effects)
+        settings = self._settings(self.life(name), str(self.run_dir))
+        shell = NodeShell(settings, machine, self.engine.listen_here(name), extra_effects)
         node.incarnation += 1
         self._shells[name] = shell
         here = self._here[name] = InProcess(shell)
@@ -260,7 +281,9 @@ class Cluster:
 
     async def apply(self, rule: LinkRule) -> AppliedReport:
         """Puts a rule in force everywhere; returns when every running node has said so. Raises
-        ClusterError."""
+        ClusterError, RuleError."""
+        if self._links is not None:
+            self._links.require_possible(rule)
         self._write(FaultAsked(rule=rule.rule, what=rule.what, expects_traffic=rule.expects_traffic))
         return await self._board.apply(rule)
 
@@ -275,15 +298,21 @@ class Cluster:
         """{rule: {node: frames and SYNs stopped so far}}, of living incarnations."""
         return await self._board.frames_stopped()
 
+    # --- what nodes think --------------------------------------------------------------------------------------------
+
+    async def statuses(self) -> dict[str, NodeStatus]:
+        """What each running, unpaused node itself thinks; those that do not say so within a second are left out."""
+        return await self._board.statuses()
+
     # --- the life of a process ---------------------------------------------------------------------------------------
 
-    def _settings(self, life: Life) -> ShellSettings:
+    def _settings(self, life: Life, run_dir: str) -> ShellSettings:
         spec = self._specs.get(life.node.name)
         return ShellSettings(
             life=life,
-            run_dir=str(self.run_dir),
+            run_dir=run_dir,
             token=self.token,
-            ports=self.ports | self._dialled,
+            routes=self.engine.routes(life.node.name),
             epoch_s=self.clock.epoch_s,
             wall_epoch_ms=self._wall_epoch_ms,
             speed=self.clock.speed,
@@ -294,15 +323,11 @@ class Cluster:
 
     async def _start(self, name: str) -> None:
         node = self._node(name)
-        order = ProcessOrder(self._settings(self.life(name)), self._specs[name])
+        settings = self._settings(self.life(name), self.engine.run_dir_in(str(self.run_dir)))
         self._write(MachineFault(what="start", target=name))
-        with listen_on(node.port, name) as listener:
-            control = await ControlConnection.open(node.port, self.token)
-            try:
-                pid = await self._fork_server.fork(order, listener)
-            except BaseException:
-                await control.close()
-                raise
+        if self._links is not None:
+            await self._links.returned(name)
+        pid, control = await self.engine.launch(ProcessOrder(settings, self._specs[name]), self.token)
         node.incarnation += 1
         node.pid, node.halted, node.end_expected = pid, False, False
         node.ended = trio.Event()
@@ -323,7 +348,7 @@ class Cluster:
 
     async def _await_end(self, name: str, node: Supervised, pid: int, control: ControlConnection) -> None:
         async with control:
-            code = await self._fork_server.wait_ended(pid)
+            code = await self.engine.wait_ended(pid)
         end = NodeExit(name, node.incarnation, code, node.end_expected, self.now_ms())
         self.exits.append(end)
         node.pid, node.control, node.halted = None, None, False
@@ -337,8 +362,8 @@ class Cluster:
         assert node.pid is not None
         node.end_expected = True
         pid = node.pid
-        await self._fork_server.send_signal(pid, number)
-        code = await self._fork_server.wait_ended(pid)
+        await self.engine.send_signal(pid, number)
+        code = await self.engine.wait_ended(pid)
         await node.ended.wait()
         return code
 
@@ -383,15 +408,6 @@ class Cluster:
     def _write(self, event: Event) -> None:
         self._events.write(event, "command", self.clock.now())
         self._events.flush()
-
-    def _release_ports(self) -> None:
-        for node in self._nodes.values():
-            node.reservation.close()
-
-
-def _only(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The one error in a nursery's group, or the group."""
-    return errors.exceptions[0] if len(errors.exceptions) == 1 else errors
 
 
 __all__ = ["INJECTOR", "AppliedReport", "Cluster", "ClusterError", "HealReport", "InProcess", "NodeExit"]

@@ -12,6 +12,7 @@ from enum import Enum
 import trio
 
 from emulator.injector.paths import Opening, Path
+from emulator.world.network.spec import Address
 from protocol.framing import ProtocolError
 
 OUTGOING_BYTES_MAX = 64 * 1024 * 1024
@@ -161,19 +162,20 @@ async def receive_first_payload(sock: socket.socket) -> bytes:
     return await receive_exactly(sock, size_bytes)
 
 
-async def connect(port: int, host: str) -> socket.socket:
+async def connect(address: Address) -> socket.socket:
     """A standing connection. Raises OSError."""
+    [(*_, found), *_] = await trio.socket.getaddrinfo(*address, family=socket.AF_INET, type=socket.SOCK_STREAM)
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
-            sock.connect((host, port))
+            sock.connect(found)
         except BlockingIOError:
             await trio.lowlevel.wait_writable(sock)
             code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
             if code:
-                raise OSError(code, f"connect to {host}:{port}") from None
+                raise OSError(code, f"connect to {address.host}:{address.port}") from None
         return sock
     except BaseException:
         sock.close()

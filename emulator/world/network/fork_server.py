@@ -6,19 +6,17 @@ socket that keeps message boundaries; a node's listening socket comes with its o
 emulator.world.network.fork_server FD PARENT MODULE,...`.
 """
 
-import gc
-import importlib
 import os
 import select
 import signal
 import socket
 import sys
-import traceback
 from typing import Final, NoReturn
 
 import msgspec
 
-from emulator.world.network.process import EXIT_CRASHED, die_with_parent, end_process, run_node
+from emulator.world.network.forks import Continued, Ended, Forks, Halted, import_and_freeze
+from emulator.world.network.process import die_with_parent
 from emulator.world.network.spec import ProcessOrder
 
 ORDER_BYTES_MAX: Final = 160 * 1024
@@ -53,23 +51,6 @@ class Signalled(msgspec.Struct, frozen=True, tag="signalled"):
     alive: bool
 
 
-class Ended(msgspec.Struct, frozen=True, tag="ended"):
-    """`code`: the exit code, or minus the signal that killed it."""
-
-    pid: int
-    code: int
-
-
-class Halted(msgspec.Struct, frozen=True, tag="halted"):
-    """Stopped by a signal."""
-
-    pid: int
-
-
-class Continued(msgspec.Struct, frozen=True, tag="continued"):
-    pid: int
-
-
 Order = Fork | SendSignal
 Report = Ready | Forked | Signalled | Ended | Halted | Continued
 _orders = msgspec.msgpack.Decoder(Order)
@@ -80,21 +61,15 @@ _process_orders = msgspec.msgpack.Decoder(ProcessOrder)
 class _Server:
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        self._children: set[int] = set()
-        self._wakeup, wakeup_writer = socket.socketpair()
-        self._wakeup.setblocking(False)
-        wakeup_writer.setblocking(False)
-        self._wakeup_writer = wakeup_writer
-        signal.set_wakeup_fd(wakeup_writer.fileno())
-        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+        self._forks = Forks()
 
     def serve(self) -> NoReturn:
         self._report(Ready())
         while True:
-            readable, _, _ = select.select([self._sock, self._wakeup], [], [])
-            if self._wakeup in readable:
-                self._wakeup.recv(4096)
-                self._reap()
+            readable, _, _ = select.select([self._sock, self._forks.wakeup], [], [])
+            if self._forks.wakeup in readable:
+                for change in self._forks.changes():
+                    self._report(change)
             if self._sock in readable:
                 try:
                     data, descriptors, _, _ = socket.recv_fds(self._sock, ORDER_BYTES_MAX, 1)
@@ -105,50 +80,11 @@ class _Server:
                 self._obey(_orders.decode(data), descriptors)
 
     def _obey(self, order: Order, descriptors: list[int]) -> None:
-        if isinstance(order, Fork):
-            self._fork(order, descriptors[0])
+        if isinstance(order, SendSignal):
+            self._report(Signalled(order.pid, self._forks.signal(order.pid, order.number)))
             return
-        alive = order.pid in self._children
-        if alive:
-            os.kill(order.pid, order.number)
-        self._report(Signalled(order.pid, alive))
-
-    def _fork(self, order: Fork, descriptor: int) -> None:
-        parent = os.getpid()
-        pid = os.fork()
-        if pid:
-            os.close(descriptor)
-            self._children.add(pid)
-            self._report(Forked(pid))
-            return
-        code = EXIT_CRASHED
-        try:
-            die_with_parent(parent)
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for inherited in (self._sock, self._wakeup, self._wakeup_writer):
-                inherited.close()
-            code = run_node(_process_orders.decode(order.order), socket.socket(fileno=descriptor))
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            end_process(code)
-
-    def _reap(self) -> None:
-        while self._children:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED | os.WCONTINUED)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
-            if os.WIFSTOPPED(status):
-                self._report(Halted(pid))
-            elif os.WIFCONTINUED(status):
-                self._report(Continued(pid))
-            else:
-                self._children.discard(pid)
-                self._report(Ended(pid, os.waitstatus_to_exitcode(status)))
+        with socket.socket(fileno=descriptors[0]) as listener:
+            self._report(Forked(self._forks.fork(_process_orders.decode(order.order), listener, [self._sock])))
 
     def _report(self, report: Report) -> None:
         try:
@@ -161,10 +97,7 @@ def main(arguments: list[str]) -> NoReturn:
     """FD PARENT [MODULE,...]"""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent(int(arguments[1]))
-    for module in arguments[2].split(",") if len(arguments) > 2 and arguments[2] else ():
-        importlib.import_module(module)
-    gc.collect()
-    gc.freeze()  # what is imported stays shared between the nodes: no collector touches its pages
+    import_and_freeze(arguments[2].split(",") if len(arguments) > 2 and arguments[2] else ())
     _Server(socket.socket(fileno=int(arguments[0]))).serve()
 
 

@@ -11,18 +11,8 @@ from typing import Final
 import msgspec
 import trio
 
-from emulator.world.network.fork_server import (
-    ORDER_BYTES_MAX,
-    Continued,
-    Ended,
-    Fork,
-    Forked,
-    Halted,
-    Ready,
-    Report,
-    SendSignal,
-    Signalled,
-)
+from emulator.world.network.fork_server import ORDER_BYTES_MAX, Fork, Forked, Ready, Report, SendSignal, Signalled
+from emulator.world.network.forks import Continued, Ended, Halted
 from emulator.world.network.spec import ProcessOrder
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -34,3 +34,8 @@ class HealReport(msgspec.Struct, frozen=True):
     asked_ms: float
     healed_ms: dict[str, float]
     frames_stopped: dict[str, int]
+
+
+def only(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The one error in a nursery's group, or the group."""
+    return errors.exceptions[0] if len(errors.exceptions) == 1 else errors

@@ -49,9 +49,11 @@ from protocol.machine import (
     SetTimer,
     Started,
     StopRequested,
+    TellsStatus,
     TimerFired,
     TimerKey,
 )
+from protocol.messages.status import NodeStatus
 
 MAILBOX_MAX = 1024
 """Inputs waiting; readers pause above it."""
@@ -68,6 +70,10 @@ ExtraEffects = Callable[[Any], "Awaitable[Any] | None"]
 machine."""
 
 
+FillDisk = Callable[[], int]
+"""Leaves no room on the node's disk; returns the bytes that are on it."""
+
+
 class NodeShell:
     """Runs `machine` as the node of `settings.life`, on an already listening socket.
 
@@ -81,6 +87,7 @@ class NodeShell:
         machine: Machine,
         listener: socket.socket,
         extra_effects: ExtraEffects | None = None,
+        fill_disk: FillDisk | None = None,
     ) -> None:
         life = settings.life
         self.settings = settings
@@ -93,6 +100,7 @@ class NodeShell:
         self.exit: Exit | None = None
         self._machine = machine
         self._extra_effects = extra_effects
+        self._fill_disk = fill_disk
         self._mailbox: deque[Letter] = deque()
         self._wake = trio.Event()
         self._room = trio.Event()
@@ -133,7 +141,8 @@ class NodeShell:
         self._wake.set()
 
     def announce_pause(self) -> None:
-        """The injector is about to stop us."""
+        """The injector is about to stop us: what has happened by now can be read meanwhile."""
+        self.events.flush()
         self._lateness.announce_pause()
 
     def resumed(self) -> None:
@@ -148,13 +157,22 @@ class NodeShell:
         self.events.flush()
         return self.now.mono_ms
 
-    def heal(self, rule_id: str) -> tuple[float, bool]:
+    def heal(self, rule_id: str, packets_dropped: int = 0) -> tuple[float, bool]:
         """Lifts a rule: (since when, whether it was in force)."""
         self.look_at_clock()
-        known = self.links.heal(self.now.mono_ms, rule_id)
+        known = self.links.heal(self.now.mono_ms, rule_id, packets_dropped)
         self.switchboard.links_changed()
         self.events.flush()
         return self.now.mono_ms, known
+
+    def fill_disk(self) -> tuple[float, int]:
+        """The disk takes no more: (since when, bytes on it, or -1 without a disk)."""
+        capacity_bytes = self._fill_disk() if self._fill_disk is not None else -1
+        return self.clock.now_ms(), capacity_bytes
+
+    def status(self) -> NodeStatus | None:
+        """What the machine thinks, between two steps; None: it is one that does not say."""
+        return self._machine.status(self.clock.now()) if isinstance(self._machine, TellsStatus) else None
 
     def post(self, event: Any, cause: str) -> None:
         """An input from outside the shell, for instance the answer to an extra effect."""

@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -10,6 +10,13 @@ from emulator.storage.files import Files
 from emulator.topology import Node, Topology
 from protocol.events import LEVELS
 from protocol.machine import Machine
+
+
+class Address(NamedTuple):
+    """Where a node is dialled; `host` may be a name, which is looked up each time."""
+
+    host: str
+    port: int
 
 
 class Life(msgspec.Struct, frozen=True):
@@ -49,7 +56,8 @@ class MachineSpec(msgspec.Struct, frozen=True):
 
 
 class ShellSettings(msgspec.Struct, frozen=True):
-    """Everything a shell needs beside its machine. `ports`: {node: TCP port on loopback}.
+    """Everything a shell needs beside its machine. `routes`: {other node: where it is dialled}; others are no nodes of
+    this run. `control_host`: the only address of this node at which orders are taken ("": any).
 
     `epoch_s` is CLOCK_MONOTONIC's value at scenario time 0, `wall_epoch_ms` the wall clock's then.
     """
@@ -57,13 +65,14 @@ class ShellSettings(msgspec.Struct, frozen=True):
     life: Life
     run_dir: str
     token: str
-    ports: dict[str, int]
+    routes: dict[str, Address]
     epoch_s: float
     wall_epoch_ms: float
     speed: float = 1.0
     levels: tuple[str, ...] = LEVELS
     record_inputs: bool = False
     versions: tuple[str, str] = ("", "")
+    control_host: str = ""
 
 
 class ProcessOrder(msgspec.Struct, frozen=True):

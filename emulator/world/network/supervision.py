@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-from emulator.world.network.spec import LOOPBACK
+from emulator.world.network.spec import LOOPBACK, Address
 from protocol.framing import FrameDecoder, decode, encode
 from protocol.messages.base import Message
 from protocol.messages.control import Hello
@@ -17,18 +17,22 @@ class NodeGone(Exception):
 
 
 class ControlConnection:
-    """Requests to a node, one after the other."""
+    """Requests to a node, one after the other.
+
+    Answers come in the same order. Whoever gives up waiting for one leaves it to the next request, which first waits
+    for it: nothing piles up at a node that does not answer, and no answer is taken for another."""
 
     def __init__(self, stream: trio.SocketStream) -> None:
         self._stream = stream
         self._decoder = FrameDecoder()
         self._answers: list[Message] = []
+        self._owed = 0
         self._lock = trio.Lock()
 
     @classmethod
-    async def open(cls, port: int, token: str) -> "ControlConnection":
+    async def open(cls, address: Address, token: str) -> "ControlConnection":
         """To a socket that listens already, whether or not its process runs yet."""
-        stream = await trio.open_tcp_stream(LOOPBACK, port)
+        stream = await trio.open_tcp_stream(*address)
         hello = Hello(node="injector", incarnation=1, connection=1, purpose=CONTROL, token=token)
         await stream.send_all(encode(hello))
         return cls(stream)
@@ -37,15 +41,22 @@ class ControlConnection:
         """The node's answer. Raises NodeGone."""
         async with self._lock:
             try:
+                while self._owed:
+                    await self._next_answer()
                 await self._stream.send_all(encode(message))
-                while not self._answers:
-                    data = await self._stream.receive_some()
-                    if not data:
-                        raise NodeGone
-                    self._answers += [decode(payload).message for payload in self._decoder.feed(data)]
+                self._owed += 1
+                return await self._next_answer()
             except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
                 raise NodeGone from error
-            return self._answers.pop(0)
+
+    async def _next_answer(self) -> Message:
+        while not self._answers:
+            data = await self._stream.receive_some()
+            if not data:
+                raise NodeGone
+            self._answers += [decode(payload).message for payload in self._decoder.feed(data)]
+        self._owed -= 1
+        return self._answers.pop(0)
 
     async def __aenter__(self) -> "ControlConnection":
         return self
@@ -59,11 +70,8 @@ class ControlConnection:
 
 @dataclass(slots=True)
 class Supervised:
-    """One node. `pid` None: it does not run. `reservation` keeps its port while it is dead: bound, not
-    listening, so that connections are refused as a dead process's are."""
+    """One node. `pid` None: it does not run."""
 
-    port: int
-    reservation: socket.socket
     incarnation: int = 0
     pid: int | None = None
     control: ControlConnection | None = None

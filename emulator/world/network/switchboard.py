@@ -21,7 +21,7 @@ from emulator.world.network.connection import (
     receive,
 )
 from emulator.world.network.desk import Host, Letter, Outgoing
-from emulator.world.network.spec import LOOPBACK
+from emulator.world.network.spec import Address
 from emulator.world.network.wire_events import WireEvents
 from protocol.events import FrameReceived, FrameRefused, FrameSent
 from protocol.framing import Frame, FrameDecoder, ProtocolError, decode, encode
@@ -83,15 +83,15 @@ class Switchboard:
             return
         self.links.forget(opening)
         connection.opening = None
-        port = self._host.settings.ports.get(connection.peer)
-        if port is None:
+        address = self._host.settings.routes.get(connection.peer)
+        if address is None:
             self._lose(connection, f"no node {connection.peer}")
         else:
-            self._host.nursery.start_soon(self._connect, connection, port)
+            self._host.nursery.start_soon(self._connect, connection, address)
 
-    async def _connect(self, connection: Connection, port: int) -> None:
+    async def _connect(self, connection: Connection, address: Address) -> None:
         try:
-            sock = await connect(port, LOOPBACK)
+            sock = await connect(address)
         except OSError:
             self._host.look_at_clock()
             self.lost(connection, REFUSED)

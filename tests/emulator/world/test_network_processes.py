@@ -290,7 +290,7 @@ async def test_the_end_of_the_fork_server_is_an_error_of_the_run(tmp_path: Path)
         async with network_world(tmp_path) as world:
             await world.spawn("broker-0", {})
             left = set(descendants(os.getpid())) - before
-            os.kill(world.cluster.fork_server_pid, signal.SIGKILL)
+            os.kill(world.cluster.engine.pid, signal.SIGKILL)
             await trio.sleep_forever()
     await trio.to_thread.run_sync(wait_gone, left)
 

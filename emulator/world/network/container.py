@@ -1,0 +1,195 @@
+"""The main process of a node's container: a keeper that starts the node when the supervisor says so, and signals it.
+
+    FAULTLINE_NODE=broker-0 FAULTLINE_TOKEN=... python -m emulator.world.network.container
+
+The machine outlives its node: while the node is dead its port refuses connections, as a machine does whose process was
+killed. Orders are taken on the control network's address only (FAULTLINE_CONTROL_HOST, by default what the name
+NODE.control stands for), with the run's token; other nodes dial any address (or FAULTLINE_NODE_HOST). Without
+FAULTLINE_TOKEN the token is what appears in the file TOKEN_FILE. When the supervisor is gone the node ends, and the
+next supervisor is waited for.
+"""
+
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import Final, NoReturn
+
+import msgspec
+
+from emulator.world.network.forks import Change, Continued, Ended, Forks, Halted, import_and_freeze
+from emulator.world.network.spec import ProcessOrder
+from protocol.framing import FrameDecoder, ProtocolError, decode, encode
+from protocol.messages.base import Message
+from protocol.messages.control import Hello
+from protocol.messages.keeping import (
+    LaunchRequest,
+    LaunchResponse,
+    ProcessEnded,
+    ProcessHalted,
+    SignalRequest,
+    SignalResponse,
+)
+from protocol.purposes import CONTROL
+
+NODE_PORT: Final = 9092
+KEEPER_PORT: Final = 9091
+TOKEN_FILE: Final = Path("/faultline/secret/token")
+TOKEN_LIMIT_S: Final = 60.0
+LOOK_EVERY_S: Final = 0.05
+SILENCE_LIMIT_S: Final = 10.0
+"""For a supervisor to say Hello, and to take what it is told."""
+BACKLOG: Final = 128
+READ_BYTES: Final = 256 * 1024
+FACTORIES: Final = "emulator.node.specs"
+
+_orders = msgspec.msgpack.Decoder(ProcessOrder)
+
+
+class SupervisorGone(Exception):
+    """It closed the connection, or said what no supervisor says."""
+
+
+class Keeper:
+    """`listener`: on this machine's address on the control network; `node_host` "": the node is dialled at all of its
+    addresses. One supervisor at a time; the next one waits."""
+
+    def __init__(self, node: str, token: str, listener: socket.socket, node_host: str) -> None:
+        self._node = node
+        self._token = token
+        self._listener = listener
+        self._node_host = node_host
+        self._reservation = bound(node_host, NODE_PORT)
+        """While nobody listens, this keeps the port, and connections are refused."""
+        self._forks = Forks()
+        self._supervisor: socket.socket | None = None
+
+    def serve(self) -> NoReturn:
+        """Supervisors, one after the other."""
+        while True:
+            self._wait(self._listener)
+            sock, _ = self._listener.accept()
+            with sock:
+                sock.settimeout(SILENCE_LIMIT_S)
+                self._supervisor = sock
+                try:
+                    self._serve(sock)
+                except (SupervisorGone, ProtocolError, OSError) as ended:
+                    print(f"keeper of {self._node}: {ended}", file=sys.stderr, flush=True)
+                self._supervisor = None
+            for pid in self._forks.alive.copy():
+                self._forks.signal(pid, signal.SIGKILL)
+            while self._forks.alive:
+                self._wait(self._forks.wakeup)
+
+    def _serve(self, sock: socket.socket) -> None:
+        """Until the supervisor is gone. Raises SupervisorGone, ProtocolError, OSError."""
+        decoder = FrameDecoder()
+        trusted = False
+        while True:
+            if trusted:
+                self._wait(sock)
+            data = sock.recv(READ_BYTES)
+            if not data:
+                raise SupervisorGone("the supervisor is gone")
+            for payload in decoder.feed(data):
+                message = decode(payload).message
+                if not trusted:
+                    self._require_trust(message)
+                    trusted = True
+                else:
+                    self._obey(message)
+
+    def _wait(self, sock: socket.socket) -> None:
+        """Until something can be read there; changes of nodes are told meanwhile."""
+        while True:
+            readable, _, _ = select.select([sock, self._forks.wakeup], [], [])
+            if self._forks.wakeup in readable:
+                for change in self._forks.changes():
+                    self._tell(_told(change))
+            if sock in readable:
+                return
+
+    def _require_trust(self, hello: Message) -> None:
+        if not (isinstance(hello, Hello) and hello.purpose == CONTROL and hello.token == self._token):
+            raise SupervisorGone("refused somebody without this run's token")
+
+    def _obey(self, message: Message) -> None:
+        match message:
+            case LaunchRequest(order=order):
+                self._tell(self._launch(order))
+            case SignalRequest(pid=pid, number=number):
+                self._tell(SignalResponse(alive=self._forks.signal(pid, number)))
+            case _:
+                raise ProtocolError(f"{message.API_NAME} is no order to a keeper")
+
+    def _launch(self, order: bytes) -> LaunchResponse:
+        if self._forks.alive:
+            return LaunchResponse(pid=0, problem=f"{self._node} runs already")
+        ours = [self._listener, self._reservation, *([self._supervisor] if self._supervisor else [])]
+        try:
+            told = _orders.decode(order)
+            settings = msgspec.structs.replace(told.settings, control_host=self._listener.getsockname()[0])
+            with bound(self._node_host, NODE_PORT) as node_listener:
+                node_listener.listen(BACKLOG)
+                told = msgspec.structs.replace(told, settings=settings)
+                return LaunchResponse(pid=self._forks.fork(told, node_listener, ours))
+        except (msgspec.MsgspecError, OSError) as error:
+            return LaunchResponse(pid=0, problem=f"{self._node}: {error}")
+
+    def _tell(self, message: Message) -> None:
+        """Raises OSError when the supervisor does not take it."""
+        if self._supervisor is not None:
+            self._supervisor.sendall(encode(message))
+
+
+def _told(change: Change) -> Message:
+    match change:
+        case Ended(pid, code):
+            return ProcessEnded(pid=pid, code=code)
+        case Halted(pid):
+            return ProcessHalted(pid=pid, halted=True)
+        case Continued(pid):
+            return ProcessHalted(pid=pid, halted=False)
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Raises OSError."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    sock.bind((host, port))
+    return sock
+
+
+def token_of(environment: str, file: Path = TOKEN_FILE, limit_s: float = TOKEN_LIMIT_S) -> str:
+    """What the environment says, or what appears in the file. Raises TimeoutError."""
+    if environment:
+        return environment
+    deadline = time.monotonic() + limit_s
+    while time.monotonic() < deadline:
+        if file.is_file() and (token := file.read_text().strip()):
+            return token
+        time.sleep(LOOK_EVERY_S)
+    raise TimeoutError(f"no token in {file} within {limit_s:g} s")
+
+
+def main() -> int:
+    """Exit code 2 when it is not told who it is."""
+    node = os.environ.get("FAULTLINE_NODE")
+    if not node:
+        print("FAULTLINE_NODE says which node this container is; it is not set", file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGTERM, lambda _number, _frame: os._exit(0))  # the kernel takes the node along
+    listener = bound(socket.gethostbyname(os.environ.get("FAULTLINE_CONTROL_HOST", f"{node}.control")), KEEPER_PORT)
+    listener.listen(BACKLOG)
+    import_and_freeze([FACTORIES])
+    token = token_of(os.environ.get("FAULTLINE_TOKEN", ""))
+    Keeper(node, token, listener, os.environ.get("FAULTLINE_NODE_HOST", "")).serve()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,217 @@
+"""Nodes on machines of their own (containers), each with a keeper that starts and signals its node's process."""
+
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, NamedTuple
+
+import msgspec
+import trio
+
+from emulator.world.network.container import KEEPER_PORT, NODE_PORT
+from emulator.world.network.engine import Launched
+from emulator.world.network.reports import ClusterError
+from emulator.world.network.spec import Address, ProcessOrder
+from emulator.world.network.supervision import ControlConnection, listen_on
+from protocol.framing import FrameDecoder, decode, encode
+from protocol.messages.base import Message
+from protocol.messages.control import Hello
+from protocol.messages.keeping import (
+    LaunchRequest,
+    LaunchResponse,
+    ProcessEnded,
+    ProcessHalted,
+    SignalRequest,
+    SignalResponse,
+)
+from protocol.purposes import CONTROL
+
+KEEPER_LIMIT_S: Final = 20.0
+"""For a keeper to listen, from the first try."""
+RETRY_S: Final = 0.05
+KILLED: Final = -9
+RUN_DIR: Final = "/faultline/run"
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class _Process(NamedTuple):
+    node: str
+    pid: int
+
+
+class KeptEngine:
+    """`locate`: a node's address on the control network. `routes`: {node: {other: where it dials it}}. `token`: the
+    keepers'. `run_dir`: where the machines have the run's directory; None: where the supervisor has it."""
+
+    def __init__(
+        self,
+        locate: Callable[[str], Awaitable[str]],
+        routes: Mapping[str, Mapping[str, Address]],
+        token: str,
+        *,
+        run_dir: str | None = RUN_DIR,
+    ) -> None:
+        self._locate = locate
+        self._routes = {node: dict(others) for node, others in routes.items()}
+        self._token = token
+        self._run_dir = run_dir
+        self._keepers: dict[str, _KeeperLine] = {}
+        self._processes: dict[int, _Process] = {}
+        self._count = 0
+        self._nursery: trio.Nursery | None = None
+        self._listening = trio.Event()
+
+    @property
+    def pid(self) -> int:
+        return 0
+
+    @property
+    def ports(self) -> dict[str, int]:
+        return dict.fromkeys(self._routes, NODE_PORT)
+
+    def run_dir_in(self, run_dir: str) -> str:
+        return self._run_dir or run_dir
+
+    def routes(self, node: str) -> dict[str, Address]:
+        return self._routes[node]
+
+    def listen_here(self, node: str) -> socket.socket:
+        return listen_on(0, node)
+
+    async def listen(self) -> None:
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            self._listening.set()
+            await trio.sleep_forever()
+
+    async def launch(self, order: ProcessOrder, token: str) -> Launched:
+        node = order.settings.life.node.name
+        keeper = await self._keeper(node)
+        answer = await keeper.ask(LaunchRequest(order=_encode(order)))
+        if not isinstance(answer, LaunchResponse):
+            raise ClusterError(f"{node}: its machine went away while the node was started")
+        if answer.problem:
+            raise ClusterError(answer.problem)
+        self._count += 1
+        self._processes[self._count] = _Process(node, answer.pid)
+        return Launched(self._count, await ControlConnection.open(Address(keeper.host, NODE_PORT), token))
+
+    async def send_signal(self, pid: int, number: int) -> bool:
+        node, remote = self._processes[pid]
+        answer = await self._keepers[node].ask(SignalRequest(pid=remote, number=number))
+        return isinstance(answer, SignalResponse) and answer.alive
+
+    async def wait_ended(self, pid: int) -> int:
+        node, remote = self._processes[pid]
+        return await self._keepers[node].wait_ended(remote)
+
+    async def wait_halted(self, pid: int, halted: bool = True) -> None:
+        node, remote = self._processes[pid]
+        await self._keepers[node].wait_halted(remote, halted)
+
+    def close(self) -> None:
+        """The machines themselves stay; their keepers end the nodes when they hear of it."""
+        for keeper in self._keepers.values():
+            keeper.close()
+
+    async def _keeper(self, node: str) -> "_KeeperLine":
+        """A line to the node's keeper. Raises ClusterError."""
+        line = self._keepers.get(node)
+        if line is not None and not line.gone:
+            return line
+        await self._listening.wait()
+        assert self._nursery is not None
+        why = "it was not tried"
+        with trio.move_on_after(KEEPER_LIMIT_S):
+            while True:
+                try:
+                    host = await self._locate(node)
+                    line = await _KeeperLine.open(host, self._token)
+                except (OSError, LookupError) as error:  # there is no machine yet, or its keeper does not listen yet
+                    why = str(error)
+                    await trio.sleep(RETRY_S)
+                    continue
+                self._keepers[node] = line
+                self._nursery.start_soon(line.listen)
+                return line
+        raise ClusterError(f"{node}: no keeper answered on the control network within {KEEPER_LIMIT_S:g} s: {why}")
+
+
+class _KeeperLine:
+    """The supervisor's stream to one keeper. Orders one after the other; reports come between."""
+
+    def __init__(self, host: str, stream: trio.SocketStream) -> None:
+        self.host = host
+        self.gone = False
+        self._stream = stream
+        self._lock = trio.Lock()
+        self._answers: list[Message] = []
+        self._ends: dict[int, int] = {}
+        self._halted: set[int] = set()
+        self._changed = trio.Event()
+
+    @classmethod
+    async def open(cls, host: str, token: str) -> "_KeeperLine":
+        """Raises OSError."""
+        stream = await trio.open_tcp_stream(host, KEEPER_PORT)
+        hello = Hello(node="injector", incarnation=1, connection=1, purpose=CONTROL, token=token)
+        try:
+            await stream.send_all(encode(hello))
+        except trio.BrokenResourceError as error:
+            raise OSError("the keeper closed the connection") from error
+        return cls(host, stream)
+
+    async def listen(self) -> None:
+        """Until the keeper is gone: then all its processes are."""
+        decoder = FrameDecoder()
+        try:
+            while data := await self._stream.receive_some():
+                for payload in decoder.feed(data):
+                    self._take(decode(payload).message)
+                    self._tell()
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass  # as its end of stream: the machine died
+        finally:
+            self.gone = True
+            self._tell()
+            await trio.aclose_forcefully(self._stream)
+
+    def _take(self, message: Message) -> None:
+        match message:
+            case ProcessEnded(pid=pid, code=code):
+                self._ends[pid] = code
+            case ProcessHalted(pid=pid, halted=True):
+                self._halted.add(pid)
+            case ProcessHalted(pid=pid):
+                self._halted.discard(pid)
+            case _:
+                self._answers.append(message)
+
+    def _tell(self) -> None:
+        self._changed.set()
+        self._changed = trio.Event()
+
+    async def ask(self, order: Message) -> Message | None:
+        """None: the keeper is gone."""
+        async with self._lock:
+            try:
+                await self._stream.send_all(encode(order))
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                return None
+            while not self._answers:
+                if self.gone:
+                    return None
+                await self._changed.wait()
+            return self._answers.pop(0)
+
+    async def wait_ended(self, pid: int) -> int:
+        while pid not in self._ends and not self.gone:
+            await self._changed.wait()
+        return self._ends.get(pid, KILLED)
+
+    async def wait_halted(self, pid: int, halted: bool) -> None:
+        while (pid in self._halted) is not halted and pid not in self._ends and not self.gone:
+            await self._changed.wait()
+
+    def close(self) -> None:
+        self._stream.socket.close()

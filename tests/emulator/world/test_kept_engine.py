@@ -1,0 +1,145 @@
+"""Nodes behind keepers, each on a loopback address of its own, as containers are on their networks."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import trio
+
+from emulator.topology import three_azs
+from emulator.world.network.cluster import Cluster
+from emulator.world.network.container import NODE_PORT
+from emulator.world.network.kept_engine import KeptEngine
+from emulator.world.network.reports import ClusterError
+from emulator.world.network.spec import Address, MachineSpec
+from emulator.world.network.supervision import ControlConnection, NodeGone
+from protocol.messages.control import RuleCountsRequest
+from tests.emulator.world.network_world import FACTORY
+
+pytestmark = [pytest.mark.trio, pytest.mark.network]
+
+TOKEN = "a-token-of-the-test"
+HOSTS = {node.name: f"127.9.{number}.1" for number, node in enumerate(three_azs().nodes)}
+
+
+Keepers = Iterator[dict[str, subprocess.Popen[bytes]]]
+
+
+@contextmanager
+def keepers(*nodes: str, token: str = TOKEN, node_host: str | None = None) -> Keepers:
+    """A keeper's process for each; killed at the end. `node_host`: see container.py; by default the node's in HOSTS."""
+    started = {
+        node: subprocess.Popen(
+            [sys.executable, "-m", "emulator.world.network.container"],
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(sys.path),
+                "FAULTLINE_NODE": node,
+                "FAULTLINE_TOKEN": token,
+                "FAULTLINE_CONTROL_HOST": HOSTS[node],
+                "FAULTLINE_NODE_HOST": HOSTS[node] if node_host is None else node_host,
+            },
+        )
+        for node in nodes
+    }
+    try:
+        yield started
+    finally:
+        for keeper in started.values():
+            keeper.kill()
+            keeper.wait()
+
+
+def kept_engine(run_dir: Path) -> KeptEngine:
+    async def locate(node: str) -> str:
+        return HOSTS[node]
+
+    everybody = {node: Address(host, NODE_PORT) for node, host in HOSTS.items()}
+    return KeptEngine(locate, dict.fromkeys(HOSTS, everybody), TOKEN, run_dir=str(run_dir))
+
+
+def kept_cluster(run_dir: Path) -> Cluster:
+    topology = three_azs()
+    specs = {node.name: MachineSpec(FACTORY, {}) for node in topology.nodes}
+    return Cluster(run_dir, topology, specs, engine=kept_engine(run_dir), token=TOKEN)
+
+
+async def test_a_node_lives_dies_and_lives_again_behind_its_keeper(tmp_path: Path) -> None:
+    with keepers("broker-0", "broker-1"):
+        async with kept_cluster(tmp_path) as cluster:
+            await cluster.start("broker-0", "broker-1")
+            assert set(cluster.running()) == {"broker-0", "broker-1"}
+            await cluster.kill("broker-0")
+            with pytest.raises(OSError, match="connect"):
+                await trio.open_tcp_stream(HOSTS["broker-0"], NODE_PORT)
+            await cluster.start("broker-0")
+            await cluster.pause("broker-1")
+            await cluster.resume("broker-1")
+            assert await cluster.stop("broker-1") == 0
+        assert [(end.node, end.incarnation, end.code, end.expected) for end in cluster.exits] == [
+            ("broker-0", 1, -signal.SIGKILL, True),
+            ("broker-1", 1, 0, True),
+            ("broker-0", 2, 0, True),
+        ]
+
+
+async def test_a_machine_that_goes_away_takes_its_node_along(tmp_path: Path) -> None:
+    with keepers("broker-0") as started:
+        async with kept_cluster(tmp_path) as cluster:
+            await cluster.start("broker-0")
+            started["broker-0"].kill()
+            await cluster.wait_exit_change()
+            [end] = cluster.unexpected_exits()
+            assert (end.node, end.code) == ("broker-0", -signal.SIGKILL)
+
+
+async def test_when_the_supervisor_is_gone_the_node_ends_and_the_next_one_starts_it(tmp_path: Path) -> None:
+    with keepers("broker-0"):
+        async with kept_cluster(tmp_path / "first") as cluster:
+            await cluster.start("broker-0")
+            cluster.engine.close()
+            await cluster.wait_exit_change()
+        async with kept_cluster(tmp_path / "second") as cluster:
+            await cluster.start("broker-0")
+            assert cluster.running() == ("broker-0",)
+
+
+async def test_a_second_node_on_one_machine_is_refused(tmp_path: Path) -> None:
+    with keepers("broker-0"):
+        async with kept_cluster(tmp_path) as cluster:
+            await cluster.start("broker-0")
+            cluster._nodes["broker-0"].pid = None  # as if its end had been missed
+            with pytest.raises(ClusterError, match="broker-0 runs already"):
+                await cluster.start("broker-0")
+
+
+async def test_another_token_is_refused(tmp_path: Path) -> None:
+    with keepers("broker-0", token="of another run"):
+        async with kept_cluster(tmp_path) as cluster:
+            with pytest.raises(ClusterError, match="its machine went away"):
+                await cluster.start("broker-0")
+
+
+async def test_a_stranger_gives_no_orders_to_the_node(tmp_path: Path) -> None:
+    with keepers("broker-0"):
+        async with kept_cluster(tmp_path) as cluster:
+            await cluster.start("broker-0")
+            async with await ControlConnection.open(Address(HOSTS["broker-0"], NODE_PORT), "wrong") as stranger:
+                with pytest.raises(NodeGone):
+                    await stranger.request(RuleCountsRequest())
+
+
+async def test_orders_are_taken_on_the_control_network_only(tmp_path: Path) -> None:
+    """Even with the right token: whoever is on an AZ's network has no say."""
+    with keepers("broker-0", node_host=""):
+        async with kept_cluster(tmp_path) as cluster:
+            await cluster.start("broker-0")
+            elsewhere = Address(HOSTS["broker-1"], NODE_PORT)
+            async with await ControlConnection.open(elsewhere, TOKEN) as control:
+                with pytest.raises(NodeGone):
+                    await control.request(RuleCountsRequest())
