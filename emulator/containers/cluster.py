@@ -1,0 +1,86 @@
+"""A Cluster whose nodes live in containers."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Final
+
+import trio
+
+from emulator.cluster_file.networks import CONTROL
+from emulator.containers.project import Machine, Project, control_host, routes_in
+from emulator.containers.tool import DockerFailed
+from emulator.packet_filter.driver import Namespace
+from emulator.topology import OBSERVER
+from emulator.world.network.cluster import Cluster
+from emulator.world.network.container import NODE_PORT
+from emulator.world.network.kept_engine import KeptEngine
+from emulator.world.network.spec import Address
+
+LOOK_EVERY_S: Final = 1.0
+
+
+@contextmanager
+def machines_up(project: Project) -> Iterator[None]:
+    """They are removed at the end, whatever happens. Raises DockerMissing, DockerFailed."""
+    try:
+        project.up()
+        yield
+    finally:
+        project.down()
+
+
+def engine_on(project: Project) -> KeptEngine:
+    """For one run on machines that are up. Raises DockerFailed."""
+    machines = project.machines()
+    observer = {OBSERVER: Address(OBSERVER, NODE_PORT)}  # known to all, and dialled by nobody
+    routes = {node: others | observer for node, others in routes_in(project.topology).items()}
+    # The player's own way: outside every AZ, never cut.
+    try:
+        routes[OBSERVER] = observer | {node: Address(control_host(machines, node), NODE_PORT) for node in machines}
+    except LookupError as error:
+        raise DockerFailed(str(error)) from error
+
+    return KeptEngine(Locations(project, machines).locate, routes, project.token)
+
+
+class Locations:
+    """Where the containers are. The engine is asked again only now and then, for all of them at once: an address stays
+    while its container lives."""
+
+    def __init__(self, project: Project, machines: dict[str, Machine]) -> None:
+        self._project = project
+        self._machines = machines
+        self._looked_s = -LOOK_EVERY_S
+        self._looking = trio.Lock()
+        self._asked: set[str] = set()
+
+    async def locate(self, node: str) -> str:
+        """Its address on the control network; asked for once more, it is looked up anew. Raises LookupError."""
+        async with self._looking:
+            if node in self._asked and trio.current_time() - self._looked_s >= LOOK_EVERY_S:
+                self._asked.clear()
+                self._looked_s = trio.current_time()
+                try:
+                    self._machines = await trio.to_thread.run_sync(self._project.machines)
+                except DockerFailed as error:
+                    raise LookupError(str(error)) from error
+            self._asked.add(node)
+            return control_host(self._machines, node)
+
+
+def namespaces_of(project: Project) -> dict[str, Namespace]:
+    """For the kernel driver: the network namespaces of the containers that run. Raises DockerFailed."""
+    return {
+        node: Namespace(
+            f"/proc/{machine.pid}/ns/net",
+            tuple(sorted(address for network, address in machine.addresses.items() if network != CONTROL)),
+        )
+        for node, machine in project.machines().items()
+        if machine.pid
+    }
+
+
+def cluster_on(project: Project) -> partial[Cluster]:
+    """What `play_network` takes as `make_cluster`."""
+    return partial(Cluster, engine=engine_on(project), token=project.token)

@@ -1,0 +1,137 @@
+"""The containers of one cluster: a project of the compose tool, named after the run."""
+
+import hashlib
+import os
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from emulator.cluster_file.networks import CONTROL, data_name
+from emulator.containers.tool import DockerFailed, DockerMissing, compose, docker, image_exists
+from emulator.topology import OBSERVER, Topology
+from emulator.world.network.container import NODE_PORT
+from emulator.world.network.spec import Address
+
+PROJECT_LABEL: Final = "com.docker.compose.project"
+SERVICE_LABEL: Final = "com.docker.compose.service"
+UP_LIMIT_S: Final = 120.0
+DOWN_LIMIT_S: Final = 60.0
+DOWN_TRIES: Final = 3
+DOWN_AGAIN_S: Final = 1.0
+NAME_MAX: Final = 40
+IMAGE: Final = "faultline:dev"
+IMAGE_USER: Final = 10001
+"""Who owns the image's folders, and whose containers are by default."""
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """A node's container. `addresses`: {network, as the compose file names it: IP}. `pid`: of its first process, on
+    this machine; 0: it does not run."""
+
+    node: str
+    container: str
+    pid: int
+    addresses: dict[str, str]
+
+
+class Project:
+    """`file`: the compose file. `run_dir`: where events and data go, on this machine. Nothing is started yet."""
+
+    def __init__(self, file: Path, run_dir: Path, topology: Topology) -> None:
+        self.file = file
+        self.topology = topology
+        self.name = project_name(run_dir)
+        self.token = secrets.token_hex(16)
+        self._run_dir = run_dir.resolve()
+        self._nodes = [node.name for node in topology.nodes if node.name != OBSERVER]
+
+    def up(self) -> None:
+        """Makes and starts the nodes' containers; their keepers wait for a supervisor then. Raises DockerMissing,
+        DockerFailed."""
+        for folder in ("events", "data"):
+            made = self._run_dir / folder
+            made.mkdir(parents=True, exist_ok=True)
+            if os.getuid() == 0:  # no container runs as root, not even for root
+                os.chown(made, IMAGE_USER, IMAGE_USER)
+        try:
+            self._compose("up", "--detach", "--no-build", *self._nodes, limit_s=UP_LIMIT_S)
+        except DockerFailed as error:
+            image = os.environ.get("FAULTLINE_IMAGE", IMAGE)
+            if not image_exists(image):
+                raise DockerMissing(f"there is no image {image}: compose/build.sh makes it") from error
+            raise
+
+    def down(self) -> None:
+        """Removes its containers, networks and volumes; nothing, if there is nothing. On a busy engine a network may
+        still be in use for a moment when its last container is gone."""
+        for left in reversed(range(DOWN_TRIES)):
+            try:
+                self._compose("down", "--volumes", "--timeout", "1", "--remove-orphans", limit_s=DOWN_LIMIT_S)
+                return
+            except DockerFailed:
+                if not left:
+                    raise
+                time.sleep(DOWN_AGAIN_S)
+
+    def machines(self) -> dict[str, Machine]:
+        """{node: its container}, of those that exist."""
+        ids = docker("ps", "--all", "--quiet", "--no-trunc", "--filter", f"label={PROJECT_LABEL}={self.name}").split()
+        if not ids:
+            return {}
+        found: list[dict[str, Any]] = msgspec.json.decode(docker("inspect", *ids))
+        machines = [machine_of(self.name, it) for it in found]
+        return {it.node: it for it in machines if it.node in self._nodes}
+
+    def _compose(self, *words: str, limit_s: float) -> None:
+        env = {
+            "FAULTLINE_TOKEN": self.token,
+            "FAULTLINE_EVENTS": str(self._run_dir / "events"),
+            "FAULTLINE_DATA": str(self._run_dir / "data"),
+            "FAULTLINE_UID": str(os.getuid() or IMAGE_USER),
+            "FAULTLINE_GID": str(os.getgid() or IMAGE_USER),
+        }
+        compose("--file", str(self.file), "--project-name", self.name, *words, limit_s=limit_s, env=env)
+
+
+def project_name(run_dir: Path) -> str:
+    """What the compose tool accepts: lower case, figures, dashes. Runs of one name in different folders are two."""
+    place = str(run_dir.resolve())
+    own = re.sub(r"[^a-z0-9-]+", "-", run_dir.resolve().name.lower()).strip("-")[-NAME_MAX:]
+    return f"faultline-{own}-{hashlib.sha256(place.encode()).hexdigest()[:6]}"
+
+
+def machine_of(project: str, inspected: Mapping[str, Any]) -> Machine:
+    """From `docker inspect`."""
+    networks = inspected["NetworkSettings"]["Networks"]
+    return Machine(
+        node=inspected["Config"]["Labels"].get(SERVICE_LABEL, ""),
+        container=inspected["Id"],
+        pid=inspected["State"]["Pid"],
+        addresses={
+            name.removeprefix(f"{project}_"): network["IPAddress"]
+            for name, network in networks.items()
+            if network["IPAddress"]
+        },
+    )
+
+
+def routes_in(topology: Topology) -> dict[str, dict[str, Address]]:
+    """{node: {other: where it dials it}}: by its name on the network that the two share. A broker dials its own
+    controller on the network of its AZ."""
+    nodes = [node for node in topology.nodes if node.name != OBSERVER]
+    return {
+        node.name: {other.name: Address(data_name(other, node), NODE_PORT) for other in nodes} for node in nodes
+    }
+
+
+def control_host(machines: Mapping[str, Machine], node: str) -> str:
+    """Raises LookupError."""
+    machine = machines.get(node)
+    if machine is None or CONTROL not in machine.addresses:
+        raise LookupError(f"{node} has no running container")
+    return machine.addresses[CONTROL]

@@ -1,0 +1,72 @@
+"""Docker's command line: found, run, and its complaints in one line."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+ANSWER_LIMIT_S: Final = 20.0
+
+
+class DockerMissing(Exception):
+    """No Docker command, no compose tool, or no engine that answers: says which, and what to do."""
+
+
+class DockerFailed(Exception):
+    """A Docker command that ended with an error; the message is its last line."""
+
+
+def docker(*words: str, limit_s: float = ANSWER_LIMIT_S, env: Mapping[str, str] | None = None) -> str:
+    """What `docker WORDS` prints. Raises DockerMissing, DockerFailed."""
+    if shutil.which("docker") is None:
+        raise DockerMissing("there is no docker command; install Docker, or use --engine process")
+    return _run(("docker", *words), limit_s, env)
+
+
+def compose_tool() -> tuple[str, ...]:
+    """`docker compose` (v2), or `docker-compose` (v1). Raises DockerMissing."""
+    try:
+        docker("compose", "version")
+        return ("docker", "compose")
+    except DockerFailed:
+        if shutil.which("docker-compose") is not None:
+            return ("docker-compose",)
+    raise DockerMissing("there is neither `docker compose` nor `docker-compose`; install Docker's compose plugin")
+
+
+def compose(*words: str, limit_s: float, env: Mapping[str, str] | None = None) -> str:
+    """What the compose tool prints. Raises DockerMissing, DockerFailed."""
+    return _run((*compose_tool(), *words), limit_s, env)
+
+
+def engine_version() -> str:
+    """Of the engine that answers. Raises DockerMissing."""
+    try:
+        return docker("version", "--format", "{{.Server.Version}}").strip()
+    except DockerFailed as error:
+        raise DockerMissing(f"no Docker engine answers ({error}); start it, or use --engine process") from None
+
+
+def image_exists(name: str) -> bool:
+    """On the engine. Raises DockerMissing."""
+    try:
+        docker("image", "inspect", "--format", "{{.Id}}", name)
+    except DockerFailed:
+        return False
+    return True
+
+
+def _run(words: Sequence[str], limit_s: float, env: Mapping[str, str] | None) -> str:
+    given = {**os.environ, **(env or {})}
+    given.pop("PYTHONPATH", None)  # ours; docker-compose is a Python program, too, of another Python
+    try:
+        done = subprocess.run(
+            words, capture_output=True, text=True, timeout=limit_s, env=given, stdin=subprocess.DEVNULL, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise DockerFailed(f"`{' '.join(words[:4])} ...` did not end within {limit_s:g} s") from None
+    if done.returncode != 0:
+        said = [line for line in done.stderr.strip().splitlines() if line.strip()]
+        raise DockerFailed(said[-1] if said else f"`{' '.join(words[:4])} ...` ended with {done.returncode}")
+    return done.stdout

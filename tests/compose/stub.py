@@ -1,0 +1,16 @@
+"""Stands in for a node in a container: listens where a node does, says so, and ends when it is asked to."""
+
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+name = os.environ["FAULTLINE_NODE"]
+listeners = [socket.create_server(("0.0.0.0", port)) for port in (9091, 9092)]
+for folder in (f"/faultline/run/data/{name}", "/faultline/run/events", "/faultline/run/output", "/tmp"):
+    Path(folder).mkdir(exist_ok=True)
+    (Path(folder) / f"{name}.1.txt").write_text(name, encoding="utf-8")
+signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(0))
+print("listening", name, flush=True)
+signal.pause()

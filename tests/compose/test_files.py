@@ -1,0 +1,107 @@
+"""The compose files: three topologies, one way to confine a service, accepted by the tools that read them."""
+
+import shutil
+import subprocess
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from emulator.cluster_file.files import read_cluster_file, topologies
+from emulator.cluster_file.networks import networks_of
+from emulator.topology import Topology, three_azs
+
+FILES = topologies()
+
+TOPOLOGIES = {
+    "three-az": three_azs(),
+    "dedicated-controllers": three_azs(controllers=3),
+    "six-brokers": three_azs(brokers=6),
+}
+
+COMPOSE = (("docker", "compose"), ("docker-compose",))
+"""The plugin, and the program of its own before it."""
+
+
+def parsed(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = YAML(typ="safe", pure=True).load(FILES[name])
+    return found
+
+
+def there(command: tuple[str, ...]) -> bool:
+    if shutil.which(command[0]) is None:
+        return False
+    return subprocess.run([*command, "version"], check=False, capture_output=True, timeout=60).returncode == 0
+
+
+def services() -> list[Any]:
+    return [
+        pytest.param(name, service, id=f"{name}:{service}") for name in FILES for service in parsed(name)["services"]
+    ]
+
+
+def test_every_file_is_one_of_these_topologies() -> None:
+    assert set(FILES) == set(TOPOLOGIES)
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_the_file_has_the_topology_of_its_name(name: str) -> None:
+    cluster = read_cluster_file(FILES[name], {})
+    assert cluster.topology == TOPOLOGIES[name]
+    assert (cluster.kafka_version, cluster.speed) == ("2.6", 1.0)
+
+
+@pytest.mark.parametrize(("command", "name"), list(product(COMPOSE, FILES)))
+def test_compose_accepts_the_file(command: tuple[str, ...], name: str) -> None:
+    if not there(command):
+        pytest.skip(f"no {' '.join(command)} here")
+    arguments = ["--file", str(FILES[name]), "--profile", "audit", "config", "--quiet"]
+    done = subprocess.run([*command, *arguments], check=False, capture_output=True, encoding="utf-8", timeout=60)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("name", "service"), services())
+def test_every_service_is_confined(name: str, service: str) -> None:
+    found = parsed(name)["services"][service]
+    assert found["read_only"] is True
+    assert found["cap_drop"] == ["ALL"]
+    assert found["security_opt"] == ["no-new-privileges:true"]
+    assert "10001" in found["user"]
+    assert found["mem_limit"] and found["cpus"] and found["pids_limit"]
+    assert found["restart"] == "no"
+    assert set(found["logging"]["options"]) == {"max-size", "max-file"}
+    assert all("size=" in mount for mount in found["tmpfs"])
+    assert not {"privileged", "cap_add", "network_mode", "pid", "devices"} & set(found)
+    assert all(port.startswith("127.0.0.1:") for port in found.get("ports", []))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_nodes_are_on_no_network_but_their_own_which_lead_nowhere_else(name: str) -> None:
+    file, topology = parsed(name), TOPOLOGIES[name]
+    for node in topology.nodes:
+        if node.az:
+            assert tuple(file["services"][node.name]["networks"]) == networks_of(node, topology.azs)
+    assert [network for network, options in file["networks"].items() if not options.get("internal")] == ["door"]
+    assert [service for service, options in file["services"].items() if "door" in options["networks"]] == ["control"]
+
+
+def test_what_the_files_share_is_the_same_in_all() -> None:
+    names = [key for key in parsed("three-az") if key.startswith("x-")]
+    assert names
+    shared = [{key: parsed(name)[key] for key in names} for name in FILES]
+    assert all(one == shared[0] for one in shared)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_control_is_given_the_file_it_is_in(name: str) -> None:
+    control = parsed(name)["services"]["control"]
+    mounted = control["environment"]["FAULTLINE_CLUSTER_FILE"]
+    assert f"./{FILES[name].name}:{mounted}:ro" in control["volumes"]
+    assert Path(mounted).stem == name
+
+
+def test_topologies_are_not_mixed_up() -> None:
+    """The comparison above can fail."""
+    assert three_azs() != Topology(three_azs().nodes[1:])

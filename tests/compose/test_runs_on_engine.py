@@ -1,0 +1,74 @@
+"""Scenarios played in containers: real Kafka's recordings, met again with either driver of cuts; and a cluster that
+stays, broken from the command line."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.every_world import play
+from emulator.containers.project import project_name
+from emulator.packet_filter.rights import missing
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
+
+ROOT = Path(__file__).parents[2]
+COMMAND_LIMIT_S = 120.0
+
+
+def faultline(home: Path, *words: str) -> dict[str, Any]:
+    """The answer of a command that must succeed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "emulator", *words, "--json"], cwd=home, check=False, stdin=subprocess.DEVNULL,
+        capture_output=True, encoding="utf-8", timeout=COMMAND_LIMIT_S, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, f"faultline {' '.join(words)}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def objects(project: str) -> list[str]:
+    """What the engine has of a project: containers, networks, volumes."""
+    label = f"label=com.docker.compose.project={project}"
+    listings = (("container", "ls", "--all"), ("network", "ls"), ("volume", "ls"))
+    outputs = [
+        subprocess.run(["docker", *listing, "--quiet", "--filter", label], check=True, capture_output=True).stdout
+        for listing in listings
+    ]
+    return [one.decode() for output in outputs for one in output.split()]
+
+
+def test_the_dual_leader_in_containers_equals_a_recording(image: str, tmp_path: Path) -> None:
+    outcome = play("az-isolated-leader", "2.6", "containers", tmp_path / "run")
+    assert outcome.equals, outcome
+
+
+@pytest.mark.skipif(bool(missing()), reason="; ".join(missing()))
+def test_a_link_cut_by_the_kernel_equals_a_recording(image: str, tmp_path: Path) -> None:
+    outcome = play("link-broker-controller", "2.8", "containers, kernel", tmp_path / "run")
+    assert outcome.equals, outcome
+
+
+def test_a_cluster_in_containers_is_broken_mended_and_gone(image: str, tmp_path: Path) -> None:
+    run = tmp_path / "runs" / "stays"
+    faultline(tmp_path, "up", "three-az", "--engine", "docker", "--out", str(run))
+    try:
+        assert len(objects(project_name(run))) >= 9, "its containers are there to be seen"
+        faultline(tmp_path, "topic", "create", "t", "--assignment", "0,1,2")
+        faultline(tmp_path, "produce", "t", "a", "b", "--acks", "all")
+        faultline(tmp_path, "cut", "az-0")
+        # Killed, its session would outlive it, and its next life die of that.
+        faultline(tmp_path, "stop", "broker-1", "--wait", "30")
+        faultline(tmp_path, "heal")
+        faultline(tmp_path, "start", "broker-1", "--wait", "30")
+        status = faultline(tmp_path, "status")
+        assert all(node["alive"] for node in status["nodes"].values())
+        assert {node["az"] for node in status["nodes"].values()} == {"az-0", "az-1", "az-2"}
+    finally:
+        faultline(tmp_path, "down")
+    assert objects(project_name(run)) == []
+    assert list((run / "data" / "broker-0" / "t-0").glob("*.log")), "its data stay"
