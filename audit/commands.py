@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ import msgspec
 from audit.input import AuditInputError, find_runs
 from audit.session import GatewayError, NoJavaError, find_java, spark_session, start_gateway, tuning_for
 from audit.verdict import EXIT_UNUSABLE, Verdict, exit_code, to_json
+from emulator.runs.layout import shown
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,9 +29,16 @@ ROWS_SHOWN_MAX = 1_000
 
 
 def audit_command(
-    runs: Sequence[str], master: str = DEFAULT_MASTER, out: Path | None = None, json: bool = False
+    runs: Sequence[str],
+    master: str = DEFAULT_MASTER,
+    out: Path | None = None,
+    json: bool = False,
+    homes: Mapping[Path, Path] | None = None,
 ) -> int:
-    """`faultline audit RUN...`: verdict.json and report.html into each run; `out`: Parquet and JSON of all of them."""
+    """`faultline audit RUN...`: verdict.json and report.html into each run; `out`: Parquet and JSON of all of them.
+
+    `homes`: {copy of a run: where what is written about it goes}.
+    """
     from audit.export import export
     from audit.report import write_report
     from audit.run import audit_runs, write_verdict
@@ -38,11 +46,12 @@ def audit_command(
     try:
         directories = find_runs(runs)
         paths = [run.path for run in directories]
-        with _session(master, sum(run.size_bytes for run in directories)) as (spark, scratch):
+        with _progress(len(paths)), _session(master, sum(run.size_bytes for run in directories)) as (spark, scratch):
             verdicts = audit_runs(spark, paths, scratch=str(scratch))
             for run, verdict in zip(paths, verdicts, strict=True):
-                write_verdict(verdict, run)
-                write_report(run, verdict)
+                home = (homes or {}).get(run, run)
+                write_verdict(verdict, home)
+                write_report(run, verdict, home)
             if out is not None:
                 export(spark, directories, verdicts, out)
     except (AuditInputError, GatewayError, NoJavaError) as error:
@@ -51,8 +60,8 @@ def audit_command(
         print_json(verdicts)
     else:
         for run, verdict in zip(paths, verdicts, strict=True):
-            print(verdict_text(verdict))
-            print(f"report: {run / 'report.html'}")
+            _print_verdict(verdict)
+            print(f"report: {shown((homes or {}).get(run, run) / 'report.html')}")
     return exit_code(verdict.valid for verdict in verdicts)
 
 
@@ -102,6 +111,9 @@ def print_json(verdicts: Sequence[Verdict]) -> None:
 def verdict_text(verdict: Verdict) -> str:
     """The verdict for a terminal."""
     head = {True: "as expected", False: "NOT as expected", "unknown": "UNKNOWN"}[verdict.valid]
+    if not verdict.scenario and verdict.valid != "unknown":  # a cluster that stays: nobody said what to expect
+        broken = [name for name, check in verdict.checks.items() if check.verdict == "violated"]
+        head = f"violated: {', '.join(broken)}" if broken else "every check held"
     lines = [f"{verdict.run}: {head}"]
     lines += [f"  unknown because {reason}" for reason in verdict.unknown_because]
     for name, check in verdict.checks.items():
@@ -119,6 +131,39 @@ def verdict_text(verdict: Verdict) -> str:
         seen = "" if one.held is True else f" (seen: {one.seen})"
         lines.append(f"  {mark:<8}{one.text}{seen}")
     return "\n".join(lines)
+
+
+def _print_verdict(verdict: Verdict) -> None:
+    """On a terminal with colours, and wrapped below where a line begins."""
+    text = verdict_text(verdict)
+    if not sys.stdout.isatty():
+        print(text)
+        return
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for line in text.splitlines():
+        words = line.lstrip()
+        shown = Text(words)
+        shown.highlight_regex(r"(?<!\S)violated(?= \d)", "bold red")
+        shown.highlight_regex(r"(?<!\S)held\b", "green")
+        shown.highlight_regex(r"(?<!\S)unknown\b", "yellow")
+        console.print(Padding(shown, (0, 0, 0, len(line) - len(words))))
+
+
+@contextmanager
+def _progress(count: int) -> Iterator[None]:
+    """A line on a terminal; nothing in a pipe."""
+    from rich.console import Console
+
+    told = Console(stderr=True, highlight=False)
+    if not told.is_terminal:
+        yield
+        return
+    with told.status(f"Spark judges {count} run{'' if count == 1 else 's'}"):
+        yield
 
 
 @contextmanager

@@ -146,7 +146,8 @@ def unexpected_deaths(notes: Iterable[Note], expected: Container[str] = ()) -> l
     told: set[tuple[str, int | None]] = set()
     for note in notes:
         if note.event == "machine_fault" and note.target and note.what == DIED:
-            if (note.target, started.get(note.target)) not in told:
+            known = (note.target, started.get(note.target)) in told
+            if not known and not faults[note.target] & {*DEADLY_FAULTS}:
                 reasons.append(f"{note.target} ended by itself at {note.at_ms:.0f} ms without a word")
         elif note.event == "machine_fault" and note.target:
             faults[note.target].add(note.what or "")

@@ -130,6 +130,8 @@ _WIRE_COUNTS = _as_answer(
   FROM wire_lines GROUP BY run, node, incarnation, event, {PROBLEM}""",
 )
 
+# A process tells every few seconds how late its timers were: those reports are one note, its last with the counts of
+# all, or a long run would consist of them.
 _NOTES = _as_answer(
     "note",
     Note,
@@ -138,8 +140,20 @@ _NOTES = _as_answer(
     SELECT *,
       row_number() OVER (PARTITION BY run ORDER BY event = 'role_changed', at_ms, node, incarnation, seq) AS rank,
       count_if(event != 'role_changed') OVER (PARTITION BY run) AS total
-    FROM rest
-    WHERE event IN ({", ".join(repr(name) for name in NOTED)}) OR (event = 'role_changed' AND role = 'leader')
+    FROM (
+      SELECT * EXCEPT (max_ms, buckets, last_seq, max_ms_of_all, buckets_of_all),
+        coalesce(max_ms_of_all, max_ms) AS max_ms, coalesce(buckets_of_all, buckets) AS buckets
+      FROM (
+        SELECT *, max(seq) OVER reports AS last_seq,
+          CASE WHEN event = 'timer_lateness' THEN max(max_ms) OVER reports END AS max_ms_of_all,
+          CASE WHEN event = 'timer_lateness' THEN concat_ws(' ', collect_list(buckets) OVER reports) END
+            AS buckets_of_all
+        FROM rest
+        WHERE event IN ({", ".join(repr(name) for name in NOTED)}) OR (event = 'role_changed' AND role = 'leader')
+        WINDOW reports AS (PARTITION BY run, node, incarnation, event)
+      )
+      WHERE event != 'timer_lateness' OR seq = last_seq
+    )
   )
   WHERE rank <= {NOTES_MAX}""",
     numbers="to_json(struct(total))",

@@ -20,6 +20,8 @@ EVIDENCE_SHOWN_MAX = 20
 _CODE = re.compile(r"`([^`]+)`")
 _AS_CODE = r"<code>\1</code>"
 _HEADLINES = {True: "As expected", False: "Not as expected", "unknown": "Unknown"}
+_HEADLINES_ALONE = {True: "Every check held", False: "Checks are violated", "unknown": "Unknown"}
+"""Of a cluster that was just used: nobody said what to expect."""
 _CLASSES: dict[Any, str] = {True: "good", False: "bad", "unknown": "unsure"}
 _HELD: dict[Any, str] = {True: "held", False: "broken", "unknown": "unknown"}
 _PILLS = {"held": "good", "violated": "bad", "unknown": "unsure", "skipped": "quiet"}
@@ -40,20 +42,24 @@ def render(verdict: Verdict, timeline: Timeline) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(verdict.run)}: {_HEADLINES[verdict.valid].lower()}</title>\n<style>\n{style}</style></head>\n"
+        f"<title>{escape(verdict.run)}: {_headline(verdict).lower()}</title>\n<style>\n{style}</style></head>\n"
         f'<body><main>{"".join(sections)}</main><div id="tip" role="status"></div>\n<script>\n{script}</script>'
         "</body></html>\n"
     )
 
 
+def _headline(verdict: Verdict) -> str:
+    return (_HEADLINES if verdict.scenario else _HEADLINES_ALONE)[verdict.valid]
+
+
 def _head(verdict: Verdict) -> str:
-    facts = [verdict.scenario or "no scenario", f"{verdict.world} world"]
+    facts = [verdict.scenario or "a cluster that was used, without a scenario", f"{verdict.world} world"]
     facts.append(f"{verdict.measures.get('events', 0):,} events")
     if "wall_s" in verdict.measures:
         facts.append(f"{verdict.measures['wall_s']:.1f} s on the wall")
     reasons = "".join(f"<li>{escape(reason)}</li>" for reason in verdict.unknown_because)
     return (
-        f'<header class="{_CLASSES[verdict.valid]}"><p class="badge">{_HEADLINES[verdict.valid]}</p>'
+        f'<header class="{_CLASSES[verdict.valid]}"><p class="badge">{_headline(verdict)}</p>'
         f"<h1>{escape(verdict.run)}</h1><p>{' · '.join(map(escape, facts))}</p>"
         + (f"<ul>{reasons}</ul>" if reasons else "")
         + _summary(verdict)
@@ -91,8 +97,8 @@ def _pictures(verdict: Verdict, timeline: Timeline) -> str:
     note = ""
     if not timeline.complete:
         note = (
-            '<p class="note">The run is too big to be drawn whole: the picture shows its beginning, and does not '
-            "tell lost records apart. The verdict is about all of it.</p>"
+            '<p class="note">The run is too big to be drawn whole: of its writes and appends the picture shows some, '
+            "and does not tell lost records apart. The verdict is about all of them.</p>"
         )
     return f'<section><h2>What happened</h2>{choice}{note}<div class="scroll">{figures}</div>{_LEGEND}</section>'
 
@@ -119,15 +125,16 @@ _LEGEND = """<ul class="legend">
 
 
 def _checks(verdict: Verdict) -> str:
-    rows = "".join(_check(name, check) for name, check in verdict.checks.items())
+    rows = "".join(_check(name, check, bool(verdict.scenario)) for name, check in verdict.checks.items())
     return f'<section><h2>Promises</h2><div class="cards">{rows}</div></section>'
 
 
-def _check(name: str, check: CheckVerdict) -> str:
+def _check(name: str, check: CheckVerdict, expects: bool) -> str:
+    """`expects`: somebody said what to expect."""
     known = CHECKS.get(name)
     title = known.title if known else name
     surprise = check.expected != (check.verdict == "violated") and check.verdict in ("held", "violated")
-    remark = "expected" if check.expected and not surprise else "not expected" if surprise else ""
+    remark = "expected" if check.expected and not surprise else "not expected" if surprise and expects else ""
     about = _counted(check) if check.verdict in ("held", "violated") else check.reason
     evidence = "".join(f"<li>{escape(one['text'])}</li>" for one in check.evidence[:EVIDENCE_SHOWN_MAX])
     more = check.count - min(len(check.evidence), EVIDENCE_SHOWN_MAX)

@@ -21,6 +21,13 @@ COLUMN_PX = 1.5
 LABELS_MAX = 90
 """With more marks than this, values are only in the tips."""
 LABEL_CHARS_MAX = 11
+VALUE_CHARS_MAX = 32
+"""Of a value in a tip."""
+MARKS_MAX = 60
+"""Of a lane: with more, marks of one kind that would lie on each other are one."""
+MARK_PX = 5.0
+BAND_CHAR_PX = 6.2
+"""What a character of a band's head takes at most."""
 
 
 class Picture:
@@ -100,7 +107,12 @@ class Picture:
             for span in lane.node.ensemble:
                 css = "leading" if span.text == "leading" else "following" if span.text == "following" else "looking"
                 self._span(span, lane.top + 5, lane.height - 10, f"ensemble {css}", f"{lane.node.name}: {span.text}")
+        drawn_px: dict[str, float] = {}
         for mark in lane.node.marks:
+            x = self.x(mark.at_ms)
+            if len(lane.node.marks) > MARKS_MAX and x - drawn_px.get(mark.kind, -MARK_PX) < MARK_PX:
+                continue
+            drawn_px[mark.kind] = x
             self._mark(lane, mark)
 
     def _broker(self, lane: Lane) -> None:
@@ -167,8 +179,20 @@ class Picture:
             self._add(
                 f'<g data-tip="{tip}">'
                 f'<rect class="cuthead" x="{x:.1f}" y="{y}" width="{width:.1f}" height="14" rx="3"/>'
-                f'<text class="cutname" x="{x + 5:.1f}" y="{y + 10.5}">{escape(band.text)}</text></g>'
+                + (
+                    f'<text class="cutname" x="{x + 5:.1f}" y="{y + 10.5}">{escape(band.text)}</text></g>'
+                    if self._has_room(number)
+                    else "</g>"
+                )
             )
+
+    def _has_room(self, number: int) -> bool:
+        """For the text of a band's head, before the next head in its row."""
+        bands, rows = self.timeline.bands, self.layout.rows
+        later = (self.x(band.from_ms) for band, row in zip(bands[number + 1 :], rows[number + 1 :], strict=True)
+                 if row == rows[number])  # fmt: skip
+        next_px = next(later, float(WIDTH))
+        return next_px - self.x(bands[number].from_ms) >= 8 + BAND_CHAR_PX * len(bands[number].text)
 
     def _operations(self) -> None:
         labelled = len(self.layout.operations) <= LABELS_MAX
@@ -183,12 +207,12 @@ class Picture:
         x, y = self.x(cluster[0].at_ms), lane.top + 9
         if len(cluster) == 1:
             one = cluster[0]
-            said = f"{one.value!r} {_SAID[kind]}"
+            said = f"{_short(one.value)!r} {_SAID[kind]}"
             at = f" at offset {one.offset}" if one.offset >= 0 else ""
             error = f", error {one.error}" if one.error else ""
             tip = _tip(one.at_ms, f"{said}{at}{error}; acks={'all' if one.acks == -1 else one.acks}, {lane.node.name}")
         else:
-            some = ", ".join(one.value for one in cluster[:8]) + (", …" if len(cluster) > 8 else "")
+            some = ", ".join(_short(one.value) for one in cluster[:8]) + (", …" if len(cluster) > 8 else "")
             numbers = ", ".join(f"{kinds.count(k)} {k}" for k in ("kept", "lost", "failed", "unknown") if k in kinds)
             tip = _tip(cluster[0].at_ms, f"{len(cluster)} writes ({numbers}): {some}")
         shape = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.6"/>'
@@ -241,6 +265,10 @@ _PATTERNS = (
     '<rect class="hatchback" width="7" height="7"/>'
     '<line class="hatchline" x1="0" y1="0" x2="0" y2="7"/></pattern></defs>'
 )
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= VALUE_CHARS_MAX else f"{value[: VALUE_CHARS_MAX - 1]}…"
 
 
 def _colour(epoch: int) -> int:

@@ -1,13 +1,14 @@
 """Reading: a bounded part of a run's events as a timeline. Plain Python.
 
-Bounds: at most READ_MAX_BYTES are read (from the beginning of each file, in equal shares) and the frequent events are
-thinned out by the picture, never here. `Timeline.complete` says whether all events were read.
+Bounds: READ_MAX_BYTES of lines are kept. Of a run that has more, what is rare is taken from all of it (who leads, what
+was cut, who died), and of what is frequent one in so many: of appends, of high watermarks, of writes with all that
+became of them. `Timeline.complete` says whether all events were read; the picture thins out what is too dense for it.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -17,10 +18,20 @@ from audit.report.timeline import Band, Mark, Node, Operation, Place, Replica, S
 
 READ_MAX_BYTES = 48 << 20
 
-NOT_DRAWN = tuple(
-    f'"event":"{name}"'.encode()
-    for name in ("frame_sent", "frame_received", "frame_stopped", "connection_changed", "frame_refused")
+NOT_DRAWN = frozenset(
+    (
+        *(b"frame_sent", b"frame_received", b"frame_stopped", b"connection_changed", b"frame_refused"),
+        *(b"attempt_ended", b"records_read", b"timer_lateness"),
+    )
 )
+FREQUENT = frozenset((b"batch_appended", b"high_watermark_moved"))
+"""Each says where things stand, so that some of them tell nearly as much as all."""
+OF_OPERATIONS = frozenset((b"operation_invoked", b"attempt_sent", b"operation_ended"))
+
+_EVENT = b'"event":"'
+_OPERATION = b'"operation":"'
+_TOPIC = b'"topic":'
+_PARTITION = b'"partition":'
 
 
 def read_timeline(run: RunDirectory) -> Timeline:
@@ -35,27 +46,60 @@ def read_timeline(run: RunDirectory) -> Timeline:
 def _events(run: RunDirectory) -> tuple[list[dict[str, Any]], bool]:
     """The events of all nodes in the order of the scenario's clock; within a node that of their numbers."""
     files = [file for file in run.files if not file.wire]
-    share = READ_MAX_BYTES // max(1, len(files))
+    one_in = -(-sum(file.size_bytes for file in files) // READ_MAX_BYTES) or 1
     found: list[dict[str, Any]] = []
-    complete = True
+    left_bytes = READ_MAX_BYTES
     for file in files:
         with file.path.open("rb") as lines:
-            found.extend(_decoded(lines.read(share)))
-        complete &= file.size_bytes <= share
+            for line in _kept(lines, one_in):
+                left_bytes -= len(line)
+                if left_bytes < 0:
+                    one_in = max(one_in, 2)
+                    break
+                found.extend(_decoded(line))
     found.sort(key=lambda event: event["at_ms"])
-    return found, complete
+    return found, one_in == 1
 
 
-def _decoded(data: bytes) -> Iterator[dict[str, Any]]:
-    for line in data.splitlines():
-        if not line or any(name in line for name in NOT_DRAWN):
+def _kept(lines: Iterable[bytes], one_in: int) -> Iterator[bytes]:
+    """Those that are drawn; of the frequent ones of each partition every `one_in`th."""
+    frequent: Counter[tuple[bytes, bytes]] = Counter()
+    for line in lines:
+        name = _text_after(line, _EVENT)
+        if name in NOT_DRAWN:
             continue
-        try:
-            event = msgspec.json.decode(line)
-        except msgspec.DecodeError:
-            continue
-        if isinstance(event, dict) and isinstance(event.get("at_ms"), float | int) and "node" in event:
-            yield event
+        if one_in > 1 and name in OF_OPERATIONS:
+            number = _text_after(line, _OPERATION).rpartition(b":")[2]
+            if number.isdigit() and int(number) % one_in:
+                continue
+        elif one_in > 1 and name in FREQUENT:
+            series = name, _place(line)
+            frequent[series] += 1
+            if frequent[series] % one_in:
+                continue
+        yield line
+
+
+def _place(line: bytes) -> bytes:
+    """`"topic":"t","partition":0`: nodes write them side by side."""
+    start = line.find(_TOPIC)
+    return line[start : line.find(b",", line.find(_PARTITION, start))]
+
+
+def _text_after(line: bytes, key: bytes) -> bytes:
+    """The text of a field, by its first place in a line as nodes write it; empty if it is not there."""
+    start = line.find(key)
+    return line[start + len(key) : line.find(b'"', start + len(key))] if start >= 0 else b""
+
+
+def _decoded(line: bytes) -> Iterator[dict[str, Any]]:
+    """None of a line that is no event."""
+    try:
+        event = msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return
+    if isinstance(event, dict) and isinstance(event.get("at_ms"), float | int) and "node" in event:
+        yield event
 
 
 class _Reader:

@@ -12,15 +12,16 @@ from audit.report.reading import read_timeline
 from audit.verdict import Verdict, from_json
 
 
-def write_report(run: Path, verdict: Verdict | None = None) -> Path:
-    """(Re)write RUN/report.html, whole or not at all; returns its path. `verdict` None: from RUN/verdict.json.
+def write_report(run: Path, verdict: Verdict | None = None, home: Path | None = None) -> Path:
+    """(Re)write RUN/report.html (HOME/report.html, for a copy of a run), whole or not at all; returns its path.
+    `verdict` None: from RUN/verdict.json.
 
     Raises:
         AuditInputError: not a run, or it has no verdict yet.
     """
     directory = read_directory(run)
     verdict = verdict or _verdict_of(run)
-    path = run / "report.html"
+    path = (home or run) / "report.html"
     partial = path.with_suffix(".html.partial")
     partial.write_text(render(verdict, read_timeline(directory)), encoding="utf-8")
     partial.replace(path)

@@ -10,6 +10,7 @@ from audit.commands import audit_command, report_command, verdict_text
 from audit.events import read_events
 from audit.export import export
 from audit.input import AuditInputError, find_runs
+from audit.verdict import CheckVerdict, Verdict
 from audit.views import VIEWS, create_views, described
 from tests.audit.conftest import Audit
 from tests.audit.trace import dual_leader, healthy
@@ -63,6 +64,15 @@ def test_the_text_of_a_verdict_names_what_was_found(audit: Audit) -> None:
     assert "lost-acknowledged         violated 3 (acks=1: 3) of 7 acknowledged records (expected)" in text
     assert "'c' of client-0.1:3 was acknowledged" in text
     assert "dual-leader               violated 1" in text
+
+
+def test_the_text_of_a_cluster_that_stays_says_what_was_violated_for_nobody_expected_anything() -> None:
+    """Such a run has no scenario."""
+    checks = {"dual-leader": CheckVerdict("violated", False, 1, []), "duplicate": CheckVerdict("held", False, 0, [])}
+    broken = Verdict("live", "", "network", False, [], [], checks, {})
+    assert verdict_text(broken).splitlines()[0] == "live: violated: dual-leader"
+    held = Verdict("live", "", "network", True, [], [], {"duplicate": CheckVerdict("held", False, 0, [])}, {})
+    assert verdict_text(held).splitlines()[0] == "live: every check held"
 
 
 @pytest.mark.spark

@@ -13,6 +13,7 @@ import pytest
 from audit.input import AuditInputError, read_directory
 from audit.report import write_report
 from audit.report.page import render
+from audit.report.picture import Picture
 from audit.report.reading import read_timeline
 from audit.report.thinning import band_rows, clusters, ticks
 from audit.report.timeline import Band, Operation, Timeline
@@ -109,6 +110,66 @@ def test_a_big_run_is_drawn_in_part_and_says_so(tmp_path: Path, monkeypatch: pyt
     timeline = read_timeline(read_directory(run))
     assert not timeline.complete
     assert "too big to be drawn whole" in render(verdict(), timeline)
+
+
+def test_of_a_big_run_everything_rare_is_drawn_and_some_of_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To its end: who led last matters more than what was written first."""
+    trace = Trace("long").cluster().leader(0, epoch=0)
+    for offset in range(2_000):
+        trace.produce(f"v{offset}", at=offset, followers=())
+    trace.leader(1, epoch=1)
+    run = trace.write(tmp_path)
+    whole = read_timeline(read_directory(run))
+    assert whole.complete
+    monkeypatch.setattr("audit.report.reading.READ_MAX_BYTES", 200_000)
+    some = read_timeline(read_directory(run))
+    assert not some.complete
+    assert (some.end_ms, some.nodes.keys()) == (whole.end_ms, whole.nodes.keys())
+    (place,) = whole.replicas
+    for name, replica in whole.replicas[place].items():
+        assert some.replicas[place][name].leads == replica.leads
+    log_ends = some.replicas[place]["broker-0"].log_ends
+    assert 20 < len(log_ends) < 1_000
+    assert log_ends[-1][1] > 1_900
+    assert 20 < len(some.operations) < 1_000
+    assert {one.outcome for one in some.operations} == {"ok"}, "a write is drawn with its end, or not at all"
+
+
+def test_partitions_that_take_turns_are_thinned_out_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One in so many of each, not of all: else one partition might be drawn whole and another not at all."""
+    events = tmp_path / "run" / "events"
+    events.mkdir(parents=True)
+    lines = [
+        {"node": "broker-0", "at_ms": n * 1.0, "event": "batch_appended", "topic": "t", "partition": n % 4,
+         "base_offset": n, "last_offset": n, "leader_epoch": 0, "digest": n, "as_leader": True}
+        for n in range(4_000)
+    ]  # fmt: skip
+    (events / "broker-0.1.jsonl").write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    size_bytes = (events / "broker-0.1.jsonl").stat().st_size
+    monkeypatch.setattr("audit.report.reading.READ_MAX_BYTES", size_bytes // 4 + 500)
+    timeline = read_timeline(read_directory(events.parent))
+    assert [len(of["broker-0"].log_ends) for _, of in sorted(timeline.replicas.items())] == [250] * 4
+
+
+def test_nobody_said_what_to_expect_of_a_cluster_that_was_used(tmp_path: Path) -> None:
+    run = cut_run().write(tmp_path)
+    alone = msgspec.structs.replace(verdict(), scenario="", valid=False, expectations=[])
+    page = render(alone, read_timeline(read_directory(run)))
+    assert "Checks are violated" in page
+    assert "not expected" not in page.lower()
+
+
+def test_heads_of_many_cuts_do_not_lie_on_each_other() -> None:
+    """Their bands are there, and say in their tips what they are."""
+    timeline = Timeline(end_ms=3_600_000.0)
+    timeline.bands = [Band(f"cut az-{n % 3}", n * 60_000.0, n * 60_000.0 + 15_000.0, True) for n in range(60)]
+    drawn = Picture(timeline, None).svg()
+    assert drawn.count('class="cuthead"') == 60
+    assert drawn.count('class="cutname"') <= 1
+    timeline.bands = timeline.bands[::10]
+    assert Picture(timeline, None).svg().count('class="cutname"') == 6
 
 
 def test_the_verdict_is_read_from_the_run(tmp_path: Path) -> None:

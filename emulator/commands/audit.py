@@ -1,0 +1,40 @@
+"""`faultline audit RUN...`: runs that have ended as they lie there, a running cluster as it is at this moment."""
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from audit.commands import audit_command
+from audit.input import AuditInputError, find_runs
+from emulator.exit_codes import UNKNOWN, UNUSABLE
+from emulator.live.moment import copy_moment
+from emulator.live.registry import registered
+from emulator.live.requests import Refused
+
+
+def audit_runs_command(runs: Sequence[str], master: str, out: Path | None, json: bool) -> int:
+    """The exit code of the audit; 3 when a running cluster does not answer."""
+    homes: dict[Path, Path] = {}
+    with ExitStack() as stack:
+        given: list[str] = []
+        try:
+            for run in find_runs(runs):
+                found = registered(run.path)
+                if found is None or not found.running:
+                    given.append(str(run.path))
+                    continue
+                scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix=".audit-", dir=run.path))
+                copy = Path(scratch).resolve() / run.name
+                moment_ms = copy_moment(found, copy)
+                print(f"{run.name} is running: audited as it was at {moment_ms / 1000:.3f} s", file=sys.stderr)
+                homes[copy] = run.path
+                given.append(str(copy))
+        except (AuditInputError, OSError) as error:
+            print(error, file=sys.stderr)
+            return UNUSABLE
+        except Refused as refused:
+            print(f"faultline audit: {refused}", file=sys.stderr)
+            return UNKNOWN
+        return audit_command(given, master, out, json, homes)
