@@ -9,7 +9,9 @@ from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
+from emulator import cli_live, cli_live_use
 from emulator.exit_codes import INTERRUPTED, UNUSABLE
+from emulator.runs.living import Driver, Engine
 
 app = App(
     name="faultline",
@@ -18,7 +20,6 @@ app = App(
 )
 
 World = Literal["network", "sim"]
-Engine = Literal["process", "docker"]
 Audit = Literal["spark", "oracle", "none"]
 LogFile = Literal["server", "controller", "state-change"]
 Setting = Annotated[list[str] | None, Parameter(name="--set", negative=())]
@@ -31,6 +32,7 @@ def run(
     *,
     world: World = "network",
     engine: Engine = "process",
+    driver: Driver = "nodes",
     seed: int = 1,
     speed: float | None = None,
     kafka_version: str | None = None,
@@ -48,11 +50,13 @@ def run(
     world
         `network`: real processes and sockets; `sim`: the same machines in virtual time.
     engine
-        How nodes run in the network world.
+        How nodes run in the network world: local processes, or containers.
+    driver
+        Who cuts links: the nodes themselves, or the kernel's packet filter (cut and heal only, speed 1, as root).
     seed
         Varies latency, scheduling and ties; the simulated world repeats it to the byte.
     speed
-        Factor of the clock in the network world; by default as the scenario says.
+        Factor of the clock in the network world; by default as the scenario says, in containers at most 2.
     kafka_version
         The brokers' version, such as 2.6 or 0.10.2.
     set_
@@ -66,7 +70,9 @@ def run(
     """
     from emulator.commands.run import RunOptions, run_command
 
-    options = RunOptions(scenario, world, engine, seed, speed, kafka_version, tuple(set_ or ()), out, audit, json)
+    options = RunOptions(
+        scenario, world, engine, driver, seed, speed, kafka_version, tuple(set_ or ()), out, audit, json
+    )
     return run_command(options)
 
 
@@ -92,7 +98,7 @@ def compare(run_directory: Path, goldens: list[Path], /, *, json: bool = False) 
 def audit(
     runs: list[str], /, *, master: str = "local[*]", out: Path | None = None, json: bool = False
 ) -> int:
-    """Judge one or many runs with Spark.
+    """Judge one or many runs with Spark; a running cluster as it is at this moment.
 
     Parameters
     ----------
@@ -105,9 +111,9 @@ def audit(
     json
         Print the verdicts as JSON.
     """
-    from audit.commands import audit_command
+    from emulator.commands.audit import audit_runs_command
 
-    return audit_command(runs, master, out, json)
+    return audit_runs_command(runs, master, out, json)
 
 
 @app.command
@@ -168,6 +174,7 @@ def log(
     *,
     as_kafka: str | None = None,
     run: Path | None = None,
+    cluster: cli_live.Cluster = None,
     file: LogFile | None = None,
     json: bool = False,
 ) -> int:
@@ -182,7 +189,7 @@ def log(
     as_kafka
         A broker, whose log lines are printed as its version of Kafka writes them.
     run
-        A run's directory; by default the newest in runs/.
+        A run's directory; by default the running cluster's, else the newest in runs/.
     file
         With --as-kafka: one of Kafka's log files; by default the lines of all.
     json
@@ -190,7 +197,13 @@ def log(
     """
     from emulator.commands.log import log_command
     from emulator.commands.log_as_kafka import as_kafka_command
+    from emulator.live.registry import NoCluster, run_of
 
+    try:
+        run = run or run_of(cluster)
+    except NoCluster as error:
+        print(f"faultline log: {error}", file=sys.stderr)
+        return UNUSABLE
     if as_kafka is not None:
         return _unusable_log() if node is not None else as_kafka_command(as_kafka, run, file, json)
     if node is None or partition is None or file is not None:
@@ -248,6 +261,22 @@ def sim(
 
     return sim_command(scenario, seeds, kafka_version, tuple(set_ or ()), out, golden, json)
 
+
+@app.command
+def doctor(*, json: bool = False) -> int:
+    """What this machine has and lacks (Python, Java, Docker engine, rights, ports), each with what to do.
+
+    Parameters
+    ----------
+    json
+        Print the findings as JSON.
+    """
+    from emulator.commands.doctor import doctor_command
+
+    return doctor_command(json)
+
+cli_live.add_to(app)
+cli_live_use.add_to(app)
 
 scenarios_app = App(name="scenarios", help="The catalogue of scenarios.")
 app.command(scenarios_app)

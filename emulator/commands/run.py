@@ -23,6 +23,9 @@ from emulator.observations.races import nearest_with_races
 from emulator.observations.reading import Malformed, plain
 from emulator.player.steps import StepFailed
 from emulator.runs.directory import NotEmpty, prepare, write_observations, write_scenario
+from emulator.runs.layout import shown
+from emulator.runs.living import KERNEL_SPEED, Driver, Engine, check_speed
+from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for
 from emulator.runs.network import play_network
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.sources import NoScenario, find_scenario, recordings_of
@@ -35,7 +38,9 @@ from protocol.versions import UnknownVersion, UnusableProtocolVersion
 DEFAULT_SPEED = 5.0
 """Measured (benchmarks/spike): beside a starting Spark, timers at this speed are late by less than a tenth of the
 shortest time-out."""
-SPEEDS = (0.1, 100.0)
+CONTAINER_SPEED = 2.0
+"""Each container has its own quota of the processor and pays for every packet: timers are later."""
+LIVING = {"process": "real processes", "docker": "containers"}
 
 UNUSABLE_INPUT = (
     NoScenario,
@@ -46,6 +51,7 @@ UNUSABLE_INPUT = (
     UnusableProtocolVersion,
     NotEmpty,
     PortInUse,
+    *UNUSABLE_MACHINES,
     ValueError,
     OSError,
 )
@@ -56,7 +62,8 @@ class RunOptions(msgspec.Struct, frozen=True):
 
     scenario: str
     world: str
-    engine: str
+    engine: Engine
+    driver: Driver
     seed: int
     speed: float | None
     kafka_version: str | None
@@ -70,10 +77,8 @@ def run_command(options: RunOptions) -> int:
     """The exit code of a run (see exit_codes)."""
     try:
         resolved = resolved_from(options.scenario, options.kafka_version, options.settings)
-        if options.engine != "process":
-            raise ValueError(f"the engine {options.engine!r} is not there yet; processes are: --engine process")
-        if options.speed is not None and not SPEEDS[0] <= options.speed <= SPEEDS[1]:
-            raise ValueError(f"--speed {options.speed:g}: from {SPEEDS[0]:g} to {SPEEDS[1]:g}")
+        if options.speed is not None:
+            check_speed(options.speed, options.driver)
         directory = options.out or Path("runs") / f"{resolved.scenario.id}-{time.strftime('%Y%m%d-%H%M%S')}"
         if options.world == "sim":
             from emulator.commands.run_simulated import run_simulated
@@ -109,7 +114,7 @@ def resolved_from(scenario: str, kafka_version: str | None, settings: tuple[str,
 
 
 def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> int:
-    speed = options.speed or resolved.scenario.speed or DEFAULT_SPEED
+    speed = speed_of(options, resolved.scenario.speed)
     console = Console(stderr=options.json, highlight=False)
     judge = options.audit or "spark"
     began = time.monotonic()
@@ -126,7 +131,7 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
         if spark is None:
             equals = equal_recording(resolved, observations)
             console.print(
-                f"not judged; the run is in {_shown(directory)}" + (f"; it equals {equals}" if equals else "")
+                f"not judged; the run is in {shown(directory)}" + (f"; it equals {equals}" if equals else "")
             )
             return HELD
         played_s = round(time.monotonic() - began, 3)
@@ -136,9 +141,19 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
     else:
         print_verdict(console, verdict, equal_recording(resolved, observations))
         console.print(
-            f"[dim]{time.monotonic() - began:.1f} s; the picture of the run:[/] {_shown(directory)}/report.html"
+            f"[dim]{time.monotonic() - began:.1f} s; the picture of the run:[/] {shown(directory)}/report.html"
         )
     return code
+
+
+def speed_of(options: RunOptions, of_scenario: float | None) -> float:
+    """The command's, else what the driver needs, else the scenario's, but in containers no more than they can keep."""
+    if options.driver == "kernel":
+        return KERNEL_SPEED
+    if options.speed is not None:
+        return options.speed
+    usual = of_scenario or DEFAULT_SPEED
+    return min(usual, CONTAINER_SPEED) if options.engine == "docker" else usual
 
 
 def _play(
@@ -147,20 +162,24 @@ def _play(
     version = resolved.spec.kafka_version
     if not options.json:
         console.print(f"[bold]{resolved.scenario.id}[/] on Kafka {version}: {resolved.scenario.title}")
-        console.print(f"[dim]real processes, clock x{speed:g}, seed {options.seed}[/]")
+        cuts = ", cuts by the kernel" if options.driver == "kernel" else ""
+        console.print(f"[dim]{LIVING[options.engine]}{cuts}, clock x{speed:g}, seed {options.seed}[/]")
 
-    async def play() -> Observations:
+    async def play(make_cluster: MakeCluster) -> Observations:
         async with trio.open_nursery() as nursery:
             if spark is not None:
                 nursery.start_soon(trio.to_thread.run_sync, spark.warm_up)
             with _progress(console) as show:
-                played = await play_network(resolved, directory, seed=options.seed, speed=speed, began=show)
+                played = await play_network(
+                    resolved, directory, seed=options.seed, speed=speed, began=show, make_cluster=make_cluster
+                )
             if spark is not None:
                 spark.hurry()
         return played.observations
 
     try:
-        observations = trio.run(play)
+        with machines_for(resolved.spec.topology, directory, engine=options.engine, driver=options.driver) as make:
+            observations = trio.run(play, make)
     except BaseExceptionGroup as errors:
         raise _first(errors) from None
     write_observations(directory, observations)
@@ -187,12 +206,6 @@ def _progress(console: Console) -> Iterator[Any]:
             status.update(f"[dim]{cluster.now_ms() / 1000:6.1f} s[/]  {step}")
 
         yield show
-
-
-def _shown(directory: Path) -> str:
-    """Relative to where we are, if it lies below."""
-    here = Path.cwd()
-    return str(directory.relative_to(here)) if directory.is_relative_to(here) else str(directory)
 
 
 def equal_recording(resolved: Resolved, observations: Observations) -> str | None:

@@ -4,6 +4,7 @@
     data/NODE/...  observations.json  verdict.json
 """
 
+from pathlib import Path
 from typing import Final
 
 EVENTS_FOLDER: Final = "events"
@@ -12,3 +13,9 @@ SCENARIO_FILE: Final = "scenario.yaml"
 SETTINGS_FILE: Final = "settings.json"
 OBSERVATIONS_FILE: Final = "observations.json"
 VERDICT_FILE: Final = "verdict.json"
+
+
+def shown(path: Path) -> str:
+    """As a person is told of it: relative to where we are, if it lies below."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

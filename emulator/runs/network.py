@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import trio
 
+from emulator.node.specs import RunSpec
 from emulator.observations.model import Observations
 from emulator.player.player import Player
 from emulator.player.steps import StepFailed
@@ -85,7 +86,7 @@ class Actions:
             case act.Batches(partition, nodes):
                 return {n: with_files(self._run_dir, n, lambda f: inspect.batches_of(f, partition)) for n in nodes}
             case act.DiskFull(node):
-                raise ClusterError(f"{node}: a full disk is not yet possible with real processes")
+                await cluster.fill_disk(node)
         return {}
 
 
@@ -98,9 +99,8 @@ def with_files(run_dir: Path, node: str, use: Callable[[DiskFiles], Any]) -> Any
         files.close()
 
 
-def machine_specs(resolved: Resolved) -> dict[str, MachineSpec]:
+def machine_specs(spec: RunSpec) -> dict[str, MachineSpec]:
     """How the machine of every node that is a process is made."""
-    spec = resolved.spec
     arguments = msgspec.to_builtins(spec)
     specs: dict[str, MachineSpec] = {}
     for node in spec.topology.nodes:
@@ -128,7 +128,7 @@ async def play_network(
     between its nodes, say). Raises StepFailed, ClusterError, PortInUse, trio.TooSlowError."""
     spec = resolved.spec
     player = Player(spec.topology, resolved.scenario.steps, resolved.record_magic, spec.kafka_version)
-    specs = machine_specs(resolved)
+    specs = machine_specs(resolved.spec)
     cluster = make_cluster(
         run_dir, spec.topology, specs, speed=speed, seed=seed, levels=levels, record_inputs=record_inputs
     )

@@ -1,0 +1,334 @@
+"""The words of a cluster that stays: up, down, status, live faults, live use. What they do is in `emulator.commands`.
+
+Every command takes `--cluster NAME` where several run, and answers within 2 s unless it is told to wait longer.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Group, Parameter
+
+from emulator.runs.living import Driver, Engine
+
+Setting = Annotated[list[str] | None, Parameter(name="--set", negative=())]
+Cluster = Annotated[str | None, Parameter(name="--cluster", help="A cluster's name, or its run's directory.")]
+Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print the answer as JSON.")]
+Wait = Annotated[float | None, Parameter(name="--wait", help="Seconds to wait for the end; else about 1.5.")]
+Only = Annotated[str | None, Parameter(name="--only", help="Only frames of these APIs: Fetch,Produce.")]
+Purposes = Annotated[str | None, Parameter(name="--purposes", help="Only connections of these purposes.")]
+Words = Annotated[str, Parameter(allow_leading_hyphen=True)]
+
+LIVE = Group.create_ordered("A cluster that stays")
+app = App(name="live")
+
+
+def add_to(main: App) -> None:
+    """Mounts every command here beside those of `main`."""
+    for name in _COMMANDS:
+        app[name].group = LIVE
+        main.command(app[name], name=name)
+
+
+# --- the cluster ----------------------------------------------------------------------------------------------------
+
+
+@app.command
+def up(
+    topology: str = "three-az",
+    /,
+    *,
+    engine: Engine = "process",
+    driver: Driver = "nodes",
+    name: str | None = None,
+    kafka_version: str | None = None,
+    set_: Setting = None,
+    speed: float | None = None,
+    seed: int = 1,
+    out: Path | None = None,
+    wire: bool = False,
+    wait: float = 60.0,
+    json: Json = False,
+) -> int:
+    """Start a cluster that stays until `down`.
+
+    Parameters
+    ----------
+    topology
+        A topology's name, such as three-az, or a compose file.
+    engine
+        How nodes run: local processes, or containers.
+    driver
+        Who cuts links: the nodes themselves, or the kernel's packet filter (cut and heal only, speed 1, as root).
+    name
+        What the cluster is called; by default as its topology.
+    kafka_version
+        The brokers' version, such as 2.6 or 0.10.2.
+    set_
+        Any Kafka setting, `key=value`; repeatable.
+    speed
+        Factor of the clock; 1 unless the topology says otherwise.
+    seed
+        Varies what is left to chance.
+    out
+        The run's directory; by default runs/NAME-TIME.
+    wire
+        Write an event for every frame, too.
+    wait
+        Seconds until the cluster must be ready.
+    """
+    from emulator.commands.live_up import UpOptions, up_command
+
+    settings = tuple(set_ or ())
+    return up_command(
+        UpOptions(topology, engine, driver, name, kafka_version, settings, speed, seed, out, wire, wait, json)
+    )
+
+
+@app.command
+def attach(topology: str = "three-az", /, *, project: str | None = None, json: Json = False) -> int:
+    """Make the cluster of a plain `docker compose up` known to the other commands.
+
+    Parameters
+    ----------
+    topology
+        Of which the containers were made: a topology's name, or a compose file.
+    project
+        The compose tool's name for them, if it was given one.
+    """
+    from emulator.commands.live_attach import attach_command
+
+    return attach_command(topology, project, json)
+
+
+@app.command
+def down(*, cluster: Cluster = None, all_: Annotated[bool, Parameter(name="--all", negative=())] = False,
+         json: Json = False) -> int:  # fmt: skip
+    """End a cluster, and clean up after killed ones.
+
+    Parameters
+    ----------
+    all_
+        Every cluster below runs/.
+    """
+    from emulator.commands.live_down import down_command
+
+    return down_command(cluster, all_, json)
+
+
+@app.command
+def status(*, watch: bool = False, cluster: Cluster = None, json: Json = False) -> int:
+    """What every node itself thinks: who leads, who controls, how far each log is; and the faults in force.
+
+    Parameters
+    ----------
+    watch
+        Look again every half second, until Ctrl-C.
+    """
+    from emulator.commands.live_status import live_status_command
+
+    return live_status_command(cluster, watch, json)
+
+
+# --- faults on links ------------------------------------------------------------------------------------------------
+
+
+def _link_fault(kind: str, words: tuple[str, ...], only: str | None, purposes: str | None, cluster: str | None,
+                json: bool) -> int:  # fmt: skip
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_faults import link_fault_command
+
+    return link_fault_command(Asking(kind, cluster, None, json), words, only, purposes)
+
+
+@app.command
+def cut(
+    *places: Words, only: Only = None, purposes: Purposes = None, cluster: Cluster = None, json: Json = False
+) -> int:
+    """Packets between two places vanish; nothing is reset.
+
+    Parameters
+    ----------
+    places
+        az-0, A B, A '->' B (one way), or opened_by A to B.
+    """
+    return _link_fault("cut", places, only, purposes, cluster, json)
+
+
+@app.command
+def hold(
+    *places: Words, only: Only = None, purposes: Purposes = None, cluster: Cluster = None, json: Json = False
+) -> int:
+    """Frames between two places wait, in order, until `release`.
+
+    Parameters
+    ----------
+    places
+        As for cut.
+    """
+    return _link_fault("hold", places, only, purposes, cluster, json)
+
+
+@app.command
+def delay(
+    *places: Words, only: Only = None, purposes: Purposes = None, cluster: Cluster = None, json: Json = False
+) -> int:
+    """Frames take longer.
+
+    Parameters
+    ----------
+    places
+        As for cut, then milliseconds, then jitter if any: az-0 50ms 10ms.
+    """
+    return _link_fault("delay", places, only, purposes, cluster, json)
+
+
+@app.command
+def loss(
+    *places: Words, only: Only = None, purposes: Purposes = None, cluster: Cluster = None, json: Json = False
+) -> int:
+    """A share of the packets is lost, which TCP turns into delay.
+
+    Parameters
+    ----------
+    places
+        As for cut, then the share: az-0 5%.
+    """
+    return _link_fault("loss", places, only, purposes, cluster, json)
+
+
+@app.command
+def heal(*places: Words, cluster: Cluster = None, json: Json = False) -> int:
+    """Lift the faults that name all of these places; without any, every fault.
+
+    Parameters
+    ----------
+    places
+        az-0, A B, or a rule such as rule-2.
+    """
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_faults import heal_command
+
+    return heal_command(Asking("heal", cluster, None, json), places)
+
+
+@app.command
+def release(*places: Words, cluster: Cluster = None, json: Json = False) -> int:
+    """Let go what `hold` keeps.
+
+    Parameters
+    ----------
+    places
+        As for heal.
+    """
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_faults import heal_command
+
+    return heal_command(Asking("release", cluster, None, json), places)
+
+
+# --- machines -------------------------------------------------------------------------------------------------------
+
+MachineFault = Literal["kill", "stop", "pause", "resume", "start", "power-loss", "disk-full"]
+
+
+def _machine(
+    fault: MachineFault, node: str, wait: float | None, cluster: str | None, json: bool, kept: int = -1
+) -> int:
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_faults import machine_command
+
+    return machine_command(Asking(fault, cluster, wait, json), fault, node, kept)
+
+
+@app.command
+def kill(node: str, /, *, cluster: Cluster = None, json: Json = False) -> int:
+    """SIGKILL: what was written stays.
+
+    Parameters
+    ----------
+    node
+        Such as broker-0, session-2 or client-1.
+    """
+    return _machine("kill", node, None, cluster, json)
+
+
+@app.command
+def stop(node: str, /, *, wait: Wait = None, cluster: Cluster = None, json: Json = False) -> int:
+    """SIGTERM: an orderly shutdown, in the node's own time.
+
+    Parameters
+    ----------
+    node
+        Such as broker-0.
+    """
+    return _machine("stop", node, wait, cluster, json)
+
+
+@app.command
+def pause(node: str, /, *, cluster: Cluster = None, json: Json = False) -> int:
+    """SIGSTOP: the node stands still, its connections stay.
+
+    Parameters
+    ----------
+    node
+        Such as broker-0.
+    """
+    return _machine("pause", node, None, cluster, json)
+
+
+@app.command
+def resume(node: str, /, *, cluster: Cluster = None, json: Json = False) -> int:
+    """SIGCONT: a paused node goes on, with today's faults.
+
+    Parameters
+    ----------
+    node
+        Such as broker-0.
+    """
+    return _machine("resume", node, None, cluster, json)
+
+
+@app.command
+def start(node: str, /, *, wait: Wait = None, cluster: Cluster = None, json: Json = False) -> int:
+    """Begin a dead node's next life; a full disk has room again.
+
+    Parameters
+    ----------
+    node
+        Such as broker-0.
+    """
+    return _machine("start", node, wait, cluster, json)
+
+
+@app.command
+def power_loss(
+    node: str, /, *, keep: int | None = None, cluster: Cluster = None, json: Json = False
+) -> int:
+    """The node dies with its page cache.
+
+    Parameters
+    ----------
+    node
+        Such as broker-0.
+    keep
+        So many batches of each log survive; by default those that were synced.
+    """
+    return _machine("power-loss", node, None, cluster, json, -1 if keep is None else keep)
+
+
+@app.command
+def disk_full(node: str, /, *, cluster: Cluster = None, json: Json = False) -> int:
+    """The node's disk takes no more; a broker dies at its next write, and has room when it is started again.
+
+    Parameters
+    ----------
+    node
+        Such as broker-0.
+    """
+    return _machine("disk-full", node, None, cluster, json)
+
+
+_COMMANDS = (
+    "up", "attach", "down", "status", "cut", "heal", "delay", "loss", "hold", "release", "kill", "stop", "pause",
+    "resume", "start", "power-loss", "disk-full",
+)  # fmt: skip

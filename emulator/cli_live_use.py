@@ -1,0 +1,280 @@
+"""The words of using a cluster that stays: topics, records, preferred leaders, workloads."""
+
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from emulator.cli_live import LIVE, Cluster, Json, Setting, Wait
+
+app = App(name="use")
+topic_app = App(name="topic", help="Topics of a cluster that stays.", group=LIVE)
+workload_app = App(name="workload", help="Producers and consumers that go on by themselves.", group=LIVE)
+
+Listed = Annotated[list[str] | None, Parameter(negative=())]
+Values = Annotated[list[str], Parameter(negative=())]
+
+
+def add_to(main: App) -> None:
+    """Mounts every command here beside those of `main`."""
+    main.command(topic_app)
+    main.command(workload_app)
+    for name in ("produce", "consume", "elect-preferred"):
+        app[name].group = LIVE
+        main.command(app[name], name=name)
+
+
+@topic_app.command(name="create")
+def topic_create(
+    name: str,
+    /,
+    *,
+    assignment: Listed = None,
+    partitions: int = 0,
+    replicas: int = 0,
+    set_: Setting = None,
+    wait: Wait = None,
+    cluster: Cluster = None,
+    json: Json = False,
+) -> int:
+    """Create a topic; done when every partition has a leader.
+
+    Parameters
+    ----------
+    name
+        The topic's name.
+    assignment
+        Brokers of one partition, the preferred leader first: 0,1,2; repeat it for each partition.
+    partitions
+        Instead of an assignment: how many, placed as Kafka's admin tool places them.
+    replicas
+        Of each of them.
+    set_
+        A setting of the topic, `key=value`; repeatable.
+    """
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_clients import create_topic_command
+
+    asking = Asking("topic create", cluster, wait, json)
+    return create_topic_command(asking, name, assignment or (), partitions, replicas, set_ or ())
+
+
+@topic_app.command(name="describe")
+def topic_describe(name: str = "", /, *, cluster: Cluster = None, json: Json = False) -> int:
+    """Leader, epoch, replicas and in-sync replicas, and which brokers believe something else.
+
+    Parameters
+    ----------
+    name
+        The topic's name; all if none is given.
+    """
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_clients import describe_topic_command
+
+    return describe_topic_command(Asking("topic describe", cluster, None, json), name)
+
+
+@app.command
+def produce(
+    topic: str,
+    values: Values,
+    /,
+    *,
+    partition: int = 0,
+    acks: str = "1",
+    broker: int | None = None,
+    retries: int = 0,
+    timeout_ms: int = 1000,
+    idempotent: bool = False,
+    az: str = "",
+    wait: Wait = None,
+    cluster: Cluster = None,
+    json: Json = False,
+) -> int:
+    """Write values; every attempt is shown. Exit code 1 when one was not acknowledged.
+
+    Parameters
+    ----------
+    topic
+        The topic's name.
+    values
+        One record each, in order.
+    partition
+        Of the topic.
+    acks
+        0, 1 or all.
+    broker
+        Whom to ask, whoever leads.
+    retries
+        More attempts at each value.
+    timeout_ms
+        How long the broker may take.
+    idempotent
+        By an idempotent producer, which finds the leader by itself.
+    az
+        By the client in that AZ, who asks whom that AZ's broker takes for the leader; else from outside every AZ.
+    """
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_clients import produce_command
+
+    return produce_command(
+        Asking("produce", cluster, wait, json),
+        acks,
+        topic=topic,
+        values=values,
+        partition=partition,
+        broker=broker,
+        retries=retries,
+        timeout_ms=timeout_ms,
+        idempotent=idempotent,
+        az=az,
+    )
+
+
+@app.command
+def consume(
+    topic: str,
+    /,
+    *,
+    partition: int = 0,
+    from_offset: int = 0,
+    max_: Annotated[int, Parameter(name="--max")] = 100,
+    broker: int | None = None,
+    az: str = "",
+    wait: Wait = None,
+    cluster: Cluster = None,
+    json: Json = False,
+) -> int:
+    """Read records up to the high watermark. Exit code 1 when the broker answers with an error.
+
+    Parameters
+    ----------
+    topic
+        The topic's name.
+    partition
+        Of the topic.
+    from_offset
+        Where to begin.
+    max_
+        So many records at most.
+    broker
+        Whom to ask, whoever leads.
+    az
+        By the client in that AZ, who asks whom that AZ's broker takes for the leader.
+    """
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_clients import consume_command
+    from emulator.live.requests import Consume
+
+    ask = Consume(topic, partition, from_offset, max_, broker, az)
+    return consume_command(Asking("consume", cluster, wait, json), ask)
+
+
+@app.command
+def elect_preferred(
+    *partitions: str, wait: Wait = None, cluster: Cluster = None, json: Json = False
+) -> int:
+    """Ask the controller for the preferred leaders.
+
+    Parameters
+    ----------
+    partitions
+        Such as t-0; all if none is given.
+    """
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_clients import elect_preferred_command
+
+    return elect_preferred_command(Asking("elect-preferred", cluster, wait, json), partitions)
+
+
+@workload_app.command(name="start")
+def workload_start(
+    topic: str,
+    /,
+    *,
+    name: str = "load",
+    rate: float = 10.0,
+    acks: str = "all",
+    retries: int | None = None,
+    idempotent: bool = False,
+    value_bytes: int = 0,
+    set_: Setting = None,
+    consumers: bool = True,
+    az: Listed = None,
+    cluster: Cluster = None,
+    json: Json = False,
+) -> int:
+    """Producers and consumers in each AZ, until `workload stop`; every operation is written down for the audit.
+
+    Parameters
+    ----------
+    topic
+        The topic's name.
+    name
+        What the workload is called.
+    rate
+        Records per second in each AZ.
+    acks
+        0, 1 or all.
+    retries
+        As the setting; else as the version has it.
+    idempotent
+        By idempotent producers.
+    value_bytes
+        At least so many bytes in each value.
+    set_
+        A producer's setting, `key=value`; repeatable.
+    consumers
+        Read everything, too.
+    az
+        Only there; repeatable.
+    """
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_clients import start_workload_command
+
+    return start_workload_command(
+        Asking("workload start", cluster, None, json),
+        acks,
+        set_ or (),
+        name=name,
+        topic=topic,
+        rate_per_s=rate,
+        retries=retries,
+        idempotent=idempotent,
+        value_bytes=value_bytes,
+        consumers=consumers,
+        azs=list(az or ()),
+    )
+
+
+@workload_app.command(name="stop")
+def workload_stop(
+    name: str = "",
+    /,
+    *,
+    at_once: Annotated[bool, Parameter(negative=())] = False,
+    wait: Wait = None,
+    cluster: Cluster = None,
+    json: Json = False,
+) -> int:
+    """Begin nothing more; done when everything under way has ended.
+
+    Parameters
+    ----------
+    name
+        Of the workload; all if none is given.
+    at_once
+        What is under way ends as unknown.
+    """
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_clients import stop_workload_command
+
+    return stop_workload_command(Asking("workload stop", cluster, wait, json), name, at_once)
+
+
+@workload_app.command(name="status")
+def workload_status(*, cluster: Cluster = None, json: Json = False) -> int:
+    """What was sent, acknowledged, refused, lost from sight and read, by client."""
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_clients import workload_status_command
+
+    return workload_status_command(Asking("workload status", cluster, None, json))

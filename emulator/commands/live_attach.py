@@ -1,0 +1,56 @@
+"""`faultline attach`: the cluster of a plain `docker compose up` becomes one that the other commands know."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from emulator.cluster_file.files import NoClusterFile, named_topology
+from emulator.commands.live_asking import console, refused
+from emulator.containers.tool import DockerFailed, DockerMissing, compose
+from emulator.exit_codes import HELD
+from emulator.live.registry import ATTACHED, NoCluster, Registration, named, register
+from emulator.world.network.container import TOKEN_FILE
+
+COMPOSE_LIMIT_S = 20.0
+BEGINNING_LIMIT_S = 20.0
+"""For a supervisor that was just started to write its token."""
+LOOK_S = 0.3
+SERVICE = "control"
+DOOR = "9400"
+
+
+def attach_command(topology: str, project: str | None, json: bool) -> int:
+    """Writes runs/NAME-attached/cluster.json, with the door's address and token."""
+    try:
+        file = named_topology(topology)
+        of = ["--file", str(file), *(["--project-name", project] if project else [])]
+        token = _token(of)
+        host, _, port = compose(*of, "port", SERVICE, DOOR, limit_s=COMPOSE_LIMIT_S).strip().rpartition(":")
+        name = project or file.stem
+        directory = Path("runs") / f"{name}-attached"
+        for one in named(name):
+            if one.running and one.directory.resolve() != directory.resolve():
+                raise NoCluster(f"a cluster {name} runs already ({one.directory}): end it, or attach by --project")
+    except (NoClusterFile, DockerMissing, DockerFailed, NoCluster) as error:
+        return refused("attach", error)
+    directory.mkdir(parents=True, exist_ok=True)
+    register(directory, Registration(name, ATTACHED, 0.0, 0, host, int(port), token, "docker"))
+    if json:
+        print(msgspec.json.encode({"name": name, "run": str(directory), "port": int(port)}).decode())
+    else:
+        console().print(f"{name} is attached, at {host}:{port}; `docker compose down` ends it")
+    return HELD
+
+
+def _token(of: Sequence[str]) -> str:
+    """What the supervisor's container has written. Raises DockerMissing, DockerFailed."""
+    deadline = time.monotonic() + BEGINNING_LIMIT_S
+    while True:
+        try:
+            return compose(*of, "exec", "-T", SERVICE, "cat", str(TOKEN_FILE), limit_s=COMPOSE_LIMIT_S).strip()
+        except DockerFailed as error:
+            if "No such file" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(LOOK_S)

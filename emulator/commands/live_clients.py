@@ -1,0 +1,158 @@
+"""Live use: topics, records, preferred leaders, workloads."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+
+from emulator.commands.live_asking import Asking, ask_cluster, refused
+from emulator.exit_codes import BROKEN, HELD
+from emulator.live.requests import (
+    Ask,
+    Consume,
+    CreateTopic,
+    DescribeTopic,
+    ElectPreferred,
+    Produce,
+    StartWorkload,
+    StopWorkload,
+    WorkloadStatus,
+)
+from protocol.errors import error_name
+
+ACKS = {"0": 0, "1": 1, "-1": -1, "all": -1}
+
+
+def create_topic_command(
+    asking: Asking, topic: str, assignment: Sequence[str], partitions: int, replicas: int, settings: Sequence[str]
+) -> int:
+    """`assignment`: one text such as `0,1,2` per partition."""
+    try:
+        brokers = [[int(broker) for broker in text.split(",")] for text in assignment]
+    except ValueError:
+        return refused(asking.command, f"--assignment {' '.join(assignment)}: numbers of brokers, such as 0,1,2")
+    given: dict[str, Any] = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not equals:
+            return refused(asking.command, f"--set {text!r}: expected name=value")
+        given[name.strip()] = value.strip()
+    return ask_cluster(asking, CreateTopic(topic, brokers, partitions, replicas, given), _show_topics)
+
+
+def describe_topic_command(asking: Asking, topic: str) -> int:
+    return ask_cluster(asking, DescribeTopic(topic), _show_topics)
+
+
+def produce_command(asking: Asking, acks: str, **options: Any) -> int:
+    """1 when a value was not acknowledged. `options`: of a Produce."""
+    return _with_acks(asking, acks, lambda number: Produce(acks=number, **options), _show_attempts, _all_acknowledged)
+
+
+def consume_command(asking: Asking, ask: Consume) -> int:
+    """1 when the broker answered with an error."""
+    return ask_cluster(asking, ask, _show_records, lambda result: HELD if result["error"] == 0 else BROKEN)
+
+
+def elect_preferred_command(asking: Asking, partitions: Sequence[str]) -> int:
+    return ask_cluster(asking, ElectPreferred(list(partitions)), _show_leaders)
+
+
+def start_workload_command(asking: Asking, acks: str, settings: Sequence[str], **options: Any) -> int:
+    given: dict[str, Any] = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not equals:
+            return refused(asking.command, f"--set {text!r}: expected name=value")
+        given[name.strip()] = value.strip()
+    return _with_acks(asking, acks, lambda n: StartWorkload(acks=n, settings=given, **options), _show_started)
+
+
+def stop_workload_command(asking: Asking, name: str, at_once: bool) -> int:
+    return ask_cluster(asking, StopWorkload(name, at_once), _show_workloads)
+
+
+def workload_status_command(asking: Asking) -> int:
+    return ask_cluster(asking, WorkloadStatus(), _show_workloads)
+
+
+def _with_acks(asking: Asking, acks: str, make: Any, show: Any, judge: Any = None) -> int:
+    if acks not in ACKS:
+        return refused(asking.command, f"--acks {acks}: one of {', '.join(ACKS)}")
+    ask: Ask = make(ACKS[acks])
+    return ask_cluster(asking, ask, show, judge)
+
+
+def _all_acknowledged(result: dict[str, Any]) -> int:
+    last = {entry["value"]: entry["error"] for entry in result["attempts"] if entry["saw"] == "attempt"}
+    return HELD if all(error == 0 for error in last.values()) else BROKEN
+
+
+# --- as text --------------------------------------------------------------------------------------------------------
+
+
+def _show_topics(out: Console, result: dict[str, Any]) -> None:
+    for topic, partitions in result.get("topics", {}).items():
+        for it in partitions:
+            replicas, isr = ",".join(map(str, it["replicas"])), ",".join(map(str, it["isr"]))
+            where = f"{topic}-{it['partition']}"
+            out.print(f"{where}: leader {it['leader']}, epoch {it['leader_epoch']}, replicas {replicas}, in sync {isr}")
+            for broker, view in it["views"].items():
+                if (view["leader"], view["epoch"]) != (it["leader"], it["leader_epoch"]):
+                    out.print(f"  {broker} still believes: leader {view['leader']}, epoch {view['epoch']}")
+
+
+def _show_attempts(out: Console, result: dict[str, Any]) -> None:
+    """A number only where there was more than one attempt at a value."""
+    attempts = [entry for entry in result.get("attempts", result.get("so_far", [])) if entry.get("saw") == "attempt"]
+    repeated = {entry["value"] for entry in attempts if entry["attempt"] > 1}
+    for entry in attempts:
+        what = f" at offset {entry['offset']}" if entry["error"] == 0 else f": {error_text(entry['error'])}"
+        who = "" if entry["broker"] is None or entry["broker"] < 0 else f" by broker-{entry['broker']}"
+        said = "acknowledged" if entry["error"] == 0 else "not acknowledged"
+        which = f"attempt {entry['attempt']} " if entry["value"] in repeated else ""
+        out.print(f"{entry['value']}: {which}{said}{who}{what}", markup=False)
+
+
+def _show_records(out: Console, result: dict[str, Any]) -> None:
+    if "broker" not in result:
+        return
+    for offset, epoch, value in result["records"] or []:
+        print(f"{offset}\t{'-' if epoch is None else epoch}\t{value}")  # rich would make blanks of the tabs
+    if result["error"] != 0:
+        out.print(f"broker-{result['broker']} answered: {error_text(result['error'])}")
+    else:
+        count, mark = len(result["records"]), result["high_watermark"]
+        records = f"{count} record{'' if count == 1 else 's'}"
+        out.print(f"{records} of {result['partition']} at broker-{result['broker']}, high watermark {mark}")
+
+
+def _show_leaders(out: Console, result: dict[str, Any]) -> None:
+    for name, leader in result.get("leaders", {}).items():
+        out.print(f"{name}: leader {leader}")
+
+
+def _show_started(out: Console, result: dict[str, Any]) -> None:
+    who = ", ".join(result["clients"])
+    out.print(f"{result['workload']}: {result['rate_per_s']:g} records/s to {result['topic']} from each of {who}")
+
+
+def _show_workloads(out: Console, result: dict[str, Any]) -> None:
+    for client, told in result.get("clients", {}).items():
+        for it in told["workloads"]:
+            state = "runs" if it["running"] else "ended"
+            counts = ", ".join(f"{name} {it[name]}" for name in _counted(it["kind"]))
+            out.print(f"{told['az']} {client} {it['name']} ({state}): {counts}", markup=False)
+    for client, why in result.get("silent", {}).items():
+        out.print(f"{client}: unknown: {why}")
+    if not result.get("clients"):
+        out.print("no workload runs")
+
+
+def _counted(kind: str) -> tuple[str, ...]:
+    return ("read",) if kind == "consume" else ("sent", "ok", "failed", "unknown", "skipped")
+
+
+def error_text(error: int | str) -> str:
+    """Kafka's name of a code, or the exception that a client saw."""
+    return error_name(error) if isinstance(error, int) else error

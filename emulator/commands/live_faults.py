@@ -1,0 +1,87 @@
+"""Live faults: `cut`, `heal`, `delay`, `loss`, `hold`, `release`, and `kill`, `stop`, `pause`, `resume`, `start`,
+`power-loss`, `disk-full`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+
+from emulator.commands.live_asking import Asking, ask_cluster
+from emulator.live.requests import Heal, LinkFault, Machine, MachineFault
+
+
+def link_fault_command(
+    asking: Asking, words: Sequence[str], only: str | None, purposes: str | None, recovery: str | None = None
+) -> int:
+    """`asking.command`: cut, delay, loss or hold."""
+    options = [("--only", only), ("--purposes", purposes), ("--recovery", recovery)]
+    more = [part for name, value in options if value is not None for part in (f"{name}={value}",)]
+    return ask_cluster(asking, LinkFault([asking.command, *words, *more]), _show_applied)
+
+
+def heal_command(asking: Asking, words: Sequence[str]) -> int:
+    """`heal`, or `release`, which is a heal of holds alone."""
+    kind = "hold" if asking.command == "release" else ""
+    return ask_cluster(asking, Heal(list(words), kind), _show_healed)  # type: ignore[arg-type]
+
+
+def machine_command(asking: Asking, fault: MachineFault, node: str, batches_kept: int = -1) -> int:
+    """One machine, broken or mended."""
+    return ask_cluster(asking, Machine(fault, node, batches_kept), _show_machine)
+
+
+def _show_applied(out: Console, result: dict[str, Any]) -> None:
+    for fault in result["applied"]:
+        out.print(f"{fault['id']}: {fault['rule']}", markup=False)
+        for end in fault["ends"]:
+            out.print(f"  {_end_text(end)}", markup=False)
+        out.print(f"  stopped {_frames(fault)} so far")
+    _show_in_force(out, result, {fault["id"] for fault in result["applied"]})
+
+
+def _end_text(end: dict[str, Any]) -> str:
+    where = ", ".join(end["nodes"])
+    waiting = f"; when they return: {', '.join(end['not_yet'])}" if end["not_yet"] else ""
+    if end["in_force_ms"] is None:
+        return f"{where}: not in force yet{waiting}"
+    at_s, after_ms = end["in_force_ms"] / 1000, end["in_force_after_ms"]
+    return f"{where}: in force after {after_ms:.1f} ms, at {at_s:.3f} s{waiting}"
+
+
+def _show_healed(out: Console, result: dict[str, Any]) -> None:
+    for fault in result["healed"]:
+        after = f" after {fault['healed_after_ms']:.1f} ms," if fault["healed_after_ms"] is not None else ""
+        at = f" at {fault['healed_ms'] / 1000:.3f} s" if fault["healed_ms"] is not None else " when its nodes return"
+        out.print(f"{fault['id']}: healed{after}{at}: {_stopped(fault)}", markup=False)
+    if not result["healed"]:
+        out.print("nothing was in force")
+    _show_in_force(out, result, set())
+
+
+def _show_in_force(out: Console, result: dict[str, Any], told: set[str]) -> None:
+    for fault in result["in_force"]:
+        if fault["id"] in told:
+            continue
+        for_s = (result["now_ms"] - fault["asked_ms"]) / 1000
+        out.print(f"still in force, for {for_s:.1f} s: {fault['id']} {_stopped(fault)} so far", markup=False)
+
+
+def _stopped(fault: dict[str, Any]) -> str:
+    return f"{fault['rule']}, stopped {_frames(fault)}"
+
+
+def _frames(fault: dict[str, Any]) -> str:
+    count = fault["frames_stopped"]
+    return f"{count} frame{'' if count == 1 else 's'}"
+
+
+def _show_machine(out: Console, result: dict[str, Any]) -> None:
+    state = "runs" if result["running"] else "does not run"
+    if result["fault"] == "pause":
+        state = "stands still"
+    if result.get("registered") is False:
+        state = "runs, and is not registered yet"
+    out.print(
+        f"{result['fault']} {result['node']}: done after {result['after_ms']:.1f} ms, at "
+        f"{result['done_ms'] / 1000:.3f} s; it {state}"
+    )

@@ -1,0 +1,118 @@
+"""`faultline up`: a cluster that stays."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+
+from emulator.cluster_file.files import named_topology, read_cluster_file
+from emulator.commands.live_asking import console, refused
+from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN
+from emulator.live.launch import READY_LIMIT_S, NotUp, launch
+from emulator.live.registry import NoCluster, named
+from emulator.live.specification import (
+    DEFAULT_TOPOLOGY,
+    LiveSpec,
+    resolved,
+    write_specification,
+)
+from emulator.runs.directory import NotEmpty, prepare
+from emulator.runs.layout import shown
+from emulator.runs.living import Driver, Engine, check_speed
+from emulator.scenario.settings import UnusableSetting, parse_assignment
+from protocol.events import LEVELS
+from protocol.versions import UnknownVersion, UnusableProtocolVersion
+
+UNUSABLE_INPUT = (NoCluster, NotEmpty, UnusableSetting, UnknownVersion, UnusableProtocolVersion, ValueError, OSError)
+
+
+class UpOptions(msgspec.Struct, frozen=True):
+    """The words of the command line. `wire`: events of every frame are written, too."""
+
+    topology: str = DEFAULT_TOPOLOGY
+    engine: Engine = "process"
+    driver: Driver = "nodes"
+    name: str | None = None
+    kafka_version: str | None = None
+    settings: tuple[str, ...] = ()
+    speed: float | None = None
+    seed: int = 1
+    out: Path | None = None
+    wire: bool = False
+    wait_s: float = READY_LIMIT_S
+    json: bool = False
+
+
+def up_command(options: UpOptions) -> int:
+    """0 when the cluster is ready; 3 when it did not get ready in time (nothing is left running then)."""
+    began = time.monotonic()
+    try:
+        directory = prepared(options)
+        with _progress(options) as show:
+            found = launch(directory, options.wait_s, show)
+    except NotUp as error:
+        code = refused("up", error)
+        return UNKNOWN if error.late else code
+    except KeyboardInterrupt:
+        refused("up", "interrupted; nothing is left running")
+        return INTERRUPTED
+    except UNUSABLE_INPUT as error:
+        return refused("up", error)
+    told = {
+        "name": found.name,
+        "run": str(found.directory),
+        "pid": found.registration.pid,
+        "ready_s": round(time.monotonic() - began, 3),
+    }
+    if options.json:
+        print(msgspec.json.encode(told).decode())
+    else:
+        where = shown(found.directory)
+        console().print(f"{found.name} is up after {told['ready_s']:.1f} s; its events are in {where}")
+    return HELD
+
+
+def prepared(options: UpOptions) -> Path:
+    """The run's directory, with all that the supervisor needs. Raises UNUSABLE_INPUT."""
+    file = named_topology(options.topology)
+    given = read_cluster_file(file)
+    name = options.name or given.name
+    if not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        raise ValueError(f"--name {name!r}: a name is of letters, digits, '-', '_' and '.'")
+    speed = given.speed if options.speed is None else options.speed
+    check_speed(speed, options.driver)
+    for one in named(name):
+        if one.running:
+            raise NoCluster(f"a cluster {name} runs already ({one.directory}): end it, or give another --name")
+    about = resolved(given, options.kafka_version, dict(parse_assignment(text) for text in options.settings))
+    spec = LiveSpec(
+        name,
+        about.spec,
+        about.record_magic,
+        speed=speed,
+        seed=options.seed,
+        levels=LEVELS if options.wire else ("client", "replica"),
+        engine=options.engine,
+        driver=options.driver,
+        compose_file=str(file),
+    )
+    directory = options.out or Path("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    prepare(directory)
+    directory = directory.resolve()
+    write_specification(directory, spec, about)
+    return directory
+
+
+@contextmanager
+def _progress(options: UpOptions) -> Iterator[Any]:
+    """A line on a terminal; nothing in a pipe."""
+    told = Console(stderr=True, highlight=False)
+    if options.json or not told.is_terminal:
+        yield None
+        return
+    with told.status(f"starting {options.name or options.topology}") as status:
+        yield lambda lacking: status.update(f"[dim]{lacking}[/]")

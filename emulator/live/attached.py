@@ -1,0 +1,110 @@
+"""The supervisor of a plain `docker compose up`: `python -m emulator.live.attached`, in the service `control`.
+
+The containers are the compose tool's; here their keepers are found on the control network and a cluster is made of
+them. FAULTLINE_CLUSTER_FILE is the compose file. The token, unless FAULTLINE_TOKEN gives one, is new, and written where
+the keepers wait for it. The door is published on the host's loopback: `faultline attach` finds it.
+"""
+
+import os
+import secrets
+import signal
+import sys
+from functools import partial
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Final
+
+import trio
+
+from emulator.cluster_file.files import read_cluster_file
+from emulator.cluster_file.networks import CONTROL, name_on
+from emulator.containers.project import routes_in
+from emulator.live.cluster import LiveCluster
+from emulator.live.door import Door
+from emulator.live.registry import ATTACHED, LOG_FILE, Registration, register
+from emulator.live.specification import LiveSpec, resolved, write_specification
+from emulator.live.supervisor import obey_signals
+from emulator.runs.network import machine_specs
+from emulator.scenario.load import ScenarioErrors
+from emulator.topology import OBSERVER, Topology
+from emulator.world.network.cluster import Cluster
+from emulator.world.network.container import NODE_PORT, TOKEN_FILE
+from emulator.world.network.kept_engine import RUN_DIR, KeptEngine
+from emulator.world.network.spec import Address
+from protocol.events import LEVELS
+
+DOOR_PORT: Final = 9400
+HERE: Final = Path(gettempdir()) / "runs"
+"""Where this container's own commands look for clusters: `docker compose exec control faultline status`."""
+OWNER: Final = "docker compose"
+
+
+def token() -> str:
+    """Given, or new and written down for the keepers."""
+    given = os.environ.get("FAULTLINE_TOKEN")
+    if given:
+        return given
+    made = secrets.token_hex(16)
+    partial_file = TOKEN_FILE.with_suffix(".new")
+    descriptor = os.open(partial_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(made)
+    partial_file.replace(TOKEN_FILE)
+    return made
+
+
+def engine_here(topology: Topology, token: str) -> KeptEngine:
+    """Every node by its name on the control network; the player dials there, too."""
+
+    async def locate(node: str) -> str:
+        found = await trio.socket.getaddrinfo(name_on(node, CONTROL), NODE_PORT)
+        return str(found[0][4][0])
+
+    observer = {OBSERVER: Address(OBSERVER, NODE_PORT)}
+    routes = {node: others | observer for node, others in routes_in(topology).items()}
+    routes[OBSERVER] = observer | {node: Address(name_on(node, CONTROL), NODE_PORT) for node in routes_in(topology)}
+    return KeptEngine(locate, routes, token)
+
+
+async def serve(spec: LiveSpec, token: str, here: Path) -> None:
+    """Until it is stopped."""
+    engine = engine_here(spec.run.topology, token)
+    make = partial(Cluster, engine=engine, token=token, speed=spec.speed, seed=spec.seed, levels=spec.levels)
+    cluster = make(Path(RUN_DIR), spec.run.topology, machine_specs(spec.run))
+    async with cluster, trio.open_nursery() as nursery:
+        live = LiveCluster(spec, cluster, owner=OWNER)
+        nursery.start_soon(obey_signals, live.ending)
+        await nursery.start(partial(Door(token, live.answer).serve, "0.0.0.0", DOOR_PORT))
+        register(here, Registration(spec.name, ATTACHED, 0.0, 0, "127.0.0.1", DOOR_PORT, token, "docker"))
+        nursery.start_soon(live.run)
+        await live.ending.wait()
+        nursery.cancel_scope.cancel()
+
+
+def main() -> int:
+    """Exit code 2 for an unusable cluster file."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        file = Path(os.environ.get("FAULTLINE_CLUSTER_FILE", ""))
+        given = read_cluster_file(file)
+    except (ScenarioErrors, ValueError) as error:
+        print(f"faultline: FAULTLINE_CLUSTER_FILE: {error}", file=sys.stderr)
+        return 2
+    about = resolved(given, None, {})
+    spec = LiveSpec(
+        given.name, about.spec, about.record_magic, speed=given.speed, levels=LEVELS[:2], engine="docker",
+        compose_file=str(file),
+    )  # fmt: skip
+    here = HERE / given.name
+    here.mkdir(parents=True, exist_ok=True)
+    (here / LOG_FILE).touch()
+    for folder in ("events", "data"):
+        if not (here / folder).is_symlink():
+            (here / folder).symlink_to(Path(RUN_DIR) / folder)
+    write_specification(here, spec, about)
+    trio.run(serve, spec, token(), here)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,226 @@
+"""One object that answers every request to a cluster that stays.
+
+A request that takes longer than its asker waits goes on; so many may be under way, no more.
+"""
+
+import sys
+import traceback
+from typing import Any, Final
+
+import trio
+
+from emulator.live import requests as r
+from emulator.live.client_work import ClientWork
+from emulator.live.desk import Desk, Job
+from emulator.live.link_faults import LinkFaults
+from emulator.live.machine_faults import MachineFaults, last_word
+from emulator.live.registry import LOG_FILE
+from emulator.live.specification import LiveSpec
+from emulator.live.status import Life, as_json, status_of
+from emulator.live.workloads import Workloads
+from emulator.player.live_player import LivePlayer
+from emulator.runs.network import Actions
+from emulator.topology import OBSERVER, Node
+from emulator.world.network.cluster import Cluster
+from emulator.world.network.reports import ClusterError
+from emulator.world.network.supervision import PortInUse
+
+JOBS_MAX: Final = 96
+"""Requests under way, those whose askers have gone among them."""
+REGISTERED_S: Final = 1.0
+"""How long `start` looks whether a broker gets on."""
+ANSWERED_S: Final = 0.05
+
+
+class LiveCluster:
+    """`cluster` is entered, and nothing runs yet. `ending` is set when it is to end. `owner`: whose its machines are,
+    who alone can end them."""
+
+    def __init__(self, spec: LiveSpec, cluster: Cluster, owner: str = "") -> None:
+        self.spec = spec
+        self._owner = owner
+        self.cluster = cluster
+        self.ending = trio.Event()
+        topology, version = spec.run.topology, spec.run.kafka_version
+        self.desk = Desk(cluster, lambda: LivePlayer(topology, spec.record_magic, version))
+        self.links = LinkFaults(cluster)
+        self.machines = MachineFaults(cluster, Actions(cluster, cluster.run_dir))
+        self.clients = ClientWork(cluster, self.desk, self.machines.check_serves)
+        self.workloads = Workloads(cluster, self.desk, self.machines.check_serves)
+        self.problem = ""
+        """Why it cannot get ready."""
+        self._jobs = 0
+        self._nursery: trio.Nursery | None = None
+
+    async def run(self) -> None:
+        """Starts every node, and serves until cancelled."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            await nursery.start(self.desk.run)
+            nursery.start_soon(self._observe_ends)
+            names = [node.name for node in self.spec.run.topology.nodes if node.name != OBSERVER]
+            try:
+                await self.cluster.start(*names)
+            except (ClusterError, PortInUse) as error:
+                self.problem = str(error)
+                print(f"not every node has started: {error}", file=sys.stderr, flush=True)
+            self.desk.watch_running()
+            await trio.sleep_forever()
+
+    async def answer(self, ask: r.AnyAsk, wait_s: float) -> r.Answer:
+        """Within about `wait_s`."""
+        nursery = self._nursery
+        if nursery is None or self.ending.is_set():
+            return r.unknown("the cluster is not there: it begins, or ends")
+        if self._jobs >= JOBS_MAX:
+            return r.unknown(f"{JOBS_MAX} requests are under way, no more at a time: try again")
+        job, ended = Job(), trio.Event()
+        answers: list[r.Answer] = []
+
+        async def work() -> None:
+            self._jobs += 1
+            try:
+                answers.append(r.Answer(result=await self._do(ask, job)))
+            except r.Died as died:
+                answers.append(r.unknown(died))
+            except (r.Refused, ClusterError) as refused:
+                answers.append(r.unusable(refused, _so_far(job)))
+            except Exception as error:  # our bug: it is written down, and costs this request alone
+                traceback.print_exc()
+                answers.append(r.unknown(f"a bug; see {LOG_FILE} of the run: {error!r}"))
+            finally:
+                self._jobs -= 1
+                ended.set()
+
+        nursery.start_soon(work)
+        with trio.move_on_after(wait_s):
+            await ended.wait()
+        if answers:
+            return answers[0]
+        lacking = self.lacking() if isinstance(ask, r.Ready) else ""
+        return r.unknown(lacking or f"not ended after {wait_s:g} s; it goes on", _so_far(job))
+
+    def lacking(self) -> str:
+        """What is not there, as the session service has it; "" if all is."""
+        seen, topology = self.desk.player.seen, self.spec.run.topology
+        servers = [node.name for node in topology.with_role("session") if node.name not in seen.serving]
+        if servers:
+            return f"not in service: {', '.join(servers)}"
+        brokers = [node.name for node in topology.with_role("broker") if node.number not in seen.live]
+        if brokers:
+            return f"not registered: {', '.join(brokers)}"
+        return "" if seen.controller is not None else "there is no controller"
+
+    # --- requests ---
+
+    async def _do(self, ask: r.AnyAsk, job: Job) -> dict[str, Any]:
+        """The result. Raises Refused, ClusterError."""
+        match ask:
+            case r.Ready():
+                await self.desk.until(lambda: bool(self.problem) or not self.lacking())
+                if self.problem and self.lacking():
+                    raise r.Refused(self.problem)
+                return {"ready_ms": round(self.cluster.now_ms(), 3)}
+            case r.Down():
+                if self._owner:
+                    raise r.Refused(f"its machines are {self._owner}'s: {self._owner} down ends it")
+                assert self._nursery is not None
+                self._nursery.start_soon(self._end_soon)
+                return {}
+            case r.Status():
+                return await self.status()
+            case r.LinkFault(words=words):
+                return await self.links.apply(words)
+            case r.Heal(words=words, kind=kind):
+                return await self.links.heal(words, kind)
+            case r.Machine(fault=fault, node=node, batches_kept=kept):
+                return await self._machine(fault, node, kept)
+            case r.CreateTopic():
+                return await self.clients.create_topic(ask, job)
+            case r.DescribeTopic():
+                return self.clients.describe(ask)
+            case r.Produce():
+                return await self.clients.produce(ask, job)
+            case r.Consume():
+                return await self.clients.consume(ask, job)
+            case r.ElectPreferred():
+                return await self.clients.elect_preferred(ask, job)
+            case r.StartWorkload():
+                return await self.workloads.start(ask)
+            case r.StopWorkload(name=name, at_once=at_once):
+                return await self.workloads.stop(name, at_once)
+            case r.WorkloadStatus():
+                return await self.workloads.status()
+
+    async def _machine(self, fault: r.MachineFault, node: str, batches_kept: int) -> dict[str, Any]:
+        done = await self.machines.do(fault, node, batches_kept)
+        self.desk.watch_running()
+        if fault == "start":
+            await self._until_registered(self.spec.run.topology.node(done["node"]), done)
+        return done
+
+    async def _until_registered(self, node: Node, done: dict[str, Any]) -> None:
+        """A broker that starts says soon whether it can: one whose last session has not expired yet dies, as Kafka's
+        does. Raises Died."""
+        if "broker" not in node.roles:
+            return
+
+        def ended() -> bool:
+            return any(end.node == node.name and end.at_ms >= done["asked_ms"] for end in self.cluster.exits)
+
+        def registered() -> bool:
+            return node.number in self.desk.player.seen.live
+
+        done["registered"] = False
+        with trio.move_on_after(REGISTERED_S):
+            await self.desk.until(lambda: ended() or not registered())  # what is there yet is its last life's
+            await self.desk.until(lambda: ended() or registered())
+            done["registered"] = registered()
+        if ended():
+            raise r.Died(f"{node.name} started, and ended by itself: {last_word(self.cluster, node.name)}")
+
+    async def status(self) -> dict[str, Any]:
+        """As the contract's `faultline status --json`."""
+        cluster = self.cluster
+        statuses = await cluster.statuses()
+        faults = await self.links.told()
+        paused, running = self.machines.paused(), cluster.running()
+        lives = {
+            name: Life(alive=name in running, paused=name in paused, incarnation=incarnation)
+            for name, incarnation in cluster.incarnations().items()
+        }
+        seen_faults = self.links.seen()
+        seen = status_of(self.spec.run.topology, statuses, lives, seen_faults, cluster.now_ms(), self.spec.name)
+        return {
+            **as_json(seen),
+            "faults": faults,
+            "cluster": {
+                "name": self.spec.name,
+                "kafka": self.spec.run.kafka_version,
+                "run": str(cluster.run_dir),
+                "engine": self.spec.engine,
+                "speed": cluster.clock.speed,
+                "now_ms": round(cluster.now_ms(), 3),
+                "ready": not self.lacking(),
+                "lacking": self.lacking(),
+            },
+        }
+
+    async def _end_soon(self) -> None:
+        """Whoever asked for the end hears of it first."""
+        await trio.sleep(ANSWERED_S)
+        self.ending.set()
+
+    async def _observe_ends(self) -> None:
+        """A dead node's door is not knocked at."""
+        while True:
+            await self.cluster.wait_exit_change()
+            self.desk.watch_running()
+            self.desk.note_change()
+
+
+def _so_far(job: Job) -> dict[str, Any]:
+    entries = [dict(entry) for entry in job.noted()]
+    return {"so_far": entries} if entries else {}
+
+

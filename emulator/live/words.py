@@ -1,0 +1,49 @@
+"""Names that a command gives, held against those that there are. Pure."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from emulator.live.requests import Refused
+from emulator.topology import Node, Topology
+
+
+def nearest(kind: str, given: str, known: Iterable[str]) -> str:
+    """`given` as it is known, whatever its case. Raises Refused with the nearest, or all."""
+    by_lower = {name.lower(): name for name in known}
+    if given.lower() in by_lower:
+        return by_lower[given.lower()]
+    close = get_close_matches(given.lower(), by_lower, n=1, cutoff=0.5)
+    if close:
+        raise Refused(f"no {kind} {given!r}; did you mean {by_lower[close[0]]}?")
+    raise Refused(f"no {kind} {given!r}; there is {', '.join(by_lower.values()) or 'none'}")
+
+
+def node_named(topology: Topology, given: str) -> Node:
+    """A node that is a process. Raises Refused."""
+    names = [node.name for node in topology.nodes if node.az]
+    return topology.node(nearest("node", given, names))
+
+
+def broker_numbered(topology: Topology, number: int) -> Node:
+    """Raises Refused."""
+    brokers = {node.number: node for node in topology.with_role("broker")}
+    if number not in brokers:
+        raise Refused(f"no broker {number}; there is {', '.join(map(str, brokers))}")
+    return brokers[number]
+
+
+def client_in(topology: Topology, az: str) -> Node:
+    """The first client of an AZ. Raises Refused."""
+    clients = topology.with_role("client")
+    az = nearest("AZ", az, topology.azs)
+    for node in clients:
+        if node.az == az:
+            return node
+    raise Refused(f"no client is in {az}; there is one in {', '.join(node.az for node in clients) or 'none'}")
+
+
+def places_in(topology: Topology, words: Iterable[str]) -> tuple[str, ...]:
+    """The nodes and AZs that words name, in their order: `cut az-0->broker-1` names two."""
+    known = {name.lower(): name for name in (*topology.azs, *(node.name for node in topology.nodes))}
+    parts = [part for word in words for part in word.split("->")]
+    return tuple(known[part.lower()] for part in parts if part.lower() in known)

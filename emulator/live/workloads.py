@@ -1,0 +1,175 @@
+"""Workloads on a cluster that stays: in each AZ a producer at a rate and a consumer, in that AZ's client process.
+
+They go on by themselves, whatever happens to the cluster, and write down every operation for the audit. A client that
+dies takes its workload with it; `start` begins another.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import trio
+
+from emulator.live.desk import Desk
+from emulator.live.requests import Refused, StartWorkload
+from emulator.live.words import client_in, nearest
+from emulator.world.network.cluster import Cluster
+from protocol.ids import topic_partition_of
+from protocol.messages.base import Message
+from protocol.messages.workload import (
+    StartWorkloadRequest,
+    StartWorkloadResponse,
+    StopWorkloadRequest,
+    StopWorkloadResponse,
+    WorkloadReport,
+    WorkloadReportsRequest,
+    WorkloadReportsResponse,
+    WorkloadSpec,
+)
+
+UNBOUNDED: Final = 1_000_000_000_000
+UNFINISHED_S: Final = 60.0
+UNFINISHED_RANGE: Final = (1_000, 10_000)
+"""Records that a producer may have under way: those of UNFINISHED_S, so that it writes on through a cut."""
+
+
+class Workloads:
+    """Remembers nothing: the clients know what they do. `check_serves(node)` raises Refused for one that cannot be
+    asked now."""
+
+    def __init__(self, cluster: Cluster, desk: Desk, check_serves: Callable[[str], str]) -> None:
+        self._cluster = cluster
+        self._desk = desk
+        self._check_serves = check_serves
+
+    async def start(self, ask: StartWorkload) -> dict[str, Any]:
+        """In every AZ asked for, or in none. `values` of the result: {client: how each of its values begins}. Raises
+        Refused."""
+        topics: dict[str, list[int]] = {}
+        for name in self._desk.player.seen.assignments:
+            topic, partition = topic_partition_of(name) or ("", -1)
+            topics.setdefault(topic, []).append(partition)
+        topic = nearest("topic", ask.topic, topics)
+        topology = self._cluster.topology
+        azs = [nearest("AZ", az, topology.azs) for az in ask.azs]
+        azs = azs or sorted({node.az for node in topology.with_role("client")})
+        clients = [self._check_serves(client_in(topology, az).name) for az in azs]
+        began = f"{self._cluster.now_ms():.0f}"
+        jobs: list[tuple[str, Message]] = []
+        for client in clients:
+            for spec in _specs(ask, topic, sorted(topics[topic]), f"{client}.{began}."):
+                jobs.append((client, StartWorkloadRequest(spec)))
+        problems = [
+            f"{client}: {answer.problem}"
+            for client, answer in await self._ask_all(jobs)
+            if isinstance(answer, StartWorkloadResponse) and answer.problem
+        ]
+        if problems:
+            raise Refused("; ".join(problems))
+        values = {client: f"{client}.{began}." for client in clients}
+        told = {"workload": ask.name, "topic": topic, "clients": clients, "rate_per_s": ask.rate_per_s}
+        return {**told, "values": values}
+
+    async def stop(self, name: str, at_once: bool) -> dict[str, Any]:
+        """The final reports, when nothing is under way any more. Raises Refused."""
+        running = [
+            (client, report.name)
+            for client, reports in (await self._reports()).items()
+            for report in reports
+            if report.running and (not name or report.name.rpartition(":")[0] == name)
+        ]
+        if name and not running:
+            raise Refused(f"no workload {name!r} runs")
+        answers = await self._ask_all([(client, StopWorkloadRequest(it, at_once)) for client, it in running])
+        ended: dict[str, list[WorkloadReport]] = {client: [] for client, _ in running}
+        for client, answer in answers:
+            assert isinstance(answer, StopWorkloadResponse), answer
+            if answer.report is not None:
+                ended[client].append(answer.report)
+        return self._told(ended, {})
+
+    async def status(self) -> dict[str, Any]:
+        """Counts so far."""
+        return self._told(await self._reports(), self._silent())
+
+    def _silent(self) -> dict[str, str]:
+        """{client: why it cannot be asked}."""
+        silent: dict[str, str] = {}
+        for node in self._cluster.topology.with_role("client"):
+            try:
+                self._check_serves(node.name)
+            except Refused as refused:
+                silent[node.name] = str(refused)
+        return silent
+
+    def _told(self, reports: dict[str, list[WorkloadReport]], silent: dict[str, str]) -> dict[str, Any]:
+        """{"clients": {client: {"az":, "workloads": [report]}}}, the totals, and who cannot be asked."""
+        clients = {
+            client: {"az": self._cluster.topology.node(client).az, "workloads": [_told(one) for one in of_client]}
+            for client, of_client in sorted(reports.items())
+        }
+        every = [one for of_client in reports.values() for one in of_client]
+        names = ("sent", "ok", "failed", "unknown", "skipped", "read")
+        total = {name: sum(getattr(one, name) for one in every) for name in names}
+        return {"clients": clients, "total": total, "silent": silent}
+
+    async def _reports(self) -> dict[str, list[WorkloadReport]]:
+        clients = [node.name for node in self._cluster.topology.with_role("client")]
+        silent = self._silent()
+        answers = await self._ask_all([(name, WorkloadReportsRequest()) for name in clients if name not in silent])
+        return {c: a.reports for c, a in answers if isinstance(a, WorkloadReportsResponse) and a.reports}
+
+    async def _ask_all(self, jobs: Sequence[tuple[str, Message]]) -> list[tuple[str, Message]]:
+        """All at once; a client that dies meanwhile is left out."""
+        answers: list[tuple[str, Message]] = []
+
+        async def one(client: str, request: Message) -> None:
+            try:
+                answers.append((client, await self._desk.ask(client, request)))
+            except Refused:
+                if client in self._cluster.running():
+                    raise
+
+        try:
+            async with trio.open_nursery() as nursery:
+                for client, request in jobs:
+                    nursery.start_soon(one, client, request)
+        except* Refused as refused:
+            raise _first(refused) from None
+        return sorted(answers, key=lambda answer: answer[0])
+
+
+def _specs(ask: StartWorkload, topic: str, partitions: list[int], prefix: str) -> list[WorkloadSpec]:
+    settings: dict[str, Any] = {"acks": ask.acks, **ask.settings}
+    if ask.retries is not None:
+        settings["retries"] = ask.retries
+    if ask.idempotent:
+        settings["enable.idempotence"] = True
+    producing = WorkloadSpec(
+        name=f"{ask.name}:produce",
+        kind="produce",
+        topic=topic,
+        partitions=partitions,
+        settings=settings,
+        rate_per_s=ask.rate_per_s,
+        value_prefix=prefix,
+        value_bytes=ask.value_bytes,
+        limit=UNBOUNDED,
+        unfinished_max=int(min(max(ask.rate_per_s * UNFINISHED_S, UNFINISHED_RANGE[0]), UNFINISHED_RANGE[1])),
+    )
+    consuming = WorkloadSpec(name=f"{ask.name}:consume", kind="consume", topic=topic, partitions=partitions, offset=0)
+    return [producing, consuming] if ask.consumers else [producing]
+
+
+def _told(report: WorkloadReport) -> dict[str, Any]:
+    return {name: getattr(report, name) for name in report.__struct_fields__}
+
+
+def _first(errors: BaseExceptionGroup[Refused]) -> Refused:
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, Refused)
+    return error
+
+
+

@@ -1,0 +1,67 @@
+"""Where a run's nodes live, and who cuts their links: `--engine process|docker` and `--driver nodes|kernel`."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from secrets import token_hex
+from typing import Final
+
+from emulator.cluster_file.files import read_cluster_file, topologies
+from emulator.containers.cluster import cluster_on, machines_up, namespaces_of
+from emulator.containers.project import Project
+from emulator.containers.tool import DockerFailed, DockerMissing
+from emulator.packet_filter.driver import KernelLinks
+from emulator.packet_filter.namespaces import NamespaceError, NamespaceMachines, remove_abandoned
+from emulator.packet_filter.rights import NoRights, require_rights
+from emulator.runs.living import Driver, Engine
+from emulator.topology import Topology
+from emulator.world.network.cluster import Cluster
+
+UNUSABLE_MACHINES: Final = (NoRights, NamespaceError, DockerMissing, DockerFailed)
+
+MakeCluster = Callable[..., Cluster]
+
+
+@contextmanager
+def machines_for(
+    topology: Topology, run_dir: Path, *, engine: Engine, driver: Driver, compose_file: Path | None = None
+) -> Iterator[MakeCluster]:
+    """What makes the run's Cluster, as `play_network` takes it; the machines are there within, and gone afterwards.
+    `compose_file`: containers are made from it; by default from the one that has this topology.
+
+    Raises what UNUSABLE_MACHINES lists.
+    """
+    if driver == "kernel":
+        require_rights()
+    if engine == "docker":
+        project = Project(compose_file or compose_file_of(topology), run_dir, topology)
+        with machines_up(project):
+            links = KernelLinks(partial(namespaces_of, project)) if driver == "kernel" else None
+            yield partial(cluster_on(project), links=links)
+    elif driver == "kernel":
+        token = token_hex(16)
+        with NamespaceMachines(topology, token) as machines:
+            yield partial(Cluster, engine=machines.engine(), token=token, links=KernelLinks(machines.namespaces))
+    else:
+        yield Cluster
+
+
+def remove_machines(
+    topology: Topology, run_dir: Path, *, engine: Engine, driver: Driver, compose_file: Path | None = None
+) -> None:
+    """What is left of a run whose supervisor was killed. Raises what UNUSABLE_MACHINES lists."""
+    if engine == "docker":
+        Project(compose_file or compose_file_of(topology), run_dir, topology).down()
+    elif driver == "kernel":
+        remove_abandoned()
+
+
+def compose_file_of(topology: Topology) -> Path:
+    """The compose file that has exactly these nodes, in these places. Raises DockerFailed."""
+    files = topologies()
+    for path in files.values():
+        if read_cluster_file(path).topology.nodes == topology.nodes:
+            return path
+    nodes = ", ".join(node.name for node in topology.nodes if node.az)
+    raise DockerFailed(f"no compose file has just {nodes}; there is {', '.join(files)}; or use --engine process")

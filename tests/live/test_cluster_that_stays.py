@@ -1,0 +1,172 @@
+"""Real processes: written to on both sides of a cut, healed, and gone; faults that wait for dead and paused nodes."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from emulator.live.moment import copy_moment
+from emulator.live.requests import (
+    Consume,
+    CreateTopic,
+    ElectPreferred,
+    Heal,
+    LinkFault,
+    Machine,
+    Produce,
+    StartWorkload,
+    StopWorkload,
+    WorkloadStatus,
+)
+from tests.live.conftest import Live
+
+pytestmark = pytest.mark.network
+
+
+def attempts(result: dict[str, Any]) -> list[tuple[str, Any, Any]]:
+    return [(one["value"], one["error"], one["offset"]) for one in result["attempts"] if one["saw"] == "attempt"]
+
+
+def values(result: dict[str, Any]) -> list[str]:
+    return [value for _, _, value in result["records"]]
+
+
+def test_both_sides_of_a_cut_take_writes_and_the_heal_truncates_one(up: Callable[..., Live]) -> None:
+    live = up()
+    live.did(CreateTopic("t", [[0, 1, 2]]))
+    assert attempts(live.did(Produce("t", ["a", "b"], acks=-1))) == [("a", 0, 0), ("b", 0, 1)]
+    cut = live.did(LinkFault(["cut", "az-0"]))
+    (applied,) = cut["applied"]
+    assert applied["rule"] == "cut az-0" and applied["took_effect"] is True
+    for end in applied["ends"]:
+        assert end["in_force_ms"] >= applied["asked_ms"] and end["in_force_after_ms"] < 1000 and end["not_yet"] == []
+    inside = live.did(Produce("t", ["c"], az="az-0", timeout_ms=5000))
+    assert attempts(inside) == [("c", 0, 2)]
+    live.until(lambda: live.partition()["leader"] != 0)
+    outside = live.until(lambda: _acknowledged(live, Produce("t", ["d"], az="az-1", timeout_ms=5000)))
+    assert outside == [("d", 0, 2)]
+    views = live.partition()["views"]
+    assert views["broker-0"]["leader"] == 0 and views["broker-1"]["leader"] == live.partition()["leader"]
+    assert values(live.did(Consume("t", broker=live.partition()["leader"]))) == ["a", "b", "d"]
+    (fault,) = live.status()["faults"]
+    assert (fault["rule"], fault["healed"]) == ("cut az-0", None) and fault["frames_stopped"] > 0
+    (healed,) = live.did(Heal())["healed"]
+    assert healed["healed"] is True and healed["healed_ms"] > healed["asked_ms"]
+    live.until(lambda: sorted(live.partition()["isr"]) == [0, 1, 2])
+    live.until(lambda: "log_truncated" in {event["event"] for event in live.events("broker-0", 1)})
+    live.did(ElectPreferred())
+    assert live.partition()["leader"] == 0
+    live.until(lambda: values(live.did(Consume("t", az="az-0"))) == ["a", "b", "d"])
+
+
+def _acknowledged(live: Live, ask: Produce) -> list[tuple[str, Any, Any]]:
+    answer = live.ask(ask, 10.0)
+    found = attempts(answer.result) if answer.code == 0 else []
+    return found if found and found[-1][1] == 0 else []
+
+
+def test_dead_and_paused_nodes_take_the_rules_in_force_when_they_return(up: Callable[..., Live]) -> None:
+    """A new life knows them before its first connection; a paused one learns of rules that came and of those that
+    went."""
+    live = up(wire=True)
+    live.did(LinkFault(["delay", "az-2", "20ms"]))
+    live.did(Machine("kill", "broker-1"))
+    live.did(Machine("pause", "broker-2"))
+    cut = live.did(LinkFault(["cut", "az-0", "->", "az-1", "--only=Fetch"]))["applied"][0]
+    assert [end["not_yet"] for end in cut["ends"]] == [[], ["broker-1"]]
+    live.did(Heal(["az-2"]))
+    hold = live.did(LinkFault(["hold", "broker-2"]))["applied"][0]
+    assert hold["ends"][0]["in_force_ms"] is None
+
+    live.ask(Machine("start", "broker-1"))
+    live.did(Machine("resume", "broker-2"))
+    life = live.until(lambda: _with_connections(live.events("broker-1", 2, wire=True)))
+    first = next(event["seq"] for event in life if event["event"] == "connection_changed")
+    rules = [event for event in life if event["event"] == "fault_in_force"]
+    assert [event["rule"] for event in rules] == ["rule-2", "rule-3"]
+    assert all(event["seq"] < first for event in rules)
+
+    def learnt() -> bool:
+        known = [(e["event"], e["rule"]) for e in live.events("broker-2", 1) if e["event"].startswith("fault_")]
+        return [e for e in known if e[0] != "fault_traffic"] == [
+            ("fault_in_force", "rule-1"), ("fault_healed", "rule-1"), ("fault_in_force", "rule-2"),
+            ("fault_in_force", "rule-3"),
+        ]  # fmt: skip
+
+    live.until(learnt)
+    assert live.did(Heal(["rule-3"], "hold"))["healed"][0]["rule"] == "hold broker-2"
+    live.did(Heal())
+    live.bring_back()
+
+
+def _with_connections(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return events if any(event["event"] == "connection_changed" for event in events) else []
+
+
+def test_machines_are_told_once_what_cannot_be_done_and_come_back(up: Callable[..., Live]) -> None:
+    live = up()
+    live.did(CreateTopic("t", [[0, 1, 2]], settings={"min.insync.replicas": 2}))
+    refusals = {
+        ("kill", "broker-7"): "did you mean broker-2?",
+        ("start", "broker-0"): "broker-0 runs already",
+        ("resume", "broker-0"): "broker-0 is not paused",
+        ("pause", "observer"): "no node 'observer'",
+    }
+    for (fault, node), why in refusals.items():
+        answer = live.ask(Machine(fault, node))  # type: ignore[arg-type]
+        assert answer.code == 2 and why in answer.error, answer
+    live.did(Machine("pause", "client-1"))
+    answer = live.ask(Produce("t", ["x"], az="az-1"))
+    assert answer.code == 2 and "faultline resume client-1" in answer.error
+    assert live.ask(Machine("pause", "client-1")).error == "client-1 is paused already"
+    assert live.ask(Machine("stop", "client-1")).code == 2
+    live.did(Machine("kill", "client-1"))
+    live.did(Machine("disk-full", "broker-0"))
+    live.ask(Produce("t", ["y"], timeout_ms=500))
+    live.until(lambda: not live.status()["nodes"]["broker-0"]["alive"])
+    live.did(Machine("stop", "broker-2"), wait_s=30.0)
+    assert live.ask(Machine("power-loss", "broker-2")).code == 2
+    live.did(Machine("power-loss", "broker-1", 0))
+    died = live.ask(Machine("start", "broker-1"))
+    assert died.code == 3 and "its earlier session has not expired yet" in died.error
+    live.bring_back()
+    live.until(lambda: sorted(live.partition()["isr"]) == [0, 1, 2])
+    assert live.until(lambda: _acknowledged(live, Produce("t", ["z"], acks=-1, idempotent=True, timeout_ms=5000)))
+
+
+def test_a_workload_goes_on_through_a_cut_and_counts_what_became_of_it(up: Callable[..., Live]) -> None:
+    live = up()
+    live.did(CreateTopic("t", [[0, 1, 2], [1, 2, 0]]))
+    started = live.did(StartWorkload("load", "t", rate_per_s=20.0, retries=5))
+    assert started["clients"] == ["client-0", "client-1", "client-2"]
+    assert live.ask(StartWorkload("load", "t")).code == 2
+    live.until(lambda: live.did(WorkloadStatus())["total"]["ok"] > 30)
+    live.did(LinkFault(["cut", "client-2"]))
+    count = live.did(WorkloadStatus())["total"]["ok"]
+    live.until(lambda: live.did(WorkloadStatus())["total"]["ok"] > count + 30)
+    live.did(Heal())
+    ended = live.did(StopWorkload("load"), wait_s=60.0)["total"]
+    assert ended["sent"] == ended["ok"] + ended["failed"] + ended["unknown"]
+    assert ended["read"] > 0
+    assert live.ask(StopWorkload("load")).code == 2
+    live.did(StartWorkload("load", "t", consumers=False, azs=["az-1"]))
+    assert live.did(StopWorkload("", at_once=True))["total"]["sent"] >= 1
+
+
+def test_a_moment_of_a_cluster_that_goes_on_is_consistent(up: Callable[..., Live], tmp_path: Path) -> None:
+    """Whatever a client was told had happened is in the brokers' files, too; no line is torn, none is later."""
+    live = up()
+    live.did(CreateTopic("t", [[0, 1, 2]]))
+    live.did(StartWorkload("load", "t", rate_per_s=200.0, acks=1, consumers=False))
+    live.until(lambda: live.did(WorkloadStatus())["total"]["ok"] > 100)
+    moment_ms = copy_moment(live.found, tmp_path / "copy")
+    live.until(lambda: live.status()["cluster"]["now_ms"] > moment_ms + 2000.0)
+    paths = (tmp_path / "copy" / "events").glob("*.jsonl")
+    events = [msgspec.json.decode(line) for path in paths for line in path.read_bytes().splitlines()]
+    acknowledged = {e["digest"] for e in events if e["event"] == "operation_ended" and e["outcome"] == "ok"}
+    appended = {e["digest"] for e in events if e["event"] == "batch_appended"}
+    assert len(acknowledged) > 50 and acknowledged <= appended
+    latest = {node: max(e["at_ms"] for e in events if e["node"] == node) for node in ("broker-0", "client-0")}
+    assert all(moment_ms - 1500.0 < at_ms <= moment_ms for at_ms in latest.values()), (moment_ms, latest)

@@ -1,0 +1,183 @@
+"""However a cluster begins or ends, afterwards nothing of it is left: no process, no port, no cluster.json."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+from emulator.live.registry import CLUSTER_FILE, Found, registered
+from emulator.live.requests import LinkFault, Machine
+from tests.live.conftest import Live
+
+pytestmark = pytest.mark.network
+
+COMMAND = (sys.executable, "-m", "emulator")
+COMMAND_LIMIT_S = 10.0
+"""For a command with its interpreter's start on a starved machine. How long an answer takes is measured at the door
+(test_random_commands.py)."""
+
+
+class Ran(msgspec.Struct, frozen=True):
+    code: int
+    out: str
+    err: str
+    seconds: float
+
+
+def faultline(*words: str, limit_s: float = 60.0) -> Ran:
+    began = time.monotonic()
+    done = subprocess.run(
+        [*COMMAND, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit_s, check=False
+    )
+    assert "Traceback" not in done.stdout + done.stderr, done
+    return Ran(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
+
+
+def asked(*words: str) -> Ran:
+    ran = faultline(*words)
+    assert ran.seconds < COMMAND_LIMIT_S, (words, ran)
+    return ran
+
+
+def test_the_commands_from_up_to_down(home: Path) -> None:
+    up = faultline("up", "--json", "--speed", "5", "--name", "mine", "--set", "zookeeper.session.timeout.ms=6000")
+    assert up.code == 0, up
+    live = Live(_found(Path(msgspec.json.decode(up.out)["run"])))
+    ports = live.ports()
+    assert len(ports) >= 10  # nine nodes and the door
+    assert asked("topic", "create", "t", "--assignment", "0,1,2").code == 0
+    assert asked("produce", "t", "a", "b", "--acks", "all").out.splitlines() == [
+        "a: acknowledged by broker-0 at offset 0",
+        "b: acknowledged by broker-0 at offset 1",
+    ]
+    cut = asked("cut", "broker-0", "->", "broker-1", "--only", "fetch", "--json")
+    assert cut.code == 0, cut
+    (applied,) = msgspec.json.decode(cut.out)["applied"]
+    assert applied["rule"].startswith("cut broker-0 -> broker-1 (frames of Fetch")
+    held = asked("hold", "opened_by", "client-0", "to", "broker-2")
+    assert held.code == 0 and "still in force" in held.out and "in force after" in held.out
+    assert asked("release").out.startswith("rule-2: healed after ")
+    assert asked("heal", "broker-1", "broker-0").code == 0
+    assert asked("heal").out == "nothing was in force\n"
+    status = msgspec.json.decode(asked("status", "--json").out)
+    assert {node["alive"] for node in status["nodes"].values()} == {True}
+    assert set(status) >= {"nodes", "partitions", "faults"}
+    assert asked("consume", "t").out.splitlines()[:2] == ["0\t0\ta", "1\t0\tb"]
+    log = faultline("log", "broker-0", "t-0", "--json")
+    assert log.code == 0 and len(msgspec.json.decode(log.out)["replicas"]) == 3
+
+    unusable = {
+        ("cut", "az-0", "--onyl", "fetch"): "did you mean --only?",
+        ("heal", "az-1"): "no rule on az-1 is in force",
+        ("kill", "brokre-0"): "did you mean broker-0?",
+        ("produce", "tt", "x"): "did you mean t?",
+        ("produce", "t", "x", "--acks", "2"): "one of 0, 1, -1, all",
+        ("topic", "create", "t", "--assignment", "0,1"): "topic t exists already",
+        ("status", "--cluster", "mien"): "nearest: mine",
+        ("up", "--name", "mine"): "a cluster mine runs already",
+        ("up", "three-as"): "nearest: three-az",
+        ("up", "--set", "zookeeper.session.timeout=1"): "nearest: zookeeper.session.timeout.ms",
+    }
+    for words, why in unusable.items():
+        ran = asked(*words)
+        assert ran.code == 2 and why in ran.err and len(ran.err.splitlines()) == 1, (words, ran)
+
+    live.look()
+    assert faultline("down").code == 0
+    live.assert_nothing_left(ports)
+    assert (again := asked("down")).code == 0 and again.out == "no cluster runs\n"
+    assert asked("status").code == 2
+
+
+def _found(directory: Path) -> Found:
+    found = registered(directory)
+    assert found is not None and found.running
+    return found
+
+
+def test_two_clusters_stand_side_by_side(up: Callable[..., Live]) -> None:
+    one, two = up("one"), up("two")
+    assert not set(one.ports()) & set(two.ports())
+    which = asked("status")
+    assert which.code == 2 and "several clusters run: one, two; say which with --cluster NAME" in which.err
+    assert asked("cut", "az-0", "--cluster", "two").code == 0
+    assert one.status()["faults"] == [] and len(two.status()["faults"]) == 1
+    ports = one.ports()
+    assert faultline("down", "--cluster", "one").code == 0
+    one.assert_nothing_left(ports)
+    assert two.status()["cluster"]["ready"] is True or two.status()["cluster"]["lacking"]
+    assert faultline("down", "--all").code == 0
+
+
+def test_down_cleans_up_after_a_supervisor_that_was_killed(up: Callable[..., Live]) -> None:
+    live = up()
+    live.did(Machine("pause", "broker-0"))
+    live.did(LinkFault(["cut", "az-1"]))
+    live.look()
+    ports = live.ports()
+    live.supervisor.kill()
+    psutil.wait_procs([live.supervisor], 5.0)
+    assert (live.directory / CLUSTER_FILE).exists()
+    assert asked("status").code == 2
+    down = faultline("down")
+    assert down.code == 0 and "had been killed; cleaned up" in down.out
+    live.assert_nothing_left(ports)
+
+
+def test_down_ends_a_cluster_that_does_not_answer(up: Callable[..., Live], monkeypatch: pytest.MonkeyPatch) -> None:
+    live = up()
+    live.look()
+    ports = live.ports()
+    live.supervisor.send_signal(signal.SIGSTOP)
+    status = asked("status")
+    assert status.code == 3 and "did not answer within" in status.err
+    for limit in ("OWN_TIME_S", "TERM_TIME_S"):
+        monkeypatch.setattr(f"emulator.live.ending.{limit}", 0.2)
+    assert live.down().how == "killed"
+    live.assert_nothing_left(ports)
+
+
+def test_sigterm_is_down(up: Callable[..., Live]) -> None:
+    live = up()
+    live.look()
+    ports = live.ports()
+    live.supervisor.terminate()
+    psutil.wait_procs([live.supervisor], 10.0)
+    live.assert_nothing_left(ports)
+    assert {e["event"] for e in live.events("broker-0", 1)} >= {"node_stopped"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("when", ["before the door is open", "before it is ready"])
+def test_an_up_that_is_interrupted_leaves_nothing(home: Path, number: int, when: str) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "up", "--out", "run"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    try:
+        me = psutil.Process(process.pid)
+        family: set[psutil.Process] = set()
+        mark = Path("run") / (CLUSTER_FILE if when == "before it is ready" else "supervisor.log")
+        while not mark.exists():
+            assert process.poll() is None
+        while not family:
+            family |= set(me.children(recursive=True))
+        os.kill(process.pid, number)
+        family |= {one for one in family if one.is_running() for one in one.children(recursive=True)}
+        _, err = process.communicate(timeout=30)
+        if number == signal.SIGINT:
+            assert process.returncode == 130 and b"interrupted" in err
+        _, left = psutil.wait_procs(family, 15.0)
+        assert not left
+        assert not (Path("run") / CLUSTER_FILE).exists()
+    finally:
+        process.kill()
+        process.wait()
