@@ -78,7 +78,7 @@ async def once(directory: Path) -> tuple[float, float]:
             await cluster.start(*(name for name in names if name.startswith("broker")))
             await watcher.ready.wait()
             ready_s = time.perf_counter() - began
-            family = psutil.Process(cluster.fork_server_pid)
+            family = psutil.Process(cluster.engine.pid)
             processes = [family, *family.children(recursive=True)]
             pss_mib = sum(process.memory_full_info().pss for process in processes) / 2**20
     return ready_s, pss_mib
