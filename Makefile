@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 PIP_QUIET ?= --quiet
 
 # Folders that hold Python today; a folder that does not exist yet is not an error.
-SOURCES := $(sort $(patsubst %/,%,$(dir $(wildcard $(foreach d,protocol controller emulator audit benchmarks docs/generate tests,$(d)/*.py)))))
+SOURCES := $(sort $(patsubst %/,%,$(dir $(wildcard $(foreach d,protocol controller emulator audit benchmarks docs/generate docs/session tests,$(d)/*.py)))))
 
 .PHONY: help demo test bench check check-fresh docs clean
 .DEFAULT_GOAL := help

@@ -28,6 +28,7 @@ PURE = (
     "emulator/player",
     "emulator/scenario",
     "emulator/session",
+    "emulator/watch",
 )
 
 
