@@ -20,7 +20,7 @@ def _machines() -> list[str]:
         svg.box(250, 52, 190, 56, ["controller", "elections, channels, topics"], "pure"),
         svg.box(460, 52, 190, 56, ["session server", "znodes, sessions, quorum"], "pure"),
         svg.box(670, 52, 190, 56, ["clients", "producer, consumer, direct"], "pure"),
-        svg.box(880, 52, 200, 56, ["player", "a scenario's steps and waits"], "pure"),
+        svg.box(880, 52, 200, 56, ["player", "steps: a scenario's, or live ones"], "pure"),
         svg.text(
             40,
             134,
@@ -43,14 +43,16 @@ def _worlds() -> list[str]:
     for number, left in enumerate((36, 212, 388)):
         network += [
             svg.text(left + 4, 250, f"az-{number}", "small"),
-            svg.box(left, 258, 156, 40, [f"broker-{number}"], "shell"),
-            svg.box(left, 304, 156, 40, [f"session-{number}"], "shell"),
-            svg.box(left, 350, 156, 40, [f"client-{number}"], "shell"),
+            svg.box(left, 256, 156, 28, [f"broker-{number}"], "shell"),
+            svg.box(left, 288, 156, 28, [f"session-{number}"], "shell"),
+            svg.box(left, 320, 156, 28, [f"client-{number}"], "shell"),
         ]
     network += [
-        svg.edge([(202, 240), (202, 396)], "cut"),
-        svg.text(210, 410, "cut: frames vanish at both ends", "small"),
-        svg.box(36, 414, 508, 32, ["supervisor: starts, breaks, applies rules over its own connections"], "shell"),
+        svg.edge([(202, 240), (202, 356)], "cut"),
+        svg.text(210, 362, "cut: frames vanish at both ends, or packets in the kernel", "small"),
+        svg.box(36, 370, 508, 28, ["engine: local processes, containers or network namespaces"], "shell"),
+        svg.box(36, 402, 330, 46, ["supervisor", "starts, breaks, applies rules"], "shell"),
+        svg.box(376, 402, 168, 46, ["door", "live commands, loopback"], "shell"),
     ]
     simulated = [
         svg.area(580, 206, 520, 250, "Simulated world: one process, virtual time"),

@@ -16,7 +16,7 @@ from protocol.messages import REGISTRY
 from protocol.messages.base import DIRECTIONS, Message
 from protocol.messages.replication import FetchPartition, FetchRequest
 
-_ORDER = ("replication", "leadership", "session", "ensemble", "control", "workload")
+_ORDER = ("replication", "leadership", "session", "ensemble", "control", "status", "workload")
 _SOURCE = "protocol/messages"
 
 _HEAD = """# Protocol
@@ -67,6 +67,7 @@ _WORDS = {
     "session": "The session service and its clients",
     "ensemble": "Session servers among themselves",
     "control": "The injector's own connection",
+    "status": "What a node thinks",
     "workload": "What the player asks of client processes",
 }
 

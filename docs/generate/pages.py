@@ -20,6 +20,7 @@ from docs.generate import (
     versions,
     views,
 )
+from docs.session import picture as session
 
 PAGES: dict[str, Callable[[Path], str]] = {
     "docs/settings.md": settings.page,
@@ -37,6 +38,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "docs/random-schedules.md": schedules.page,
     "docs/architecture.svg": drawing.page,
     "docs/layers.svg": layers.page,
+    "docs/session.svg": session.page,
 }
 
 
