@@ -11,11 +11,8 @@ from emulator.cluster_file.networks import CONTROL
 from emulator.containers.project import Machine, Project, control_host, routes_in
 from emulator.containers.tool import DockerFailed
 from emulator.packet_filter.driver import Namespace
-from emulator.topology import OBSERVER
 from emulator.world.network.cluster import Cluster
-from emulator.world.network.container import NODE_PORT
 from emulator.world.network.kept_engine import KeptEngine
-from emulator.world.network.spec import Address
 
 LOOK_EVERY_S: Final = 1.0
 
@@ -33,14 +30,11 @@ def machines_up(project: Project) -> Iterator[None]:
 def engine_on(project: Project) -> KeptEngine:
     """For one run on machines that are up. Raises DockerFailed."""
     machines = project.machines()
-    observer = {OBSERVER: Address(OBSERVER, NODE_PORT)}  # known to all, and dialled by nobody
-    routes = {node: others | observer for node, others in routes_in(project.topology).items()}
-    # The player's own way: outside every AZ, never cut.
     try:
-        routes[OBSERVER] = observer | {node: Address(control_host(machines, node), NODE_PORT) for node in machines}
+        hosts = {node: control_host(machines, node) for node in machines}
     except LookupError as error:
         raise DockerFailed(str(error)) from error
-
+    routes = routes_in(project.topology, hosts)
     return KeptEngine(Locations(project, machines).locate, routes, project.token)
 
 

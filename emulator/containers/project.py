@@ -120,13 +120,17 @@ def machine_of(project: str, inspected: Mapping[str, Any]) -> Machine:
     )
 
 
-def routes_in(topology: Topology) -> dict[str, dict[str, Address]]:
+def routes_in(topology: Topology, control_hosts: Mapping[str, str]) -> dict[str, dict[str, Address]]:
     """{node: {other: where it dials it}}: by its name on the network that the two share. A broker dials its own
-    controller on the network of its AZ."""
+    controller on the network of its AZ. `control_hosts`: {node: where the player, outside every AZ, dials it}; the
+    player itself is known to all, and dialled by nobody."""
     nodes = [node for node in topology.nodes if node.name != OBSERVER]
-    return {
-        node.name: {other.name: Address(data_name(other, node), NODE_PORT) for other in nodes} for node in nodes
+    observer = {OBSERVER: Address(OBSERVER, NODE_PORT)}
+    routes = {
+        node.name: {other.name: Address(data_name(other, node), NODE_PORT) for other in nodes} | observer
+        for node in nodes
     }
+    return routes | {OBSERVER: {name: Address(host, NODE_PORT) for name, host in control_hosts.items()} | observer}
 
 
 def control_host(machines: Mapping[str, Machine], node: str) -> str:

@@ -20,17 +20,16 @@ from emulator.cluster_file.files import read_cluster_file
 from emulator.cluster_file.networks import CONTROL, name_on
 from emulator.containers.project import routes_in
 from emulator.live.cluster import LiveCluster
-from emulator.live.door import Door
+from emulator.live.door import LOOPBACK
+from emulator.live.holding import hold
 from emulator.live.registry import ATTACHED, LOG_FILE, Registration, register
 from emulator.live.specification import LiveSpec, resolved, write_specification
-from emulator.live.supervisor import obey_signals
 from emulator.runs.network import machine_specs
 from emulator.scenario.load import ScenarioErrors
 from emulator.topology import OBSERVER, Topology
 from emulator.world.network.cluster import Cluster
 from emulator.world.network.container import NODE_PORT, TOKEN_FILE
 from emulator.world.network.kept_engine import RUN_DIR, KeptEngine
-from emulator.world.network.spec import Address
 from protocol.events import LEVELS
 
 DOOR_PORT: Final = 9400
@@ -60,25 +59,20 @@ def engine_here(topology: Topology, token: str) -> KeptEngine:
         found = await trio.socket.getaddrinfo(name_on(node, CONTROL), NODE_PORT)
         return str(found[0][4][0])
 
-    observer = {OBSERVER: Address(OBSERVER, NODE_PORT)}
-    routes = {node: others | observer for node, others in routes_in(topology).items()}
-    routes[OBSERVER] = observer | {node: Address(name_on(node, CONTROL), NODE_PORT) for node in routes_in(topology)}
-    return KeptEngine(locate, routes, token)
+    hosts = {node.name: name_on(node.name, CONTROL) for node in topology.nodes if node.name != OBSERVER}
+    return KeptEngine(locate, routes_in(topology, hosts), token)
 
 
 async def serve(spec: LiveSpec, token: str, here: Path) -> None:
     """Until it is stopped."""
     engine = engine_here(spec.run.topology, token)
     make = partial(Cluster, engine=engine, token=token, speed=spec.speed, seed=spec.seed, levels=spec.levels)
-    cluster = make(Path(RUN_DIR), spec.run.topology, machine_specs(spec.run))
-    async with cluster, trio.open_nursery() as nursery:
-        live = LiveCluster(spec, cluster, owner=OWNER)
-        nursery.start_soon(obey_signals, live.ending)
-        await nursery.start(partial(Door(token, live.answer).serve, "0.0.0.0", DOOR_PORT))
-        register(here, Registration(spec.name, ATTACHED, 0.0, 0, "127.0.0.1", DOOR_PORT, token, "docker"))
-        nursery.start_soon(live.run)
-        await live.ending.wait()
-        nursery.cancel_scope.cancel()
+    live = LiveCluster(spec, make(Path(RUN_DIR), spec.run.topology, machine_specs(spec.run)), owner=OWNER)
+
+    def opened(port: int) -> None:
+        register(here, Registration(spec.name, ATTACHED, 0.0, 0, LOOPBACK, port, token, "docker"))
+
+    await hold(live, opened, host="0.0.0.0", port=DOOR_PORT)
 
 
 def main() -> int:

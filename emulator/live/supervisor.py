@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import traceback
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -16,15 +17,17 @@ import psutil
 import trio
 
 from emulator.live.cluster import LiveCluster
-from emulator.live.door import LAST_ANSWERS_S, LOOPBACK, Door
+from emulator.live.door import LOOPBACK
+from emulator.live.holding import hold
 from emulator.live.registry import KEEP, Registration, register, unregister
 from emulator.live.specification import LiveSpec, read_specification
 from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for
 from emulator.runs.network import machine_specs
 from emulator.world.network.cluster import ClusterError
 from emulator.world.network.forking import ForkServerLost
+from emulator.world.network.ports import PortInUse
+from emulator.world.network.reports import only
 from emulator.world.network.spec import EXIT_CRASHED, SpecError
-from emulator.world.network.supervision import PortInUse
 
 ENDING = (ClusterError, ForkServerLost, PortInUse, SpecError, *UNUSABLE_MACHINES, OSError, msgspec.DecodeError)
 
@@ -34,35 +37,13 @@ async def serve(spec: LiveSpec, run_dir: Path, make_cluster: MakeCluster) -> Non
     specs = machine_specs(spec.run)
     cluster = make_cluster(run_dir, spec.run.topology, specs, speed=spec.speed, seed=spec.seed, levels=spec.levels)
     live = LiveCluster(spec, cluster)
-    async with trio.open_nursery() as outer:
-        await outer.start(obey_signals, live.ending)  # to the very end: a second word must not tear it
-        await _serve(live, run_dir)
-        outer.cancel_scope.cancel()
 
-
-async def _serve(live: LiveCluster, run_dir: Path) -> None:
-    spec, cluster = live.spec, live.cluster
-    async with cluster, trio.open_nursery() as nursery:
-        nursery.start_soon(_until_kept, live.ending)
-        door = Door(cluster.token, live.answer)
-        port: int = await nursery.start(door.serve)
-        created = psutil.Process().create_time()
-        pid, token = os.getpid(), cluster.token
+    def opened(port: int) -> None:
+        pid, created = os.getpid(), psutil.Process().create_time()
         session = cluster.engine.pid or pid
-        register(run_dir, Registration(spec.name, pid, created, session, LOOPBACK, port, token, spec.engine))
-        nursery.start_soon(live.run)
-        await live.ending.wait()
-        with trio.move_on_after(LAST_ANSWERS_S):
-            await door.quits()  # whoever asked for the end is told of it
-        nursery.cancel_scope.cancel()
+        register(run_dir, Registration(spec.name, pid, created, session, LOOPBACK, port, cluster.token, spec.engine))
 
-
-async def obey_signals(ending: trio.Event, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-    """SIGTERM ends the cluster as `down` does."""
-    with trio.open_signal_receiver(signal.SIGTERM) as signals:
-        task_status.started()
-        async for _ in signals:
-            ending.set()
+    await hold(live, opened, partial(_until_kept, live.ending))
 
 
 async def _until_kept(ending: trio.Event) -> None:
@@ -92,7 +73,7 @@ def main(arguments: list[str]) -> int:
             trio.run(serve, spec, run_dir, make_cluster)
         return 0
     except BaseException as error:
-        known = _only(error)
+        known = only(error)
         if isinstance(known, ENDING):
             print(f"faultline: {known}", file=sys.stderr)
         else:
@@ -100,12 +81,6 @@ def main(arguments: list[str]) -> int:
         return EXIT_CRASHED
     finally:
         unregister(run_dir)
-
-
-def _only(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error
 
 
 if __name__ == "__main__":

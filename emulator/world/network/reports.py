@@ -36,6 +36,8 @@ class HealReport(msgspec.Struct, frozen=True):
     frames_stopped: dict[str, int]
 
 
-def only(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The one error in a nursery's group, or the group."""
-    return errors.exceptions[0] if len(errors.exceptions) == 1 else errors
+def only(error: BaseException) -> BaseException:
+    """The one error in the groups of nurseries, or the first group of several."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error

@@ -31,13 +31,14 @@ def test_a_container_is_read_from_what_docker_inspects() -> None:
 
 
 def test_nodes_dial_each_other_in_the_network_they_share_but_never_on_control() -> None:
-    routes = routes_in(three_azs(brokers=6))
+    routes = routes_in(three_azs(brokers=6), {"broker-0": "172.19.0.2"})
     assert routes["broker-0"]["session-0"] == ("session-0.az-0", 9092)
     assert routes["broker-0"]["broker-3"] == ("broker-3.az-0", 9092)
     assert routes["broker-0"]["broker-1"] == ("broker-1.az-0-az-1", 9092)
     assert routes["broker-1"]["broker-0"] == ("broker-0.az-0-az-1", 9092)
     assert routes["broker-1"]["broker-1"] == ("broker-1.az-1", 9092), "a broker talks to its own controller"
-    assert "observer" not in routes
+    assert routes["observer"]["broker-0"] == ("172.19.0.2", 9092), "the player is outside every AZ"
+    assert all(route["observer"] == ("observer", 9092) for route in routes.values()), "known, and dialled by nobody"
 
 
 def test_a_node_without_a_running_container_has_no_host() -> None:
