@@ -31,12 +31,10 @@ def create_topic_command(
         brokers = [[int(broker) for broker in text.split(",")] for text in assignment]
     except ValueError:
         return refused(asking.command, f"--assignment {' '.join(assignment)}: numbers of brokers, such as 0,1,2")
-    given: dict[str, Any] = {}
-    for text in settings:
-        name, equals, value = text.partition("=")
-        if not equals:
-            return refused(asking.command, f"--set {text!r}: expected name=value")
-        given[name.strip()] = value.strip()
+    try:
+        given = _settings(settings)
+    except ValueError as error:
+        return refused(asking.command, str(error))
     return ask_cluster(asking, CreateTopic(topic, brokers, partitions, replicas, given), _show_topics)
 
 
@@ -59,12 +57,10 @@ def elect_preferred_command(asking: Asking, partitions: Sequence[str]) -> int:
 
 
 def start_workload_command(asking: Asking, acks: str, settings: Sequence[str], **options: Any) -> int:
-    given: dict[str, Any] = {}
-    for text in settings:
-        name, equals, value = text.partition("=")
-        if not equals:
-            return refused(asking.command, f"--set {text!r}: expected name=value")
-        given[name.strip()] = value.strip()
+    try:
+        given = _settings(settings)
+    except ValueError as error:
+        return refused(asking.command, str(error))
     return _with_acks(asking, acks, lambda n: StartWorkload(acks=n, settings=given, **options), _show_started)
 
 
@@ -74,6 +70,17 @@ def stop_workload_command(asking: Asking, name: str, at_once: bool) -> int:
 
 def workload_status_command(asking: Asking) -> int:
     return ask_cluster(asking, WorkloadStatus(), _show_workloads)
+
+
+def _settings(words: Sequence[str]) -> dict[str, Any]:
+    """Of `--set name=value`. Raises ValueError."""
+    given = {}
+    for text in words:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"--set {text!r}: expected name=value")
+        given[name.strip()] = value.strip()
+    return given
 
 
 def _with_acks(asking: Asking, acks: str, make: Any, show: Any, judge: Any = None) -> int:

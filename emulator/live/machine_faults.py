@@ -4,6 +4,7 @@ What is done is what a scenario does (`emulator.runs.network.Actions`); here is 
 it twice, or of the wrong node.
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +20,15 @@ from emulator.world.network.cluster import Cluster
 
 LAST_BYTES: Final = 16_384
 """Of an event file, in which a life's last words are."""
+ACTIONS: Final[dict[MachineFault, Callable[[str], act.Action]]] = {
+    "kill": act.KillNode,
+    "stop": act.StopNode,
+    "pause": act.PauseNode,
+    "resume": act.ResumeNode,
+    "start": act.StartNode,
+    "disk-full": act.DiskFull,
+}
+"""A power loss is more than one."""
 ALREADY_DEAD: Final = ("kill", "stop", "pause", "resume", "power-loss", "disk-full")
 
 
@@ -77,7 +87,7 @@ class MachineFaults:
             with_files(self._cluster.run_dir, name, lambda files: _lose_unsynced(files, batches_kept))
             return
         self._orders += 1
-        done = await self._actions.do(act.Act(self._orders, _action(fault, name)))
+        done = await self._actions.do(act.Act(self._orders, ACTIONS[fault](name)))
         if done.error:
             raise Refused(done.error)
 
@@ -118,20 +128,3 @@ def last_word(cluster: Cluster, name: str) -> str:
         if b'"node_stopped"' in line:
             return str(msgspec.json.decode(line)["reason"])
     return f"exit code {end.code}, and no word"
-
-
-def _action(fault: MachineFault, name: str) -> act.Action:
-    match fault:
-        case "kill":
-            return act.KillNode(name)
-        case "stop":
-            return act.StopNode(name)
-        case "pause":
-            return act.PauseNode(name)
-        case "resume":
-            return act.ResumeNode(name)
-        case "start":
-            return act.StartNode(name)
-        case "disk-full":
-            return act.DiskFull(name)
-    raise AssertionError(fault)
