@@ -32,7 +32,7 @@ from emulator.runs.sources import NoScenario, find_scenario, recordings_of
 from emulator.scenario.load import ScenarioErrors
 from emulator.scenario.settings import UnusableSetting, parse_assignment
 from emulator.world.network.cluster import Cluster, ClusterError
-from emulator.world.network.supervision import PortInUse
+from emulator.world.network.ports import PortInUse
 from protocol.versions import UnknownVersion, UnusableProtocolVersion
 
 DEFAULT_SPEED = 5.0

@@ -22,8 +22,8 @@ from emulator.player.live_player import LivePlayer
 from emulator.runs.network import Actions
 from emulator.topology import OBSERVER, Node
 from emulator.world.network.cluster import Cluster
+from emulator.world.network.ports import PortInUse
 from emulator.world.network.reports import ClusterError
-from emulator.world.network.supervision import PortInUse
 
 JOBS_MAX: Final = 96
 """Requests under way, those whose askers have gone among them."""

@@ -17,8 +17,8 @@ import pytest
 from emulator.runs.directory import prepare
 from emulator.topology import three_azs
 from emulator.world.network.cluster import Cluster
+from emulator.world.network.ports import PortInUse
 from emulator.world.network.spec import LOOPBACK
-from emulator.world.network.supervision import PortInUse
 from protocol.framing import MAX_FRAME_BYTES
 from tests.system.conftest import COMMAND, GOLDEN, ROOT, Faultline, run_command
 from tests.system.runs import events_of, process_of, said, wait_until, was_late

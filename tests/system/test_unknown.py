@@ -44,7 +44,7 @@ class Saboteur(Cluster):
     """Says that it has healed; broker-1 was never told."""
 
     async def heal(self, rule_id: str | None = None) -> list[HealReport]:
-        deaf = self._nodes["broker-1"]
+        deaf = self.lives.nodes["broker-1"]
         control, deaf.control = deaf.control, None
         try:
             return await super().heal(rule_id)

@@ -15,7 +15,6 @@ import contextlib
 import secrets
 import signal
 import time
-import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -29,30 +28,20 @@ from emulator.world.network.clock import Clock
 from emulator.world.network.engine import Engine, LinkDriver
 from emulator.world.network.event_file import EventFile
 from emulator.world.network.in_process import InProcess
+from emulator.world.network.lives import Lives, RunOrders
 from emulator.world.network.local_engine import LocalEngine
 from emulator.world.network.reports import AppliedReport, ClusterError, HealReport, NodeExit, only
-from emulator.world.network.rule_board import RuleBoard
-from emulator.world.network.shell import ExtraEffects, NodeShell
-from emulator.world.network.spec import Life, MachineSpec, ProcessOrder, ShellSettings
-from emulator.world.network.supervision import ControlConnection, NodeGone, Supervised
+from emulator.world.network.shell import ExtraEffects
+from emulator.world.network.spec import Life, MachineSpec
+from emulator.world.network.supervision import NodeGone
 from protocol.events import LEVELS, Event, FaultAsked, MachineFault
 from protocol.link_rules import LinkRule
 from protocol.machine import Machine
-from protocol.messages.control import (
-    BeginRequest,
-    BeginResponse,
-    EndRequest,
-    FillDiskRequest,
-    FillDiskResponse,
-    FlushRequest,
-    PauseRequest,
-)
+from protocol.messages.control import FillDiskRequest, FillDiskResponse, FlushRequest, PauseRequest
 from protocol.messages.status import NodeStatus
 
 INJECTOR: Final = "injector"
 """The node name under which the supervisor writes its events."""
-BEGIN_LIMIT_S: Final = 20.0
-END_LIMIT_S: Final = 3.0
 FLUSH_LIMIT_S: Final = 0.2
 
 
@@ -83,46 +72,38 @@ class Cluster:
     ) -> None:
         for spec in specs.values():
             spec.load()
+        assert links is None or speed == 1.0, "the kernel's TCP knows no other speed"
         self.run_dir = run_dir
         self.topology = topology
-        self.run = run or run_dir.name
-        self.seed = seed
-        self.exits: list[NodeExit] = []
-        """All ends of processes, in order."""
         self.token = token or secrets.token_hex(16)
-        self._nodes = {node.name: Supervised() for node in topology.nodes}
         modules = sorted({spec.factory.partition(":")[0] for spec in specs.values()})
         self.engine: Engine = engine or LocalEngine(topology, modules, ports=ports, dialled=dialled)
-        self.clock = Clock(time.monotonic(), time.time() * 1000.0, speed)
-        self._specs = dict(specs)
-        self._levels = tuple(levels)
-        self._record_inputs = record_inputs
-        self._wall_epoch_ms = self.clock.now().wall_ms - self.clock.now().mono_ms
-        self._here: dict[str, InProcess] = {}
-        self._shells: dict[str, NodeShell] = {}
-        self._events = EventFile(run_dir, self.run, INJECTOR, 1, levels)
-        assert links is None or speed == 1.0, "the kernel's TCP knows no other speed"
+        wall_epoch_ms = time.time() * 1000.0
+        self.clock = Clock(time.monotonic(), wall_epoch_ms, speed)
+        run = run or run_dir.name
+        orders = RunOrders(
+            run, run_dir, topology, self.token, self.clock, wall_epoch_ms, seed, tuple(levels), record_inputs
+        )
+        self.lives = Lives(orders, specs, self.engine, links, self._write)
+        self._events = EventFile(run_dir, run, INJECTOR, 1, levels)
         self._links = links
-        self._board = RuleBoard(self._nodes, self._shells, self.now_ms, links)
         self._nursery_manager: AbstractAsyncContextManager[trio.Nursery] | None = None
-        self._nursery: trio.Nursery | None = None
-        self._exited = trio.Event()
 
     async def __aenter__(self) -> "Cluster":
         self._nursery_manager = trio.open_nursery()
-        self._nursery = await self._nursery_manager.__aenter__()
-        self._nursery.start_soon(self.engine.listen)
+        self.lives.nursery = await self._nursery_manager.__aenter__()
+        self.lives.nursery.start_soon(self.engine.listen)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        assert self._nursery is not None and self._nursery_manager is not None
+        assert self.lives.nursery is not None and self._nursery_manager is not None
         try:
             if kind is None:
-                await self._end_all()
+                await self.lives.end_all()
         finally:
-            self._nursery.cancel_scope.cancel()
+            self.lives.nursery.cancel_scope.cancel()
             try:
                 suppressed = await self._nursery_manager.__aexit__(kind, error, trace)
             except BaseExceptionGroup as errors:
@@ -142,11 +123,16 @@ class Cluster:
 
     def running(self) -> tuple[str, ...]:
         """Nodes with a living process (or shell in this process), paused ones included."""
-        return tuple(name for name, node in self._nodes.items() if node.pid is not None or name in self._shells)
+        return self.lives.running()
 
     def incarnations(self) -> dict[str, int]:
         """{node: which of its lives this is, or was; 0: it has had none}."""
-        return {name: node.incarnation for name, node in self._nodes.items()}
+        return {name: node.incarnation for name, node in self.lives.nodes.items()}
+
+    @property
+    def exits(self) -> list[NodeExit]:
+        """All ends of processes, in order."""
+        return self.lives.exits
 
     def unexpected_exits(self) -> list[NodeExit]:
         """Nodes that died by themselves."""
@@ -154,13 +140,11 @@ class Cluster:
 
     async def wait_exit_change(self) -> None:
         """Until one more process has ended."""
-        await self._exited.wait()
+        await self.lives.wait_exit_change()
 
     def specify(self, name: str, spec: MachineSpec) -> None:
         """How the node's machine is made from its next life on. Raises SpecError, ClusterError."""
-        self._node(name)
-        spec.load()
-        self._specs[name] = spec
+        self.lives.specify(name, spec)
 
     # --- processes ---------------------------------------------------------------------------------------------------
 
@@ -168,50 +152,47 @@ class Cluster:
         """Starts nodes, all at once; returns when their machines have begun. A node that ran before gets
         its next incarnation. Raises ClusterError."""
         for name in names:
-            if self._node(name).pid is not None or name in self._shells:
-                raise ClusterError(f"{name} runs already")
-            if name not in self._specs:
-                raise ClusterError(f"{name} has no machine to run as a process")
+            self.lives.require_startable(name)
         try:
             async with trio.open_nursery() as nursery:
                 for name in names:
-                    nursery.start_soon(self._start, name)
+                    nursery.start_soon(self.lives.start, name)
         except BaseExceptionGroup as errors:
             raise only(errors) from None
 
     def note(self, what: str, name: str) -> None:
         """Writes that something was done to a node (its files, say) by other hands."""
-        self._node(name)
+        self.lives.node(name)
         self._write(MachineFault(what=what, target=name))
 
     async def kill(self, name: str, what: str = "kill") -> None:
         """SIGKILL; returns when the kernel has closed its sockets. What the node did before is in its files, so that
         an audit need not say "unknown"; a node that does not answer is killed all the same."""
-        node = self._living(name)
+        node = self.lives.living(name)
         self._write(MachineFault(what=what, target=name))
         if node.control is not None and not node.halted:
             with trio.move_on_after(FLUSH_LIMIT_S), contextlib.suppress(NodeGone):
                 await node.control.request(FlushRequest())
         if node.pid is not None:
-            await self._end(node, signal.SIGKILL)
+            await self.lives.end(node, signal.SIGKILL)
 
     async def stop(self, name: str) -> int:
         """SIGTERM; returns the exit code when the node has ended in its own time."""
-        node = self._living(name)
+        node = self.lives.living(name)
         if node.halted:
             raise ClusterError(f"{name} is paused and cannot stop; resume or kill it")
         self._write(MachineFault(what="stop", target=name))
-        return await self._end(node, signal.SIGTERM)
+        return await self.lives.end(node, signal.SIGTERM)
 
     async def pause(self, name: str) -> None:
         """SIGSTOP; returns when it stands still. The kernel goes on accepting for it."""
-        node = self._living(name)
+        node = self.lives.living(name)
         assert node.pid is not None
         if node.control is None:
             raise ClusterError(f"{name} has not begun yet and cannot be paused")
         if node.halted:
             raise ClusterError(f"{name} is paused already")
-        async with self._board.unchanging():  # else a rule could be told to a node that has just stopped listening
+        async with self.lives.board.unchanging():  # else a rule could be told to a node that has just stopped listening
             self._write(MachineFault(what="pause", target=name))
             try:
                 await node.control.request(PauseRequest())
@@ -223,7 +204,7 @@ class Cluster:
 
     async def resume(self, name: str) -> None:
         """SIGCONT; returns when it runs and knows today's rules."""
-        node = self._living(name)
+        node = self.lives.living(name)
         assert node.pid is not None
         if not node.halted:
             raise ClusterError(f"{name} is not paused")
@@ -231,11 +212,11 @@ class Cluster:
         await self.engine.send_signal(node.pid, signal.SIGCONT)
         await self.engine.wait_halted(node.pid, halted=False)
         node.halted = False
-        await self._board.catch_up(node)
+        await self.lives.board.catch_up(node)
 
     async def fill_disk(self, name: str) -> int:
         """Its disk takes no more bytes in this life; returns how many are on it."""
-        node = self._living(name)
+        node = self.lives.living(name)
         if node.control is None:
             raise ClusterError(f"{name} has not begun yet: its disk cannot be filled")
         if node.halted:
@@ -250,34 +231,19 @@ class Cluster:
 
     def life(self, name: str) -> Life:
         """What the node's next machine will be told."""
-        node = self._node(name)
-        incarnation = node.incarnation + 1
-        seed = self.seed * 1_000_003 + zlib.crc32(f"{name}.{incarnation}".encode())
-        return Life(self.run, self.topology.node(name), self.topology, incarnation, seed)
+        return self.lives.next_life(name)
 
     async def run_here(self, name: str, machine: Machine, extra_effects: ExtraEffects | None = None) -> InProcess:
         """Runs a node's machine in this process (the scenario's player). Rules reach it as they reach
         others."""
-        node = self._node(name)
-        if node.pid is not None or name in self._shells:
-            raise ClusterError(f"{name} runs already")
-        settings = self._settings(self.life(name), str(self.run_dir))
-        shell = NodeShell(settings, machine, self.engine.listen_here(name), extra_effects)
-        node.incarnation += 1
-        self._shells[name] = shell
-        here = self._here[name] = InProcess(shell)
-        assert self._nursery is not None
-        self._nursery.start_soon(self._run_shell, name, here)
-        async with self._board.unchanging():
-            shell.begin(tuple(self.rules.values()))
-        return here
+        return await self.lives.run_here(name, machine, extra_effects)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
     @property
     def rules(self) -> dict[str, LinkRule]:
         """In force, by id."""
-        return self._board.rules
+        return self.lives.board.rules
 
     async def apply(self, rule: LinkRule) -> AppliedReport:
         """Puts a rule in force everywhere; returns when every running node has said so. Raises
@@ -285,125 +251,24 @@ class Cluster:
         if self._links is not None:
             self._links.require_possible(rule)
         self._write(FaultAsked(rule=rule.rule, what=rule.what, expects_traffic=rule.expects_traffic))
-        return await self._board.apply(rule)
+        return await self.lives.board.apply(rule)
 
     async def heal(self, rule_id: str | None = None) -> list[HealReport]:
         """Lifts a rule, or all (None). Raises ClusterError for a rule that is not in force."""
         for rule in self.rules.values():
             if rule_id in (None, rule.rule):
                 self._write(FaultAsked(rule=rule.rule, what=f"heal {rule.what}", expects_traffic=rule.expects_traffic))
-        return await self._board.heal(rule_id)
+        return await self.lives.board.heal(rule_id)
 
     async def frames_stopped(self) -> dict[str, dict[str, int]]:
         """{rule: {node: frames and SYNs stopped so far}}, of living incarnations."""
-        return await self._board.frames_stopped()
+        return await self.lives.board.frames_stopped()
 
     # --- what nodes think --------------------------------------------------------------------------------------------
 
     async def statuses(self) -> dict[str, NodeStatus]:
         """What each running, unpaused node itself thinks; those that do not say so within a second are left out."""
-        return await self._board.statuses()
-
-    # --- the life of a process ---------------------------------------------------------------------------------------
-
-    def _settings(self, life: Life, run_dir: str) -> ShellSettings:
-        spec = self._specs.get(life.node.name)
-        return ShellSettings(
-            life=life,
-            run_dir=run_dir,
-            token=self.token,
-            routes=self.engine.routes(life.node.name),
-            epoch_s=self.clock.epoch_s,
-            wall_epoch_ms=self._wall_epoch_ms,
-            speed=self.clock.speed,
-            levels=self._levels,
-            record_inputs=self._record_inputs,
-            versions=spec.versions if spec is not None else ("", ""),
-        )
-
-    async def _start(self, name: str) -> None:
-        node = self._node(name)
-        settings = self._settings(self.life(name), self.engine.run_dir_in(str(self.run_dir)))
-        self._write(MachineFault(what="start", target=name))
-        if self._links is not None:
-            await self._links.returned(name)
-        pid, control = await self.engine.launch(ProcessOrder(settings, self._specs[name]), self.token)
-        node.incarnation += 1
-        node.pid, node.halted, node.end_expected = pid, False, False
-        node.ended = trio.Event()
-        assert self._nursery is not None
-        self._nursery.start_soon(self._await_end, name, node, pid, control)
-        async with self._board.unchanging():
-            rules = tuple(self.rules.values())
-            with trio.move_on_after(BEGIN_LIMIT_S):
-                try:
-                    answer = await control.request(BeginRequest(rules=rules))
-                except NodeGone:
-                    await node.ended.wait()
-                    raise ClusterError(f"{name} died at its start: {self._dying_words(name, node)}") from None
-                assert isinstance(answer, BeginResponse)
-                node.control = control
-                return
-        raise ClusterError(f"{name} did not begin within {BEGIN_LIMIT_S:g} s")
-
-    async def _await_end(self, name: str, node: Supervised, pid: int, control: ControlConnection) -> None:
-        async with control:
-            code = await self.engine.wait_ended(pid)
-        end = NodeExit(name, node.incarnation, code, node.end_expected, self.now_ms())
-        self.exits.append(end)
-        node.pid, node.control, node.halted = None, None, False
-        if not end.expected:
-            self._write(MachineFault(what="died", target=name))
-        node.ended.set()
-        self._exited.set()
-        self._exited = trio.Event()
-
-    async def _end(self, node: Supervised, number: int) -> int:
-        assert node.pid is not None
-        node.end_expected = True
-        pid = node.pid
-        await self.engine.send_signal(pid, number)
-        code = await self.engine.wait_ended(pid)
-        await node.ended.wait()
-        return code
-
-    async def _end_all(self) -> None:
-        """The run is over: nodes write what they hold."""
-        for node in self._nodes.values():
-            node.end_expected = True
-        for shell in self._shells.values():
-            shell.end("the run is over")
-        with trio.move_on_after(END_LIMIT_S):
-            await self._board.tell_all(EndRequest())
-            for node in self._nodes.values():
-                if node.pid is not None and not node.halted:
-                    await node.ended.wait()
-            for here in self._here.values():
-                await here.ended.wait()
-
-    async def _run_shell(self, name: str, here: InProcess) -> None:
-        try:
-            await here.run()
-        finally:
-            self._shells.pop(name, None)
-            here.ended.set()
-
-    def _dying_words(self, name: str, node: Supervised) -> str:
-        """The last line of what a dead process printed."""
-        output = self.run_dir / "output" / f"{name}.{node.incarnation}.txt"
-        lines = output.read_text().strip().splitlines() if output.exists() else []
-        return lines[-1] if lines else f"exit code {self.exits[-1].code}, no word (see its events)"
-
-    def _node(self, name: str) -> Supervised:
-        if name not in self._nodes:
-            raise ClusterError(f"no node {name!r}; there is {', '.join(self._nodes)}")
-        return self._nodes[name]
-
-    def _living(self, name: str) -> Supervised:
-        node = self._node(name)
-        if node.pid is None:
-            raise ClusterError(f"{name} does not run")
-        return node
+        return await self.lives.board.statuses()
 
     def _write(self, event: Event) -> None:
         self._events.write(event, "command", self.clock.now())

@@ -21,6 +21,7 @@ from typing import Final, NoReturn
 import msgspec
 
 from emulator.world.network.forks import Change, Continued, Ended, Forks, Halted, import_and_freeze
+from emulator.world.network.ports import BACKLOG, bound
 from emulator.world.network.spec import ProcessOrder
 from protocol.framing import FrameDecoder, ProtocolError, decode, encode
 from protocol.messages.base import Message
@@ -42,7 +43,6 @@ TOKEN_LIMIT_S: Final = 60.0
 LOOK_EVERY_S: Final = 0.05
 SILENCE_LIMIT_S: Final = 10.0
 """For a supervisor to say Hello, and to take what it is told."""
-BACKLOG: Final = 128
 READ_BYTES: Final = 256 * 1024
 FACTORIES: Final = "emulator.node.specs"
 
@@ -154,15 +154,6 @@ def _told(change: Change) -> Message:
             return ProcessHalted(pid=pid, halted=True)
         case Continued(pid):
             return ProcessHalted(pid=pid, halted=False)
-
-
-def bound(host: str, port: int) -> socket.socket:
-    """Raises OSError."""
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    sock.bind((host, port))
-    return sock
 
 
 def token_of(environment: str, file: Path = TOKEN_FILE, limit_s: float = TOKEN_LIMIT_S) -> str:

@@ -9,9 +9,10 @@ import trio
 
 from emulator.world.network.container import KEEPER_PORT, NODE_PORT
 from emulator.world.network.engine import Launched
+from emulator.world.network.ports import listen_on
 from emulator.world.network.reports import ClusterError
 from emulator.world.network.spec import Address, ProcessOrder
-from emulator.world.network.supervision import ControlConnection, listen_on
+from emulator.world.network.supervision import ControlConnection
 from protocol.framing import FrameDecoder, decode, encode
 from protocol.messages.base import Message
 from protocol.messages.control import Hello

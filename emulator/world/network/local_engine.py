@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from emulator.topology import Topology
 from emulator.world.network.engine import Launched
 from emulator.world.network.forking import ForkServer
+from emulator.world.network.ports import PortInUse, listen_on, reserve_port
 from emulator.world.network.spec import LOOPBACK, Address, ProcessOrder
-from emulator.world.network.supervision import ControlConnection, PortInUse, listen_on, reserve_port
+from emulator.world.network.supervision import ControlConnection
 
 
 class LocalEngine:

@@ -21,20 +21,14 @@ import trio
 
 from emulator.injector.enforcement import LinkState
 from emulator.world.network.clock import Clock
-from emulator.world.network.connection import (
-    State,
-)
+from emulator.world.network.connection import State
 from emulator.world.network.desk import Letter
 from emulator.world.network.event_file import FLUSH_REAL_S, EventFile
 from emulator.world.network.recorder import InputRecorder
 from emulator.world.network.spec import EXIT_CRASHED, ShellSettings
 from emulator.world.network.switchboard import Switchboard
-from emulator.world.network.timers import Alarm, Lateness, TimerHeap
-from protocol.events import (
-    Event,
-    NodeStarted,
-    NodeStopped,
-)
+from emulator.world.network.timekeeper import Timekeeper
+from protocol.events import Event, NodeStarted, NodeStopped
 from protocol.link_rules import LinkRule
 from protocol.machine import (
     CancelTimer,
@@ -44,6 +38,7 @@ from protocol.machine import (
     Emit,
     Exit,
     Machine,
+    Now,
     Open,
     Send,
     SetTimer,
@@ -59,16 +54,10 @@ MAILBOX_MAX = 1024
 """Inputs waiting; readers pause above it."""
 BURST = 32
 """Inputs stepped before frames are written and other tasks get their turn."""
-REPORT_EVERY_MS = 5_000.0
-PROBE_EVERY_REAL_S = 0.02
-"""A machine may set few timers; this one tells that the process ran."""
-PROBES_AT_ONCE_MAX = 1_000
-"""Of those that were due while the process did not run."""
 
 ExtraEffects = Callable[[Any], "Awaitable[Any] | None"]
 """Does an effect the shell does not know. What the awaitable returns, unless None, becomes an input of the
 machine."""
-
 
 FillDisk = Callable[[], int]
 """Leaves no room on the node's disk; returns the bytes that are on it."""
@@ -105,10 +94,11 @@ class NodeShell:
         self._wake = trio.Event()
         self._room = trio.Event()
         self._room.set()
-        self._timers = TimerHeap()
-        self._lateness = Lateness()
-        self._alarm = Alarm()
-        self._ring_ms = float("inf")
+        self._time = Timekeeper(
+            self.clock, self.look_at_clock, self._timer_fired, lambda report: self.emit(report, "clock")
+        )
+        self.call_at = self._time.call_at
+        """(due ms, callback): a deadline of the shell."""
         self.switchboard = Switchboard(self, self.links)
         self._flush_due = False
         self.now = self.clock.now()
@@ -126,8 +116,7 @@ class NodeShell:
         roles, versions = ",".join(life.node.roles), self.settings.versions
         self.emit(NodeStarted(roles, life.node.az, versions[0], versions[1]), "start")
         self.post_letter(Letter(Started(life.seed, life.incarnation), "start"))
-        self.call_at(self.now.mono_ms + REPORT_EVERY_MS, self._report_lateness)
-        self._probe(self.now.mono_ms)
+        self._time.begin()
         self.begun.set()
 
     def request_stop(self) -> None:
@@ -143,11 +132,11 @@ class NodeShell:
     def announce_pause(self) -> None:
         """The injector is about to stop us: what has happened by now can be read meanwhile."""
         self.events.flush()
-        self._lateness.announce_pause()
+        self._time.announce_pause()
 
     def resumed(self) -> None:
         """SIGCONT: what was due while the injector had stopped us is not our lateness."""
-        self._lateness.resumed(self.clock.now_ms())
+        self._time.resumed()
 
     def apply(self, rule: LinkRule) -> float:
         """Puts a rule in force, and that in the file; returns since when."""
@@ -191,7 +180,7 @@ class NodeShell:
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
-                nursery.start_soon(self._run_timers)
+                nursery.start_soon(self._time.run)
                 for task in tasks:
                     nursery.start_soon(task)
                 await self._act()
@@ -204,7 +193,7 @@ class NodeShell:
         finally:
             self.listener.close()
             self.switchboard.close_all()
-            self._alarm.close()
+            self._time.close()
             self.events.close()
             if self._recorder is not None:
                 self._recorder.close()
@@ -238,7 +227,7 @@ class NodeShell:
     async def _last_words(self) -> None:
         """What was sent before still leaves, as far as the peers take it within a moment."""
         assert self.exit is not None
-        self._report_lateness()
+        self._time.report_now()
         self._write_exit()
         self.flush()
         self.switchboard.write_out()
@@ -276,21 +265,23 @@ class NodeShell:
             self._room = trio.Event()
         await self._room.wait()
 
-    def look_at_clock(self) -> None:
+    def look_at_clock(self) -> Now:
         self.now = self.clock.now()
+        return self.now
+
+    def _timer_fired(self, key: TimerKey, number: int, due_ms: float) -> None:
+        self.post_letter(Letter(TimerFired(key), f"timer:{key[0]}", timer=(number, due_ms)))
 
     def _handle(self, letter: Letter) -> None:
         """One step and its effects."""
         event, connection = letter.event, letter.connection
         if connection is not None and connection.state in (State.CLOSING, State.ENDED):
             return  # the machine closed it meanwhile
-        self.look_at_clock()
-        now = self.now
+        now = self.look_at_clock()
         if letter.timer is not None:
             number, due_ms = letter.timer
-            if not self._timers.claim(event.key, number):
+            if not self._time.claim(event.key, number, due_ms, now.mono_ms):
                 return
-            self._lateness.add(due_ms, now.mono_ms)
         elif type(event) is ConnectionLost:
             assert connection is not None
             self.switchboard.end(connection)
@@ -316,9 +307,9 @@ class NodeShell:
                     self.events.write(effect.event, cause, now)
                     self._flush_soon()
                 case SetTimer(key, after_ms):
-                    self._set_timer(key, now.mono_ms + after_ms)
+                    self._time.set(key, now.mono_ms + after_ms)
                 case CancelTimer(key):
-                    self._timers.cancel(key)
+                    self._time.cancel(key)
                 case Open():
                     self.switchboard.open(effect, cause)
                 case Close():
@@ -339,48 +330,6 @@ class NodeShell:
         answer = await doing
         if answer is not None:
             self.post(answer, "command")
-
-    # --- the clock -------------------------------------------------------------------------------------------
-
-    def _set_timer(self, key: TimerKey, due_ms: float) -> None:
-        self._timers.set(key, due_ms)
-        self._ring_by(due_ms)
-
-    def call_at(self, due_ms: float, callback: Callable[[], None]) -> None:
-        """A deadline of the shell."""
-        self._timers.call_at(due_ms, callback)
-        self._ring_by(due_ms)
-
-    def _ring_by(self, due_ms: float) -> None:
-        if due_ms < self._ring_ms:
-            self._ring_ms = due_ms
-            self._alarm.ring_at(self.clock.epoch_s + self.clock.real_s(due_ms))
-
-    async def _run_timers(self) -> None:
-        while True:
-            await self._alarm.wait()
-            self.look_at_clock()
-            for key, number, due_ms in self._timers.due(self.now.mono_ms):
-                self.post_letter(Letter(TimerFired(key), f"timer:{key[0]}", timer=(number, due_ms)))
-            self._ring_ms = float("inf")
-            if self._timers.next_ms is not None:
-                self._ring_by(self._timers.next_ms)
-
-    def _probe(self, due_ms: float) -> None:
-        """Counts the probes that are due by now, and sets the next."""
-        every_ms = PROBE_EVERY_REAL_S * 1000.0 * self.clock.speed
-        now_ms = self.now.mono_ms
-        due_ms = max(due_ms, now_ms - PROBES_AT_ONCE_MAX * every_ms)
-        while due_ms <= now_ms:
-            self._lateness.add(due_ms, now_ms)
-            due_ms += every_ms
-        self.call_at(due_ms, lambda: self._probe(due_ms))
-
-    def _report_lateness(self) -> None:
-        report = self._lateness.report()
-        if report is not None:
-            self.emit(report, "clock")
-        self.call_at(self.now.mono_ms + REPORT_EVERY_MS, self._report_lateness)
 
     # --- files -----------------------------------------------------------------------------------------------
 

@@ -1,11 +1,10 @@
 """The supervisor's control connection to one node, and what it knows of that node's processes."""
 
-import socket
 from dataclasses import dataclass, field
 
 import trio
 
-from emulator.world.network.spec import LOOPBACK, Address
+from emulator.world.network.spec import Address
 from protocol.framing import FrameDecoder, decode, encode
 from protocol.messages.base import Message
 from protocol.messages.control import Hello
@@ -78,27 +77,3 @@ class Supervised:
     halted: bool = False
     end_expected: bool = False
     ended: trio.Event = field(default_factory=trio.Event)
-
-
-def reserve_port(node: str, port: int = 0) -> socket.socket:
-    """A socket bound to a port of its own. Raises PortInUse."""
-    reservation = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    try:
-        reservation.bind((LOOPBACK, port))
-    except OSError as error:
-        reservation.close()
-        raise PortInUse(f"port {port} for {node} is in use or not allowed: {error.strerror}") from error
-    return reservation
-
-
-def listen_on(port: int, node: str) -> socket.socket:
-    """A listening socket beside the reservation. Raises PortInUse."""
-    listener = reserve_port(node, port)
-    listener.listen(128)
-    return listener
-
-
-class PortInUse(Exception):
-    """Someone else listens where a node should."""

@@ -113,7 +113,7 @@ async def test_a_second_node_on_one_machine_is_refused(tmp_path: Path) -> None:
     with keepers("broker-0"):
         async with kept_cluster(tmp_path) as cluster:
             await cluster.start("broker-0")
-            cluster._nodes["broker-0"].pid = None  # as if its end had been missed
+            cluster.lives.nodes["broker-0"].pid = None  # as if its end had been missed
             with pytest.raises(ClusterError, match="broker-0 runs already"):
                 await cluster.start("broker-0")
 

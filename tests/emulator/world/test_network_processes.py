@@ -16,9 +16,9 @@ from emulator.storage.memory import MemoryFiles
 from emulator.topology import three_azs
 from emulator.world.network.cluster import Cluster
 from emulator.world.network.forking import ForkServerLost
+from emulator.world.network.ports import PortInUse
 from emulator.world.network.reports import ClusterError
 from emulator.world.network.spec import EXIT_CRASHED, LOOPBACK, MachineSpec, SpecError
-from emulator.world.network.supervision import PortInUse
 from emulator.world.replay import ReplayError, read, replay
 from protocol.framing import MAX_FRAME_BYTES, encode
 from protocol.machine import MessageReceived

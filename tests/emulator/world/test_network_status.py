@@ -58,7 +58,7 @@ async def test_a_node_that_does_not_answer_is_left_out_and_answers_the_next_time
     monkeypatch.setattr(rule_board, "STATUS_LIMIT_S", 0.2)
     async with ensemble(tmp_path) as cluster:
         await cluster.start("session-0", "client-0")
-        pid = cluster._nodes["session-0"].pid
+        pid = cluster.lives.nodes["session-0"].pid
         assert pid is not None
         await cluster.engine.send_signal(pid, signal.SIGSTOP)
         await cluster.engine.wait_halted(pid)
