@@ -1,9 +1,10 @@
-"""`python -m benchmarks.network_runs [--runs N] [SCENARIO...]`: scenarios with real processes, many times in a row.
+"""`python -m benchmarks.network_runs [--runs N] [RECORDED...]`: recordings played with real processes, many times.
 
-Each run is compared with real Kafka's recordings; the rate of equal runs is printed and written to
-benchmarks/results/network_runs.json. A run whose timers were late is unknown, neither right nor wrong: it is counted
-apart, and the exit code asks for the punctual ones only (0: each equals a recording; 1: one differs; 3: none was
-punctual).
+RECORDED: a folder of tests/golden, such as az-isolated-leader@2.6, or a scenario, at each version that was recorded;
+without one every named recording is played. Each run is compared with real Kafka's recordings; the rate of equal runs
+is printed and written to benchmarks/results/network_runs.json. A run whose timers were late is unknown, neither right
+nor wrong: it is counted apart, and the exit code asks for the punctual ones only (0: each equals a recording; 1: one
+differs; 3: none was punctual).
 """
 
 import argparse
@@ -12,6 +13,8 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +25,30 @@ from emulator.commands.run import DEFAULT_SPEED, equal_recording
 from emulator.runs.directory import write_observations, write_scenario
 from emulator.runs.network import play_network
 from emulator.runs.resolve import Resolved, resolve
-from emulator.runs.sources import catalogue, find_scenario
+from emulator.runs.sources import GOLDEN, find_scenario
 from emulator.runs.time_outs import timer_limit_ms
 from protocol.lateness import merged, share_ms
 
 RESULTS = Path(__file__).parent / "results" / "network_runs.json"
-VERSIONS = ("2.6", "2.8")
+RANDOM = "random-"
+"""What begins so is no named recording: `benchmarks.random_schedules` judges it."""
+
+
+def recorded() -> list[str]:
+    """ID@VERSION of every named recording."""
+    return sorted(path.name for path in GOLDEN.iterdir() if path.is_dir() and not path.name.startswith(RANDOM))
+
+
+def chosen(words: Sequence[str]) -> list[str]:
+    """The recordings that words name. Raises ValueError."""
+    found = []
+    for word in words:
+        named = [folder for folder in recorded() if word in (folder, folder.partition("@")[0])]
+        if not named:
+            nearest = get_close_matches(word, recorded(), n=1, cutoff=0.0)
+            raise ValueError(f"no recording {word!r}; nearest: {nearest[0]}")
+        found += [folder for folder in named if folder not in found]
+    return found or recorded()
 
 
 def lateness_ms(directory: Path) -> float:
@@ -60,22 +81,21 @@ def one_run(resolved: Resolved, seed: int, speed: float, kept: Path | None) -> t
         return equals, lateness_ms(directory)
 
 
-def row_of(scenario_id: str, version: str, runs: int, speed: float, keep: Path | None) -> dict[str, Any]:
-    """Many runs of one scenario at one version, summed up."""
-    resolved = resolve(find_scenario(scenario_id), version)
+def row_of(folder: str, runs: int, speed: float, keep: Path | None) -> dict[str, Any]:
+    """Many runs of a recording's script, summed up."""
+    resolved = resolve(find_scenario(str(min((GOLDEN / folder).glob("*.json")))))
     limit_ms = timer_limit_ms(resolved)
     outcomes: Counter[str] = Counter()
     late: list[float] = []
     late_and_different = 0
     began = time.monotonic()
     for run in range(runs):
-        equals, late_ms = one_run(resolved, run, speed, keep and keep / f"{scenario_id}@{version}-{run}")
+        equals, late_ms = one_run(resolved, run, speed, keep and keep / f"{folder}-{run}")
         outcomes[equals or "differs"] += 1
         late.append(late_ms)
         late_and_different += not equals and late_ms > limit_ms
     return {
-        "scenario": scenario_id,
-        "kafka": version,
+        "recording": folder,
         "runs": runs,
         "equal": runs - outcomes["differs"],
         "late": sum(late_ms > limit_ms for late_ms in late),
@@ -90,22 +110,22 @@ def row_of(scenario_id: str, version: str, runs: int, speed: float, keep: Path |
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("scenarios", nargs="*", help="catalogue ids; all if none is given")
-    parser.add_argument("--runs", type=int, default=10, help="per scenario and version")
+    parser.add_argument("recordings", nargs="*", help="as ID@VERSION, or ID; all if none is given")
+    parser.add_argument("--runs", type=int, default=10, help="of each")
     parser.add_argument("--speed", type=float, default=DEFAULT_SPEED)
     parser.add_argument("--keep", type=Path, help="keep the directories of runs that differ here")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the file that is written")
     given = parser.parse_args(arguments)
     if given.runs < 1:
         parser.error(f"--runs {given.runs}: at least 1")
-    unknown = [name for name in given.scenarios if name not in catalogue()]
-    if unknown:
-        parser.error(f"no scenario {unknown[0]!r}; the catalogue has: {', '.join(catalogue())}")
+    try:
+        folders = chosen(given.recordings)
+    except ValueError as error:
+        parser.error(str(error))
     table = []
-    for scenario_id in given.scenarios or list(catalogue()):
-        for version in VERSIONS:
-            table.append(row_of(scenario_id, version, given.runs, given.speed, given.keep))
-            print(msgspec.json.encode(table[-1]).decode(), flush=True)
+    for folder in folders:
+        table.append(row_of(folder, given.runs, given.speed, given.keep))
+        print(msgspec.json.encode(table[-1]).decode(), flush=True)
     total, equal, late, different = (
         sum(row[name] for row in table) for name in ("runs", "equal", "late", "punctual_and_different")
     )
