@@ -23,7 +23,7 @@ demo: $(VENV)/installed-run $(VENV)/installed-classes ## break a cluster of real
 	  $(BIN)/faultline run az-isolated-leader --speed 2; }
 
 test: $(VENV)/installed-dev $(VENV)/installed-classes ## the whole test suite
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
 bench: $(VENV)/installed-dev $(VENV)/installed-classes ## the benchmarks, with the budget beside each figure
 	@$(BIN)/python -m benchmarks $(BENCH_ARGS)

@@ -1,23 +1,33 @@
-"""What every suite shares: how long it may take, and what it does without a Docker engine.
+"""What every suite shares: how long it may take, what it does without a Docker engine, and who gets the processors.
 
 A suite is a folder of tests. `SUITE_BUDGETS_S` is the one table of how long each may take; a suite that takes
 longer fails the run, by name, and a run that takes longer than `RUN_BUDGET_S` stops where it is: not every suite may
-need the whole of its own. Those with real processes have most to spare, for they play late runs again. The
-tests run one after the other in one process: suites that measure lateness or start Java need both cores for
-themselves, and one run has one summary.
+need the whole of its own. Those with real processes have most to spare, for they play late runs again.
+
+With `-n 2` (make test) one process runs the suites with real parts, one test after the other: they measure lateness or
+start Java, and need both cores. Beside it a second one runs all others, on the time that the first leaves idle.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
+import resource
 import shutil
 import subprocess
+import time
 from collections import defaultdict
 from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
 
 TESTS = Path(__file__).parent
 
@@ -40,9 +50,16 @@ SUITE_BUDGETS_S = {
     "simulated": 240.0,
     "system": 480.0,
 }
-"""{folder under tests/: seconds}. One that is not listed counts towards the nearest above it."""
+"""{folder under tests/: seconds}. One that is not listed counts towards the nearest above it. Seconds of the clock; of
+processors, where a process has only what others leave."""
+
+WITH_REAL_PARTS = ("audit", "compose", "emulator/packet_filter", "emulator/world", "live", "system")
+"""Folders whose tests have both cores."""
 
 DOCKER_TIMEOUT_S = 10.0
+NO_ENGINE = "no Docker engine"
+
+_BEGAN_S = pytest.StashKey[float]()
 
 _spent_s: defaultdict[str, float] = defaultdict(float)
 _without_docker: list[str] = []
@@ -94,19 +111,60 @@ def docker_engine() -> bool:
     return answer.returncode == 0
 
 
+def has_real_parts(path: Path) -> bool:
+    return path.relative_to(TESTS).as_posix().startswith(tuple(f"{name}/" for name in WITH_REAL_PARTS))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    from xdist.scheduler import LoadScopeScheduling
+
+    class TwoKinds(LoadScopeScheduling):  # type: ignore[misc] # it has no types
+        """Each worker has one kind of tests."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            return str(has_real_parts(config.rootpath / nodeid.partition("::")[0]))
+
+    return TwoKinds(config, log)
+
+
+@cache
+def step_aside() -> None:
+    """From now on this process and its children run when nobody else wants to. A session of its own: the kernel shares
+    a processor between sessions first, whatever the processes in them say."""
+    os.setsid()
+    with contextlib.suppress(OSError):  # a kernel that knows processes only
+        Path("/proc/self/autogroup").write_text("19")
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+
+
+def _used_s() -> float:
+    """By this process: seconds of the clock, or of processors if it has stepped aside."""
+    if not step_aside.cache_info().currsize:
+        return time.monotonic()
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    session.stash[_BEGAN_S] = time.monotonic()
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("docker") is not None and not docker_engine():
-        _without_docker.append(item.nodeid)
-        pytest.skip("no Docker engine")
+        pytest.skip(NO_ENGINE)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    if hasattr(item.config, "workerinput") and not has_real_parts(item.path):
+        step_aside()
+    item.stash[_BEGAN_S] = _used_s()
     result = yield
-    total_s = sum(_spent_s.values())
-    if total_s > RUN_BUDGET_S * item.config.getoption("--budget-factor"):
+    run_s = time.monotonic() - item.session.stash[_BEGAN_S]
+    if run_s > RUN_BUDGET_S * item.config.getoption("--budget-factor"):
         item.session.shouldfail = (
-            f"the run took {total_s:.0f} s, more than its {RUN_BUDGET_S:.0f} s, "
+            f"the run took {run_s:.0f} s, more than its {RUN_BUDGET_S:.0f} s, "
             f"and is now in suite {folder(suite_of(item.path))}"
         )
     return result
@@ -115,8 +173,18 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    _spent_s[suite_of(item.path)] += report.duration
+    if report.when == "teardown":
+        spent_s = _used_s() - item.stash[_BEGAN_S]
+        report.user_properties += [("suite", suite_of(item.path)), ("spent_s", spent_s)]
     return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.when == "teardown":
+        told = dict(report.user_properties)
+        _spent_s[str(told["suite"])] += float(str(told["spent_s"]))
+    elif report.skipped and isinstance(report.longrepr, tuple) and report.longrepr[2].endswith(NO_ENGINE):
+        _without_docker.append(report.nodeid)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -127,6 +195,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     exceeded = over_budget(_spent_s, config.getoption("--budget-factor"))
+    took = ", ".join(f"{suite} {spent:.0f}" for suite, spent in sorted(_spent_s.items(), key=lambda item: -item[1]))
+    terminalreporter.line(f"seconds by suite: {took}")
     if exceeded:
         terminalreporter.section("time budgets", red=True)
         for message in exceeded:
