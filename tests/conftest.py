@@ -24,6 +24,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -60,6 +61,10 @@ DOCKER_TIMEOUT_S = 10.0
 NO_ENGINE = "no Docker engine"
 
 _BEGAN_S = pytest.StashKey[float]()
+
+# An example takes as long as others let it.
+settings.register_profile("beside others", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("beside others")
 
 _spent_s: defaultdict[str, float] = defaultdict(float)
 _without_docker: list[str] = []

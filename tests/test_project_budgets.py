@@ -64,9 +64,9 @@ def test_no_suite_may_take_half_of_the_run_and_the_run_is_25_minutes() -> None:
 
 
 def test_suites_with_real_parts_have_a_process_of_their_own(pytester: pytest.Pytester) -> None:
-    """And the other one has stepped aside."""
-    source = "import os\ndef test_one(): assert os.sched_getscheduler(0) == os.SCHED_{}\n"
-    result = run_suite(pytester, source.format("OTHER"), "-n", "2", beside=source.format("IDLE"))
+    """And the other one has stepped aside, into a session of its own."""
+    source = "import os\ndef test_one(): assert os.getsid(0) {} os.getpid()\n"
+    result = run_suite(pytester, source.format("!="), "-n", "2", beside=source.format("=="))
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["seconds by suite: *"])
 
