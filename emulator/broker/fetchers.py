@@ -89,7 +89,3 @@ class Fetchers:
         """Of all partitions, as of their last fetch (Kafka's MaxLag)."""
         lags = (state.lag for fetcher in self._by_source.values() for state in fetcher.states.values())
         return max((0, *lags))
-
-    def failed(self, place: TopicPartition) -> bool:
-        """Whether nobody fetches this partition."""
-        return all(place not in fetcher.states or fetcher.dead for fetcher in self._by_source.values())

@@ -5,7 +5,7 @@ that is gone are dropped, the work goes on. What cannot be begun (too much at on
 answered with the problem, and nothing was done.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from emulator.client.client_settings import UnusableSetting
 from emulator.client.errands import Errands, TooManyProducers
@@ -91,6 +91,8 @@ class ClientNode:
         self._operations: OperationLog | None = None
         self._errands: Errands | None = None
         self._groups: GroupErrands | None = None
+        self._begins: dict[type[Message], tuple[Callable[..., None], Callable[..., Message]]] = {}
+        """{request of a player: (what begins it, the answer that names why it cannot be)}."""
         self._chance = Chance(0)
 
     def step(self, now: Now, event: Input) -> list[Effect]:
@@ -104,6 +106,14 @@ class ClientNode:
                 self._groups = GroupErrands(
                     self.name, self._brokers, self._session_servers, self._operations, self._kafka_version, self._chance
                 )
+                self._begins = {
+                    ClientProduceRequest: (self._errands.produce, ClientProduceResponse),
+                    ClientFetchRequest: (self._errands.fetch, ClientFetchResponse),
+                    ClientMetadataRequest: (self._errands.metadata, ClientMetadataResponse),
+                    ClientConsumeRequest: (self._groups.consume, ClientConsumeResponse),
+                    ClientCommitRequest: (self._groups.commit, ClientCommitResponse),
+                    ClientCommittedRequest: (self._groups.committed, ClientCommittedResponse),
+                }
             case ConnectionAccepted(connection=connection):
                 self._players.add(connection)
             case ConnectionLost(connection=connection) if connection in self._players:
@@ -139,44 +149,13 @@ class ClientNode:
 
     def _asked(self, now: Now, out: Outbox, event: MessageReceived) -> None:
         connection, correlation = event.connection, event.correlation_id
-        errands, groups = self._errands, self._groups
-        assert errands is not None and groups is not None, "a request before Started"
+        assert self._begins, "a request before Started"
 
         def reply(out: Outbox, answer: Message) -> None:
             if connection in self._players:
                 out.send(connection, answer, correlation)
 
         match event.message:
-            case ClientProduceRequest() as request:
-                try:
-                    errands.produce(now, out, request, reply)
-                except _CANNOT_BEGIN as problem:
-                    reply(out, ClientProduceResponse(problem=str(problem)))
-            case ClientFetchRequest() as request:
-                try:
-                    errands.fetch(now, out, request, reply)
-                except _CANNOT_BEGIN as problem:
-                    reply(out, ClientFetchResponse(problem=str(problem)))
-            case ClientMetadataRequest() as request:
-                try:
-                    errands.metadata(now, out, request, reply)
-                except _CANNOT_BEGIN as problem:
-                    reply(out, ClientMetadataResponse(problem=str(problem)))
-            case ClientConsumeRequest() as request:
-                try:
-                    groups.consume(now, out, request, reply)
-                except _CANNOT_BEGIN as problem:
-                    reply(out, ClientConsumeResponse(problem=str(problem)))
-            case ClientCommitRequest() as request:
-                try:
-                    groups.commit(now, out, request, reply)
-                except _CANNOT_BEGIN as problem:
-                    reply(out, ClientCommitResponse(problem=str(problem)))
-            case ClientCommittedRequest() as request:
-                try:
-                    groups.committed(now, out, request, reply)
-                except _CANNOT_BEGIN as problem:
-                    reply(out, ClientCommittedResponse(problem=str(problem)))
             case StartWorkloadRequest(spec=spec):
                 reply(out, StartWorkloadResponse(problem=self._start_workload(now, out, spec)))
             case WorkloadReportsRequest():
@@ -194,6 +173,12 @@ class ClientNode:
                         lambda now, out, report: reply(out, StopWorkloadResponse(report)),
                         at_once=at_once,
                     )
+            case request if type(request) in self._begins:
+                begin, refused = self._begins[type(request)]
+                try:
+                    begin(now, out, request, reply)
+                except _CANNOT_BEGIN as problem:
+                    reply(out, refused(problem=str(problem)))
             case _:
                 # Not a request of ours: the peer does not know whom it talks to.
                 out.close(connection)

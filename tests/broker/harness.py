@@ -254,6 +254,10 @@ class Bench:
 
     # --- clients and followers ---
 
+    def fetching(self) -> str:
+        """What the fetcher does with its partition."""
+        return self.broker.fetchers.activity(T0, self.now_ms)
+
     def produce(self, *values: str, acks: int = 1, timeout_ms: int = 1500, records: bytes | None = None) -> int:
         """One batch of `values` for t-0; the connection on which the answer comes."""
         data = records if records is not None else batch(*values, magic=self.magic)

@@ -136,7 +136,7 @@ def test_a_former_follower_stops_fetching() -> None:
     bench.follow(leader=1)
     bench.lead(1)
     assert [(e.change, e.source) for e in bench.events(FetcherChanged)] == [("added", 1), ("removed", 1)]
-    assert bench.broker.fetchers.failed(T0)
+    assert bench.fetching() == "stopped"
 
 
 # --- becoming follower ---
@@ -150,7 +150,7 @@ def test_a_leader_that_is_not_alive_changes_nothing_but_the_log() -> None:
     assert [p.error for p in answer.partitions] == [0]
     assert (bench.partition.leader, bench.partition.leader_epoch, bench.log.log_end) == (-1, -1, 0)
     assert bench.events(LeaderAndIsrIgnored)[0].reason == "leader not alive"
-    assert bench.broker.fetchers.failed(T0)
+    assert bench.fetching() == "stopped"
     bench.follow(1, 3)
     assert bench.partition.leader_epoch == 3
 
@@ -247,7 +247,7 @@ def test_stopping_is_fenced_by_the_leader_epoch(version: str, epoch: int, error:
     connection = bench.ask(StopReplicaRequest(2, 1, [StoppedPartition(*T0, False, epoch)]))
     answer = bench.answer(connection, StopReplicaResponse)
     assert (answer.error, answer.partitions[0].error) == (0, error)
-    assert bench.broker.fetchers.failed(T0) is (error == 0)
+    assert (bench.fetching() == "stopped") is (error == 0)
 
 
 def test_a_replica_that_is_only_stopped_keeps_what_it_is() -> None:
@@ -255,7 +255,7 @@ def test_a_replica_that_is_only_stopped_keeps_what_it_is() -> None:
     bench = Bench()
     bench.follow(leader=1, epoch=3)
     bench.ask(StopReplicaRequest(2, 1, [StoppedPartition(*T0, False, -1)]))
-    assert (bench.partition.leader_epoch, bench.broker.fetchers.failed(T0)) == (3, True)
+    assert (bench.partition.leader_epoch, bench.fetching()) == (3, "stopped")
     assert [p.error for p in bench.become(1, 3, (0, 1)).partitions] == [ErrorCode.STALE_CONTROLLER_EPOCH]
 
 

@@ -10,16 +10,9 @@ import pytest
 from emulator.broker.settings import BrokerSettings
 from emulator.storage.log_directory import CLEAN_SHUTDOWN, HIGH_WATERMARKS
 from protocol.events import ControllerChanged, Event, LogDirFailed, LogLoaded, LogTruncated, NodeStopped, RoleChanged
-from tests.simulated.cluster import Cluster
+from tests.simulated.cluster import BEGIN, Cluster
 
 E = TypeVar("E", bound=Event)
-BEGIN = """
-  - start: 2
-  - start: 1
-  - start: 0
-  - create-topic: {topic: t, assignment: [0, 1, 2]}
-  - produce: {broker: 0, values: [a, b], acks: all}
-"""
 VERSIONS = ("0.10.2", "1.1", "2.1", "2.2", "2.6", "2.8")
 
 

@@ -9,15 +9,8 @@ from emulator.topology import three_azs
 from protocol.framing import decode, encode
 from protocol.machine import Now, TellsStatus
 from protocol.messages.status import NodeStatus, StatusResponse
-from tests.simulated.cluster import Cluster
+from tests.simulated.cluster import BEGIN, Cluster
 
-BEGIN = """
-  - start: 2
-  - start: 1
-  - start: 0
-  - create-topic: {topic: t, assignment: [0, 1, 2]}
-  - produce: {broker: 0, values: [a, b], acks: all}
-"""
 CUT = BEGIN + """
   - cut: az-0
   - produce: {broker: 0, values: [c], acks: 1}

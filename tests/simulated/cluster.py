@@ -27,6 +27,14 @@ settings:
   min.insync.replicas: 2
 steps:
 """
+BEGIN = """
+  - start: 2
+  - start: 1
+  - start: 0
+  - create-topic: {topic: t, assignment: [0, 1, 2]}
+  - produce: {broker: 0, values: [a, b], acks: all}
+"""
+"""Three brokers, and two records that all of them have."""
 WRITES = """
   - start: 2
   - start: 1

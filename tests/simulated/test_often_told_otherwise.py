@@ -6,21 +6,14 @@ from typing import Any, TypeVar
 import pytest
 
 from protocol.events import Event, LogTruncated, RoleChanged, SessionEnded
-from tests.simulated.cluster import Cluster
+from tests.simulated.cluster import BEGIN, Cluster
 
 E = TypeVar("E", bound=Event)
-BEGIN = """
-  - start: 2
-  - start: 1
-  - start: 0
-  - create-topic: {topic: t, assignment: [0, 1, 2]}
-  - produce: {broker: 0, values: [a, b], acks: all}
-  - pause: 2
-"""
+SETTLED = BEGIN + "  - pause: 2\n"
 
 
 def played(script: str, version: str, **settings: Any) -> Cluster:
-    cluster = Cluster(BEGIN + script, version=version, **{"min.insync.replicas": 1, **settings})
+    cluster = Cluster(SETTLED + script, version=version, **{"min.insync.replicas": 1, **settings})
     cluster.run()
     assert cluster.finished
     return cluster

@@ -12,15 +12,8 @@ from emulator.watch.view import view
 from protocol.link_rules import LinkRule
 from protocol.machine import Now, TellsStatus
 from protocol.messages.status import NodeStatus, WorkloadStatus
-from tests.simulated.cluster import Cluster
+from tests.simulated.cluster import BEGIN, Cluster
 
-BEGIN = """
-  - start: 2
-  - start: 1
-  - start: 0
-  - create-topic: {topic: t, assignment: [0, 1, 2]}
-  - produce: {broker: 0, values: [a, b], acks: all}
-"""
 TWO_LEADERS = BEGIN + """
   - cut: az-0
   - produce: {broker: 0, values: [c, d, e], acks: 1}

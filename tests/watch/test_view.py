@@ -8,8 +8,8 @@ from rich.console import Console
 
 from emulator.live.status import ClusterStatus, as_json
 from emulator.watch.view import BANNER, view
+from tests.simulated.cluster import BEGIN
 from tests.watch.pictured import (
-    BEGIN,
     LEADER_AND_CONTROLLER,
     SIX,
     TWO_LEADERS,

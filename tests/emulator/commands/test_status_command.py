@@ -10,7 +10,8 @@ from rich.console import Console
 
 from emulator.commands.status import NoStatus, status_command
 from emulator.live.status import as_json
-from tests.watch.pictured import BEGIN, TWO_LEADERS, later, played, status
+from tests.simulated.cluster import BEGIN
+from tests.watch.pictured import TWO_LEADERS, later, played, status
 
 Status = Mapping[str, Any]
 
