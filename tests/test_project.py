@@ -119,7 +119,7 @@ def test_the_purity_contract_can_fail(tmp_path: Path) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert linted.returncode == 1, linted.stdout + linted.stderr

@@ -24,7 +24,7 @@ def run_suite(pytester: pytest.Pytester, source: str, *args: str, beside: str = 
         (tests / "broker").mkdir()
         (tests / "broker" / "test_other.py").write_text(beside, encoding="utf-8")
     pytester.makeini("[pytest]\nmarkers =\n    docker: needs an engine\n")
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *args, timeout=60)
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *args, timeout=240)
 
 
 def test_a_suite_over_its_budget_fails_the_run_and_is_named(pytester: pytest.Pytester) -> None:

@@ -136,16 +136,16 @@ def test_an_interrupt_leaves_no_process() -> None:
     words = [sys.executable, "-m", "emulator", "sim", "az-isolated-leader", "--seeds", "1..100000"]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as running:
         of_it = psutil.Process(running.pid)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         children: list[psutil.Process] = []
         while len(children) < 2 and time.monotonic() < deadline:
             children = of_it.children(recursive=True)
         assert children, "it started no workers"
         running.send_signal(signal.SIGINT)
-        _, err = running.communicate(timeout=20)
+        _, err = running.communicate(timeout=120)
     assert running.returncode == 130
     assert b"Traceback" not in err
-    _, alive = psutil.wait_procs(children, timeout=10)
+    _, alive = psutil.wait_procs(children, timeout=60)
     assert alive == []
 
 

@@ -125,7 +125,7 @@ def test_the_same_seed_gives_the_same_bytes_in_separate_processes(
         directory = tmp_path / str(process) / "run"
         environment = {**os.environ, "PYTHONHASHSEED": str(process + 1), "PYTHONPATH": str(ROOT)}
         words = [sys.executable, "-c", PLAY, str(directory), scenario, version, "5"]
-        subprocess.run(words, check=True, cwd=ROOT, env=environment, timeout=60)
+        subprocess.run(words, check=True, cwd=ROOT, env=environment, timeout=240)
         written.append(files_of(directory))
     assert written[0].keys() == written[1].keys()
     assert {path for path in written[0] if written[0][path] != written[1][path]} <= UNEQUAL
