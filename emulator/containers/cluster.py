@@ -13,6 +13,7 @@ from emulator.containers.tool import DockerFailed
 from emulator.packet_filter.driver import Namespace
 from emulator.world.network.cluster import Cluster
 from emulator.world.network.kept_engine import KeptEngine
+from emulator.world.network.reports import ClusterError
 
 LOOK_EVERY_S: Final = 1.0
 
@@ -64,13 +65,17 @@ class Locations:
 
 
 def namespaces_of(project: Project) -> dict[str, Namespace]:
-    """For the kernel driver: the network namespaces of the containers that run. Raises DockerFailed."""
+    """For the kernel driver: the network namespaces of the containers that run. Raises ClusterError."""
+    try:
+        machines = project.machines()
+    except DockerFailed as error:
+        raise ClusterError(str(error)) from error
     return {
         node: Namespace(
             f"/proc/{machine.pid}/ns/net",
             tuple(sorted(address for network, address in machine.addresses.items() if network != CONTROL)),
         )
-        for node, machine in project.machines().items()
+        for node, machine in machines.items()
         if machine.pid
     }
 

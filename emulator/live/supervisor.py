@@ -23,13 +23,12 @@ from emulator.live.registry import KEEP, Registration, register, unregister
 from emulator.live.specification import LiveSpec, read_specification
 from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for
 from emulator.runs.network import machine_specs
-from emulator.world.network.cluster import ClusterError
 from emulator.world.network.forking import ForkServerLost
 from emulator.world.network.ports import PortInUse
 from emulator.world.network.reports import only
 from emulator.world.network.spec import EXIT_CRASHED, SpecError
 
-ENDING = (ClusterError, ForkServerLost, PortInUse, SpecError, *UNUSABLE_MACHINES, OSError, msgspec.DecodeError)
+ENDING = (ForkServerLost, PortInUse, SpecError, *UNUSABLE_MACHINES, OSError, msgspec.DecodeError)
 
 
 async def serve(spec: LiveSpec, run_dir: Path, make_cluster: MakeCluster) -> None:

@@ -24,13 +24,17 @@ class Namespace(msgspec.Struct, frozen=True):
 
 
 class KernelLinks:
-    """`look`: {node: its namespace} as they are now; a machine that was started again has a new one."""
+    """`look`: {node: its namespace} as they are now; a machine that was started again has a new one. May raise
+    ClusterError."""
 
     def __init__(self, look: Callable[[], Mapping[str, Namespace]]) -> None:
         self._look = look
         self._namespaces = dict(look())
         self._tables: dict[str, dict[str, str]] = {}
         """{rule: {node: its table}}"""
+        self._outdated = False
+        """Machines were started since `look` was asked. To ask a container engine takes a tenth of a second or two."""
+        self._changing = trio.Lock()
 
     def require_possible(self, rule: LinkRule) -> None:
         """Raises RuleError."""
@@ -38,6 +42,12 @@ class KernelLinks:
 
     async def apply(self, rule: LinkRule) -> None:
         """At all ends at once, or at none. Raises ClusterError."""
+        async with self._changing:
+            if self._outdated:
+                await self._look_again()
+            await self._apply(rule)
+
+    async def _apply(self, rule: LinkRule) -> None:
         addresses = {node: there.addresses for node, there in self._namespaces.items()}
         texts = {node: table_text(rule, node, addresses, NODE_PORT) for node in self._namespaces}
         self._tables[rule.rule] = {node: text for node, text in texts.items() if text}
@@ -82,12 +92,20 @@ class KernelLinks:
 
     async def returned(self, node: str) -> None:
         """Before the node's next life begins: a machine that was started again knows no rule any more."""
-        found = await trio.to_thread.run_sync(self._look)
-        known, self._namespaces = self._namespaces, dict(found)
-        if node in found and found[node] != known.get(node):
-            for tables in self._tables.values():
-                if node in tables:
-                    await self._nft(node, ("-f", "-"), tables[node])
+        async with self._changing:
+            if not self._tables:
+                self._outdated = True
+                return
+            known = self._namespaces
+            await self._look_again()
+            if node in self._namespaces and self._namespaces[node] != known.get(node):
+                for tables in self._tables.values():
+                    if node in tables:
+                        await self._nft(node, ("-f", "-"), tables[node])
+
+    async def _look_again(self) -> None:
+        self._outdated = False
+        self._namespaces = dict(await trio.to_thread.run_sync(self._look))
 
     async def _nft(self, node: str, words: Sequence[str], text: str) -> bytes:
         there = self._namespaces[node]

@@ -16,9 +16,9 @@ from emulator.packet_filter.namespaces import NamespaceError, NamespaceMachines,
 from emulator.packet_filter.rights import NoRights, require_rights
 from emulator.runs.living import Driver, Engine
 from emulator.topology import Topology
-from emulator.world.network.cluster import Cluster
+from emulator.world.network.cluster import Cluster, ClusterError
 
-UNUSABLE_MACHINES: Final = (NoRights, NamespaceError, DockerMissing, DockerFailed)
+UNUSABLE_MACHINES: Final = (NoRights, NamespaceError, DockerMissing, DockerFailed, ClusterError)
 
 MakeCluster = Callable[..., Cluster]
 
