@@ -160,6 +160,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--worlds", default=",".join(name.replace(", ", "/") for name in WORLDS))
     parser.add_argument("--versions", default="2.6,2.8", help="of Kafka, as far as they were recorded")
     parser.add_argument("--keep", type=Path, help="where the runs' directories stay")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="the file that is written")
     parser.add_argument("--unjudged", action="store_true", help="without Spark")
     given = parser.parse_args(arguments)
     worlds = [name.replace("/", ", ") for name in given.worlds.split(",")]
@@ -186,18 +187,18 @@ def main(arguments: list[str] | None = None) -> int:
             scratch.mkdir()
             judge(outcomes, scratch)
     show(outcomes, worlds)
-    write(outcomes)
+    write(outcomes, given.results)
     if not all(outcome.good or outcome.late for outcome in outcomes):
         return 1
     return 3 if any(outcome.late for outcome in outcomes) else 0
 
 
-def write(outcomes: Sequence[Outcome]) -> None:
+def write(outcomes: Sequence[Outcome], results: Path) -> None:
     table: list[dict[str, Any]] = [msgspec.to_builtins(outcome) for outcome in outcomes]
     for row in table:
         del row["run"]
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(table)) + b"\n")
+    results.parent.mkdir(parents=True, exist_ok=True)
+    results.write_bytes(msgspec.json.format(msgspec.json.encode(table)) + b"\n")
 
 
 if __name__ == "__main__":

@@ -201,7 +201,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     exceeded = over_budget(_spent_s, config.getoption("--budget-factor"))
     took = ", ".join(f"{suite} {spent:.0f}" for suite, spent in sorted(_spent_s.items(), key=lambda item: -item[1]))
-    terminalreporter.line(f"seconds by suite: {took}")
+    if took:
+        terminalreporter.line(f"seconds by suite: {took}")
     if exceeded:
         terminalreporter.section("time budgets", red=True)
         for message in exceeded:
