@@ -4,6 +4,7 @@ It is told by a file, for a process that handles an input looks at nothing else:
 left. The process that dies takes the file with it, so that its next life goes on.
 """
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -44,7 +45,9 @@ def watch(files: DiskFiles, order: Path) -> None:
             left = int(order.read_text(encoding="ascii"))
         left -= 1
         if left < 0:
-            order.unlink()
-            os.kill(os.getpid(), signal.SIGKILL)
+            left = None
+            with contextlib.suppress(FileNotFoundError):  # the order was withdrawn while operations were counted
+                order.unlink()
+                os.kill(os.getpid(), signal.SIGKILL)
 
     files.operation_hook = before
