@@ -9,8 +9,11 @@ import msgspec
 from emulator.cluster_file.files import NoClusterFile, named_topology
 from emulator.commands.live_asking import console, refused
 from emulator.containers.tool import DockerFailed, DockerMissing, compose
-from emulator.exit_codes import HELD
+from emulator.exit_codes import HELD, UNKNOWN
+from emulator.live.ask import ask
+from emulator.live.launch import READY_LIMIT_S, READY_LOOK_S
 from emulator.live.registry import ATTACHED, NoCluster, Registration, named, register
+from emulator.live.requests import Ready
 from emulator.world.network.container import TOKEN_FILE
 
 COMPOSE_LIMIT_S = 20.0
@@ -22,9 +25,13 @@ DOOR = "9400"
 
 
 def attach_command(topology: str, project: str | None, json: bool) -> int:
-    """Writes runs/NAME-attached/cluster.json, with the door's address and token."""
+    """Writes runs/NAME-attached/cluster.json, with the door's address and token. 3 when the cluster does not get ready;
+    it is attached all the same."""
     try:
         file = named_topology(topology)
+    except NoClusterFile as error:
+        return refused("attach", error)
+    try:
         of = ["--file", str(file), *(["--project-name", project] if project else [])]
         token = _token(of)
         host, _, port = compose(*of, "port", SERVICE, DOOR, limit_s=COMPOSE_LIMIT_S).strip().rpartition(":")
@@ -33,15 +40,33 @@ def attach_command(topology: str, project: str | None, json: bool) -> int:
         for one in named(name):
             if one.running and one.directory.resolve() != directory.resolve():
                 raise NoCluster(f"a cluster {name} runs already ({one.directory}): end it, or attach by --project")
-    except (NoClusterFile, DockerMissing, DockerFailed, NoCluster) as error:
+    except DockerFailed as error:
+        return refused("attach", f"{error}; is it up, under this --project? docker compose --file {file} up --detach")
+    except (DockerMissing, NoCluster) as error:
         return refused("attach", error)
     directory.mkdir(parents=True, exist_ok=True)
-    register(directory, Registration(name, ATTACHED, 0.0, 0, host, int(port), token, "docker"))
+    there = Registration(name, ATTACHED, 0.0, 0, host, int(port), token, "docker")
+    register(directory, there)
+    lacking = _lacking(there)
     if json:
-        print(msgspec.json.encode({"name": name, "run": str(directory), "port": int(port)}).decode())
+        told = {"name": name, "run": str(directory), "port": int(port), "ready": not lacking, "lacking": lacking}
+        print(msgspec.json.encode(told).decode())
     else:
-        console().print(f"{name} is attached, at {host}:{port}; `docker compose down` ends it")
-    return HELD
+        ready = f"not ready after {READY_LIMIT_S:g} s ({lacking})" if lacking else "ready"
+        console().print(f"{name} is attached, at {host}:{port}, and {ready}; `docker compose down` ends it")
+    return UNKNOWN if lacking else HELD
+
+
+def _lacking(there: Registration) -> str:
+    """What the cluster still lacks when READY_LIMIT_S are over; "" as soon as it is ready."""
+    deadline = time.monotonic() + READY_LIMIT_S
+    while True:
+        answer = ask(there, Ready(), READY_LOOK_S)
+        if answer.code == 0:
+            return ""
+        if time.monotonic() > deadline:
+            return answer.error
+        time.sleep(LOOK_S)
 
 
 def _token(of: Sequence[str]) -> str:

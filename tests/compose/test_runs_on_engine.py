@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from benchmarks.every_world import play
+from emulator.cluster_file.files import named_topology
 from emulator.containers.project import project_name
+from emulator.containers.tool import compose
 from emulator.packet_filter.rights import missing
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
@@ -74,3 +76,24 @@ def test_a_cluster_in_containers_is_broken_mended_and_gone(image: str, tmp_path:
         faultline(tmp_path, "down")
     assert objects(project_name(run)) == []
     assert list((run / "data" / "broker-0" / "t-0").glob("*.log")), "its data stay"
+
+
+def test_a_plain_compose_up_is_attached(image: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAULTLINE_PORT", "0")
+    project = f"faultline-plain-{os.getpid()}"
+    of = ("--project-name", project, "--file", str(named_topology("three-az")))
+    try:
+        compose(*of, "up", "--detach", "--no-build", limit_s=COMMAND_LIMIT_S)
+        attached = faultline(tmp_path, "attach", "three-az", "--project", project)
+        assert (attached["name"], attached["ready"], attached["lacking"]) == (project, True, "")
+        faultline(tmp_path, "topic", "create", "t", "--assignment", "0,1,2", "--wait", "30")
+        here = faultline(tmp_path, "status")
+        inside = json.loads(
+            compose(*of, "exec", "-T", "control", "faultline", "status", "--json", limit_s=COMMAND_LIMIT_S)
+        )
+        assert set(here["partitions"]["t-0"]) == set(inside["partitions"]["t-0"])
+        faultline(tmp_path, "down")
+        assert len(objects(project)) > 0, "they are the compose tool's to end"
+    finally:
+        compose(*of, "down", "--volumes", "--timeout", "1", limit_s=COMMAND_LIMIT_S)
+    assert objects(project) == []
