@@ -12,7 +12,7 @@ from emulator.deaths.settled import (
     partition_of,
     state_of,
 )
-from emulator.deaths.stopped import EARLIER_LIFE, still, unseen
+from emulator.deaths.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
 from emulator.runs.resolve import Resolved
 from emulator.topology import broker_name, identifier_named
 from protocol.ids import TopicPartition
@@ -55,6 +55,7 @@ def unsettled_rule(died: Died, history: History, gates: Gates, one: Unsettled) -
     return (
         never_told(history, one.place, state, session_timeout_ms(died.resolved, history))
         or _bounced(died, history, gates, one.place, assigned, state)
+        or _behind_half_way(died, history, gates, one.place, assigned)
         or _leader_stuck(died, gates, one.place, state)
         or _replicas_still(history, gates, one, assigned, state)
     )
@@ -123,6 +124,26 @@ def _bounced(
         leaving = state.leader < 0 and controller is not None and controller.takes_for_leaving(number)
         if unheard or leaving:
             return EARLIER_LIFE
+    return ""
+
+
+def _behind_half_way(
+    died: Died, history: History, gates: Gates, place: TopicPartition, assigned: tuple[int, ...]
+) -> str:
+    """A replica's broker was never told who leads: the order ended at a partition before it, and the controller has not
+    seen that broker go or come since."""
+    brokers = brokers_of(died.world)
+    if not gates.session_wait_ends_at_expiry or not history.offices:
+        return ""
+    office = history.offices[-1]
+    for number in assigned:
+        partition = partition_of(brokers[number], place) if number in brokers else None
+        if number not in brokers or (partition is not None and partition.leader_epoch >= 0):
+            continue
+        ends = [one.at_ms for (_, broker), one in history.stopped.items() if (broker, one.how) == (number, "half-way")]
+        told = max(office.at_ms, *history.named.get((office.node, number), []), 0.0)
+        if any(told < end for end in ends):
+            return HALF_WAY
     return ""
 
 
