@@ -5,7 +5,8 @@ longer fails the run, by name, and a run that takes longer than `RUN_BUDGET_S` s
 need the whole of its own. Those with real processes have most to spare, for they play late runs again.
 
 With `-n 2` (make test) one process runs the suites with real parts, one test after the other: they measure lateness or
-start Java, and need both cores. Beside it a second one runs all others, on the time that the first leaves idle.
+start Java, and need both cores. Beside it a second one runs all others, on the time that the first leaves idle, and
+stands still while a test is marked `alone`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import contextlib
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
+from tempfile import gettempdir
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -133,14 +136,36 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
     return TwoKinds(config, log)
 
 
+def _told(config: pytest.Config) -> Path | None:
+    """Where it is said who has stepped aside; None: one process runs all."""
+    run = getattr(config, "workerinput", {}).get("testrunuid")
+    return Path(gettempdir()) / f"faultline-tests-{run}" if run else None
+
+
 @cache
-def step_aside() -> None:
-    """From now on this process and its children run when nobody else wants to. A session of its own: the kernel shares
-    a processor between sessions first, whatever the processes in them say."""
+def step_aside(told: Path) -> None:
+    """From now on this process and its children run when nobody else wants to; its number is in `told`. A session of
+    its own: the kernel shares a processor between sessions first, whatever the processes in them say."""
     os.setsid()
+    told.write_text(str(os.getpid()), encoding="ascii")
     with contextlib.suppress(OSError):  # a kernel that knows processes only
         Path("/proc/self/autogroup").write_text("19")
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+
+
+@contextlib.contextmanager
+def alone(told: Path) -> Iterator[None]:
+    """Whoever has stepped aside stands still meanwhile: it takes little time, but takes it when it likes."""
+    aside = int(told.read_text(encoding="ascii")) if told.exists() else 0
+    try:
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            if aside:
+                os.killpg(aside, signal.SIGSTOP)
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            if aside:
+                os.killpg(aside, signal.SIGCONT)
 
 
 def _used_s() -> float:
@@ -162,10 +187,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    if hasattr(item.config, "workerinput") and not has_real_parts(item.path):
-        step_aside()
+    beside: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+    told = _told(item.config)
+    if told is not None and not has_real_parts(item.path):
+        step_aside(told)
+    elif told is not None and item.get_closest_marker("alone") is not None:
+        beside = alone(told)
     item.stash[_BEGAN_S] = _used_s()
-    result = yield
+    with beside:
+        result = yield
     run_s = time.monotonic() - item.session.stash[_BEGAN_S]
     if run_s > RUN_BUDGET_S * item.config.getoption("--budget-factor"):
         item.session.shouldfail = (
@@ -193,6 +223,9 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    told = _told(session.config)
+    if told is not None and step_aside.cache_info().currsize:
+        told.unlink()
     exceeded = over_budget(_spent_s, session.config.getoption("--budget-factor"))
     if exceeded and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

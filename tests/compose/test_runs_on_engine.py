@@ -44,6 +44,7 @@ def objects(project: str) -> list[str]:
     return [one.decode() for output in outputs for one in output.split()]
 
 
+@pytest.mark.alone
 def test_the_dual_leader_in_containers_equals_a_recording(image: str, tmp_path: Path) -> None:
     outcome = play("az-isolated-leader", "2.6", "containers", tmp_path / "run")
     assert outcome.equals, outcome
