@@ -6,19 +6,22 @@ A connection's requests are answered one at a time, in order, as Kafka mutes a c
 from collections import deque
 from collections.abc import Callable
 
+from emulator.broker.alter_isr import ALTER_RETRY
 from emulator.broker.appends import Appends
 from emulator.broker.context import BrokerContext
 from emulator.broker.controller_channel import ControllerChannel
 from emulator.broker.fetchers import Fetchers
 from emulator.broker.fetches import Fetches
 from emulator.broker.group_coordinator import LOAD, CreateTopic, GroupCoordinator
-from emulator.broker.isr_changes import ALTER_RETRY, PROPAGATE, SHRINK, IsrChanges
+from emulator.broker.isr_changes import SHRINK, IsrChanges
+from emulator.broker.isr_notifications import PROPAGATE
 from emulator.broker.leadership import HIGH_WATERMARK_CHECKPOINT, Leadership
 from emulator.broker.metadata_cache import MetadataCache
 from emulator.broker.parked import Purgatory
 from emulator.broker.partition import Partition
 from emulator.broker.questions import Questions
 from emulator.broker.replicas import Replicas
+from emulator.broker.roles import Roles
 from protocol.machine import (
     ConnectionAccepted,
     ConnectionLost,
@@ -87,9 +90,11 @@ class Broker:
         self.fetchers = Fetchers(context, self.replicas)
         self.appends = Appends(context, self.replicas, self.produces, self.fetches)
         self.coordinator = GroupCoordinator(context, self.replicas, self.metadata, self.appends, create_topic)
-        self.leadership = Leadership(
-            context, self.replicas, self.fetchers, self.isr_changes, self.fetches, self.produces, self.coordinator
-        )
+        roles = Roles(
+            context, self.replicas, self.fetchers, self.isr_changes.alter_isr, self.fetches, self.produces,
+            self.coordinator,
+        )  # fmt: skip
+        self.leadership = Leadership(context, self.replicas, self.fetchers, roles)
         self.fetching = Fetches(context, self.replicas, self.isr_changes, self.fetches, self.produces)
         self.questions = Questions(context, self.replicas)
         self._clients: dict[int, _Client] = {}
@@ -156,9 +161,9 @@ class Broker:
             case "isr-shrink" if event.key == SHRINK:
                 self.isr_changes.shrink_timer()
             case "isr-propagate" if event.key == PROPAGATE:
-                self.isr_changes.propagate_timer()
+                self.isr_changes.notifications.timer()
             case "alter-isr-retry" if event.key == ALTER_RETRY:
-                self.isr_changes.alter_retry_timer()
+                self.isr_changes.alter_isr.retry_timer()
             case "high-watermark-checkpoint" if event.key == HIGH_WATERMARK_CHECKPOINT:
                 self.leadership.checkpoint_timer()
             case _ if event.key[0] == LOAD:

@@ -12,7 +12,7 @@ def broker_metrics(broker: Broker) -> dict[str, int]:
     """{name: number}."""
     partitions = broker.replicas.partitions.values()
     led = [partition for partition in partitions if partition.leads]
-    changes = broker.isr_changes
+    changes = broker.isr_changes.counts
     return {
         "PartitionCount": len(partitions),
         "LeaderCount": len(led),
@@ -22,6 +22,6 @@ def broker_metrics(broker: Broker) -> dict[str, int]:
         "OfflineReplicaCount": sum(partition.offline for partition in partitions),
         "IsrShrinksPerSec.Count": changes.shrinks,
         "IsrExpandsPerSec.Count": changes.expands,
-        "FailedIsrUpdatesPerSec.Count": changes.failed_updates,
+        "FailedIsrUpdatesPerSec.Count": changes.failed,
         "MaxLag": broker.fetchers.lag_max,
     }

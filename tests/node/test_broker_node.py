@@ -34,7 +34,7 @@ def states(cluster: Cluster) -> list[tuple[int, int, tuple[int, ...]]]:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_broker_back_before_its_old_session_ended_exits(version: str) -> None:
     """Semantics 11.10: NODEEXISTS. (2.2 replaces an ephemeral of its own process's earlier session only.)"""
-    cluster = played("  - kill: 1\n  - start: 1\n  - pause: 2\n", version)
+    cluster = played("  - kill: 1\n  - start: 1\n  - pause: 4\n", version)
     (stopped,) = seen(cluster, "broker-1", NodeStopped)
     assert stopped.code == 1
     assert stopped.reason.startswith("/brokers/ids/1 exists and belongs to session ")
