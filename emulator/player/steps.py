@@ -11,6 +11,7 @@ from emulator.player.client_steps import fetch_order, library_order, produce_ord
 from emulator.player.fault_steps import FaultSteps
 from emulator.player.group_steps import GroupSteps
 from emulator.player.log_ends import until_log_ends
+from emulator.player.settling import settled
 from emulator.player.tasks import Order, StepFailed, Steps
 from emulator.player.timeline import Timeline
 from emulator.player.topics import all_led, placed
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from emulator.player.player import Player
 
 STATE_LIMIT_S = 30.0
-SETTLE_LOOK_MS = 201.3
-"""A look itself takes a moment: 2, 3, 5 and 7 s of stillness took 2.01, 3.02, 5.04 and 7.06 s."""
 STATE_NOTICED_MS = (20.0, 90.0)
 """From the topic's first state to the script's next step, as recorded."""
 
@@ -86,21 +85,9 @@ class StepRunner:
             case m.Pause(seconds=seconds):
                 yield self._player.sleep(seconds * 1000.0)
             case m.Settle(quiet_s=quiet_s, limit_s=limit_s):
-                yield from self._settle(quiet_s * 1000.0, limit_s * 1000.0)
+                yield from settled(self._player, quiet_s * 1000.0, limit_s * 1000.0)
             case _:
                 raise StepFailed(f"{type(step).__name__} cannot be played yet")
-
-    def _settle(self, quiet_ms: float, limit_ms: float) -> Steps:
-        """Look every 200 ms, as the recordings' script did: a change is noticed at the next look, stillness is counted
-        from there, and so the next step comes at a multiple of them."""
-        player = self._player
-        began_ms = quiet_since_ms = player.now.mono_ms
-        seen_ms = player.waits.changed_ms
-        while player.now.mono_ms - quiet_since_ms < quiet_ms and player.now.mono_ms - began_ms < limit_ms:
-            yield player.sleep(SETTLE_LOOK_MS)
-            if player.waits.changed_ms != seen_ms:
-                seen_ms = player.waits.changed_ms
-                quiet_since_ms = player.now.mono_ms
 
     # --- clients ---
 

@@ -85,6 +85,8 @@ class Actions:
                 return {n: with_files(self._run_dir, n, lambda f: inspect.read_partition(f, partition)) for n in nodes}
             case act.Batches(partition, nodes):
                 return {n: with_files(self._run_dir, n, lambda f: inspect.batches_of(f, partition)) for n in nodes}
+            case act.LogSizes(nodes):
+                return {n: with_files(self._run_dir, n, inspect.log_sizes) for n in nodes}
             case act.DiskFull(node):
                 await cluster.fill_disk(node)
         return {}

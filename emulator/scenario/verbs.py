@@ -253,7 +253,7 @@ VERBS: dict[str, Verb] = {
     ),
     "pause": Verb(does="So many seconds.", read=_pause, keys=("s",), required=("s",), short="s"),
     "settle": Verb(
-        does="Until nothing the session service holds has changed for `quiet_s`.",
+        does="Until nothing has changed for `quiet_s`: the session service, brokers' metadata, the logs' sizes.",
         read=_settle, keys=("quiet_s", "limit_s"), required=("quiet_s",), short="quiet_s",
     ),
     "await": Verb(

@@ -81,6 +81,11 @@ def partitions_on(files: Files) -> list[str]:
     return [name for name in files.list(LOG_DIRECTORY) if topic_partition_of(name) is not None and files.list(name)]
 
 
+def log_sizes(files: Files) -> dict[str, int]:
+    """{"t-0": bytes of its segments}."""
+    return {name: sum(files.size(path) for path in _segments(files, name)) for name in partitions_on(files)}
+
+
 def batches_of(files: Files, partition: str) -> list[list[int | list[str | None]]]:
     """The log entry by entry: [offset of the last record, values]; a compressed wrapper is one entry."""
     return [

@@ -92,9 +92,15 @@ class Batches(msgspec.Struct, frozen=True, tag="batches"):
     nodes: tuple[str, ...]
 
 
+class LogSizes(msgspec.Struct, frozen=True, tag="log-sizes"):
+    """How large the logs of these nodes are, dead or alive. Result: {node: `inspect.log_sizes`}."""
+
+    nodes: tuple[str, ...]
+
+
 Action = (
     StartNode | KillNode | StopNode | PauseNode | ResumeNode | PowerLoss | LoseUnsynced | LoseDisk | DiskFull
-    | ApplyRule | HealRules | Snapshot | Batches
+    | ApplyRule | HealRules | Snapshot | Batches | LogSizes
 )  # fmt: skip
 
 

@@ -9,13 +9,14 @@ import re
 from collections.abc import Mapping
 from functools import cached_property
 from hashlib import blake2b
+from math import log
 from typing import Any
 
 import msgspec
 
 from emulator.scenario.model import ANY_PARTITION, Scenario
 from emulator.topology import Node, Topology, identifier_of
-from emulator.world.simulated.chance import CALM, Draws
+from emulator.world.simulated.chance import CALM, Bounded, Draws
 from protocol.chance import Chance
 from protocol.machine import TimerKey
 from protocol.records.offset_commits import OFFSETS_TOPIC
@@ -171,14 +172,14 @@ class DrawsByRole(Draws):
         self._stream("timer", node, str(key[0]), str(peer))
         return super().timer_ms(node, key)
 
-    def stall_ms(self, node: str) -> float:
-        return self._stream("stall", node).between(*CALM.log_creation_ms)
+    def takes_ms(self, node: str, what: Bounded) -> float:
+        return self._stream(what, node).between(*getattr(CALM, what))
 
-    def first_leadership_ms(self, node: str) -> float:
-        return self._stream("first-leadership", node).between(*CALM.first_leadership_ms)
+    def start_extra_ms(self, node: str) -> float:
+        return -CALM.start_extra_mean_ms * log(1.0 - self._stream("start-extra", node).fraction())
 
-    def start_ms(self, node: str) -> float:
-        return self._stream("start", node).between(*CALM.start_ms)
+    def session_start_ms(self, node: str) -> float:
+        return CALM.session_start_ms
 
     def life_seed(self, node: str) -> int:
         return self._stream("life", node).below(1 << 48)

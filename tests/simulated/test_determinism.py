@@ -72,7 +72,7 @@ def test_draws_depend_on_the_seed_alone() -> None:
     def some(seed: int) -> list[float]:
         draws = Draws(seed, CALM)
         frames = [draws.frame_ms("broker-0", "broker-1") for _ in range(2)]
-        return [*frames, draws.timer_ms("broker-0", ("t",)), draws.stall_ms("broker-0")]
+        return [*frames, draws.timer_ms("broker-0", ("t",)), draws.takes_ms("broker-0", "log_creation_ms")]
 
     assert some(3) == some(3) != some(4)
     assert all(value >= 0 for seed in range(50) for value in some(seed))

@@ -73,10 +73,10 @@ class Seen(msgspec.Struct, frozen=True):
         return outcome_of(self.observed)
 
 
-def seen(scenario: Scenario, version: str, renaming: Renaming) -> Seen:
+def seen(scenario: Scenario, version: str, renaming: Renaming, seed: int = SEED) -> Seen:
     """One run under the new names, told in the old ones."""
     resolved = resolve(renaming.scenario(scenario), version)
-    played = play(resolved, SEED, draws=DrawsByRole(SEED, renaming))
+    played = play(resolved, seed, draws=DrawsByRole(seed, renaming))
     numbers: dict[tuple[str, int], int] = {}
     lines: dict[str, list[bytes]] = {}
     for node, incarnation, _, _, at_ms, event in played.world.trace.entries:
@@ -132,14 +132,18 @@ def test_under_other_names_the_same_happens(name: str, version: str) -> None:
 
 
 def test_who_of_two_dead_leaves_the_isr_first_is_all_that_the_order_of_ids_decides() -> None:
-    """Semantics 11.4: one state in between. What comes back to anybody is the same."""
+    """Semantics 11.4: one state in between, in the seeds whose controller hears of both deaths in one event. What
+    comes back to anybody is the same."""
     scenario = CATALOGUE["min-insync"]
-    old, new = seen(scenario, "2.8", SAME), seen(scenario, "2.8", odd(scenario))
-    assert old.observed.timeline == new.observed.timeline
-    assert old.observed.truncations == new.observed.truncations
-    (one,), (other,) = old.observed.states.values(), new.observed.states.values()
-    differ = [(was.entry["isr"], now.entry["isr"]) for was, now in zip(one, other, strict=True) if was != now]
-    assert differ == [([0, 2], [0, 1])]
+    found = []
+    for seed in range(1, 11):
+        old, new = seen(scenario, "2.8", SAME, seed), seen(scenario, "2.8", odd(scenario), seed)
+        assert old.observed.timeline == new.observed.timeline
+        assert old.observed.truncations == new.observed.truncations
+        (one,), (other,) = old.observed.states.values(), new.observed.states.values()
+        differ = [(was.entry, now.entry) for was, now in zip(one, other, strict=True) if was != now]
+        found += [(tuple(was["isr"]), tuple(now["isr"])) for was, now in differ]
+    assert set(found) == {((0, 2), (0, 1))}
 
 
 @pytest.mark.parametrize("name", ["retry-duplicates", "retry-duplicates-idempotent"])

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from emulator.storage import inspect
-from emulator.storage.memory import MemoryFiles
 from emulator.world import actions as act
 from emulator.world.simulated.node import SimulatedNode
 from protocol.events import FaultAsked, MachineFault
@@ -12,8 +11,9 @@ from protocol.events import FaultAsked, MachineFault
 if TYPE_CHECKING:
     from emulator.world.simulated.world import SimulatedWorld
 
-START_MS = 120.0
-"""From the order to start a process that is no broker to its first input."""
+CLIENT_START_MS = 120.0
+TOGETHER_MS = 100.0
+"""Brokers started within this time of the first are started together."""
 
 
 class Deeds:
@@ -21,6 +21,8 @@ class Deeds:
 
     def __init__(self, world: "SimulatedWorld") -> None:
         self._world = world
+        self._started_ms = -TOGETHER_MS - 1.0
+        self._start_takes_ms = 0.0
 
     def do(self, node: SimulatedNode, order: act.Act) -> None:
         """Carry out an action and tell the player."""
@@ -71,20 +73,28 @@ class Deeds:
                 result = {name: self._look(name, inspect.read_partition, partition) for name in names}
             case act.Batches(partition, names):
                 result = {name: self._look(name, inspect.batches_of, partition) for name in names}
+            case act.LogSizes(names):
+                result = {name: self._look(name, inspect.log_sizes) for name in names}
             case other:
                 raise AssertionError(other)
         world.at(world.now_ms + 1.0, done)
 
     def start_takes_ms(self, name: str) -> float:
-        """From the order to the first input; drawn for a broker or controller, whose process is a Java machine's."""
-        roles = self._world.nodes[name].node.roles
-        java = "broker" in roles or "controller" in roles
-        return self._world.draws.start_ms(name) if java else START_MS
+        """From the order to the first input; a broker or controller is a Java machine, and one that has much to do."""
+        draws, roles = self._world.draws, self._world.nodes[name].node.roles
+        if "session" in roles:
+            return draws.session_start_ms(name)
+        if "broker" not in roles and "controller" not in roles:
+            return CLIENT_START_MS
+        now_ms = self._world.now_ms
+        if now_ms - self._started_ms > TOGETHER_MS:
+            self._started_ms, self._start_takes_ms = now_ms, draws.takes_ms(name, "start_ms")
+        return self._start_takes_ms + draws.start_extra_ms(name)
 
-    def _look(self, name: str, read: Callable[[MemoryFiles, str], Any], partition: str) -> Any:
+    def _look(self, name: str, read: Callable[..., Any], *of: str) -> Any:
         files = self._world.nodes[name].files
         with files.unwatched():
-            return read(files, partition)
+            return read(files, *of)
 
     def _when_dead(self, name: str, done: Callable[[], None]) -> None:
         world = self._world

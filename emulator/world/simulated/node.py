@@ -6,6 +6,7 @@ from collections.abc import Callable
 from emulator.injector.enforcement import LinkState
 from emulator.storage.memory import MemoryFiles
 from emulator.topology import Node
+from emulator.world.simulated.chance import Bounded
 from emulator.world.simulated.wire import End
 from protocol.machine import Machine, TimerKey
 
@@ -16,8 +17,8 @@ class SimulatedNode:
     """`machine` None: dead. `held`: inputs that wait while the process is paused."""
 
     __slots__ = (
-        "accepted", "before_storage", "busy_until_ms", "closed", "cold", "died", "ends", "files", "held",
-        "incarnation", "links", "machine", "node", "paused", "seq", "stall_ms", "timer_generation", "timers",
+        "accepted", "before_storage", "busy_until_ms", "closed", "died", "ends", "files", "held", "incarnation",
+        "links", "machine", "node", "paused", "seq", "stall_ms", "timer_generation", "timers", "warm",
     )  # fmt: skip
 
     def __init__(self, node: Node, links: LinkState) -> None:
@@ -35,8 +36,8 @@ class SimulatedNode:
         self.busy_until_ms = 0.0
         """Stalled by its disk until then: inputs wait, and so does what the step under way sends."""
         self.stall_ms = 0.0
-        self.cold = True
-        """Its present life has not had a LeaderAndIsr yet."""
+        self.warm: set[Bounded] = set()
+        """What its present life has done already: the first of a kind takes longer."""
         self.before_storage: Callable[[str, str], None] | None = None
         """Called before every primitive storage operation; may raise NodeKilled, DiskFull or DiskFailed."""
         self.timers: dict[TimerKey, int] = {}

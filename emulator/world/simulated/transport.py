@@ -9,16 +9,31 @@ from heapq import heappush
 from typing import Any
 
 from emulator.injector.paths import Path, Stopped
+from emulator.topology import identifier_of
 from emulator.world.actions import ActDone
-from emulator.world.simulated.chance import Draws
+from emulator.world.simulated.chance import Bounded, Draws
 from emulator.world.simulated.node import SimulatedNode
 from emulator.world.simulated.trace import Cause, Trace
 from emulator.world.simulated.wire import EOF, End, Wire
 from protocol.events import ConnectionChanged, FrameReceived, FrameSent, FrameStopped
 from protocol.framing import decode, encode
 from protocol.machine import ConnectionAccepted, ConnectionLost, ConnectionOpened, Input, MessageReceived, Open, Send
-from protocol.messages.base import DIRECTIONS
+from protocol.messages.base import DIRECTIONS, Message
 from protocol.messages.leadership import LeaderAndIsrRequest
+from protocol.messages.replication import FetchResponse, ProduceRequest
+from protocol.messages.session import GetChildren, SessionRequest
+from protocol.znodes import BROKER_IDS
+
+SLOW_AT_FIRST: dict[type[Message], Bounded] = {
+    LeaderAndIsrRequest: "first_leadership_ms",
+    ProduceRequest: "first_produce_ms",
+    FetchResponse: "first_fetch_ms",
+    SessionRequest: "first_failover_ms",
+}
+"""What a broker takes longer for when it does it for the first time."""
+SLOW_TO_SEND: tuple[Bounded, ...] = ("first_fetch_ms", "first_failover_ms")
+"""It sends these: an answer to a follower, and a new controller's look at who is there. The others it gets."""
+WHO_IS_THERE = GetChildren(BROKER_IDS, watch=True)
 
 
 class Transport:
@@ -152,8 +167,9 @@ class Transport:
                 DIRECTIONS[message.DIRECTION], order.correlation_id, len(data),
             )  # fmt: skip
             self.trace.add(node, self.cause, self.now_ms, sent)
-        if type(message) is LeaderAndIsrRequest:
-            self._first_leadership(end)
+        kind = SLOW_AT_FIRST.get(type(message))
+        if kind is not None:
+            self._first_of_its_kind(node, end, message, kind)
         if not end.out.calm:
             stopped = end.out.offer(self.now_ms, data, message.API_NAME)
             if stopped is not None:
@@ -162,12 +178,21 @@ class Transport:
                 return
         self._travel(end, data)
 
-    def _first_leadership(self, end: End) -> None:
-        """The first LeaderAndIsr of a broker's life is slow, and what comes behind it on its connection."""
-        peer = end.peer
-        if peer is not None and self.nodes[peer.node].cold:
-            self.nodes[peer.node].cold = False
-            end.last_arrival_ms = max(end.last_arrival_ms, self.now_ms + self.draws.first_leadership_ms(peer.node))
+    def _first_of_its_kind(self, sender: SimulatedNode, end: End, message: Message, kind: Bounded) -> None:
+        """What a process does for the first time in its life is slow, and with it what comes behind on that
+        connection. `kind`: see SLOW_AT_FIRST."""
+        if end.peer is None:
+            return
+        slow = sender if kind in SLOW_TO_SEND else self.nodes[end.peer.node]
+        if kind in slow.warm or (isinstance(message, SessionRequest) and message.ops != [WHO_IS_THERE]):
+            return
+        late_ms = self.draws.takes_ms(slow.node.name, kind)
+        if isinstance(message, LeaderAndIsrRequest):
+            me = identifier_of(slow.node)
+            if any(state.leader == me for state in message.partitions):
+                late_ms += self.draws.latencies.first_leader_more_ms
+        slow.warm.add(kind)
+        end.last_arrival_ms = max(end.last_arrival_ms, self.now_ms + late_ms)
 
     def _travel(self, end: End, data: bytes) -> None:
         """Past the sender's gate: on its way, behind what went before."""

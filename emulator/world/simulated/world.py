@@ -173,7 +173,7 @@ class SimulatedWorld(Transport):
 
     def _before_storage(self, node: SimulatedNode, operation: str, path: str) -> None:
         if operation == "make_directory":
-            node.stall_ms += self.draws.stall_ms(node.node.name)
+            node.stall_ms += self.draws.takes_ms(node.node.name, "log_creation_ms")
         if node.before_storage is not None:
             node.before_storage(operation, path)
 
@@ -232,7 +232,7 @@ class SimulatedWorld(Transport):
         node.seq = 0
         node.accepted = 0
         node.paused = False
-        node.cold = True
+        node.warm.clear()
         node.died = None
         node.timers.clear()
         node.closed.clear()
