@@ -1,19 +1,23 @@
 """Random schedules in the simulated world, judged by the recordings' own rules (tests/golden/README.md).
 
 Two judgements: what both recordings of a schedule agree on holds in every run, whatever the seed; each recording, as a
-whole, is what some seed does. """
+whole, is what some seed does.
+
+"Writes by whoever thinks it leads": the script was written while it was played, so two recordings of a schedule may
+differ in it, and each is held against runs of its own. """
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import mean
 
 import msgspec
 
 from emulator.observations.agreement import agreed, broken
-from emulator.observations.comparable import comparable
+from emulator.observations.comparable import Comparable, comparable
 from emulator.observations.compare import compare_reduced
 from emulator.observations.files import load
 from emulator.observations.reading import plain
-from emulator.runs.resolve import resolve
+from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.simulated import play
 from emulator.runs.sources import GOLDEN
 from emulator.scenario.recorded import scenario_of_recording
@@ -22,14 +26,17 @@ EXAMPLES_MAX = 3
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """One schedule over many seeds. `entries`: results of the timeline that the recordings agree on; `always`: how many
-    of them hold in every seed. `broken`: seeds in which some agreed entry, also of the states, controllers and
+    """One schedule over many seeds. `results`: of the timeline of its first recording; `entries`: those that the
+    recordings agree on; `by_two_seeds`: on how many two runs agree, on average; `always`: how many entries hold in
+    every seed. `broken`: seeds in which some agreed entry, also of the states, controllers and
     truncations, does not hold. `reached`: {recording: seeds that equal it}. `examples`: what failed most, how to see
     it."""
 
     schedule: str
     seeds: int
+    results: int
     entries: int
+    by_two_seeds: float
     always: int
     broken: tuple[int, ...]
     reached: dict[str, tuple[int, ...]]
@@ -42,31 +49,39 @@ def schedules(golden: Path = GOLDEN) -> tuple[str, ...]:
 
 
 def judge(schedule: str, seeds: Sequence[int], golden: Path = GOLDEN) -> Judged:
-    """Plays every seed. Raises what reading a recording and playing it raise."""
+    """Plays every seed of every script. Raises what reading a recording and playing it raise."""
     files = sorted((golden / schedule).glob("*.json"))
     recordings = {path.name: comparable(load(path)) for path in files}
     wanted = agreed(list(recordings.values()))
-    resolved = resolve(scenario_of_recording(load(files[0])))
-    wrong: list[int] = []
+    wrong: set[int] = set()
     reached: dict[str, list[int]] = {name: [] for name in recordings}
     lacking: dict[str, list[int]] = {}
-    for seed in seeds:
-        run = comparable(plain(play(resolved, seed).observations))
-        missing = list(broken(run, wanted))
-        if missing:
-            wrong.append(seed)
-        for difference in missing:
-            lacking.setdefault(f"{difference.where} of {files[0].name}", []).append(seed)
-        for name, recording in recordings.items():
-            if not compare_reduced(run, recording):
-                reached[name].append(seed)
+    by_two_seeds: list[int] = []
+    for alike in _by_script(recordings):
+        resolved = resolve(scenario_of_recording(load(golden / schedule / alike[0])))
+        before: Comparable | None = None
+        for seed in seeds:
+            run = _run(resolved, seed)
+            if before is not None:
+                by_two_seeds.append(agreed([before, run]).count)
+            before = run
+            missing = list(broken(run, wanted))
+            if missing:
+                wrong.add(seed)
+            for difference in missing:
+                lacking.setdefault(f"{difference.where} of {files[0].name}", []).append(seed)
+            for name in alike:
+                if not compare_reduced(run, recordings[name]):
+                    reached[name].append(seed)
     worst = sorted(lacking.items(), key=lambda item: -len(item[1]))[:EXAMPLES_MAX]
     return Judged(
         schedule=schedule,
         seeds=len(seeds),
+        results=agreed([recordings[files[0].name]]).count,
         entries=wanted.count,
+        by_two_seeds=round(mean(by_two_seeds), 1) if by_two_seeds else 0.0,
         always=wanted.count - sum(where.startswith("timeline") for where in lacking),
-        broken=tuple(wrong),
+        broken=tuple(sorted(wrong)),
         reached={name: tuple(found) for name, found in reached.items()},
         examples=tuple(
             f"{where} is not there in {len(found)} seeds: "
@@ -74,3 +89,22 @@ def judge(schedule: str, seeds: Sequence[int], golden: Path = GOLDEN) -> Judged:
             for where, found in worst
         ),
     )
+
+
+def reaches(schedule: str, recording: str, seed: int, golden: Path = GOLDEN) -> bool:
+    """Whether a run of the recording's own script equals it. Raises what reading a recording and playing it raise."""
+    recorded = load(golden / schedule / recording)
+    return not compare_reduced(_run(resolve(scenario_of_recording(recorded)), seed), comparable(recorded))
+
+
+def _run(resolved: Resolved, seed: int) -> Comparable:
+    return comparable(plain(play(resolved, seed).observations))
+
+
+def _by_script(recordings: dict[str, Comparable]) -> list[list[str]]:
+    """Names of recordings, those with the same script together."""
+    found: dict[tuple[bytes, ...], list[str]] = {}
+    for name, recording in recordings.items():
+        script = tuple(item.token for item in recording.timeline if "do" in item.entry)
+        found.setdefault(script, []).append(name)
+    return list(found.values())
