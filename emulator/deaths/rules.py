@@ -41,6 +41,10 @@ class LostTail(msgspec.Struct, frozen=True):
     last: int
     disk: bool = False
 
+    def had(self, place: TopicPartition, offset: int) -> bool:
+        """Whether that record was in what is gone."""
+        return self.place == place and self.first <= offset <= self.last
+
 
 class Rules:
     """`power`: somebody lost power; `tails`: what that took."""
@@ -56,6 +60,8 @@ class Rules:
     def allowing(self, broken: Broken) -> str:
         """The rule, and what it says here; "" if nothing allows it."""
         match broken.what:
+            case "lost" if broken.acks == 0 and self._never_written(broken):
+                return "1.8: acks=0 is not answered, and nobody tells that nothing was written"
             case "lost" if broken.acks != m.ALL_ACKS:
                 return self._unheard_of(broken.place)
             case "lost" | "reread":
@@ -95,6 +101,8 @@ class Rules:
             return "4.2: an unclean election"
         if self._lost_tail_led(place, offset):
             return "8 (KIP-966): who lost its tail with its power stayed in the ISR, and led"
+        if self._gone_with_its_last_leader(place, offset):
+            return "3: power loss took it from its last leader, and nobody has led since"
         if self._empty_disk_led(place, offset):
             return "8 (KIP-903): who lost its disk was let into the ISR, and led"
         if not self.gates.expand_needs_epoch_start and self._joined_behind(place, offset):
@@ -114,7 +122,7 @@ class Rules:
         """Somebody came back without the record, was in the ISR all the time from then on, and led."""
         states = self._history.states.get(place, [])
         for tail in self._tails:
-            if tail.place != place or not tail.first <= offset <= tail.last:
+            if not tail.had(place, offset):
                 continue
             for stated in _since(states, tail.at_ms):
                 if tail.broker not in stated.state.isr:
@@ -123,12 +131,20 @@ class Rules:
                     return True
         return False
 
+    def _gone_with_its_last_leader(self, place: TopicPartition, offset: int) -> bool:
+        """Others may have the record; but who asks for it asks a leader, and there is none."""
+        last = max(self._led(place), key=lambda led: led.epoch, default=None)
+        return last is not None and any(
+            tail.had(place, offset) and tail.broker == last.broker and last.at_ms <= tail.at_ms
+            for tail in self._tails
+        )
+
     def _empty_disk_led(self, place: TopicPartition, offset: int) -> bool:
         """Somebody came back with another disk, and led before it had the record again."""
         return any(
             led.broker == tail.broker and led.at_ms >= tail.at_ms and led.log_end <= offset
             for tail in self._tails
-            if tail.disk and tail.place == place and tail.first <= offset <= tail.last
+            if tail.disk and tail.had(place, offset)
             for led in self._led(place)
         )
 
@@ -144,6 +160,11 @@ class Rules:
                     if starts and starts[-1] > led.log_end:
                         return True
         return False
+
+    def _never_written(self, broken: Broken) -> bool:
+        """No leader appended it: whoever was asked did not lead, or was not there."""
+        written = self._history.written.get(broken.place, [])
+        return bool(broken.digest) and all(batch.digest != broken.digest for batch in written)
 
     def _written(self, broken: Broken) -> Iterator[Written]:
         """Appends by leaders of what is gone; of anything at its offset if it is not known by its digest."""

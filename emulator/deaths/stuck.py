@@ -13,6 +13,7 @@ from emulator.deaths.settled import (
     state_of,
 )
 from emulator.deaths.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
+from emulator.node.broker_node import BrokerNode
 from emulator.runs.resolve import Resolved
 from emulator.topology import broker_name, identifier_named
 from protocol.ids import TopicPartition
@@ -120,11 +121,16 @@ def _bounced(
     for number in assigned:
         if number not in brokers or not unseen(history, number):
             continue
-        unheard = partition_of(brokers[number], place) is None
         leaving = state.leader < 0 and controller is not None and controller.takes_for_leaving(number)
-        if unheard or leaving:
+        if leaving or _unheard(brokers[number], place):
             return EARLIER_LIFE
     return ""
+
+
+def _unheard(node: BrokerNode, place: TopicPartition) -> bool:
+    """Its broker has never heard who leads, or only of a leader that it did not know."""
+    partition = partition_of(node, place)
+    return partition is None or partition.leader_epoch < 0
 
 
 def _behind_half_way(
@@ -137,8 +143,7 @@ def _behind_half_way(
         return ""
     office = history.offices[-1]
     for number in assigned:
-        partition = partition_of(brokers[number], place) if number in brokers else None
-        if number not in brokers or (partition is not None and partition.leader_epoch >= 0):
+        if number not in brokers or not _unheard(brokers[number], place):
             continue
         ends = [one.at_ms for (_, broker), one in history.stopped.items() if (broker, one.how) == (number, "half-way")]
         told = max(office.at_ms, *history.named.get((office.node, number), []), 0.0)
@@ -154,7 +159,7 @@ def _leader_stuck(died: Died, gates: Gates, place: TopicPartition, state: Leader
     if leader is None or partition is None:
         return ""
     if partition.leads and partition.leader_epoch == state.leader_epoch:
-        if gates.alter_isr and leader.broker.isr_changes.given_up(partition):
+        if gates.alter_isr and leader.broker.isr_changes.alter_isr.given_up(partition):
             return "1.6: an ISR change that was refused stays pending until a newer leader epoch"
         if not gates.alter_isr and partition.zk_version != state.zk_version:
             return "1.6 (KAFKA-2729): a leader whose version is outdated tries its ISR write for ever"

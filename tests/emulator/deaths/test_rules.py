@@ -30,6 +30,32 @@ def test_with_acks_1_and_one_leader_nothing_is_lost() -> None:
     assert rules("leader-crash", "2.6", history).allowing(Broken("lost", "", PLACE, 2, 1, "c")) == ""
 
 
+def test_what_nobody_wrote_is_lost_with_acks_0_only() -> None:
+    """Semantics 1.8: it is not answered."""
+    for acks, written, rule in ((0, [], "1.8: acks=0"), (0, [C], ""), (1, [], "")):
+        one = Broken("lost", "", PLACE, -1, acks, "c", digest=7)
+        assert rules("acks-0-loss", "1.1", History(written={PLACE: written})).allowing(one)[:11] == rule[:11]
+
+
+@pytest.mark.parametrize(
+    ("tail", "led", "allowed"),
+    [
+        (LostTail(12.0, 0, PLACE, 2, 3), [Led(1, 0, 0, 0)], True),
+        (LostTail(12.0, 0, PLACE, 2, 3), [Led(1, 0, 0, 0), Led(17, 1, 1, 2)], False),  # another led since
+        (LostTail(12.0, 1, PLACE, 2, 3), [Led(1, 0, 0, 0)], False),  # another lost it
+        (LostTail(12.0, 0, PLACE, 3, 3), [Led(1, 0, 0, 0)], False),  # another record
+        (LostTail(12.0, 0, PLACE, 2, 3), [Led(16, 0, 1, 0)], False),  # it led since
+    ],
+)
+def test_what_its_last_leader_lost_with_its_power_nobody_can_read_while_nobody_leads(
+    tail: LostTail, led: list[Led], allowed: bool
+) -> None:
+    """Semantics 3. Those in the ISR may have it still."""
+    history = History(states={PLACE: [stated(1, 0, 0, (0, 1), 0), stated(9, -1, 1, (1,), 1)]}, leaders={PLACE: led})
+    rule = rules("leader-crash", "1.1", history, power=True, tails=[tail]).allowing(LOST)
+    assert (rule == "3: power loss took it from its last leader, and nobody has led since") is allowed
+
+
 def test_a_follower_that_cut_to_its_high_watermark_and_led_may_lose_it_before_0_11_only() -> None:
     """KIP-101, semantics 8."""
     leaders = {PLACE: [Led(9, 1, 1, 2)]}
