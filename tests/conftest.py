@@ -4,6 +4,8 @@ A suite is a folder of tests. `SUITE_BUDGETS_S` is the one table of how long eac
 longer fails the run, by name, and a run that takes longer than `RUN_BUDGET_S` stops where it is: not every suite may
 need the whole of its own. Those with real processes have most to spare, for they play late runs again.
 
+Tests marked `if_time_is_left` come last, and are skipped and counted when the run has taken `TIME_LEFT_UNTIL_S`.
+
 With `-n 2` (make test) one process runs the suites with real parts, one test after the other: they measure lateness or
 start Java, and need both cores. Beside it a second one runs all others, on the time that the first leaves idle, and
 stands still while a test is marked `alone`.
@@ -38,6 +40,9 @@ TESTS = Path(__file__).parent
 RUN_BUDGET_S = 1_500.0
 """The whole run, on two cores."""
 
+TIME_LEFT_UNTIL_S = 1_080.0
+"""What need not run begins no later: on a slow machine installing takes minutes before, other suites after."""
+
 SUITE_BUDGETS_S = {
     ".": 900.0,  # the project itself, and all recordings with a hundred seeds each, on all cores: tests/test_*.py
     "audit": 330.0,
@@ -50,6 +55,7 @@ SUITE_BUDGETS_S = {
     "live": 240.0,  # most of it clusters that start and end: 2.5 s each, and twice that beside other work
     "node": 40.0,
     "player": 40.0,
+    "recordings": 600.0,  # a run of real processes each, seven seconds of it; late ones again
     "session": 60.0,
     "simulated": 360.0,
     "system": 600.0,
@@ -57,11 +63,12 @@ SUITE_BUDGETS_S = {
 """{folder under tests/: seconds}. One that is not listed counts towards the nearest above it. Seconds of the clock for
 suites with real parts; of processors, on a slow machine, for those that run on what these leave."""
 
-WITH_REAL_PARTS = ("audit", "compose", "emulator/packet_filter", "emulator/world", "live", "system")
+WITH_REAL_PARTS = ("audit", "compose", "emulator/packet_filter", "emulator/world", "live", "recordings", "system")
 """Folders whose tests have both cores."""
 
 DOCKER_TIMEOUT_S = 10.0
 NO_ENGINE = "no Docker engine"
+NO_TIME = "no time left"
 
 _BEGAN_S = pytest.StashKey[float]()
 
@@ -70,7 +77,8 @@ settings.register_profile("beside others", settings(), deadline=None, suppress_h
 settings.load_profile("beside others")
 
 _spent_s: defaultdict[str, float] = defaultdict(float)
-_without_docker: list[str] = []
+_not_run: defaultdict[str, list[str]] = defaultdict(list)
+"""{what was lacking: tests that were skipped}"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -183,6 +191,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("docker") is not None and not docker_engine():
         pytest.skip(NO_ENGINE)
+    taken_s = time.monotonic() - item.session.stash[_BEGAN_S]
+    limit_s = TIME_LEFT_UNTIL_S * item.config.getoption("--budget-factor")
+    if item.get_closest_marker("if_time_is_left") is not None and taken_s > limit_s:
+        pytest.skip(NO_TIME)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("if_time_is_left") is not None)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -218,8 +234,10 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.when == "teardown":
         told = dict(report.user_properties)
         _spent_s[str(told["suite"])] += float(str(told["spent_s"]))
-    elif report.skipped and isinstance(report.longrepr, tuple) and report.longrepr[2].endswith(NO_ENGINE):
-        _without_docker.append(report.nodeid)
+    elif report.skipped and isinstance(report.longrepr, tuple):
+        for lacking in (NO_ENGINE, NO_TIME):
+            if report.longrepr[2].endswith(lacking):
+                _not_run[lacking].append(report.nodeid)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -242,5 +260,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             terminalreporter.line(message)
         # Counted in the last line, beside passed and failed; plugins expect objects there.
         terminalreporter.stats["over budget"] = [SimpleNamespace(message=message) for message in exceeded]
-    if _without_docker:
-        terminalreporter.line(f"no Docker engine: {len(_without_docker)} tests skipped")
+    for lacking, tests in _not_run.items():
+        terminalreporter.line(f"{lacking}: {len(tests)} tests skipped")

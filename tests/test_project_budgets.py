@@ -6,24 +6,31 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import RUN_BUDGET_S, SUITE_BUDGETS_S, TESTS, WITH_REAL_PARTS, suite_of
+from tests.conftest import RUN_BUDGET_S, SUITE_BUDGETS_S, TESTS, TIME_LEFT_UNTIL_S, WITH_REAL_PARTS, suite_of
 
 pytest_plugins = ["pytester"]
 
 CONFTEST = Path(__file__).with_name("conftest.py")
 
 
-def run_suite(pytester: pytest.Pytester, source: str, *args: str, beside: str = "") -> pytest.RunResult:
+def run_suite(
+    pytester: pytest.Pytester, source: str, *args: str, beside: str = "", time_left: bool = True
+) -> pytest.RunResult:
     """Run `source` as tests/audit/test_it.py under our own conftest, in a process of its own; and `beside` as
     tests/broker/test_other.py."""
     tests = pytester.mkdir("tests")
-    (tests / "conftest.py").write_text(CONFTEST.read_text(encoding="utf-8"), encoding="utf-8")
+    ours = CONFTEST.read_text(encoding="utf-8")
+    limit = f"TIME_LEFT_UNTIL_S = {TIME_LEFT_UNTIL_S:_}"
+    assert limit in ours
+    (tests / "conftest.py").write_text(
+        ours if time_left else ours.replace(limit, "TIME_LEFT_UNTIL_S = 0.0"), encoding="utf-8"
+    )
     (tests / "audit").mkdir()
     (tests / "audit" / "test_it.py").write_text(source, encoding="utf-8")
     if beside:
         (tests / "broker").mkdir()
         (tests / "broker" / "test_other.py").write_text(beside, encoding="utf-8")
-    pytester.makeini("[pytest]\nmarkers =\n    docker: needs an engine\n")
+    pytester.makeini("[pytest]\nmarkers =\n    docker: needs an engine\n    if_time_is_left: last\n")
     return pytester.runpytest_subprocess("-p", "no:cacheprovider", *args, timeout=240)
 
 
@@ -55,6 +62,22 @@ def test_without_a_docker_engine_its_tests_are_skipped_and_counted(
     result.stdout.fnmatch_lines(["no Docker engine: 1 tests skipped"])
     result.assert_outcomes(skipped=1)
     assert result.ret == pytest.ExitCode.OK
+
+
+LAST = "import pytest\n@pytest.mark.if_time_is_left\ndef test_one(): {}\ndef test_two(): pass\n"
+
+
+def test_what_need_not_run_comes_last(pytester: pytest.Pytester) -> None:
+    result = run_suite(pytester, LAST.format("pass"), "-v")
+    result.stdout.fnmatch_lines(["*::test_two PASSED*", "*::test_one PASSED*"])
+    assert "no time left" not in result.stdout.str()
+
+
+def test_what_there_is_no_time_left_for_is_skipped_and_counted(pytester: pytest.Pytester) -> None:
+    hurried = LAST.format("assert False").replace("def test_two", "@pytest.mark.if_time_is_left\ndef test_two")
+    result = run_suite(pytester, f"{hurried}def test_three(): pass\n", time_left=False)
+    result.stdout.fnmatch_lines(["no time left: 2 tests skipped"])
+    result.assert_outcomes(passed=1, skipped=2)
 
 
 def test_no_suite_may_take_half_of_the_run_and_the_run_is_25_minutes() -> None:
