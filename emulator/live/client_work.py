@@ -12,13 +12,13 @@ import trio
 
 from emulator.live.desk import Desk, Job
 from emulator.live.requests import Consume, CreateTopic, DescribeTopic, ElectPreferred, Produce, Refused
-from emulator.live.words import broker_numbered, client_in, nearest
+from emulator.live.words import broker_numbered, client_in, nearest, topics_of
 from emulator.player.timeline import metadata_view
 from emulator.scenario import model as m
 from emulator.scenario.settings import TOPIC_LEVEL, UnusableSetting, nearest_setting, usable
 from emulator.topology import broker_name
 from emulator.world.network.cluster import Cluster
-from protocol.ids import topic_partition_of, topic_partition_text
+from protocol.ids import topic_partition_text
 
 ELECTION_LIMIT_S = 30.0
 NAME_LENGTH_MAX = 200
@@ -61,32 +61,28 @@ class ClientWork:
     def describe(self, ask: DescribeTopic) -> dict[str, Any]:
         """{"topics": {topic: [partition, ...]}}, with each broker's own view. Raises Refused."""
         seen = self._desk.player.seen
-        topics = sorted({topic for topic, _ in map(self._place, seen.assignments)})
+        topics = topics_of(seen.assignments)
         if ask.topic:
-            topics = [nearest("topic", ask.topic, topics)]
-        told: dict[str, list[dict[str, Any]]] = {topic: [] for topic in topics}
-        for name in sorted(seen.assignments, key=self._place):
-            topic, partition = self._place(name)
-            if topic not in told:
-                continue
-            state = seen.states.get(name)
-            views = {
-                broker_name(broker): metadata_view(broker, metadata, name)
-                for broker, metadata in sorted(seen.metadata.items())
-            }
-            told[topic].append(
-                {
-                    "partition": partition,
-                    "replicas": list(seen.assignments[name]),
-                    "leader": state.leader if state else None,
-                    "leader_epoch": state.leader_epoch if state else None,
-                    "isr": list(state.isr) if state else [],
-                    "views": {
-                        broker: {key: view[key] for key in ("leader", "epoch", "isr")} for broker, view in views.items()
-                    },
-                }
-            )
+            topic = nearest("topic", ask.topic, topics)
+            topics = {topic: topics[topic]}
+        told = {topic: [self._described(topic, number) for number in numbers] for topic, numbers in topics.items()}
         return {"topics": told, "controller": seen.controller, "controller_epoch": seen.controller_epoch}
+
+    def _described(self, topic: str, partition: int) -> dict[str, Any]:
+        seen, name = self._desk.player.seen, topic_partition_text(topic, partition)
+        state = seen.states.get(name)
+        views = {
+            broker_name(broker): metadata_view(broker, metadata, name)
+            for broker, metadata in sorted(seen.metadata.items())
+        }
+        return {
+            "partition": partition,
+            "replicas": list(seen.assignments[name]),
+            "leader": state.leader if state else None,
+            "leader_epoch": state.leader_epoch if state else None,
+            "isr": list(state.isr) if state else [],
+            "views": {broker: {key: view[key] for key in ("leader", "epoch", "isr")} for broker, view in views.items()},
+        }
 
     async def elect_preferred(self, ask: ElectPreferred, job: Job) -> dict[str, Any]:
         """Until those that can be elected lead. Raises Refused."""
@@ -185,19 +181,17 @@ class ClientWork:
         return az if az in azs else azs[0]
 
     def _partition(self, topic: str, partition: int) -> str:
-        seen = self._desk.player.seen
-        topics: dict[str, int] = {}
-        for known, _ in map(self._place, seen.assignments):
-            topics[known] = topics.get(known, 0) + 1
+        topics = topics_of(self._desk.player.seen.assignments)
         topic = nearest("topic", topic, topics)
-        if not 0 <= partition < topics[topic]:
-            raise Refused(f"{topic} has {topics[topic]} partitions, from 0; not {partition}")
+        count = len(topics[topic])
+        if not 0 <= partition < count:
+            raise Refused(f"{topic} has {count} partitions, from 0; not {partition}")
         return topic_partition_text(topic, partition)
 
     def _check_new(self, topic: str) -> None:
         if not topic or len(topic) > NAME_LENGTH_MAX or not set(topic) <= NAME_CHARACTERS or topic in (".", ".."):
             raise Refused(f"a topic's name is of letters, digits, '.', '_' and '-', not {topic!r}")
-        if topic in {known for known, _ in map(self._place, self._desk.player.seen.assignments)}:
+        if topic in topics_of(self._desk.player.seen.assignments):
             raise Refused(f"topic {topic} exists already")
 
     def _topic_setting(self, name: str, value: object) -> Any:
@@ -207,6 +201,3 @@ class ClientWork:
             return usable(name, value)
         except UnusableSetting as error:
             raise Refused(str(error)) from error
-
-    def _place(self, name: str) -> tuple[str, int]:
-        return topic_partition_of(name) or ("", -1)

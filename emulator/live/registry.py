@@ -121,7 +121,6 @@ def named(name: str, runs: Path = RUNS) -> list[Found]:
 
 def choose(name: str | None, runs: Path = RUNS) -> Found:
     """The running cluster that is meant; without a name, the only one. Raises NoCluster."""
-    running = [one for one in clusters(runs) if one.running]
     if name is not None:
         matching = [one for one in named(name, runs) if one.running]
         if len(matching) == 1:
@@ -129,10 +128,11 @@ def choose(name: str | None, runs: Path = RUNS) -> Found:
         if matching:
             where = ", ".join(str(one.directory) for one in matching)
             raise NoCluster(f"several clusters are called {name}: say which directory: {where}")
-        names = [one.name for one in running]
+        names = [one.name for one in clusters(runs) if one.running]
         close = get_close_matches(name, names, n=1)
         there = f"; nearest: {close[0]}" if close else f"; there is {', '.join(names)}" if names else "; none runs"
         raise NoCluster(f"no cluster {name!r} runs{there}")
+    running = [one for one in clusters(runs) if one.running]
     if not running:
         raise NoCluster("no cluster runs: start one with faultline up")
     if len(running) > 1:

@@ -5,6 +5,7 @@ from difflib import get_close_matches
 
 from emulator.live.requests import Refused
 from emulator.topology import Node, Topology
+from protocol.ids import topic_partition_of
 
 
 def nearest(kind: str, given: str, known: Iterable[str]) -> str:
@@ -16,6 +17,14 @@ def nearest(kind: str, given: str, known: Iterable[str]) -> str:
     if close:
         raise Refused(f"no {kind} {given!r}; did you mean {by_lower[close[0]]}?")
     raise Refused(f"no {kind} {given!r}; there is {', '.join(by_lower.values()) or 'none'}")
+
+
+def topics_of(partitions: Iterable[str]) -> dict[str, list[int]]:
+    """{topic: numbers of its partitions}, sorted, of names such as t-0."""
+    topics: dict[str, list[int]] = {}
+    for topic, number in sorted(topic_partition_of(name) or ("", -1) for name in partitions):
+        topics.setdefault(topic, []).append(number)
+    return topics
 
 
 def node_named(topology: Topology, given: str) -> Node:

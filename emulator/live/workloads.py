@@ -11,9 +11,8 @@ import trio
 
 from emulator.live.desk import Desk
 from emulator.live.requests import Refused, StartWorkload
-from emulator.live.words import client_in, nearest
+from emulator.live.words import client_in, nearest, topics_of
 from emulator.world.network.cluster import Cluster
-from protocol.ids import topic_partition_of
 from protocol.messages.base import Message
 from protocol.messages.workload import (
     StartWorkloadRequest,
@@ -44,10 +43,7 @@ class Workloads:
     async def start(self, ask: StartWorkload) -> dict[str, Any]:
         """In every AZ asked for, or in none. `values` of the result: {client: how each of its values begins}. Raises
         Refused."""
-        topics: dict[str, list[int]] = {}
-        for name in self._desk.player.seen.assignments:
-            topic, partition = topic_partition_of(name) or ("", -1)
-            topics.setdefault(topic, []).append(partition)
+        topics = topics_of(self._desk.player.seen.assignments)
         topic = nearest("topic", ask.topic, topics)
         topology = self._cluster.topology
         azs = [nearest("AZ", az, topology.azs) for az in ask.azs]
@@ -56,7 +52,7 @@ class Workloads:
         began = f"{self._cluster.now_ms():.0f}"
         jobs: list[tuple[str, Message]] = []
         for client in clients:
-            for spec in _specs(ask, topic, sorted(topics[topic]), f"{client}.{began}."):
+            for spec in _specs(ask, topic, topics[topic], f"{client}.{began}."):
                 jobs.append((client, StartWorkloadRequest(spec)))
         problems = [
             f"{client}: {answer.problem}"

@@ -6,15 +6,16 @@ from protocol.machine import Now
 
 
 class Clock:
-    """`epoch_s`: CLOCK_MONOTONIC at scenario time 0, the same in all processes of a run."""
+    """`epoch_s`: CLOCK_MONOTONIC at scenario time 0, `wall_epoch_ms`: the wall clock then; the same in all processes of
+    a run."""
 
-    __slots__ = ("_wall_epoch_ms", "epoch_s", "speed")
+    __slots__ = ("epoch_s", "speed", "wall_epoch_ms")
 
     def __init__(self, epoch_s: float, wall_epoch_ms: float, speed: float) -> None:
         assert speed > 0, speed
         self.epoch_s = epoch_s
         self.speed = speed
-        self._wall_epoch_ms = wall_epoch_ms
+        self.wall_epoch_ms = wall_epoch_ms
 
     def now_ms(self) -> float:
         """Scenario milliseconds since the launch."""
@@ -23,7 +24,7 @@ class Clock:
     def now(self) -> Now:
         """Both clocks; the wall clock runs at the same speed."""
         mono_ms = round((time.monotonic() - self.epoch_s) * 1000.0 * self.speed, 3)
-        return Now(mono_ms, round(self._wall_epoch_ms + mono_ms, 3))
+        return Now(mono_ms, round(self.wall_epoch_ms + mono_ms, 3))
 
     def real_s(self, scenario_ms: float) -> float:
         """How long `scenario_ms` take, in real seconds."""

@@ -78,12 +78,9 @@ class Cluster:
         self.token = token or secrets.token_hex(16)
         modules = sorted({spec.factory.partition(":")[0] for spec in specs.values()})
         self.engine: Engine = engine or LocalEngine(topology, modules, ports=ports, dialled=dialled)
-        wall_epoch_ms = time.time() * 1000.0
-        self.clock = Clock(time.monotonic(), wall_epoch_ms, speed)
+        self.clock = Clock(time.monotonic(), time.time() * 1000.0, speed)
         run = run or run_dir.name
-        orders = RunOrders(
-            run, run_dir, topology, self.token, self.clock, wall_epoch_ms, seed, tuple(levels), record_inputs
-        )
+        orders = RunOrders(run, run_dir, topology, self.token, self.clock, seed, tuple(levels), record_inputs)
         self.lives = Lives(orders, specs, self.engine, links, self._write)
         self._events = EventFile(run_dir, run, INJECTOR, 1, levels)
         self._links = links

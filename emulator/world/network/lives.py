@@ -18,7 +18,7 @@ from emulator.world.network.rule_board import RuleBoard
 from emulator.world.network.shell import ExtraEffects, NodeShell
 from emulator.world.network.spec import Life, MachineSpec, ProcessOrder, ShellSettings
 from emulator.world.network.supervision import ControlConnection, NodeGone, Supervised
-from protocol.events import LEVELS, Event, MachineFault
+from protocol.events import Event, MachineFault
 from protocol.machine import Machine
 from protocol.messages.control import BeginRequest, BeginResponse, EndRequest
 
@@ -34,10 +34,9 @@ class RunOrders(msgspec.Struct, frozen=True):
     topology: Topology
     token: str
     clock: Clock
-    wall_epoch_ms: float
-    seed: int = 0
-    levels: tuple[str, ...] = LEVELS
-    record_inputs: bool = False
+    seed: int
+    levels: tuple[str, ...]
+    record_inputs: bool
 
 
 class Lives:
@@ -102,8 +101,7 @@ class Lives:
 
     def require_startable(self, name: str) -> None:
         """Raises ClusterError."""
-        if name in self.running():
-            raise ClusterError(f"{name} runs already")
+        self._idle(name)
         if name not in self._specs:
             raise ClusterError(f"{name} has no machine to run as a process")
 
@@ -145,9 +143,7 @@ class Lives:
 
     async def run_here(self, name: str, machine: Machine, extra_effects: ExtraEffects | None) -> InProcess:
         """Runs a node's machine in this process. Raises ClusterError."""
-        node = self.node(name)
-        if name in self.running():
-            raise ClusterError(f"{name} runs already")
+        node = self._idle(name)
         settings = self._settings(self.next_life(name), str(self._orders.run_dir))
         shell = NodeShell(settings, machine, self._engine.listen_here(name), extra_effects)
         node.incarnation += 1
@@ -173,6 +169,13 @@ class Lives:
             for here in self._here.values():
                 await here.ended.wait()
 
+    def _idle(self, name: str) -> Supervised:
+        """One that does not run. Raises ClusterError."""
+        node = self.node(name)
+        if name in self.running():
+            raise ClusterError(f"{name} runs already")
+        return node
+
     def _settings(self, life: Life, run_dir: str) -> ShellSettings:
         orders, spec = self._orders, self._specs.get(life.node.name)
         return ShellSettings(
@@ -181,7 +184,7 @@ class Lives:
             token=orders.token,
             routes=self._engine.routes(life.node.name),
             epoch_s=orders.clock.epoch_s,
-            wall_epoch_ms=orders.wall_epoch_ms,
+            wall_epoch_ms=orders.clock.wall_epoch_ms,
             speed=orders.clock.speed,
             levels=orders.levels,
             record_inputs=orders.record_inputs,
