@@ -146,11 +146,11 @@ def _print_verdict(verdict: Verdict) -> None:
     console = Console(highlight=False)
     for line in text.splitlines():
         words = line.lstrip()
-        shown = Text(words)
-        shown.highlight_regex(r"(?<!\S)violated(?= \d)", "bold red")
-        shown.highlight_regex(r"(?<!\S)held\b", "green")
-        shown.highlight_regex(r"(?<!\S)unknown\b", "yellow")
-        console.print(Padding(shown, (0, 0, 0, len(line) - len(words))))
+        coloured = Text(words)
+        coloured.highlight_regex(r"(?<!\S)violated(?= \d)", "bold red")
+        coloured.highlight_regex(r"(?<!\S)held\b", "green")
+        coloured.highlight_regex(r"(?<!\S)unknown\b", "yellow")
+        console.print(Padding(coloured, (0, 0, 0, len(line) - len(words))))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import socket
 import struct
@@ -149,13 +150,14 @@ BROKEN = ("{", '{"format":1,"event":"node_fell_over","node":"broker-0","incarnat
 
 
 def knock(port: int, data: bytes) -> bytes:
-    """What comes back until the node has closed the connection."""
+    """What comes back until the node has closed the connection: it may do so before we have said that we are done."""
     with socket.create_connection((LOOPBACK, port), timeout=10) as sock:
         sock.sendall(data)
-        sock.shutdown(socket.SHUT_WR)
         try:
+            sock.shutdown(socket.SHUT_WR)
             return sock.recv(1)
-        except ConnectionResetError:
+        except OSError as error:
+            assert error.errno in (errno.ECONNRESET, errno.ENOTCONN), error
             return b""
 
 

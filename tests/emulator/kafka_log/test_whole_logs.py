@@ -18,6 +18,8 @@ EXPECTED = Path(__file__).parent / "expected"
 LAYOUT = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ .+ \([\w.$]+\)")
 VERSIONS = ("0.10.2", "1.1", "2.6", "2.8")
 SEEDS = (1, 2, 3)
+SEED_OF = {"0.10.2": 6, "1.1": 87, "2.6": 2, "2.8": 1}
+"""Whose lines were written down: races have other outcomes with other seeds."""
 
 RECORDED = (
     *(("az-isolated-leader", version) for version in VERSIONS),
@@ -37,7 +39,7 @@ RECORDED = (
 
 @cache
 def dual_leader(version: str) -> dict[int, list[str]]:
-    return simulated_logs("az-isolated-leader", version, 1)
+    return simulated_logs("az-isolated-leader", version, SEED_OF[version])
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from audit.verdict import Verdict
-from emulator.broker.leadership import Leadership
 from emulator.broker.partition import Partition
+from emulator.broker.roles import Roles
 from emulator.oracle.probe import Office, Probe
 from emulator.runs.judged import play_and_judge
 from emulator.runs.resolve import Resolved, resolve
@@ -128,14 +128,14 @@ def test_a_leader_whose_high_watermark_falls_is_found() -> None:
 
 
 def test_a_broker_that_takes_an_older_epoch_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    adopt: Any = Leadership._adopt
+    adopt: Any = Roles._adopt
 
-    def broken(self: Leadership, partition: Partition, state: Any) -> None:
+    def broken(self: Roles, partition: Partition, state: Any) -> None:
         adopt(self, partition, state)
         if state.leader_epoch == 1:
             partition.leader_epoch = -1 if partition.context.broker == 2 else 0
 
-    monkeypatch.setattr(Leadership, "_adopt", broken)
+    monkeypatch.setattr(Roles, "_adopt", broken)
     _, probe = watched(small("kill: 0", "wait: new leader"))
     assert ("broker-1", 0, False) in spans(probe.leaders), "the sabotage was never reached"
     check = verdict_of(small("kill: 0", "wait: new leader")).checks["leader-epoch-monotonicity"]
@@ -144,14 +144,14 @@ def test_a_broker_that_takes_an_older_epoch_is_found(monkeypatch: pytest.MonkeyP
 
 
 def test_a_replica_whose_epoch_falls_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    adopt: Any = Leadership._adopt
+    adopt: Any = Roles._adopt
 
-    def broken(self: Leadership, partition: Partition, state: Any) -> None:
+    def broken(self: Roles, partition: Partition, state: Any) -> None:
         adopt(self, partition, state)
         if state.leader_epoch == 2:
             partition.leader_epoch = 0
 
-    monkeypatch.setattr(Leadership, "_adopt", broken)
+    monkeypatch.setattr(Roles, "_adopt", broken)
     twice = ("kill: 0", "wait: new leader", "start: 0", "wait: {until: isr restored, limit_s: 60}")
     check = verdict_of(small(*twice, "kill: 1", "wait: new leader")).checks["leader-epoch-monotonicity"]
     assert "broker-2 went back from leader epoch 1 to 0" in [one["text"] for one in check.evidence]
