@@ -1,10 +1,12 @@
-"""A broker's log directory: the few file operations Kafka relies on, and the files Kafka keeps with them.
+"""A broker's log directories: the few file operations Kafka relies on, and the files Kafka keeps with them.
 
 Reading order:
 
 - `files`: the interface, its paths and its errors.
+- `faults`: folders that are full, or fail, on purpose.
 - `memory`: files in memory that know what was synced, for the simulated world; power loss.
 - `disk`: the same over real files.
+- `within`: one of several log directories on a disk.
 - `log_directory`: the files that Kafka keeps there, by name.
 - `checkpoints`: its checkpoint files and meta.properties as text.
 - `inspect`: what a replica holds, read from its files alone, dead or alive.

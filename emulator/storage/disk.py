@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from emulator.storage.faults import DiskFaults
 from emulator.storage.files import (
     LOG_DIRECTORY,
     TEMPORARY_SUFFIX,
@@ -67,6 +68,7 @@ class DiskFiles:
         self._sync = os.fsync if syncs else _no_sync
         self.quota_bytes = quota_bytes
         self.operation_hook = operation_hook
+        self.faults = DiskFaults()
         self._open: OrderedDict[str, _OpenFile] = OrderedDict()
         self._open_files_max = open_files_max
         with _reported(LOG_DIRECTORY):
@@ -171,6 +173,8 @@ class DiskFiles:
             os.rename(real_old, real_new)
 
     def list(self, directory: str) -> list[str]:
+        if self.faults.any:
+            self.faults.check("list", directory)
         try:
             return sorted(os.listdir(self._real(directory)))
         except (FileNotFoundError, NotADirectoryError):
@@ -208,14 +212,23 @@ class DiskFiles:
             used_bytes += sum(os.lstat(os.path.join(folder, name)).st_size for name in names)
         return used_bytes
 
-    def fill(self) -> int:
-        """From now on there is room for nothing more; returns the size of what is there."""
-        self.quota_bytes = self.used_bytes
-        return self.quota_bytes
+    def break_down(self, folder: str, fails: bool) -> int:
+        """From now on there is room for nothing more, or everything `fails`, in a folder ("": everywhere); returns the
+        size of what is on the disk."""
+        used_bytes = self.used_bytes
+        if fails:
+            self.faults.failing.add(folder)
+        elif folder:
+            self.faults.full.add(folder)
+        else:
+            self.quota_bytes = used_bytes
+        return used_bytes
 
     def _before(self, operation: str, path: str) -> None:
         if self.operation_hook is not None:
             self.operation_hook(operation, path)
+        if self.faults.any:
+            self.faults.check(operation, path)
 
     def _real(self, path: str) -> str:
         """The path in the file system. Raises BadPath if it leads out, also through a symbolic link."""

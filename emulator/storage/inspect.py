@@ -2,6 +2,8 @@
 
 What is done to a dead node's disk is here too: `keep_batches`, `lose_unsynced`, `erase`.
 
+A broker with several log directories has a folder for each; a partition is looked for in all of them.
+
 A node may be writing meanwhile: a batch that is not whole at the end of the last segment is left out, and a
 file that vanishes between listing and reading is as if it had never been there. Damage elsewhere is an error.
 """
@@ -15,10 +17,12 @@ from emulator.storage.log_directory import (
     HIGH_WATERMARKS,
     LEADER_EPOCHS,
     LOG_STARTS,
+    META_PROPERTIES,
     RECOVERY_POINTS,
     SEGMENT_SUFFIX,
     segment_name,
 )
+from emulator.storage.within import Within
 from protocol.ids import topic_partition_of
 from protocol.records import format as records
 from protocol.records.errors import CorruptRecord, RecordsError
@@ -51,6 +55,7 @@ def read_partition(files: Files, partition: str) -> PartitionFiles:
     `leader_epochs` is [[epoch, start offset], ...]; `high_watermark_checkpoint` None if none was written.
     Raises LogDamaged, CheckpointDamaged, StorageError.
     """
+    files = directory_with(files, partition)
     log: list[LogEntry] = []
     for header, decoded in _entries(files, partition):
         epoch = header.leader_epoch if header.magic >= records.BATCH_MAGIC else None
@@ -66,6 +71,7 @@ def read_partition(files: Files, partition: str) -> PartitionFiles:
 
 def log_bounds(files: Files, partition: str) -> tuple[int, int]:
     """(log start, log end) of the replica; the end is exclusive. (0, 0) without a log. Raises as `read_partition`."""
+    files = directory_with(files, partition)
     segments = _segments(files, partition)
     if not segments:
         return 0, 0
@@ -76,18 +82,43 @@ def log_bounds(files: Files, partition: str) -> tuple[int, int]:
     return max(bases[0], _checkpointed(files, LOG_STARTS, partition) or 0), log_end
 
 
+def log_directories(files: Files) -> list[Files]:
+    """The folders that a broker uses as log directories, or the one that its disk is."""
+    folders = [name for name in files.list(LOG_DIRECTORY) if files.exists(f"{name}/{META_PROPERTIES}")]
+    return [Within(files, name) for name in folders] or [files]
+
+
+def directory_with(files: Files, partition: str) -> Files:
+    """The log directory that holds the partition; the first if none does."""
+    if files.exists(partition):
+        return files
+    directories = log_directories(files)
+    return next((one for one in directories if one.exists(partition)), directories[0])
+
+
 def partitions_on(files: Files) -> list[str]:
-    """`t-0`, ...: the directories that hold a log."""
-    return [name for name in files.list(LOG_DIRECTORY) if topic_partition_of(name) is not None and files.list(name)]
+    """`t-0`, ...: what has a log, in any of the log directories."""
+    return sorted(name for directory in log_directories(files) for name in partitions_in(directory))
+
+
+def partitions_in(directory: Files) -> list[str]:
+    """The same, in one of them."""
+    names = directory.list(LOG_DIRECTORY)
+    return [name for name in names if topic_partition_of(name) is not None and directory.list(name)]
 
 
 def log_sizes(files: Files) -> dict[str, int]:
     """{"t-0": bytes of its segments}."""
-    return {name: sum(files.size(path) for path in _segments(files, name)) for name in partitions_on(files)}
+    return {
+        name: sum(directory.size(path) for path in _segments(directory, name))
+        for directory in log_directories(files)
+        for name in partitions_in(directory)
+    }
 
 
 def batches_of(files: Files, partition: str) -> list[list[int | list[str | None]]]:
     """The log entry by entry: [offset of the last record, values]; a compressed wrapper is one entry."""
+    files = directory_with(files, partition)
     return [
         [header.last_offset, [_text(record.value) for record in decoded]]
         for header, decoded in _entries(files, partition)
@@ -99,6 +130,7 @@ def durable_batches(files: Files, partition: str) -> int:
 
     Docs/semantics.md 3 models power loss as the loss of any suffix after it.
     """
+    files = directory_with(files, partition)
     recovery_point = _checkpointed(files, RECOVERY_POINTS, partition) or 0
     return sum(1 for *_, header in _headers(files, partition) if header.last_offset < recovery_point)
 
@@ -108,6 +140,7 @@ def keep_batches(files: Files, partition: str, count: int) -> int:
 
     Checkpoints stay as they are. Raises ValueError when there are fewer than `count`.
     """
+    files = directory_with(files, partition)
     total = sum(1 for _ in _headers(files, partition))
     if not 0 <= count <= total:
         raise ValueError(f"{partition} holds {total} batches, {count} of them cannot be kept")
@@ -132,15 +165,15 @@ def lose_unsynced(files: Files, kept: Callable[[str, int], int]) -> None:
         keep_batches(files, partition, max(durable, kept(partition, durable)))
 
 
-def erase(files: Files) -> None:
-    """A dead node's directory with everything in it: what a broker with a new disk finds. Nothing of it comes back
-    when the power is lost."""
-    for name in files.list(""):
-        for inside in files.list(name):
-            files.delete(f"{name}/{inside}")
-        files.fsync(name)
-        files.delete(name)
-    files.fsync(LOG_DIRECTORY)
+def erase(files: Files, directory: str = LOG_DIRECTORY) -> None:
+    """A dead node's disk, or one of its log directories, with everything in it: what a broker with a new disk finds.
+    Nothing of it comes back when the power is lost."""
+    for name in files.list(directory):
+        path = f"{directory}/{name}" if directory else name
+        erase(files, path)
+        files.delete(path)
+    if files.exists(directory):
+        files.fsync(directory)
 
 
 def _entries(files: Files, partition: str) -> Iterator[tuple[BatchHeader, list[Record]]]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
+from emulator.storage.faults import DiskFaults
 from emulator.storage.files import (
     LOG_DIRECTORY,
     TEMPORARY_SUFFIX,
@@ -51,13 +52,14 @@ class MemoryFiles:
     def __init__(self, *, capacity_bytes: int | None = None, operation_hook: OperationHook | None = None) -> None:
         self.capacity_bytes = capacity_bytes
         self.operation_hook = operation_hook
+        self.faults = DiskFaults()
         self._files: dict[str, _File] = {}
         self._directories = {LOG_DIRECTORY}
         self._pending: list[_NameChange] = []
 
     def append(self, path: str, data: bytes) -> int:
         file = self._files.get(path)
-        if file is None or self.operation_hook is not None or self.capacity_bytes is not None:
+        if file is None or self.operation_hook is not None or self.capacity_bytes is not None or self.faults.any:
             self._before("append", path)
             self._demand_room(path, len(data))
             file = self._files.get(path) or self._create(path)
@@ -67,17 +69,18 @@ class MemoryFiles:
 
     @contextmanager
     def unwatched(self) -> Generator[None, None, None]:
-        """What the world itself reads meanwhile is no operation of the node's: nobody dies of being looked at."""
+        """What the world itself reads meanwhile is no operation of the node's: nobody dies of being looked at, and a
+        disk that is broken on purpose can be read."""
         hook, self.operation_hook = self.operation_hook, None
+        faults, self.faults = self.faults, DiskFaults()
         try:
             yield
         finally:
-            self.operation_hook = hook
+            self.operation_hook, self.faults = hook, faults
 
     def read(self, path: str, position: int, size_bytes: int) -> bytes:
         assert position >= 0 and size_bytes >= 0
-        if self.operation_hook is not None:
-            self.operation_hook("read", path)
+        self._before("read", path)
         return bytes(self._file(path).content[position : position + size_bytes])
 
     def size(self, path: str) -> int:
@@ -143,6 +146,8 @@ class MemoryFiles:
         self._rename_file(old, new)
 
     def list(self, directory: str) -> list[str]:
+        if self.faults.any:
+            self.faults.check("list", directory)
         start = len(check_path(directory)) + 1 if directory else 0
         everything = (*self._files, *self._directories)
         return sorted(path[start:] for path in everything if path and directory_of(path) == directory)
@@ -214,6 +219,8 @@ class MemoryFiles:
     def _before(self, operation: str, path: str) -> None:
         if self.operation_hook is not None:
             self.operation_hook(operation, path)
+        if self.faults.any:
+            self.faults.check(operation, path)
 
     def _file(self, path: str) -> _File:
         file = self._files.get(path)

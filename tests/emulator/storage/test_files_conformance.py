@@ -16,6 +16,7 @@ from emulator.storage.files import (
     OperationHook,
 )
 from emulator.storage.memory import MemoryFiles
+from emulator.storage.within import Within
 
 LOG = "t-0/00000000000000000000.log"
 EPOCHS = "t-0/leader-epoch-checkpoint"
@@ -23,14 +24,23 @@ EPOCHS = "t-0/leader-epoch-checkpoint"
 MakeFiles = Callable[..., Files]
 
 
-@pytest.fixture(params=["memory", "disk"])
+@pytest.fixture(params=["memory", "disk", "memory, one of several directories", "disk, one of several directories"])
 def make_files(request: pytest.FixtureRequest, tmp_path: Path) -> MakeFiles:
     """Makes files with a room of `room_bytes` and an operation hook."""
 
     def make(room_bytes: int | None = None, hook: OperationHook | None = None) -> Files:
-        if request.param == "memory":
-            return MemoryFiles(capacity_bytes=room_bytes, operation_hook=hook)
-        return DiskFiles(tmp_path / "log", quota_bytes=room_bytes, operation_hook=hook)
+        made: MemoryFiles | DiskFiles
+        if request.param.startswith("memory"):
+            made = MemoryFiles(capacity_bytes=room_bytes, operation_hook=hook)
+        else:
+            made = DiskFiles(tmp_path / "log", quota_bytes=room_bytes, operation_hook=hook)
+        if "several" not in request.param:
+            return made
+        made.operation_hook = None
+        made.make_directory("d0")
+        if hook is not None:
+            made.operation_hook = lambda operation, path: hook(operation, path[3:])  # without "d0/"
+        return Within(made, "d0")
 
     return make
 

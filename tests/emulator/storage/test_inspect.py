@@ -16,10 +16,20 @@ from emulator.storage.inspect import (
     erase,
     keep_batches,
     log_bounds,
+    log_sizes,
+    partitions_on,
     read_partition,
 )
-from emulator.storage.log_directory import HIGH_WATERMARKS, LEADER_EPOCHS, LOG_STARTS, RECOVERY_POINTS, segment_name
+from emulator.storage.log_directory import (
+    HIGH_WATERMARKS,
+    LEADER_EPOCHS,
+    LOG_STARTS,
+    META_PROPERTIES,
+    RECOVERY_POINTS,
+    segment_name,
+)
 from emulator.storage.memory import MemoryFiles
+from emulator.storage.within import Within
 from protocol.records import format as records
 from protocol.records.compression import Compression
 
@@ -34,9 +44,10 @@ def append(
     magic: int = 2,
     codec: Compression = "none",
     segment: int = 0,
+    partition: str = "t-0",
 ) -> int:
     sent = records.encode([value.encode() for value in values], magic=magic, timestamp_ms=1, compression=codec)
-    return files.append(f"t-0/{segment_name(segment)}", records.place(sent, offset, epoch))
+    return files.append(f"{partition}/{segment_name(segment)}", records.place(sent, offset, epoch))
 
 
 @pytest.fixture(params=["memory", "disk"])
@@ -204,3 +215,22 @@ def test_an_empty_segment_says_where_an_empty_log_ends(files: Files) -> None:
     """After a replica threw everything away and began anew."""
     files.append(f"t-0/{segment_name(42)}", b"")
     assert log_bounds(files, "t-0") == (42, 42)
+
+
+def test_a_partition_is_found_in_whichever_log_directory_it_is(files: Files) -> None:
+    for name in ("data-0", "data-1"):
+        files.make_directory(name)
+        files.write_atomically(f"{name}/{META_PROPERTIES}", b"")
+    other = Within(files, "data-1")
+    other.make_directory("u-3")
+    append(other, 0, "a", partition="u-3")
+    other.write_atomically(RECOVERY_POINTS, format_offsets({("u", 3): 1}))
+    assert partitions_on(files) == ["u-3"], "the directories' own names are none of partitions"
+    assert batches_of(files, "u-3") == [[0, ["a"]]]
+    assert log_bounds(files, "u-3") == (0, 1)
+    assert durable_batches(files, "u-3") == 1
+    assert log_sizes(files) == {"u-3": other.size(f"u-3/{segment_name(0)}")}
+    assert keep_batches(files, "u-3", 0) == 1
+    erase(files, "data-1")
+    assert partitions_on(files) == [] and files.list("data-1") == []
+    assert files.exists(f"data-0/{META_PROPERTIES}")
