@@ -63,13 +63,15 @@ LOGS = """
 -- a batch that survived; `leads`: the replica is the partition's final leader, the last in the order of leader epochs;
 -- a bound (base_offset null): a log end that was seen and never undercut, so the log must reach it.
 -- A batch survives when no later cut of the same replica reaches it: a truncation, or a log found shorter after a
--- restart (power loss). Kafka cuts whole batches, so one that is cut in the middle is gone.
+-- restart (power loss), or made anew (another disk). Kafka cuts whole batches, so one that is cut in the middle is
+-- gone.
 WITH cuts AS (
   SELECT run, node, topic, partition, incarnation, seq,
     CASE WHEN event = 'log_loaded' THEN log_end
+         WHEN event = 'log_created' THEN 0L
          WHEN reason = 'full' THEN 0L  -- wiped, to start elsewhere
          ELSE least(`to`, log_end) END AS cut
-  FROM rest WHERE event IN ('log_loaded', 'log_truncated')
+  FROM rest WHERE event IN ('log_created', 'log_loaded', 'log_truncated')
 ),
 --big cut_replicas AS (SELECT DISTINCT run, node, topic, partition FROM cuts),
 folded AS (

@@ -46,10 +46,16 @@ def notifications_changed(desk: Desk) -> Procedure[None]:
     yield from checked_writes(desk, [Delete(path) for path in paths])
 
 
-def delete_notifications(desk: Desk) -> Procedure[None]:
-    """A new controller reads everything anyway: what was there before it needs no answer."""
+def begin_notifications(desk: Desk) -> Procedure[None]:
+    """A new controller reads everything anyway: what was there before it needs no answer. Up to 1.0 changed ISRs wait
+    for the next of their kind all the same."""
+    gates, parents = desk.gates, [ISR_CHANGE_NOTIFICATION]
+    if not gates.storage_failure_kills_broker:
+        parents.insert(0, LOG_DIR_EVENT_NOTIFICATION)
+    if not gates.deletes_old_notifications:
+        yield from read_children(parents.pop())  # for the watch
     paths: list[str] = []
-    for parent in (LOG_DIR_EVENT_NOTIFICATION, ISR_CHANGE_NOTIFICATION):
+    for parent in parents:
         paths += [f"{parent}/{name}" for name in (yield from read_children(parent))]
     yield from checked_writes(desk, [Delete(path) for path in paths])
 

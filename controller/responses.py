@@ -9,6 +9,8 @@ from controller.state_writes import checked_writes
 from controller.topic_deletion import complete_replicas, fail_replicas
 from controller.watches import read_children
 from protocol.errors import ErrorCode
+from protocol.events import BrokersHandled, ReplicasMarkedOffline, ids_text
+from protocol.ids import topic_partition_text
 from protocol.messages.leadership import LeaderAndIsrResponse, StopReplicaRequest, StopReplicaResponse
 from protocol.messages.session import Delete, GetData
 from protocol.znodes import LOG_DIR_EVENT_NOTIFICATION, decode_log_dir_event
@@ -26,6 +28,8 @@ def leader_and_isr_answered(desk: Desk, broker: int, response: LeaderAndIsrRespo
     desk.state.offline_log_dirs[broker] = after
     newly = sorted(after - before)
     if newly:
+        held = ",".join(topic_partition_text(*partition) for partition in newly)
+        desk.emit(ReplicasMarkedOffline(broker, held, desk.state.epoch))
         offline = [(*partition, broker) for partition in newly]
         yield from replicas_offline(desk, offline, desk.state.led_by_nobody_online())
 
@@ -60,6 +64,7 @@ def log_dir_events_changed(desk: Desk) -> Procedure[None]:
     paths = [f"{LOG_DIR_EVENT_NOTIFICATION}/{name}" for name in names]
     found = yield from perform_all([GetData(path) for path in paths])
     brokers = {decode_log_dir_event(p, r.data) for p, r in zip(paths, found, strict=True) if not r.error}
+    desk.emit(BrokersHandled("log-dir-failure", ids_text(sorted(brokers))))
     replicas = desk.state.replicas_on(brokers)
     yield from replica_states.move(desk, replicas, ReplicaPosition.ONLINE)
     yield from checked_writes(desk, [Delete(path) for path in paths])

@@ -6,7 +6,7 @@ before, the epoch is raised afterwards, and for a moment the new controller goes
 
 from controller import partition_states, replica_states
 from controller.desk import ControllerMoved, Desk
-from controller.isr_changes import delete_notifications
+from controller.isr_changes import begin_notifications
 from controller.preferred_elections import elect_pending, schedule_rebalance
 from controller.reassignment import resume_all
 from controller.session_calls import Procedure, SenderEnded, ask, perform, perform_all
@@ -30,7 +30,6 @@ from protocol.znodes import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
-    ISR_CHANGE_NOTIFICATION,
     TOPICS,
     BrokerRegistration,
     broker_path,
@@ -182,10 +181,7 @@ def _take_over(desk: Desk) -> Procedure[None]:
     it."""
     state = desk.state
     yield from watch_admin_znodes(desk)
-    if desk.gates.deletes_old_notifications:
-        yield from delete_notifications(desk)
-    else:
-        yield from read_children(ISR_CHANGE_NOTIFICATION)  # for the watch: what is there waits for the next one
+    yield from begin_notifications(desk)
     state.brokers = yield from read_brokers()
     state.topics = set((yield from read_children(TOPICS)))
     state.assignments = yield from read_assignments(sorted(state.topics))

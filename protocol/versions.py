@@ -175,7 +175,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     offline_leaders_by_liveness: bool
     """1.0+: a leader of -1 counts as offline when brokers fail; before, only leaders among the brokers that failed."""
     deletes_old_notifications: bool
-    """1.1+: a new controller deletes the notifications that were there before it (semantics 4.1)."""
+    """1.1+: a new controller deletes the notifications that were there before it (semantics 4.1); 1.0 only those of
+    failed log directories."""
     preferred_election_moves_leader_to_itself: bool
     """1.1 to 2.1: an asked preferred election gives a new epoch even where the preferred replica leads already."""
     metadata_updates_brokers_only: bool

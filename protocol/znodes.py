@@ -21,6 +21,7 @@ REASSIGN_PARTITIONS = "/admin/reassign_partitions"
 ISR_CHANGE_NOTIFICATION = "/isr_change_notification"
 ISR_CHANGE_PREFIX = "isr_change_"
 LOG_DIR_EVENT_NOTIFICATION = "/log_dir_event_notification"
+LOG_DIR_EVENT_PREFIX = "log_dir_event_"
 
 PERSISTENT_PATHS = (
     CONSUMERS,
@@ -305,6 +306,11 @@ def decode_topic_config(topic: str, data: bytes) -> dict[str, str]:
 
 class _LogDirContent(msgspec.Struct):
     broker: int
+
+
+def encode_log_dir_event(broker: int) -> bytes:
+    """`event` 1: a log directory failed."""
+    return _encode({"version": 1, "broker": broker, "event": 1})
 
 
 def decode_log_dir_event(path: str, data: bytes) -> int:

@@ -195,6 +195,11 @@ class _Reader:
         replica.high_watermarks.append((at_ms, event["high_watermark"]))
         replica.batches = [b for b in replica.batches if b[1] < event["log_end"]]
 
+    def _log_created(self, event: dict[str, Any], at_ms: float) -> None:
+        replica = self.replica(event)
+        replica.log_ends.append((at_ms, 0))
+        replica.batches = []
+
     def _high_watermark_moved(self, event: dict[str, Any], at_ms: float) -> None:
         self.replica(event).high_watermarks.append((at_ms, event["high_watermark"]))
 

@@ -62,10 +62,10 @@ class Appends:
         results: list[ProduceResult] = []
         required: dict[int, tuple[Partition, int]] = {}
         for index, asked in enumerate(request.partitions):
-            result, last_offset = self._append(asked, request.acks)
+            result, appended = self._append(asked, request.acks)
             results.append(result)
-            if result.error == ErrorCode.NONE:
-                required[index] = (self._replicas.partitions[asked.topic, asked.partition], last_offset + 1)
+            if appended is not None:
+                required[index] = appended
         if request.acks == 0:
             reply(None)
             if any(result.error for result in results):
@@ -77,44 +77,42 @@ class Appends:
 
     # --- appending ---
 
-    def _append(self, asked: ProducePartition, acks: int) -> tuple[ProduceResult, int]:
-        """(result, last offset appended)."""
+    def _append(self, asked: ProducePartition, acks: int) -> tuple[ProduceResult, tuple[Partition, int] | None]:
+        """(result, (partition, its log end after it))."""
         place = (asked.topic, asked.partition)
         partition = self._replicas.partitions.get(place)
         if partition is None or not partition.leads:
-            return ProduceResult(*place, self._replicas.error_of_stranger(place)), -1
-        if partition.offline:
-            return ProduceResult(*place, ErrorCode.KAFKA_STORAGE_ERROR), -1
+            return ProduceResult(*place, self._replicas.error_of_stranger(place)), None
         if acks == ALL_IN_SYNC and len(partition.isr) < partition.settings.min_insync_replicas:
-            return ProduceResult(*place, ErrorCode.NOT_ENOUGH_REPLICAS), -1
+            return ProduceResult(*place, ErrorCode.NOT_ENOUGH_REPLICAS), None
         try:
             sent = read_header(asked.records)
         except ValueError:
-            return ProduceResult(*place, ErrorCode.CORRUPT_MESSAGE), -1
+            return ProduceResult(*place, ErrorCode.CORRUPT_MESSAGE), None
         if sent.producer_id >= 0:
             error, written = partition.the_log.producers.check(sent)
             if error != ErrorCode.NONE:
-                return ProduceResult(*place, error), -1
+                return ProduceResult(*place, error), None
             if written is not None:
                 # A retry of what is in the log: it waits like the first (semantics 11.1). It moves the high watermark
                 # as any append does, which is what ends it when the ISR has shrunk meanwhile.
                 if partition.advance_high_watermark():
                     partition.check_parked(self._fetches, self._produces)
-                return ProduceResult(*place, ErrorCode.NONE, written.base_offset), written.last_offset
+                return ProduceResult(*place, ErrorCode.NONE, written.base_offset), (partition, written.last_offset + 1)
         try:
             headers = self._write(partition, asked.records)
         except CorruptBatch:
-            return ProduceResult(*place, ErrorCode.CORRUPT_MESSAGE), -1
+            return ProduceResult(*place, ErrorCode.CORRUPT_MESSAGE), None
         except _TooLarge:
-            return ProduceResult(*place, ErrorCode.MESSAGE_TOO_LARGE), -1
+            return ProduceResult(*place, ErrorCode.MESSAGE_TOO_LARGE), None
         except StorageError as error_:
-            self._replicas.log_dir_failed(str(error_))
-            return ProduceResult(*place, ErrorCode.KAFKA_STORAGE_ERROR), -1
+            self._replicas.storage_failed(error_)
+            return ProduceResult(*place, ErrorCode.KAFKA_STORAGE_ERROR), None
         if partition.advance_high_watermark():
             partition.check_parked(self._fetches, self._produces)
         else:
             partition.check_parked_fetches(self._fetches)
-        return ProduceResult(*place, ErrorCode.NONE, headers[0].base_offset), headers[-1].last_offset
+        return ProduceResult(*place, ErrorCode.NONE, headers[0].base_offset), (partition, headers[-1].last_offset + 1)
 
     def _write(self, partition: Partition, records: bytes) -> list[BatchHeader]:
         """One batch, or the messages of an old message set one by one."""
@@ -179,6 +177,8 @@ class Appends:
 
     def _outcome(self, partition: Partition, required_offset: int) -> ErrorCode | None:
         """None while it must wait."""
+        if partition.offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
         if not partition.leads:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if partition.the_log.high_watermark < required_offset:

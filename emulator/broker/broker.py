@@ -17,6 +17,7 @@ from emulator.broker.isr_changes import SHRINK, IsrChanges
 from emulator.broker.isr_notifications import PROPAGATE
 from emulator.broker.leadership import HIGH_WATERMARK_CHECKPOINT, Leadership
 from emulator.broker.metadata_cache import MetadataCache
+from emulator.broker.offline_replicas import OfflineReplicas
 from emulator.broker.parked import Purgatory
 from emulator.broker.partition import Partition
 from emulator.broker.questions import Questions
@@ -102,8 +103,14 @@ class Broker:
         self.incarnation = 1
 
     def start(self) -> None:
-        """Load the logs and begin the periodic tasks."""
+        """Load the logs and begin the periodic tasks. What fails meanwhile the controller hears of when it makes itself
+        known to this broker."""
         self.replicas.load_all()
+        if self.replicas.failed:
+            return
+        offline = OfflineReplicas(self.context, self.fetchers, self.coordinator)
+        self.replicas.going_offline = offline.going
+        self.replicas.tell_controller = offline.tell_controller
         self.isr_changes.start()
         self.context.out.set_timer(RECOVERY_CHECKPOINT, self.context.settings.log_flush_offset_checkpoint_interval_ms)
 

@@ -304,7 +304,7 @@ class ReplicaFetcher(OutOfRange):
             self._failed(place, str(error))
             return
         except StorageError as error:
-            self._replicas.log_dir_failed(str(error))
+            self._replicas.storage_failed(error)
             return
         for header in headers:
             partition.appended(header, as_leader=False)

@@ -12,6 +12,7 @@ from emulator.broker.isr_changes import IsrChanges
 from emulator.broker.parked import Parked, Purgatory
 from emulator.broker.partition import Partition
 from emulator.broker.replicas import Replicas
+from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import FetchOutOfRange
 from protocol.messages.base import Message
@@ -86,10 +87,10 @@ class Fetches:
     def _tell_out_of_range(self, request: FetchRequest, results: list[FetchedPartition], correlation: int) -> None:
         """An event for every offset of a follower that this leader does not have."""
         for asked, result in zip(request.partitions, results, strict=True):
-            if result.error == ErrorCode.OFFSET_OUT_OF_RANGE:
-                log = self._replicas.partitions[asked.topic, asked.partition].the_log
-                ends = (log.log_start, log.log_end)
-                place = (asked.topic, asked.partition)
+            place = (asked.topic, asked.partition)
+            partition = self._replicas.partitions.get(place)  # None: a read after this found its log directory failed
+            if result.error == ErrorCode.OFFSET_OUT_OF_RANGE and partition is not None:
+                ends = (partition.the_log.log_start, partition.the_log.log_end)
                 self._context.emit(FetchOutOfRange(*place, request.replica_id, asked.fetch_offset, *ends, correlation))
 
     def _read_one(
@@ -97,9 +98,8 @@ class Fetches:
     ) -> tuple[FetchedPartition, int]:
         place = (asked.topic, asked.partition)
         partition = self._replicas.partitions.get(place)
-        if partition is None or partition.offline:
-            error = ErrorCode.KAFKA_STORAGE_ERROR if partition is not None else self._replicas.error_of_stranger(place)
-            return FetchedPartition(*place, error), -1
+        if partition is None:
+            return FetchedPartition(*place, self._replicas.error_of_stranger(place)), -1
         error = fence(partition, asked.current_leader_epoch)
         if error == ErrorCode.NONE and not partition.leads:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -123,7 +123,11 @@ class Fetches:
         stop = log_end if replica_id >= 0 else high_watermark
         records = b""
         if asked.fetch_offset < stop and (left_bytes > 0 or first):
-            records = log.read(asked.fetch_offset, stop, min(asked.max_bytes, left_bytes), at_least_one=first)
+            try:
+                records = log.read(asked.fetch_offset, stop, min(asked.max_bytes, left_bytes), at_least_one=first)
+            except StorageError as failure:
+                self._replicas.storage_failed(failure)
+                return FetchedPartition(*place, ErrorCode.KAFKA_STORAGE_ERROR), -1
         return FetchedPartition(*place, ErrorCode.NONE, high_watermark, log.log_start, None, records), log_end
 
     # --- what a follower's fetch says ---
@@ -257,7 +261,7 @@ class Fetches:
         size_bytes = 0
         for asked in request.partitions:
             partition = self._replicas.partitions.get((asked.topic, asked.partition))
-            if partition is None or not partition.leads or partition.offline:
+            if partition is None or not partition.leads:
                 return True
             if fence(partition, asked.current_leader_epoch) != ErrorCode.NONE:
                 return True

@@ -16,6 +16,7 @@ from emulator.broker.context import BrokerContext
 from emulator.broker.metadata_cache import MetadataCache
 from emulator.broker.offset_cache import OffsetCache
 from emulator.broker.replicas import Replicas
+from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import GroupCoordinatorChanged
 from protocol.ids import TopicPartition
@@ -137,6 +138,13 @@ class GroupCoordinator:
             self._context.out.cancel_timer((LOAD, number))
         self._changed(number, "resigned", len(cache))
 
+    def going_offline(self, number: int) -> None:
+        """The log of a partition is out of reach: what was loaded from it goes on being the answer, the rest is given
+        up."""
+        cache = self._caches.get(number)
+        if cache is not None and cache.loading:
+            self.resigned(number)
+
     def load_timer(self, event: TimerFired) -> None:
         """One piece of the log."""
         number = int(event.key[1])
@@ -145,7 +153,11 @@ class GroupCoordinator:
         to_end = self._context.gates.offsets_loaded_to_log_end
         stop_offset = log.log_end if to_end else log.high_watermark
         if cache.loaded_to < stop_offset:
-            cache.load(log.read(cache.loaded_to, stop_offset, LOAD_BYTES))
+            try:
+                cache.load(log.read(cache.loaded_to, stop_offset, LOAD_BYTES))
+            except StorageError as error:
+                self._replicas.storage_failed(error)
+                return
         if cache.loaded_to < stop_offset:
             self._context.out.set_timer((LOAD, number), 0.0)
         else:

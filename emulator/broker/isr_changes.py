@@ -93,6 +93,8 @@ class IsrChanges:
                 self._begin_run()
                 continue
             partition = self._to_check.popleft()
+            if partition.offline:
+                continue
             if partition.locked:
                 partition.when_unlocked(lambda p=partition: self._check_again(p))  # type: ignore[misc]
                 return

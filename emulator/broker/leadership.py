@@ -10,7 +10,6 @@ from emulator.broker.context import BrokerContext
 from emulator.broker.fetchers import Fetchers
 from emulator.broker.replicas import Replicas
 from emulator.broker.roles import Change, NoConfiguration, Roles
-from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored
 from protocol.ids import EPOCH_UNKNOWN
@@ -145,15 +144,15 @@ class Leadership:
             except NoConfiguration:
                 answer(ErrorCode.UNKNOWN_SERVER_ERROR, [])
                 return
-            except StorageError as error:
-                self._replicas.log_dir_failed(str(error))
+            if self._replicas.failed:
                 return
             self._fetchers.close_idle(lambda: answer(ErrorCode.NONE, results))
         else:
             self._refuse(refused, request, reply, correlation)
 
     def _apply(self, request: LeaderAndIsrRequest, lacking: frozenset[str], correlation: int) -> list[PartitionError]:
-        """Raises NoConfiguration: the order ends half-way, and what was taken over until then stays."""
+        """An entry for each partition; KAFKA_STORAGE_ERROR: its log directory failed, before or by this order. Raises
+        NoConfiguration: the order ends half-way, and what was taken over until then stays."""
         lead: list[Change] = []
         follow: list[Change] = []
         results: list[PartitionError] = []
@@ -163,7 +162,10 @@ class Leadership:
             place = (state.topic, state.partition)
             known = self._replicas.partitions.get(place)
             current = known.leader_epoch if known is not None else EPOCH_UNKNOWN
-            if state.leader_epoch <= current:
+            if place in self._replicas.offline:
+                self._roles.ignored(state, current, "in an offline log directory", orderer)
+                results.append(PartitionError(*place, ErrorCode.KAFKA_STORAGE_ERROR))
+            elif state.leader_epoch <= current:
                 self._roles.ignored(state, current, "leader epoch not newer", orderer)
                 results.append(PartitionError(*place, ErrorCode.STALE_CONTROLLER_EPOCH))
             elif me not in state.replicas:
@@ -179,6 +181,9 @@ class Leadership:
         if not self._checkpointing:
             self._checkpointing = True
             self.checkpoint_timer()
+        for result in results:
+            if (result.topic, result.partition) in self._replicas.offline:
+                result.error = ErrorCode.KAFKA_STORAGE_ERROR
         return results
 
     def checkpoint_timer(self) -> None:

@@ -19,7 +19,7 @@ def broker_metrics(broker: Broker) -> dict[str, int]:
         "UnderReplicatedPartitions": sum(len(p.isr) < len(p.assignment) for p in led),
         "UnderMinIsrPartitionCount": sum(len(p.isr) < p.settings.min_insync_replicas for p in led),
         "AtMinIsrPartitionCount": sum(len(p.isr) == p.settings.min_insync_replicas for p in led),
-        "OfflineReplicaCount": sum(partition.offline for partition in partitions),
+        "OfflineReplicaCount": len(broker.replicas.offline),
         "IsrShrinksPerSec.Count": changes.shrinks,
         "IsrExpandsPerSec.Count": changes.expands,
         "FailedIsrUpdatesPerSec.Count": changes.failed,

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable
 
 from emulator.broker.truncating import Truncating
+from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import FetchOffsetReset
 from protocol.ids import TopicPartition
@@ -79,7 +80,11 @@ class OutOfRange(Truncating):
         self._out_of_range.popleft()
         self._reset(place, listed.offset, log.log_end, "start")
         if listed.offset > log.log_end:
-            partition.truncate_fully(listed.offset)
+            try:
+                partition.truncate_fully(listed.offset)
+            except StorageError as error:
+                self._replicas.storage_failed(error)
+                return
         state = self.states[place]
         state.offset = log.log_end
         state.truncating = False

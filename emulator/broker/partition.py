@@ -12,7 +12,14 @@ from emulator.broker.log import Log
 from emulator.broker.parked import Parked, Purgatory
 from emulator.broker.remote_replica import RemoteReplica
 from emulator.broker.settings import BrokerSettings
-from protocol.events import BatchAppended, HighWatermarkMoved, LeaderEpochBegan, LogTruncated, PartitionBlocked
+from protocol.events import (
+    BatchAppended,
+    HighWatermarkMoved,
+    LeaderEpochBegan,
+    LogTruncated,
+    PartitionBlocked,
+    RoleChanged,
+)
 from protocol.ids import EPOCH_UNKNOWN, NO_LEADER, TopicPartition
 from protocol.records.types import BatchHeader
 
@@ -70,6 +77,14 @@ class Partition:
     @property
     def maximal_isr(self) -> list[int]:
         return self.pending.maximal if self.pending is not None else self.isr
+
+    def go_offline(self) -> None:
+        """Its log directory failed: whoever still holds this object finds it out."""
+        self.offline = True
+        if self.log is not None and self.leader_epoch >= 0:
+            ends = (self.log.log_end, self.log.high_watermark)
+            epochs = (self.leader_epoch, self.leader_epoch, self.controller_epoch)
+            self.context.emit(RoleChanged(self.topic, self.partition, "offline", NO_LEADER, *epochs, *ends, ""))
 
     @property
     def the_log(self) -> Log:

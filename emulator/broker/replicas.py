@@ -1,14 +1,15 @@
-"""The replicas one broker hosts, by partition, and what is common to all of them: log directory, checkpoints."""
+"""The replicas one broker hosts, by partition, and what is common to all of them: log directories, checkpoints."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from emulator.broker.context import BrokerContext
 from emulator.broker.log import Log, LogSettings
+from emulator.broker.log_directories import LogDirectories
 from emulator.broker.metadata_cache import MetadataCache
 from emulator.broker.partition import Partition, tell_epochs
 from emulator.broker.settings import BrokerSettings, with_topic_overrides
 from emulator.storage.checkpoints import format_meta_properties, format_offsets, parse_offsets
-from emulator.storage.files import StorageError
+from emulator.storage.files import LOG_DIRECTORY, Files, StorageError
 from emulator.storage.log_directory import (
     CLEAN_SHUTDOWN,
     HIGH_WATERMARKS,
@@ -17,25 +18,38 @@ from emulator.storage.log_directory import (
     RECOVERY_POINTS,
 )
 from protocol.errors import ErrorCode
-from protocol.events import LogDirFailed, LogLoaded, ids_text
+from protocol.events import LogCreated, LogDirFailed, LogLoaded, ids_text
 from protocol.ids import TopicPartition, topic_partition_of, topic_partition_text
 
 
+class ReplicaOffline(Exception):
+    """A partition without a log, which may be in a log directory that failed: none is made (KIP-112)."""
+
+
 class Replicas:
-    """`partitions`: those the controller told us of. `logs`: found on disk or created."""
+    """`partitions`: those the controller told us of. `logs`: found on disk or created. `offline`: partitions whose log
+    directory failed; `going_offline` is told of them while they are still there, and `tell_controller` asked to when
+    the broker lives on. `failed`: it does not."""
 
     def __init__(self, context: BrokerContext, metadata: MetadataCache) -> None:
         self.context = context
         self.metadata = metadata
+        self.directories = LogDirectories(context.files, context.settings.log_dirs)
         self.partitions: dict[TopicPartition, Partition] = {}
         self.logs: dict[TopicPartition, Log] = {}
+        self.offline: set[TopicPartition] = set()
+        self.going_offline: Callable[[list[TopicPartition]], None] = lambda places: None
+        self.tell_controller: Callable[[], None] = lambda: None
         self.topic_configs: dict[str, dict[str, str]] = {}
         self.failed = False
 
     # --- asked for a partition ---
 
     def error_of_stranger(self, place: TopicPartition) -> ErrorCode:
-        """For a partition this broker does not lead: 6 if it knows of it, 3 if not (semantics 11.12)."""
+        """For a partition this broker does not lead: 6 if it knows of it, 3 if not (semantics 11.12), 56 if its log
+        directory failed."""
+        if place in self.offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
         if place in self.partitions or place in self.logs or place in self.metadata.partitions:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -61,14 +75,23 @@ class Replicas:
 
     # --- logs ---
 
-    def load_all(self) -> bool:
-        """Find the logs on disk (semantics 3). Returns whether the last stop was clean."""
+    def load_all(self) -> None:
+        """Find the logs on disk (semantics 3)."""
+        for name, files in list(self.directories.live.items()):
+            try:
+                if name:
+                    files.make_directory(LOG_DIRECTORY)
+                self._load(name, files)
+            except StorageError as error:
+                self.storage_failed(error)
+
+    def _load(self, directory: str, files: Files) -> None:
+        """One log directory. Raises StorageError."""
         context = self.context
-        files = context.files
         clean = files.exists(CLEAN_SHUTDOWN)
-        recovery_points = self._offsets(RECOVERY_POINTS)
-        high_watermarks = self._offsets(HIGH_WATERMARKS)
-        for name in files.list(""):
+        recovery_points = _offsets(files, RECOVERY_POINTS)
+        high_watermarks = _offsets(files, HIGH_WATERMARKS)
+        for name in files.list(LOG_DIRECTORY):
             place = topic_partition_of(name)
             if place is None or not files.list(name):
                 continue
@@ -83,96 +106,129 @@ class Replicas:
             self.logs[place] = log
             tell_epochs(context, place, log)
             log.high_watermark = max(log.log_start, min(high_watermarks.get(place, 0), log.log_end))
+            ends = (log.log_start, log.log_end, log.high_watermark)
             recovered = ids_text(log.recovered)
-            context.emit(
-                LogLoaded(*place, log.log_start, log.log_end, log.high_watermark, clean, recovered, log.corrupted)
-            )
+            context.emit(LogLoaded(*place, *ends, clean, recovered, log.corrupted, directory))
         if clean:
             files.delete(CLEAN_SHUTDOWN)
         if not files.exists(META_PROPERTIES):
             files.write_atomically(META_PROPERTIES, format_meta_properties(context.broker))
-        return clean
 
     def _log_settings(self, topic: str) -> LogSettings:
         return LogSettings(segment_bytes=self.settings_of(topic).log_segment_bytes)
 
-    def open_log(self, partition: Partition) -> Log:
-        """The partition's log, created if need be; HW = min(checkpoint, log end)."""
+    def open_log(self, partition: Partition, *, is_new: bool) -> Log:
+        """The partition's log, created if need be; HW = min(checkpoint, log end). Raises StorageError, ReplicaOffline:
+        only a partition that `is_new` surely has no log where nobody can look."""
         if partition.log is not None:
             return partition.log
         place = (partition.topic, partition.partition)
         log = self.logs.get(place)
         if log is None:
+            if self.directories.offline and not is_new:
+                raise ReplicaOffline(topic_partition_text(*place))
+            files = self.directories.least_used(one.files for one in self.logs.values())
             name = topic_partition_text(*place)
-            log = Log.create(self.context.files, name, self.context.gates, self._log_settings(partition.topic))
+            log = Log.create(files, name, self.context.gates, self._log_settings(partition.topic))
             self.logs[place] = log
+            self.context.emit(LogCreated(*place, self.directories.name_of(files)))
         else:
-            checkpointed = self._offsets(HIGH_WATERMARKS).get(place, 0)
+            checkpointed = _offsets(log.files, HIGH_WATERMARKS).get(place, 0)
             log.high_watermark = max(log.log_start, min(checkpointed, log.log_end))
         partition.log = log
         return log
 
     def delete(self, place: TopicPartition) -> None:
-        """Forget a partition and remove its files."""
+        """Forget a partition and remove its files. Raises StorageError, ReplicaOffline."""
+        if place in self.offline or (place not in self.logs and self.directories.offline):
+            raise ReplicaOffline(topic_partition_text(*place))
         self.partitions.pop(place, None)
         log = self.logs.pop(place, None)
         if log is not None:
-            for name in self.context.files.list(log.directory):
-                self.context.files.delete(f"{log.directory}/{name}")
-            self.context.files.delete(log.directory)
+            for name in log.files.list(log.directory):
+                log.files.delete(f"{log.directory}/{name}")
+            log.files.delete(log.directory)
 
-    # --- checkpoints ---
-
-    def _offsets(self, path: str) -> dict[TopicPartition, int]:
-        files = self.context.files
-        if not files.exists(path):
-            return {}
-        return dict(parse_offsets(files.read(path, 0, files.size(path)), path))
-
-    def _write_offsets(self, path: str, offsets: dict[TopicPartition, int]) -> None:
-        self.context.files.write_atomically(path, format_offsets(offsets))
+    # --- checkpoints: a file of each kind in each log directory ---
 
     def checkpoint_high_watermarks(self) -> None:
         """Only of partitions the controller told us of: a checkpoint forgets the rest (KAFKA-7235)."""
-        if self.failed:
-            return
-        held = {place: p.log.high_watermark for place, p in self.partitions.items() if p.log is not None}
-        try:
-            self._write_offsets(HIGH_WATERMARKS, held)
-        except StorageError as error:
-            self.log_dir_failed(str(error))
+        held = [(place, p.log) for place, p in self.partitions.items() if p.log is not None]
+        self._everywhere(
+            lambda files: _write_offsets(
+                files, HIGH_WATERMARKS, {place: log.high_watermark for place, log in held if log.files is files}
+            )
+        )
 
     def checkpoint_recovery_points(self) -> None:
-        if self.failed:
-            return
-        try:
-            self._write_offsets(RECOVERY_POINTS, {place: log.recovery_point for place, log in self.logs.items()})
-        except StorageError as error:
-            self.log_dir_failed(str(error))
+        self._everywhere(self._checkpoint_recovery_points)
+
+    def _checkpoint_recovery_points(self, files: Files) -> None:
+        points = {place: log.recovery_point for place, log in self._logs_in(files)}
+        _write_offsets(files, RECOVERY_POINTS, points)
 
     def close_cleanly(self) -> None:
         """Flush, checkpoint, leave the marker (semantics 3)."""
-        if self.failed:
-            return
-        try:
-            self.checkpoint_high_watermarks()
-            for log in self.logs.values():
+
+        def close(files: Files) -> None:
+            logs = self._logs_in(files)
+            for _, log in logs:
                 log.flush()
-            self.checkpoint_recovery_points()
-            self._write_offsets(LOG_STARTS, {place: log.log_start for place, log in self.logs.items()})
-            self.context.files.append(CLEAN_SHUTDOWN, b"")
-        except StorageError as error:
-            self.log_dir_failed(str(error))
+            self._checkpoint_recovery_points(files)
+            _write_offsets(files, LOG_STARTS, {place: log.log_start for place, log in logs})
+            files.append(CLEAN_SHUTDOWN, b"")
 
-    # --- a disk that fails ---
+        self.checkpoint_high_watermarks()
+        self._everywhere(close)
 
-    def log_dir_failed(self, reason: str) -> None:
-        """The log directory is offline. With a single one the broker dies, at once or by itself (gate)."""
-        if self.failed:
+    def _everywhere(self, what: Callable[[Files], None]) -> None:
+        """In every live directory; one that fails is none any more."""
+        for files in list(self.directories.live.values()):
+            if self.failed:
+                return
+            try:
+                what(files)
+            except StorageError as error:
+                self.storage_failed(error)
+
+    def _logs_in(self, files: Files) -> list[tuple[TopicPartition, Log]]:
+        return [(place, log) for place, log in self.logs.items() if log.files is files]
+
+    # --- a disk that fails (KIP-112) ---
+
+    def storage_failed(self, error: StorageError) -> None:
+        """A log directory is offline, and what is in it. The broker lives on if others are left, and its version knows
+        how (1.0)."""
+        name = self.directories.of(error)
+        if self.failed or name is None:
             return
-        self.failed = True
-        self.context.emit(LogDirFailed(reason))
-        for partition in self.partitions.values():
-            partition.offline = True
-        # One log directory: all versions halt when the last one fails (KIP-112 keeps a broker only if others are left).
-        self.context.out.exit(1, f"log directory failed: {reason}")
+        places = [place for place, _ in self._logs_in(self.directories.live[name])]
+        self.failed = len(self.directories.live) == 1 or self.context.gates.storage_failure_kills_broker
+        held = ",".join(topic_partition_text(*place) for place in sorted(places))
+        self.context.emit(LogDirFailed(str(error), name, self.directories.names, held, self.failed))
+        self.going_offline(places)
+        self.take_offline(places)
+        if self.failed:
+            self.context.out.exit(1, f"log directory failed: {error}")
+        else:
+            self.directories.take_offline(name)
+            self.tell_controller()
+
+    def take_offline(self, places: list[TopicPartition]) -> None:
+        """Nobody is served from these, and nothing of them is known, until another life."""
+        for place in places:
+            self.offline.add(place)
+            self.logs.pop(place, None)
+            partition = self.partitions.pop(place, None)
+            if partition is not None:
+                partition.go_offline()
+
+
+def _offsets(files: Files, path: str) -> dict[TopicPartition, int]:
+    if not files.exists(path):
+        return {}
+    return dict(parse_offsets(files.read(path, 0, files.size(path)), path))
+
+
+def _write_offsets(files: Files, path: str, offsets: dict[TopicPartition, int]) -> None:
+    files.write_atomically(path, format_offsets(offsets))

@@ -9,7 +9,8 @@ from emulator.broker.group_coordinator import GroupCoordinator
 from emulator.broker.parked import Purgatory
 from emulator.broker.partition import Partition
 from emulator.broker.remote_replica import RemoteReplica
-from emulator.broker.replicas import Replicas
+from emulator.broker.replicas import ReplicaOffline, Replicas
+from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored, RoleChanged, ids_text
 from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, NO_LEADER, TopicPartition
@@ -68,13 +69,27 @@ class Roles:
     # --- leader ---
 
     def make_leaders(self, changes: list[Change], lacking: frozenset[str]) -> None:
-        """`lacking`: topics whose configuration could not be had. Raises NoConfiguration: what was taken over until
-        then stays."""
+        """`lacking`: topics whose configuration could not be had. What has no log and can be given none is offline.
+        Raises NoConfiguration: what was taken over until then stays."""
         for partition, _ in changes:
             self._fetchers.remove((partition.topic, partition.partition))
         for partition, state in changes:
             self._demand_configuration(partition, lacking)
-            self._make_leader(partition, state)
+            if self._has_log(partition, state):
+                self._make_leader(partition, state)
+
+    def _has_log(self, partition: Partition, state: PartitionState) -> bool:
+        """False: the replica is offline."""
+        try:
+            self._replicas.open_log(partition, is_new=state.is_new)
+        except StorageError as error:
+            self._replicas.storage_failed(error)
+        except ReplicaOffline:
+            pass  # its directory failed before
+        else:
+            return not partition.offline
+        self._replicas.take_offline([(partition.topic, partition.partition)])
+        return False
 
     def _make_leader(self, partition: Partition, state: PartitionState) -> None:
         context = self._context
@@ -82,11 +97,15 @@ class Roles:
         previous_epoch = partition.leader_epoch
         self._adopt(partition, state)
         partition.isr = list(state.isr)
-        log = self._replicas.open_log(partition)
+        log = partition.the_log
         partition.leader = context.broker
         partition.epoch_start = log.log_end
         if context.gates.assigns_epoch_on_election:
-            log.epochs.assign(state.leader_epoch, log.log_end)
+            try:
+                log.epochs.assign(state.leader_epoch, log.log_end)
+            except StorageError as error:
+                self._replicas.storage_failed(error)
+                return
             partition.tell_epochs()
         for remote in partition.remotes.values():
             remote.leader_epoch_began(
@@ -95,7 +114,7 @@ class Roles:
         self._role_changed(partition, "leader", previous_epoch, state)
         if partition.advance_high_watermark():
             partition.check_parked(self._fetches, self._produces)
-        if new_leader and partition.topic == OFFSETS_TOPIC:
+        if new_leader and partition.topic == OFFSETS_TOPIC and not partition.offline:
             self._coordinator.elected(partition.partition)
 
     def _adopt(self, partition: Partition, state: PartitionState) -> None:
@@ -139,14 +158,14 @@ class Roles:
             # Kafka asks for the configuration here, one partition after the other. Those before the one that fails
             # have their new leader and epoch, but none of the fetchers is touched (KAFKA-9307).
             self._demand_configuration(partition, lacking)
+            if not self._has_log(partition, state):
+                continue
             node = self._replicas.metadata.node_of(state.leader)
             if node is None:
                 # The leader is not alive as this broker knows: only the log is made sure of; even the epoch stays.
-                self._replicas.open_log(partition)
                 self.ignored(state, partition.leader_epoch, "leader not alive", orderer)
                 continue
             previous_epoch, previous_leader = partition.leader_epoch, partition.leader
-            self._replicas.open_log(partition)
             self._adopt(partition, state)
             partition.isr = []
             partition.epoch_start = None
@@ -164,7 +183,8 @@ class Roles:
         for partition, _ in restarts:
             partition.check_parked(self._fetches, self._produces)
         for partition, node in restarts:
-            self._fetchers.add(partition, partition.leader, leaders.get(partition.leader, node))
+            if not partition.offline:  # another partition of this order may have found their directory failed
+                self._fetchers.add(partition, partition.leader, leaders.get(partition.leader, node))
 
     def _demand_configuration(self, partition: Partition, lacking: frozenset[str]) -> None:
         if partition.topic in lacking and (partition.topic, partition.partition) not in self._replicas.logs:
@@ -195,12 +215,20 @@ class Roles:
             return ErrorCode.FENCED_LEADER_EPOCH
         self._fetchers.remove(place)
         if delete:
+            if place in self._replicas.offline:
+                return ErrorCode.KAFKA_STORAGE_ERROR
             if partition is not None:
                 if partition.topic == OFFSETS_TOPIC:
                     self._coordinator.resigned(partition.partition)
                 self._alter_isr.discard(partition)
                 partition.leader = NO_LEADER
                 partition.check_parked(self._fetches, self._produces)
-            self._replicas.delete(place)
+            try:
+                self._replicas.delete(place)
+            except ReplicaOffline:
+                return ErrorCode.KAFKA_STORAGE_ERROR
+            except StorageError as error:
+                self._replicas.storage_failed(error)
+                return ErrorCode.KAFKA_STORAGE_ERROR
         # Otherwise only its fetcher stops: role, epoch and high watermark stay, for the last checkpoint of a stop.
         return ErrorCode.NONE

@@ -22,6 +22,7 @@ class BrokerSettings(msgspec.Struct, frozen=True, kw_only=True):
     controller_socket_timeout_ms: int = 30_000
     request_timeout_ms: int = 30_000
     log_flush_offset_checkpoint_interval_ms: int = 60_000
+    log_dirs: str = ""
     log_segment_bytes: int = 1_073_741_824
     message_max_bytes: int = 1_000_012
     min_insync_replicas: int = 1

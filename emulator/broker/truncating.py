@@ -24,7 +24,8 @@ class Truncating(FetcherCore):
         if self._context.gates.epoch_request_version == 0:
             return
         for place, state in list(self.states.items()):
-            if state.truncating and state.delayed_until_ms <= now_ms:
+            # An earlier cut may have found their log directory failed.
+            if place in self.states and state.truncating and state.delayed_until_ms <= now_ms:
                 partition = self._replicas.partitions[place]
                 if partition.the_log.epochs.latest == -1:
                     self._cut(partition, place, state.offset, "high-watermark", complete=True)
@@ -93,7 +94,7 @@ class Truncating(FetcherCore):
         try:
             partition.truncate_to(offset, reason)
         except StorageError as error:
-            self._replicas.log_dir_failed(str(error))
+            self._replicas.storage_failed(error)
             return
         state.offset = min(offset, partition.the_log.log_end)
         state.last_fetched_epoch = partition.the_log.epochs.latest

@@ -11,7 +11,7 @@ from emulator.runs.events import Line, NoEvents, TooManyEvents, read
 
 FOLLOWED = (
     "operation_invoked", "attempt_sent", "attempt_ended", "operation_ended",
-    "batch_appended", "log_truncated", "high_watermark_moved", "log_loaded",
+    "batch_appended", "log_truncated", "high_watermark_moved", "log_loaded", "log_created",
 )  # fmt: skip
 ACKS = {-1: "acks=all", 0: "acks=0", 1: "acks=1"}
 
@@ -123,6 +123,10 @@ def _of_replica(event: Line, held: list[Batch]) -> str:
             if exposed:
                 who = "consumers may read it" if event["leading"] else "knows it as committed"
                 return f"high watermark {event['high_watermark']}: {who}"
+        case "log_created":
+            for batch in here:
+                held.remove(batch)
+            return "has a new, empty log: the record is gone"
         case "log_loaded":
             return _loaded(event, here, held)
     return ""

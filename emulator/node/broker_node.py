@@ -94,7 +94,7 @@ class BrokerNode:
         try:
             self._handle(now, event, out)
         except StorageError as error:
-            self.broker.replicas.log_dir_failed(str(error))
+            self.broker.replicas.storage_failed(error)
         return out.take()
 
     def status(self, now: Now) -> NodeStatus:
@@ -108,7 +108,8 @@ class BrokerNode:
                 self.context.chance = Chance(seed + 1)  # another stream than the session's
                 self._placing = Chance(seed + 2)
                 self.broker.start()
-                self.session.start(now, out, Chance(seed))
+                if not self.broker.replicas.failed:
+                    self.session.start(now, out, Chance(seed))
             case StopRequested():
                 self._stop(now, out)
             case TimerFired(key) if key == SHUTDOWN_RETRY:

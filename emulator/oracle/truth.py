@@ -10,7 +10,7 @@ import msgspec
 from emulator.client.operations import Operation, Read
 from emulator.oracle.probe import Office, Probe, StepBack
 from emulator.storage.files import Files
-from emulator.storage.inspect import partitions_on
+from emulator.storage.inspect import log_directories, partitions_in
 from emulator.world.simulated.world import SimulatedWorld
 from protocol.ids import TopicPartition, topic_partition_of
 from protocol.records.errors import CorruptRecord
@@ -92,8 +92,9 @@ def truth_of(world: SimulatedWorld, operations: Iterable[Operation], probe: Prob
 
 def read_logs(truth: Truth, node: str, files: Files) -> None:
     """All that a node's disk holds, into `truth.logs` and `truth.damaged`."""
-    for name in partitions_on(files):
-        _read_log(truth, node, files, name)
+    for directory in log_directories(files):
+        for name in partitions_in(directory):
+            _read_log(truth, node, directory, name)
 
 
 def _read_log(truth: Truth, node: str, files: Files, name: str) -> None:

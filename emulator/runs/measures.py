@@ -60,18 +60,18 @@ def faults_of(world: SimulatedWorld) -> list[FaultVerdict]:
 
 def deaths_of(world: SimulatedWorld, expected: Container[str] = ()) -> list[str]:
     """Nodes whose last life ended by itself, but for `expected` ones that ended as Kafka would; a broker dies of a disk
-    that was filled on purpose, as Kafka's does."""
-    filled = {
+    that was filled, or broken, on purpose, as Kafka's does."""
+    broken = {
         event.target
         for *_, event in world.trace.entries
-        if isinstance(event, MachineFault) and event.what == "disk-full"
+        if isinstance(event, MachineFault) and event.what in ("disk-full", "disk-error")
     }
     return [
         f"{name} died by itself with code {node.died[0]}: {node.died[1]}"
         for name, node in world.nodes.items()
         if node.died is not None
         and node.died[0] != 0
-        and name not in filled
+        and name not in broken
         and not (name in expected and node.died[0] == KAFKAS_EXIT)
     ]
 

@@ -12,7 +12,6 @@ from emulator.runs.layout import DATA_FOLDER, OBSERVATIONS_FILE
 from emulator.storage import inspect
 from emulator.storage.checkpoints import CheckpointDamaged
 from emulator.storage.disk import DiskFiles
-from emulator.storage.log_directory import SEGMENT_SUFFIX
 from protocol.ids import topic_partition_text
 
 Entry = list[int | str | None]
@@ -91,10 +90,18 @@ def _of_files(run: Path, node: str, partition: str) -> tuple[str, dict[str, Repl
     brokers = list(brokers_of(run))
     check_part("broker", node, brokers, run)
     folders = {broker: run / DATA_FOLDER / broker for broker in brokers}
-    known = {path.parent.name for folder in folders.values() for path in folder.glob(f"*/*{SEGMENT_SUFFIX}")}
-    check_part("partition", partition, sorted(known), run)
-    replicas = {broker: _read(folder, partition) for broker, folder in folders.items() if (folder / partition).is_dir()}
+    held = {broker: _partitions(folder) if folder.is_dir() else [] for broker, folder in folders.items()}
+    check_part("partition", partition, sorted({name for names in held.values() for name in names}), run)
+    replicas = {broker: _read(folder, partition) for broker, folder in folders.items() if partition in held[broker]}
     return f"{DATA_FOLDER}/", replicas
+
+
+def _partitions(folder: Path) -> list[str]:
+    files = DiskFiles(folder)
+    try:
+        return inspect.partitions_on(files)
+    finally:
+        files.close()
 
 
 def _read(folder: Path, partition: str) -> Replica:

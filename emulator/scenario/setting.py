@@ -1,5 +1,6 @@
 """One setting: its type, unit, range, and what its default is since which version."""
 
+import re
 from typing import Literal
 
 import msgspec
@@ -18,7 +19,7 @@ FIRST = "0.8.2"
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """`unit`: ms, bytes, ...; "" for truths and texts. `low` and `high` are allowed. `words`: all that a
-    text may be.
+    text may be. `form`: (a regular expression for the whole text, what that is in words).
     `since`, `until`: first and last version that has it; "" is open."""
 
     name: str
@@ -29,6 +30,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     low: int | None = None
     high: int | None = None
     words: tuple[str, ...] = ()
+    form: tuple[str, str] = ("", "")
     since: str = ""
     until: str = ""
 
@@ -66,6 +68,9 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
             return f"expected a text, got {value!r}", ""
         if self.words and str(value) not in self.words:
             return f"expected one of {', '.join(self.words)}, got {value!r}", ""
+        pattern, meaning = self.form
+        if pattern and not re.fullmatch(pattern, str(value)):
+            return f"expected {meaning}, got {value!r}", ""
         return "", str(value)
 
     def _read_int(self, value: object) -> tuple[str, Value]:
@@ -118,5 +123,15 @@ def boolean(
     return Setting(name=name, kind="bool", defaults=_defaults(default), scope=scope, since=since)
 
 
-def text(name: str, default: str = "", *, words: tuple[str, ...] = (), scope: str = BROKER, since: str = "") -> Setting:
-    return Setting(name=name, kind="text", defaults=_defaults(default), words=words, scope=scope, since=since)
+def text(
+    name: str,
+    default: str = "",
+    *,
+    words: tuple[str, ...] = (),
+    form: tuple[str, str] = ("", ""),
+    scope: str = BROKER,
+    since: str = "",
+) -> Setting:
+    return Setting(
+        name=name, kind="text", defaults=_defaults(default), words=words, form=form, scope=scope, since=since
+    )

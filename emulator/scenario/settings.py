@@ -29,6 +29,7 @@ from protocol.versions import ladder_name
 
 LONG_MAX = 2**63 - 1
 INT_MAX = 2**31 - 1
+FOLDERS = (r"|[\w-]+( *, *[\w-]+)*", "names of folders, separated by commas")
 
 SETTINGS: tuple[Setting, ...] = (
     # --- sessions ---
@@ -62,6 +63,7 @@ SETTINGS: tuple[Setting, ...] = (
     integer("controlled.shutdown.max.retries", 3, "retries"),
     integer("controlled.shutdown.retry.backoff.ms", 5000),
     # --- log ---
+    text("log.dirs", form=FOLDERS),
     integer("log.segment.bytes", 1024**3, low=14, high=INT_MAX),
     integer("log.retention.hours", 168, "h", low=-1),
     integer("log.flush.interval.messages", LONG_MAX, "messages", low=1),

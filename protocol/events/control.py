@@ -24,10 +24,19 @@ class BrokersSeen(Event):
 
 
 class BrokersHandled(Event):
-    """The controller begins to act on brokers that came (`change` startup) or went (failure)."""
+    """The controller begins to act on brokers that came (`change` startup), went (failure) or lost a log directory
+    (log-dir-failure)."""
     NAME = "brokers_handled"
     change: str
     brokers: str
+
+
+class ReplicasMarkedOffline(Event):
+    """The controller heard from broker `replica`, which lives, that these are gone with their log directory."""
+    NAME = "replicas_marked_offline"
+    replica: int
+    partitions: str             # "t-0,t-2"
+    controller_epoch: int
 
 
 class StateDecided(Event):

@@ -36,11 +36,12 @@ class FaultTraffic(Event):
 
 
 class MachineFault(Event):
-    """Something was done to a node: kill, stop, pause, resume, start, power-loss, lose-unsynced, lose-disk, disk-full.
-    `died`: it ended, and nobody had asked for it."""
+    """Something was done to a node: kill, stop, pause, resume, start, power-loss, lose-unsynced, lose-disk, disk-full,
+    disk-error. `died`: it ended, and nobody had asked for it. `directory`: of its log directories that one alone."""
     NAME = "machine_fault"
     what: str
     target: str
+    directory: str = ""
 
 
 class ScenarioStep(Event):

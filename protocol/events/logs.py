@@ -6,7 +6,8 @@ from protocol.events.base import Event
 
 class LogLoaded(Event):
     """A replica found on disk. `clean`: the clean-shutdown marker was there. Otherwise `recovered` are the base offsets
-    of the segments that were validated, and `corrupted` that of the one that was cut, -1: none."""
+    of the segments that were validated, and `corrupted` that of the one that was cut, -1: none. `directory` "": the
+    only log directory."""
     NAME = "log_loaded"
     topic: str
     partition: int
@@ -16,6 +17,16 @@ class LogLoaded(Event):
     clean: bool
     recovered: str = ""         # "0,42"
     corrupted: int = -1
+    directory: str = ""
+
+
+class LogCreated(Event):
+    """A new, empty replica; what this broker may have had of the partition before is gone. `directory` "": the only log
+    directory."""
+    NAME = "log_created"
+    topic: str
+    partition: int
+    directory: str
 
 
 class BatchAppended(Event):
@@ -68,7 +79,12 @@ class HighWatermarkMoved(Event):
 
 
 class LogDirFailed(Event):
-    """The log directory is offline; with its only one gone, the broker ends."""
+    """A log directory is offline, with the `partitions` in it; `directory` "": the only one of `directories`. `last`:
+    the broker ends with it, before 1.0 with its first."""
     NAME = "log_dir_failed"
     reason: str
+    directory: str = ""
+    directories: str = ""       # "d0,d1"
+    partitions: str = ""        # "t-0,t-2"
+    last: bool = False
 # fmt: on

@@ -135,22 +135,25 @@ class PauseResponse(Message):
 
 
 @register
-class FillDiskRequest(Message):
-    """The node's disk takes no more bytes for the rest of this life; who starts it again has made room."""
+class BreakDiskRequest(Message):
+    """From now on the node's disk, or that folder of it, is full: for the rest of this life, for who starts it again
+    has made room. Or it fails: whatever is done with it, in later lives too."""
 
     API_KEY = 1307
-    API_NAME = "FillDisk"
+    API_NAME = "BreakDisk"
+    folder: Annotated[str, unit("name", "a log directory; empty: the whole disk")] = ""
+    fails: Annotated[bool, unit("flag")] = False
 
 
 @register
-class FillDiskResponse(Message):
-    """`capacity_bytes`: what the disk holds, and can hold; -1: this node has none."""
+class BreakDiskResponse(Message):
+    """`used_bytes`: what is on the disk; -1: this node has none."""
 
     API_KEY = 1307
-    API_NAME = "FillDisk"
+    API_NAME = "BreakDisk"
     DIRECTION = RESPONSE
-    filled_ms: ScenarioMillis
-    capacity_bytes: Annotated[int, unit("bytes")]
+    broken_ms: ScenarioMillis
+    used_bytes: Annotated[int, unit("bytes")]
 
 
 @register

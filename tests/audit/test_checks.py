@@ -91,6 +91,13 @@ def test_power_loss_cuts_what_was_not_synced(audit: Audit) -> None:
     assert [one["value"] for one in audit(trace).checks["lost-acknowledged"].evidence] == ["b"]
 
 
+def test_a_log_that_is_made_anew_holds_nothing_of_the_disk_that_was_lost(audit: Audit) -> None:
+    """It tells of no end and cuts nothing: that it was made is all there is to see."""
+    trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=()).kill("broker-0")
+    trace.start("broker-0").created(0).leader(0, epoch=1).produce("b", at=0, epoch=1, followers=())
+    assert [one["value"] for one in audit(trace).checks["lost-acknowledged"].evidence] == ["a"]
+
+
 def test_what_was_written_again_after_a_cut_is_kept(audit: Audit) -> None:
     """A truncation reaches only what was appended before it, by sequence number."""
     trace = healthy()

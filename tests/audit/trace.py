@@ -127,6 +127,9 @@ class Trace:
     def loaded(self, broker: int, log_end: int, *, log_start: int = 0, clean: bool = False) -> Self:
         return self.emit(f"broker-{broker}", e.LogLoaded(TOPIC, 0, log_start, log_end, 0, clean))
 
+    def created(self, broker: int) -> Self:
+        return self.emit(f"broker-{broker}", e.LogCreated(TOPIC, 0, ""))
+
     def watermark(self, broker: int, to: int, *, previous: int, epoch: int, leading: bool = True) -> Self:
         return self.emit(f"broker-{broker}", e.HighWatermarkMoved(TOPIC, 0, to, previous, leading, epoch))
 

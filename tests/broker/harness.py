@@ -110,7 +110,7 @@ class Bench:
         try:
             what()
         except StorageError as error:
-            self.broker.replicas.log_dir_failed(str(error))
+            self.broker.replicas.storage_failed(error)
         effects = self.out.take()
         for effect in effects:
             match effect:

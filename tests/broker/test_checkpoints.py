@@ -149,6 +149,6 @@ def test_a_failed_disk_ends_the_broker_once_whatever_it_was_doing(when: str) -> 
 
 def test_an_offline_partition_answers_with_a_storage_error() -> None:
     bench = leader()
-    bench.do(lambda: bench.broker.replicas.log_dir_failed("gone"))
+    bench.do(lambda: bench.broker.replicas.storage_failed(DiskFailed("t-0", "gone")))
     assert bench.produced(bench.produce("c")).error == ErrorCode.KAFKA_STORAGE_ERROR
     assert bench.fetched(bench.fetch(0)).error == ErrorCode.KAFKA_STORAGE_ERROR

@@ -12,6 +12,7 @@ from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
 from emulator.runs.verdict import doubts_about
 from emulator.scenario.load import load_scenario
+from emulator.storage.files import DiskFailed
 
 FIVE = (
     "az-isolated-leader",
@@ -152,11 +153,11 @@ def test_a_node_that_dies_by_itself_makes_the_run_unknown(monkeypatch: pytest.Mo
     def broken(replicas: Replicas) -> None:
         checkpoint(replicas)
         if replicas.context.broker == 1 and replicas.context.now.mono_ms > 9_000:
-            replicas.log_dir_failed("sabotage")
+            replicas.storage_failed(DiskFailed("t-0", "sabotage"))
 
     monkeypatch.setattr(Replicas, "checkpoint_high_watermarks", broken)
     verdict = verdict_of("pause: 12")
-    assert verdict.unknown_because == ["broker-1 died by itself with code 1: log directory failed: sabotage"]
+    assert verdict.unknown_because == ["broker-1 died by itself with code 1: log directory failed: t-0: sabotage"]
     assert verdict.exit_code == 3
     assert verdict.measures["exits"] == {"broker-1": 1}
     more = "expects_exits:\n  - {node: 1, because: of the sabotage}\n"

@@ -60,6 +60,8 @@ def test_the_message_format_follows_the_protocol_version() -> None:
         ("log.segment.bytes", 2**31, None,
          "log.segment.bytes: expected a whole number of bytes, at most 2147483647, got 2147483648"),
         ("delete.topic.enable", "yes", None, "delete.topic.enable: expected true or false, got 'yes'"),
+        ("log.dirs", "d0,,d1", None, "log.dirs: expected names of folders, separated by commas, got 'd0,,d1'"),
+        ("log.dirs", "/var/d0", None, "log.dirs: expected names of folders, separated by commas, got '/var/d0'"),
         ("producer.acks", "2", None, "producer.acks: expected one of 0, 1, -1, all, got '2'"),
         ("replica.lag.max.messages", 4, "2.6",
          "replica.lag.max.messages is not a setting of Kafka 2.6: it went after 0.8.2"),

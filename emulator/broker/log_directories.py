@@ -1,0 +1,45 @@
+"""A broker's log directories (`log.dirs`): which are live, where a new log goes, whose file an error was about.
+
+Kafka's setting lists paths; here they are folders of the node's one disk. Without it the disk is the only log
+directory."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from emulator.storage.files import LOG_DIRECTORY, Files, StorageError
+from emulator.storage.within import Within
+
+
+class LogDirectories:
+    """`live`: {name: files}, in the setting's order. `offline`: names of those that failed in this life. `names`: all,
+    "d0,d1"."""
+
+    __slots__ = ("live", "names", "offline")
+
+    def __init__(self, disk: Files, setting: str) -> None:
+        names = [name.strip() for name in setting.split(",") if name.strip()]
+        self.live: dict[str, Files] = {name: Within(disk, name) for name in names} or {LOG_DIRECTORY: disk}
+        self.offline: list[str] = []
+        self.names = ",".join(self.live)
+
+    def of(self, error: StorageError) -> str | None:
+        """The live directory that an error is about; None: one that is offline already."""
+        if LOG_DIRECTORY in self.live:
+            return LOG_DIRECTORY
+        name = error.path.partition("/")[0]
+        assert name in self.live or name in self.offline, f"an error in no log directory: {error}"
+        return name if name in self.live else None
+
+    def name_of(self, directory: Files) -> str:
+        """Of a live one."""
+        return next(name for name, files in self.live.items() if files is directory)
+
+    def take_offline(self, name: str) -> None:
+        del self.live[name]
+        self.offline.append(name)
+
+    def least_used(self, logs: Iterable[Files]) -> Files:
+        """Where a new log goes (LogManager.nextLogDir): the directory that holds the fewest, the first of equals.
+        `logs`: the directory of each log there is."""
+        used = Counter(map(id, logs))
+        return min(self.live.values(), key=lambda files: used[id(files)])
