@@ -13,15 +13,17 @@ import msgspec
 from emulator.deaths.plan import Plan
 from emulator.oracle.truth import Batch, Truth, read_logs
 from emulator.player.player import Player
-from emulator.storage.files import NodeKilled
+from emulator.storage.files import Files, NodeKilled
+from emulator.storage.inspect import partitions_in, partitions_on
 from emulator.storage.memory import MemoryFiles
+from emulator.storage.within import Within
 from emulator.topology import OBSERVER
 from emulator.world import actions as act
 from emulator.world.simulated.deeds import Deeds
 from emulator.world.simulated.node import SimulatedNode
 from emulator.world.simulated.world import SimulatedWorld
 from protocol.events import MachineFault
-from protocol.ids import TopicPartition
+from protocol.ids import TopicPartition, topic_partition_of
 
 AGAIN_MS = 3_000.0
 """From a node's own end (it exited) to the next try."""
@@ -52,6 +54,21 @@ class Recovery(msgspec.Struct, frozen=True):
     disk: bool = False
 
 
+class DiskLost(msgspec.Struct, frozen=True):
+    """A dead broker's disk, or one of its log directories, was replaced. `partitions`: what was there."""
+
+    at_ms: float
+    node: str
+    partitions: frozenset[TopicPartition]
+
+    @classmethod
+    def of(cls, at_ms: float, node: str, directory: str, files: Files) -> "DiskLost":
+        """To be called while it is still there."""
+        held = partitions_in(Within(files, directory)) if directory else partitions_on(files)
+        places = (topic_partition_of(name) for name in held)
+        return cls(at_ms, node, frozenset(place for place in places if place is not None))
+
+
 class Attendant:
     """`hit_ms`: when the planned death came, None before. Give `look` to the world as part of `after_step`, and call
     `attend` before anything starts."""
@@ -63,7 +80,7 @@ class Attendant:
         self.exits: list[Exited] = []
         self.recoveries: list[Recovery] = []
         self.power_lost: list[tuple[float, str]] = []
-        self.disk_lost: list[tuple[float, str]] = []
+        self.disk_lost: list[DiskLost] = []
         self._lives_left = 1 if plan.again < 0 else 2
         self._draw = random.Random(f"power {plan.seed}")
         self._wanted: set[str] = set()
@@ -94,15 +111,17 @@ class Attendant:
                 self._start_in(name, self._deeds.start_takes_ms(name))
                 self._done(node, order, "")
                 return
-            case act.KillNode(name) | act.StopNode(name) | act.DiskFull(name):
+            case act.KillNode(name) | act.StopNode(name) | act.DiskFull(name) | act.DiskError(name):
                 self._wanted.discard(name)
             case act.PowerLoss(name):
                 self._wanted.discard(name)
                 self.power_lost.append((self._world.now_ms, name))
             case act.LoseUnsynced(name):
                 self.power_lost.append((self._world.now_ms, name))
-            case act.LoseDisk(name):
-                self.disk_lost.append((self._world.now_ms, name))
+            case act.LoseDisk(name, directory) if not self._world.nodes[name].alive:
+                files = self._world.nodes[name].files
+                with files.unwatched():
+                    self.disk_lost.append(DiskLost.of(self._world.now_ms, name, directory, files))
             case _:
                 pass
         try:
@@ -184,9 +203,10 @@ class Attendant:
         name = node.node.name
         died_ms, held = self._held.pop(name, (0.0, {}))
         lost = any(of == name and at_ms >= died_ms for at_ms, of in self.power_lost)
-        disk = any(of == name and at_ms >= died_ms for at_ms, of in self.disk_lost)
+        replaced = [one for one in self.disk_lost if one.node == name and one.at_ms >= died_ms]
         recovered = _logs_on(node.files)
         for place, batches in held.items():
+            disk = any(place in one.partitions for one in replaced)
             self.recoveries.append(Recovery(now_ms, name, place, lost, batches, recovered.get(place, []), disk))
 
     # --- killing ---

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from emulator.client.operations import Read
-from emulator.deaths.attendant import Recovery
+from emulator.deaths.attendant import DiskLost, Recovery
 from emulator.deaths.history import HISTORIC, Happened
 from emulator.deaths.network import Left
 from emulator.oracle.probe import Office, StepBack
@@ -95,7 +95,7 @@ def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) ->
 
 
 def recoveries_of(
-    left: list[Left], power_lost: list[tuple[float, str]], disk_lost: list[tuple[float, str]], events: list[Happened]
+    left: list[Left], power_lost: list[tuple[float, str]], disk_lost: list[DiskLost], events: list[Happened]
 ) -> list[Recovery]:
     """What the next life found of what one left. A life that never told of its log is passed over."""
     found: list[Recovery] = []
@@ -113,7 +113,9 @@ def recoveries_of(
             at_ms, log_end = back
             batches = held.pop((one.node, place))
             power = any(node == one.node and lost_ms <= at_ms for lost_ms, node in power_lost)
-            disk = any(node == one.node and lost_ms <= at_ms for lost_ms, node in disk_lost)
+            disk = any(
+                lost.node == one.node and lost.at_ms <= at_ms and place in lost.partitions for lost in disk_lost
+            )
             recovered = [batch for batch in batches if batch.last < log_end]
             found.append(Recovery(at_ms, one.node, place, power, batches, recovered, disk and not recovered))
     return found

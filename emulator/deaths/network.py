@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import trio
 
+from emulator.deaths.attendant import DiskLost
 from emulator.deaths.mortal import FACTORY as MORTAL
 from emulator.deaths.mortal import tell
 from emulator.deaths.plan import Plan, resolved_for, step_count
@@ -56,7 +57,7 @@ class DiedOver(msgspec.Struct):
     deaths: int
     left: list[Left]
     power_lost: list[tuple[float, str]]
-    disk_lost: list[tuple[float, str]]
+    disk_lost: list[DiskLost]
 
 
 async def play_network_death(plan: Plan, run_dir: Path, *, speed: float) -> DiedOver:
@@ -129,7 +130,7 @@ class AttendedActions(Actions):
         self.deaths = 0
         self.left: list[Left] = []
         self.power_lost: list[tuple[float, str]] = []
-        self.disk_lost: list[tuple[float, str]] = []
+        self.disk_lost: list[DiskLost] = []
         self._player = player
         self._stepped = trio.Event()
         player.on_step = self._step_began
@@ -162,9 +163,10 @@ class AttendedActions(Actions):
             case act.LoseUnsynced(node):
                 self._note_left()
                 self.power_lost.append((self._cluster.now_ms(), node))
-            case act.LoseDisk(node):
+            case act.LoseDisk(node, directory) if node not in running:
                 self._note_left()
-                self.disk_lost.append((self._cluster.now_ms(), node))
+                lost = partial(DiskLost.of, self._cluster.now_ms(), node, directory)
+                self.disk_lost.append(with_files(self._run_dir, node, lost))
             case act.PauseNode(node) | act.ResumeNode(node) if node not in running:
                 return {}
             case _:

@@ -23,6 +23,8 @@ from protocol.znodes import Leadership
 OUT_OF_RANGE = "log truncation is not allowed"
 ORDINARY_EXITS = ("earlier session has not expired", "the session expired while registering")
 """A broker that is started before its old session has expired exits (11.10)."""
+LOG_DIR_FAILED = "log directory failed"
+"""Nothing fails here but what was told to."""
 COMES_AND_GOES_MS = 10_000.0
 """From the start of a life that will end as the one before did to that end."""
 
@@ -31,6 +33,8 @@ def exit_rule(gates: Gates, reason: str) -> str:
     """Which rule lets a process end by itself."""
     if any(text in reason for text in ORDINARY_EXITS):
         return "11.10: a broker that finds its old registration exits"
+    if reason.startswith(LOG_DIR_FAILED):
+        return "3 (KIP-112): a broker ends with its last log directory, before 1.0 with its first"
     if OUT_OF_RANGE in reason and gates.out_of_range_exits:
         return "2.3 (KAFKA-3410): a follower ahead of its leader exits"
     return ""

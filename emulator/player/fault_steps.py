@@ -20,7 +20,7 @@ next step begins 20 to 50 ms after a cut or a kill)."""
 
 MachineStep = (
     m.Start | m.Kill | m.Stop | m.PauseNode | m.ResumeNode | m.PowerLoss | m.LoseUnsynced | m.LoseDisk
-    | m.DiskFull
+    | m.DiskFull | m.DiskError
 )  # fmt: skip
 
 
@@ -52,10 +52,12 @@ class FaultSteps:
                 self._player.seen.unwatch(node)
             case m.LoseUnsynced(node=node, batches_kept=kept, partition=partition):
                 yield from self._act(act.LoseUnsynced(node, partition or self._player.timeline.first, kept))
-            case m.LoseDisk(node=node):
-                yield from self._act(act.LoseDisk(node))
-            case m.DiskFull(node=node):
-                yield from self._act(act.DiskFull(node))
+            case m.LoseDisk(node=node, directory=directory):
+                yield from self._act(act.LoseDisk(node, directory))
+            case m.DiskFull(node=node, directory=directory):
+                yield from self._act(act.DiskFull(node, directory))
+            case m.DiskError(node=node, directory=directory):
+                yield from self._act(act.DiskError(node, directory))
 
     def link(self, step: m.Cut | m.Hold | m.Delay | m.Loss) -> Steps:
         """One rule more, in force at both ends when the step is over."""

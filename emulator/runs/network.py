@@ -56,7 +56,8 @@ class Actions:
             case act.StartNode(node):
                 await cluster.start(node)
             case act.KillNode(node):
-                await cluster.kill(node)
+                if node in cluster.running():  # a dead node stays dead
+                    await cluster.kill(node)
             case act.StopNode(node):
                 await cluster.stop(node)
             case act.PauseNode(node):
@@ -71,11 +72,9 @@ class Actions:
             case act.LoseUnsynced(node, partition, batches_kept):
                 cluster.note("lose-unsynced", node)
                 with_files(self._run_dir, node, lambda files: inspect.keep_batches(files, partition, batches_kept))
-            case act.LoseDisk(node):
-                if node in cluster.running():
-                    raise ClusterError(f"{node} is alive: its disk cannot be lost under it")
-                cluster.note("lose-disk", node)
-                with_files(self._run_dir, node, inspect.erase)
+            case act.LoseDisk(node, directory):
+                cluster.replace_disk(node, directory)
+                with_files(self._run_dir, node, lambda files: inspect.erase(files, directory))
             case act.ApplyRule(rule):
                 await cluster.apply(rule)
             case act.HealRules(rules):
@@ -87,8 +86,10 @@ class Actions:
                 return {n: with_files(self._run_dir, n, lambda f: inspect.batches_of(f, partition)) for n in nodes}
             case act.LogSizes(nodes):
                 return {n: with_files(self._run_dir, n, inspect.log_sizes) for n in nodes}
-            case act.DiskFull(node):
-                await cluster.fill_disk(node)
+            case act.DiskFull(node, directory):
+                await cluster.fill_disk(node, directory)
+            case act.DiskError(node, directory):
+                await cluster.fail_disk(node, directory)
         return {}
 
 

@@ -8,12 +8,22 @@ from emulator.scenario import model as m
 from emulator.scenario.step_reader import APIS, Keys, Steps, Verb
 
 
-def machine(step: type[m.Start | m.Kill | m.Stop | m.PauseNode | m.ResumeNode | m.LoseDisk | m.DiskFull]) -> Verb:
+def machine(step: type[m.Start | m.Kill | m.Stop | m.PauseNode | m.ResumeNode]) -> Verb:
     def read(k: Keys, at_s: float | None) -> Steps:
         return [step(node=k.need("node", k.reader.node), at_s=at_s)]
 
     does = " ".join((step.__doc__ or "").split())
     return Verb(does=does, read=read, keys=("node",), required=("node",), short="node")
+
+
+def disk(step: type[m.LoseDisk | m.DiskFull | m.DiskError]) -> Verb:
+    def read(k: Keys, at_s: float | None) -> Steps:
+        node = k.need("node", k.reader.node if step is m.DiskFull else k.reader.broker_node)
+        directory = k.get("dir", lambda n: k.reader.log_directory(n, node), "")
+        return [step(node=node, directory=directory, at_s=at_s)]
+
+    does = " ".join((step.__doc__ or "").split())
+    return Verb(does=does, read=read, keys=("node", "dir"), required=("node",), short="node")
 
 
 def power_loss(k: Keys, at_s: float | None) -> Steps:

@@ -63,15 +63,27 @@ class LoseUnsynced(Step, frozen=True, kw_only=True):
 
 
 class LoseDisk(Step, frozen=True, kw_only=True):
-    """A dead broker's log directory is gone: it will return with an empty one."""
+    """A dead broker's disk, or one log directory of it (`dir`), is replaced by an empty one, with which it will
+    return."""
 
     node: str
+    directory: str = ""
 
 
 class DiskFull(Step, frozen=True, kw_only=True):
-    """From now on every write to the node's disk fails."""
+    """From now on every write to the node's disk, or to one log directory (`dir`), fails; who starts it again has made
+    room."""
 
     node: str
+    directory: str = ""
+
+
+class DiskError(Step, frozen=True, kw_only=True):
+    """From now on everything that a broker does with its disk, or with one log directory (`dir`), fails, until
+    `lose-disk`."""
+
+    node: str
+    directory: str = ""
 
 
 # --- links ---

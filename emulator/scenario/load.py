@@ -10,7 +10,7 @@ from emulator.scenario.document import ScenarioErrors, nearest
 from emulator.scenario.expectations import read_exits, read_expectations, read_races, read_version, read_violations
 from emulator.scenario.step_reader import StepReader
 from emulator.scenario.verbs import MAX_STEPS, read_steps
-from emulator.topology import DEDICATED_FROM, Topology, three_azs
+from emulator.topology import DEDICATED_FROM, Topology, broker_name, three_azs
 from emulator.topology import Node as ClusterNode
 from protocol.versions import DEFAULT_VERSION
 
@@ -58,7 +58,10 @@ def _scenario(reader: StepReader, root: Node) -> m.Scenario | None:
     reader.topology = _topology(reader, fields["topology"]) if "topology" in fields else three_azs()
     kafka = _kafka(reader, fields.get("kafka"))
     settings = _settings(reader, fields["settings"]) if "settings" in fields else {}
+    by_broker = _by_broker(reader, fields.get("settings_by_broker"))
     reader.num_partitions = settings.get("num.partitions", 1)
+    reader.log_dirs = {broker_name(broker): own["log.dirs"] for broker, own in by_broker.items() if "log.dirs" in own}
+    reader.log_dirs[""] = settings.get("log.dirs", "")
     # Names first: whatever is wrong with the steps, expectations are judged by the right versions and nodes.
     steps = read_steps(reader, fields["steps"]) if "steps" in fields else ()
     if unrolled(steps) > MAX_STEPS:
@@ -72,7 +75,7 @@ def _scenario(reader: StepReader, root: Node) -> m.Scenario | None:
         kafka=kafka,
         topology=reader.topology,
         settings=settings,
-        settings_by_broker=_by_broker(reader, fields.get("settings_by_broker")),
+        settings_by_broker=by_broker,
         steps=steps,
         expectations=expectations,
         expects_violations=read_violations(reader, violations, kafka) if violations is not None else (),

@@ -34,6 +34,7 @@ from emulator.scenario.faults import (
     AzLinks,
     Cut,
     Delay,
+    DiskError,
     DiskFull,
     Heal,
     Hold,
@@ -72,6 +73,7 @@ __all__ = [
     "CreateTopic",
     "Cut",
     "Delay",
+    "DiskError",
     "DiskFull",
     "ElectController",
     "ElectPreferred",
@@ -175,7 +177,7 @@ class Repeat(Step, frozen=True, kw_only=True):
 
 
 AnyStep = (
-    Start | Kill | Stop | PauseNode | ResumeNode | PowerLoss | LoseUnsynced | LoseDisk | DiskFull
+    Start | Kill | Stop | PauseNode | ResumeNode | PowerLoss | LoseUnsynced | LoseDisk | DiskFull | DiskError
     | Cut | Hold | Delay | Loss | Heal
     | Produce | ProduceMessageSet | LibraryProduce | Fetch | Consume | Commit | LookCommitted | AskMetadata
     | CreateTopic | ElectPreferred | ElectController
@@ -186,7 +188,7 @@ AnyStep = (
 PARTITIONS_MAX = 1_000
 """Of one topic."""
 
-FAULTS = (Kill, Stop, PauseNode, PowerLoss, DiskFull, Cut, Hold, Delay, Loss)
+FAULTS = (Kill, Stop, PauseNode, PowerLoss, DiskFull, DiskError, Cut, Hold, Delay, Loss)
 """Steps after which "new" and "changed" are counted (`conditions.View.before`)."""
 
 

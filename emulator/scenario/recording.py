@@ -71,10 +71,12 @@ def do_entry(step: m.AnyStep) -> Entry | None:
             return {"do": "power-loss", **_node(node), "batches_kept": kept, **_partition(step.partition)}
         case m.LoseUnsynced(node=node, batches_kept=kept):
             return {"do": "lose-unsynced", **_node(node), "batches_kept": kept, **_partition(step.partition)}
-        case m.LoseDisk(node=node):
-            return {"do": "lose-disk", **_node(node)}
-        case m.DiskFull(node=node):
-            return {"do": "disk-full", **_node(node)}
+        case m.LoseDisk(node=node, directory=directory):
+            return {"do": "lose-disk", **_node(node), **_directory(directory)}
+        case m.DiskFull(node=node, directory=directory):
+            return {"do": "disk-full", **_node(node), **_directory(directory)}
+        case m.DiskError(node=node, directory=directory):
+            return {"do": "disk-error", **_node(node), **_directory(directory)}
         case m.LinkFault():
             return _link_fault(step)
         case m.Heal(links=links):
@@ -198,6 +200,10 @@ def _short(name: str, prefix: str) -> int | str:
 def _node(name: str) -> Entry:
     short = _short(name, "broker-")
     return {"broker": short} if isinstance(short, int) else {"node": short}
+
+
+def _directory(directory: str) -> Entry:
+    return {"dir": directory} if directory else {}
 
 
 def _partition(partition: str | None) -> Entry:

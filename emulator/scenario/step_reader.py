@@ -13,7 +13,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from emulator.scenario import model as m
 from emulator.scenario.document import Reader, kind, nearest, plain
 from emulator.scenario.settings import TOPIC_LEVEL, UnusableSetting, usable
-from emulator.topology import Topology, identifier_of
+from emulator.topology import Topology, broker_name, identifier_of
 from protocol import purposes
 
 T = TypeVar("T")
@@ -53,6 +53,8 @@ class StepReader(Reader):
         self.partitions: set[str] = set()
         self.num_partitions = 1
         """Of a topic whose creation does not say."""
+        self.log_dirs: dict[str, str] = {}
+        """{node: its log.dirs}; "": of all others."""
 
     # --- names ---
 
@@ -65,6 +67,22 @@ class StepReader(Reader):
         known = [n.name for n in self.topology.with_role("broker")]
         name = self._name(node, "broker", known, "broker-")
         return None if name is None else self.topology.node(name).number
+
+    def broker_node(self, node: Node) -> str | None:
+        """The same in full, `broker-0`."""
+        number = self.broker(node)
+        return None if number is None else broker_name(number)
+
+    def log_directory(self, node: Node, of: str | None) -> str | None:
+        """One of a node's log.dirs."""
+        names = [name.strip() for name in self.log_dirs.get(of or "", self.log_dirs.get("", "")).split(",")]
+        if of is not None and of not in [broker.name for broker in self.topology.with_role("broker")]:
+            self.problem(node, f"{of} is no broker: it has no log directories")
+            return None
+        if of is not None and names == [""]:
+            self.problem(node, f"{of} has one log directory, its disk; for more: log.dirs, as d0,d1")
+            return None
+        return self.word(node, "log directory", names)
 
     def controller(self, node: Node) -> int | None:
         """Who may be controller, as an id: a broker's number or name, `controller-0` in full or by its id."""

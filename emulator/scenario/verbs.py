@@ -172,8 +172,9 @@ VERBS: dict[str, Verb] = {
     "stop": fault.machine(m.Stop),
     "pause-node": fault.machine(m.PauseNode),
     "resume-node": fault.machine(m.ResumeNode),
-    "lose-disk": fault.machine(m.LoseDisk),
-    "disk-full": fault.machine(m.DiskFull),
+    "lose-disk": fault.disk(m.LoseDisk),
+    "disk-full": fault.disk(m.DiskFull),
+    "disk-error": fault.disk(m.DiskError),
     "power-loss": Verb(
         does="The node dies with its page cache; `batches_kept` batches of the log survive (default: the seed says).",
         read=fault.power_loss, keys=("node", "batches_kept", "partition"), required=("node",), short="node",

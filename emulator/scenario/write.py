@@ -15,8 +15,11 @@ from emulator.scenario.step_reader import APIS
 from emulator.scenario.waits import written as written_condition
 
 MACHINE_VERBS = frozenset(
-    {"start", "kill", "stop", "pause-node", "resume-node", "disk-full", "power-loss", "lose-unsynced", "lose-disk"}
-)
+    {
+        "start", "kill", "stop", "pause-node", "resume-node", "power-loss", "lose-unsynced", "lose-disk", "disk-full",
+        "disk-error",
+    }
+)  # fmt: skip
 
 API_WORDS = {api: word for word, api in APIS.items()}
 

@@ -55,15 +55,24 @@ class LoseUnsynced(msgspec.Struct, frozen=True, tag="lose-unsynced"):
 
 
 class LoseDisk(msgspec.Struct, frozen=True, tag="lose-disk"):
-    """Of a dead node: its disk is another, and empty."""
+    """Of a dead node: its disk, or that log directory, is another, and empty."""
 
     node: str
+    directory: str = ""
 
 
 class DiskFull(msgspec.Struct, frozen=True, tag="disk-full"):
-    """From now on the node's disk takes nothing more."""
+    """From now on the node's disk, or that log directory, takes nothing more, in this life."""
 
     node: str
+    directory: str = ""
+
+
+class DiskError(msgspec.Struct, frozen=True, tag="disk-error"):
+    """From now on the node's disk, or that log directory, fails, until it is lost."""
+
+    node: str
+    directory: str = ""
 
 
 class ApplyRule(msgspec.Struct, frozen=True, tag="apply"):
@@ -100,7 +109,7 @@ class LogSizes(msgspec.Struct, frozen=True, tag="log-sizes"):
 
 Action = (
     StartNode | KillNode | StopNode | PauseNode | ResumeNode | PowerLoss | LoseUnsynced | LoseDisk | DiskFull
-    | ApplyRule | HealRules | Snapshot | Batches | LogSizes
+    | DiskError | ApplyRule | HealRules | Snapshot | Batches | LogSizes
 )  # fmt: skip
 
 

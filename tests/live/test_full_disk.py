@@ -6,8 +6,11 @@ import pytest
 
 from audit.findings import Note
 from audit.health import unexpected_deaths
+from emulator.observations.reading import plain
 from emulator.runs.network import play_network
 from emulator.runs.resolve import resolve
+from emulator.runs.sources import find_scenario
+from emulator.scenario.expect import judge
 from emulator.scenario.load import load_scenario
 
 SCRIPT = """
@@ -41,6 +44,18 @@ async def test_the_next_write_ends_the_broker_and_its_next_life_has_room(tmp_pat
     assert [value for value, error in attempts if error == 0] == ["a", "b"]
     (snapshot,) = [entry for entry in entries if entry.get("saw") == "snapshot"]
     assert {tuple(r[2] for r in one["log"]) for one in snapshot["replicas"].values()} == {("a", "b")}
+
+
+@pytest.mark.network
+@pytest.mark.trio
+async def test_one_of_two_log_directories_fails_as_in_the_simulated_world(tmp_path: Path) -> None:
+    """Both worlds by one scenario (KIP-112)."""
+    resolved = resolve(find_scenario("log-dir-fails"), "2.6")
+    played = await play_network(resolved, tmp_path / "run", seed=1, speed=5.0)
+    assert [(end.node, end.incarnation) for end in played.exits if not end.expected] == []
+    judged = judge(resolved.scenario, plain(played.observations), {})
+    assert [one["text"] for one in judged if one["held"] is not True] == []
+    assert sorted(path.name for path in (tmp_path / "run" / "data" / "broker-0").iterdir()) == ["d0", "d1"]
 
 
 def test_a_death_by_a_full_disk_is_no_surprise_though_nobody_asked_for_the_end() -> None:

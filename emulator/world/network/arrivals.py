@@ -18,10 +18,10 @@ from protocol.messages.control import (
     ApplyRuleResponse,
     BeginRequest,
     BeginResponse,
+    BreakDiskRequest,
+    BreakDiskResponse,
     EndRequest,
     EndResponse,
-    FillDiskRequest,
-    FillDiskResponse,
     FlushRequest,
     FlushResponse,
     HealRuleRequest,
@@ -168,9 +168,9 @@ class Control:
             case PauseRequest():
                 shell.announce_pause()
                 return PauseResponse()
-            case FillDiskRequest():
-                filled_ms, capacity_bytes = shell.fill_disk()
-                return FillDiskResponse(filled_ms=filled_ms, capacity_bytes=capacity_bytes)
+            case BreakDiskRequest():
+                broken_ms, used_bytes = shell.break_disk(message.folder, fails=message.fails)
+                return BreakDiskResponse(broken_ms=broken_ms, used_bytes=used_bytes)
             case FlushRequest():
                 shell.flush()
                 return FlushResponse()

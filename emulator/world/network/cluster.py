@@ -37,7 +37,7 @@ from emulator.world.network.supervision import NodeGone
 from protocol.events import LEVELS, Event, FaultAsked, MachineFault
 from protocol.link_rules import LinkRule
 from protocol.machine import Machine
-from protocol.messages.control import FillDiskRequest, FillDiskResponse, FlushRequest, PauseRequest
+from protocol.messages.control import BreakDiskRequest, BreakDiskResponse, FlushRequest, PauseRequest
 from protocol.messages.status import NodeStatus
 
 INJECTOR: Final = "injector"
@@ -211,20 +211,41 @@ class Cluster:
         node.halted = False
         await self.lives.board.catch_up(node)
 
-    async def fill_disk(self, name: str) -> int:
-        """Its disk takes no more bytes in this life; returns how many are on it."""
+    async def fill_disk(self, name: str, directory: str = "") -> int:
+        """Its disk, or that log directory, takes no more bytes in this life; returns how many are on the disk."""
+        return await self._break_disk(name, directory, fails=False)
+
+    async def fail_disk(self, name: str, directory: str = "") -> None:
+        """Whatever it does with its disk, or with that log directory, fails, until `replace_disk`; it may be dead."""
+        if name in self.running():
+            await self._break_disk(name, directory, fails=True)
+        else:
+            self._write(MachineFault("disk-error", name, directory))
+        self.lives.failing_folders[name].add(directory)
+
+    async def _break_disk(self, name: str, directory: str, *, fails: bool) -> int:
         node = self.lives.living(name)
         if node.control is None:
-            raise ClusterError(f"{name} has not begun yet: its disk cannot be filled")
+            raise ClusterError(f"{name} has not begun yet: its disk cannot be broken")
         if node.halted:
-            raise ClusterError(f"{name} is paused: resume it, then fill its disk")
-        self._write(MachineFault(what="disk-full", target=name))
+            raise ClusterError(f"{name} is paused: resume it, then break its disk")
+        self._write(MachineFault("disk-error" if fails else "disk-full", name, directory))
         try:
-            answer = await node.control.request(FillDiskRequest())
+            answer = await node.control.request(BreakDiskRequest(directory, fails))
         except NodeGone:
-            raise ClusterError(f"{name} ended before its disk was full") from None
-        assert isinstance(answer, FillDiskResponse)
-        return answer.capacity_bytes
+            raise ClusterError(f"{name} ended before its disk was broken") from None
+        assert isinstance(answer, BreakDiskResponse)
+        return answer.used_bytes
+
+    def replace_disk(self, name: str, directory: str = "") -> None:
+        """A dead node's disk, or that log directory, is another; what was on it is the caller's to remove."""
+        if name in self.running():
+            raise ClusterError(f"{name} is alive: its disk cannot be lost under it")
+        self._write(MachineFault("lose-disk", name, directory))
+        if directory:
+            self.lives.failing_folders[name].discard(directory)
+        else:
+            self.lives.failing_folders[name].clear()
 
     def life(self, name: str) -> Life:
         """What the node's next machine will be told."""

@@ -57,6 +57,8 @@ class Lives:
         self.nursery: trio.Nursery | None = None
         self.shells: dict[str, NodeShell] = {}
         """Of nodes that run in this process."""
+        self.failing_folders: dict[str, set[str]] = {name: set() for name in self.nodes}
+        """{node: of its disk}; "": all of it."""
         self.board = RuleBoard(self.nodes, self.shells, orders.clock.now_ms, links)
         self._here: dict[str, InProcess] = {}
         self._orders = orders
@@ -189,6 +191,7 @@ class Lives:
             levels=orders.levels,
             record_inputs=orders.record_inputs,
             versions=spec.versions if spec is not None else ("", ""),
+            failing_folders=tuple(sorted(self.failing_folders.get(life.node.name, ()))),
         )
 
     async def _await_end(self, name: str, node: Supervised, pid: int, control: ControlConnection) -> None:

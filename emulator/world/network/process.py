@@ -53,13 +53,14 @@ def run_node(order: ProcessOrder, listener: socket.socket) -> int:
     data_dir = run_dir / "data" / life.node.name
     data_dir.mkdir(parents=True, exist_ok=True)
     files = DiskFiles(data_dir, syncs=False)
+    files.faults.failing.update(settings.failing_folders)
     machine = order.spec.load()(life, files, order.spec.arguments)
     shell_exit = trio.run(_run, order, machine, listener, files)
     return shell_exit.code
 
 
 async def _run(order: ProcessOrder, machine: object, listener: socket.socket, files: DiskFiles) -> Exit:
-    shell = NodeShell(order.settings, machine, listener, fill_disk=files.fill)  # type: ignore[arg-type]
+    shell = NodeShell(order.settings, machine, listener, break_disk=files.break_down)  # type: ignore[arg-type]
     arrivals = Arrivals(shell)
     # Not a trio receiver: lateness must know about the pause before the first late timer is handled.
     signal.signal(signal.SIGCONT, lambda _number, _frame: shell.resumed())

@@ -59,8 +59,8 @@ ExtraEffects = Callable[[Any], "Awaitable[Any] | None"]
 """Does an effect the shell does not know. What the awaitable returns, unless None, becomes an input of the
 machine."""
 
-FillDisk = Callable[[], int]
-"""Leaves no room on the node's disk; returns the bytes that are on it."""
+BreakDisk = Callable[[str, bool], int]
+"""(folder, whether it fails, else it is full): breaks the node's disk; returns the bytes that are on it."""
 
 
 class NodeShell:
@@ -76,7 +76,7 @@ class NodeShell:
         machine: Machine,
         listener: socket.socket,
         extra_effects: ExtraEffects | None = None,
-        fill_disk: FillDisk | None = None,
+        break_disk: BreakDisk | None = None,
     ) -> None:
         life = settings.life
         self.settings = settings
@@ -89,7 +89,7 @@ class NodeShell:
         self.exit: Exit | None = None
         self._machine = machine
         self._extra_effects = extra_effects
-        self._fill_disk = fill_disk
+        self._break_disk = break_disk
         self._mailbox: deque[Letter] = deque()
         self._wake = trio.Event()
         self._room = trio.Event()
@@ -154,10 +154,10 @@ class NodeShell:
         self.events.flush()
         return self.now.mono_ms, known
 
-    def fill_disk(self) -> tuple[float, int]:
-        """The disk takes no more: (since when, bytes on it, or -1 without a disk)."""
-        capacity_bytes = self._fill_disk() if self._fill_disk is not None else -1
-        return self.clock.now_ms(), capacity_bytes
+    def break_disk(self, folder: str, *, fails: bool) -> tuple[float, int]:
+        """The disk is full, or fails: (since when, bytes on it, or -1 without a disk)."""
+        used_bytes = self._break_disk(folder, fails) if self._break_disk is not None else -1
+        return self.clock.now_ms(), used_bytes
 
     def status(self) -> NodeStatus | None:
         """What the machine thinks, between two steps; None: it is one that does not say."""

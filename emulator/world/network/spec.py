@@ -57,7 +57,8 @@ class MachineSpec(msgspec.Struct, frozen=True):
 
 class ShellSettings(msgspec.Struct, frozen=True):
     """Everything a shell needs beside its machine. `routes`: {other node: where it is dialled}; others are no nodes of
-    this run. `control_host`: the only address of this node at which orders are taken ("": any).
+    this run. `control_host`: the only address of this node at which orders are taken ("": any). `failing_folders`: of
+    its disk ("": all of it).
 
     `epoch_s` is CLOCK_MONOTONIC's value at scenario time 0, `wall_epoch_ms` the wall clock's then.
     """
@@ -73,6 +74,7 @@ class ShellSettings(msgspec.Struct, frozen=True):
     record_inputs: bool = False
     versions: tuple[str, str] = ("", "")
     control_host: str = ""
+    failing_folders: tuple[str, ...] = ()
 
 
 class ProcessOrder(msgspec.Struct, frozen=True):

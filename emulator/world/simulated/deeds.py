@@ -55,14 +55,15 @@ class Deeds:
             case act.LoseUnsynced(name, partition, batches_kept):
                 inspect.keep_batches(world.nodes[name].files, partition, batches_kept)
                 world.trace.add(world.nodes[name], "fault", world.now_ms, MachineFault("lose-unsynced", name))
-            case act.LoseDisk(name):
+            case act.LoseDisk(name, directory):
                 if world.nodes[name].alive:
                     error = f"{name} is alive: its disk cannot be lost under it"
                 else:
-                    inspect.erase(world.nodes[name].files)
-                    world.trace.add(world.nodes[name], "fault", world.now_ms, MachineFault("lose-disk", name))
-            case act.DiskFull(name):
-                world.fill_disk(name)
+                    world.replace_disk(name, directory)
+            case act.DiskFull(name, directory):
+                world.fill_disk(name, directory)
+            case act.DiskError(name, directory):
+                world.fail_disk(name, directory)
             case act.ApplyRule(rule):
                 asked = FaultAsked(rule.rule, rule.what, rule.expects_traffic)
                 world.trace.add(node, world.cause, world.now_ms, asked)

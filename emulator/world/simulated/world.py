@@ -9,6 +9,7 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 
 from emulator.injector.enforcement import LinkState
+from emulator.storage import inspect
 from emulator.storage.files import NodeKilled
 from emulator.topology import Topology
 from emulator.world import actions as act
@@ -238,6 +239,7 @@ class SimulatedWorld(Transport):
         node.closed.clear()
         node.busy_until_ms = node.stall_ms = 0.0
         node.files.capacity_bytes = None
+        node.files.faults.made_room()
         if "broker" in node.node.roles:
             node.files.operation_hook = lambda operation, path: self._before_storage(node, operation, path)
         node.machine = self._factory(node.node, node.files)
@@ -293,11 +295,28 @@ class SimulatedWorld(Transport):
         if before is not None:
             node.files.operation_hook = lambda operation, path: self._before_storage(node, operation, path)
 
-    def fill_disk(self, name: str) -> None:
-        """Its disk takes nothing more in this life; who starts it again has made room."""
+    def fill_disk(self, name: str, directory: str = "") -> None:
+        """Its disk, or that log directory, takes nothing more in this life; who starts it again has made room."""
         node = self.nodes[name]
-        self.trace.add(node, "fault", self.now_ms, MachineFault("disk-full", name))
-        node.files.capacity_bytes = node.files.used_bytes
+        self.trace.add(node, "fault", self.now_ms, MachineFault("disk-full", name, directory))
+        if directory:
+            node.files.faults.full.add(directory)
+        else:
+            node.files.capacity_bytes = node.files.used_bytes
+
+    def fail_disk(self, name: str, directory: str = "") -> None:
+        """Whatever is done with its disk, or with that log directory, fails until it is replaced."""
+        node = self.nodes[name]
+        self.trace.add(node, "fault", self.now_ms, MachineFault("disk-error", name, directory))
+        node.files.faults.failing.add(directory)
+
+    def replace_disk(self, name: str, directory: str = "") -> None:
+        """A dead node's disk, or that log directory, is another, and empty."""
+        node = self.nodes[name]
+        assert not node.alive, name
+        node.files.faults.replaced(directory)
+        inspect.erase(node.files, directory)
+        self.trace.add(node, "fault", self.now_ms, MachineFault("lose-disk", name, directory))
 
     def apply(self, rule: LinkRule) -> None:
         """In force at every node at once."""

@@ -32,6 +32,7 @@ GOOD: list[tuple[str, m.AnyStep]] = [
      m.PowerLoss(node="broker-1", batches_kept=2, partition="t-1")),
     ("lose-unsynced: {node: 1, batches_kept: 1}", m.LoseUnsynced(node="broker-1", batches_kept=1)),
     ("lose-disk: 1", m.LoseDisk(node="broker-1")),
+    ("disk-error: broker-1", m.DiskError(node="broker-1")),
     ("cut: az-0", m.Cut(links=AZ0)),
     ("cut: {az: 0, only: [fetch, session], expects_traffic: false}",
      m.Cut(links=AZ0, purposes=("session",), apis=("Fetch",), expects_traffic=False)),

@@ -112,6 +112,10 @@ def test_bad_file(text: str, message: str) -> None:
         ("produce: {broker: 0, values: [a], acks: 1, batch: one message set, retries: 3}",
          "5:81: retries does not go with one message set: it is tried once"),
         ("fetch: {broker: 0, partition: t-1}", "5:35: unknown partition 't-1'; nearest: t-0"),
+        ("disk-error: {node: 0, dir: d1}",
+         "5:32: broker-0 has one log directory, its disk; for more: log.dirs, as d0,d1"),
+        ("disk-error: session-0", "5:17: unknown broker 'session-0'; one of: broker-0, broker-1, broker-2"),
+        ("kill: {node: 0, dir: d1}", "5:21: unknown key 'dir' in kill; one of: node"),
         ("create-topic: {topic: u, assignment: [0, 3]}", "5:46: unknown broker '3'; nearest: broker-2"),
         ("create-topic: {topic: u, assignment: [0, 0]}", "5:42: a broker can hold one replica of a partition: [0, 0]"),
         ("create-topic: {topic: u, assignment: [0], configs: {min.insync: 2}}",
@@ -237,3 +241,26 @@ def test_a_document_is_bounded() -> None:
         bomb += f"{level}: &{level} [{', '.join([f'*{before}'] * 10)}]\n"
     assert errors(bomb) == ["f.yaml:1:1: more than 100000 values"]
     assert errors("# " + "x" * 2**20) == ["f.yaml:1:1: larger than 1048576 bytes"]
+
+
+def test_a_log_directory_is_one_of_the_brokers_own() -> None:
+    text = """id: x
+title: x
+settings: {log.dirs: "d0,d1"}
+settings_by_broker:
+  1: {log.dirs: "disk-a, disk-b"}
+steps:
+  - disk-error: {node: 0, dir: d7}
+  - disk-full: {node: 1, dir: d1}
+  - lose-disk: {node: 1, dir: disk-c}
+  - disk-error: {node: broker-1, dir: disk-b}
+  - disk-full: {node: session-0, dir: d0}
+"""
+    with pytest.raises(ScenarioErrors) as raised:
+        load_scenario(text, "f.yaml")
+    assert str(raised.value).splitlines() == [
+        "f.yaml:7:32: unknown log directory 'd7'; one of: d0, d1",
+        "f.yaml:8:31: unknown log directory 'd1'; one of: disk-a, disk-b",
+        "f.yaml:9:31: unknown log directory 'disk-c'; nearest: disk-b",
+        "f.yaml:11:39: session-0 is no broker: it has no log directories",
+    ]
