@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
-from emulator import cli_live, cli_live_use
+from emulator import cli_live, cli_live_machines, cli_live_use
 from emulator.exit_codes import INTERRUPTED, UNUSABLE
 from emulator.runs.living import Driver, Engine
 
@@ -276,6 +276,7 @@ def doctor(*, json: bool = False) -> int:
     return doctor_command(json)
 
 cli_live.add_to(app)
+cli_live_machines.add_to(app)
 cli_live_use.add_to(app)
 
 scenarios_app = App(name="scenarios", help="The catalogue of scenarios.")

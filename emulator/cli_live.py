@@ -1,10 +1,10 @@
-"""The words of a cluster that stays: up, down, status, live faults, live use. What they do is in `emulator.commands`.
+"""The words of a cluster that stays: up, down, status, faults on links. What they do is in `emulator.commands`.
 
 Every command takes `--cluster NAME` where several run, and answers within 2 s unless it is told to wait longer.
 """
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import App, Group, Parameter
 
@@ -226,109 +226,4 @@ def release(*places: Words, cluster: Cluster = None, json: Json = False) -> int:
     return heal_command(Asking("release", cluster, None, json), places)
 
 
-# --- machines -------------------------------------------------------------------------------------------------------
-
-MachineFault = Literal["kill", "stop", "pause", "resume", "start", "power-loss", "disk-full"]
-
-
-def _machine(
-    fault: MachineFault, node: str, wait: float | None, cluster: str | None, json: bool, kept: int = -1
-) -> int:
-    from emulator.commands.live_asking import Asking
-    from emulator.commands.live_faults import machine_command
-
-    return machine_command(Asking(fault, cluster, wait, json), fault, node, kept)
-
-
-@app.command
-def kill(node: str, /, *, cluster: Cluster = None, json: Json = False) -> int:
-    """SIGKILL: what was written stays.
-
-    Parameters
-    ----------
-    node
-        Such as broker-0, session-2 or client-1.
-    """
-    return _machine("kill", node, None, cluster, json)
-
-
-@app.command
-def stop(node: str, /, *, wait: Wait = None, cluster: Cluster = None, json: Json = False) -> int:
-    """SIGTERM: an orderly shutdown, in the node's own time.
-
-    Parameters
-    ----------
-    node
-        Such as broker-0.
-    """
-    return _machine("stop", node, wait, cluster, json)
-
-
-@app.command
-def pause(node: str, /, *, cluster: Cluster = None, json: Json = False) -> int:
-    """SIGSTOP: the node stands still, its connections stay.
-
-    Parameters
-    ----------
-    node
-        Such as broker-0.
-    """
-    return _machine("pause", node, None, cluster, json)
-
-
-@app.command
-def resume(node: str, /, *, cluster: Cluster = None, json: Json = False) -> int:
-    """SIGCONT: a paused node goes on, with today's faults.
-
-    Parameters
-    ----------
-    node
-        Such as broker-0.
-    """
-    return _machine("resume", node, None, cluster, json)
-
-
-@app.command
-def start(node: str, /, *, wait: Wait = None, cluster: Cluster = None, json: Json = False) -> int:
-    """Begin a dead node's next life; a full disk has room again.
-
-    Parameters
-    ----------
-    node
-        Such as broker-0.
-    """
-    return _machine("start", node, wait, cluster, json)
-
-
-@app.command
-def power_loss(
-    node: str, /, *, keep: int | None = None, cluster: Cluster = None, json: Json = False
-) -> int:
-    """The node dies with its page cache.
-
-    Parameters
-    ----------
-    node
-        Such as broker-0.
-    keep
-        So many batches of each log survive; by default those that were synced.
-    """
-    return _machine("power-loss", node, None, cluster, json, -1 if keep is None else keep)
-
-
-@app.command
-def disk_full(node: str, /, *, cluster: Cluster = None, json: Json = False) -> int:
-    """The node's disk takes no more; a broker dies at its next write, and has room when it is started again.
-
-    Parameters
-    ----------
-    node
-        Such as broker-0.
-    """
-    return _machine("disk-full", node, None, cluster, json)
-
-
-_COMMANDS = (
-    "up", "attach", "down", "status", "cut", "heal", "delay", "loss", "hold", "release", "kill", "stop", "pause",
-    "resume", "start", "power-loss", "disk-full",
-)  # fmt: skip
+_COMMANDS = ("up", "attach", "down", "status", "cut", "heal", "delay", "loss", "hold", "release")

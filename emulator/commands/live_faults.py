@@ -1,5 +1,5 @@
 """Live faults: `cut`, `heal`, `delay`, `loss`, `hold`, `release`, and `kill`, `stop`, `pause`, `resume`, `start`,
-`power-loss`, `disk-full`."""
+`power-loss`, `disk-full`, `disk-error`, `lose-disk`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,9 +25,11 @@ def heal_command(asking: Asking, words: Sequence[str]) -> int:
     return ask_cluster(asking, Heal(list(words), kind), _show_healed)  # type: ignore[arg-type]
 
 
-def machine_command(asking: Asking, fault: MachineFault, node: str, batches_kept: int = -1) -> int:
+def machine_command(
+    asking: Asking, fault: MachineFault, node: str, batches_kept: int = -1, directory: str = ""
+) -> int:
     """One machine, broken or mended."""
-    return ask_cluster(asking, Machine(fault, node, batches_kept), _show_machine)
+    return ask_cluster(asking, Machine(fault, node, batches_kept, directory), _show_machine)
 
 
 def _show_applied(out: Console, result: dict[str, Any]) -> None:
@@ -81,7 +83,8 @@ def _show_machine(out: Console, result: dict[str, Any]) -> None:
         state = "stands still"
     if result.get("registered") is False:
         state = "runs, and is not registered yet"
+    where = f" {result['directory']}" if result["directory"] else ""
     out.print(
-        f"{result['fault']} {result['node']}: done after {result['after_ms']:.1f} ms, at "
+        f"{result['fault']} {result['node']}{where}: done after {result['after_ms']:.1f} ms, at "
         f"{result['done_ms'] / 1000:.3f} s; it {state}"
     )

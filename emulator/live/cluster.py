@@ -44,7 +44,8 @@ class LiveCluster:
         topology, version = spec.run.topology, spec.run.kafka_version
         self.desk = Desk(cluster, lambda: LivePlayer(topology, spec.record_magic, version))
         self.links = LinkFaults(cluster)
-        self.machines = MachineFaults(cluster, Actions(cluster, cluster.run_dir))
+        log_dirs = {node: str(own.get("log.dirs", "")) for node, own in spec.run.settings.items()}
+        self.machines = MachineFaults(cluster, Actions(cluster, cluster.run_dir), log_dirs)
         self.clients = ClientWork(cluster, self.desk, self.machines.check_serves)
         self.workloads = Workloads(cluster, self.desk, self.machines.check_serves)
         self.problem = ""
@@ -133,8 +134,8 @@ class LiveCluster:
                 return await self.links.apply(words)
             case r.Heal(words=words, kind=kind):
                 return await self.links.heal(words, kind)
-            case r.Machine(fault=fault, node=node, batches_kept=kept):
-                return await self._machine(fault, node, kept)
+            case r.Machine():
+                return await self._machine(ask)
             case r.CreateTopic():
                 return await self.clients.create_topic(ask, job)
             case r.DescribeTopic():
@@ -152,10 +153,10 @@ class LiveCluster:
             case r.WorkloadStatus():
                 return await self.workloads.status()
 
-    async def _machine(self, fault: r.MachineFault, node: str, batches_kept: int) -> dict[str, Any]:
-        done = await self.machines.do(fault, node, batches_kept)
+    async def _machine(self, ask: r.Machine) -> dict[str, Any]:
+        done = await self.machines.do(ask)
         self.desk.watch_running()
-        if fault == "start":
+        if ask.fault == "start":
             await self._until_registered(self.spec.run.topology.node(done["node"]), done)
         return done
 

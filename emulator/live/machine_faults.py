@@ -4,13 +4,13 @@ What is done is what a scenario does (`emulator.runs.network.Actions`); here is 
 it twice, or of the wrong node.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
 
-from emulator.live.requests import MachineFault, Refused
-from emulator.live.words import node_named
+from emulator.live.requests import Machine, MachineFault, Refused
+from emulator.live.words import nearest, node_named
 from emulator.runs.layout import EVENTS_FOLDER
 from emulator.runs.network import Actions, with_files
 from emulator.storage import inspect
@@ -26,18 +26,24 @@ ACTIONS: Final[dict[MachineFault, Callable[[str], act.Action]]] = {
     "pause": act.PauseNode,
     "resume": act.ResumeNode,
     "start": act.StartNode,
-    "disk-full": act.DiskFull,
 }
 """A power loss is more than one."""
+DISKS: Final[dict[MachineFault, Callable[[str, str], act.Action]]] = {
+    "disk-full": act.DiskFull,
+    "disk-error": act.DiskError,
+    "lose-disk": act.LoseDisk,
+}
+"""What is done to a disk, or to one log directory."""
 ALREADY_DEAD: Final = ("kill", "stop", "pause", "resume", "power-loss", "disk-full")
 
 
 class MachineFaults:
-    """`paused`: nodes that a command has stopped with a signal."""
+    """`paused`: nodes that a command has stopped with a signal. `log_dirs`: {broker: its setting}."""
 
-    def __init__(self, cluster: Cluster, actions: Actions) -> None:
+    def __init__(self, cluster: Cluster, actions: Actions, log_dirs: Mapping[str, str]) -> None:
         self._cluster = cluster
         self._actions = actions
+        self._log_dirs = log_dirs
         self._starting: set[str] = set()
         self._stopping: set[str] = set()
         self._paused: set[str] = set()
@@ -54,42 +60,57 @@ class MachineFaults:
             raise Refused(f"{name} is paused; it goes on with: faultline resume {name}")
         return name
 
-    async def do(self, fault: MachineFault, given: str, batches_kept: int) -> dict[str, Any]:
+    async def do(self, ask: Machine) -> dict[str, Any]:
         """Carried out when this returns. Raises Refused."""
-        cluster = self._cluster
-        name = node_named(cluster.topology, given).name
+        cluster, fault = self._cluster, ask.fault
+        name = node_named(cluster.topology, ask.node).name
         self._check(fault, name)
+        directory = self._directory(ask, name)
         asked_ms = cluster.now_ms()
         if fault in ("start", "stop"):
             (self._starting if fault == "start" else self._stopping).add(name)
         try:
-            await self._carry_out(fault, name, batches_kept)
+            await self._carry_out(ask, name, directory)
         finally:
             (self._starting if fault == "start" else self._stopping).discard(name)
         if fault == "pause":
             self._paused.add(name)
-        elif fault != "disk-full":
+        elif fault not in DISKS:
             self._paused.discard(name)
         done_ms = cluster.now_ms()
         return {
             "fault": fault,
             "node": name,
+            "directory": directory,
             "asked_ms": round(asked_ms, 3),
             "done_ms": round(done_ms, 3),
             "after_ms": round((done_ms - asked_ms) / cluster.clock.speed, 3),
             "running": name in cluster.running(),
         }
 
-    async def _carry_out(self, fault: MachineFault, name: str, batches_kept: int) -> None:
+    async def _carry_out(self, ask: Machine, name: str, directory: str) -> None:
         """Raises Refused, ClusterError."""
-        if fault == "power-loss":  # a person need not know how long each log is: no more is kept than there is
+        if ask.fault == "power-loss":  # a person need not know how long each log is: no more is kept than there is
             await self._cluster.kill(name, "power-loss")
-            with_files(self._cluster.run_dir, name, lambda files: _lose_unsynced(files, batches_kept))
+            with_files(self._cluster.run_dir, name, lambda files: _lose_unsynced(files, ask.batches_kept))
             return
         self._orders += 1
-        done = await self._actions.do(act.Act(self._orders, ACTIONS[fault](name)))
+        action = DISKS[ask.fault](name, directory) if ask.fault in DISKS else ACTIONS[ask.fault](name)
+        done = await self._actions.do(act.Act(self._orders, action))
         if done.error:
             raise Refused(done.error)
+
+    def _directory(self, ask: Machine, name: str) -> str:
+        """Of the node's log.dirs. Raises Refused."""
+        if ask.fault in ("disk-error", "lose-disk") and name not in self._log_dirs:
+            raise Refused(f"{name} is no broker: it keeps no log")
+        if not ask.directory:
+            return ""
+        known = [one.strip() for one in self._log_dirs.get(name, "").split(",") if one.strip()]
+        if ask.fault not in DISKS or not known:
+            why = f"{name} has one log directory, its disk" if ask.fault in DISKS else f"{ask.fault} takes none"
+            raise Refused(f"no log directory {ask.directory!r}: {why}")
+        return nearest("log directory", ask.directory, known)
 
     def _check(self, fault: str, name: str) -> None:
         running = name in self._cluster.running()
@@ -107,7 +128,9 @@ class MachineFaults:
             raise Refused(f"{name} is paused already")
         if fault == "resume" and name not in self._paused:
             raise Refused(f"{name} is not paused")
-        if fault in ("stop", "disk-full") and name in self._paused:
+        if fault == "lose-disk" and running:
+            raise Refused(f"{name} runs: its disk cannot be lost under it; kill it first")
+        if fault in ("stop", "disk-full", "disk-error") and name in self._paused:
             raise Refused(f"{name} is paused; resume it first" + (", or kill it" if fault == "stop" else ""))
 
 

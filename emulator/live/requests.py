@@ -29,7 +29,9 @@ Values = Annotated[
     list[Annotated[str, msgspec.Meta(max_length=VALUE_BYTES_MAX)]], msgspec.Meta(min_length=1, max_length=VALUES_MAX)
 ]
 SettingValue = str | int | float | bool
-MachineFault = Literal["kill", "stop", "pause", "resume", "start", "power-loss", "disk-full"]
+MachineFault = Literal[
+    "kill", "stop", "pause", "resume", "start", "power-loss", "disk-full", "disk-error", "lose-disk"
+]
 
 
 class Ask(msgspec.Struct, frozen=True, tag_field="ask", forbid_unknown_fields=True):
@@ -63,11 +65,13 @@ class Heal(Ask, frozen=True, tag="heal"):
 
 
 class Machine(Ask, frozen=True, tag="machine"):
-    """Break or mend a machine. `batches_kept`: of each log, in a power loss (-1: none past what was synced)."""
+    """Break or mend a machine. `batches_kept`: of each log, in a power loss (-1: none past what was synced).
+    `directory`: the one log directory that is full, fails, or is lost ("": the whole disk)."""
 
     fault: MachineFault
     node: Word
     batches_kept: Annotated[int, msgspec.Meta(ge=-1)] = -1
+    directory: Word = ""
 
 
 class CreateTopic(Ask, frozen=True, tag="create-topic"):

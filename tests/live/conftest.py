@@ -138,9 +138,12 @@ class Live:
             assert not path.name.endswith((".lock", ".partial")), path
 
 
-def bring_up(directory: Path, name: str = "three-az", *, wire: bool = False, speed: float = SPEED) -> Live:
-    """As `faultline up --out directory` does."""
-    about = resolved(read_cluster_file(named_topology("three-az")), "2.6", SETTINGS)
+def bring_up(
+    directory: Path, name: str = "three-az", *, wire: bool = False, speed: float = SPEED, **settings: Any
+) -> Live:
+    """As `faultline up --out directory` does. `settings`: Kafka's, with underscores for dots."""
+    given = {name.replace("_", "."): value for name, value in settings.items()}
+    about = resolved(read_cluster_file(named_topology("three-az")), "2.6", SETTINGS | given)
     levels = ("client", "replica", "wire") if wire else ("client", "replica")
     spec = LiveSpec(name, about.spec, about.record_magic, speed=speed, seed=3, levels=levels)
     prepare(directory)

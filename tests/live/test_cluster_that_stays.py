@@ -20,9 +20,11 @@ from emulator.live.requests import (
     StopWorkload,
     WorkloadStatus,
 )
+from protocol.errors import ErrorCode
 from tests.live.conftest import Live
 
 pytestmark = pytest.mark.network
+KAFKA_STORAGE_ERROR = ErrorCode.KAFKA_STORAGE_ERROR
 
 
 def attempts(result: dict[str, Any]) -> list[tuple[str, Any, Any]]:
@@ -134,6 +136,34 @@ def test_machines_are_told_once_what_cannot_be_done_and_come_back(up: Callable[.
     live.bring_back()
     live.until(lambda: sorted(live.partition()["isr"]) == [0, 1, 2])
     assert live.until(lambda: _acknowledged(live, Produce("t", ["z"], acks=-1, idempotent=True, timeout_ms=5000)))
+
+
+def test_one_of_two_log_directories_fails_and_is_replaced(up: Callable[..., Live]) -> None:
+    live = up(log_dirs="d0,d1")
+    live.did(CreateTopic("t", [[0, 1], [0, 1]]))
+    assert attempts(live.did(Produce("t", ["a"], acks=-1))) == [("a", 0, 0)]
+    refusals = {
+        ("disk-error", "broker-0", "d7"): "no log directory 'd7'; did you mean d1?",
+        ("disk-error", "session-0", ""): "session-0 is no broker: it keeps no log",
+        ("kill", "broker-0", "d0"): "no log directory 'd0': kill takes none",
+        ("disk-full", "client-0", "d0"): "no log directory 'd0': client-0 has one log directory, its disk",
+        ("lose-disk", "broker-0", "d0"): "broker-0 runs: its disk cannot be lost under it; kill it first",
+    }
+    for (fault, node, directory), why in refusals.items():
+        answer = live.ask(Machine(fault, node, directory=directory))  # type: ignore[arg-type]
+        assert (answer.code, answer.error) == (2, why)
+    assert live.did(Machine("disk-error", "broker-0", directory="d0"))["directory"] == "d0"
+    assert attempts(live.did(Produce("t", ["b"], acks=1, broker=0))) == [("b", KAFKA_STORAGE_ERROR, -1)]
+    live.until(lambda: live.partition()["leader"] == 1)
+    assert live.status()["nodes"]["broker-0"]["alive"]
+    assert attempts(live.did(Produce("t", ["c"], acks=-1, partition=1, broker=0))) == [("c", 0, 0)]
+    assert live.until(lambda: _acknowledged(live, Produce("t", ["d"], acks=-1, timeout_ms=5000)))
+    live.did(Machine("kill", "broker-0"))
+    live.until(lambda: 0 not in live.partition()["isr"])
+    live.did(Machine("lose-disk", "broker-0", directory="d0"))
+    live.bring_back()
+    live.until(lambda: sorted(live.partition()["isr"]) == [0, 1])
+    assert live.until(lambda: values(live.did(Consume("t", broker=1))) == ["a", "d"])
 
 
 def test_a_workload_goes_on_through_a_cut_and_counts_what_became_of_it(up: Callable[..., Live]) -> None:

@@ -42,6 +42,7 @@ NODES = [f"{kind}-{n}" for kind in ("broker", "session", "client") for n in rang
 PLACES = [*NODES * 2, *["az-0", "az-1", "az-2"] * 4, "az-7", "observer", "brokre-1"]
 FAULTS: tuple[MachineFault, ...] = (
     "kill", "stop", "pause", "resume", "resume", "start", "start", "start", "power-loss", "disk-full",
+    "disk-error", "lose-disk", "lose-disk",
 )  # fmt: skip
 TOPICS = ("t",) * 8 + ("u", "t-0", "none")
 
@@ -57,7 +58,7 @@ def some(chance: Random) -> Ask:
         case 4 | 5 | 6:
             fault: MachineFault = chance.choice(FAULTS)
             node = chance.choice([*NODES * 2, "observer", "nobody"])
-            return Machine(fault, node, chance.randrange(-1, 5))
+            return Machine(fault, node, chance.randrange(-1, 5), chance.choice(["", "", "", "d0"]))
         case 7:
             assignment = [[chance.randrange(4) for _ in range(chance.randrange(4))]]
             return CreateTopic(chance.choice([*TOPICS, "", "a b"]), assignment)

@@ -1,0 +1,159 @@
+"""Live faults of machines and disks, one command each. What they do is in `emulator.live.machine_faults`."""
+
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from emulator.cli_live import LIVE, Cluster, Json, Wait
+
+Dir = Annotated[str | None, Parameter(name="--dir", help="One of its log.dirs alone; else the whole disk.")]
+
+app = App(name="live-machines")
+
+
+def add_to(main: App) -> None:
+    """Mounts every command here beside those of `main`."""
+    for name in _COMMANDS:
+        app[name].group = LIVE
+        main.command(app[name], name=name)
+
+
+MachineFault = Literal[
+    "kill", "stop", "pause", "resume", "start", "power-loss", "disk-full", "disk-error", "lose-disk"
+]
+
+
+def _machine(
+    fault: MachineFault,
+    node: str,
+    wait: float | None,
+    cluster: str | None,
+    json: bool,
+    kept: int = -1,
+    directory: str | None = None,
+) -> int:
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_faults import machine_command
+
+    return machine_command(Asking(fault, cluster, wait, json), fault, node, kept, directory or "")
+
+
+@app.command
+def kill(node: str, /, *, cluster: Cluster = None, json: Json = False) -> int:
+    """SIGKILL: what was written stays.
+
+    Parameters
+    ----------
+    node
+        Such as broker-0, session-2 or client-1.
+    """
+    return _machine("kill", node, None, cluster, json)
+
+
+@app.command
+def stop(node: str, /, *, wait: Wait = None, cluster: Cluster = None, json: Json = False) -> int:
+    """SIGTERM: an orderly shutdown, in the node's own time.
+
+    Parameters
+    ----------
+    node
+        Such as broker-0.
+    """
+    return _machine("stop", node, wait, cluster, json)
+
+
+@app.command
+def pause(node: str, /, *, cluster: Cluster = None, json: Json = False) -> int:
+    """SIGSTOP: the node stands still, its connections stay.
+
+    Parameters
+    ----------
+    node
+        Such as broker-0.
+    """
+    return _machine("pause", node, None, cluster, json)
+
+
+@app.command
+def resume(node: str, /, *, cluster: Cluster = None, json: Json = False) -> int:
+    """SIGCONT: a paused node goes on, with today's faults.
+
+    Parameters
+    ----------
+    node
+        Such as broker-0.
+    """
+    return _machine("resume", node, None, cluster, json)
+
+
+@app.command
+def start(node: str, /, *, wait: Wait = None, cluster: Cluster = None, json: Json = False) -> int:
+    """Begin a dead node's next life; a full disk has room again.
+
+    Parameters
+    ----------
+    node
+        Such as broker-0.
+    """
+    return _machine("start", node, wait, cluster, json)
+
+
+@app.command
+def power_loss(
+    node: str, /, *, keep: int | None = None, cluster: Cluster = None, json: Json = False
+) -> int:
+    """The node dies with its page cache.
+
+    Parameters
+    ----------
+    node
+        Such as broker-0.
+    keep
+        So many batches of each log survive; by default those that were synced.
+    """
+    return _machine("power-loss", node, None, cluster, json, -1 if keep is None else keep)
+
+
+@app.command
+def disk_full(node: str, /, *, directory: Dir = None, cluster: Cluster = None, json: Json = False) -> int:
+    """The node's disk takes no more; a broker dies at its next write, and has room when it is started again.
+
+    Of several log directories one may be full: since Kafka 1.0 the broker lives on with the others.
+
+    Parameters
+    ----------
+    node
+        Such as broker-0.
+    """
+    return _machine("disk-full", node, None, cluster, json, directory=directory)
+
+
+@app.command
+def disk_error(node: str, /, *, directory: Dir = None, cluster: Cluster = None, json: Json = False) -> int:
+    """Whatever a broker does with its disk fails, until lose-disk gives it another.
+
+    Of several log directories one may fail: since Kafka 1.0 the broker lives on with the others.
+
+    Parameters
+    ----------
+    node
+        Such as broker-0.
+    """
+    return _machine("disk-error", node, None, cluster, json, directory=directory)
+
+
+@app.command
+def lose_disk(node: str, /, *, directory: Dir = None, cluster: Cluster = None, json: Json = False) -> int:
+    """A dead broker gets another disk, an empty one.
+
+    Parameters
+    ----------
+    node
+        Such as broker-0.
+    """
+    return _machine("lose-disk", node, None, cluster, json, directory=directory)
+
+
+_COMMANDS = (
+    "kill", "stop", "pause", "resume", "start", "power-loss", "disk-full", "disk-error", "lose-disk",
+)  # fmt: skip
