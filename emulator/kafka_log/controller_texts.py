@@ -72,6 +72,7 @@ _NEW_ORDER = "Ignoring " + _ORDER + " epoch {controller_epoch} for partition {tp
 _ITS_EPOCH = " since its associated leader epoch {leader_epoch}"
 _CONTROLLERS_EPOCH = " since its controller epoch {controller_epoch} is old. Latest known controller epoch is "
 _NOT_ASSIGNED = " as itself is not in assigned replica list {replicas}"
+_OFFLINE = " as the local replica for the partition is in an offline log directory"
 _RECEIVED = "eceived LeaderAndIsrRequest with correlation id {correlation} from controller {controller} epoch "
 _UNAVAILABLE = "but cannot become follower since the new leader {leader} is unavailable."
 _NOT_HIGHER = _ITS_EPOCH + " is not higher than the current leader epoch {current_epoch}"
@@ -146,6 +147,9 @@ STATE_CHANGE: dict[str, Pattern] = {
         (("0.8.2", _OLD_ORDER + _NOT_ASSIGNED), ("1.0", _NEW_ORDER + _NOT_ASSIGNED)),
         prefix=_BY_BROKER,
         level=WARN,
+    ),
+    "order-for-offline-replica": pattern(
+        STATE_CHANGE_LOGGER, (("1.0", _NEW_ORDER + _OFFLINE),), prefix=_BY_BROKER, level=WARN
     ),
     "leader-unavailable": pattern(
         STATE_CHANGE_LOGGER,

@@ -11,6 +11,7 @@ import msgspec
 
 from emulator.kafka_log.controller_texts import CONTROLLER, STATE_CHANGE
 from emulator.kafka_log.fetcher_texts import FETCHER
+from emulator.kafka_log.log_dir_texts import LOG_DIRS
 from emulator.kafka_log.log_texts import LOG, PARTITION
 from emulator.kafka_log.pattern import LogLine, Pattern, written
 from emulator.topology import broker_name
@@ -18,7 +19,7 @@ from protocol import events as e
 from protocol.ids import TopicPartition, topic_partition_text
 from protocol.versions import Gates
 
-PATTERNS: dict[str, Pattern] = {**LOG, **PARTITION, **FETCHER, **CONTROLLER, **STATE_CHANGE}
+PATTERNS: dict[str, Pattern] = {**LOG, **PARTITION, **FETCHER, **CONTROLLER, **STATE_CHANGE, **LOG_DIRS}
 
 POSITIONS = {
     "created": "NewPartition",
@@ -43,11 +44,14 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Broker(msgspec.Struct, frozen=True):
-    """Whose lines: broker.id, its gates, and the name of its log directory."""
+    """Whose lines: broker.id, its gates, and the name of its log directory; several are folders of it."""
 
     number: int
     gates: Gates
     log_directory: str
+
+    def path(self, directory: str) -> str:
+        return f"{self.log_directory}/{directory}" if directory else self.log_directory
 
 
 class Rendering:
@@ -59,11 +63,14 @@ class Rendering:
         self._leader: dict[TopicPartition, int] = {}
         self._zk_version: dict[TopicPartition, int] = {}
         self._removed: dict[TopicPartition, Step] = {}
+        self._directory: dict[TopicPartition, str] = {}
         self._at = 0.0
         self._step: Step = (0, "")
         self._lines: list[LogLine] = []
         self._by_event: dict[type[e.Event], Callable[[Any], None]] = {
             e.LogLoaded: self._log_loaded,
+            e.LogCreated: self._log_created,
+            e.LogDirFailed: self._log_dir_failed,
             e.LogTruncated: self._log_truncated,
             e.LeaderEpochBegan: lambda event: self._say("epoch-cached", event),
             e.RoleChanged: self._role_changed,
@@ -78,6 +85,7 @@ class Rendering:
             e.BrokersSeen: lambda event: self._say("brokers-seen", event),
             e.BrokersHandled: lambda event: self._say(f"broker-{event.change}", event),
             e.StateDecided: self._state_decided,
+            e.ReplicasMarkedOffline: lambda event: self._say("replicas-marked-offline", event),
         }
 
     @property
@@ -103,8 +111,10 @@ class Rendering:
     def _say(self, name: str, event: e.Event, **more: Any) -> None:
         """The line of this name, if the version writes it."""
         fields = msgspec.structs.asdict(event)
-        fields |= {"broker": self._broker.number, "dir": self._broker.log_directory}
+        fields |= {"broker": self._broker.number}
         if "topic" in fields:
+            place = (fields["topic"], fields["partition"])
+            fields["dir"] = self._broker.path(self._directory.get(place, ""))
             fields["tp"] = topic_partition_text(fields["topic"], fields["partition"])
             fields["old_tp"] = f"[{fields['topic']},{fields['partition']}]"
         line = written(PATTERNS[name], self._broker.gates.binary, self._at, fields | more)
@@ -113,7 +123,23 @@ class Rendering:
 
     # --- logs ---
 
+    def _log_created(self, event: e.LogCreated) -> None:
+        self._directory[event.topic, event.partition] = event.directory
+
+    def _log_dir_failed(self, event: e.LogDirFailed) -> None:
+        path = self._broker.path
+        told = {
+            "dir": path(event.directory),
+            "dirs": ", ".join(path(one) for one in event.directories.split(",")),
+            "places": event.partitions,
+            "places_apart": event.partitions.replace(",", ", "),
+        }
+        names = ["stopping-replicas", "replicas-offline", "stopped-fetcher", "stopping-logs"]
+        for name in (*names, *(["all-failed"] if event.last else ["logs-offline", "stopped-replicas"])):
+            self._say(name, event, **told)
+
     def _log_loaded(self, event: e.LogLoaded) -> None:
+        self._directory[event.topic, event.partition] = event.directory
         for segment in event.recovered.split(",") if event.recovered else []:
             self._say("recovering", event, segment=segment)
             if int(segment) == event.corrupted:
@@ -184,6 +210,8 @@ class Rendering:
                 self._say("order-not-for-us", event)
             case "leader not alive":
                 self._say("leader-unavailable", event)
+            case "in an offline log directory":
+                self._say("order-for-offline-replica", event)
             case _ if event.leader_epoch == event.current_epoch:
                 self._say("order-of-same-epoch", event)
             case _:

@@ -51,6 +51,14 @@ SITUATIONS: dict[str, Situation] = {
     "two segments are recovered, one is damaged": (
         "0.8.2", "2.8", (e.LogLoaded(*T0, 0, 57, 50, False, "0,42", 42),)),
     "a log was closed cleanly": ("0.8.2", "2.8", (e.LogLoaded(*T0, 0, 57, 50, True),)),
+    "one of its log directories fails": (
+        "0.8.2", "2.8",
+        (e.LogDirFailed("d0/t-0: input/output error", "d0", "d0,d1", "t-0,t-2"),)),
+    "a log in one of several directories is cut": ("1.0", "1.1", (e.LogCreated(*T0, "d1"), cut(2, "epoch"))),
+    "its last log directory fails": (
+        "0.8.2", "2.8", (e.LogDirFailed("d1/t-1: input/output error", "d1", "d0,d1", "t-1", True),)),
+    "its only log directory fails": (
+        "0.8.2", "2.8", (e.LogDirFailed("t-1: input/output error", "", "", "t-1", True),)),
     "an epoch begins": ("0.11", "2.8", (e.LeaderEpochBegan(*T0, 4, 6, 3, 2, 2),)),
     # roles and ISR
     "it begins to lead": ("0.8.2", "2.8", (LEADS,)),
@@ -94,6 +102,8 @@ SITUATIONS: dict[str, Situation] = {
         "0.8.2", "2.8",
         (e.BrokersSeen("1,2", "3", "", "0,1,2"), e.BrokersHandled("startup", "1,2"),
          e.BrokersHandled("failure", "3"))),
+    "a broker loses a log directory": (
+        "1.0", "2.8", (e.BrokersHandled("log-dir-failure", "1"), e.ReplicasMarkedOffline(1, "t-0,t-2", 7))),
     "a partition is created": ("0.8.2", "2.8", (decided("created"),)),
     "a leader is elected": ("0.8.2", "2.8", (decided("offline-election"),)),
     "a leader is elected outside the ISR": ("0.8.2", "2.8", (decided("unclean-election"),)),
@@ -106,6 +116,7 @@ SITUATIONS: dict[str, Situation] = {
     "an order of an older epoch": ("0.8.2", "2.8", (ignored(3, "leader epoch not newer"),)),
     "an order of the same epoch": ("0.8.2", "2.8", (ignored(4, "leader epoch not newer"),)),
     "an order for others": ("0.8.2", "2.8", (ignored(5, "not a replica"),)),
+    "an order for an offline replica": ("1.0", "2.8", (ignored(5, "in an offline log directory"),)),
     "an order to follow the dead": ("0.8.2", "2.8", (ignored(5, "leader not alive"),)),
     "an order of an older controller": (
         "0.8.2", "2.8", (e.LeaderAndIsrIgnored("", -1, -1, 8, 7, "controller epoch not newer", 2, 9),)),
