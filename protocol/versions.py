@@ -224,7 +224,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     not_leader_or_follower_name: bool
     """2.6+: code 6 has its new name."""
     storage_failure_kills_broker: bool
-    """Up to 0.11: a failed log directory stops the process; from 1.0 (KIP-112) only if it was the last."""
+    """Up to 0.11 (IBP): a failed log directory stops the process; from 1.0 (KIP-112) only if it was the last."""
+    hears_of_log_dirs: bool
+    """1.0+: the controller asks a broker that lost a log directory which replicas are gone (KIP-112)."""
 
 
 class UnusableProtocolVersion(ValueError):
@@ -332,5 +334,6 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         consumer_epoch_validation=bin_since("2.3"),
         offset_not_available=bin_since("2.2"),
         not_leader_or_follower_name=bin_since("2.6"),
-        storage_failure_kills_broker=not bin_since("1.0"),
+        storage_failure_kills_broker=not ibp_since("1.0"),
+        hears_of_log_dirs=bin_since("1.0"),
     )
