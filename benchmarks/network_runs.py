@@ -39,6 +39,11 @@ def recorded() -> list[str]:
     return sorted(path.name for path in GOLDEN.iterdir() if path.is_dir() and not path.name.startswith(RANDOM))
 
 
+def script_of(recording: str) -> Resolved:
+    """Of the first of a folder of recordings."""
+    return resolve(find_scenario(str(min((GOLDEN / recording).glob("*.json")))))
+
+
 def chosen(words: Sequence[str]) -> list[str]:
     """The recordings that words name. Raises ValueError."""
     found = []
@@ -83,7 +88,7 @@ def one_run(resolved: Resolved, seed: int, speed: float, kept: Path | None) -> t
 
 def row_of(folder: str, runs: int, speed: float, keep: Path | None) -> dict[str, Any]:
     """Many runs of a recording's script, summed up."""
-    resolved = resolve(find_scenario(str(min((GOLDEN / folder).glob("*.json")))))
+    resolved = script_of(folder)
     limit_ms = timer_limit_ms(resolved)
     outcomes: Counter[str] = Counter()
     late: list[float] = []

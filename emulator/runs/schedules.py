@@ -51,14 +51,15 @@ def schedules(golden: Path = GOLDEN) -> tuple[str, ...]:
 def judge(schedule: str, seeds: Sequence[int], golden: Path = GOLDEN) -> Judged:
     """Plays every seed of every script. Raises what reading a recording and playing it raise."""
     files = sorted((golden / schedule).glob("*.json"))
-    recordings = {path.name: comparable(load(path)) for path in files}
+    loaded = {path.name: load(path) for path in files}
+    recordings = {name: comparable(recorded) for name, recorded in loaded.items()}
     wanted = agreed(list(recordings.values()))
     wrong: set[int] = set()
     reached: dict[str, list[int]] = {name: [] for name in recordings}
     lacking: dict[str, list[int]] = {}
     by_two_seeds: list[int] = []
     for alike in _by_script(recordings):
-        resolved = resolve(scenario_of_recording(load(golden / schedule / alike[0])))
+        resolved = resolve(scenario_of_recording(loaded[alike[0]]))
         before: Comparable | None = None
         for seed in seeds:
             run = _run(resolved, seed)

@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.network_runs import one_run, recorded
+from benchmarks.network_runs import one_run, recorded, script_of
 from emulator.commands.run import DEFAULT_SPEED
-from emulator.runs.resolve import resolve
-from emulator.runs.sources import GOLDEN, find_scenario
 from emulator.runs.time_outs import timer_limit_ms
 from tests.system.runs import SCENARIOS, VERSIONS
 
@@ -26,7 +24,7 @@ BY_COMMAND = {f"{scenario}@{version}" for scenario in SCENARIOS for version in V
 @pytest.mark.parametrize("recording", [name for name in recorded() if name not in BY_COMMAND])
 def test_a_recording_is_equalled_by_real_processes(tmp_path: Path, recording: str) -> None:
     """A run that differs and was late is unknown, and played again; one that was punctual fails."""
-    resolved = resolve(find_scenario(str(min((GOLDEN / recording).glob("*.json")))))
+    resolved = script_of(recording)
     for number in range(1, TRIES + 1):
         kept = tmp_path / str(number)
         equals, late_ms = one_run(resolved, number, DEFAULT_SPEED, kept)
