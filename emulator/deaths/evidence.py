@@ -29,7 +29,7 @@ from protocol.events import (
 from protocol.ids import TopicPartition
 
 WANTED: tuple[type[Event], ...] = (
-    *HISTORIC, HighWatermarkMoved, IsrChangeEnded, LogLoaded, NodeStopped, OperationInvoked, RecordsRead,
+    *HISTORIC, HighWatermarkMoved, IsrChangeEnded, NodeStopped, OperationInvoked, RecordsRead,
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from protocol.events import (
     ControllerChanged,
     Event,
     FetcherChanged,
+    LogLoaded,
     LogTruncated,
     NodeStarted,
     OperationEnded,
@@ -28,10 +29,13 @@ Happened = tuple[str, int, int, object, float, Event]
 """(node, incarnation, seq, cause, at_ms, event)"""
 
 HISTORIC: tuple[type[Event], ...] = (
-    AttemptSent, BatchAppended, BrokersSeen, ControllerChanged, FetcherChanged, LogTruncated, NodeStarted,
+    AttemptSent, BatchAppended, BrokersSeen, ControllerChanged, FetcherChanged, LogLoaded, LogTruncated, NodeStarted,
     OperationEnded, RoleChanged, SessionChanged, StateDecided, ZnodeChanged,
 )  # fmt: skip
 """Events that a history is made of."""
+
+
+UNTOLD = "untold"
 
 
 class Stated(msgspec.Struct, frozen=True):
@@ -42,7 +46,8 @@ class Stated(msgspec.Struct, frozen=True):
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """A replica's log was cut to `to`; it had ended at `log_end`. `reason` as in `log_truncated`."""
+    """A replica's log was cut to `to`; it had ended at `log_end`. `reason` as in `log_truncated`; UNTOLD: it was
+    shorter when its next life found it, of which a death in the midst of cutting leaves no other trace."""
 
     at_ms: float
     broker: int
@@ -167,6 +172,7 @@ class _Writer:
         self.history = History()
         self._committed: dict[tuple[int, str, int], str] = {}
         self._roles: dict[tuple[TopicPartition, int], RoleChanged] = {}
+        self._ends: dict[tuple[TopicPartition, int], int] = {}
         self._expired: dict[str, object] = {}
         self._disconnected: dict[str, float] = {}
 
@@ -180,8 +186,11 @@ class _Writer:
             case BatchAppended():
                 self._appended(node, at_ms, event)
             case LogTruncated(effective=True):
-                cut = Cut(at_ms, identifier_named(node), event.to, event.log_end, event.reason)
-                history.cuts.setdefault((event.topic, event.partition), []).append(cut)
+                self._cut(node, at_ms, event, event.to, event.log_end, event.reason)
+            case LogLoaded(log_end=found):
+                held = self._ends.get(((event.topic, event.partition), identifier_named(node)), found)
+                if found < held:
+                    self._cut(node, at_ms, event, found, held, UNTOLD)
             case FetcherChanged():
                 self._fetcher(node, at_ms, event)
             case NodeStarted():
@@ -260,8 +269,16 @@ class _Writer:
             roles = () if role is None else ((role.leader, role.leader_epoch),)
             self.history.stopped[place, broker] = Stopped(at_ms, event.change, event.reason, roles)
 
+    def _cut(
+        self, node: str, at_ms: float, event: LogTruncated | LogLoaded, to: int, log_end: int, reason: str
+    ) -> None:
+        place, broker = (event.topic, event.partition), identifier_named(node)
+        self.history.cuts.setdefault(place, []).append(Cut(at_ms, broker, to, log_end, reason))
+        self._ends[place, broker] = to
+
     def _appended(self, node: str, at_ms: float, event: BatchAppended) -> None:
         history, place, broker = self.history, (event.topic, event.partition), identifier_named(node)
+        self._ends[place, broker] = event.last_offset + 1
         role = self._roles.get((place, broker))
         if role is None:
             return

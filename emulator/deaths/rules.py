@@ -7,7 +7,7 @@ from math import inf
 
 import msgspec
 
-from emulator.deaths.history import History, Led, Stated, Written
+from emulator.deaths.history import UNTOLD, Cut, History, Led, Stated, Written
 from emulator.deaths.idempotence import ANY_PARTITION, idempotent_writes, is_true
 from emulator.deaths.promises import Broken
 from emulator.deaths.stopped import EARLIER_LIFE, HALF_WAY, left_alone, still
@@ -234,14 +234,19 @@ class Rules:
         return False
 
     def _cut_then_led(self, broken: Broken, *reasons: str) -> bool:
-        """A replica that had the record cut it for one of these reasons, and led later."""
+        """A replica that had the record cut it for one of these reasons, or died in the midst of it, and led later."""
         began_ms = min((batch.at_ms for batch in self._written(broken)), default=inf)
         return any(
             led.broker == cut.broker and led.at_ms >= cut.at_ms >= began_ms
             for cut in self._history.cuts.get(broken.place, [])
-            if cut.reason in reasons and cut.to <= broken.offset < cut.log_end
+            if (cut.reason in reasons or self._untold(broken.place, cut)) and cut.to <= broken.offset < cut.log_end
             for led in self._led(broken.place)
         )
+
+    def _untold(self, place: TopicPartition, cut: Cut) -> bool:
+        """Nobody told of the cut, and no power loss took what is gone."""
+        lost = any(tail.broker == cut.broker and tail.had(place, cut.to) for tail in self._tails)
+        return cut.reason == UNTOLD and not lost
 
     def _led_again(self, broken: Broken) -> str:
         """No controller has seen its leader die: it leads on in the same epoch, from what it had written down."""

@@ -4,12 +4,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from emulator.deaths.history import Copied, Fetched, Followed, History, Led, Stopped, Written, history_of
+from emulator.deaths.history import UNTOLD, Copied, Cut, Fetched, Followed, History, Led, Stopped, Written, history_of
 from protocol.events import (
     AttemptSent,
     BatchAppended,
     BrokersSeen,
     FetcherChanged,
+    LogLoaded,
+    LogTruncated,
     NodeStarted,
     OperationEnded,
     RoleChanged,
@@ -62,6 +64,17 @@ def test_a_fetcher_lasts_until_it_is_stopped_or_its_life_ends() -> None:
     for end in (fetcher("removed"), fetcher("failed"), STARTED):
         history = told((0.5, "broker-1", role("follower", 0, 3)), begun, (3.0, "broker-1", end))
         assert history.fetched[PLACE] == [replace(lasting, until_ms=3.0)]
+
+
+def test_a_log_that_is_shorter_than_it_was_told_has_been_cut() -> None:
+    """The events of a step are lost with the life that dies in it, and not what it did to its disk."""
+    loaded = [LogLoaded(*PLACE, 0, end, 0, False) for end in (2, 3)]
+    appended = (2.0, "broker-1", batch(2, 7, 0, as_leader=False))
+    assert told(appended, (5.0, "broker-1", loaded[0])).cuts == {PLACE: [Cut(5.0, 1, 2, 3, UNTOLD)]}
+    assert told(appended, (5.0, "broker-1", loaded[1])).cuts == {}
+    assert told(appended, (5.0, "broker-0", loaded[0])).cuts == {}, "another's"
+    cut = (3.0, "broker-1", LogTruncated(*PLACE, 2, 3, True, 2, "high-watermark"))
+    assert [one.reason for one in told(appended, cut, (5.0, "broker-1", loaded[0])).cuts[PLACE]] == ["high-watermark"]
 
 
 def test_a_copy_of_a_later_epoch_is_ahead() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.deaths.history import Copied, Cut, Fetched, Followed, History, Led, Stopped, Written
+from emulator.deaths.history import UNTOLD, Copied, Cut, Fetched, Followed, History, Led, Stopped, Written
 from emulator.deaths.idempotence import idempotent_writes
 from emulator.deaths.plan import resolved_for
 from emulator.deaths.promises import Broken, broken_promises
@@ -66,6 +66,16 @@ def test_a_follower_that_cut_to_its_high_watermark_and_led_may_lose_it_before_0_
     assert rules("kip101-case1", "0.10.2", below).allowing(LOST) == "", "it did not cut that record"
     earlier = History(cuts={PLACE: [Cut(3, 1, 2, 3, "high-watermark")]}, leaders=leaders, written={PLACE: [C]})
     assert rules("kip101-case1", "0.10.2", earlier).allowing(LOST) == "", "what it cut was another, before that"
+
+
+def test_a_follower_that_died_while_it_cut_its_log_has_cut_it() -> None:
+    """KIP-101, semantics 8. Not if it lost its power: then that is why."""
+    cuts, leaders = {PLACE: [Cut(5, 1, 2, 3, UNTOLD)]}, {PLACE: [Led(9, 1, 1, 2)]}
+    history = History(cuts=cuts, leaders=leaders, written={PLACE: [C]})
+    assert "KIP-101" in rules("kip101-case1", "0.10.2", history).allowing(LOST)
+    assert rules("kip101-case1", "2.8", history).allowing(LOST) == ""
+    lost = [LostTail(5.0, 1, PLACE, 2, 2)]
+    assert rules("kip101-case1", "0.10.2", history, power=True, tails=lost).allowing(LOST) == ""
 
 
 @pytest.mark.parametrize(
