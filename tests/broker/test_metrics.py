@@ -45,6 +45,16 @@ def test_a_follower_counts_no_partition_as_under_replicated() -> None:
     assert figures(bench, "PartitionCount", "LeaderCount", "UnderReplicatedPartitions") == (1, 0, 0)
 
 
+def test_replicas_in_a_failed_log_directory_are_counted_apart() -> None:
+    """KIP-112."""
+    bench = Bench(log_dirs="d0,d1")
+    bench.leader_and_isr(*(state(0, isr=(0,), place=("t", number)) for number in range(3)))
+    bench.files.faults.failing.add("d0")
+    bench.produce("a")
+    names = ("PartitionCount", "LeaderCount", "OfflineReplicaCount", "OfflineLogDirectoryCount")
+    assert figures(bench, *names) == (3, 1, 2, 1)
+
+
 def test_changes_written_to_the_session_service_count_when_they_are_confirmed() -> None:
     bench = leader()
     bench.produce("a")
