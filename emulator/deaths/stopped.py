@@ -27,6 +27,8 @@ def still(history: History, gates: Gates, place: TopicPartition, broker: int) ->
             return HALF_WAY
         case "removed" if not gates.broker_epochs and unseen(history, broker, stopped.at_ms):
             return EARLIER_LIFE
+        case "failed" if FENCED in stopped.reason and not gates.broker_epochs and unseen(history, broker):
+            return EARLIER_LIFE  # the order that would end it went to that life
         case "failed" if FENCED in stopped.reason and gates.fences_by_epoch:
             return "2.2: who is fenced with the epoch that it has fetches no more until the next LeaderAndIsr"
         case "failed":

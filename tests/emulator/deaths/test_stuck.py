@@ -62,6 +62,20 @@ def test_an_order_for_an_earlier_life_stops_a_replica_of_the_next(
     assert still(history, gates_for(version, version), PLACE, 1) == (EARLIER_LIFE if allowed else "")
 
 
+@pytest.mark.parametrize(("version", "named", "rule"), [("2.1", 2.0, "8"), ("2.1", 21.0, "2.2"), ("2.2", 2.0, "2.2")])
+def test_who_is_fenced_in_a_life_that_nobody_saw_waits_for_an_order_that_the_last_one_got(
+    version: str, named: float, rule: str
+) -> None:
+    """KAFKA-7235, semantics 8. One that the controller saw come will be told."""
+    history = History(
+        stopped={(PLACE, 1): Stopped(30.0, "failed", "FENCED_LEADER_EPOCH", ((0, 3),))},
+        lives=BOUNCED,
+        offices=[Office(0.5, "broker-3", 1)],
+        named={("broker-3", 1): [named]},
+    )
+    assert still(history, gates_for(version, version), PLACE, 1).startswith(rule)
+
+
 def test_a_new_controller_has_seen_everybody() -> None:
     history = History(lives=BOUNCED, offices=[Office(0.5, "broker-3", 1)], named={("broker-3", 1): [2.0]})
     assert unseen(history, 1)
