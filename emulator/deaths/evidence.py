@@ -19,6 +19,7 @@ from protocol.events import (
     Event,
     HighWatermarkMoved,
     IsrChangeEnded,
+    LogCreated,
     LogLoaded,
     NodeStopped,
     OperationEnded,
@@ -29,7 +30,7 @@ from protocol.events import (
 from protocol.ids import TopicPartition
 
 WANTED: tuple[type[Event], ...] = (
-    *HISTORIC, HighWatermarkMoved, IsrChangeEnded, NodeStopped, OperationInvoked, RecordsRead,
+    *HISTORIC, HighWatermarkMoved, IsrChangeEnded, LogCreated, NodeStopped, OperationInvoked, RecordsRead,
 )  # fmt: skip
 
 
@@ -103,6 +104,8 @@ def recoveries_of(
     for node, incarnation, _, _, at_ms, event in events:
         if isinstance(event, LogLoaded):
             loaded[node, incarnation, (event.topic, event.partition)] = (at_ms, event.log_end)
+        elif isinstance(event, LogCreated):  # nothing was there, unless the same life has loaded and deleted it before
+            loaded.setdefault((node, incarnation, (event.topic, event.partition)), (at_ms, 0))
     held: dict[tuple[str, TopicPartition], list[Batch]] = {}
     for one in left:
         for place, batches in one.logs.items():
