@@ -14,12 +14,11 @@ import msgspec
 
 from audit.findings import EventCount, Note
 from audit.verdict import FaultVerdict
+from protocol.events.faults import DEADLY_FAULTS
 from protocol.lateness import merged, share_ms
 
 ENDING_FAULTS = ("kill", "stop", "power-loss")
 """What a `machine_fault` says that is meant to end a process."""
-DEADLY_FAULTS = ("disk-full", "disk-error")
-"""What a broker dies of by itself, as Kafka's does: no surprise when it was done on purpose."""
 KAFKAS_EXIT = 1
 """Code of a process that ends as Kafka's would; a bug of ours ends it with another."""
 HEAL = "heal"

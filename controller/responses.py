@@ -10,7 +10,7 @@ from controller.topic_deletion import complete_replicas, fail_replicas
 from controller.watches import read_children
 from protocol.errors import ErrorCode
 from protocol.events import BrokersHandled, ReplicasMarkedOffline, ids_text
-from protocol.ids import topic_partition_text
+from protocol.ids import partitions_text
 from protocol.messages.leadership import LeaderAndIsrResponse, StopReplicaRequest, StopReplicaResponse
 from protocol.messages.session import Delete, GetData
 from protocol.znodes import LOG_DIR_EVENT_NOTIFICATION, decode_log_dir_event
@@ -28,8 +28,7 @@ def leader_and_isr_answered(desk: Desk, broker: int, response: LeaderAndIsrRespo
     desk.state.offline_log_dirs[broker] = after
     newly = sorted(after - before)
     if newly:
-        held = ",".join(topic_partition_text(*partition) for partition in newly)
-        desk.emit(ReplicasMarkedOffline(broker, held, desk.state.epoch))
+        desk.emit(ReplicasMarkedOffline(broker, partitions_text(newly), desk.state.epoch))
         offline = [(*partition, broker) for partition in newly]
         yield from replicas_offline(desk, offline, desk.state.led_by_nobody_online())
 

@@ -1,5 +1,7 @@
 """How a partition is named, and what Kafka writes where there is no leader or no epoch."""
 
+from collections.abc import Iterable
+
 TopicPartition = tuple[str, int]
 """Topic and partition number: ("t", 0) is written t-0."""
 
@@ -17,6 +19,11 @@ EPOCH_DURING_DELETE = -2
 def topic_partition_text(topic: str, partition: int) -> str:
     """`t-0`, as Kafka's logs and directories write it."""
     return f"{topic}-{partition}"
+
+
+def partitions_text(places: Iterable[TopicPartition]) -> str:
+    """`t-0,t-2`, in order, as fields of events have it."""
+    return ",".join(topic_partition_text(*place) for place in sorted(places))
 
 
 def topic_partition_of(text: str) -> TopicPartition | None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from emulator.storage.files import LOG_DIRECTORY, Files, StorageError
+from emulator.storage.log_directory import directory_names
 from emulator.storage.within import Within
 
 
@@ -17,8 +18,8 @@ class LogDirectories:
     __slots__ = ("live", "names", "offline")
 
     def __init__(self, disk: Files, setting: str) -> None:
-        names = [name.strip() for name in setting.split(",") if name.strip()]
-        self.live: dict[str, Files] = {name: Within(disk, name) for name in names} or {LOG_DIRECTORY: disk}
+        folders: dict[str, Files] = {name: Within(disk, name) for name in directory_names(setting)}
+        self.live = folders or {LOG_DIRECTORY: disk}
         self.offline: list[str] = []
         self.names = ",".join(self.live)
 

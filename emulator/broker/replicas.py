@@ -19,7 +19,7 @@ from emulator.storage.log_directory import (
 )
 from protocol.errors import ErrorCode
 from protocol.events import LogCreated, LogDirFailed, LogLoaded, ids_text
-from protocol.ids import TopicPartition, topic_partition_of, topic_partition_text
+from protocol.ids import TopicPartition, partitions_text, topic_partition_of, topic_partition_text
 
 
 class ReplicaOffline(Exception):
@@ -204,7 +204,7 @@ class Replicas:
             return
         places = [place for place, _ in self._logs_in(self.directories.live[name])]
         self.failed = len(self.directories.live) == 1 or self.context.gates.storage_failure_kills_broker
-        held = ",".join(topic_partition_text(*place) for place in sorted(places))
+        held = partitions_text(places)
         self.context.emit(LogDirFailed(str(error), name, self.directories.names, held, self.failed))
         self.going_offline(places)
         self.take_offline(places)

@@ -15,6 +15,7 @@ from emulator.runs.layout import EVENTS_FOLDER
 from emulator.runs.network import Actions, with_files
 from emulator.storage import inspect
 from emulator.storage.disk import DiskFiles
+from emulator.storage.log_directory import directory_names
 from emulator.world import actions as act
 from emulator.world.network.cluster import Cluster
 
@@ -106,7 +107,7 @@ class MachineFaults:
             raise Refused(f"{name} is no broker: it keeps no log")
         if not ask.directory:
             return ""
-        known = [one.strip() for one in self._log_dirs.get(name, "").split(",") if one.strip()]
+        known = directory_names(self._log_dirs.get(name, ""))
         if ask.fault not in DISKS or not known:
             why = f"{name} has one log directory, its disk" if ask.fault in DISKS else f"{ask.fault} takes none"
             raise Refused(f"no log directory {ask.directory!r}: {why}")

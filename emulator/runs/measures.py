@@ -20,6 +20,7 @@ from protocol.events import (
     NodeStopped,
     OperationEnded,
 )
+from protocol.events.faults import DEADLY_FAULTS
 from protocol.ids import TopicPartition
 
 BREAKING = ("kill", "stop", "pause", "power-loss")
@@ -64,7 +65,7 @@ def deaths_of(world: SimulatedWorld, expected: Container[str] = ()) -> list[str]
     broken = {
         event.target
         for *_, event in world.trace.entries
-        if isinstance(event, MachineFault) and event.what in ("disk-full", "disk-error")
+        if isinstance(event, MachineFault) and event.what in DEADLY_FAULTS
     }
     return [
         f"{name} died by itself with code {node.died[0]}: {node.died[1]}"

@@ -1,6 +1,7 @@
 """The replicas of a partition as a run left them, side by side: from its `data/`, or where there is none (`faultline
 sim --out`) from the last snapshot of its observations."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -97,22 +98,17 @@ def _of_files(run: Path, node: str, partition: str) -> tuple[str, dict[str, Repl
 
 
 def _partitions(folder: Path) -> list[str]:
-    files = DiskFiles(folder)
-    try:
+    with closing(DiskFiles(folder)) as files:
         return inspect.partitions_on(files)
-    finally:
-        files.close()
 
 
 def _read(folder: Path, partition: str) -> Replica:
-    files = DiskFiles(folder)
-    try:
-        found = inspect.read_partition(files, partition)
-        log_start, log_end = inspect.log_bounds(files, partition)
-    except (inspect.LogDamaged, CheckpointDamaged) as error:
-        raise DamagedReplica(f"{folder}/{error}") from error
-    finally:
-        files.close()
+    with closing(DiskFiles(folder)) as files:
+        try:
+            found = inspect.read_partition(files, partition)
+            log_start, log_end = inspect.log_bounds(files, partition)
+        except (inspect.LogDamaged, CheckpointDamaged) as error:
+            raise DamagedReplica(f"{folder}/{error}") from error
     return Replica(log_start, log_end, found["high_watermark_checkpoint"], found["leader_epochs"], found["log"])
 
 

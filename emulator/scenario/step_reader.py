@@ -13,6 +13,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from emulator.scenario import model as m
 from emulator.scenario.document import Reader, kind, nearest, plain
 from emulator.scenario.settings import TOPIC_LEVEL, UnusableSetting, usable
+from emulator.storage.log_directory import directory_names
 from emulator.topology import Topology, broker_name, identifier_of
 from protocol import purposes
 
@@ -75,11 +76,11 @@ class StepReader(Reader):
 
     def log_directory(self, node: Node, of: str | None) -> str | None:
         """One of a node's log.dirs."""
-        names = [name.strip() for name in self.log_dirs.get(of or "", self.log_dirs.get("", "")).split(",")]
+        names = directory_names(self.log_dirs.get(of or "", self.log_dirs.get("", "")))
         if of is not None and of not in [broker.name for broker in self.topology.with_role("broker")]:
             self.problem(node, f"{of} is no broker: it has no log directories")
             return None
-        if of is not None and names == [""]:
+        if of is not None and not names:
             self.problem(node, f"{of} has one log directory, its disk; for more: log.dirs, as d0,d1")
             return None
         return self.word(node, "log directory", names)

@@ -16,6 +16,11 @@ META_PROPERTIES: Final = "meta.properties"
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 
 
+def directory_names(log_dirs: str) -> list[str]:
+    """The folders that the setting `log.dirs` names ("d0, d1"); none: the disk is the only log directory."""
+    return [name.strip() for name in log_dirs.split(",") if name.strip()]
+
+
 def segment_name(base_offset: int) -> str:
     """`00000000000000000042.log`: names sort as their base offsets do."""
     return f"{base_offset:020d}{SEGMENT_SUFFIX}"

@@ -35,6 +35,10 @@ class FaultTraffic(Event):
     peer: str
 
 
+DEADLY_FAULTS = ("disk-full", "disk-error")
+"""Machine faults that a broker may die of by itself, as Kafka's does: no surprise when they were done on purpose."""
+
+
 class MachineFault(Event):
     """Something was done to a node: kill, stop, pause, resume, start, power-loss, lose-unsynced, lose-disk, disk-full,
     disk-error. `died`: it ended, and nobody had asked for it. `directory`: of its log directories that one alone."""
