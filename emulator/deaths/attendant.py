@@ -11,6 +11,7 @@ import random
 import msgspec
 
 from emulator.deaths.plan import Plan
+from emulator.node.broker_node import BrokerNode
 from emulator.oracle.truth import Batch, Truth, read_logs
 from emulator.player.player import Player
 from emulator.storage.files import Files, NodeKilled
@@ -172,7 +173,7 @@ class Attendant:
             return
         if node.machine is None:
             self._ended(node, now_ms)
-        elif self._begun.get(name) != node.incarnation:
+        elif self._begun.get(name) != node.incarnation and _has_loaded(node):
             self._begun[name] = node.incarnation
             self._began(node, now_ms)
 
@@ -199,7 +200,7 @@ class Attendant:
         node.files.power_loss(lambda path, synced, size: draw.randint(synced, size), name_changes_kept=kept)
 
     def _began(self, node: SimulatedNode, now_ms: float) -> None:
-        """Its first input is handled: what was on disk has been recovered."""
+        """What was on disk has been recovered."""
         name = node.node.name
         died_ms, held = self._held.pop(name, (0.0, {}))
         lost = any(of == name and at_ms >= died_ms for at_ms, of in self.power_lost)
@@ -257,6 +258,11 @@ class Attendant:
         """Nobody is killed any more."""
         self._lives_left = 0
         self._world.watch_storage(self.plan.victim, None)
+
+
+def _has_loaded(node: SimulatedNode) -> bool:
+    """Its logs, where it is a broker."""
+    return not isinstance(node.machine, BrokerNode) or node.machine.booted
 
 
 def _logs_on(files: MemoryFiles) -> Logs:

@@ -13,6 +13,7 @@ from protocol.events import (
     ControllerChanged,
     Event,
     FetcherChanged,
+    LeaderAndIsrIgnored,
     LogLoaded,
     LogTruncated,
     NodeStarted,
@@ -108,8 +109,8 @@ class Copied(msgspec.Struct, frozen=True):
 
 class Stopped(msgspec.Struct, frozen=True):
     """A replica's fetcher ended, and has not begun again in this life of its broker. `how`: removed, failed (as in
-    `fetcher_changed`, with its `reason`), or half-way: an order that took over a leader ended there, for the session
-    was lost. `roles`: (leader, epoch) that it followed then, and has been told since."""
+    `fetcher_changed`, with its `reason`), or half-way: an order that took over a leader ended before its fetcher began,
+    for the session was lost. `roles`: (leader, epoch) that it followed then, and has been told since."""
 
     at_ms: float
     how: str
@@ -129,7 +130,8 @@ class History(msgspec.Struct):
     """By partition, in order; brokers by their numbers, nodes by their names.
 
     `written`: by leaders; `copied`: by followers; `ahead`: what these copied of later epochs than they followed in.
-    `stopped`: replicas that fetch no more, {(place, broker): how}.
+    `stopped`: replicas that fetch no more, {(place, broker): how}. `cut_short`: when an order for this replica was
+    ended by a lost session before it came to it.
 
     `acknowledged`: {(place, digest): first success of a produce with acks=all}. `attempts`: of each operation.
     `lives`: when each life of a node began. `away`: when a node lost its connection to the session service, and had it
@@ -146,6 +148,7 @@ class History(msgspec.Struct):
     copied: dict[TopicPartition, list[Written]] = {}
     ahead: dict[TopicPartition, list[Copied]] = {}
     stopped: dict[tuple[TopicPartition, int], Stopped] = {}
+    cut_short: dict[tuple[TopicPartition, int], list[float]] = {}
     acknowledged: dict[tuple[TopicPartition, int], float] = {}
     attempts: dict[str, int] = {}
     lives: dict[str, list[float]] = {}
@@ -173,7 +176,6 @@ class _Writer:
         self._committed: dict[tuple[int, str, int], str] = {}
         self._roles: dict[tuple[TopicPartition, int], RoleChanged] = {}
         self._ends: dict[tuple[TopicPartition, int], int] = {}
-        self._expired: dict[str, object] = {}
         self._disconnected: dict[str, float] = {}
 
     def add(self, node: str, incarnation: int, seq: int, cause: object, at_ms: float, event: Event) -> None:
@@ -182,7 +184,9 @@ class _Writer:
             case ZnodeChanged():
                 self._znode(node, at_ms, event)
             case RoleChanged():
-                self._role(node, cause, at_ms, event)
+                self._role(node, at_ms, event)
+            case LeaderAndIsrIgnored(reason="half-way" | "session expired"):
+                self._cut_short(node, at_ms, event)
             case BatchAppended():
                 self._appended(node, at_ms, event)
             case LogTruncated(effective=True):
@@ -197,7 +201,7 @@ class _Writer:
                 history.lives.setdefault(node, []).append(at_ms)
                 self._born(node, at_ms)
             case SessionChanged(owner=owner, state=state) if owner == node:
-                self._session(node, cause, at_ms, state)
+                self._session(node, at_ms, state)
             case BrokersSeen():
                 for broker in ",".join((event.added, event.removed, event.bounced)).split(","):
                     if broker:
@@ -228,7 +232,15 @@ class _Writer:
             text = f"transaction {event.zxid:#x} wrote {event.data!r} to {event.path} at {node}, {other!r} elsewhere"
             history.contradictions.append(text)
 
-    def _role(self, node: str, cause: object, at_ms: float, event: RoleChanged) -> None:
+    def _cut_short(self, node: str, at_ms: float, event: LeaderAndIsrIgnored) -> None:
+        """A lost session ended an order after it had come to this replica, or before."""
+        replica = ((event.topic, event.partition), identifier_named(node))
+        if event.reason == "half-way":
+            self.history.stopped[replica] = Stopped(at_ms, "half-way", "", ((event.leader, event.leader_epoch),))
+        else:
+            self.history.cut_short.setdefault(replica, []).append(at_ms)
+
+    def _role(self, node: str, at_ms: float, event: RoleChanged) -> None:
         history, place, broker = self.history, (event.topic, event.partition), identifier_named(node)
         _end(history.followers.get(place, []), broker, at_ms)
         self._roles[place, broker] = event
@@ -239,15 +251,12 @@ class _Writer:
         elif event.role == "follower":
             role = (event.leader, event.leader_epoch)
             history.followers.setdefault(place, []).append(Followed(at_ms, broker, *role))
-            if self._expired.get(node) == cause:
-                history.stopped[place, broker] = Stopped(at_ms, "half-way", "", (role,))
-            elif stopped is not None:
+            if stopped is not None:
                 roles = (*stopped.roles, role)
                 history.stopped[place, broker] = msgspec.structs.replace(stopped, roles=roles)
 
     def _born(self, node: str, at_ms: float) -> None:
         """Nothing of a life reaches the next, but what is on disk."""
-        self._expired.pop(node, None)
         self._disconnected.pop(node, None)
         mine = [replica for replica in self._roles if broker_name(replica[1]) == node]
         for replica in mine:
@@ -296,13 +305,11 @@ class _Writer:
             copied = Copied(at_ms, broker, event.base_offset, role.leader_epoch, epoch)
             history.ahead.setdefault(place, []).append(copied)
 
-    def _session(self, node: str, cause: object, at_ms: float, state: str) -> None:
+    def _session(self, node: str, at_ms: float, state: str) -> None:
         if state == "disconnected":
             self._disconnected[node] = at_ms
         elif state == "connected" and node in self._disconnected:
             self.history.away.setdefault(node, []).append((self._disconnected.pop(node), at_ms))
-        elif state == "expired":
-            self._expired[node] = cause
 
 
 Lasting = TypeVar("Lasting", Followed, Fetched)

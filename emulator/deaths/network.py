@@ -23,8 +23,8 @@ from emulator.runs.network import RUN_LIMIT_S, Actions, machine_specs, with_file
 from emulator.runs.resolve import Resolved
 from emulator.scenario import model as m
 from emulator.scenario.conditions import AllOf, Condition, IsrRestored, Registered
-from emulator.storage import inspect
 from emulator.storage.disk import DiskFiles
+from emulator.storage.power_loss import cut, surviving_bytes
 from emulator.topology import OBSERVER, Topology
 from emulator.world import actions as act
 from emulator.world.network.cluster import Cluster, ClusterError, NodeExit
@@ -125,7 +125,7 @@ class AttendedActions(Actions):
     def __init__(
         self, cluster: Cluster, run_dir: Path, plan: Plan, player: Player, order: Path, script_steps: int
     ) -> None:
-        super().__init__(cluster, run_dir)
+        super().__init__(cluster, run_dir, plan.seed)
         self.plan = plan
         self.deaths = 0
         self.left: list[Left] = []
@@ -220,14 +220,13 @@ class AttendedActions(Actions):
                 self._lose(end.node, -1)
 
     def _lose(self, node: str, batches_kept: int) -> None:
-        """Of every log some of what lies past the recovery point; -1: as the seed says."""
+        """Of every log some of what was not synced; -1: as the seed says."""
 
         def lose(files: DiskFiles) -> None:
-            def kept(partition: str, durable: int) -> int:
-                written = len(inspect.batches_of(files, partition))
-                return self._draw.randint(durable, written) if batches_kept < 0 else min(batches_kept, written)
+            def survives(path: str, synced: int, size: int) -> int:
+                return self._draw.randint(synced, size)
 
-            inspect.lose_unsynced(files, kept)
+            cut(files, surviving_bytes(files, files.synced_bytes, survives, batches=batches_kept))
 
         self.power_lost.append((self._cluster.now_ms(), node))
         if node.startswith("broker"):

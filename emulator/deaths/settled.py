@@ -150,7 +150,7 @@ def _replicas(
         if partition is not None and partition.log is not None and partition.log.log_end != log_end:
             text = f"{name}: broker-{number} ends at {partition.log.log_end}, the leader at {log_end}"
             found.append(Unsettled("log-end", text, place, number))
-    if leader.log.high_watermark != log_end or leader.locked or set(leader.isr) != set(assignment):
+    if leader.log.high_watermark != log_end or leader.lock.held or set(leader.isr) != set(assignment):
         text = f"{name}: the leader's high watermark is {leader.log.high_watermark} of {log_end}, its ISR {leader.isr}"
         found.append(Unsettled("high-watermark", text, place, state.leader))
     return found

@@ -14,6 +14,7 @@ from emulator.deaths.settled import (
 )
 from emulator.deaths.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
 from emulator.node.broker_node import BrokerNode
+from emulator.runs import bounds
 from emulator.runs.resolve import Resolved
 from emulator.topology import broker_name, identifier_named
 from protocol.ids import TopicPartition
@@ -23,6 +24,8 @@ from protocol.znodes import Leadership
 OUT_OF_RANGE = "log truncation is not allowed"
 ORDINARY_EXITS = ("earlier session has not expired", "the session expired while registering")
 """A broker that is started before its old session has expired exits (11.10)."""
+NO_SERVICE = ("no session service within", "the session expired while starting")
+"""A broker that is started while it cannot reach the session service exits (4.2)."""
 LOG_DIR_FAILED = "log directory failed"
 """Nothing fails here but what was told to."""
 COMES_AND_GOES_MS = 10_000.0
@@ -33,6 +36,8 @@ def exit_rule(gates: Gates, reason: str) -> str:
     """Which rule lets a process end by itself."""
     if any(text in reason for text in ORDINARY_EXITS):
         return "11.10: a broker that finds its old registration exits"
+    if any(text in reason for text in NO_SERVICE):
+        return "4.2: a broker that does not reach the session service when it starts exits"
     if reason.startswith(LOG_DIR_FAILED):
         return "3 (KIP-112): a broker ends with its last log directory, before 1.0 with its first"
     if OUT_OF_RANGE in reason and gates.out_of_range_exits:
@@ -93,7 +98,7 @@ def session_timeout_ms(resolved: Resolved, history: History) -> float:
     """Of the controller in office; 0: nobody ever was."""
     if not history.offices:
         return 0.0
-    return float(resolved.spec.settings[history.offices[-1].node]["zookeeper.session.timeout.ms"])
+    return float(bounds.session_timeout_ms(resolved.spec, history.offices[-1].node))
 
 
 def never_told(history: History, place: TopicPartition, state: Leadership, timeout_ms: float) -> str:
@@ -140,8 +145,8 @@ def _unheard(node: BrokerNode, place: TopicPartition) -> bool:
 def _behind_half_way(
     died: Died, history: History, gates: Gates, place: TopicPartition, assigned: tuple[int, ...]
 ) -> str:
-    """A replica's broker was never told who leads: the order ended at a partition before it, and the controller has not
-    seen that broker go or come since."""
+    """A replica's broker was never told who leads: the order ended before it, and the controller has not seen that
+    broker go or come since."""
     brokers = brokers_of(died.world)
     if not gates.session_wait_ends_at_expiry or not history.offices:
         return ""
@@ -149,7 +154,7 @@ def _behind_half_way(
     for number in assigned:
         if number not in brokers or not _unheard(brokers[number], place):
             continue
-        ends = [one.at_ms for (_, broker), one in history.stopped.items() if (broker, one.how) == (number, "half-way")]
+        ends = history.cut_short.get((place, number), [])
         told = max(office.at_ms, *history.named.get((office.node, number), []), 0.0)
         if any(told < end for end in ends):
             return HALF_WAY

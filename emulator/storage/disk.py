@@ -26,6 +26,8 @@ from emulator.storage.files import (
     check_path,
     directory_of,
 )
+from emulator.storage.log_directory import SEGMENT_SUFFIX
+from emulator.storage.synced_journal import JOURNAL, SyncedJournal
 
 OPEN_FILES_MAX: Final = 64
 
@@ -53,7 +55,8 @@ class DiskFiles:
 
     `quota_bytes` bounds the sum of all files (None: the real disk's room); `operation_hook` as in memory. `syncs`
     False: fsync asks nothing of the device. For a cluster whose power losses are played (a suffix is cut off, as the
-    scenario or the seed says), a real one's minutes of waiting for a busy disk would only make its timers late. """
+    scenario or the seed says), a real one's minutes of waiting for a busy disk would only make its timers late. What a
+    real one would keep is written down (`synced_journal`). """
 
     def __init__(
         self,
@@ -66,14 +69,17 @@ class DiskFiles:
     ) -> None:
         assert open_files_max >= 1
         self._sync = os.fsync if syncs else _no_sync
+        self._syncs = syncs
         self.quota_bytes = quota_bytes
         self.operation_hook = operation_hook
         self.faults = DiskFaults()
         self._open: OrderedDict[str, _OpenFile] = OrderedDict()
         self._open_files_max = open_files_max
+        self._durable: dict[str, int] | None = None
         with _reported(LOG_DIRECTORY):
             os.makedirs(root, exist_ok=True)
             self._root = os.path.realpath(root)
+        self._synced = SyncedJournal(self._root)
 
     def append(self, path: str, data: bytes) -> int:
         self._before("append", path)
@@ -117,6 +123,10 @@ class DiskFiles:
         with _reported(path):
             os.ftruncate(file.descriptor, size_bytes)
         file.size_bytes = size_bytes
+        if not self._syncs and path.endswith(SEGMENT_SUFFIX):
+            with _reported(JOURNAL):
+                self._synced.cut(path, size_bytes)
+                self._durable = None
 
     def fsync(self, path: str) -> None:
         if os.path.isdir(self._real(path)):
@@ -127,6 +137,18 @@ class DiskFiles:
         file = self._appending(path, create=False)
         with _reported(path):
             self._sync(file.descriptor)
+        # Segments alone: everything else is written beside itself and renamed, or can be done without.
+        if not self._syncs and path.endswith(SEGMENT_SUFFIX):
+            with _reported(JOURNAL):
+                self._synced.synced(path, file.size_bytes)
+                self._durable = None
+
+    def synced_bytes(self, path: str) -> int:
+        """How much of a file a power loss leaves in any case, where power losses are played (`syncs` False)."""
+        if self._durable is None:
+            with _reported(JOURNAL):
+                self._durable = self._synced.read()
+        return self._durable.get(path, 0)
 
     def write_atomically(self, path: str, data: bytes) -> None:
         temporary = path + TEMPORARY_SUFFIX
@@ -159,6 +181,10 @@ class DiskFiles:
                 os.rmdir(real)
             else:
                 os.unlink(real)
+        if not self._syncs and path.endswith(SEGMENT_SUFFIX):
+            with _reported(JOURNAL):
+                self._synced.cut(path, 0)
+                self._durable = None
 
     def rename(self, old: str, new: str) -> None:
         real_old, real_new = self._real(old), self._real(new)
@@ -199,6 +225,7 @@ class DiskFiles:
         """Closes what is open for appending; the next operation opens it again."""
         for path in list(self._open):
             self._close(path)
+        self._synced.close()
 
     @property
     def open_files(self) -> int:

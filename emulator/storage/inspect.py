@@ -1,6 +1,7 @@
 """What a replica holds, read from its files alone: the same for a node that lives, died or never came back.
 
-What is done to a dead node's disk is here too: `keep_batches`, `lose_unsynced`, `erase`.
+What is done to a dead node's disk is here too: `keep_batches`, `erase`; what the loss of its power leaves, in
+`power_loss`.
 
 A broker with several log directories has a folder for each; a partition is looked for in all of them.
 
@@ -8,7 +9,7 @@ A node may be writing meanwhile: a batch that is not whole at the end of the las
 file that vanishes between listing and reading is as if it had never been there. Damage elsewhere is an error.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TypedDict
 
 from emulator.storage.checkpoints import parse_leader_epochs, parse_offsets
@@ -18,7 +19,6 @@ from emulator.storage.log_directory import (
     LEADER_EPOCHS,
     LOG_STARTS,
     META_PROPERTIES,
-    RECOVERY_POINTS,
     SEGMENT_SUFFIX,
     segment_name,
 )
@@ -72,7 +72,7 @@ def read_partition(files: Files, partition: str) -> PartitionFiles:
 def log_bounds(files: Files, partition: str) -> tuple[int, int]:
     """(log start, log end) of the replica; the end is exclusive. (0, 0) without a log. Raises as `read_partition`."""
     files = directory_with(files, partition)
-    segments = _segments(files, partition)
+    segments = segments_of(files, partition)
     if not segments:
         return 0, 0
     bases = [int(path[-len(segment_name(0)) : -len(SEGMENT_SUFFIX)]) for path in segments]
@@ -110,7 +110,7 @@ def partitions_in(directory: Files) -> list[str]:
 def log_sizes(files: Files) -> dict[str, int]:
     """{"t-0": bytes of its segments}."""
     return {
-        name: sum(directory.size(path) for path in _segments(directory, name))
+        name: sum(directory.size(path) for path in segments_of(directory, name))
         for directory in log_directories(files)
         for name in partitions_in(directory)
     }
@@ -125,16 +125,6 @@ def batches_of(files: Files, partition: str) -> list[list[int | list[str | None]
     ]
 
 
-def durable_batches(files: Files, partition: str) -> int:
-    """How many entries, from the first, power loss cannot take: those below the checkpointed recovery point.
-
-    Docs/semantics.md 3 models power loss as the loss of any suffix after it.
-    """
-    files = directory_with(files, partition)
-    recovery_point = _checkpointed(files, RECOVERY_POINTS, partition) or 0
-    return sum(1 for *_, header in _headers(files, partition) if header.last_offset < recovery_point)
-
-
 def keep_batches(files: Files, partition: str, count: int) -> int:
     """Cuts a dead node's log to its first `count` entries, as power loss does; how many entries went.
 
@@ -145,7 +135,7 @@ def keep_batches(files: Files, partition: str, count: int) -> int:
     if not 0 <= count <= total:
         raise ValueError(f"{partition} holds {total} batches, {count} of them cannot be kept")
     kept = 0
-    segments = _segments(files, partition)
+    segments = segments_of(files, partition)
     for path in segments:
         headers = records.iter_headers(_content(files, path))
         while kept < count and next(headers, None) is not None:
@@ -155,14 +145,6 @@ def keep_batches(files: Files, partition: str, count: int) -> int:
         elif headers.end < files.size(path):
             files.truncate(path, headers.end)
     return total - count
-
-
-def lose_unsynced(files: Files, kept: Callable[[str, int], int]) -> None:
-    """Power loss on a dead node's disk: of every log so many entries stay as `kept` says of (partition, how many are
-    durable), and those that are durable in any case. Raises ValueError when there are fewer."""
-    for partition in partitions_on(files):
-        durable = durable_batches(files, partition)
-        keep_batches(files, partition, max(durable, kept(partition, durable)))
 
 
 def erase(files: Files, directory: str = LOG_DIRECTORY) -> None:
@@ -187,7 +169,7 @@ def _entries(files: Files, partition: str) -> Iterator[tuple[BatchHeader, list[R
 
 def _headers(files: Files, partition: str) -> Iterator[tuple[str, bytes, int, BatchHeader]]:
     """(path, its content, position, header) of every whole entry of the log."""
-    segments = _segments(files, partition)
+    segments = segments_of(files, partition)
     for path in segments:
         data = _content(files, path)
         headers = records.iter_headers(data)
@@ -200,7 +182,7 @@ def _headers(files: Files, partition: str) -> Iterator[tuple[str, bytes, int, Ba
             raise LogDamaged(path, headers.tail)
 
 
-def _segments(files: Files, partition: str) -> list[str]:
+def segments_of(files: Files, partition: str) -> list[str]:
     """Paths of the segments, oldest first."""
     return [f"{partition}/{name}" for name in files.list(partition) if name.endswith(SEGMENT_SUFFIX)]
 

@@ -39,11 +39,12 @@ class ResumeNode(msgspec.Struct, frozen=True, tag="resume"):
 
 
 class PowerLoss(msgspec.Struct, frozen=True, tag="power-loss"):
-    """The machine dies and loses what was not synced: everything past the recovery point, or all but `batches_kept`
-    per log (-1: the seed decides)."""
+    """The machine dies and loses of what was not synced all but `batches_kept` batches of each log (-1: the seed
+    decides); of one partition's log alone, if it is named."""
 
     node: str
     batches_kept: int = -1
+    partition: str = ""
 
 
 class LoseUnsynced(msgspec.Struct, frozen=True, tag="lose-unsynced"):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from emulator.storage import inspect
+from emulator.storage.power_loss import NotSoMany, surviving_bytes
 from emulator.world import actions as act
 from emulator.world.simulated.node import SimulatedNode
 from protocol.events import FaultAsked, MachineFault
@@ -50,8 +51,11 @@ class Deeds:
                 world.pause(name)
             case act.ResumeNode(name):
                 world.resume(name)
-            case act.PowerLoss(name, batches_kept):
-                self._power_loss(name, batches_kept)
+            case act.PowerLoss(name, batches_kept, partition):
+                try:
+                    self._power_loss(name, batches_kept, partition)
+                except NotSoMany as lacking:
+                    error = str(lacking)
             case act.LoseUnsynced(name, partition, batches_kept):
                 inspect.keep_batches(world.nodes[name].files, partition, batches_kept)
                 world.trace.add(world.nodes[name], "fault", world.now_ms, MachineFault("lose-unsynced", name))
@@ -104,14 +108,18 @@ class Deeds:
         else:
             done()
 
-    def _power_loss(self, name: str, batches_kept: int) -> None:
-        """Everything past what was synced may be lost; the seed, or the caller, says how much."""
+    def _power_loss(self, name: str, batches_kept: int, partition: str) -> None:
+        """Everything past what was synced may be lost; the seed, or the caller, says how much. Raises NotSoMany."""
         world = self._world
         world.kill(name, "power-loss")
         files = world.nodes[name].files
-        draws = world.draws
-        if batches_kept < 0:
-            files.power_loss(lambda path, synced, size: draws.survives_bytes(name, synced, size))
+
+        def survives(path: str, synced: int, size: int) -> int:
+            return world.draws.survives_bytes(name, synced, size)
+
+        if batches_kept < 0 and not partition:
+            files.power_loss(survives)
             return
-        files.power_loss(lambda path, synced, size: size)
-        inspect.lose_unsynced(files, lambda partition, durable: batches_kept)
+        with files.unwatched():
+            left = surviving_bytes(files, files.synced_bytes, survives, partition=partition, batches=batches_kept)
+        files.power_loss(lambda path, synced, size: left.get(path, size))

@@ -12,7 +12,6 @@ from emulator.storage.inspect import (
     LogDamaged,
     PartitionFiles,
     batches_of,
-    durable_batches,
     erase,
     keep_batches,
     log_bounds,
@@ -165,15 +164,6 @@ def test_losing_what_was_not_synced_cuts_batches_only(files: Files, count: int) 
         assert files.size(f"t-0/{segment_name(3)}") == whole
 
 
-@pytest.mark.parametrize(("recovery_point", "durable"), [(None, 0), (0, 0), (1, 0), (2, 1), (3, 2), (9, 2)])
-def test_what_lies_below_the_recovery_point_is_durable(files: Files, recovery_point: int | None, durable: int) -> None:
-    append(files, 0, "a", "b")
-    append(files, 2, "c", segment=2)
-    if recovery_point is not None:
-        files.write_atomically(RECOVERY_POINTS, format_offsets({("t", 0): recovery_point, ("t", 1): 3}))
-    assert durable_batches(files, "t-0") == durable
-
-
 def test_batches_that_are_not_there_cannot_be_kept(files: Files) -> None:
     append(files, 0, "a")
     with pytest.raises(ValueError, match="t-0 holds 1 batches, 2 of them cannot be kept"):
@@ -228,7 +218,6 @@ def test_a_partition_is_found_in_whichever_log_directory_it_is(files: Files) -> 
     assert partitions_on(files) == ["u-3"], "the directories' own names are none of partitions"
     assert batches_of(files, "u-3") == [[0, ["a"]]]
     assert log_bounds(files, "u-3") == (0, 1)
-    assert durable_batches(files, "u-3") == 1
     assert log_sizes(files) == {"u-3": other.size(f"u-3/{segment_name(0)}")}
     assert keep_batches(files, "u-3", 0) == 1
     erase(files, "data-1")

@@ -1,0 +1,71 @@
+"""What a power loss leaves of a dead node's logs: what was synced, and of the rest as much as is said.
+
+Docs/semantics.md 3: any suffix of what was not synced may go. What was synced the files themselves know: in memory
+each file does, on a disk a journal beside them (`synced_journal`)."""
+
+from collections.abc import Callable, Iterator
+
+from emulator.storage.files import Files
+from emulator.storage.inspect import log_directories, partitions_in, segments_of
+from emulator.storage.within import Within
+from protocol.records import format as records
+
+Survives = Callable[[str, int, int], int]
+"""(path, bytes that were synced, bytes that were written) -> bytes that survive."""
+
+
+class NotSoMany(ValueError):
+    """More batches are to be kept than there are."""
+
+
+def surviving_bytes(
+    files: Files, synced_bytes: Callable[[str], int], survives: Survives, *, partition: str = "", batches: int = -1
+) -> dict[str, int]:
+    """{path of a segment: bytes that survive}, of the logs of `partition` (such as "t-0"; "": of all). `batches`: so
+    many of each log are kept, if there are, and what was synced in any case; -1: as `survives` says. Raises NotSoMany
+    of a partition that is named."""
+    found: dict[str, int] = {}
+    for name, paths in _logs(files):
+        for place, path in enumerate(paths):
+            size = files.size(path)
+            synced = min(size, synced_bytes(path))
+            if partition not in ("", name):
+                found[path] = size
+            elif batches < 0:
+                found[path] = survives(path, synced, size)
+            else:
+                end, lacking = _end_of(files, paths[: place + 1], batches)
+                if lacking and name == partition and path == paths[-1]:
+                    raise NotSoMany(f"{name} holds {batches - lacking} batches, {batches} of them cannot be kept")
+                found[path] = max(synced, end)
+    return found
+
+
+def cut(files: Files, sizes: dict[str, int]) -> None:
+    """Leave of these segments so many bytes. One of which nothing is left goes, unless it is its log's first."""
+    for _, paths in _logs(files):
+        for path in paths:
+            if sizes[path] == 0 and path != paths[0]:
+                files.delete(path)
+            elif sizes[path] < files.size(path):
+                files.truncate(path, sizes[path])
+
+
+def _logs(files: Files) -> Iterator[tuple[str, list[str]]]:
+    """(partition, its segments from the disk's root, oldest first)"""
+    for directory in log_directories(files):
+        folder = f"{directory.name}/" if isinstance(directory, Within) else ""
+        for name in partitions_in(directory):
+            yield name, [f"{folder}{path}" for path in segments_of(directory, name)]
+
+
+def _end_of(files: Files, paths: list[str], batches: int) -> tuple[int, int]:
+    """Where, in the last of these segments, the log's first so many batches end; how many more there would have to
+    be."""
+    left, end = batches, 0
+    for path in paths:
+        headers = records.iter_headers(files.read(path, 0, files.size(path)))
+        while left > 0 and next(headers, None) is not None:
+            left -= 1
+        end = headers.end
+    return end, left
