@@ -15,6 +15,7 @@ import msgspec
 
 from audit.input import AuditInputError
 from audit.verdict import CheckVerdict, ExpectationVerdict
+from emulator.settings.account import Account
 
 Judge = Callable[[Mapping[str, Mapping[str, Any]], Mapping[str, Any]], Sequence[Mapping[str, Any]]]
 """(checks, measures) as in verdict.json -> one {"text", "held", "seen"} for each expectation."""
@@ -28,7 +29,8 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     judge: who says whether the expectations held, those about violations among them; None: only `violations` are
     looked at.
     timer_limit_ms: how late timers may be at p99.9, in scenario ms (a tenth of the shortest time-out); None: any.
-    unfinished: why the run did not get to its end; "": it did."""
+    unfinished: why the run did not get to its end; "": it did.
+    account: what is to be said about its settings."""
 
     scenario: str = ""
     world: str = "network"
@@ -37,6 +39,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     judge: Judge | None = None
     timer_limit_ms: float | None = None
     unfinished: str = ""
+    account: Account = Account()
 
     def judged(self, checks: Mapping[str, CheckVerdict], measures: Mapping[str, Any]) -> list[ExpectationVerdict]:
         """Every expectation. A scenario that is there to violate a check is disappointed when it holds."""
@@ -62,16 +65,17 @@ def _violation(name: str, wanted: bool | int, check: CheckVerdict | None) -> Exp
 
 
 def expected_of(run: Path) -> Expected:
-    """What the scenario of the run at `run` expects. `settings.json` may say the `world` and `timer_limit_ms`.
+    """What the scenario of the run at `run` expects. settings.json may say the world, the limit of timers, settings.
 
     Raises:
         AuditInputError: its files cannot be understood.
     """
     settings = _settings(run)
     world, limit_ms = settings.get("world", "network"), settings.get("timer_limit_ms")
+    account = _account(run, settings)
     script = run / "scenario.yaml"
     if not script.is_file():
-        return Expected(world=world, timer_limit_ms=limit_ms)
+        return Expected(world=world, timer_limit_ms=limit_ms, account=account)
     from emulator.observations import files
     from emulator.observations.comparable import version_name
     from emulator.observations.reading import Malformed
@@ -82,7 +86,7 @@ def expected_of(run: Path) -> Expected:
         scenario = load_scenario(script.read_text(encoding="utf-8"), str(script))
     except (ScenarioErrors, OSError, UnicodeDecodeError) as error:
         raise AuditInputError(f"{script}: not a scenario: {error}") from error
-    about = Expected(scenario=scenario.id, world=world, timer_limit_ms=limit_ms)
+    about = Expected(scenario=scenario.id, world=world, timer_limit_ms=limit_ms, account=account)
     if not (run / "observations.json").is_file():
         why = "there is no observations.json: the run was cut short, and what its scenario expects cannot be judged"
         return msgspec.structs.replace(about, unfinished=why)
@@ -98,6 +102,13 @@ def expected_of(run: Path) -> Expected:
         exits=frozenset(scenario.exits_expected(version)),
         judge=lambda checks, measures: judge(scenario, observations, checks, measures),
     )
+
+
+def _account(run: Path, settings: Mapping[str, Any]) -> Account:
+    try:
+        return msgspec.convert(settings.get("settings", {}), Account)
+    except msgspec.ValidationError as error:
+        raise AuditInputError(f"{run / 'settings.json'}: settings: {error}") from error
 
 
 def _settings(run: Path) -> dict[str, Any]:

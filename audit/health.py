@@ -34,6 +34,7 @@ class _Rule(msgspec.Struct):
     in_force: dict[tuple[str, int], float] = {}
     healed: dict[tuple[str, int], float] = {}
     frames_stopped: int = 0
+    tried_after: bool = False
     traffic_after: bool = False
 
 
@@ -60,6 +61,8 @@ def fault_verdicts(notes: Sequence[Note]) -> tuple[list[FaultVerdict], list[str]
             case "fault_healed":
                 rule.healed[who] = note.at_ms
                 rule.frames_stopped += note.frames_stopped or 0
+            case "fault_tried":
+                rule.tried_after = True
             case "fault_traffic":
                 rule.traffic_after = True
     ended = _ended(notes)
@@ -90,7 +93,7 @@ def _verdict(rule_id: str, rule: _Rule, ended: Mapping[tuple[str, int], float]) 
     ]
     healed: bool | str | None = None
     if heal_wanted:
-        quiet = not rule.expects_traffic
+        quiet = not (rule.tried_after and rule.expects_traffic)
         healed = False if unhealed else True if rule.traffic_after or quiet else "unknown"
     return FaultVerdict(
         rule=rule.what,
@@ -117,7 +120,7 @@ def _reasons(verdict: FaultVerdict, rule: _Rule) -> list[str]:
         missing = ", ".join(node for node in verdict.nodes if node not in healed)
         reasons.append(f"fault {verdict.rule!r} did not heal: still in force at {missing}")
     elif verdict.healed == "unknown":
-        reasons.append(f"fault {verdict.rule!r} was healed, but no traffic has passed since to prove it")
+        reasons.append(f"fault {verdict.rule!r} was healed, but nothing that was sent since has arrived")
     return reasons
 
 

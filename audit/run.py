@@ -23,7 +23,7 @@ from audit.input import RunDirectory, find_runs
 from audit.judging import judge
 from audit.measures import measures_of
 from audit.quarantine import quarantine
-from audit.verdict import CheckVerdict, Verdict, compose, to_json
+from audit.verdict import CheckVerdict, Verdict, compose, doubt, to_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,6 +73,8 @@ def _verdict(
 ) -> Verdict:
     counts = _count(judged.counts)
     verdicts = {check.name: _check_verdict(check, judged.findings[check.name], counts, expected) for check in checks}
+    lasted_ms = max((count.last_ms or 0.0 for count in judged.counts if count.problem is None), default=0.0)
+    doubts = doubt(verdicts, expected.account, lasted_ms)
     measures = {"events": sum(c.events for c in judged.counts if c.problem is None), **measures_of(judged)}
     expectations = expected.judged(verdicts, measures)
     faults, reasons = health.fault_verdicts(judged.notes)
@@ -84,6 +86,7 @@ def _verdict(
     if set_aside.lines:
         some = "; ".join(f"{why}: {lines}" for why, lines in sorted(set_aside.reasons.items()))
         reasons.append(f"{set_aside.lines} lines are no events ({some}); they are in {set_aside.file}")
+    reasons += doubts
     if expected.unfinished:
         reasons.append(expected.unfinished)
     if not any(count.problem is None for count in judged.counts):
@@ -99,6 +102,7 @@ def _verdict(
         measures={**measures, "timers_late_ms": late_ms},
         quarantine=set_aside,
         unknown_because=reasons,
+        settings=expected.account,
     )
 
 

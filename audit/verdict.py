@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from emulator.settings.account import Account
+
 FORMAT = 1
 
 EXIT_VALID = 0
@@ -72,7 +74,8 @@ class Quarantine(msgspec.Struct):
 
 
 class Verdict(msgspec.Struct):
-    """verdict.json. `unknown_because`: each reason that makes the whole run unknown."""
+    """verdict.json. `unknown_because`: each reason that makes the whole run unknown. `settings`: what is to be said
+    about them (emulator.settings.account)."""
 
     run: str
     scenario: str
@@ -84,11 +87,24 @@ class Verdict(msgspec.Struct):
     measures: dict[str, Any]
     quarantine: Quarantine = msgspec.field(default_factory=Quarantine)
     unknown_because: list[str] = []
+    settings: Account = Account()
     format: int = FORMAT
 
     @property
     def exit_code(self) -> int:
         return exit_code([self.valid])
+
+
+def doubt(checks: dict[str, CheckVerdict], settings: Account, lasted_ms: float) -> list[str]:
+    """Makes each check unknown that a setting could change which is not modelled; returns why the run is unknown.
+    `lasted_ms`: the run, in scenario time."""
+    reasons: dict[str, None] = {}
+    for name, check in checks.items():
+        why = settings.doubts_about(name, lasted_ms)
+        if why and check.verdict != "skipped":
+            check.verdict, check.reason = "unknown", "; ".join(word for word in (why, check.reason) if word)
+            reasons |= dict.fromkeys(settings.reasons_about(name, lasted_ms))
+    return list(reasons)
 
 
 def compose(

@@ -27,7 +27,7 @@ from typing import Final
 
 from emulator.injector.paths import Opening, Path
 from protocol.chance import Chance
-from protocol.events import Event, FaultHealed, FaultInForce, FaultTraffic
+from protocol.events import Event, FaultHealed, FaultInForce, FaultTraffic, FaultTried
 from protocol.link_rules import NODES, LinkRule
 from protocol.purposes import CONTROL
 
@@ -46,6 +46,7 @@ class LinkState:
         """{rule: frames and SYNs held, dropped, delayed or lost here}; of healed rules the last HEALED_KEPT_MAX."""
         self._healed: dict[str, LinkRule] = {}
         self._proved: set[tuple[str, str]] = set()
+        self._tried: set[tuple[str, str]] = set()
         self._paths: dict[int, Path] = {}
         self._openings: dict[int, Opening] = {}
         self._events: list[Event] = []
@@ -93,6 +94,7 @@ class LinkState:
             del self._healed[oldest]
             self.frames_stopped.pop(oldest, None)
             self._proved = {(known, peer) for known, peer in self._proved if known != oldest}
+            self._tried = {(known, peer) for known, peer in self._tried if known != oldest}
         stopped = self.frames_stopped[rule_id]
         self._events.append(FaultHealed(rule=rule_id, what=rule.what, frames_stopped=stopped))
         self._rule_paths()
@@ -103,13 +105,23 @@ class LinkState:
         return True
 
     def take_events(self) -> list[Event]:
-        """What happened since the last call: FaultInForce, FaultHealed, FaultTraffic."""
+        """What happened since the last call: FaultInForce, FaultHealed, FaultTried, FaultTraffic."""
         events, self._events = self._events, []
         return events
 
     def count(self, rule_id: str) -> None:
         """A rule stopped one more frame here."""
         self.frames_stopped[rule_id] += 1
+
+    def tried(self, rules: tuple[str, ...], peer: str) -> None:
+        """First attempt to get something to `peer` since these rules were healed."""
+        for rule_id in rules:
+            if (rule_id, peer) not in self._tried:
+                self._tried.add((rule_id, peer))
+                self._events.append(FaultTried(rule=rule_id, peer=peer))
+        for path in self._paths.values():
+            if path.receiver == peer:
+                self._rule_path(path)
 
     def prove(self, rules: tuple[str, ...], peer: str) -> None:
         """First traffic from `peer` since these rules were healed: they did heal."""
@@ -128,10 +140,9 @@ class LinkState:
     def _rule_path(self, path: Path) -> None:
         if path.purpose == CONTROL:
             return
+        told, peer = (self._tried, path.receiver) if path.outgoing else (self._proved, path.sender)
         awaiting = tuple(
-            rule_id
-            for rule_id, rule in self._healed.items()
-            if (rule_id, path.sender) not in self._proved and _concerns(rule, path)
+            rule_id for rule_id, rule in self._healed.items() if (rule_id, peer) not in told and _concerns(rule, path)
         )
         ours = (rule for rule in self.in_force.values() if rule.driver == NODES)
         path.ruled(tuple(rule for rule in ours if _concerns(rule, path)), awaiting)

@@ -30,6 +30,7 @@ class Links(Protocol):
     chance: Chance
 
     def count(self, rule_id: str) -> None: ...
+    def tried(self, rules: tuple[str, ...], peer: str) -> None: ...
     def prove(self, rules: tuple[str, ...], peer: str) -> None: ...
 
 
@@ -101,7 +102,7 @@ class Path:
             return self._hold(now_ms, payload)
         ready_ms, stopped = self._shaped(now_ms, api)
         if stopped is None and not self._line and self._gate.first_lost_ms is None:
-            self._passed(now_ms)
+            self._passed()
             return None
         self._line.append(_Waiting(payload, ready_ms, stopped.rule if stopped else ""))
         return stopped or QUEUED
@@ -120,7 +121,7 @@ class Path:
                 break
             passing.append(line.popleft().payload)
         if passing:
-            self._passed(now_ms)
+            self._passed()
         if not line:
             self._reckon_calm()
         return passing
@@ -185,8 +186,15 @@ class Path:
         self._last_ready_ms = ready_ms
         return ready_ms, stopped if ready_ms > now_ms else None
 
-    def _passed(self, now_ms: float) -> None:
-        if self._awaiting and not self.outgoing:
+    def tried(self) -> None:
+        """Something goes out, or a connection is asked for."""
+        if self._awaiting and self.outgoing:
+            self._links.tried(self._awaiting, self.receiver)
+
+    def _passed(self) -> None:
+        if self.outgoing:
+            self.tried()
+        elif self._awaiting:
             self._links.prove(self._awaiting, self.sender)
 
     def ruled(self, in_force: tuple[LinkRule, ...], awaiting: tuple[str, ...]) -> None:
@@ -194,7 +202,7 @@ class Path:
         self.stopping = next((r for r in in_force if r.kind in STOPPING and not r.apis), None)
         self._shaping = tuple(r for r in in_force if r.kind not in STOPPING and not r.apis)
         self._frame_rules = tuple(r for r in in_force if r.apis)
-        self._awaiting = () if self.outgoing else awaiting
+        self._awaiting = awaiting
         self._reckon_calm()
 
     def healed(self, now_ms: float, rule: LinkRule) -> None:
@@ -227,6 +235,7 @@ class Opening:
         """A SYN is sent. None: it gets through, the caller connects. Otherwise: again at `next_ms`."""
         rule = self._rule()
         if rule is None:
+            self._there.tried()
             self._gate.open()
             return None
         if self._gate.first_lost_ms is None:

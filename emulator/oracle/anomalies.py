@@ -5,7 +5,7 @@ What counts as one violation is fixed by the name of the check and is the same i
     lost-acknowledged           one acknowledged record that the final leader does not hold at its offset
     duplicate                   one batch that lies in the final leader's log more often than it was produced
     replica-divergence          one offset at which batches of two replicas begin and differ
-    dual-leader                 one leader that goes on while one of a later epoch leads elsewhere
+    dual-leader                 one leader that goes on taking records while one of a later epoch leads elsewhere
     dual-controller             the same of controllers
     high-watermark-regression   one move back of a leader's high watermark in one epoch; one offset read with two
                                 contents
@@ -13,6 +13,7 @@ What counts as one violation is fixed by the name of the check and is the same i
                                 ends; one epoch with two leaders
 """
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from math import inf
@@ -83,11 +84,14 @@ def replica_divergence(truth: Truth) -> Iterator[Violation]:
 
 def dual_leader(truth: Truth) -> Iterator[Violation]:
     for stale, newer, from_ms, to_ms in _overlaps(truth.leaders):
-        text = (
-            f"{stale.node} (epoch {stale.epoch}) went on leading after {newer.node} (epoch {newer.epoch}) had begun, "
-            f"{_lasting(from_ms, to_ms)}"
-        )
-        yield Violation(stale.place or NO_PLACE, -1, text, _window(stale, newer, from_ms, to_ms))
+        times = stale.appended_ms
+        appended = bisect_right(times, inf if to_ms is None else to_ms) - bisect_left(times, from_ms)
+        if appended:
+            text = (
+                f"{stale.node} (epoch {stale.epoch}) appended to its log as leader after {newer.node} "
+                f"(epoch {newer.epoch}) had begun; both led {_lasting(from_ms, to_ms)}"
+            )
+            yield Violation(stale.place or NO_PLACE, -1, text, _window(stale, newer, from_ms, to_ms))
 
 
 def dual_controller(truth: Truth) -> Iterator[Violation]:

@@ -21,13 +21,15 @@ PLACES = 3
 
 
 class Office(msgspec.Struct):
-    """`node` leads `place` (None: is the active controller) in `epoch`, [from_ms, to_ms). `to_ms` None: to the end."""
+    """`node` leads `place` (None: is the active controller) in `epoch`, [from_ms, to_ms). `to_ms` None: to the end.
+    `appended_ms`: when its log grew meanwhile."""
 
     place: TopicPartition | None
     node: str
     epoch: int
     from_ms: float
     to_ms: float | None = None
+    appended_ms: list[float] = []
 
 
 class StepBack(msgspec.Struct, frozen=True):
@@ -44,7 +46,7 @@ class StepBack(msgspec.Struct, frozen=True):
 class _Seen:
     """A partition as it was at the last look."""
 
-    __slots__ = ("epoch", "high_watermark", "leader", "leads", "log", "office", "partition")
+    __slots__ = ("epoch", "high_watermark", "leader", "leads", "log", "log_end", "office", "partition")
 
     def __init__(self, partition: Partition) -> None:
         self.partition = partition
@@ -53,6 +55,7 @@ class _Seen:
         self.log: Any = None
         self.leads = False
         self.high_watermark = -1
+        self.log_end = 0
         self.office: Office | None = None
 
 
@@ -111,6 +114,7 @@ class Probe:
                 or partition.leader_epoch != last.epoch
                 or partition.leader != last.leader
                 or (last.leads and last.log.high_watermark != last.high_watermark)
+                or (last.leads and last.log.log_end != last.log_end)
                 or partition.log is not last.log
             ):
                 self._partition_changed(watch, place, partition, round(now_ms, PLACES))
@@ -147,10 +151,14 @@ class Probe:
             office = seen.office = None
         if not seen.leads:
             return
+        log = partition.the_log
         if office is None:
             office = seen.office = Office(place, watch.name, seen.epoch, at_ms)
             self.leaders.append(office)
-        seen.high_watermark = partition.the_log.high_watermark
+        elif log.log_end > seen.log_end:
+            office.appended_ms.append(at_ms)
+        seen.log_end = log.log_end
+        seen.high_watermark = log.high_watermark
         self._watermark(watch.name, place, seen.epoch, seen.high_watermark, at_ms)
 
     def _epoch(self, node: str, place: TopicPartition, epoch: int, at_ms: float) -> None:

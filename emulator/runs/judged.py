@@ -53,5 +53,7 @@ def play_and_judge(
         faults=faults_of(played.world),
         measures=measures,
         unknown_because=deaths_of(played.world, expected=exits),
+        settings=resolved.account,
+        lasted_ms=played.world.now_ms,
     )
     return JudgedRun(played, observations, verdict)

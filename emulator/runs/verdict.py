@@ -7,11 +7,16 @@ Pure: whoever judged, and in whichever world.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from audit.verdict import CheckVerdict, ExpectationVerdict, FaultVerdict, Verdict, compose
+import msgspec
+
+from audit.verdict import CheckVerdict, ExpectationVerdict, FaultVerdict, Verdict, compose, doubt
 from emulator.observations.comparable import version_name
 from emulator.observations.model import Observations
 from emulator.scenario.expect import judge
 from emulator.scenario.model import Scenario
+from emulator.settings.account import Account
+
+NOTHING_TO_SAY = Account()
 
 
 def assemble(
@@ -24,13 +29,16 @@ def assemble(
     faults: Sequence[FaultVerdict],
     measures: Mapping[str, Any],
     unknown_because: Iterable[str] = (),
+    settings: Account = NOTHING_TO_SAY,
+    lasted_ms: float = 0.0,
 ) -> Verdict:
     """`observations` as read (`reading.plain`); `checks`: the fields of CheckVerdict but `expected`; `unknown_because`
-    beside what the faults say."""
+    beside what the faults and the settings say; `lasted_ms`: the run."""
     expected = scenario.violations_expected(version_name(observations.kafka))
     judged = {name: CheckVerdict(expected=name in expected, **check) for name, check in checks.items()}
-    unknown = [*doubts_about(faults), *unknown_because]
-    expectations = [ExpectationVerdict(**one) for one in judge(scenario, observations, checks, measures)]
+    unknown = [*doubts_about(faults), *unknown_because, *doubt(judged, settings, lasted_ms)]
+    told = {name: msgspec.to_builtins(check) for name, check in judged.items()}
+    expectations = [ExpectationVerdict(**one) for one in judge(scenario, observations, told, measures)]
     return Verdict(
         run=run,
         scenario=scenario.id,
@@ -41,6 +49,7 @@ def assemble(
         checks=judged,
         measures=dict(measures),
         unknown_because=unknown,
+        settings=settings,
     )
 
 
@@ -55,5 +64,5 @@ def doubts_about(faults: Iterable[FaultVerdict]) -> list[str]:
         if fault.healed is False:
             found.append(f"fault {fault.rule!r} did not heal: still in force at {', '.join(fault.nodes)}")
         elif fault.healed == "unknown":
-            found.append(f"fault {fault.rule!r} was healed, but no traffic has passed since to prove it")
+            found.append(f"fault {fault.rule!r} was healed, but nothing that was sent since has arrived")
     return found

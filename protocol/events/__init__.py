@@ -39,6 +39,7 @@ from protocol.events.faults import (
     FaultHealed,
     FaultInForce,
     FaultTraffic,
+    FaultTried,
     MachineFault,
     ScenarioStep,
 )
@@ -54,6 +55,7 @@ from protocol.events.leadership import (
     MetadataChanged,
     PartitionBlocked,
     RoleChanged,
+    TopicConfigured,
 )
 from protocol.events.logs import (
     BatchAppended,
@@ -104,6 +106,7 @@ __all__ = [
     "FaultHealed",
     "FaultInForce",
     "FaultTraffic",
+    "FaultTried",
     "FetchOffsetReset",
     "FetchOutOfRange",
     "FetcherChanged",
@@ -137,6 +140,7 @@ __all__ = [
     "SessionEnded",
     "StateDecided",
     "TimerLateness",
+    "TopicConfigured",
     "ZnodeChanged",
     "field_types",
     "ids_text",

@@ -28,8 +28,16 @@ class FaultHealed(Event):
     frames_stopped: int
 
 
+class FaultTried(Event):
+    """First attempt to send to `peer`, or to connect to it, over a link that a rule had stopped, after its heal: from
+    here on traffic is owed."""
+    NAME = "fault_tried"
+    rule: str
+    peer: str
+
+
 class FaultTraffic(Event):
-    """First traffic over a link that a rule had stopped, after its heal: the proof that it healed."""
+    """First traffic from `peer` over a link that a rule had stopped, after its heal: the proof that it healed."""
     NAME = "fault_traffic"
     rule: str
     peer: str

@@ -123,6 +123,14 @@ class FetchOutOfRange(Event):
     correlation: int
 
 
+class TopicConfigured(Event):
+    """This broker has heard of a change of a topic's own settings: what they are now, `name=value` one after the other
+    ("" none). They hold for its logs from now on."""
+    NAME = "topic_configured"
+    topic: str
+    config: str
+
+
 class GroupCoordinatorChanged(Event):
     """This broker and a partition of the offsets topic: `change` loading, loaded (it coordinates), resigned.
     `offsets`: how many it holds."""
@@ -135,9 +143,9 @@ class GroupCoordinatorChanged(Event):
 
 
 class LeaderAndIsrIgnored(Event):
-    """An order of the controller that changed nothing for this partition, and why. `controller_epoch`: of the order;
-    `state_controller_epoch`: of the partition's state in it. An order of an older controller is ignored whole: topic
-    "", partition -1, `current_epoch`: the controller epoch known."""
+    """An order of the controller that changed nothing for this partition, or (half-way) not all that it should, why.
+    `controller_epoch`: of the order; `state_controller_epoch`: of the partition's state in it. An order of an older
+    controller is ignored whole: topic "", partition -1, `current_epoch`: the controller epoch known."""
     NAME = "leader_and_isr_ignored"
     topic: str
     partition: int
