@@ -19,6 +19,7 @@ from audit.input import AuditInputError, find_runs
 from audit.session import GatewayError, NoJavaError, find_java, spark_session, start_gateway, tuning_for
 from audit.verdict import EXIT_UNUSABLE, Verdict, exit_code, to_json
 from emulator.runs.layout import shown
+from emulator.settings.account import lines as settings_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -116,6 +117,7 @@ def verdict_text(verdict: Verdict) -> str:
         head = f"violated: {', '.join(broken)}" if broken else "every check held"
     lines = [f"{verdict.run}: {head}"]
     lines += [f"  unknown because {reason}" for reason in verdict.unknown_because]
+    lines += [f"  settings: {line}" for line in settings_lines(verdict.settings)]
     for name, check in verdict.checks.items():
         expected = " (expected)" if check.expected else ""
         by_acks = ", ".join(f"acks={acks}: {count}" for acks, count in check.by_acks.items())

@@ -23,6 +23,7 @@ World = Literal["network", "sim"]
 Audit = Literal["spark", "oracle", "none"]
 LogFile = Literal["server", "controller", "state-change"]
 Setting = Annotated[list[str] | None, Parameter(name="--set", negative=())]
+Files = Annotated[list[str] | None, Parameter(name="--settings", negative=())]
 
 
 @app.command
@@ -37,6 +38,7 @@ def run(
     speed: float | None = None,
     kafka_version: str | None = None,
     set_: Setting = None,
+    settings: Files = None,
     out: Path | None = None,
     audit: Audit | None = None,
     json: bool = False,
@@ -61,6 +63,8 @@ def run(
         The brokers' version, such as 2.6 or 0.10.2.
     set_
         Any Kafka setting, `key=value`; repeatable.
+    settings
+        A .properties file: server.properties, producer:my.properties, broker-0:server-0.properties; repeatable.
     out
         The run's directory; by default runs/ID-TIME.
     audit
@@ -71,8 +75,9 @@ def run(
     from emulator.commands.run import RunOptions, run_command
 
     options = RunOptions(
-        scenario, world, engine, driver, seed, speed, kafka_version, tuple(set_ or ()), out, audit, json
-    )
+        scenario, world, engine, driver, seed, speed, kafka_version, tuple(set_ or ()), out, audit, json,
+        tuple(settings or ()),
+    )  # fmt: skip
     return run_command(options)
 
 
@@ -234,6 +239,7 @@ def sim(
     seeds: str = "1..200",
     kafka_version: str | None = None,
     set_: Setting = None,
+    settings: Files = None,
     out: Path | None = None,
     golden: Path | None = None,
     json: bool = False,
@@ -250,6 +256,8 @@ def sim(
         The brokers' version.
     set_
         Any Kafka setting, `key=value`; repeatable.
+    settings
+        A .properties file: server.properties, producer:my.properties, broker-0:server-0.properties; repeatable.
     out
         Keep SEED/observations.json and verdict.json of each there.
     golden
@@ -259,7 +267,7 @@ def sim(
     """
     from emulator.commands.sim import sim_command
 
-    return sim_command(scenario, seeds, kafka_version, tuple(set_ or ()), out, golden, json)
+    return sim_command(scenario, seeds, kafka_version, tuple(set_ or ()), out, golden, json, tuple(settings or ()))
 
 
 @app.command
@@ -274,6 +282,26 @@ def doctor(*, json: bool = False) -> int:
     from emulator.commands.doctor import doctor_command
 
     return doctor_command(json)
+
+
+
+@app.command
+def settings(*names: str, kafka_version: str | None = None, json: bool = False) -> int:
+    """What one of Kafka's settings is here; or what is made of a settings file.
+
+    Parameters
+    ----------
+    names
+        Settings, such as log.retention.ms or producer.acks, or files as --settings takes them; none: their number.
+    kafka_version
+        The brokers' version.
+    json
+        Print as JSON.
+    """
+    from emulator.commands.settings import settings_command
+
+    return settings_command(names, kafka_version, json)
+
 
 cli_live.add_to(app)
 cli_live_machines.add_to(app)

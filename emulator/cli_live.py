@@ -11,6 +11,7 @@ from cyclopts import App, Group, Parameter
 from emulator.runs.living import Driver, Engine
 
 Setting = Annotated[list[str] | None, Parameter(name="--set", negative=())]
+Files = Annotated[list[str] | None, Parameter(name="--settings", negative=())]
 Cluster = Annotated[str | None, Parameter(name="--cluster", help="A cluster's name, or its run's directory.")]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print the answer as JSON.")]
 Wait = Annotated[float | None, Parameter(name="--wait", help="Seconds to wait for the end; else about 1.5.")]
@@ -42,6 +43,7 @@ def up(
     name: str | None = None,
     kafka_version: str | None = None,
     set_: Setting = None,
+    settings: Files = None,
     speed: float | None = None,
     seed: int = 1,
     out: Path | None = None,
@@ -65,6 +67,8 @@ def up(
         The brokers' version, such as 2.6 or 0.10.2.
     set_
         Any Kafka setting, `key=value`; repeatable.
+    settings
+        A .properties file: server.properties, producer:my.properties, broker-0:server-0.properties; repeatable.
     speed
         Factor of the clock; 1 unless the topology says otherwise.
     seed
@@ -78,10 +82,12 @@ def up(
     """
     from emulator.commands.live_up import UpOptions, up_command
 
-    settings = tuple(set_ or ())
     return up_command(
-        UpOptions(topology, engine, driver, name, kafka_version, settings, speed, seed, out, wire, wait, json)
-    )
+        UpOptions(
+            topology, engine, driver, name, kafka_version, tuple(set_ or ()), tuple(settings or ()), speed, seed, out,
+            wire, wait, json,
+        )
+    )  # fmt: skip
 
 
 @app.command

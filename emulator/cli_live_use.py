@@ -4,7 +4,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from emulator.cli_live import LIVE, Cluster, Json, Setting, Wait
+from emulator.cli_live import LIVE, Cluster, Files, Json, Setting, Wait
 
 app = App(name="use")
 topic_app = App(name="topic", help="Topics of a cluster that stays.", group=LIVE)
@@ -32,6 +32,7 @@ def topic_create(
     partitions: int = 0,
     replicas: int = 0,
     set_: Setting = None,
+    settings: Files = None,
     wait: Wait = None,
     cluster: Cluster = None,
     json: Json = False,
@@ -50,12 +51,14 @@ def topic_create(
         Of each of them.
     set_
         A setting of the topic, `key=value`; repeatable.
+    settings
+        A .properties file of them; repeatable.
     """
     from emulator.commands.live_asking import Asking
     from emulator.commands.live_clients import create_topic_command
 
     asking = Asking("topic create", cluster, wait, json)
-    return create_topic_command(asking, name, assignment or (), partitions, replicas, set_ or ())
+    return create_topic_command(asking, name, assignment or (), partitions, replicas, set_ or (), settings or ())
 
 
 @topic_app.command(name="describe")
@@ -193,11 +196,12 @@ def workload_start(
     *,
     name: str = "load",
     rate: float = 10.0,
-    acks: str = "all",
+    acks: str | None = None,
     retries: int | None = None,
     idempotent: bool = False,
     value_bytes: int = 0,
     set_: Setting = None,
+    settings: Files = None,
     consumers: bool = True,
     az: Listed = None,
     cluster: Cluster = None,
@@ -214,7 +218,7 @@ def workload_start(
     rate
         Records per second in each AZ.
     acks
-        0, 1 or all.
+        0, 1 or all; by default as the cluster's producers are set, else all.
     retries
         As the setting; else as the version has it.
     idempotent
@@ -223,6 +227,8 @@ def workload_start(
         At least so many bytes in each value.
     set_
         A producer's setting, `key=value`; repeatable.
+    settings
+        A .properties file of them; repeatable.
     consumers
         Read everything, too.
     az
@@ -235,6 +241,7 @@ def workload_start(
         Asking("workload start", cluster, None, json),
         acks,
         set_ or (),
+        settings or (),
         name=name,
         topic=topic,
         rate_per_s=rate,

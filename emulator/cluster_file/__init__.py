@@ -6,5 +6,4 @@ is called there), `services` (the services that are nodes), `settings` (variable
 where they are, and reading one).
 
     cluster_file = read_cluster_file(named_topology("three-az"))
-    spec = run_spec(cluster_file)
 """

@@ -10,8 +10,8 @@ from emulator.cluster_file.cluster import ClusterFile
 from emulator.cluster_file.services import ComposeReader, Entry, Service, check_networks, read_services
 from emulator.scenario.document import ScenarioErrors, nearest
 from emulator.scenario.load import MAX_NODES
-from emulator.scenario.setting import Value
-from emulator.scenario.settings import UnusableSetting
+from emulator.settings.registry import UnusableSetting
+from emulator.settings.setting import Value
 from emulator.topology import OBSERVER, Topology
 from emulator.topology import Node as ClusterNode
 from protocol.versions import DEFAULT_VERSION, UnknownVersion, UnusableProtocolVersion, gates_for, ladder_name
@@ -53,9 +53,7 @@ def _cluster(reader: ComposeReader, root: Node, path: Path) -> ClusterFile | Non
         topology=Topology((*(service.node for service in services), ClusterNode(OBSERVER, ("observer",), 0, ""))),
         kafka_version=version,
         settings={service.node.name: _settings(reader, service, version) for service in services if _decides(service)},
-        tick_time_ms=session.get("tickTime", 1000),
-        init_limit=session.get("initLimit", 10),
-        sync_limit=session.get("syncLimit", 4),
+        session=session,
         speed=_speed(reader, services),
     )
 
@@ -136,7 +134,7 @@ def _speed(reader: ComposeReader, services: list[Service]) -> float:
 def _settings(reader: ComposeReader, service: Service, version: str) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for variable, entry in service.environment.items():
-        if not variable.startswith(s.KAFKA):
+        if not variable.startswith(s.KAFKA) or variable in s.OF_IMAGES:
             continue
         try:
             name, value = s.read_kafka(variable, entry.value, version)
@@ -148,9 +146,9 @@ def _settings(reader: ComposeReader, service: Service, version: str) -> dict[str
     return found
 
 
-def _session(reader: ComposeReader, services: list[Service]) -> dict[str, int]:
+def _session(reader: ComposeReader, services: list[Service]) -> dict[str, Value]:
     ensemble = [service for service in services if "session" in service.node.roles]
-    found: dict[str, int] = {}
+    found: dict[str, Value] = {}
     for variable in dict.fromkeys(
         name for service in ensemble for name in service.environment if name.startswith(s.ZOO)
     ):

@@ -1,5 +1,6 @@
 """Live use: topics, records, preferred leaders, workloads."""
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ from rich.console import Console
 
 from emulator.commands.live_asking import Asking, ask_cluster, refused
 from emulator.exit_codes import BROKEN, HELD
+from emulator.live.registry import NoCluster, choose
 from emulator.live.requests import (
     Ask,
     Consume,
@@ -18,13 +20,25 @@ from emulator.live.requests import (
     StopWorkload,
     WorkloadStatus,
 )
+from emulator.runs.finished import version_of
+from emulator.runs.settings_files import read_settings_files
+from emulator.settings.applied import applied
+from emulator.settings.files import UnusableFile
+from emulator.settings.registry import REGISTRY
+from emulator.settings.setting import PRODUCER, TOPIC
 from protocol.errors import error_name
 
 ACKS = {"0": 0, "1": 1, "-1": -1, "all": -1}
 
 
 def create_topic_command(
-    asking: Asking, topic: str, assignment: Sequence[str], partitions: int, replicas: int, settings: Sequence[str]
+    asking: Asking,
+    topic: str,
+    assignment: Sequence[str],
+    partitions: int,
+    replicas: int,
+    settings: Sequence[str],
+    files: Sequence[str],
 ) -> int:
     """`assignment`: one text such as `0,1,2` per partition."""
     try:
@@ -32,8 +46,8 @@ def create_topic_command(
     except ValueError:
         return refused(asking.command, f"--assignment {' '.join(assignment)}: numbers of brokers, such as 0,1,2")
     try:
-        given = _settings(settings)
-    except ValueError as error:
+        given = settings_of(asking, TOPIC, files) | _settings(settings)
+    except (ValueError, NoCluster) as error:
         return refused(asking.command, str(error))
     return ask_cluster(asking, CreateTopic(topic, brokers, partitions, replicas, given), _show_topics)
 
@@ -56,11 +70,15 @@ def elect_preferred_command(asking: Asking, partitions: Sequence[str]) -> int:
     return ask_cluster(asking, ElectPreferred(list(partitions)), _show_leaders)
 
 
-def start_workload_command(asking: Asking, acks: str, settings: Sequence[str], **options: Any) -> int:
+def start_workload_command(
+    asking: Asking, acks: str | None, settings: Sequence[str], files: Sequence[str], **options: Any
+) -> int:
     try:
-        given = _settings(settings)
-    except ValueError as error:
+        given = settings_of(asking, PRODUCER, files) | _settings(settings)
+    except (ValueError, NoCluster) as error:
         return refused(asking.command, str(error))
+    if acks is None:
+        return ask_cluster(asking, StartWorkload(settings=given, **options), _show_started)
     return _with_acks(asking, acks, lambda n: StartWorkload(acks=n, settings=given, **options), _show_started)
 
 
@@ -70,6 +88,20 @@ def stop_workload_command(asking: Asking, name: str, at_once: bool) -> int:
 
 def workload_status_command(asking: Asking) -> int:
     return ask_cluster(asking, WorkloadStatus(), _show_workloads)
+
+
+def settings_of(asking: Asking, scope: str, words: Sequence[str]) -> dict[str, Any]:
+    """What settings files say of one kind, as the running cluster's version has it; what else they say is told on
+    standard error. Raises UnusableFile, NoCluster."""
+    if not words:
+        return {}
+    version = version_of(choose(asking.cluster).directory)
+    layer = applied(read_settings_files(words, scope), version, {})
+    if not layer.cluster:
+        raise UnusableFile(f"--settings {' '.join(words)}: holds no setting of a {scope}")
+    for dropped in layer.dropped:
+        print(f"dropped: {dropped.name} ({dropped.where}): {dropped.why}", file=sys.stderr)
+    return {REGISTRY[key].name: given.value for key, given in layer.cluster.items()}
 
 
 def _settings(words: Sequence[str]) -> dict[str, Any]:

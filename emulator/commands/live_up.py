@@ -11,19 +11,23 @@ from rich.console import Console
 
 from emulator.cluster_file.files import named_topology, read_cluster_file
 from emulator.commands.live_asking import console, refused
+from emulator.commands.verdict_text import print_account
 from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN
 from emulator.live.launch import READY_LIMIT_S, NotUp, launch
 from emulator.live.registry import NoCluster, named
 from emulator.live.specification import (
     DEFAULT_TOPOLOGY,
     LiveSpec,
+    of_clients,
     resolved,
     write_specification,
 )
 from emulator.runs.directory import NotEmpty, prepare
 from emulator.runs.layout import shown
 from emulator.runs.living import Driver, Engine, check_speed
-from emulator.scenario.settings import UnusableSetting, parse_assignment
+from emulator.runs.settings_files import read_settings_files
+from emulator.settings.account import Account
+from emulator.settings.registry import UnusableSetting, parse_assignment
 from protocol.events import LEVELS
 from protocol.versions import UnknownVersion, UnusableProtocolVersion
 
@@ -39,6 +43,7 @@ class UpOptions(msgspec.Struct, frozen=True):
     name: str | None = None
     kafka_version: str | None = None
     settings: tuple[str, ...] = ()
+    settings_files: tuple[str, ...] = ()
     speed: float | None = None
     seed: int = 1
     out: Path | None = None
@@ -51,7 +56,8 @@ def up_command(options: UpOptions) -> int:
     """0 when the cluster is ready; 3 when it did not get ready in time (nothing is left running then)."""
     began = time.monotonic()
     try:
-        directory = prepared(options)
+        directory, account = prepared(options)
+        print_account(Console(stderr=True, highlight=False, soft_wrap=True), account)
         with _progress(options) as show:
             found = launch(directory, options.wait_s, show)
     except NotUp as error:
@@ -67,6 +73,7 @@ def up_command(options: UpOptions) -> int:
         "run": str(found.directory),
         "pid": found.registration.pid,
         "ready_s": round(time.monotonic() - began, 3),
+        "settings": account,
     }
     if options.json:
         print(msgspec.json.encode(told).decode())
@@ -76,8 +83,9 @@ def up_command(options: UpOptions) -> int:
     return HELD
 
 
-def prepared(options: UpOptions) -> Path:
-    """The run's directory, with all that the supervisor needs. Raises UNUSABLE_INPUT."""
+def prepared(options: UpOptions) -> tuple[Path, Account]:
+    """The run's directory, with all that the supervisor needs; what is to be said about settings. Raises
+    UNUSABLE_INPUT."""
     file = named_topology(options.topology)
     given = read_cluster_file(file)
     name = options.name or given.name
@@ -88,7 +96,8 @@ def prepared(options: UpOptions) -> Path:
     for one in named(name):
         if one.running:
             raise NoCluster(f"a cluster {name} runs already ({one.directory}): end it, or give another --name")
-    about = resolved(given, options.kafka_version, dict(parse_assignment(text) for text in options.settings))
+    overrides = dict(parse_assignment(text) for text in options.settings)
+    about = resolved(given, options.kafka_version, overrides, read_settings_files(options.settings_files))
     spec = LiveSpec(
         name,
         about.spec,
@@ -99,12 +108,13 @@ def prepared(options: UpOptions) -> Path:
         engine=options.engine,
         driver=options.driver,
         compose_file=str(file),
+        **of_clients(about),
     )
     directory = options.out or Path("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
     prepare(directory)
     directory = directory.resolve()
     write_specification(directory, spec, about)
-    return directory
+    return directory, about.account
 
 
 @contextmanager

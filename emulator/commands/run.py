@@ -15,7 +15,7 @@ import msgspec
 import trio
 from rich.console import Console
 
-from emulator.commands.verdict_text import print_verdict
+from emulator.commands.verdict_text import print_account, print_verdict
 from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN, UNUSABLE
 from emulator.observations.files import load
 from emulator.observations.model import Observations
@@ -28,9 +28,10 @@ from emulator.runs.living import KERNEL_SPEED, Driver, Engine, check_speed
 from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for
 from emulator.runs.network import play_network
 from emulator.runs.resolve import Resolved, resolve
+from emulator.runs.settings_files import read_settings_files
 from emulator.runs.sources import NoScenario, find_scenario, recordings_of
 from emulator.scenario.load import ScenarioErrors
-from emulator.scenario.settings import UnusableSetting, parse_assignment
+from emulator.settings.registry import UnusableSetting, parse_assignment
 from emulator.world.network.cluster import Cluster, ClusterError
 from emulator.world.network.ports import PortInUse
 from protocol.versions import UnknownVersion, UnusableProtocolVersion
@@ -71,12 +72,13 @@ class RunOptions(msgspec.Struct, frozen=True):
     out: Path | None
     audit: str | None
     json: bool
+    settings_files: tuple[str, ...] = ()
 
 
 def run_command(options: RunOptions) -> int:
     """The exit code of a run (see exit_codes)."""
     try:
-        resolved = resolved_from(options.scenario, options.kafka_version, options.settings)
+        resolved = resolved_from(options.scenario, options.kafka_version, options.settings, options.settings_files)
         if options.speed is not None:
             check_speed(options.speed, options.driver)
         directory = options.out or Path("runs") / f"{resolved.scenario.id}-{time.strftime('%Y%m%d-%H%M%S')}"
@@ -104,10 +106,12 @@ def _simulated_for_spark(options: RunOptions, resolved: Resolved, directory: Pat
     return audit_command([str(directory)], json=options.json)
 
 
-def resolved_from(scenario: str, kafka_version: str | None, settings: tuple[str, ...]) -> Resolved:
+def resolved_from(
+    scenario: str, kafka_version: str | None, settings: tuple[str, ...], files: tuple[str, ...] = ()
+) -> Resolved:
     """Raises what UNUSABLE_INPUT lists."""
     overrides = dict(parse_assignment(text) for text in settings)
-    return resolve(find_scenario(scenario), kafka_version, overrides)
+    return resolve(find_scenario(scenario), kafka_version, overrides, read_settings_files(files))
 
 
 # --- the network world ----------------------------------------------------------------------------------------------
@@ -130,9 +134,7 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
             return INTERRUPTED
         if spark is None:
             equals = equal_recording(resolved, observations)
-            console.print(
-                f"not judged; the run is in {shown(directory)}" + (f"; it equals {equals}" if equals else "")
-            )
+            console.print(f"not judged; the run is in {shown(directory)}" + (f"; it equals {equals}" if equals else ""))
             return HELD
         played_s = round(time.monotonic() - began, 3)
         verdict, code = spark.judge(directory, began, played_s)
@@ -164,6 +166,7 @@ def _play(
         console.print(f"[bold]{resolved.scenario.id}[/] on Kafka {version}: {resolved.scenario.title}")
         cuts = ", cuts by the kernel" if options.driver == "kernel" else ""
         console.print(f"[dim]{LIVING[options.engine]}{cuts}, clock x{speed:g}, seed {options.seed}[/]")
+        print_account(console, resolved.account)
 
     async def play(make_cluster: MakeCluster) -> Observations:
         async with trio.open_nursery() as nursery:

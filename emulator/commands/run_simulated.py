@@ -7,7 +7,7 @@ from time import perf_counter
 import msgspec
 from rich.console import Console
 
-from emulator.commands.verdict_text import print_verdict
+from emulator.commands.verdict_text import print_account, print_verdict
 from emulator.exit_codes import HELD, UNKNOWN
 from emulator.player.steps import StepFailed
 from emulator.runs.directory import prepare, write_simulated, write_verdict
@@ -42,6 +42,7 @@ def run_simulated(
         return run.verdict.exit_code
     title = f"[bold]{resolved.scenario.id}[/] on Kafka {resolved.spec.kafka_version}, simulated with seed {seed}"
     console.print(f"{title}: {resolved.scenario.title}")
+    print_account(console, resolved.account)
     print_verdict(console, msgspec.to_builtins(run.verdict), equal_recording(resolved, run.observations))
     console.print(f"[dim]{perf_counter() - began_s:.2f} s; the run is in[/] {directory}")
     return run.verdict.exit_code

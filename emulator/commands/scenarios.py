@@ -9,10 +9,14 @@ from rich.table import Table
 
 from emulator.exit_codes import HELD, UNUSABLE
 from emulator.observations.reading import Malformed
+from emulator.runs.resolve import resolve
 from emulator.runs.sources import NoScenario, catalogue, find_scenario, recordings_of
 from emulator.scenario.load import ScenarioErrors
 from emulator.scenario.model import Scenario
 from emulator.scenario.write import written
+from emulator.settings.files import UnusableFile
+from emulator.settings.registry import UnusableSetting
+from protocol.versions import UnusableProtocolVersion
 
 
 def list_command(json: bool) -> int:
@@ -46,12 +50,25 @@ def show_command(given: str) -> int:
 
 
 def check_command(files: list[Path]) -> int:
-    """One line per error, with file, line and column."""
-    usable = [_load(str(path)) is not None for path in files]
+    """One line per error, with file, line and column; settings are checked on every version of the scenario."""
+    usable = [_is_usable(path) for path in files]
     for path, good in zip(files, usable, strict=True):
         if good:
             print(f"{path}: usable")
     return HELD if all(usable) else UNUSABLE
+
+
+def _is_usable(path: Path) -> bool:
+    scenario = _load(str(path))
+    if scenario is None:
+        return False
+    for version in scenario.kafka:
+        try:
+            resolve(scenario, version)
+        except (UnusableSetting, UnusableFile, UnusableProtocolVersion) as error:
+            print(f"faultline: {path}: on Kafka {version}: {error}", file=sys.stderr)
+            return False
+    return True
 
 
 def _load(given: str) -> Scenario | None:

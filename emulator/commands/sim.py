@@ -22,6 +22,7 @@ from emulator.exit_codes import BROKEN, HELD, UNKNOWN, UNUSABLE
 from emulator.runs.resolve import Resolved
 from emulator.runs.seeds import SEEDS_MAX, SeedResult, SeedsAsked, play_seeds
 from emulator.runs.sources import GOLDEN
+from emulator.settings.account import lines as settings_lines
 
 EXAMPLES_MAX = 5
 OUTCOMES_MAX = 10
@@ -54,12 +55,15 @@ def sim_command(
     out: Path | None,
     golden: Path | None,
     json: bool,
+    settings_files: tuple[str, ...] = (),
 ) -> int:
     """Plays and sums up; results to stdout, errors and progress to stderr. An interrupt leaves no process."""
     try:
         wanted = parse_seeds(seeds)
         folder = str(golden if golden is not None else GOLDEN)
-        asked = SeedsAsked(scenario, kafka_version, overrides, folder, str(out) if out is not None else "")
+        asked = SeedsAsked(
+            scenario, kafka_version, overrides, folder, str(out) if out is not None else "", settings_files
+        )
         resolved = asked.resolved()
         recordings = tuple(asked.recordings(resolved))
         if golden is not None and not golden.is_dir():
@@ -125,6 +129,7 @@ def summary_of(
         "simulated_s": round(simulated_s, 1),
         "wall_s": round(wall_s, 2),
         "speed": round(simulated_s / wall_s) if wall_s else 0,
+        "settings": resolved.account,
         "inputs": sum(result.inputs for result in done),
     }
 
@@ -180,6 +185,8 @@ def replay_command(asked: SeedsAsked, seed: int) -> str:
         words += ["--kafka-version", asked.kafka_version]
     for override in asked.overrides:
         words += ["--set", override]
+    for file in asked.settings_files:
+        words += ["--settings", file]
     return shlex.join(words)
 
 
@@ -187,6 +194,7 @@ def as_text(summary: dict[str, Any]) -> list[str]:
     """One line per fact."""
     seeds = summary["seeds"]
     lines = [f"{summary['scenario']} on Kafka {summary['kafka']}: {seeds} seeds"]
+    lines += [f"  {line}" for line in settings_lines(summary["settings"])]
     for name, equal in summary["recordings"].items():
         lines.append(f"  {len(equal):5} equal {name}")
     if summary["no_recording_equalled"]:

@@ -5,12 +5,21 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from emulator.settings.account import Account, lines
+
 MARKS = {True: "[green]✓[/]", False: "[red]✗[/]", "unknown": "[yellow]?[/]"}
 LAST_WORDS = {
     True: "[bold green]valid[/]: what the scenario expects happened",
     False: "[bold red]not valid[/]: something the scenario expects did not happen, or happened that it does not",
     "unknown": "[bold yellow]unknown[/]: the run cannot be judged",
 }
+
+
+def print_account(console: Console, account: Account) -> None:
+    """What is to be said about the settings of a run, before it begins."""
+    for line in lines(account):
+        style = "yellow" if line.startswith(("warning", "not modelled")) else "dim"
+        console.print(f"[{style}]{escape(line)}[/]")
 
 
 def print_verdict(console: Console, verdict: dict[str, Any], equals: str | None) -> None:
@@ -69,6 +78,8 @@ def _check(name: str, check: dict[str, Any]) -> str:
         words += ", as expected" if check.get("expected") else ", unexpected"
     elif check.get("expected") and check["verdict"] == "held":
         words += ", though a violation was expected"
+    if check["verdict"] == "unknown" and check.get("reason"):
+        return f"{words}: {check['reason']}"
     evidence = [_evidence(item) for item in check.get("evidence", [])[:3]]
     return words + ("" if not evidence else ": " + "; ".join(evidence))
 

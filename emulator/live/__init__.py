@@ -7,7 +7,7 @@ Reading order: `requests` (what may be asked, and the answer), `door` (who knock
 (the asker's side), `registry` (which clusters there are: RUN_DIR/cluster.json), `words` (nearest valid names),
 `link_faults`, `machine_faults`, `desk` (steps and errands handed to the live player), `client_work` (produce, consume,
 topics), `workloads`, `status` (what nodes think, side by side), `cluster` (one object that answers every request),
-`holding` (the cluster and its door, until it ends), `specification` (what `up` writes down for the supervisor),
+`holding` (the cluster and its door, until it ends), `given` (its settings), `specification` (what `up` writes down),
 `supervisor` (the process), `attached` (the process in a container), `launch` (up), `ending` (down) and `moment` (its
 events, while it goes on writing them).
 """

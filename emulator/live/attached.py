@@ -23,7 +23,7 @@ from emulator.live.cluster import LiveCluster
 from emulator.live.door import LOOPBACK
 from emulator.live.holding import hold
 from emulator.live.registry import ATTACHED, LOG_FILE, Registration, register
-from emulator.live.specification import LiveSpec, resolved, write_specification
+from emulator.live.specification import LiveSpec, of_clients, resolved, write_specification
 from emulator.runs.network import machine_specs
 from emulator.scenario.load import ScenarioErrors
 from emulator.topology import OBSERVER, Topology
@@ -87,7 +87,7 @@ def main() -> int:
     about = resolved(given, None, {})
     spec = LiveSpec(
         given.name, about.spec, about.record_magic, speed=given.speed, levels=LEVELS[:2], engine="docker",
-        compose_file=str(file),
+        compose_file=str(file), **of_clients(about),
     )  # fmt: skip
     here = HERE / given.name
     here.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from emulator.live.requests import Consume, CreateTopic, DescribeTopic, ElectPre
 from emulator.live.words import broker_numbered, client_in, nearest, topics_of
 from emulator.player.timeline import metadata_view
 from emulator.scenario import model as m
-from emulator.scenario.settings import TOPIC_LEVEL, UnusableSetting, nearest_setting, usable
+from emulator.settings.registry import UnusableSetting, of_topic
 from emulator.topology import broker_name
 from emulator.world.network.cluster import Cluster
 from protocol.ids import topic_partition_text
@@ -26,9 +26,15 @@ NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY
 
 
 class ClientWork:
-    """`check_serves(node)` raises Refused for one that cannot be asked now."""
+    """`check_serves(node)` raises Refused for one that cannot be asked now. `topics`: settings that every topic is made
+    with, unless it has its own."""
 
-    def __init__(self, cluster: Cluster, desk: Desk, check_serves: Callable[[str], str]) -> None:
+    def __init__(
+        self, cluster: Cluster, desk: Desk, check_serves: Callable[[str], str], kafka_version: str,
+        topics: dict[str, Any],
+    ) -> None:  # fmt: skip
+        self._kafka_version = kafka_version
+        self._topics = topics
         self._cluster = cluster
         self._desk = desk
         self._check_serves = check_serves
@@ -53,7 +59,7 @@ class ClientWork:
             assignment=tuple(map(tuple, ask.assignment)),
             partitions=ask.partitions,
             replicas=ask.replicas,
-            configs={name: self._topic_setting(name, value) for name, value in ask.settings.items()},
+            configs=self._topics | {name: self._topic_setting(name, value) for name, value in ask.settings.items()},
         )
         await self._desk.do((step,), job)
         return self.describe(DescribeTopic(ask.topic))
@@ -195,9 +201,7 @@ class ClientWork:
             raise Refused(f"topic {topic} exists already")
 
     def _topic_setting(self, name: str, value: object) -> Any:
-        if name not in TOPIC_LEVEL:
-            raise Refused(f"{name} is not a setting of a topic{nearest_setting(name, TOPIC_LEVEL)}")
         try:
-            return usable(name, value)
+            return of_topic(name, value, self._kafka_version)
         except UnusableSetting as error:
             raise Refused(str(error)) from error

@@ -45,9 +45,10 @@ class LiveCluster:
         self.desk = Desk(cluster, lambda: LivePlayer(topology, spec.record_magic, version))
         self.links = LinkFaults(cluster)
         log_dirs = {node: str(own.get("log.dirs", "")) for node, own in spec.run.settings.items()}
-        self.machines = MachineFaults(cluster, Actions(cluster, cluster.run_dir), log_dirs)
-        self.clients = ClientWork(cluster, self.desk, self.machines.check_serves)
-        self.workloads = Workloads(cluster, self.desk, self.machines.check_serves)
+        self.machines = MachineFaults(cluster, Actions(cluster, cluster.run_dir, seed=0), log_dirs)
+        serves = self.machines.check_serves
+        self.clients = ClientWork(cluster, self.desk, serves, version, spec.topics)
+        self.workloads = Workloads(cluster, self.desk, serves, version, spec.producers, spec.consumers)
         self.problem = ""
         """Why it cannot get ready."""
         self._jobs = 0
@@ -223,5 +224,3 @@ class LiveCluster:
 def _so_far(job: Job) -> dict[str, Any]:
     entries = [dict(entry) for entry in job.noted()]
     return {"so_far": entries} if entries else {}
-
-

@@ -13,9 +13,9 @@ from emulator.live.requests import Machine, MachineFault, Refused
 from emulator.live.words import nearest, node_named
 from emulator.runs.layout import EVENTS_FOLDER
 from emulator.runs.network import Actions, with_files
-from emulator.storage import inspect
 from emulator.storage.disk import DiskFiles
 from emulator.storage.log_directory import directory_names
+from emulator.storage.power_loss import cut, surviving_bytes
 from emulator.world import actions as act
 from emulator.world.network.cluster import Cluster
 
@@ -136,9 +136,8 @@ class MachineFaults:
 
 
 def _lose_unsynced(files: DiskFiles, batches_kept: int) -> None:
-    inspect.lose_unsynced(
-        files, lambda partition, durable: min(max(durable, batches_kept), len(inspect.batches_of(files, partition)))
-    )
+    """-1: nothing is left but what was synced."""
+    cut(files, surviving_bytes(files, files.synced_bytes, lambda path, synced, size: synced, batches=batches_kept))
 
 
 def last_word(cluster: Cluster, name: str) -> str:

@@ -123,12 +123,13 @@ class ElectPreferred(Ask, frozen=True, tag="elect-preferred"):
 
 
 class StartWorkload(Ask, frozen=True, tag="start-workload"):
-    """In each of `azs` (none named: all) a producer of `rate_per_s` and, unless `consumers` is false, a consumer."""
+    """In each of `azs` (none named: all) a producer of `rate_per_s` and, unless `consumers` is false, a consumer.
+    `acks` None: as the cluster's producers are set, else all."""
 
     name: Word
     topic: Word
     rate_per_s: float = 10.0
-    acks: Literal[0, 1, -1] = -1
+    acks: Literal[0, 1, -1] | None = None
     retries: int | None = None
     idempotent: bool = False
     value_bytes: Annotated[int, msgspec.Meta(ge=0, le=VALUE_BYTES_MAX)] = 0

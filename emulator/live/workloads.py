@@ -12,9 +12,14 @@ import trio
 from emulator.live.desk import Desk
 from emulator.live.requests import Refused, StartWorkload
 from emulator.live.words import client_in, nearest, topics_of
+from emulator.settings.bearing import MODELLED
+from emulator.settings.java_names import java_producer
+from emulator.settings.registry import BY_SCOPE, GROUP_OF, UnusableSetting, nearest_setting, usable_value
+from emulator.settings.setting import PRODUCER
 from emulator.world.network.cluster import Cluster
 from protocol.messages.base import Message
 from protocol.messages.workload import (
+    SettingValue,
     StartWorkloadRequest,
     StartWorkloadResponse,
     StopWorkloadRequest,
@@ -33,9 +38,15 @@ UNFINISHED_RANGE: Final = (1_000, 10_000)
 
 class Workloads:
     """Remembers nothing: the clients know what they do. `check_serves(node)` raises Refused for one that cannot be
-    asked now."""
+    asked now. `producers`, `consumers`: what clients are given, where the workload does not say otherwise."""
 
-    def __init__(self, cluster: Cluster, desk: Desk, check_serves: Callable[[str], str]) -> None:
+    def __init__(
+        self, cluster: Cluster, desk: Desk, check_serves: Callable[[str], str], kafka_version: str,
+        producers: dict[str, Any], consumers: dict[str, Any],
+    ) -> None:  # fmt: skip
+        self._kafka_version = kafka_version
+        self._producers = producers
+        self._consumers = consumers
         self._cluster = cluster
         self._desk = desk
         self._check_serves = check_serves
@@ -52,7 +63,7 @@ class Workloads:
         began = f"{self._cluster.now_ms():.0f}"
         jobs: list[tuple[str, Message]] = []
         for client in clients:
-            for spec in _specs(ask, topic, topics[topic], f"{client}.{began}."):
+            for spec in self._specs(ask, topic, topics[topic], f"{client}.{began}."):
                 jobs.append((client, StartWorkloadRequest(spec)))
         problems = [
             f"{client}: {answer.problem}"
@@ -64,6 +75,50 @@ class Workloads:
         values = {client: f"{client}.{began}." for client in clients}
         told = {"workload": ask.name, "topic": topic, "clients": clients, "rate_per_s": ask.rate_per_s}
         return {**told, "values": values}
+
+    def _specs(self, ask: StartWorkload, topic: str, partitions: list[int], prefix: str) -> list[WorkloadSpec]:
+        settings: dict[str, Any] = {"acks": "all"} | self._producers
+        if ask.acks is not None:
+            settings["acks"] = ask.acks
+        settings |= self._own(ask.settings)
+        if ask.retries is not None:
+            settings["retries"] = ask.retries
+        if ask.idempotent:
+            settings["enable.idempotence"] = True
+        producing = WorkloadSpec(
+            name=f"{ask.name}:produce",
+            kind="produce",
+            topic=topic,
+            partitions=partitions,
+            settings=settings,
+            rate_per_s=ask.rate_per_s,
+            value_prefix=prefix,
+            value_bytes=ask.value_bytes,
+            limit=UNBOUNDED,
+            unfinished_max=int(min(max(ask.rate_per_s * UNFINISHED_S, UNFINISHED_RANGE[0]), UNFINISHED_RANGE[1])),
+        )
+        consuming = WorkloadSpec(
+            name=f"{ask.name}:consume",
+            kind="consume",
+            topic=topic,
+            partitions=partitions,
+            settings=self._consumers,
+            offset=0,
+        )
+        return [producing, consuming] if ask.consumers else [producing]
+
+    def _own(self, given: dict[str, SettingValue]) -> dict[str, Any]:
+        """What producers act on of a workload's own settings. Raises Refused."""
+        known, read = BY_SCOPE[PRODUCER], {}
+        for name, value in given.items():
+            if name not in known:
+                raise Refused(f"{name!r} is not a setting of a producer{nearest_setting(name, known)}")
+            try:
+                read[name] = usable_value(known[name], value, self._kafka_version)
+            except UnusableSetting as error:
+                raise Refused(str(error)) from error
+        acted_on = {name: value for name, value in read.items() if GROUP_OF[known[name].key].standing == MODELLED}
+        return java_producer(acted_on)
 
     async def stop(self, name: str, at_once: bool) -> dict[str, Any]:
         """The final reports, when nothing is under way any more. Raises Refused."""
@@ -134,28 +189,6 @@ class Workloads:
         return sorted(answers, key=lambda answer: answer[0])
 
 
-def _specs(ask: StartWorkload, topic: str, partitions: list[int], prefix: str) -> list[WorkloadSpec]:
-    settings: dict[str, Any] = {"acks": ask.acks, **ask.settings}
-    if ask.retries is not None:
-        settings["retries"] = ask.retries
-    if ask.idempotent:
-        settings["enable.idempotence"] = True
-    producing = WorkloadSpec(
-        name=f"{ask.name}:produce",
-        kind="produce",
-        topic=topic,
-        partitions=partitions,
-        settings=settings,
-        rate_per_s=ask.rate_per_s,
-        value_prefix=prefix,
-        value_bytes=ask.value_bytes,
-        limit=UNBOUNDED,
-        unfinished_max=int(min(max(ask.rate_per_s * UNFINISHED_S, UNFINISHED_RANGE[0]), UNFINISHED_RANGE[1])),
-    )
-    consuming = WorkloadSpec(name=f"{ask.name}:consume", kind="consume", topic=topic, partitions=partitions, offset=0)
-    return [producing, consuming] if ask.consumers else [producing]
-
-
 def _told(report: WorkloadReport) -> dict[str, Any]:
     return {name: getattr(report, name) for name in report.__struct_fields__}
 
@@ -166,6 +199,3 @@ def _first(errors: BaseExceptionGroup[Refused]) -> Refused:
         error = error.exceptions[0]
     assert isinstance(error, Refused)
     return error
-
-
-

@@ -1,45 +1,103 @@
 """Settings of clients that a scenario gives for all of them (`producer.NAME`, `consumer.NAME`), put into its steps.
 
 A step's own settings win, and so does what its keys say: `acks`, `retries`, `timeout_ms`, `idempotent`. Steps that
-use no client's library (a produce at a named broker, a fetch) have no settings to be given.
+use no client's library (a produce at a named broker, a fetch) have no settings to be given. What a client does not act
+on (`client.id`) does not reach it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from emulator.scenario import model as m
+from emulator.settings.accounting import Everything
+from emulator.settings.applied import Given
+from emulator.settings.bearing import MODELLED
+from emulator.settings.java_names import java_consumer, java_producer
+from emulator.settings.registry import GROUP_OF, REGISTRY
+from emulator.settings.setting import CONSUMER, PREFIXES, PRODUCER
 
-PRODUCER = "producer."
-CONSUMER = "consumer."
 SAID_BY_STEP = ("acks", "retries", "request.timeout.ms")
 """What every produce says by its keys."""
 IDEMPOTENCE = "enable.idempotence"
 """What one says by its key `idempotent`, if it has it."""
+OF_OLD_CONSUMERS = ("offsets.storage", "zookeeper.session.timeout.ms")
+"""What the consumer that keeps its offsets in the session service has alone."""
 
 
 def with_client_settings(steps: tuple[m.AnyStep, ...], settings: Mapping[str, Any]) -> tuple[m.AnyStep, ...]:
-    """`settings`: the scenario's, of which those of clients are taken."""
+    """`settings`: the scenario's, in the Java clients' words, of which those of clients are taken."""
     producer = {name: value for name, value in _of(PRODUCER, settings).items() if name not in SAID_BY_STEP}
     consumer = _of(CONSUMER, settings)
     return tuple(_given(step, producer, consumer) for step in steps)
 
 
-def _of(prefix: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name.removeprefix(prefix): value for name, value in settings.items() if name.startswith(prefix)}
+def client_settings_of(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """{PRODUCER, CONSUMER: what a client acts on, by Kafka's name}, of a scenario's settings."""
+    return {scope: _of(scope, settings) for scope in (PRODUCER, CONSUMER)}
+
+
+def _of(scope: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What a client acts on, by Kafka's name."""
+    known = ((REGISTRY.get(key), value) for key, value in settings.items())
+    own = {one.name: value for one, value in known if one is not None and one.scope == scope}
+    return {name: value for name, value in own.items() if _acts(scope, name)}
+
+
+def _acts(scope: str, name: str) -> bool:
+    group = GROUP_OF.get(PREFIXES[scope] + name)
+    return group is not None and group.standing == MODELLED
 
 
 def _given(step: m.AnyStep, producer: dict[str, Any], consumer: dict[str, Any]) -> m.AnyStep:
     match step:
         case m.Produce(broker=None):
             given = {name: value for name, value in producer.items() if not (step.idempotent and name == IDEMPOTENCE)}
-            return msgspec.structs.replace(step, settings=given | step.settings)
+            return msgspec.structs.replace(step, settings=given | _own(PRODUCER, step.settings))
         case m.Consume() | m.Commit() | m.LookCommitted():
-            return msgspec.structs.replace(step, settings=consumer | step.settings)
+            given = {name: value for name, value in consumer.items() if step.old or name not in OF_OLD_CONSUMERS}
+            return msgspec.structs.replace(step, settings=given | _own(CONSUMER, step.settings))
         case m.Background(step=inner):
             return msgspec.structs.replace(step, step=_given(inner, producer, consumer))
         case m.Repeat(steps=inner_steps):
             return msgspec.structs.replace(step, steps=tuple(_given(one, producer, consumer) for one in inner_steps))
         case _:
             return step
+
+
+def _own(scope: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Of what a step gives its own client, that on which the client acts."""
+    acted_on = {name: value for name, value in settings.items() if _acts(scope, name)}
+    return java_producer(acted_on) if scope == PRODUCER else java_consumer(acted_on)
+
+
+# --- what is said of them ---
+
+
+def with_clients(everything: Everything, steps: Iterable[m.AnyStep]) -> Everything:
+    """With what steps give clients of their own."""
+    return msgspec.structs.replace(everything, clients=tuple(_clients(steps)))
+
+
+def _clients(steps: Iterable[m.AnyStep]) -> Iterator[tuple[str, dict[str, Given]]]:
+    for step in steps:
+        match step:
+            case m.Produce(broker=None, settings=settings) if settings or step.idempotent:
+                where = f"the produce of {', '.join(step.values[:3])}"
+                said: dict[str, Any] = {"retries": step.retries, "request.timeout.ms": step.timeout_ms}
+                if step.acks != m.ACKS_AS_SET:
+                    said["acks"] = "all" if step.acks == m.ALL_ACKS else str(step.acks)
+                if step.idempotent:
+                    said[IDEMPOTENCE] = True
+                yield PRODUCER, {name: Given(value, where) for name, value in (said | settings).items()}
+            case m.Consume(settings=settings) | m.Commit(settings=settings) | m.LookCommitted(settings=settings):
+                if settings and not step.old:
+                    where = f"a consumer of {step.group}"
+                    yield CONSUMER, {name: Given(value, where) for name, value in settings.items()}
+            case m.Background(step=inner):
+                yield from _clients([inner])
+            case m.Repeat(steps=inner_steps):
+                yield from _clients(inner_steps)
+            case _:
+                pass

@@ -1,6 +1,6 @@
 """A run's directory (`layout`), as a simulated run leaves it; the network world's nodes write theirs while they run.
 
-Same seed and name, same bytes; only verdict.json tells how long it took. """
+Same seed and name, same bytes; only verdict.json tells how long it took."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,7 +9,10 @@ from typing import Any
 import msgspec
 
 from audit.verdict import Verdict, to_json
+from emulator.client.client_settings import ClientSettings, consumer_settings, producer_settings
 from emulator.observations.model import Observations
+from emulator.runs.bounds import in_force, limits_of
+from emulator.runs.client_defaults import OF_OLD_CONSUMERS, client_settings_of
 from emulator.runs.layout import (
     DATA_FOLDER,
     EVENTS_FOLDER,
@@ -21,6 +24,8 @@ from emulator.runs.layout import (
 from emulator.runs.resolve import SESSION_SETTINGS, Resolved
 from emulator.runs.time_outs import timer_limit_ms
 from emulator.scenario.write import written
+from emulator.settings.registry import BY_SCOPE
+from emulator.settings.setting import CONSUMER, PRODUCER
 from emulator.storage.files import FileMissing
 from emulator.storage.memory import MemoryFiles
 from emulator.world.simulated.trace import Trace
@@ -54,8 +59,9 @@ def write_simulated(
 def write_scenario(directory: Path, resolved: Resolved, *, world: str = "network", seed: int | None = None) -> None:
     """What is played, and with which settings.
 
-    settings.json: `world`, `seed`, `kafka`, `timer_limit_ms` (how late timers may be at p99.9; network world only), and
-    `nodes`: {node: its settings}.
+    settings.json: `world`, `seed`, `kafka`, `timer_limit_ms` (how late timers may be at p99.9; network world only),
+    `nodes`: {node: its settings in force}, `clients`: those of a producer and of a consumer whose step says nothing
+    else, and `settings`: what is to be said of what was asked for (emulator.settings.account).
     """
     (directory / SCENARIO_FILE).write_text(written(resolved.scenario), encoding="utf-8")
     settings: dict[str, Any] = {"world": world, "kafka": resolved.spec.kafka_version}
@@ -63,15 +69,40 @@ def write_scenario(directory: Path, resolved: Resolved, *, world: str = "network
         settings["seed"] = seed
     if world == "network":
         settings["timer_limit_ms"] = timer_limit_ms(resolved)
-    write_json(directory / SETTINGS_FILE, {**settings, "nodes": settings_in_force(resolved)})
+    write_json(directory / SETTINGS_FILE, settings | told_in_settings_file(resolved))
+
+
+def told_in_settings_file(resolved: Resolved) -> dict[str, Any]:
+    """Of any run."""
+    return {
+        "nodes": settings_in_force(resolved),
+        "clients": clients_in_force(resolved),
+        "settings": resolved.account,
+    }
 
 
 def settings_in_force(resolved: Resolved) -> dict[str, dict[str, Any]]:
     """{node: every setting in force on it, by Kafka's or ZooKeeper's name}."""
     spec = resolved.spec
+    limits = limits_of(spec)
     ensemble = {name: getattr(spec, field) for name, field in SESSION_SETTINGS.items()}
-    of_brokers = {node: {"kafka.version": spec.kafka_version, **own} for node, own in spec.settings.items()}
+    ensemble |= {"minSessionTimeout": limits.least_ms, "maxSessionTimeout": limits.most_ms}
+    of_brokers = {node: {"kafka.version": spec.kafka_version, **in_force(spec, node)} for node in spec.settings}
     return {**of_brokers, **{node.name: ensemble for node in spec.topology.with_role("session")}}
+
+
+def clients_in_force(resolved: Resolved) -> dict[str, dict[str, Any]]:
+    """{"producer", "consumer": every setting in force, by Kafka's name}."""
+    version, given = resolved.spec.kafka_version, client_settings_of(resolved.scenario.settings)
+    consumer = {name: value for name, value in given[CONSUMER].items() if name not in OF_OLD_CONSUMERS}
+    made = {PRODUCER: producer_settings(version, given[PRODUCER]), CONSUMER: consumer_settings(version, consumer)}
+    return {scope: _by_kafkas_names(scope, version, settings) for scope, settings in made.items()}
+
+
+def _by_kafkas_names(scope: str, version: str, settings: ClientSettings) -> dict[str, Any]:
+    values = {name.replace("_", "."): value for name, value in msgspec.structs.asdict(settings).items()}
+    known = BY_SCOPE[scope]
+    return {name: value for name, value in values.items() if name in known and known[name].exists_in(version)}
 
 
 def write_events(folder: Path, trace: Trace, run: str) -> None:

@@ -66,6 +66,15 @@ def brokers_of(run: Path) -> dict[str, Versions]:
         raise NoRun(f"{path}: is not the settings of a run: {error}") from error
 
 
+def version_of(run: Path) -> str:
+    """Of its brokers, as settings.json has it. Raises NoRun."""
+    path = run / SETTINGS_FILE
+    try:
+        return str(msgspec.json.decode(path.read_bytes())["kafka"])
+    except (OSError, msgspec.DecodeError, KeyError, TypeError) as error:
+        raise NoRun(f"{path}: is not the settings of a run: {error}") from error
+
+
 def check_part(kind: str, given: str, known: list[str], where: Path) -> None:
     """Raises NoSuchPart unless `given` is one of `known`. `kind`: "broker", "partition"."""
     if given in known:

@@ -15,6 +15,7 @@ from protocol.events import (
     FaultHealed,
     FaultInForce,
     FaultTraffic,
+    FaultTried,
     MachineFault,
     NodeStarted,
     NodeStopped,
@@ -36,6 +37,7 @@ def faults_of(world: SimulatedWorld) -> list[FaultVerdict]:
     faults: dict[str, FaultVerdict] = {}
     expects: dict[str, bool] = {}
     flowed: set[str] = set()
+    tried: set[str] = set()
     for _, _, _, _, at_ms, event in world.trace.entries:
         match event:
             case FaultAsked(rule=rule, what=what, expects_traffic=expects_traffic):
@@ -47,6 +49,8 @@ def faults_of(world: SimulatedWorld) -> list[FaultVerdict]:
                 faults[rule].healed_ms = round(at_ms, 3)
             case FaultTraffic(rule=rule):
                 flowed.add(rule)
+            case FaultTried(rule=rule):
+                tried.add(rule)
             case _:
                 pass
     for rule, fault in faults.items():
@@ -54,7 +58,8 @@ def faults_of(world: SimulatedWorld) -> list[FaultVerdict]:
         fault.frames_stopped = sum(node.links.frames_stopped.get(rule, 0) for node in world.nodes.values())
         fault.took_effect = fault.in_force_ms is not None and (fault.frames_stopped > 0 or not expects[rule])
         if fault.healed_ms is not None:
-            proven = rule in flowed or not expects[rule]
+            # Where nobody has tried, no traffic is owed.
+            proven = rule in flowed or rule not in tried or not expects[rule]
             fault.healed = False if fault.nodes else True if proven else "unknown"
     return list(faults.values())
 

@@ -15,10 +15,12 @@ from emulator.runs.observed import Happened, observations_of
 from emulator.runs.resolve import Resolved
 from emulator.storage import inspect
 from emulator.storage.disk import DiskFiles
+from emulator.storage.power_loss import NotSoMany, cut, surviving_bytes
 from emulator.topology import OBSERVER
 from emulator.world import actions as act
 from emulator.world.network.cluster import Cluster, ClusterError, NodeExit
 from emulator.world.network.spec import MachineSpec
+from protocol.chance import Chance
 from protocol.events import EVENTS, LEVELS, Event, IsrChangeAsked, LogTruncated, RoleChanged
 
 FACTORY = "emulator.node.specs:network_machine"
@@ -39,16 +41,26 @@ class PlayedNetwork(msgspec.Struct):
 class Actions:
     """Carries out the player's actions on a cluster."""
 
-    def __init__(self, cluster: Cluster, run_dir: Path) -> None:
+    def __init__(self, cluster: Cluster, run_dir: Path, seed: int) -> None:
         self._cluster = cluster
         self._run_dir = run_dir
+        self._draws = Chance(seed)
 
     async def do(self, order: act.Act) -> act.ActDone:
         """One action; what cannot be done is said in `error`."""
         try:
             return act.ActDone(order.number, await self._do(order.action))
-        except ClusterError as error:
+        except (ClusterError, NotSoMany) as error:
             return act.ActDone(order.number, {}, str(error))
+
+    def _lose_power(self, files: DiskFiles, batches_kept: int, partition: str) -> None:
+        """What is not said, the seed says, as in the simulated world."""
+
+        def survives(path: str, synced: int, size: int) -> int:
+            return synced + self._draws.below(size - synced + 1)
+
+        left = surviving_bytes(files, files.synced_bytes, survives, partition=partition, batches=batches_kept)
+        cut(files, left)
 
     async def _do(self, action: act.Action) -> dict[str, object]:
         cluster = self._cluster
@@ -64,11 +76,9 @@ class Actions:
                 await cluster.pause(node)
             case act.ResumeNode(node):
                 await cluster.resume(node)
-            case act.PowerLoss(node, batches_kept):
+            case act.PowerLoss(node, batches_kept, partition):
                 await cluster.kill(node, "power-loss")
-                with_files(
-                    self._run_dir, node, lambda files: inspect.lose_unsynced(files, lambda log, durable: batches_kept)
-                )
+                with_files(self._run_dir, node, lambda files: self._lose_power(files, batches_kept, partition))
             case act.LoseUnsynced(node, partition, batches_kept):
                 cluster.note("lose-unsynced", node)
                 with_files(self._run_dir, node, lambda files: inspect.keep_batches(files, partition, batches_kept))
@@ -139,7 +149,7 @@ async def play_network(
         async with cluster:
             if began is not None:
                 began(cluster)
-            actions = Actions(cluster, run_dir)
+            actions = Actions(cluster, run_dir, seed)
             here = await cluster.run_here(OBSERVER, player, actions.do)
             await here.ended.wait()
             if here.crashed or not player.finished:

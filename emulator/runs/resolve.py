@@ -1,65 +1,175 @@
-"""A scenario, a version and overrides become what a run is told: settings in force per node, topology, steps."""
+"""A scenario, a version, settings files and overrides become what a run is told: settings in force per node, topology,
+steps; and what is to be said about the settings."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from emulator.node.specs import RunSpec
-from emulator.runs.client_defaults import with_client_settings
+from emulator.runs.bounds import bounded
+from emulator.runs.client_defaults import with_client_settings, with_clients
+from emulator.runs.given import AllGiven, given_for
+from emulator.runs.settings_files import read_settings_files
+from emulator.runs.settings_sense import warnings_about
 from emulator.scenario import model as m
 from emulator.scenario.model import Scenario
-from emulator.scenario.settings import resolve_settings
+from emulator.settings.account import Account, InForce
+from emulator.settings.accounting import Everything, account, check
+from emulator.settings.applied import Given, values_of
+from emulator.settings.bearing import MODELLED, NOT_MODELLED
+from emulator.settings.files import SettingsFile
+from emulator.settings.in_force import resolve_settings
+from emulator.settings.java_names import java_consumer, java_producer
+from emulator.settings.registry import GROUP_OF, REGISTRY
+from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PREFIXES, PRODUCER, TOPIC
+from emulator.topology import Topology
 from protocol.versions import gates_for, ladder_name
 
-SESSION_SETTINGS = {"tickTime": "tick_time_ms", "initLimit": "init_limit", "syncLimit": "sync_limit"}
+SESSION_SETTINGS = {
+    "tickTime": "tick_time_ms",
+    "initLimit": "init_limit",
+    "syncLimit": "sync_limit",
+    "minSessionTimeout": "min_session_timeout_ms",
+    "maxSessionTimeout": "max_session_timeout_ms",
+}
 
 
 class Resolved(msgspec.Struct, frozen=True):
-    """What a world needs. `record_magic`: the format the player's client writes."""
+    """What a world needs. `record_magic`: the format the player's client writes. `account`: of the settings."""
 
     scenario: Scenario
     spec: RunSpec
     record_magic: int
+    account: Account = Account()
 
 
-def resolve(scenario: Scenario, kafka_version: str | None = None, overrides: dict[str, Any] | None = None) -> Resolved:
-    """Raises UnknownVersion, UnusableSetting, UnusableProtocolVersion."""
+def resolve(
+    scenario: Scenario,
+    kafka_version: str | None = None,
+    overrides: dict[str, Any] | None = None,
+    settings_files: Sequence[SettingsFile] = (),
+) -> Resolved:
+    """`settings_files`: those of the command line. Raises UnknownVersion, UnusableSetting, UnusableFile,
+    UnusableProtocolVersion."""
     version = ladder_name(kafka_version or scenario.default_version)
-    scenario = as_played(scenario, version, overrides or {})
-    steps = with_client_settings(tuple(as_set(step, scenario.settings) for step in scenario.steps), scenario.settings)
-    scenario = msgspec.structs.replace(scenario, steps=steps)
-    cluster = dict(scenario.settings)
-    session = {name: int(cluster.pop(name)) for name in SESSION_SETTINGS if name in cluster}
+    own_files = read_settings_files(scenario.settings_files)
+    given = given_for(scenario, version, overrides or {}, own_files, settings_files)
+    everything = with_clients(given.everything, scenario.steps)
+    check(everything)
+    return resolved(scenario, everything, given)
+
+
+def resolved(scenario: Scenario, everything: Everything, given: AllGiven) -> Resolved:
+    """With nothing left open; `everything` contradicts itself nowhere. Raises UnusableSetting,
+    UnusableProtocolVersion."""
+    spec = run_spec(scenario.topology, everything)
+    told = account(everything, given.said, given.dropped)
+    told = msgspec.structs.replace(
+        told,
+        in_force=bounds_told(spec, everything),
+        warnings=(*told.warnings, *warnings_about(scenario, spec, everything)),
+    )
+    spoken = everything.of(BROKER).get("inter.broker.protocol.version")
+    protocol = str(spoken.value) if spoken is not None and spoken.value else None
+    magic = gates_for(everything.version, protocol).record_magic
+    return Resolved(as_played(scenario, everything), spec, magic, told)
+
+
+def run_spec(topology: Topology, everything: Everything) -> RunSpec:
+    """What nodes are told. Raises UnusableSetting."""
+    version = everything.version
+    cluster = _kept(everything.of(BROKER))
     settings: dict[str, dict[str, Any]] = {}
-    for node in scenario.topology.with_role("broker"):
-        own = scenario.settings_by_broker.get(node.number, {})
+    for node in topology.with_role("broker"):
+        own = _kept(everything.by_broker.get(node.number, {}))
         settings[node.name] = dict(resolve_settings(version, cluster, own))
-    for node in scenario.topology.with_role("controller"):
-        settings.setdefault(node.name, dict(resolve_settings(version, cluster, {})))
-    limits = {SESSION_SETTINGS[name]: value for name, value in session.items()}
-    spec = RunSpec(scenario.topology, version, settings, **limits)
-    return Resolved(scenario, spec, gates_for(version, cluster.get("inter.broker.protocol.version")).record_magic)
+    for node in topology.with_role("controller"):
+        own = _kept(everything.by_controller.get(node.name, {}))
+        settings.setdefault(node.name, dict(resolve_settings(version, cluster, own)))
+    session = values_of(everything.of(ENSEMBLE))
+    limits = {field: int(session[name]) for name, field in SESSION_SETTINGS.items() if name in session}
+    return RunSpec(topology, version, settings, **limits)
 
 
-def as_set(step: m.AnyStep, settings: dict[str, Any]) -> m.AnyStep:
-    """What a step leaves to the cluster's settings: the size of a topic, the acks of a write."""
+def bounds_told(spec: RunSpec, everything: Everything) -> tuple[InForce, ...]:
+    """Of values that somebody asked for."""
+    found: dict[InForce, None] = {}
+    for node in spec.topology.with_role("broker"):
+        asked = everything.of_broker(node.number)
+        for name, (value, because) in bounded(spec, node.name).items():
+            if name in asked:
+                found[InForce(name, asked[name].value, value, because, asked[name].where)] = None
+    return tuple(found)
+
+
+# --- the scenario that says by itself what is played ---
+
+
+def as_played(scenario: Scenario, everything: Everything) -> Scenario:
+    """Its version first; of all settings those that do something, or could change it."""
+    version = everything.version
+    settings = _settings(everything)
+    steps = with_client_settings(tuple(_as_set(step, settings, everything) for step in scenario.steps), settings)
+    return msgspec.structs.replace(
+        scenario,
+        kafka=(version, *(other for other in scenario.kafka if other != version)),
+        settings=settings,
+        settings_by_broker={broker: kept for broker, own in everything.by_broker.items() if (kept := _kept(own))},
+        settings_by_version={},
+        settings_files=(),
+        steps=steps,
+    )
+
+
+def _settings(everything: Everything) -> dict[str, Any]:
+    """By name with its kind; those of clients as the Java clients call them."""
+    kept: dict[str, Any] = {}
+    clients: dict[str, dict[str, Any]] = {PRODUCER: {}, CONSUMER: {}}
+    for key, given in everything.cluster.items():
+        setting, standing = REGISTRY[key], GROUP_OF[key].standing
+        if setting.scope in clients and standing == MODELLED:
+            clients[setting.scope][setting.name] = given.value
+        elif standing in (MODELLED, NOT_MODELLED):
+            kept[key] = given.value
+    for scope, java in ((PRODUCER, java_producer), (CONSUMER, java_consumer)):
+        kept |= {PREFIXES[scope] + name: value for name, value in java(clients[scope]).items()}
+    return kept
+
+
+def _kept(given: Mapping[str, Given]) -> dict[str, Any]:
+    """By Kafka's names, of one scope; what only Kafka's own rules are about is left out."""
+    return {key: one.value for key, one in given.items() if GROUP_OF[key].standing in (MODELLED, NOT_MODELLED)}
+
+
+def _as_set(step: m.AnyStep, settings: Mapping[str, Any], everything: Everything) -> m.AnyStep:
+    """What a step leaves to the cluster's settings: the size of a topic and its configuration, the acks of a write."""
     match step:
         case m.Background(step=inner):
-            return msgspec.structs.replace(step, step=as_set(inner, settings))
+            return msgspec.structs.replace(step, step=_as_set(inner, settings, everything))
         case m.Repeat(steps=steps):
-            return msgspec.structs.replace(step, steps=tuple(as_set(one, settings) for one in steps))
-        case m.CreateTopic(assignment=()):
+            return msgspec.structs.replace(step, steps=tuple(_as_set(one, settings, everything) for one in steps))
+        case m.CreateTopic():
+            configs = _topic_configs(step, everything)
+            if step.assignment:
+                return msgspec.structs.replace(step, configs=configs)
             partitions = step.partitions or settings.get("num.partitions", 1)
             replicas = step.replicas or settings.get("default.replication.factor", 1)
-            return msgspec.structs.replace(step, partitions=partitions, replicas=replicas)
+            return msgspec.structs.replace(step, partitions=partitions, replicas=replicas, configs=configs)
         case m.Produce(acks=m.ACKS_AS_SET) | m.ProduceMessageSet(acks=m.ACKS_AS_SET):
-            acks = str(settings.get("producer.acks", "1"))
+            safe = settings.get("producer.enable.idempotence") or settings.get("producer.transactional.id")
+            acks = str(settings.get("producer.acks", "all" if safe else "1"))
             return msgspec.structs.replace(step, acks=m.ALL_ACKS if acks == "all" else int(acks))
         case _:
             return step
 
 
-def as_played(scenario: Scenario, version: str, overrides: dict[str, Any]) -> Scenario:
-    """The scenario that says by itself what is played: `version` first, overrides among its settings."""
-    kafka = (version, *(other for other in scenario.kafka if other != version))
-    return msgspec.structs.replace(scenario, kafka=kafka, settings={**scenario.settings, **overrides})
+def _topic_configs(step: m.CreateTopic, everything: Everything) -> dict[str, Any]:
+    """What every topic has, then the topic's own, as far as the version knows it."""
+    common = {
+        name: given.value
+        for name, given in everything.of(TOPIC).items()
+        if GROUP_OF[PREFIXES[TOPIC] + name].standing == MODELLED
+    }
+    known = everything.topics.get(step.topic, {})
+    return common | {name: value for name, value in step.configs.items() if name in known}

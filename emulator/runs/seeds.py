@@ -1,7 +1,7 @@
 """Many seeds of one scenario in the simulated world, on all cores.
 
 Every worker resolves the scenario for itself from what the command line said, plays whole runs, and sends back a few
-numbers. A run that fails is a result too: its seed, and why. """
+numbers. A run that fails is a result too: its seed, and why."""
 
 from collections.abc import Generator, Sequence
 from hashlib import blake2b
@@ -20,8 +20,9 @@ from emulator.runs.cores import on_all_cores
 from emulator.runs.directory import write_observations, write_verdict
 from emulator.runs.judged import play_and_judge
 from emulator.runs.resolve import Resolved, resolve
+from emulator.runs.settings_files import read_settings_files
 from emulator.runs.sources import GOLDEN, find_scenario, recordings_of
-from emulator.scenario.settings import parse_assignment
+from emulator.settings.registry import parse_assignment
 
 SEEDS_MAX = 1_000_000
 DIFFERENCES_MAX = 5
@@ -36,10 +37,13 @@ class SeedsAsked(msgspec.Struct, frozen=True):
     overrides: tuple[str, ...] = ()
     golden: str = str(GOLDEN)
     out: str = ""
+    settings_files: tuple[str, ...] = ()
 
     def resolved(self) -> Resolved:
         """Raises what reading and resolving a scenario raises: every one a ValueError."""
-        return resolve(find_scenario(self.scenario), self.kafka_version, dict(map(parse_assignment, self.overrides)))
+        overrides = dict(map(parse_assignment, self.overrides))
+        files = read_settings_files(self.settings_files)
+        return resolve(find_scenario(self.scenario), self.kafka_version, overrides, files)
 
     def recordings(self, resolved: Resolved) -> dict[str, Observations]:
         """{ID@VERSION/N.json: what real Kafka did}. Raises Malformed."""
@@ -145,5 +149,5 @@ Results = Generator[SeedResult, None, None]
 def play_seeds(asked: SeedsAsked, seeds: Sequence[int], processes: int | None = None) -> Results:
     """Results in whatever order they come. `processes`: as many as cores by default; 1 stays in this process.
 
-    Closing the iterator, as an interrupt does, ends all processes. """
+    Closing the iterator, as an interrupt does, ends all processes."""
     yield from on_all_cores(Worker, asked, seeds, processes)

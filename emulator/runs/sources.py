@@ -7,6 +7,7 @@ import msgspec
 
 from emulator.observations.files import load
 from emulator.observations.model import Observations
+from emulator.runs.settings_files import anchored
 from emulator.scenario.load import load_scenario
 from emulator.scenario.model import Scenario
 from emulator.scenario.recorded import scenario_of_recording
@@ -42,7 +43,8 @@ def find_scenario(given: str) -> Scenario:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise NoScenario(f"{given}: not UTF-8 text: {error}") from error
-    return load_scenario(text, str(path))
+    scenario = load_scenario(text, str(path))
+    return msgspec.structs.replace(scenario, settings_files=anchored(scenario.settings_files, path.parent))
 
 
 def _of_recording(recording: Observations) -> Scenario:

@@ -7,6 +7,7 @@ the script) are none: when they are late everybody just acts later.
 
 from collections.abc import Iterable, Iterator
 
+from emulator.runs.bounds import in_force
 from emulator.runs.resolve import Resolved
 from emulator.scenario import model as m
 
@@ -25,7 +26,8 @@ SETTINGS = (
 def timer_limit_ms(resolved: Resolved) -> float:
     """At p99.9, in scenario ms."""
     spec = resolved.spec
-    time_outs = [float(own[name]) for own in spec.settings.values() for name in SETTINGS if name in own]
+    nodes = [in_force(spec, node) for node in spec.settings]
+    time_outs = [float(own[name]) for own in nodes for name in SETTINGS if name in own]
     ensemble_ms = float(spec.tick_time_ms * spec.sync_limit)
     return SHARE * min([ensemble_ms, *time_outs, *of_steps(resolved.scenario.steps)])
 

@@ -5,6 +5,7 @@ from ruamel.yaml.nodes import Node
 from emulator.scenario import model as m
 from emulator.scenario.document import kind, plain
 from emulator.scenario.step_reader import Keys, Steps
+from emulator.settings.setting import PRODUCER
 
 
 def _values(k: Keys) -> tuple[str, ...]:
@@ -52,7 +53,7 @@ def produce(k: Keys, at_s: float | None) -> Steps:
 
 
 def _settings(k: Keys, node: Node) -> dict[str, object]:
-    return {name: plain(value) for name, _, value in k.reader.pairs(node, "the producer's settings")}
+    return k.reader.settings_of(PRODUCER, node, "the producer's settings")
 
 
 def _message_set(k: Keys, values: tuple[str, ...], acks: int, partition: str | None, at_s: float | None) -> Steps:

@@ -61,7 +61,8 @@ def _judged(
         case "consume" | "commit" | "committed" as kind:
             held, seen = _entry(what, _of_group(kind, what, observations))
         case "metadata":
-            held, seen = _entry(what, _saw(observations, "metadata", broker=what["broker"]))
+            answers = _saw(observations, "metadata", broker=what["broker"])
+            held, seen = _entry(what, [{"error": 0, **answer} for answer in answers])
         case "snapshot":
             held, seen = _snapshot(what, observations)
         case "state":

@@ -7,7 +7,7 @@ One expectation has a `text` for people, and one subject with what must be found
     consume:    {group, partition, nth, committed, resets, values, position, error, commit}
     commit:     {group, partition, nth, offset, error}
     committed:  {group, partition, nth, offset, leader_epoch, error}
-    metadata:   {broker, nth, leader, leader_epoch, isr, controller, live_brokers}
+    metadata:   {broker, nth, leader, leader_epoch, isr, controller, live_brokers, error}
     snapshot:   {label, replicas, partition, values, epochs, high_watermark}   every replica named has this on disk
     state:      {partition, nth, leader, leader_epoch, isr, controller_epoch, zk_version}
     controller: {nth, controller, epoch}
@@ -148,7 +148,7 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
     },
     "metadata": {
         "broker": lambda r, n: r.broker(n), "nth": _nth, "leader": _leader, "leader_epoch": _whole, "isr": _brokers,
-        "controller": lambda r, n: r.controller(n), "live_brokers": _brokers,
+        "controller": lambda r, n: r.controller(n), "live_brokers": _brokers, "error": _error,
     },
     "snapshot": {
         "label": _text, "replicas": _replicas, "partition": lambda r, n: r.partition(n), "values": _values,

@@ -3,13 +3,13 @@
 from ruamel.yaml.nodes import Node
 
 from emulator.scenario import model as m
-from emulator.scenario.document import plain
 from emulator.scenario.step_reader import Keys, Steps
+from emulator.settings.setting import CONSUMER
 
 
 def _settings(k: Keys) -> dict[str, object]:
     def read(node: Node) -> dict[str, object]:
-        return {name: plain(value) for name, _, value in k.reader.pairs(node, "the consumer's settings")}
+        return k.reader.settings_of(CONSUMER, node, "the consumer's settings")
 
     none: dict[str, object] = {}
     return k.get("settings", read, none)

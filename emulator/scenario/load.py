@@ -10,6 +10,7 @@ from emulator.scenario.document import ScenarioErrors, nearest
 from emulator.scenario.expectations import read_exits, read_expectations, read_races, read_version, read_violations
 from emulator.scenario.step_reader import StepReader
 from emulator.scenario.verbs import MAX_STEPS, read_steps
+from emulator.settings.registry import found as known_setting
 from emulator.topology import DEDICATED_FROM, Topology, broker_name, three_azs
 from emulator.topology import Node as ClusterNode
 from protocol.versions import DEFAULT_VERSION
@@ -22,6 +23,8 @@ KEYS = (
     "topology",
     "settings",
     "settings_by_broker",
+    "settings_by_version",
+    "settings_files",
     "network",
     "speed",
     "steps",
@@ -59,6 +62,8 @@ def _scenario(reader: StepReader, root: Node) -> m.Scenario | None:
     kafka = _kafka(reader, fields.get("kafka"))
     settings = _settings(reader, fields["settings"]) if "settings" in fields else {}
     by_broker = _by_broker(reader, fields.get("settings_by_broker"))
+    by_version = _by_version(reader, fields.get("settings_by_version"))
+    _check_lifetimes(reader, fields.get("settings"), kafka)
     reader.num_partitions = settings.get("num.partitions", 1)
     reader.log_dirs = {broker_name(broker): own["log.dirs"] for broker, own in by_broker.items() if "log.dirs" in own}
     reader.log_dirs[""] = settings.get("log.dirs", "")
@@ -76,6 +81,10 @@ def _scenario(reader: StepReader, root: Node) -> m.Scenario | None:
         topology=reader.topology,
         settings=settings,
         settings_by_broker=by_broker,
+        settings_by_version=by_version,
+        settings_files=reader.each(fields["settings_files"], "settings files", reader.label, single=True)
+        if "settings_files" in fields
+        else (),
         steps=steps,
         expectations=expectations,
         expects_violations=read_violations(reader, violations, kafka) if violations is not None else (),
@@ -113,10 +122,34 @@ def _settings(reader: StepReader, node: Node) -> dict[str, Any]:
 def _by_broker(reader: StepReader, node: Node | None) -> dict[int, dict[str, Any]]:
     found: dict[int, dict[str, Any]] = {}
     for _, key, value in reader.pairs(node, "settings by broker") if node is not None else ():
-        broker, settings = reader.broker(key), _settings(reader, value)
+        broker = reader.broker(key)
+        settings: dict[str, Any] = {}
+        for name, name_key, given in reader.pairs(value, "settings"):
+            settings.update(reader.brokers_setting(name, name_key, given))
         if broker is not None:
             found[broker] = settings
     return found
+
+
+def _by_version(reader: StepReader, node: Node | None) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for _, key, value in reader.pairs(node, "settings by version") if node is not None else ():
+        version = read_version(reader, key)
+        settings: dict[str, Any] = {}
+        for name, name_key, given in reader.pairs(value, "settings"):
+            settings.update(reader.setting(name, name_key, given, version))
+        if version is not None:
+            found[version] = settings
+    return found
+
+
+def _check_lifetimes(reader: StepReader, node: Node | None, kafka: tuple[str, ...]) -> None:
+    """A setting that none of the scenario's versions has would be dropped always."""
+    for name, key, _ in reader.pairs(node, "settings") if isinstance(node, MappingNode) else ():
+        setting = known_setting(name)
+        if setting is not None and not any(setting.exists_in(version) for version in kafka):
+            versions = ", ".join(kafka)
+            reader.problem(key, f"{setting.key} is not a setting of Kafka {versions}: {setting.lifetime}")
 
 
 def _network(reader: StepReader, node: Node) -> m.Network:

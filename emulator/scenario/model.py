@@ -244,8 +244,8 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """`kafka`: versions it is meant for, the default first. `article`: what the article that inspired it
-    claims, where that differs from Kafka. `speed`: factor of the clock with real processes; None: the
-    runner's default."""
+    claims, where that differs from Kafka. `settings_files`: words as `--settings` takes them, below `settings`;
+    `settings_by_version`: above. `speed`: factor of the clock with real processes; None: the runner's default."""
 
     id: str
     title: str
@@ -255,6 +255,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     article: str = ""
     settings: dict[str, Any] = {}
     settings_by_broker: dict[int, dict[str, Any]] = {}
+    settings_by_version: dict[str, dict[str, Any]] = {}
+    settings_files: tuple[str, ...] = ()
     expectations: tuple[Expectation, ...] = ()
     expects_violations: tuple[ExpectedViolation, ...] = ()
     expects_exits: tuple[ExpectedExit, ...] = ()

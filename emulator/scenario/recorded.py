@@ -4,7 +4,7 @@ from emulator.observations.comparable import version_name
 from emulator.observations.model import Observations
 from emulator.scenario.model import Scenario
 from emulator.scenario.recording import steps_of_recording
-from emulator.scenario.settings import usable
+from emulator.settings.registry import usable
 
 RANDOM_TICK_TIME_MS = 500
 """The random schedules were recorded with tickTime 500, which they don't list: it is the ensemble's, not Kafka's."""

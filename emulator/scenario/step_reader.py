@@ -12,7 +12,8 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from emulator.scenario import model as m
 from emulator.scenario.document import Reader, kind, nearest, plain
-from emulator.scenario.settings import TOPIC_LEVEL, UnusableSetting, usable
+from emulator.settings.registry import BY_SCOPE, UnusableSetting, found, nearest_setting, usable, usable_value
+from emulator.settings.setting import BROKER, TOPIC
 from emulator.storage.log_directory import directory_names
 from emulator.topology import Topology, broker_name, identifier_of
 from protocol import purposes
@@ -156,21 +157,41 @@ class StepReader(Reader):
         return replicas
 
     def topic_configs(self, node: Node) -> dict[str, object]:
-        found: dict[str, object] = {}
-        for name, key, value in self.pairs(node, "topic settings"):
-            if name not in TOPIC_LEVEL:
-                self.problem(key, f"not a topic's setting: {name!r}{nearest(name, TOPIC_LEVEL)}")
-            else:
-                found.update(self.setting(name, key, value))
-        return found
+        return self.settings_of(TOPIC, node, "topic settings")
+
+    def settings_of(self, scope: str, node: Node, what: str) -> dict[str, object]:
+        """Settings of one kind, by Kafka's own names: {name: value as the setting's type}."""
+        read: dict[str, object] = {}
+        for name, key, value in self.pairs(node, what):
+            setting = BY_SCOPE[scope].get(name)
+            if setting is None:
+                self.problem(key, f"not a {scope}'s setting: {name!r}{nearest(name, BY_SCOPE[scope])}")
+                continue
+            try:
+                read[name] = usable_value(setting, plain(value))
+            except UnusableSetting as error:
+                self.problem(value, str(error))
+        return read
 
     def setting(self, name: str, key: Node, value: Node, version: str | None = None) -> dict[str, object]:
-        """{name: value as the setting's type}; nothing if it cannot be used."""
-        try:
-            return {name: usable(name, plain(value), version)}
-        except UnusableSetting as error:
-            self.problem(key if "unknown setting" in str(error) else value, str(error))
+        """{name with its kind: value as the setting's type}; nothing if it cannot be used."""
+        setting = found(name)
+        if setting is None:
+            self.problem(key, f"unknown setting {name!r}{nearest_setting(name)}")
             return {}
+        try:
+            return {setting.key: usable(name, plain(value), version)}
+        except UnusableSetting as error:
+            self.problem(value, str(error))
+            return {}
+
+    def brokers_setting(self, name: str, key: Node, value: Node) -> dict[str, object]:
+        """As `setting`, for one broker alone."""
+        setting = found(name)
+        if setting is not None and setting.scope != BROKER:
+            self.problem(key, f"{setting.key} is not one broker's")
+            return {}
+        return self.setting(name, key, value)
 
     def links(self, node: Node) -> m.Links | None:
         """`az-0` for short, or the keys of one kind of links."""

@@ -36,6 +36,10 @@ def written(scenario: m.Scenario) -> str:
     lines += _block("settings", scenario.settings)
     if scenario.settings_by_broker:
         lines.append(f"settings_by_broker: {_json(scenario.settings_by_broker)}")
+    if scenario.settings_by_version:
+        lines.append(f"settings_by_version: {_json(scenario.settings_by_version)}")
+    if scenario.settings_files:
+        lines.append(f"settings_files: {_json(scenario.settings_files)}")
     lines.append(f"network: {_json(_without_none(msgspec.to_builtins(scenario.network)))}")
     if scenario.speed is not None:
         lines.append(f"speed: {_json(scenario.speed)}")

@@ -261,8 +261,14 @@ def test_a_leader_that_stops_leads_no_longer(audit: Audit) -> None:
     assert audit(trace).checks["dual-leader"].verdict == "held"
 
 
+def test_a_leader_that_hears_late_of_its_successor_and_takes_nothing_more_is_an_ordinary_change(audit: Audit) -> None:
+    trace = healthy().leader(1, epoch=1, followers=(2,)).role(0, "follower", epoch=1, leader=1)
+    assert audit(trace).checks["dual-leader"].verdict == "held"
+
+
 def test_a_paused_leader_goes_on_leading(audit: Audit) -> None:
     trace = healthy().kill("broker-0", "pause").leader(1, epoch=1, followers=(2,))
+    trace.kill("broker-0", "resume").append(0, "x", at=2, epoch=0, as_leader=True)
     check = audit(trace).checks["dual-leader"]
     assert (check.verdict, check.evidence[0].get("to_ms")) == ("violated", None)
     assert "to the end of the run" in check.evidence[0]["text"]

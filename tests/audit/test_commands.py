@@ -56,6 +56,9 @@ def test_a_scenario_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (run / "settings.json").write_text("{")
     with pytest.raises(AuditInputError, match=r"settings\.json: not JSON"):
         expected_of(run)
+    (run / "settings.json").write_text('{"settings": {"dropped": 1}}')
+    with pytest.raises(AuditInputError, match=r"settings\.json: settings: Expected `array`, got `int`"):
+        expected_of(run)
 
 
 @pytest.mark.spark

@@ -10,6 +10,7 @@ import pytest
 
 from audit.checks.check import Check
 from audit.checks.registry import CHECKS, check_named
+from audit.commands import verdict_text
 from audit.events import EVENT_SCHEMA
 from audit.expected import Expected
 from audit.findings import EventCount, Note
@@ -28,13 +29,17 @@ def note(event: str, at_ms: float = 0.0, node: str = "injector", incarnation: in
     return Note(event=event, node=node, incarnation=incarnation, seq=1, at_ms=at_ms, **fields)  # type: ignore[arg-type]
 
 
-def rule(*, stopped: int = 3, healed: bool = True, proved: bool = True, expects: bool = True) -> list[Note]:
+def rule(
+    *, stopped: int = 3, healed: bool = True, tried: bool = True, proved: bool = True, expects: bool = True
+) -> list[Note]:
     """cut az-0, in force at two nodes."""
     notes = [note("fault_asked", 10, rule="r", what="cut az-0", expects_traffic=expects)]
     notes += [note("fault_in_force", 11 + n, f"broker-{n}", rule="r", what="cut az-0") for n in range(2)]
     if healed:
         notes += [note("fault_healed", 21 + n, f"broker-{n}", rule="r", what="cut az-0", frames_stopped=stopped * n)
                   for n in range(2)]  # fmt: skip
+    if tried:
+        notes.append(note("fault_tried", 29, "broker-1", rule="r", peer="broker-0"))
     if proved:
         notes.append(note("fault_traffic", 30, "broker-0", rule="r", peer="broker-1"))
     return notes
@@ -58,10 +63,15 @@ def test_a_cut_of_idle_links_may_stop_nothing() -> None:
     assert (fault.took_effect, fault.healed, reasons) == (True, True, [])
 
 
-def test_a_heal_that_no_traffic_proves_is_unknown() -> None:
+def test_a_heal_after_which_nothing_that_is_sent_arrives_is_unknown() -> None:
     [fault], reasons = fault_verdicts(rule(proved=False))
     assert fault.healed == "unknown"
-    assert reasons == ["fault 'cut az-0' was healed, but no traffic has passed since to prove it"]
+    assert reasons == ["fault 'cut az-0' was healed, but nothing that was sent since has arrived"]
+
+
+def test_a_heal_of_links_over_which_nobody_has_sent_since_is_one() -> None:
+    [fault], reasons = fault_verdicts(rule(tried=False, proved=False))
+    assert (fault.healed, reasons) == (True, [])
 
 
 def test_a_heal_that_one_end_did_not_hear_of_is_no_heal() -> None:
@@ -399,6 +409,37 @@ def test_verdict_json_is_what_the_contract_says(audit: Audit, tmp_path: Path) ->
     assert {"events", "wall_s", "audit_s", "unavailable_ms", "time_to_new_leader_ms"} <= set(written["measures"])
     assert (written["format"], written["valid"]) == (1, False)
     assert from_json(path.read_bytes()) == verdict
+
+
+COMPACTED = {
+    "name": "log.cleanup.policy", "value": "compact", "checks": ["duplicate", "lost-acknowledged"],
+    "why": "logs keep everything", "where": "server.properties:3",
+}  # fmt: skip
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("from_ms", [0.0, 1e9])
+def test_checks_that_a_setting_could_change_which_is_not_modelled_are_unknown(
+    audit: Audit, tmp_path: Path, from_ms: float
+) -> None:
+    """Settings are in the run's settings.json, also of a cluster that stays; one may bear only in a longer run."""
+    run = dual_leader().write(tmp_path)
+    told = {"not_modelled": [COMPACTED | {"from_ms": from_ms}], "without_bearing": ["num.network.threads"]}
+    (run / "settings.json").write_bytes(msgspec.json.encode({"settings": told}))
+    verdict = audit(run)
+    assert verdict.settings.without_bearing == ("num.network.threads",)
+    if from_ms:
+        assert (verdict.valid, verdict.checks["lost-acknowledged"].verdict) == (False, "violated")
+        return
+    assert (verdict.valid, verdict.exit_code) == ("unknown", 3)
+    unknown = {name for name, check in verdict.checks.items() if check.verdict == "unknown"}
+    assert unknown == {"duplicate", "lost-acknowledged"}
+    assert verdict.checks["duplicate"].reason == "log.cleanup.policy=compact could change it, and is not modelled"
+    reason = "log.cleanup.policy=compact (server.properties:3) is not modelled: logs keep everything"
+    assert verdict.unknown_because == [reason]
+    text = verdict_text(verdict)
+    assert f"unknown because {reason}" in text
+    assert "settings: without bearing on replication: num.network.threads" in text
 
 
 @pytest.mark.spark

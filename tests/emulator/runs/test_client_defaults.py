@@ -7,7 +7,7 @@ import pytest
 from emulator.runs.resolve import resolve
 from emulator.scenario import model as m
 from emulator.scenario.load import load_scenario
-from emulator.scenario.settings import UnusableSetting
+from emulator.settings.registry import UnusableSetting
 from tests.simulated.cluster import Cluster
 
 HEAD = """
@@ -54,7 +54,7 @@ def test_producers_have_those_of_producers_but_what_the_step_says_itself() -> No
 
 def test_a_produce_that_is_idempotent_stays_so() -> None:
     off = {"producer.enable.idempotence": False}
-    line = "produce: {client: az-1, values: [a], acks: all, idempotent: true}"
+    line = "produce: {client: az-1, values: [a], acks: all, retries: 1, idempotent: true}"
     assert settings_of(line, **off) == {"linger.ms": 7}
     assert settings_of("produce: {client: az-1, values: [a], acks: all}", **off) == {
         "linger.ms": 7,

@@ -94,7 +94,8 @@ def test_settings_in_force_are_those_of_each_node(run: Path) -> None:
     settings = msgspec.json.decode((run / "settings.json").read_bytes())
     assert (settings["world"], settings["seed"], settings["kafka"]) == ("sim", 11, "2.6")
     assert settings["nodes"]["broker-1"]["zookeeper.session.timeout.ms"] == 6000
-    assert settings["nodes"]["session-2"] == {"tickTime": 1000, "initLimit": 10, "syncLimit": 4}
+    session = {"tickTime": 1000, "initLimit": 10, "syncLimit": 4, "minSessionTimeout": 2000, "maxSessionTimeout": 20000}
+    assert settings["nodes"]["session-2"] == session
 
 
 def test_logs_on_disk_are_those_of_the_last_snapshot(run: Path) -> None:

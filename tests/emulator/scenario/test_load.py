@@ -69,8 +69,9 @@ GOOD: list[tuple[str, m.AnyStep]] = [
     ("commit: {group: g, offset: 3, leader_epoch: 1, old: true, limit_s: 5, client: az-0, partition: t-1}",
      m.Commit(group="g", offset=3, leader_epoch=1, old=True, limit_s=5, client="client-0", partition="t-1")),
     ("committed: g", m.LookCommitted(group="g")),
-    ("committed: {group: g, old: true, settings: {a: 1}, limit_s: 5, client: az-0, partition: t-1}",
-     m.LookCommitted(group="g", old=True, settings={"a": 1}, limit_s=5, client="client-0", partition="t-1")),
+    ("committed: {group: g, old: true, settings: {fetch.max.wait.ms: 1}, limit_s: 5, client: az-0, partition: t-1}",
+     m.LookCommitted(
+         group="g", old=True, settings={"fetch.max.wait.ms": 1}, limit_s=5, client="client-0", partition="t-1")),
     ("fetch: 1", m.Fetch(broker=1, offset=0)),
     ("fetch: {broker: 1, offset: 7, partition: t-1, client: client-2}",
      m.Fetch(broker=1, offset=7, partition="t-1", client="client-2")),

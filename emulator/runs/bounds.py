@@ -1,0 +1,40 @@
+"""What else bounds a value that was asked for: the value in force."""
+
+from typing import Any
+
+from emulator.node.specs import RunSpec
+from emulator.session.sessions import SessionLimits
+from protocol.versions import gates_for
+
+SESSION = "zookeeper.session.timeout.ms"
+OFFSETS_REPLICAS = "offsets.topic.replication.factor"
+
+
+def limits_of(spec: RunSpec) -> SessionLimits:
+    return SessionLimits(spec.tick_time_ms, spec.min_session_timeout_ms, spec.max_session_timeout_ms)
+
+
+def bounded(spec: RunSpec, node: str) -> dict[str, tuple[Any, str]]:
+    """{setting of a broker or controller: (the value in force, what bounds it)}, where it is not the one asked for."""
+    own = spec.settings[node]
+    found: dict[str, tuple[Any, str]] = {}
+    limits = limits_of(spec)
+    asked_ms = int(own[SESSION])
+    session_ms = limits.negotiated_ms(asked_ms)
+    if session_ms != asked_ms:
+        found[SESSION] = session_ms, limits.because(asked_ms)
+    brokers = len(spec.topology.with_role("broker"))
+    gates = gates_for(spec.kafka_version, str(own.get("inter.broker.protocol.version") or spec.kafka_version))
+    if not gates.offsets_topic_needs_all_brokers and own.get(OFFSETS_REPLICAS, 0) > brokers:
+        found[OFFSETS_REPLICAS] = brokers, f"the topic has as many replicas as there are brokers, {brokers}"
+    return found
+
+
+def in_force(spec: RunSpec, node: str) -> dict[str, Any]:
+    """Every setting of a broker or controller, as it is in force."""
+    return spec.settings[node] | {name: value for name, (value, _) in bounded(spec, node).items()}
+
+
+def session_timeout_ms(spec: RunSpec, node: str) -> int:
+    """Of that node's session, in force."""
+    return int(in_force(spec, node)[SESSION])

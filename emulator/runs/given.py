@@ -1,0 +1,134 @@
+"""Everything that is given for a run, in the order in which one comes before the other.
+
+A version's default < the scenario's settings files < its `settings` < its `settings_by_version` < files of the command
+line < `--set`. What is for one broker comes before what is for all, but `--set` is the last word on what a file says.
+What the version does not have is dropped, save from `--set`, where it is an error.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from emulator.scenario import model as m
+from emulator.scenario.model import Scenario
+from emulator.settings.account import Dropped
+from emulator.settings.accounting import Everything
+from emulator.settings.applied import Given, Layer, applied
+from emulator.settings.files import SettingsFile
+from emulator.settings.registry import BY_SCOPE, found, usable
+from emulator.settings.setting import TOPIC, Setting
+from emulator.topology import Topology
+
+BY_SCENARIO, BY_COMMAND = "settings", "--set"
+
+
+class AllGiven(msgspec.Struct, frozen=True):
+    """`said`: what files say that counts for nothing. `dropped`: the same of a scenario. `topics`: configurations of
+    `create-topic`, in the order of the steps, as far as the version knows them."""
+
+    everything: Everything
+    said: Layer
+    dropped: tuple[Dropped, ...]
+
+
+def given_for(
+    scenario: Scenario,
+    version: str,
+    overrides: Mapping[str, Any],
+    own_files: Sequence[SettingsFile],
+    command_files: Sequence[SettingsFile],
+) -> AllGiven:
+    """`own_files`: the scenario's. Raises UnusableSetting, UnusableFile."""
+    azs = azs_of(scenario.topology)
+    own, command = applied(own_files, version, azs), applied(command_files, version, azs)
+    dropped: list[Dropped] = []
+    by_scenario = known_of(scenario.settings, version, BY_SCENARIO, dropped)
+    by_version = known_of(scenario.settings_by_version.get(version, {}), version, f"settings of {version}", dropped)
+    asked = {_key(name): Given(usable(name, value, version), BY_COMMAND) for name, value in overrides.items()}
+    by_broker, kept = {}, []
+    for broker in azs:
+        where = f"settings of broker-{broker}"
+        of_scenario = known_of(scenario.settings_by_broker.get(broker, {}), version, where, dropped)
+        by_broker[broker] = (
+            _but(own.by_broker.get(broker, {}), asked) | of_scenario | _but(command.by_broker.get(broker, {}), asked)
+        )
+        for key, one in of_scenario.items():
+            other = (command.cluster | asked).get(key, one)
+            if by_broker[broker][key] is one and other.value != one.value:
+                kept.append(f"broker-{broker} keeps {key}={one.value}, which the scenario gives to it alone")
+    everything = Everything(
+        version=version,
+        cluster=own.cluster | by_scenario | by_version | command.cluster | asked,
+        by_broker={broker: values for broker, values in by_broker.items() if values},
+        topics=_topics(scenario.steps, version, dropped),
+        brokers=tuple(azs),
+    )
+    said = Layer(
+        dropped=own.dropped + command.dropped,
+        set_here=own.set_here + command.set_here,
+        passed_on=own.passed_on + command.passed_on,
+        harmless=own.harmless + command.harmless,
+        warnings=own.warnings + command.warnings + kept,
+    )
+    return AllGiven(everything, said, tuple(dropped))
+
+
+def azs_of(topology: Topology) -> dict[int, str]:
+    return {node.number: node.az for node in topology.with_role("broker")}
+
+
+def known_of(values: Mapping[str, Any], version: str, where: str, dropped: list[Dropped]) -> dict[str, Given]:
+    """By name with its kind; what the version does not have goes to `dropped`. Raises UnusableSetting."""
+    kept: dict[str, Given] = {}
+    for name, value in values.items():
+        setting = found(name)
+        if setting is not None and not setting.exists_in(version):
+            usable(name, value)  # a value that no version takes is nobody's
+            dropped.append(Dropped(setting.key, why_dropped(setting, version), where))
+        else:
+            kept[_key(name)] = Given(usable(name, value, version), where)
+    return kept
+
+
+def why_dropped(setting: Setting, version: str) -> str:
+    return f"Kafka {version} does not know it: {setting.lifetime}"
+
+
+def _key(name: str) -> str:
+    setting = found(name)
+    return name if setting is None else setting.key
+
+
+def _but(given: Mapping[str, Given], asked: Mapping[str, Given]) -> dict[str, Given]:
+    """What `--set` does not say."""
+    return {key: one for key, one in given.items() if key not in asked}
+
+
+def _topics(steps: Iterable[m.AnyStep], version: str, dropped: list[Dropped]) -> dict[str, dict[str, Given]]:
+    """{topic: what its step gives it}."""
+    found_topics: dict[str, dict[str, Given]] = {}
+    for step in created(steps):
+        own = found_topics.setdefault(step.topic, {})
+        for name, value in step.configs.items():
+            setting = BY_SCOPE[TOPIC][name]
+            where = f"topic {step.topic}"
+            if setting.exists_in(version):
+                own[name] = Given(value, where)
+            else:
+                dropped.append(Dropped(setting.key, why_dropped(setting, version), where))
+    return found_topics
+
+
+def created(steps: Iterable[m.AnyStep]) -> Iterable[m.CreateTopic]:
+    """Every topic's creation, however deep."""
+    for step in steps:
+        match step:
+            case m.CreateTopic():
+                yield step
+            case m.Background(step=inner):
+                yield from created([inner])
+            case m.Repeat(steps=inner_steps):
+                yield from created(inner_steps)
+            case _:
+                pass

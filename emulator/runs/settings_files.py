@@ -1,0 +1,49 @@
+"""Reads the settings files that `--settings` or a scenario names."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from emulator.runs.layout import shown
+from emulator.settings.files import FILES_MAX, SettingsFile, UnusableFile, settings_file, wanted
+from emulator.settings.properties import FILE_BYTES_MAX
+
+
+def read_settings_files(words: Iterable[str], scope: str = "") -> tuple[SettingsFile, ...]:
+    """Each word as `wanted` understands it. `scope`: of files of which nothing is said. Raises UnusableFile with every
+    file that cannot be used, one line each."""
+    words, found, problems = list(words), [], []
+    if len(words) > FILES_MAX:
+        raise UnusableFile(f"--settings: {len(words)} files; at most {FILES_MAX}")
+    for word in words:
+        try:
+            found.append(_read(word, scope))
+        except UnusableFile as error:
+            problems.append(str(error))
+    if problems:
+        raise UnusableFile("\n".join(problems))
+    return tuple(found)
+
+
+def _read(word: str, scope: str) -> SettingsFile:
+    asked = wanted(word)
+    asked = msgspec.structs.replace(asked, scope=asked.scope or scope)
+    path = Path(asked.path)
+    try:
+        with path.open("rb") as file:
+            data = file.read(FILE_BYTES_MAX + 1)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UnusableFile(f"--settings {word}: cannot be read: {why}") from error
+    name = shown(path) if path.is_absolute() else str(path)
+    return settings_file(asked, name, data)
+
+
+def anchored(words: Iterable[str], folder: Path) -> tuple[str, ...]:
+    """The same words with paths from `folder`, in which the file lies that names them."""
+    anchored = []
+    for word in words:
+        path = wanted(word).path
+        anchored.append(f"{word.removesuffix(path)}{folder / path}")
+    return tuple(anchored)

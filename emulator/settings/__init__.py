@@ -1,0 +1,11 @@
+"""Kafka's settings: all that there are, what each means here, and what is made of those that somebody gives. Pure.
+
+Reading order: `setting` (one: type, range, default by version), `bearing` (what it means here: modelled, without
+bearing on replication, set by the topology, or not modelled and when that can change a run), `log_bearing`, `tables`
+(all of them), `registry` (by name: usable or not, the nearest), `words` (one of them for people).
+
+Then what is given: `properties` (a file's entries), `files` (whose settings it holds), `applied` (the same for one
+version and topology), `java_names` (clients of long ago), `in_force` (defaults and what is given above them), `rules`,
+`listeners` and `client_rules` (what Kafka refuses together), `accounting` (everything looked at together) and `account`
+(what is said of it, in settings.json and verdict.json).
+"""

@@ -1,0 +1,146 @@
+"""Everything that is given, looked at together: what contradicts itself, what is not modelled, what has no bearing."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from emulator.settings.account import Account, Dropped, NotModelled, SetHere
+from emulator.settings.applied import Given, Layer, values_of
+from emulator.settings.bearing import NOT_MODELLED, SET_HERE, WITHOUT_BEARING, Around
+from emulator.settings.client_rules import broken_of_consumer, broken_of_producer
+from emulator.settings.in_force import brokers_in_force, topics_in_force
+from emulator.settings.java_names import is_scala, java_consumer, java_producer
+from emulator.settings.registry import BY_SCOPE, GROUP_OF, REGISTRY, UnusableSetting
+from emulator.settings.rules import Contradiction, contradictions
+from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPIC, Setting
+
+
+class Everything(msgspec.Struct, frozen=True, kw_only=True):
+    """`cluster`, `by_broker`, `by_controller` (of dedicated ones): by name with its kind. `topics`: {topic: its own
+    settings, by Kafka's name}, those for every topic left out. `brokers`: all of them. `clients`: (PRODUCER or
+    CONSUMER, what a step gives its own)."""
+
+    version: str
+    cluster: Mapping[str, Given]
+    by_broker: Mapping[int, Mapping[str, Given]] = {}
+    by_controller: Mapping[str, Mapping[str, Given]] = {}
+    topics: Mapping[str, Mapping[str, Given]] = {}
+    brokers: tuple[int, ...] = ()
+    clients: tuple[tuple[str, Mapping[str, Given]], ...] = ()
+
+    def of(self, scope: str) -> dict[str, Given]:
+        """By Kafka's own names."""
+        given = {REGISTRY[key]: one for key, one in self.cluster.items()}
+        return {setting.name: one for setting, one in given.items() if setting.scope == scope}
+
+    def of_broker(self, broker: int) -> dict[str, Given]:
+        return self.of(BROKER) | dict(self.by_broker.get(broker, {}))
+
+
+def check(everything: Everything) -> None:
+    """What Kafka refuses when it starts. Raises UnusableSetting, one line for each rule that is broken."""
+    told = list(dict.fromkeys(_broken(everything)))
+    if told:
+        raise UnusableSetting("\n".join(told))
+
+
+def _broken(it: Everything) -> Iterator[str]:
+    for broker in it.brokers or (-1,):
+        given = it.of_broker(broker)
+        values = brokers_in_force(it.version, values_of(given))
+        yield from _told(contradictions(BROKER, it.version, values, given), given)
+        if broker == (it.brokers or (-1,))[0]:
+            for own in (it.of(TOPIC), *(it.of(TOPIC) | dict(own) for own in it.topics.values())):
+                in_force = topics_in_force(it.version, values_of(own), values)
+                yield from _told(contradictions(TOPIC, it.version, in_force, own), own)
+    given = it.of(ENSEMBLE)
+    in_force = {name: setting.default_in(it.version) for name, setting in BY_SCOPE[ENSEMBLE].items()}
+    yield from _told(contradictions(ENSEMBLE, it.version, in_force | values_of(given), given), given)
+    for scope, client in ((PRODUCER, {}), (CONSUMER, {}), *it.clients):
+        given = it.of(scope) | dict(client)
+        if given and not is_scala(scope, given):
+            yield from _told(_broken_of_client(it.version, scope, given), given)
+
+
+def _broken_of_client(version: str, scope: str, given: Mapping[str, Given]) -> list[Contradiction]:
+    java, broken = (java_producer, broken_of_producer) if scope == PRODUCER else (java_consumer, broken_of_consumer)
+    asked = java(values_of(given))
+    in_force = {name: setting.default_in(version) for name, setting in BY_SCOPE[scope].items()} | asked
+    found = [Contradiction(names, message) for names, message in broken(version, in_force, asked)]
+    return [one for one in found if set(one.names) & set(given)]
+
+
+def _told(found: Iterable[Contradiction], given: Mapping[str, Given]) -> Iterator[str]:
+    for one in found:
+        places = list(dict.fromkeys(given[name].where for name in one.names if name in given and given[name].where))
+        if places:
+            yield f"{' and '.join(places)}: {one.message}"
+        else:
+            yield one.message
+
+
+# --- what is said ---
+
+
+def account(everything: Everything, layer: Layer, dropped: Iterable[Dropped] = ()) -> Account:
+    """`layer`: what files said and counts for nothing; `dropped`: the same of a scenario."""
+    found = list(dict.fromkeys(_judged(everything)))
+    not_modelled = [one for one in found if isinstance(one, NotModelled)]
+    set_here = [*layer.set_here, *(one for one in found if isinstance(one, SetHere))]
+    harmless = {one for one in found if isinstance(one, str)}
+    return Account(
+        not_modelled=tuple(sorted(not_modelled, key=lambda one: (one.name, one.where))),
+        without_bearing=tuple(sorted(harmless.union(layer.harmless) - {one.name for one in not_modelled})),
+        set_here=tuple(dict.fromkeys(set_here)),
+        dropped=tuple(dict.fromkeys((*layer.dropped, *dropped))),
+        passed_on=tuple(dict.fromkeys(layer.passed_on)),
+        warnings=tuple(dict.fromkeys(layer.warnings)),
+    )
+
+
+def _judged(it: Everything) -> Iterator[NotModelled | SetHere | str]:
+    """Each given setting that is not modelled or set elsewhere, or the name of one that changes nothing."""
+    brokers = {broker: brokers_in_force(it.version, values_of(it.of_broker(broker))) for broker in it.brokers}
+    anywhere = brokers_in_force(it.version, values_of(it.of(BROKER)))
+    clients = [(PRODUCER, it.of(PRODUCER)), (CONSUMER, it.of(CONSUMER)), *it.clients]
+    transactional = any("transactional.id" in own for scope, own in clients if scope == PRODUCER)
+    racks = any("client.rack" in own for scope, own in clients if scope == CONSUMER)
+
+    def around(values: Mapping[str, Any], topic: Mapping[str, Any]) -> Around:
+        return Around(version=it.version, broker=values, topic=topic, transactional=transactional, racks=racks)
+
+    topics = values_of(it.of(TOPIC))
+    for key, given in it.cluster.items():
+        setting = REGISTRY[key]
+        yield from _one(setting, given, around(anywhere, topics if setting.scope == TOPIC else {}))
+    for broker, own in it.by_broker.items():
+        for key, given in own.items():
+            yield from _one(REGISTRY[key], given, around(brokers.get(broker, anywhere), {}))
+    for own in it.by_controller.values():
+        for key, given in own.items():
+            yield from _one(REGISTRY[key], given, around(anywhere, {}))
+    for scope, client in it.clients:
+        for name, given in client.items():
+            if name in BY_SCOPE[scope]:
+                yield from _one(BY_SCOPE[scope][name], given, around(anywhere, {}))
+    for topics_own in it.topics.values():
+        for name, given in topics_own.items():
+            yield from _one(BY_SCOPE[TOPIC][name], given, around(anywhere, topics | values_of(topics_own)))
+
+
+def _one(setting: Setting, given: Given, around: Around) -> Iterator[NotModelled | SetHere | str]:
+    group = GROUP_OF[setting.key]
+    if group.standing == SET_HERE and not given.told:
+        yield SetHere(setting.key, group.why, given.where)
+    if group.standing == WITHOUT_BEARING and group.as_here.get(setting.name) != given.value:
+        yield setting.key
+    if group.standing != NOT_MODELLED:
+        return
+    from_ms = None
+    if given.value != setting.default_in(around.version):
+        from_ms = group.bears[setting.name].from_ms(given.value, around)
+    if from_ms is None:
+        yield setting.key
+    else:
+        yield NotModelled(setting.key, given.value, group.checks, group.why, from_ms, given.where)

@@ -1,0 +1,218 @@
+"""Settings files as those of one version and one topology: what is in force of them, and what is not, with a word.
+
+A name that the version does not have is dropped. A name that nobody knows is an error if it looks like a slip of a
+known one; else it is somebody else's, as of a plug-in, to which Kafka would pass it on. Topics have no plug-ins. Every
+error of every file is told at once, with file and line. What is for one broker comes before what is for all.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from emulator.settings.account import Dropped, SetHere
+from emulator.settings.bearing import SET_HERE, WITHOUT_BEARING
+from emulator.settings.files import SettingsFile, UnusableFile
+from emulator.settings.properties import Entry
+from emulator.settings.registry import (
+    A_SETTING_OF,
+    BY_SCOPE,
+    GROUP_OF,
+    PASSED_ON,
+    SCOPES,
+    SERVERS,
+    UnusableSetting,
+    nearest_setting,
+    slip_of,
+    usable_value,
+)
+from emulator.settings.setting import BROKER, ENSEMBLE, TOPIC, Setting, Value
+from protocol.versions import UnknownVersion, UnusableProtocolVersion, gates_for
+
+
+class Given(msgspec.Struct, frozen=True):
+    """A value, and who gave it: `server.properties:12`, `--set`, `settings`. `told`: what there is to say of it has
+    been said."""
+
+    value: Value
+    where: str
+    told: bool = False
+
+
+class Layer(msgspec.Struct):
+    """What files say: {name with its kind: value} for the whole cluster, and of single brokers; and what counts for
+    nothing. `harmless`: names that are no settings of their own, as those of one listener."""
+
+    cluster: dict[str, Given] = {}
+    by_broker: dict[int, dict[str, Given]] = {}
+    dropped: list[Dropped] = []
+    set_here: list[SetHere] = []
+    passed_on: list[str] = []
+    harmless: list[str] = []
+    warnings: list[str] = []
+
+
+def applied(files: Sequence[SettingsFile], version: str, brokers: dict[int, str]) -> Layer:
+    """Later files come before earlier ones. `brokers`: {broker: its AZ}. Raises UnusableFile with every error."""
+    layer, problems = Layer(), []
+    for file in files:
+        reading = _Reading(file, version, brokers, layer)
+        problems += reading.read()
+    if problems:
+        raise UnusableFile("\n".join(problems))
+    layer.warnings += _of_one_broker_only(files, brokers)
+    return layer
+
+
+def _of_one_broker_only(files: Sequence[SettingsFile], brokers: Mapping[int, str]) -> list[str]:
+    """Files that are for one broker by their broker.id, where other brokers have none."""
+    of_brokers = [file for file in files if file.scope == BROKER]
+    if any(file.broker is None for file in of_brokers) or {file.broker for file in of_brokers} >= set(brokers):
+        return []
+    return [
+        f"{file.name} is broker-{file.broker}'s, by its broker.id; for all brokers: --settings broker:{file.name}"
+        for file in of_brokers
+        if file.by_id
+    ]
+
+
+class _Reading:
+    """Of one file."""
+
+    def __init__(self, file: SettingsFile, version: str, brokers: dict[int, str], layer: Layer) -> None:
+        self._file = file
+        self._version = version
+        self._brokers = brokers
+        self._layer = layer
+        self._known = BY_SCOPE[file.scope]
+        self._problems: list[str] = []
+
+    def read(self) -> list[str]:
+        """What is wrong, one line each."""
+        file = self._file
+        if file.broker is not None and file.broker not in self._brokers:
+            there = ", ".join(f"broker-{number}" for number in sorted(self._brokers))
+            every = f"; for all of them: --settings broker:{file.name}" if file.by_id else ""
+            return [f"{file.name}: there is no broker-{file.broker} in the topology ({there}){every}"]
+        for name, lines in file.twice:
+            told = ", ".join(map(str, lines))
+            self._layer.warnings.append(f"{file.name}: {name} comes again; what line {told} says counts for nothing")
+        for entry in file.entries:
+            self._entry(entry)
+        return self._problems
+
+    def _entry(self, entry: Entry) -> None:
+        setting = self._known.get(entry.name)
+        if setting is None:
+            self._unknown(entry)
+        elif setting.only_update:
+            self._drop(entry, "it is given to running brokers only, by kafka-configs")
+        elif not setting.exists_in(self._version):
+            self._drop(entry, f"Kafka {self._version} does not know it: {setting.lifetime}")
+        else:
+            self._known_entry(entry, setting)
+
+    def _known_entry(self, entry: Entry, setting: Setting) -> None:
+        standing = GROUP_OF[setting.key].standing
+        if "${" in entry.value and standing == WITHOUT_BEARING:
+            self._layer.harmless.append(setting.key)
+            return
+        if "${" in entry.value and standing == SET_HERE:
+            self._layer.set_here.append(SetHere(setting.key, GROUP_OF[setting.key].why, self._where(entry)))
+            return
+        try:
+            value = self._value(entry, setting)
+            if setting.key == "inter.broker.protocol.version":
+                gates_for(self._version, str(value))
+        except (UnusableSetting, UnusableProtocolVersion, UnknownVersion) as error:
+            self._problems.append(f"{self._where(entry)}: {error}")
+            return
+        if standing == SET_HERE:
+            self._set_here(entry, setting)
+        self._give(setting.key, value, entry)
+
+    def _value(self, entry: Entry, setting: Setting) -> Value:
+        if setting.key == "log.dirs":
+            return self._folders(entry)
+        if "${" in entry.value:
+            raise UnusableSetting(f"{setting.key}: {entry.value!r} is not filled in")
+        return usable_value(setting, entry.value, self._version)
+
+    def _folders(self, entry: Entry) -> str:
+        """Several directories as folders of a broker's disk, called after them; one is the disk itself."""
+        paths = [path.strip() for path in entry.value.split(",") if path.strip()]
+        if len(set(paths)) < len(paths):
+            raise UnusableSetting(f"log.dirs: a directory is there twice: {entry.value.strip()!r}")
+        names = [re.sub(r"[^\w-]+", "_", path.rstrip("/").rpartition("/")[2]) for path in paths]
+        if len(set(names)) < len(names) or not all(names):
+            names = [f"d{number}" for number in range(len(paths))]
+        told = f"folders {', '.join(names)} of a broker's disk" if len(paths) > 1 else "a broker's disk"
+        self._layer.set_here.append(SetHere("log.dirs", told, self._where(entry)))
+        return ",".join(names) if len(paths) > 1 else ""
+
+    def _give(self, key: str, value: Value, entry: Entry) -> None:
+        given = Given(value, self._where(entry), told=True)
+        if self._file.broker is None:
+            self._layer.cluster[key] = given
+        else:
+            self._layer.by_broker.setdefault(self._file.broker, {})[key] = given
+
+    def _set_here(self, entry: Entry, setting: Setting) -> None:
+        instead = GROUP_OF[setting.key].why
+        if setting.key == "broker.id":
+            if self._file.broker is not None:
+                return
+            instead = "this file is for every broker"
+        if setting.key == "broker.rack":
+            azs = self._brokers if self._file.broker is None else {self._file.broker: self._brokers[self._file.broker]}
+            if set(azs.values()) == {entry.value.strip()}:
+                return
+            instead = "the AZ of the topology, " + ", ".join(f"{az} of broker-{one}" for one, az in sorted(azs.items()))
+        self._layer.set_here.append(SetHere(setting.key, instead, self._where(entry)))
+
+    # --- names that are none of this kind ---
+
+    def _unknown(self, entry: Entry) -> None:
+        scope = self._file.scope
+        if not entry.name:
+            self._problems.append(f"{self._where(entry)}: a value without a name: {entry.value!r}")
+            return
+        passed_on = PASSED_ON.fullmatch(entry.name) if scope == BROKER else None
+        if scope == ENSEMBLE and SERVERS.fullmatch(entry.name):
+            self._layer.set_here.append(SetHere(entry.name, "the topology says it", self._where(entry)))
+            return
+        elsewhere = [other for other in SCOPES if entry.name in BY_SCOPE[other]]
+        if passed_on is None and elsewhere:
+            whose = " or ".join(A_SETTING_OF[other] for other in elsewhere)
+            self._drop(entry, f"it is {whose} setting, not {A_SETTING_OF[scope]}")
+            return
+        known = [name for name, setting in self._known.items() if setting.exists_in(self._version)] or list(self._known)
+        if scope == TOPIC:
+            near = nearest_setting(entry.name, known)
+            self._problems.append(f"{self._where(entry)}: {entry.name!r} is not a setting of a topic{near}")
+            return
+        name = entry.name if passed_on is None else re.sub(r"^listener\.name\.[^.]+\.", "", entry.name)
+        if passed_on is not None and (name.startswith("config.providers.") or _of_listener(name, self._known)):
+            self._layer.harmless.append(entry.name)
+            return
+        slip = slip_of(name, known)
+        if slip:
+            self._problems.append(f"{self._where(entry)}: unknown setting {entry.name!r}; nearest: {slip}")
+        else:
+            self._layer.passed_on.append(entry.name)
+
+    def _drop(self, entry: Entry, why: str) -> None:
+        self._layer.dropped.append(Dropped(entry.name, why, self._where(entry)))
+
+    def _where(self, entry: Entry) -> str:
+        return f"{self._file.name}:{entry.line}"
+
+
+def _of_listener(name: str, known: Iterable[str]) -> bool:
+    """`ssl.keystore.location`, or behind a mechanism: `scram-sha-256.sasl.jaas.config`."""
+    return any(name == one or name.endswith(f".{one}") for one in known)
+
+
+def values_of(given: Mapping[str, Given]) -> dict[str, Any]:
+    return {key: one.value for key, one in given.items()}

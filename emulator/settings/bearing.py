@@ -1,0 +1,114 @@
+"""What a setting means here: it is modelled, it has no bearing on replication, the emulator itself sets it, or it has
+a bearing and is not modelled.
+
+Of the last kind a table says which checks it can change, at which values, and from which scenario time on. A value that
+is the default, or can change nothing, is harmless.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from emulator.settings.setting import BROKER, Setting, Value
+
+Standing = Literal["modelled", "without bearing", "set here", "not modelled"]
+MODELLED: Standing = "modelled"
+WITHOUT_BEARING: Standing = "without bearing"
+SET_HERE: Standing = "set here"
+NOT_MODELLED: Standing = "not modelled"
+
+LOST, DUPLICATE, DIVERGENCE = "lost-acknowledged", "duplicate", "replica-divergence"
+DUAL_LEADER, DUAL_CONTROLLER = "dual-leader", "dual-controller"
+WATERMARK, EPOCHS = "high-watermark-regression", "leader-epoch-monotonicity"
+RECORDS = (LOST, DUPLICATE, DIVERGENCE)
+"""What becomes of records."""
+ALL = (*RECORDS, DUAL_LEADER, DUAL_CONTROLLER, WATERMARK, EPOCHS)
+"""Every check: who hears whom, and when."""
+
+
+class Around(msgspec.Struct, frozen=True, kw_only=True):
+    """What else is in force where a value is. `broker`: by Kafka's names, defaults included; `topic`: a topic's own,
+    where the value is one of those; `transactional`: some producer has a transactional.id; `racks`: consumers say
+    theirs."""
+
+    version: str
+    broker: Mapping[str, Any]
+    topic: Mapping[str, Any] = {}
+    transactional: bool = False
+    racks: bool = False
+
+    def of_log(self, of_topic: str, *of_broker: tuple[str, float]) -> float:
+        """A log's own value of `of_topic`, else the first of `of_broker` (name, factor) that is set. -1: no end."""
+        given = [(self.topic.get(of_topic), 1.0), *((self.broker.get(name), factor) for name, factor in of_broker)]
+        value, factor = next(((value, factor) for value, factor in given if value is not None), (-1, 1.0))
+        return float("inf") if float(value) < 0 else float(value) * factor
+
+
+FromMs = Callable[[Value, Around], float | None]
+"""From which scenario time on a value can change something; None: never."""
+
+
+class Bears(msgspec.Struct, frozen=True):
+    """`words`: for people, which values can change something."""
+
+    words: str
+    from_ms: FromMs
+
+
+ALWAYS = Bears("any but the default", lambda value, around: 0.0)
+
+
+def unless(*harmless: str) -> Bears:
+    return Bears("not: " + ", ".join(harmless), lambda value, around: None if value in harmless else 0.0)
+
+
+def below(least: int) -> Bears:
+    return Bears(f"below {least}", lambda value, around: 0.0 if float(value) < least else None)
+
+
+def from_itself(words: str = "in a run as long as that") -> Bears:
+    """A time: nothing before so many ms have passed."""
+    return Bears(words, lambda value, around: float(value) if float(value) >= 0 else None)
+
+
+# --- groups of a table ---
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Settings of one subject and standing. `why`: one sentence. `checks`: what those that are not modelled can
+    change, and `bears`: {name: at which values}. `as_here`: {name: the value that is just what is done here}, of which
+    there is nothing to say."""
+
+    title: str
+    standing: Standing
+    why: str
+    settings: tuple[Setting, ...]
+    checks: tuple[str, ...] = ()
+    bears: Mapping[str, Bears] = {}
+    as_here: Mapping[str, Value] = {}
+
+
+def modelled(title: str, *settings: Setting, scope: str = BROKER) -> Group:
+    return Group(title, MODELLED, "", _of(scope, settings))
+
+
+def without_bearing(
+    title: str, why: str, *settings: Setting, scope: str = BROKER, as_here: Mapping[str, Value] | None = None
+) -> Group:
+    return Group(title, WITHOUT_BEARING, why, _of(scope, settings), as_here=as_here or {})
+
+
+def set_here(title: str, why: str, *settings: Setting, scope: str = BROKER) -> Group:
+    return Group(title, SET_HERE, why, _of(scope, settings))
+
+
+def not_modelled(
+    title: str, why: str, checks: tuple[str, ...], *given: tuple[Setting, Bears], scope: str = BROKER
+) -> Group:
+    settings = _of(scope, tuple(setting for setting, _ in given))
+    return Group(title, NOT_MODELLED, why, settings, checks, {setting.name: bears for setting, bears in given})
+
+
+def _of(scope: str, settings: tuple[Setting, ...]) -> tuple[Setting, ...]:
+    return tuple(msgspec.structs.replace(setting, scope=scope) for setting in settings)

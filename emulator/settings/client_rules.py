@@ -1,0 +1,57 @@
+"""What Kafka's clients refuse when they are made (KafkaProducer, ProducerConfig, KafkaConsumer, Heartbeat)."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from protocol.versions import gates_for, since
+
+Problem = tuple[tuple[str, ...], str]
+"""(settings it is about, by Kafka's names; the rule in words)"""
+
+
+def broken_of_producer(version: str, values: Mapping[str, Any], given: Collection[str]) -> Iterator[Problem]:
+    """`values`: what is in force; `given`: what somebody asked for, which may contradict itself."""
+    gates = gates_for(version)
+    idempotent = bool(values.get("enable.idempotence"))
+    if given_text(values, "transactional.id") and "enable.idempotence" in given and not idempotent:
+        yield ("transactional.id", "enable.idempotence"), "transactional.id needs enable.idempotence=true"
+        return
+    if idempotent or given_text(values, "transactional.id"):
+        why = "enable.idempotence=true" if idempotent else "transactional.id"
+        about = "enable.idempotence" if idempotent else "transactional.id"
+        if not gates.idempotence:
+            yield (about,), f"{about} needs Kafka 0.11 or later, not {version}"
+        if "acks" in given and str(values["acks"]) not in ("all", "-1"):
+            yield ("acks", about), f"{why} needs acks=all"
+        if "retries" in given and values["retries"] == 0:
+            yield ("retries", about), f"{why} needs retries above 0"
+        in_flight = "max.in.flight.requests.per.connection"
+        if in_flight in given and values[in_flight] > gates.remembered_batches:
+            most = gates.remembered_batches
+            yield (in_flight, about), f"{why} needs {in_flight} of at most {most} on {version}"
+    if since(version, "2.1") and "delivery.timeout.ms" in given:
+        least = values["linger.ms"] + values["request.timeout.ms"]
+        if values["delivery.timeout.ms"] < least:
+            names = ("delivery.timeout.ms", "linger.ms", "request.timeout.ms")
+            told = f"delivery.timeout.ms {values['delivery.timeout.ms']:g} is less than linger.ms + request.timeout.ms"
+            yield names, f"{told}, {least:g}"
+
+
+def broken_of_consumer(version: str, values: Mapping[str, Any], given: Collection[str]) -> Iterator[Problem]:
+    """As for producers. 0.8.2 had no Java consumer that could read."""
+    if not gates_for(version).group_coordinator:
+        return
+    session, heartbeat = values["session.timeout.ms"], values["heartbeat.interval.ms"]
+    if heartbeat >= session:
+        names = ("heartbeat.interval.ms", "session.timeout.ms")
+        yield names, f"heartbeat.interval.ms={heartbeat} must be less than session.timeout.ms={session}"
+    if not since(version, "2.0.0"):
+        request, wait = values["request.timeout.ms"], values["fetch.max.wait.ms"]
+        if request <= session or request <= wait:
+            limits = f"session.timeout.ms={session} and fetch.max.wait.ms={wait}"
+            about = ("request.timeout.ms", "session.timeout.ms", "fetch.max.wait.ms")
+            yield about, f"request.timeout.ms={request} must be more than {limits}"
+
+
+def given_text(values: Mapping[str, Any], name: str) -> str:
+    return str(values.get(name) or "")

@@ -1,0 +1,142 @@
+"""Consumers: the Java client's. Those of the Scala consumer, which went with 2.0, are in `scala_clients`."""
+
+from emulator.settings.bearing import WATERMARK, Around, Bears, Group, modelled, not_modelled, set_here, without_bearing
+from emulator.settings.setting import (
+    CONSUMER,
+    INT_MAX,
+    Value,
+    boolean,
+    class_name,
+    integer,
+    listing,
+    long,
+    text,
+)
+from emulator.settings.tables.security import OF_CLIENTS
+
+
+def _committed(value: Value, around: Around) -> float | None:
+    return 0.0 if around.transactional else None
+
+
+def _rack(value: Value, around: Around) -> float | None:
+    return 0.0 if around.broker.get("replica.selector.class") else None
+
+
+COMMITTED = Bears("`read_committed`, with a producer's transactional.id", _committed)
+RACK = Bears("with the brokers' replica.selector.class", _rack)
+
+GROUPS: tuple[Group, ...] = (
+    modelled(
+        "Positions and commits",
+        text(
+            "auto.offset.reset",
+            "latest",
+            words=("latest", "earliest", "none"),
+            words_until=(("smallest", "1.1"), ("largest", "1.1")),
+        ),
+        boolean("enable.auto.commit", True),
+        integer("auto.commit.interval.ms", 5000, low=0),
+        scope=CONSUMER,
+    ),
+    modelled(
+        "Fetches",
+        integer("fetch.max.wait.ms", 500, low=0),
+        integer("fetch.min.bytes", (1024, ("0.9", 1)), low=0),
+        integer("fetch.max.bytes", 50 * 1024**2, low=0, since="0.10.1"),
+        integer("max.partition.fetch.bytes", 1024**2, low=0, since="0.9"),
+        scope=CONSUMER,
+    ),
+    modelled(
+        "Time-outs, connections, metadata",
+        integer("request.timeout.ms", (40000, ("0.10.1", 305000), ("2.0.0", 30000)), low=0, since="0.9"),
+        integer("default.api.timeout.ms", 60000, low=0, since="2.0.0"),
+        long("retry.backoff.ms", 100, low=0, since="0.9"),
+        long("metadata.max.age.ms", 300000, low=0, since="0.9"),
+        long("reconnect.backoff.ms", (10, ("0.9", 50)), low=0),
+        long("reconnect.backoff.max.ms", 1000, low=0, since="0.11"),
+        long("socket.connection.setup.timeout.ms", 10000, since="2.7"),
+        scope=CONSUMER,
+    ),
+    not_modelled(
+        "Transactions",
+        "there are no transactions, so all that is readable is committed",
+        (WATERMARK,),
+        (
+            text("isolation.level", "read_uncommitted", words=("read_committed", "read_uncommitted"), since="0.11"),
+            COMMITTED,
+        ),
+        scope=CONSUMER,
+    ),
+    not_modelled(
+        "Reading from followers",
+        "a client's fetch is answered by the leader alone (KIP-392)",
+        (WATERMARK,),
+        (text("client.rack", since="2.3"), RACK),
+        scope=CONSUMER,
+    ),
+    set_here(
+        "Which group, and whom it asks first",
+        "steps say it",
+        text("group.id"),
+        listing("bootstrap.servers"),
+        scope=CONSUMER,
+    ),
+    without_bearing(
+        "Members of groups",
+        "groups have no members here: consumers are given their partitions",
+        integer("session.timeout.ms", (1000, ("0.9", 30000), ("0.10.1", 10000))),
+        integer("heartbeat.interval.ms", 3000, since="0.9"),
+        integer("heartbeat.frequency", 3, until="0.8.2"),
+        integer("max.poll.interval.ms", 300000, low=1, since="0.10.1"),
+        integer("max.poll.records", (INT_MAX, ("0.10.1", 500)), low=1, since="0.10.0"),
+        text("group.instance.id", since="2.3"),
+        listing("partition.assignment.strategy", ("", ("0.9", "RangeAssignor"))),
+        boolean("exclude.internal.topics", True),
+        boolean("allow.auto.create.topics", True, since="2.3"),
+        boolean("internal.leave.group.on.close", True, since="0.10.2"),
+        boolean("internal.throw.on.fetch.stable.offset.unsupported", False, since="2.6"),
+        scope=CONSUMER,
+    ),
+    without_bearing(
+        "Code of your own",
+        "it is not run",
+        class_name("key.deserializer"),
+        class_name("value.deserializer"),
+        listing("interceptor.classes", since="0.10.0"),
+        scope=CONSUMER,
+    ),
+    without_bearing(
+        "Names, metrics, sockets",
+        "who counts, and how fast bytes come",
+        text("client.id"),
+        text(
+            "client.dns.lookup",
+            ("default", ("2.6", "use_all_dns_ips")),
+            words=("default", "use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+            since="2.1",
+        ),
+        boolean("check.crcs", True, since="0.9"),
+        long("connections.max.idle.ms", 540000, since="0.9"),
+        listing("metric.reporters"),
+        integer("metrics.num.samples", 2, low=1),
+        text(
+            "metrics.recording.level", "INFO", words=("INFO", "DEBUG"), words_since=(("TRACE", "2.7"),), since="0.10.2"
+        ),
+        long("metrics.sample.window.ms", 30000, low=0),
+        integer("send.buffer.bytes", 128 * 1024, low=(0, ("0.10.1", -1)), since="0.9"),
+        integer("receive.buffer.bytes", (32 * 1024, ("0.10.0", 64 * 1024)), low=(0, ("0.10.1", -1)), since="0.9"),
+        long("socket.connection.setup.timeout.max.ms", (127000, ("2.8", 30000)), since="2.7"),
+        scope=CONSUMER,
+    ),
+    without_bearing(
+        "A first Java consumer, of 0.8.2 alone, and the Scala consumer's socket",
+        "the former could not read",
+        integer("fetch.buffer.bytes", 1024**2, low=0, until="0.8.2"),
+        integer("socket.receive.buffer.bytes", 128 * 1024, low=0, until="1.1"),
+        long("total.memory.bytes", 32 * 1024**2, low=0, until="0.8.2"),
+        long("metadata.fetch.timeout.ms", 60000, low=0, until="0.8.2"),
+        scope=CONSUMER,
+    ),
+    without_bearing("Security", "frames are not encrypted, and nobody logs in", *OF_CLIENTS, scope=CONSUMER),
+)

@@ -1,0 +1,112 @@
+"""Brokers: sessions, replication, the controller, topics. What the emulator is about; nearly all of it is modelled."""
+
+from emulator.settings.bearing import (
+    ALWAYS,
+    DUAL_LEADER,
+    RECORDS,
+    WATERMARK,
+    Around,
+    Bears,
+    Group,
+    below,
+    modelled,
+    not_modelled,
+    without_bearing,
+)
+from emulator.settings.setting import CLUSTER_WIDE, INT_MAX, Value, boolean, integer, long, text
+from protocol.versions import gates_for
+
+
+def _one_thread_fails_all(value: Value, around: Around) -> float | None:
+    """Before 2.3 a partition that cannot be appended to ends its fetcher's thread: the others of that thread stop, and
+    with several threads those of the others go on."""
+    return None if gates_for(around.version).append_error_fails_partition else 0.0
+
+
+def _selects(value: Value, around: Around) -> float | None:
+    if value in ("", LEADERS) or (value == RACKS and not around.racks):
+        return None
+    return 0.0
+
+
+LEADERS = "org.apache.kafka.common.replica.LeaderSelector"
+RACKS = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+FETCHERS = Bears("more than 1, before 2.3", _one_thread_fails_all)
+SELECTOR = Bears("RackAwareReplicaSelector with a consumer's client.rack, or one of your own", _selects)
+
+GROUPS: tuple[Group, ...] = (
+    modelled(
+        "Sessions",
+        integer("zookeeper.session.timeout.ms", (6000, ("2.5", 18000)), low=1),
+        integer(
+            "zookeeper.connection.timeout.ms", (6000, ("2.5", 18000)), low=1, follows="zookeeper.session.timeout.ms"
+        ),
+    ),
+    modelled(
+        "Replication",
+        long("replica.lag.time.max.ms", (10000, ("2.5", 30000)), low=1),
+        long("replica.lag.max.messages", 4000, until="0.8.2", low=1, unit="messages"),
+        integer("replica.fetch.wait.max.ms", 500, low=0),
+        integer("replica.fetch.min.bytes", 1, low=0),
+        integer("replica.fetch.max.bytes", 1024**2, low=0),
+        integer("replica.fetch.response.max.bytes", 10 * 1024**2, low=0, since="0.10.1"),
+        integer("replica.fetch.backoff.ms", 1000, low=0, since="0.9"),
+        integer("replica.socket.timeout.ms", 30000, low=1),
+        long("replica.high.watermark.checkpoint.interval.ms", 5000, low=1),
+        integer("min.insync.replicas", 1, low=1, **CLUSTER_WIDE, unit="replicas"),
+        integer("default.replication.factor", 1, unit="replicas", low=1),
+        integer("num.partitions", 1, low=1, unit="partitions"),
+    ),
+    modelled(
+        "Controller",
+        boolean("unclean.leader.election.enable", (True, ("0.11", False)), **CLUSTER_WIDE),
+        boolean("auto.leader.rebalance.enable", True),
+        integer("leader.imbalance.per.broker.percentage", 10, unit="percent", low=0),
+        long("leader.imbalance.check.interval.seconds", 300, high=(INT_MAX, ("0.9", None)), low=1),
+        integer("controller.socket.timeout.ms", 30000, low=1),
+        integer("request.timeout.ms", 30000, since="0.9", low=1),
+        boolean("controlled.shutdown.enable", True),
+        integer("controlled.shutdown.max.retries", 3, unit="tries", low=0),
+        long("controlled.shutdown.retry.backoff.ms", 5000, high=(INT_MAX, ("0.9", None)), low=0),
+        boolean("delete.topic.enable", (False, ("1.0", True))),
+    ),
+    modelled(
+        "Protocol",
+        text("inter.broker.protocol.version", since="0.9"),
+    ),
+    not_modelled(
+        "Several fetchers",
+        "one fetcher follows each source broker",
+        RECORDS,
+        (integer("num.replica.fetchers", 1, **CLUSTER_WIDE, unit="threads", low=1), FETCHERS),
+    ),
+    not_modelled(
+        "Orders apart from clients' requests",
+        "orders of the controller wait behind other requests",
+        (*RECORDS, DUAL_LEADER),
+        (text("control.plane.listener.name", since="2.2"), ALWAYS),
+        (integer("controller.message.queue.size", INT_MAX, until="0.8.2", unit="orders"), below(1000)),
+    ),
+    not_modelled(
+        "Reading from followers",
+        "a client's fetch is answered by the leader alone (KIP-392)",
+        (WATERMARK,),
+        (text("replica.selector.class", since="2.4"), SELECTOR),
+    ),
+    without_bearing(
+        "Topics",
+        "a topic is made by a step, and nobody else asks for one",
+        boolean("auto.create.topics.enable", True),
+        as_here={"auto.create.topics.enable": False},
+    ),
+    without_bearing(
+        "Speed of replication",
+        "how fast bytes come, not which, or in which order",
+        integer("replica.socket.receive.buffer.bytes", 64 * 1024),
+        integer("zookeeper.max.in.flight.requests", 10, low=1, since="1.1"),
+        integer("zookeeper.sync.time.ms", 2000),
+        integer("fetch.purgatory.purge.interval.requests", 1000),
+        integer("producer.purgatory.purge.interval.requests", 1000),
+        integer("delete.records.purgatory.purge.interval.requests", 1, since="0.11"),
+    ),
+)

@@ -1,0 +1,64 @@
+"""Files of settings are read as Java itself reads them: java.util.Properties, in the machine that runs Spark."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from audit.session import Gateway
+from emulator.settings.properties import NotProperties, read_properties
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FILES = sorted((Path(__file__).parents[1] / "emulator" / "settings" / "files").iterdir())
+PIECES = (
+    *("a", "bc", ".", "=", ":", " ", "\t", "\f", "#", "!", "\\", "\n", "\r", "\r\n", "é", "中"),
+    *("\\\n", "\\u0041", "\\t", "\\\\", "\\:", "x=y", "\n  ", "\n#", "\n!"),
+)
+
+
+@pytest.fixture(scope="module")
+def java(gateway: Gateway) -> Callable[[str], dict[str, str] | None]:
+    """What java.util.Properties makes of a text; None: it refuses it."""
+    jvm = gateway.connect().jvm
+
+    def load(text: str) -> dict[str, str] | None:
+        properties = jvm.java.util.Properties()
+        try:
+            properties.load(jvm.java.io.StringReader(text))
+        except Exception as error:
+            assert "Malformed" in str(error), error
+            return None
+        return {str(name): str(properties.getProperty(name)) for name in properties.stringPropertyNames()}
+
+    return load
+
+
+def ours(text: str) -> dict[str, str] | None:
+    """The last of each name, as Java keeps it."""
+    try:
+        return {entry.name: entry.value for entry in read_properties(text.encode())}
+    except NotProperties:
+        return None
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_a_file_of_real_life(java: Callable[[str], dict[str, str] | None], file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert ours(text) == java(text) != {}
+
+
+@pytest.mark.spark
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_any_text(java: Callable[[str], dict[str, str] | None], text: str) -> None:
+    """Save lines of nothing but a backslash, which Java takes for an entry without a name, or not, by what follows."""
+    assume(re.search(r"(?:\A|[\n\r])[ \t\f]*\\(?:[\n\r]|\Z)", text) is None)
+    assert ours(text) == java(text)

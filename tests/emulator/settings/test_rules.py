@@ -1,0 +1,163 @@
+"""What Kafka refuses when it starts, in the versions that do."""
+
+from typing import Any
+
+import pytest
+
+from emulator.settings.client_rules import broken_of_consumer, broken_of_producer
+from emulator.settings.in_force import brokers_in_force, topics_in_force
+from emulator.settings.java_names import java_producer
+from emulator.settings.registry import BY_SCOPE, usable
+from emulator.settings.rules import RULES, contradictions
+from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPIC
+from protocol.versions import releases
+
+ALL_RELEASES = releases()
+LISTENERS = "INSIDE://:9092,OUTSIDE://:9094"
+PROTOCOLS = "INSIDE:PLAINTEXT,OUTSIDE:SSL"
+
+REFUSED: list[tuple[dict[str, Any], str, str, str]] = [
+    ({"replica.fetch.wait.max.ms": 20000}, "0.8.2", "2.8",
+     "replica.fetch.wait.max.ms=20000 must not be more than replica.lag.time.max.ms=10000"),
+    ({"replica.fetch.wait.max.ms": 900, "replica.socket.timeout.ms": 500}, "0.9", "2.8",
+     "replica.fetch.wait.max.ms=900 must not be more than replica.socket.timeout.ms=500"),
+    ({"message.max.bytes": 2000000}, "0.8.2", "0.10.0",
+     "message.max.bytes=2000000 must not be more than replica.fetch.max.bytes=1048576"),
+    ({"log.cleaner.threads": 200}, "0.8.2", "2.8",
+     "log.cleaner.dedupe.buffer.size=134217728 is not above 1 MiB for each of 200 cleaner threads"),
+    ({"log.cleaner.threads": 0}, "0.8.2", "2.8",
+     "log.cleaner.threads=0: a broker divides by it and does not start"),
+    ({"broker.id": 1001}, "0.9", "2.8", "broker.id=1001 is above reserved.broker.max.id=1000"),
+    ({"broker.id.generation.enable": False}, "0.9", "2.8",
+     "broker.id must be 0 or more without broker.id.generation.enable"),
+    ({"log.retention.ms": 0}, "0.9", "2.8", "log.retention is -1 or 1 and more"),
+    ({"offsets.topic.replication.factor": 1, "offsets.commit.required.acks": "1"}, "", "", ""),
+    ({"log.message.format.version": "0.10.1", "inter.broker.protocol.version": "0.8.2"}, "0.10.0", "2.8",
+     "log.message.format.version=0.10.1 cannot be used with inter.broker.protocol.version=0.8.2"),
+    ({"log.message.format.version": "0.11.0", "inter.broker.protocol.version": "0.10.2"}, "0.10.0", "2.8",
+     "log.message.format.version=0.11.0 cannot be used with inter.broker.protocol.version=0.10.2"),
+    ({"log.message.format.version": "0.10.2", "inter.broker.protocol.version": "0.10.2"}, "", "", ""),
+    ({"log.message.format.version": "2.1", "inter.broker.protocol.version": "2.0"}, "0.10.0", "0.11",
+     "log.message.format.version=2.1 cannot be used with inter.broker.protocol.version=2.0.0"),
+    ({"queued.max.request.bytes": 1000}, "1.0", "2.8",
+     "queued.max.request.bytes=1000 is below socket.request.max.bytes=104857600"),
+    ({"max.connections.per.ip": 0}, "2.0.0", "2.8", "max.connections.per.ip=0 needs max.connections.per.ip.overrides"),
+    ({"connections.max.idle.ms": 100}, "2.1", "2.8",
+     "connection.failed.authentication.delay.ms=100 is not less than connections.max.idle.ms=100"),
+    ({"process.roles": "broker"}, "2.8", "2.8", "process.roles: Kafka without ZooKeeper is not played"),
+    ({"listeners": LISTENERS}, "0.9", "2.8", "listeners: no security protocol is defined for listener INSIDE"),
+    ({"listeners": LISTENERS, "listener.security.protocol.map": PROTOCOLS}, "0.10.2", "2.8",
+     "security.inter.broker.protocol=PLAINTEXT is not among the advertised listeners (INSIDE, OUTSIDE)"),
+    ({"listeners": "SSL://:9093"}, "0.9", "2.8",
+     "security.inter.broker.protocol=PLAINTEXT is not among the advertised listeners (SSL)"),
+    ({"advertised.listeners": "SSL://a:1"}, "0.9", "2.8",
+     "advertised.listeners (SSL) are not all among listeners (PLAINTEXT)"),
+    ({"advertised.listeners": "PLAINTEXT://0.0.0.0:1"}, "1.0", "2.8",
+     "advertised.listeners cannot be 0.0.0.0, to which nobody can connect"),
+    ({"listeners": "PLAINTEXT://:1,PLAINTEXT://:2"}, "0.9", "2.8", "listeners: each listener needs a name of its own"),
+    ({"listeners": "nonsense"}, "0.9", "2.8", "listeners: 'nonsense' is no listener, such as PLAINTEXT://host:9092"),
+    ({"listeners": "${LISTENERS}"}, "", "", ""),
+    ({"inter.broker.listener.name": "PLAINTEXT", "security.inter.broker.protocol": "PLAINTEXT"}, "0.10.2", "2.8",
+     "only one of inter.broker.listener.name and security.inter.broker.protocol can be set"),
+    ({"control.plane.listener.name": "PLAINTEXT"}, "2.2", "2.8",
+     "control.plane.listener.name must be another listener than that between brokers, PLAINTEXT"),
+    ({"control.plane.listener.name": "SSL"}, "2.2", "2.8",
+     "control.plane.listener.name=SSL is not among the advertised listeners (PLAINTEXT)"),
+]  # fmt: skip
+"""(a broker's settings, the first version that refuses them, the last, why)"""
+
+
+@pytest.mark.parametrize(("given", "first", "last", "message"), REFUSED, ids=lambda value: str(value)[:60])
+def test_of_brokers(given: dict[str, Any], first: str, last: str, message: str) -> None:
+    known = {name: usable(name, value) for name, value in given.items() if name != "replica.lag.time.max.ms"}
+    for version in ALL_RELEASES:
+        own = {name: value for name, value in known.items() if BY_SCOPE[BROKER][name].exists_in(version)}
+        if len(own) < len(known) and first:
+            continue
+        if "replica.fetch.wait.max.ms" in own:
+            own.setdefault("replica.lag.time.max.ms", 10000)
+        if "log.cleaner.threads" in own:
+            own.setdefault("log.cleaner.dedupe.buffer.size", 128 * 1024**2)
+        told = [one.message for one in contradictions(BROKER, version, brokers_in_force(version, own), own)]
+        refuses = bool(first) and ALL_RELEASES.index(first) <= ALL_RELEASES.index(version) <= ALL_RELEASES.index(last)
+        assert told == ([message] if refuses else []), version
+
+
+def test_listeners_of_ones_own_are_all_right_with_a_protocol_each_and_one_between_brokers() -> None:
+    given = {"listeners": LISTENERS, "listener.security.protocol.map": PROTOCOLS}
+    given["inter.broker.listener.name"] = "INSIDE"
+    for version in ("0.10.2", "2.8"):
+        assert contradictions(BROKER, version, brokers_in_force(version, given), given) == []
+
+
+def test_what_is_a_default_alone_is_nobodys_fault() -> None:
+    for scope in RULES:
+        for version in ALL_RELEASES:
+            values = brokers_in_force(version, {"replica.lag.time.max.ms": 1})
+            assert contradictions(scope, version, values, {"num.partitions"}) == []
+
+
+def test_a_contradiction_names_the_settings_that_were_given() -> None:
+    given = {"replica.fetch.wait.max.ms": 5000, "replica.lag.time.max.ms": 1000}
+    (found,) = contradictions(BROKER, "2.6", brokers_in_force("2.6", given), given)
+    assert found.names == ("replica.fetch.wait.max.ms", "replica.lag.time.max.ms")
+
+
+def test_of_topics() -> None:
+    given = {"min.compaction.lag.ms": 10, "max.compaction.lag.ms": 5}
+    broker = brokers_in_force("2.3", {})
+    (found,) = contradictions(TOPIC, "2.3", topics_in_force("2.3", given, broker), given)
+    assert found.message == "min.compaction.lag.ms=10 must not be more than max.compaction.lag.ms=5"
+
+
+@pytest.mark.parametrize(
+    ("given", "refused"),
+    [
+        ({"minSessionTimeout": 5000, "maxSessionTimeout": 4000}, True),
+        ({"minSessionTimeout": 25000}, True),
+        ({"maxSessionTimeout": 1500}, True),
+        ({"minSessionTimeout": 20000, "maxSessionTimeout": 20000}, False),
+    ],
+)
+def test_of_the_session_service(given: dict[str, Any], refused: bool) -> None:
+    values = {name: setting.default_in("2.6") for name, setting in BY_SCOPE[ENSEMBLE].items()} | given
+    assert bool(contradictions(ENSEMBLE, "2.6", values, given)) is refused
+
+
+PRODUCERS: list[tuple[dict[str, Any], str, str | None]] = [
+    ({"enable.idempotence": True, "acks": "1"}, "2.6", "enable.idempotence=true needs acks=all"),
+    ({"enable.idempotence": True, "acks": "all"}, "2.6", None),
+    ({"enable.idempotence": True, "retries": 0}, "2.6", "enable.idempotence=true needs retries above 0"),
+    ({"enable.idempotence": True, "max.in.flight.requests.per.connection": 6}, "1.0",
+     "enable.idempotence=true needs max.in.flight.requests.per.connection of at most 5 on 1.0"),
+    ({"enable.idempotence": True, "max.in.flight.requests.per.connection": 2}, "0.11",
+     "enable.idempotence=true needs max.in.flight.requests.per.connection of at most 1 on 0.11"),
+    ({"transactional.id": "t", "enable.idempotence": False}, "2.6", "transactional.id needs enable.idempotence=true"),
+    ({"transactional.id": "t", "acks": "0"}, "2.6", "transactional.id needs acks=all"),
+    ({"delivery.timeout.ms": 100}, "2.1",
+     "delivery.timeout.ms 100 is less than linger.ms + request.timeout.ms, 30000"),
+    ({"linger.ms": 100000, "request.timeout.ms": 100000}, "2.1", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "version", "message"), PRODUCERS)
+def test_of_producers(given: dict[str, Any], version: str, message: str | None) -> None:
+    values = {name: setting.default_in(version) for name, setting in BY_SCOPE[PRODUCER].items()}
+    told = [one for _, one in broken_of_producer(version, values | java_producer(given), given)]
+    assert told == ([message] if message else [])
+
+
+CONSUMERS: list[tuple[dict[str, Any], str, str | None]] = [
+    ({"heartbeat.interval.ms": 10000}, "2.6",
+     "heartbeat.interval.ms=10000 must be less than session.timeout.ms=10000"),
+    ({"request.timeout.ms": 10000}, "1.1",
+     "request.timeout.ms=10000 must be more than session.timeout.ms=10000 and fetch.max.wait.ms=500"),
+    ({"request.timeout.ms": 10000}, "2.0.0", None),
+    ({"heartbeat.interval.ms": 10000}, "0.8.2", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "version", "message"), CONSUMERS)
+def test_of_consumers(given: dict[str, Any], version: str, message: str | None) -> None:
+    values = {name: setting.default_in(version) for name, setting in BY_SCOPE[CONSUMER].items()}
+    assert [one for _, one in broken_of_consumer(version, values | given, given)] == ([message] if message else [])
