@@ -106,6 +106,12 @@ def _started(desk: Desk, brokers: list[int]) -> Procedure[None]:
         yield from resume_topics(desk, deletions)
 
 
+def unclean_election_enabled(desk: Desk, topic: str) -> Procedure[None]:
+    """A topic's own setting allows it from now on (KAFKA-6911)."""
+    if desk.active:
+        yield from partition_states.elect_where_needed(desk, topic)
+
+
 def _failed(desk: Desk, brokers: list[int]) -> Procedure[None]:
     """onBrokerFailure."""
     desk.emit(BrokersHandled("failure", ids_text(brokers)))

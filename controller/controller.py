@@ -281,6 +281,12 @@ class Controller:
             out.emit(ControllerChanged(False, self._desk.state.epoch, "stopped"))
         term.leave_office(self._desk)
 
+    def unclean_election_enabled(self, now: Now, out: Outbox, topic: str) -> None:
+        """A topic's own setting allows it now: partitions without a leader may have one."""
+        self._desk.at(now, out)
+        self._put("unclean-election-enabled", lambda: broker_events.unclean_election_enabled(self._desk, topic))
+        self._pump(now, out)
+
     # --- the queue ---
 
     def _put(

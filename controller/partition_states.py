@@ -47,10 +47,11 @@ def startup(desk: Desk) -> Procedure[None]:
     yield from elect_where_needed(desk)
 
 
-def elect_where_needed(desk: Desk) -> Procedure[None]:
-    """New and Offline partitions to Online, but for topics being deleted."""
+def elect_where_needed(desk: Desk, topic: str = "") -> Procedure[None]:
+    """New and Offline partitions to Online, but for topics being deleted; of one topic alone, if it is named."""
     waiting = desk.state.partitions_in(PartitionPosition.NEW, PartitionPosition.OFFLINE)
     waiting = [partition for partition in waiting if not desk.state.is_being_deleted(partition[0])]
+    waiting = [partition for partition in waiting if topic in ("", partition[0])]
     yield from move(desk, waiting, PartitionPosition.ONLINE, Strategy.OFFLINE)
 
 

@@ -1,7 +1,7 @@
 """How a broker appears in the session service (semantics 5.1, 11.10; KAFKA-7165).
 
-Both procedures are asked by the node that owns the session: `persistent_paths` once at start,
-`register_broker` at start and again in every new session.
+The procedures are asked by the node that owns the session: `persistent_paths` and `topic_configurations` once at
+start, `register_broker` at start and again in every new session.
 
 The registration is an ephemeral, and the one of an earlier session may still be there: a session outlives
 its process until it expires. Then registering fails. At start that ends the process; later, up to 2.1, the
@@ -17,9 +17,17 @@ from collections.abc import Callable
 import msgspec
 
 from controller.session_calls import Procedure, SessionLost, ask, perform, perform_all
-from protocol.messages.session import Create, Delete, GetData, SessionError, SessionRequest, SetData
+from protocol.messages.session import Create, Delete, GetChildren, GetData, SessionError, SessionRequest, SetData
 from protocol.versions import Gates
-from protocol.znodes import PERSISTENT_PATHS, BrokerRegistration, broker_path, encode_broker
+from protocol.znodes import (
+    PERSISTENT_PATHS,
+    TOPIC_CONFIGS,
+    BrokerRegistration,
+    broker_path,
+    decode_topic_config,
+    encode_broker,
+    topic_config_path,
+)
 
 ATTEMPTS = 10
 """Times that creating the znode is tried while it comes and goes under our hands (Kafka: without end)."""
@@ -44,6 +52,17 @@ def persistent_paths() -> Procedure[None]:
     results = yield from perform_all([Create(path) for path in PERSISTENT_PATHS])
     for path, result in zip(PERSISTENT_PATHS, results, strict=True):
         assert result.error in (SessionError.OK, SessionError.NODE_EXISTS), (path, result.error)
+
+
+def topic_configurations() -> Procedure[dict[str, dict[str, str]]]:
+    """What a broker asks before it loads its logs: {topic: its own settings}, of every topic that has any."""
+    topics = sorted((yield from perform(GetChildren(TOPIC_CONFIGS))).children)
+    found = yield from perform_all([GetData(topic_config_path(topic)) for topic in topics])
+    return {
+        topic: decode_topic_config(topic, result.data)
+        for topic, result in zip(topics, found, strict=True)
+        if result.error == SessionError.OK
+    }
 
 
 def register_broker(

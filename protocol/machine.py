@@ -7,6 +7,7 @@ the `Send` that speaks of it was returned. A machine cannot tell which world run
 Time comes as a pair because Kafka uses both: `mono_ms` for time-outs, `wall_ms` for what is written down.
 """
 
+from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 import msgspec
@@ -50,12 +51,24 @@ class ConnectionOpened(msgspec.Struct, frozen=True, tag="opened"):
     connection: int
 
 
+class Loss(StrEnum):
+    """Why a connection is lost. The value says it in words, where there is nothing more to say."""
+
+    REFUSED = "connection refused"
+    """Nobody listens there."""
+    TIMED_OUT = "connection timed out"
+    """TCP has given up."""
+    CLOSED = "closed by peer"
+    """It stood, and the peer has ended it, or what came was no frame."""
+
+
 class ConnectionLost(msgspec.Struct, frozen=True, tag="lost"):
     """Refused, closed by the peer, or torn. Never sent after our own `Close`. Nothing more comes from this
-    connection."""
+    connection. `reason`: for people."""
 
     connection: int
     reason: str
+    loss: Loss = Loss.CLOSED
 
 
 class MessageReceived(msgspec.Struct, frozen=True, tag="message"):

@@ -30,6 +30,10 @@ LADDER: tuple[str, ...] = (
 )
 """Every version the emulator plays, oldest first."""
 
+BETWEEN: tuple[str, ...] = ("0.9", "0.10.0", "0.10.1")
+"""Kafka's minor releases between the ladder's first two steps, which are not played: tables say since which of all
+something is known."""
+
 DEFAULT_VERSION = "2.6"
 
 _ALIASES = {"2.0": "2.0.1", "0.11.0": "0.11", "0.8": "0.8.2", "0.10": "0.10.2"}
@@ -58,9 +62,22 @@ def ladder_name(version: str) -> str:
     return LADDER[rank(version)]
 
 
+def releases() -> tuple[str, ...]:
+    """All of Kafka's minor releases, oldest first."""
+    return (LADDER[0], *BETWEEN, *LADDER[1:])
+
+
+@lru_cache(maxsize=256)
+def _place(version: str) -> int:
+    if version in BETWEEN:
+        return 1 + BETWEEN.index(version)
+    place = rank(version)
+    return place + len(BETWEEN) if place else 0
+
+
 def since(version: str, first: str) -> bool:
-    """Whether `version` is `first` or newer on the ladder. For tables of defaults and gates only."""
-    return rank(version) >= rank(first)
+    """Whether `version` is `first` or newer; either may be any of `releases`. For tables of defaults and gates only."""
+    return _place(version) >= _place(first)
 
 
 Steps = tuple[tuple[str, str], ...]
@@ -71,6 +88,43 @@ def in_force(version: str, steps: Steps) -> str:
     """The value of the last step that `version` has reached. The first step is the oldest version's."""
     assert steps[0][0] == LADDER[0], steps
     return [value for first, value in steps if since(version, first)][-1]
+
+
+PROTOCOL_VERSIONS: dict[str, str] = {
+    "0.8.0": "", "0.8.1": "", "0.8.2": "", "0.9.0": "", "0.10.0": "IV1", "0.10.1": "IV2", "0.10.2": "IV0",
+    "0.11.0": "IV2", "1.0": "IV0", "1.1": "IV0", "2.0": "IV1", "2.1": "IV2", "2.2": "IV1", "2.3": "IV1", "2.4": "IV1",
+    "2.5": "IV0", "2.6": "IV0", "2.7": "IV2", "2.8": "IV1",
+}  # fmt: skip
+"""What inter.broker.protocol.version and log.message.format.version may be (ApiVersion), each with its last internal
+version, `2.7-IV2`, which is the same as `2.7`."""
+
+
+def protocol_release(text: str) -> str:
+    """`2.7`, `2.7.2` or `2.7-IV2` -> `2.7`, one of PROTOCOL_VERSIONS. Raises UnknownVersion."""
+    parts = text.partition("-")[0].split(".")
+    short = ".".join(parts[: 3 if parts[0] == "0" else 2])
+    short = {"0.11": "0.11.0"}.get(short, short)
+    if short not in PROTOCOL_VERSIONS:
+        raise UnknownVersion(f"unknown protocol version {text!r}; one of: {', '.join(PROTOCOL_VERSIONS)}")
+    return short
+
+
+def protocol_version(text: str) -> str:
+    """The same on the ladder. Raises UnknownVersion: no such version, one that is not played, or an internal version
+    between releases."""
+    short, internal = protocol_release(text), text.partition("-")[2]
+    if internal and internal != PROTOCOL_VERSIONS[short]:
+        raise UnknownVersion(f"protocol version {text!r} lies between releases, and those alone are played: {short}")
+    if text in LADDER:
+        return text
+    return "2.0.0" if short == "2.0" else ladder_name(short)
+
+
+def message_format_magic(text: str) -> int:
+    """The record format of a log.message.format.version: 0, 1 or 2. Raises UnknownVersion."""
+    order = list(PROTOCOL_VERSIONS)
+    place = order.index(protocol_release(text))
+    return sum(place >= order.index(first) for first in ("0.10.0", "0.11.0"))
 
 
 class Gates(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +158,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.0.1+: a new leader writes (epoch, log end) at once (KAFKA-7415)."""
     epoch_entry_below_first_answered: bool
     """2.0.1+: a question about an epoch older than all cached is answered with the first entry's start."""
+    no_epochs_end_at_log_end: bool
+    """0.11 (to 1.0.1): who knows no epoch asks a leader that knows none either, and is answered with its log end."""
     epoch_cache_strict_assign: bool
     """2.0.1+: assigning an epoch removes conflicting tail entries."""
     expand_needs_epoch_start: bool
@@ -141,16 +197,27 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     shrink_check_full_period: bool
     """Up to 0.10.1: the check runs every replica.lag.time.max.ms instead of half of it."""
     fetch_blocks_on_partition_lock: bool
-    """2.1+: consumer fetches too wait for the partition's lock (semantics 1.6)."""
+    """2.1+: consumer fetches too wait for the partition's lock, and ListOffsets (semantics 1.6)."""
+    looks_after_parked_requests_last: bool
+    """2.7+: a produce is answered before what it completes by its append is looked at (KAFKA-8334)."""
+    high_watermark_needs_moved_follower: bool
+    """2.4+: a follower's fetch moves the high watermark only if it is at another offset than before."""
 
     # --- ISR persistence (IBP and binary; semantics 1.6) ---
     alter_isr: bool
     """E4 with IBP 2.7-IV2: through the controller."""
+    notifies_isr_changes: bool
+    """0.9+, where the ISR is written straight to the session service (KAFKA-1367)."""
     stuck_zk_version_pends: bool
     """2.8 with an older IBP: a failed conditional write stays pending until a higher epoch."""
     session_wait_ends_at_expiry: bool
     """1.1+: a call waiting for the session service fails when the session expires; before, it is retried in the new
     session."""
+
+    fetches_configuration_of_held_logs: bool
+    """Up to 2.5: the first LeaderAndIsr of a life asks for a topic's configuration even where its log is there."""
+    controlled_shutdown_occupies_handler: bool
+    """Up to 0.10.2: the controller handles ControlledShutdown on the request handler's thread (KAFKA-5028)."""
 
     # --- controller (binary; semantics 4) ---
     controller_epoch_multi: bool
@@ -170,6 +237,10 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     sender's client is first closed from under it in 2.1)."""
     registers_rack: bool
     """0.10+: a broker registers its rack, here its AZ, and replicas are placed by it (KIP-36, semantics 4.4)."""
+    config_change_form: int
+    """How a change of a topic's configuration is told: 0 by its name alone (0.8.2), 1 (0.9), 2 (0.10.1+)."""
+    enables_unclean_election_at_once: bool
+    """2.1+: a topic whose unclean election is switched on gets its leaders without another event (KAFKA-6911)."""
     registers_before_election: bool
     """1.1+: a broker registers itself, then its controller tries to be elected; before, the other way round."""
     offline_leaders_by_liveness: bool
@@ -282,6 +353,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         fetch_start_at_log_end=bin_within("0.11", "1.0"),
         assigns_epoch_on_election=bin_since("2.0.1") and ibp_since("0.11"),
         epoch_entry_below_first_answered=bin_since("2.0.1"),
+        no_epochs_end_at_log_end=b == "0.11",
         epoch_cache_strict_assign=bin_since("2.0.1"),
         expand_needs_epoch_start=bin_since("2.0.1"),
         fetcher_restart=restart,
@@ -299,9 +371,14 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         lag_by_messages=b == "0.8.2",
         shrink_check_full_period=not bin_since("0.10.2"),
         fetch_blocks_on_partition_lock=bin_since("2.1"),
+        looks_after_parked_requests_last=bin_since("2.7"),
+        high_watermark_needs_moved_follower=bin_since("2.4"),
         alter_isr=ibp_since("2.7"),
+        notifies_isr_changes=bin_since("0.10.2") and not ibp_since("2.7"),
         stuck_zk_version_pends=bin_since("2.8") and not ibp_since("2.7"),
         session_wait_ends_at_expiry=bin_since("1.1"),
+        fetches_configuration_of_held_logs=not bin_since("2.6"),
+        controlled_shutdown_occupies_handler=not bin_since("0.11"),
         controller_epoch_multi=bin_since("2.1"),
         broker_epochs=bin_since("2.2"),
         startup_offlines_dead_replicas=bin_since("2.3"),
@@ -310,6 +387,8 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         batched_controller_writes=bin_since("1.1"),
         failure_waits_for_sender_thread=not bin_since("2.1"),
         registers_rack=bin_since("0.10.2"),
+        config_change_form=2 if bin_since("0.10.2") else 0,
+        enables_unclean_election_at_once=bin_since("2.1"),
         registers_before_election=bin_since("1.1"),
         offline_leaders_by_liveness=bin_since("1.0"),
         deletes_old_notifications=bin_since("1.1"),

@@ -15,6 +15,8 @@ BROKER_IDS = "/brokers/ids"
 TOPICS = "/brokers/topics"
 CONSUMERS = "/consumers"
 TOPIC_CONFIGS = "/config/topics"
+CONFIG_CHANGES = "/config/changes"
+CONFIG_CHANGE_PREFIX = "config_change_"
 DELETE_TOPICS = "/admin/delete_topics"
 PREFERRED_REPLICA_ELECTION = "/admin/preferred_replica_election"
 REASSIGN_PARTITIONS = "/admin/reassign_partitions"
@@ -26,7 +28,7 @@ LOG_DIR_EVENT_PREFIX = "log_dir_event_"
 PERSISTENT_PATHS = (
     CONSUMERS,
     "/brokers", BROKER_IDS, TOPICS,
-    "/config", TOPIC_CONFIGS, "/config/brokers", "/config/changes",
+    "/config", TOPIC_CONFIGS, "/config/brokers", CONFIG_CHANGES,
     "/admin", DELETE_TOPICS,
     ISR_CHANGE_NOTIFICATION, LOG_DIR_EVENT_NOTIFICATION,
 )  # fmt: skip
@@ -83,7 +85,7 @@ def state_partition(path: str) -> TopicPartition | None:
 T = TypeVar("T")
 
 
-def _encode(content: dict[str, Any]) -> bytes:
+def _encode(content: dict[str, Any] | str) -> bytes:
     return msgspec.json.encode(content)
 
 
@@ -302,6 +304,37 @@ def encode_topic_config(config: dict[str, str]) -> bytes:
 
 def decode_topic_config(topic: str, data: bytes) -> dict[str, str]:
     return _decode(topic_config_path(topic), data, _TopicConfigContent).config
+
+
+class _ConfigChangeContent(msgspec.Struct):
+    version: int
+    entity_path: str = ""
+    entity_type: str = ""
+    entity_name: str = ""
+
+    @property
+    def path(self) -> str:
+        return self.entity_path if self.version > 1 else f"{self.entity_type}/{self.entity_name}"
+
+
+def encode_config_change(topic: str, form: int) -> bytes:
+    """A notification under /config/changes that a topic's configuration is another. `form`: 0 names the topic alone
+    (0.8.2), 1 and 2 are objects."""
+    if form == 0:
+        return _encode(topic)
+    if form == 1:
+        return _encode({"version": 1, "entity_type": "topics", "entity_name": topic})
+    return _encode({"version": 2, "entity_path": f"topics/{topic}"})
+
+
+def decode_config_change(path: str, data: bytes) -> str:
+    """The topic; "" if it is about something else."""
+    if data.startswith(b'"'):
+        return _decode(path, data, str)
+    kind, _, name = _decode(path, data, _ConfigChangeContent).path.partition("/")
+    return name if kind == "topics" else ""
+
+
 
 
 class _LogDirContent(msgspec.Struct):

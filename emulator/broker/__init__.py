@@ -1,11 +1,12 @@
 """The broker, as pure machines around injected storage. Reading order:
 
-- what all share: `settings`, `context`
+- what all share: `settings`, `threads` (what waits, and for what), `context`
 - the log: `leader_epochs`, `producer_state`, `segment`, `log`
-- one partition: `remote_replica`, `parked`, `partition`, `controller_channel`, `alter_isr`, `isr_notifications`,
-  `isr_changes`
+- requests: `requests` (connections, request handlers), `purgatory` (those that are parked), `turns` (one at a time)
+- one partition: `remote_replica`, `partition_lock`, `partition`, `controller_channel`, `alter_isr`,
+  `isr_notifications`, `isr_changes`
 - all of them: `metadata_cache`, `log_directories`, `replicas`
-- requests: `appends`, `fetches`, `questions`
+- what clients and followers ask: `delayed_produce`, `appends`, `reads`, `delayed_fetch`, `fetches`, `questions`
 - committed offsets: `offset_cache`, `group_coordinator`
 - following: `truncation`, `fetch_state`, `truncating`, `out_of_range`, `fetcher`, `fetchers`
 - a log directory that fails: `offline_replicas`

@@ -1,13 +1,10 @@
-"""The broker: its parts put together, and the door through which requests come in.
+"""The broker: its parts put together, and which of them serves what."""
 
-A connection's requests are answered one at a time, in order, as Kafka mutes a connection until its answer is out.
-"""
-
-from collections import deque
 from collections.abc import Callable
 
 from emulator.broker.alter_isr import ALTER_RETRY
 from emulator.broker.appends import Appends
+from emulator.broker.configurations import Configurations
 from emulator.broker.context import BrokerContext
 from emulator.broker.controller_channel import ControllerChannel
 from emulator.broker.fetchers import Fetchers
@@ -18,11 +15,11 @@ from emulator.broker.isr_notifications import PROPAGATE
 from emulator.broker.leadership import HIGH_WATERMARK_CHECKPOINT, Leadership
 from emulator.broker.metadata_cache import MetadataCache
 from emulator.broker.offline_replicas import OfflineReplicas
-from emulator.broker.parked import Purgatory
-from emulator.broker.partition import Partition
 from emulator.broker.questions import Questions
 from emulator.broker.replicas import Replicas
+from emulator.broker.requests import Request, RequestChannel
 from emulator.broker.roles import Roles
+from emulator.broker.threads import Until, Work
 from protocol.machine import (
     ConnectionAccepted,
     ConnectionLost,
@@ -50,77 +47,72 @@ from protocol.messages.replication import (
     OffsetForLeaderEpochRequest,
     ProduceRequest,
 )
+from protocol.purposes import OBSERVE
 
 RECOVERY_CHECKPOINT = ("recovery-point-checkpoint",)
-REQUESTS_QUEUED_MAX = 500
-"""Requests waiting behind the one being answered, per connection (queued.max.requests); beyond that it is closed."""
+FLUSH = ("log-flush",)
+FIRST_TASK_MS = 30_000.0
+"""When the log manager's tasks begin (LogManager.InitialTaskDelayMs)."""
+TIMER_MAX_MS = 1e12
+"""A task with a longer period never comes."""
 PRODUCER_IDS_PER_LIFE = 1_000_000
 
 ControllerRequest = AlterIsrRequest | ControlledShutdownRequest
 ControllerReply = Callable[[Message], None]
 
 
-class _Client:
-    """One accepted connection and the requests that wait on it."""
-
-    __slots__ = ("busy", "queue")
-
-    def __init__(self) -> None:
-        self.busy = False
-        self.queue: deque[MessageReceived] = deque()
-
-
 class Broker:
     """`for_controller` hands requests meant for the controller to it (it lives beside the broker); `create_topic`
-    writes a topic into the session service."""
+    writes a topic into the session service; `unclean_enabled` is told of a topic whose unclean election was switched
+    on. It serves nobody before it is started."""
 
     def __init__(
         self,
         context: BrokerContext,
         for_controller: Callable[[ControllerRequest, ControllerReply], None],
         create_topic: CreateTopic,
+        unclean_enabled: Callable[[str], None] = lambda topic: None,
     ) -> None:
         self.context = context
         self._for_controller = for_controller
         self.metadata = MetadataCache(context)
         self.replicas = Replicas(context, self.metadata)
-        self.fetches = Purgatory("fetch-wait", context.out)
-        self.produces = Purgatory("produce-wait", context.out)
+        self.fetches, self.produces = self.replicas.fetches, self.replicas.produces
         self.channel = ControllerChannel(context, self.metadata.controller_node)
-        self.isr_changes = IsrChanges(context, self.replicas.partitions, self.channel, self._advanced)
+        self.isr_changes = IsrChanges(context, self.replicas.partitions, self.channel)
         self.fetchers = Fetchers(context, self.replicas)
-        self.appends = Appends(context, self.replicas, self.produces, self.fetches)
+        self.appends = Appends(context, self.replicas, self.produces)
         self.coordinator = GroupCoordinator(context, self.replicas, self.metadata, self.appends, create_topic)
-        roles = Roles(
-            context, self.replicas, self.fetchers, self.isr_changes.alter_isr, self.fetches, self.produces,
-            self.coordinator,
-        )  # fmt: skip
+        roles = Roles(context, self.replicas, self.fetchers, self.isr_changes.alter_isr, self.coordinator)
         self.leadership = Leadership(context, self.replicas, self.fetchers, roles)
-        self.fetching = Fetches(context, self.replicas, self.isr_changes, self.fetches, self.produces)
+        self.fetching = Fetches(context, self.replicas, self.isr_changes, self.fetches)
         self.questions = Questions(context, self.replicas)
-        self._clients: dict[int, _Client] = {}
+        self.requests = RequestChannel(context, self._serve)
+        self.configurations = Configurations(context, self.replicas, unclean_enabled)
+        self._serving = False
         self._producer_ids = 0
         self.incarnation = 1
 
-    def start(self) -> None:
-        """Load the logs and begin the periodic tasks. What fails meanwhile the controller hears of when it makes itself
-        known to this broker."""
-        self.replicas.load_all()
+    def start(self, configurations: dict[str, dict[str, str]]) -> None:
+        """Load the logs, with their topics' own settings, and begin the periodic tasks. What fails meanwhile the
+        controller hears of when it makes itself known to this broker."""
+        self.replicas.load_all(configurations)
         if self.replicas.failed:
             return
         offline = OfflineReplicas(self.context, self.fetchers, self.coordinator)
         self.replicas.going_offline = offline.going
         self.replicas.tell_controller = offline.tell_controller
         self.isr_changes.start()
-        self.context.out.set_timer(RECOVERY_CHECKPOINT, self.context.settings.log_flush_offset_checkpoint_interval_ms)
+        self.configurations.start()
+        self.context.out.set_timer(RECOVERY_CHECKPOINT, FIRST_TASK_MS)
+        if self.context.settings.log_flush_scheduler_interval_ms < TIMER_MAX_MS:
+            self.context.out.set_timer(FLUSH, FIRST_TASK_MS)
+        self._serving = True
 
     def stop(self) -> None:
         """The last part of an orderly stop: fetchers, checkpoints, marker."""
         self.fetchers.close_all()
         self.replicas.close_cleanly()
-
-    def _advanced(self, partition: Partition) -> None:
-        partition.check_parked(self.fetches, self.produces)
 
     # --- inputs ---
 
@@ -131,11 +123,15 @@ class Broker:
                 return self._message(connection, event)
             case TimerFired():
                 return self._timer(event)
-            case ConnectionAccepted(connection):
-                self._clients[connection] = _Client()
+            case ConnectionAccepted(connection, _, purpose):
+                if self._serving or purpose == OBSERVE:
+                    self.requests.accepted(connection)
+                else:
+                    # Kafka does not listen yet, and would refuse it.
+                    self.context.out.close(connection)
                 return True
             case ConnectionLost(connection):
-                if self._clients.pop(connection, None) is not None:
+                if self.requests.lost(connection):
                     self.metadata.forget(connection)
                     return True
                 return self._connection_event(connection, event)
@@ -160,9 +156,9 @@ class Broker:
     def _timer(self, event: TimerFired) -> bool:
         match event.key[0]:
             case "fetch-wait":
-                self.fetches.expired(int(event.key[1]))
+                self.fetches.timer(int(event.key[1]))
             case "produce-wait":
-                self.produces.expired(int(event.key[1]))
+                self.produces.timer(int(event.key[1]))
             case "fetcher":
                 self.fetchers.timer(event)
             case "isr-shrink" if event.key == SHRINK:
@@ -180,6 +176,9 @@ class Broker:
                 self.context.out.set_timer(
                     RECOVERY_CHECKPOINT, self.context.settings.log_flush_offset_checkpoint_interval_ms
                 )
+            case "log-flush" if event.key == FLUSH:
+                self.replicas.flush_dirty_logs()
+                self.context.out.set_timer(FLUSH, self.context.settings.log_flush_scheduler_interval_ms)
             case _:
                 if self.channel.handles(event):
                     self.channel.handle(event)
@@ -188,80 +187,66 @@ class Broker:
         return True
 
     def _message(self, connection: int, event: MessageReceived) -> bool:
-        client = self._clients.get(connection)
-        if client is None:
-            fetcher = self.fetchers.owner(connection)
-            if fetcher is not None:
-                fetcher.received(event)
-                return True
-            if self.channel.handles(event):
-                self.channel.handle(event)
-                return True
-            return False
-        if client.busy:
-            if len(client.queue) >= REQUESTS_QUEUED_MAX:
-                self._hang_up(connection)
-            else:
-                client.queue.append(event)
+        if self.requests.received(event):
             return True
-        self._serve(connection, client, event)
-        return True
+        fetcher = self.fetchers.owner(connection)
+        if fetcher is not None:
+            fetcher.received(event)
+            return True
+        if self.channel.handles(event):
+            self.channel.handle(event)
+            return True
+        return False
 
     # --- requests ---
 
-    def _serve(self, connection: int, client: _Client, event: MessageReceived) -> None:
-        client.busy = True
-
-        def reply(message: Message | None) -> None:
-            if self._clients.get(connection) is not client:
-                return
-            if message is not None:
-                self.context.out.send(connection, message, event.correlation_id, event.version)
-            client.busy = False
-            if client.queue:
-                self._serve(connection, client, client.queue.popleft())
-
-        self._dispatch(connection, event, reply)
-
-    def _dispatch(self, connection: int, event: MessageReceived, reply: Callable[[Message | None], None]) -> None:
-        match message := event.message:
+    def _serve(self, request: Request) -> Work[None] | None:
+        """A request handler's work; None: it is done."""
+        match message := request.message:
             case FetchRequest():
-                self.fetching.fetch(message, reply, event.correlation_id)
+                return self.fetching.fetch(request, message)
             case ProduceRequest():
-                self.appends.produce(message, reply, lambda: self._hang_up(connection))
+                return self.appends.produce(request, message)
             case MetadataRequest():
-                reply(self.metadata.answer(message))
+                request.answer(self.metadata.answer(message))
             case ObserveMetadataRequest():
-                self.metadata.observe(connection)
-                reply(None)
+                self.metadata.observe(request.connection)
+                request.answer(None)
             case OffsetForLeaderEpochRequest():
-                reply(self.questions.epoch_ends(message))
+                return self.questions.epoch_ends(request, message)
             case ListOffsetsRequest():
-                reply(self.questions.offsets(message))
+                return self.questions.offsets(request, message)
             case LeaderAndIsrRequest():
-                self.leadership.leader_and_isr(message, reply, event.correlation_id)
+                return self.leadership.leader_and_isr(request, message)
             case UpdateMetadataRequest():
-                self.leadership.update_metadata(message, reply)
-                self.channel.learn()
+                return self._update_metadata(request, message)
             case StopReplicaRequest():
-                self.leadership.stop_replica(message, reply)
+                return self.leadership.stop_replica(request, message)
             case InitProducerIdRequest():
-                reply(self._init_producer_id())
+                request.answer(self._init_producer_id())
             case FindCoordinatorRequest() if self.context.gates.group_coordinator:
-                self.coordinator.find(message, reply)
+                return self.coordinator.find(request, message)
             case OffsetCommitRequest() if self.context.gates.group_coordinator:
-                self.coordinator.commit(message, reply)
+                return self.coordinator.commit(request, message)
             case OffsetFetchRequest() if self.context.gates.group_coordinator:
-                reply(self.coordinator.fetch(message))
+                request.answer(self.coordinator.fetch(message))
+            case ControlledShutdownRequest() if self.context.gates.controlled_shutdown_occupies_handler:
+                return self._ask_controller(request, message)
             case AlterIsrRequest() | ControlledShutdownRequest():
-                self._for_controller(message, reply)
+                self._for_controller(message, request.answer)
             case _:
                 # A well-formed message that no broker serves: the peer is told by the end of its connection.
-                self._hang_up(connection)
+                request.hang_up()
+        return None
 
-    def _hang_up(self, connection: int) -> None:
-        if self._clients.pop(connection, None) is not None:
-            self.context.out.close(connection)
+    def _update_metadata(self, request: Request, message: UpdateMetadataRequest) -> Work[None]:
+        yield from self.leadership.update_metadata(request, message)
+        self.channel.learn()
+
+    def _ask_controller(self, request: Request, message: ControllerRequest) -> Work[None]:
+        answer = yield Until("the controller", lambda done: self._for_controller(message, done))
+        assert isinstance(answer, Message)
+        request.answer(answer)
 
     def _init_producer_id(self) -> InitProducerIdResponse:
         """Ids are unique per broker and life, without the block allocation Kafka keeps in the session service."""

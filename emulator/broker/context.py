@@ -7,12 +7,18 @@ from collections.abc import Callable
 from typing import Protocol
 
 from emulator.broker.settings import BrokerSettings
+from emulator.broker.threads import Threads, Until, Work
 from emulator.storage.files import Files
 from protocol.chance import Chance
 from protocol.events import Event
 from protocol.machine import Now, Outbox
-from protocol.messages.session import SessionRequest, SessionResponse
+from protocol.messages.session import SessionError, SessionRequest, SessionResponse
 from protocol.versions import Gates
+
+
+class SessionExpired(Exception):
+    """While somebody waited for the session service (gate `session_wait_ends_at_expiry`)."""
+
 
 SessionDone = Callable[[Now, Outbox, SessionResponse], None]
 
@@ -27,7 +33,10 @@ class SessionCalls(Protocol):
 class BrokerContext:
     """Shared by the parts of one life of one broker."""
 
-    __slots__ = ("broker", "broker_epoch", "chance", "files", "gates", "now", "out", "sessions", "settings")
+    __slots__ = (
+        "broker", "broker_epoch", "chance", "files", "gates", "now", "out", "sessions", "settings", "stopping",
+        "threads",
+    )  # fmt: skip
 
     def __init__(
         self, broker: int, gates: Gates, settings: BrokerSettings, files: Files, sessions: SessionCalls, out: Outbox
@@ -41,6 +50,9 @@ class BrokerContext:
         self.now = Now(0.0, 0.0)
         self.chance = Chance(0)
         """Which of two threads that want one lock gets it; a life's seed replaces it."""
+        self.threads = Threads(lambda: self.now.mono_ms)
+        self.stopping = False
+        """Asked to stop in an orderly way: nothing is followed any more."""
         self.broker_epoch = -1
         """czxid of this life's registration (KIP-380); -1 before."""
 
@@ -56,3 +68,11 @@ class BrokerContext:
             done(response)
 
         self.sessions.call(self.now, self.out, request, answered)
+
+    def asked(self, request: SessionRequest) -> Work[SessionResponse]:
+        """The answer, waited for by whoever's thread asks. Raises SessionExpired."""
+        response = yield Until("the session service", lambda done: self.ask_session(request, done))
+        assert isinstance(response, SessionResponse)
+        if response.error == SessionError.SESSION_EXPIRED:
+            raise SessionExpired
+        return response

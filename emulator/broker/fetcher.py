@@ -49,19 +49,21 @@ class ReplicaFetcher(OutOfRange):
         self._connecting = False
         self._asked: dict[TopicPartition, tuple[int, int]] = {}
         self._out_of_range: deque[TopicPartition] = deque()
+        self._asks_session = False
         self._timeout = ("fetcher", source, "timeout")
         self._wake = ("fetcher", source, "wake")
         self._dead = False
         self._pause: tuple[TopicPartition, ...] | None = None
         self._fetching = False
         self._ended: Callable[[], None] | None = None
+        self._when_it_has_offsets: list[Callable[[], None]] = []
 
     # --- partitions come and go ---
 
     def add(self, place: TopicPartition, state: FetchState) -> None:
         self.states[place] = state
         self._say(place, "added", state.offset, epoch=state.leader_epoch)
-        if not self._waits:
+        if not self.waits:
             self._context.out.set_timer(self._wake, 0.0)
 
     def remove(self, place: TopicPartition) -> None:
@@ -83,17 +85,30 @@ class ReplicaFetcher(OutOfRange):
         return "truncating" if state.truncating else "fetching"
 
     @property
-    def _waits(self) -> bool:
+    def waits(self) -> bool:
         """For a connection or an answer."""
         return self._awaiting is not None or self._connecting
 
-    def end(self, ended: Callable[[], None]) -> bool:
-        """Up to 1.0 a fetcher without partitions first ends what it waits for (KAFKA-6051). True: it does, and `ended`
-        is called when it has."""
-        if not self._waits:
-            return False
+    def end(self, ended: Callable[[], None]) -> None:
+        """Of one without partitions that waits: it ends with what it waits for (KAFKA-6051), and tells."""
+        assert self.waits and self._ended is None
         self._ended = ended
-        return True
+
+    @property
+    def asks_for_offsets(self) -> bool:
+        """A partition's next offset is not the leader's to give, and it is found out what is: meanwhile nobody else
+        touches any partition of this fetcher (semantics 2.3)."""
+        return bool(self._out_of_range)
+
+    def when_it_has_offsets(self, done: Callable[[], None]) -> None:
+        """`done` is called when it asks for none any more, answered or not."""
+        self._when_it_has_offsets.append(done)
+
+    def _tell_offsets(self) -> None:
+        if not self._out_of_range:
+            told, self._when_it_has_offsets = self._when_it_has_offsets, []
+            for done in told:
+                done()
 
     def close(self) -> None:
         """No partition is left: the connection goes too."""
@@ -104,6 +119,8 @@ class ReplicaFetcher(OutOfRange):
         out.cancel_timer(self._wake)
         self._connection = 0
         self._dead = True
+        self._out_of_range.clear()
+        self._tell_offsets()
 
     def _say(self, place: TopicPartition, change: str, offset: int, reason: str = "", epoch: int = -1) -> None:
         self._context.emit(FetcherChanged(*place, change, self.source, offset, reason, epoch))
@@ -154,8 +171,9 @@ class ReplicaFetcher(OutOfRange):
 
     def _work(self) -> None:
         """Do the next thing, if nothing is in flight."""
-        if self._waits or self._dead or self._pause is not None:
+        if self.waits or self._asks_session or self._dead or self._pause is not None:
             return
+        self._tell_offsets()
         now_ms = self._context.now.mono_ms
         self._truncate_without_asking(now_ms)
         questions = [
@@ -197,14 +215,18 @@ class ReplicaFetcher(OutOfRange):
         """Everything waits for the back-off, after a fetch twice; then a new connection."""
         if self._end_if_asked():
             return
-        waited = self._waits
+        waited = self.waits
         self._awaiting = None
         self._connecting = False
-        self._out_of_range.clear()
         out, backoff_ms = self._context.out, self._context.settings.replica_fetch_backoff_ms
         out.cancel_timer(self._timeout)
         if not waited or not self.states:
             return  # an idle connection that ends is noticed with the next request
+        if self._out_of_range:
+            self._delay([self._out_of_range.popleft()], reason)  # the others go on, over a new connection
+            self._tell_offsets()
+            out.set_timer(self._wake, 0.0)
+            return
         if self._fetching:
             self._pause = tuple(self.states)
         else:

@@ -1,12 +1,11 @@
 """All fetchers of a broker, one per source broker (num.replica.fetchers is 1). Semantics 1.7, 2."""
 
-from collections.abc import Callable
-
 from emulator.broker.context import BrokerContext
 from emulator.broker.fetch_state import FetchState
 from emulator.broker.fetcher import ReplicaFetcher
 from emulator.broker.partition import Partition
 from emulator.broker.replicas import Replicas
+from emulator.broker.threads import Until, Work
 from protocol.ids import TopicPartition
 from protocol.machine import TimerFired
 
@@ -35,30 +34,30 @@ class Fetchers:
             state = FetchState(start, partition.leader_epoch, latest, truncating=True)
         fetcher.add((partition.topic, partition.partition), state)
 
-    def remove(self, place: TopicPartition) -> None:
+    def remove(self, places: list[TopicPartition]) -> Work[None]:
+        """Fetch these no more. A fetcher that asks its leader where a log begins or ends lets nobody touch its
+        partitions meanwhile, whosever they are (Kafka's partitionMapLock)."""
+        for fetcher in list(self._by_source.values()):
+            if fetcher.asks_for_offsets:
+                yield Until(f"the fetcher from broker-{fetcher.source}", fetcher.when_it_has_offsets)
+            for place in places:
+                fetcher.remove(place)
+
+    def drop(self, place: TopicPartition) -> None:
+        """Its log directory failed."""
         for fetcher in self._by_source.values():
             fetcher.remove(place)
 
-    def close_idle(self, then: Callable[[], None]) -> None:
-        """Fetchers without partitions end; `then` goes on when they have, up to 1.0 perhaps much later (KAFKA-6051)."""
+    def close_idle(self) -> Work[None]:
+        """Fetchers without partitions end; up to 1.0 that may take as long as what they wait for (KAFKA-6051)."""
         idle = [fetcher for fetcher in self._by_source.values() if not fetcher.states]
-        ending = len(idle)
-
-        def ended() -> None:
-            nonlocal ending
-            ending -= 1
-            if not ending:
-                for fetcher in idle:
-                    del self._by_source[fetcher.source]
-                    fetcher.close()
-                then()
-
-        if not idle:
-            then()
-        waits = self._context.gates.fetcher_shutdown_waits
+        if self._context.gates.fetcher_shutdown_waits:
+            for fetcher in idle:
+                if fetcher.waits:
+                    yield Until(f"the end of the fetcher from broker-{fetcher.source}", fetcher.end)
         for fetcher in idle:
-            if not (waits and fetcher.end(ended)):
-                ended()
+            del self._by_source[fetcher.source]
+            fetcher.close()
 
     def close_all(self) -> None:
         for fetcher in self._by_source.values():

@@ -16,12 +16,13 @@ from emulator.broker.context import BrokerContext
 from emulator.broker.metadata_cache import MetadataCache
 from emulator.broker.offset_cache import OffsetCache
 from emulator.broker.replicas import Replicas
+from emulator.broker.requests import Request
+from emulator.broker.threads import Until, Work
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import GroupCoordinatorChanged
 from protocol.ids import TopicPartition
 from protocol.machine import TimerFired
-from protocol.messages.base import Message
 from protocol.messages.groups import (
     CommittedPartition,
     FindCoordinatorRequest,
@@ -33,7 +34,7 @@ from protocol.messages.groups import (
     OffsetToCommit,
 )
 from protocol.messages.leadership import PartitionError
-from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse
+from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResult
 from protocol.records.format import encode
 from protocol.records.offset_commits import (
     OFFSETS_TOPIC,
@@ -51,8 +52,7 @@ LOAD_BYTES = 5 * 1024 * 1024
 
 MS_PER_MINUTE = 60_000
 
-Reply = Callable[[Message | None], None]
-CreateTopic = Callable[[str, int, int, dict[str, str], Callable[[], None]], None]
+CreateTopic = Callable[[str, int, int, dict[str, str], Callable[..., None]], None]
 """Makes (topic, partitions, replication factor, configs) as an admin tool would; then tells, done or not."""
 
 APPEND_ERRORS = {
@@ -86,34 +86,38 @@ class GroupCoordinator:
 
     # --- who coordinates ---
 
-    def find(self, request: FindCoordinatorRequest, reply: Reply) -> None:
+    def find(self, request: Request, asked: FindCoordinatorRequest) -> Work[None]:
         """By this broker's own metadata, which may be of the past."""
-        if not request.group:
-            reply(FindCoordinatorResponse(ErrorCode.INVALID_GROUP_ID))
+        if not asked.group:
+            request.answer(FindCoordinatorResponse(ErrorCode.INVALID_GROUP_ID))
         elif not self._metadata.partition_count(OFFSETS_TOPIC):
-            self._create(lambda: reply(FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)))
+            yield from self._create()
+            request.answer(FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         else:
-            state = self._metadata.partitions.get((OFFSETS_TOPIC, self._partition_of(request.group)))
+            state = self._metadata.partitions.get((OFFSETS_TOPIC, self._partition_of(asked.group)))
             node = None if state is None else self._metadata.node_of(state.leader)
             if state is None or node is None:
-                reply(FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+                request.answer(FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
             else:
-                reply(FindCoordinatorResponse(ErrorCode.NONE, state.leader, node))
+                request.answer(FindCoordinatorResponse(ErrorCode.NONE, state.leader, node))
 
-    def _create(self, done: Callable[[], None]) -> None:
+    def _create(self) -> Work[None]:
         settings, alive = self._context.settings, len(self._metadata.live)
         factor = settings.offsets_topic_replication_factor
         if alive < factor:
             if self._context.gates.offsets_topic_needs_all_brokers or not alive:
-                done()
                 return
             factor = alive
+        partitions = settings.offsets_topic_num_partitions
         configs = {
             "cleanup.policy": "compact",
             "segment.bytes": str(settings.offsets_topic_segment_bytes),
             "compression.type": "producer",
         }
-        self._create_topic(OFFSETS_TOPIC, settings.offsets_topic_num_partitions, factor, configs, done)
+        yield Until(
+            f"the topic {OFFSETS_TOPIC}",
+            lambda made: self._create_topic(OFFSETS_TOPIC, partitions, factor, configs, made),
+        )
 
     def _partition_of(self, group: str) -> int:
         """Kafka asks the session service once, at a broker's start, how many there are; here the metadata tell."""
@@ -170,33 +174,33 @@ class GroupCoordinator:
 
     # --- commits ---
 
-    def commit(self, request: OffsetCommitRequest, reply: Reply) -> None:
+    def commit(self, request: Request, asked: OffsetCommitRequest) -> Work[None]:
         """Append what may be committed; answered when the in-sync replicas have it, or `offsets.commit.timeout.ms` is
         over."""
-        number = self._partition_of(request.group)
+        number = self._partition_of(asked.group)
         cache, error = self._cache(number)
         if cache is None:
-            reply(OffsetCommitResponse([PartitionError(p.topic, p.partition, error) for p in request.partitions]))
+            refused = [PartitionError(each.topic, each.partition, error) for each in asked.partitions]
+            request.answer(OffsetCommitResponse(refused))
             return
-        errors = {index: self._refused(each) for index, each in enumerate(request.partitions)}
+        errors = {index: self._refused(each) for index, each in enumerate(asked.partitions)}
         accepted = [index for index, error in errors.items() if error == ErrorCode.NONE]
-        keys = [OffsetKey(request.group, each.topic, each.partition) for each in request.partitions]
+        keys = [OffsetKey(asked.group, each.topic, each.partition) for each in asked.partitions]
         if not cache.has_room([keys[index] for index in accepted]):
             errors.update(dict.fromkeys(accepted, ErrorCode.INVALID_COMMIT_OFFSET_SIZE))
             accepted = []
 
         def answer() -> None:
-            partitions = enumerate(request.partitions)
-            reply(OffsetCommitResponse([PartitionError(p.topic, p.partition, errors[i]) for i, p in partitions]))
+            results = [PartitionError(p.topic, p.partition, errors[i]) for i, p in enumerate(asked.partitions)]
+            request.answer(OffsetCommitResponse(results))
 
         if not accepted:
             answer()
             return
-        committed = {index: self._committed(request.partitions[index]) for index in accepted}
+        committed = {index: self._committed(asked.partitions[index]) for index in accepted}
 
-        def appended(message: Message | None) -> None:
-            assert isinstance(message, ProduceResponse), message
-            (result,) = message.partitions
+        def appended(results: list[ProduceResult]) -> None:
+            (result,) = results
             error = ErrorCode(result.error)
             errors.update(dict.fromkeys(accepted, APPEND_ERRORS.get(error, error)))
             if error == ErrorCode.NONE and self._caches.get(number) is cache:
@@ -211,7 +215,7 @@ class GroupCoordinator:
             settings.offsets_commit_timeout_ms,
             [ProducePartition(OFFSETS_TOPIC, number, records)],
         )
-        self._appends.append_internal(produce, appended)
+        yield from self._appends.append(produce, appended)
 
     def _refused(self, asked: OffsetToCommit) -> ErrorCode:
         if (asked.topic, asked.partition) not in self._metadata.partitions:

@@ -9,40 +9,29 @@ Two ways, by `inter.broker.protocol.version`:
 
 A leader never bumps the leader epoch."""
 
-from collections import deque
-from collections.abc import Callable
-
 from emulator.broker.alter_isr import AlterIsr, IsrCounts
-from emulator.broker.context import BrokerContext
+from emulator.broker.context import BrokerContext, SessionExpired
 from emulator.broker.controller_channel import ControllerChannel
 from emulator.broker.isr_notifications import IsrNotifications
 from emulator.broker.partition import Partition, PendingIsr
+from emulator.broker.threads import Work
 from protocol.events import IsrChangeAsked, IsrChangeEnded, ids_text
 from protocol.ids import TopicPartition
-from protocol.messages.session import GetData, SessionError, SessionRequest, SessionResponse, SetData
+from protocol.messages.session import GetData, SessionError, SessionRequest, SetData
 from protocol.znodes import Leadership, decode_state, encode_state, state_path
 
 SHRINK = ("isr-shrink",)
 
 
 class IsrChanges:
-    """`advanced` is called when a partition's high watermark moved because of a change."""
+    """Of the partitions that this broker leads."""
 
     def __init__(
-        self,
-        context: BrokerContext,
-        partitions: dict[TopicPartition, Partition],
-        channel: ControllerChannel,
-        advanced: Callable[[Partition], None],
+        self, context: BrokerContext, partitions: dict[TopicPartition, Partition], channel: ControllerChannel
     ) -> None:
         self._context = context
         self._partitions = partitions
-        self._advanced = advanced
         self._shrink_due_ms = 0.0
-        self._to_check: deque[Partition] = deque()
-        self._checking = False
-        self._walking = False
-        self._released: list[Partition] = []
         self.counts = IsrCounts()
         self.alter_isr = AlterIsr(context, channel, self.counts)
         self.notifications = IsrNotifications(context)
@@ -52,7 +41,7 @@ class IsrChanges:
         context = self._context
         self._shrink_due_ms = context.now.mono_ms + self._shrink_period_ms
         context.out.set_timer(SHRINK, self._shrink_period_ms)
-        if not context.gates.alter_isr:
+        if context.gates.notifies_isr_changes:
             self.notifications.start()
 
     @property
@@ -68,66 +57,49 @@ class IsrChanges:
         A run that was held up leaves others overdue. They follow at once, some before those who wait for the lock that
         has just been released: a follower that waits there still counts as silent, is removed, joins, is removed.
         """
-        if self._checking:
-            return
-        self._begin_run()
-        self._check_next()
+        self._context.threads.start("isr-expiration", "shrink", self._check_all())
 
-    def _begin_run(self) -> None:
-        self._checking = True
-        self._to_check = deque(p for p in self._partitions.values() if p.leads)
-
-    def _check_next(self) -> None:
-        """Go on with the run, as far as it goes without waiting; then those who waited for what it had locked, the last
-        first."""
-        self._walking = True
-        self._walk()
-        self._walking = False
-        while self._released:
-            self._released.pop().serve_waiting()
-
-    def _walk(self) -> None:
-        while self._to_check or self._overdue():
-            if not self._to_check:
-                self._shrink_due_ms += self._shrink_period_ms
-                self._begin_run()
-                continue
-            partition = self._to_check.popleft()
-            if partition.offline:
-                continue
-            if partition.locked:
-                partition.when_unlocked(lambda p=partition: self._check_again(p))  # type: ignore[misc]
-                return
-            gone = partition.out_of_sync()
-            if gone:
-                isr = [broker for broker in partition.isr if broker not in gone]
-                released = len(self._released)
-                self._change(partition, isr, expands=False, then=self._check_next)
-                if not self._context.gates.alter_isr and len(self._released) == released:
-                    return
-        if self._checking:
-            self._checking = False
+    def _check_all(self) -> Work[None]:
+        yield from self._check_each()
+        while self._overdue():
             self._shrink_due_ms += self._shrink_period_ms
-            wait_ms = max(0.0, self._shrink_due_ms - self._context.now.mono_ms)
-            self._context.out.set_timer(SHRINK, wait_ms)
+            yield from self._check_each()
+        self._shrink_due_ms += self._shrink_period_ms
+        wait_ms = max(0.0, self._shrink_due_ms - self._context.now.mono_ms)
+        self._context.out.set_timer(SHRINK, wait_ms)
 
     def _overdue(self) -> bool:
-        """The run under way is over, the next should have begun before, and gets the lock before those who wait."""
-        if not self._checking or self._shrink_due_ms + self._shrink_period_ms >= self._context.now.mono_ms:
+        """The next run should have begun before, and is faster than those who wait for what this one had locked."""
+        if self._shrink_due_ms + self._shrink_period_ms >= self._context.now.mono_ms:
             return False
         return self._context.chance.below(2) == 0
 
-    def _check_again(self, partition: Partition) -> None:
-        self._to_check.appendleft(partition)
-        self._check_next()
+    def _check_each(self) -> Work[None]:
+        """A run ends with the first write that the session does not outlive."""
+        try:
+            yield from self._shrink_each()
+        except SessionExpired:
+            return
+
+    def _shrink_each(self) -> Work[None]:
+        for partition in [partition for partition in self._partitions.values() if partition.leads]:
+            if not partition.offline and not partition.lock.is_free():
+                yield from partition.lock.writing()
+            if partition.offline:
+                continue
+            gone = partition.out_of_sync()
+            if gone:
+                yield from self._change(partition, [b for b in partition.isr if b not in gone], expands=False)
 
     # --- a change (1.6) ---
 
-    def expand(self, partition: Partition, broker: int, then: Callable[[], None]) -> None:
-        """A follower caught up. `then` goes on when the change is through (direct writes) or under way (AlterIsr)."""
-        self._change(partition, [*partition.isr, broker], expands=True, then=then)
+    def expand(self, partition: Partition, broker: int) -> Work[None]:
+        """A follower caught up. Over when the change is through (direct writes) or under way (AlterIsr). Raises
+        SessionExpired."""
+        yield from self._change(partition, [*partition.isr, broker], expands=True)
 
-    def _change(self, partition: Partition, isr: list[int], *, expands: bool, then: Callable[[], None]) -> None:
+    def _change(self, partition: Partition, isr: list[int], *, expands: bool) -> Work[None]:
+        """By whoever has the partition's lock."""
         context = self._context
         through = "controller" if context.gates.alter_isr else "session"
         change = "expand" if expands else "shrink"
@@ -151,59 +123,58 @@ class IsrChanges:
         if context.gates.alter_isr:
             partition.pending = PendingIsr(isr, isr if expands else partition.isr, expands=expands)
             self.alter_isr.ask(partition)
-            if expands:
-                then()
-            return
-        self._write(partition, isr, expands=expands, then=then)
+        else:
+            yield from self._write(partition, isr, expands=expands)
 
-    def _write(self, partition: Partition, isr: list[int], *, expands: bool, then: Callable[[], None]) -> None:
+    def _write(self, partition: Partition, isr: list[int], *, expands: bool) -> Work[None]:
         context = self._context
-        state = Leadership(context.broker, partition.leader_epoch, tuple(isr), partition.controller_epoch)
-        path = state_path(partition.topic, partition.partition)
-        partition.lock()
+        partition.lock.hold()
+        partition.tell_lock()
         if context.gates.stuck_zk_version_pends:
             partition.pending = PendingIsr(isr, isr if expands else partition.isr, expands=expands)
+        outcome, version = "session-expired", -1
+        try:
+            outcome, version = yield from self._written(partition, isr)
+        finally:
+            advanced = self._write_ended(partition, isr, outcome, version, expands=expands)
+            partition.lock.release()
+            partition.tell_lock()
+        if advanced:
+            yield from partition.check_parked()
 
-        def written(response: SessionResponse) -> None:
-            result = response.results[0] if response.results else None
-            if response.error == SessionError.OK and result is not None:
-                finish("done", result.version)
-            elif result is not None and result.error == SessionError.BAD_VERSION:
-                context.ask_session(SessionRequest([GetData(path)]), reread)
-            else:
-                finish("session-expired", -1)
+    def _write_ended(self, partition: Partition, isr: list[int], outcome: str, version: int, *, expands: bool) -> bool:
+        """Whether the high watermark moved by it."""
+        self._context.emit(IsrChangeEnded(partition.topic, partition.partition, ids_text(isr), outcome, version))
+        if outcome != "done":
+            self.counts.failed += 1
+            return False
+        partition.isr = isr
+        partition.zk_version = version
+        partition.pending = None
+        self.counts.done(expands=expands)
+        self.notifications.note(partition)
+        return partition.leads and partition.advance_high_watermark()
 
-        def reread(response: SessionResponse) -> None:
-            # The lost answer of an earlier try of ours may be why the version differs.
-            result = response.results[0] if response.results else None
-            place = (partition.topic, partition.partition)
-            if (
-                response.error == SessionError.OK
-                and result is not None
-                and decode_state(*place, result.data, state.zk_version) == state
-            ):
-                finish("done", result.version)
-            else:
-                finish("bad-version", -1)
-
-        def finish(outcome: str, version: int) -> None:
-            context.emit(IsrChangeEnded(partition.topic, partition.partition, ids_text(isr), outcome, version))
-            if outcome == "done":
-                partition.isr = isr
-                partition.zk_version = version
-                partition.pending = None
-                self.counts.done(expands=expands)
-                self.notifications.note(partition)
-                if partition.leads and partition.advance_high_watermark():
-                    self._advanced(partition)
-            elif outcome == "session-expired":
-                partition.pending = None
-            else:
-                self.counts.failed += 1
-            if self._walking:  # answered at once, as all are that are asked in a session that is over
-                partition.release()
-                self._released.append(partition)
-            else:
-                partition.unlock(then)
-
-        context.ask_session(SessionRequest([SetData(path, encode_state(state), partition.zk_version)]), written)
+    def _written(self, partition: Partition, isr: list[int]) -> Work[tuple[str, int]]:
+        """(outcome, the state's version; -1 if it was not written). Raises SessionExpired."""
+        state = Leadership(self._context.broker, partition.leader_epoch, tuple(isr), partition.controller_epoch)
+        path = state_path(partition.topic, partition.partition)
+        response = yield from self._context.asked(
+            SessionRequest([SetData(path, encode_state(state), partition.zk_version)])
+        )
+        result = response.results[0] if response.results else None
+        if response.error == SessionError.OK and result is not None:
+            return "done", result.version
+        if response.error != SessionError.BAD_VERSION:
+            return "bad-version", -1  # the topic is gone, and Kafka's words are the same
+        # The lost answer of an earlier try of ours may be why the version differs.
+        response = yield from self._context.asked(SessionRequest([GetData(path)]))
+        result = response.results[0] if response.results else None
+        place = (partition.topic, partition.partition)
+        if (
+            response.error == SessionError.OK
+            and result is not None
+            and decode_state(*place, result.data, state.zk_version) == state
+        ):
+            return "done", result.version
+        return "bad-version", -1

@@ -58,12 +58,13 @@ class LeaderEpochCache:
         self._flush()
 
     def end_offset_for(self, epoch: int, log_end: int) -> tuple[int, int]:
-        """(largest epoch <= `epoch`, where it ends), by the rules of 2.0.0 and later; E1 callers ignore the epoch.
+        """(largest epoch <= `epoch`, where it ends); who asks by version 0 is not told the epoch.
 
         UNDEFINED by the table of semantics 2.1."""
         entries = self.entries
         if epoch == -1 or not entries:
-            return UNDEFINED
+            at_end = epoch == -1 and not entries and self._gates.no_epochs_end_at_log_end
+            return (epoch, log_end) if at_end else UNDEFINED
         last = entries[-1][0]
         if epoch == last:
             return epoch, log_end

@@ -3,17 +3,16 @@
 One order at a time, as Kafka's replicaStateChangeLock makes it; an order waits for partitions that are locked, and for
 topic configurations that a new log needs from the session service. `roles` carries out what it says of one replica."""
 
-from collections import deque
-from collections.abc import Callable
-
-from emulator.broker.context import BrokerContext
+from emulator.broker.context import BrokerContext, SessionExpired
 from emulator.broker.fetchers import Fetchers
 from emulator.broker.replicas import Replicas
-from emulator.broker.roles import Change, NoConfiguration, Roles
+from emulator.broker.requests import Request
+from emulator.broker.roles import Change, Roles
+from emulator.broker.threads import Work
+from emulator.broker.turns import Turns
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored
 from protocol.ids import EPOCH_UNKNOWN
-from protocol.messages.base import Message
 from protocol.messages.leadership import (
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
@@ -23,11 +22,8 @@ from protocol.messages.leadership import (
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
-from protocol.messages.session import GetData, SessionError, SessionRequest, SessionResponse
-from protocol.znodes import decode_topic_config, topic_config_path
 
 HIGH_WATERMARK_CHECKPOINT = ("high-watermark-checkpoint",)
-Reply = Callable[[Message | None], None]
 
 
 class Leadership:
@@ -40,125 +36,54 @@ class Leadership:
         self._roles = roles
         self.controller_epoch = 0
         self._checkpointing = False
-        self._orders: deque[Callable[[], None]] = deque()
-        self._busy = False
+        self._turns = Turns("its turn among the controller's orders", context.threads)
 
-    # --- one order at a time ---
+    def _is_for_an_earlier_life(self, broker_epoch: int) -> bool:
+        return self._context.gates.broker_epochs and -1 < broker_epoch < self._context.broker_epoch
 
-    def leader_and_isr(self, request: LeaderAndIsrRequest, reply: Reply, correlation: int) -> None:
-        """`correlation`: of the request, for events."""
-        self._queue(lambda: self._begin_leader_and_isr(request, reply, correlation))
-
-    def stop_replica(self, request: StopReplicaRequest, reply: Reply) -> None:
-        self._queue(lambda: self._stop_replica(request, reply))
-
-    def _queue(self, order: Callable[[], None]) -> None:
-        self._orders.append(order)
-        if not self._busy:
-            self._next()
-
-    def _next(self) -> None:
-        self._busy = bool(self._orders)
-        if self._busy:
-            self._orders.popleft()()
-
-    def _refused(self, controller_epoch: int, broker_epoch: int) -> ErrorCode:
-        """Orders from the past, or for an earlier life of this broker."""
-        if self._context.gates.broker_epochs and -1 < broker_epoch < self._context.broker_epoch:
-            return ErrorCode.STALE_BROKER_EPOCH
+    def _is_of_the_past(self, controller_epoch: int) -> bool:
         if controller_epoch < self.controller_epoch:
-            return ErrorCode.STALE_CONTROLLER_EPOCH
-        return ErrorCode.NONE
+            return True
+        self.controller_epoch = controller_epoch
+        return False
 
     # --- UpdateMetadata ---
 
-    def update_metadata(self, request: UpdateMetadataRequest, reply: Reply) -> None:
-        self._queue(lambda: self._update_metadata(request, reply))
-
-    def _update_metadata(self, request: UpdateMetadataRequest, reply: Reply) -> None:
-        refused = self._refused(request.controller_epoch, request.broker_epoch)
-        if refused == ErrorCode.NONE:
-            self.controller_epoch = request.controller_epoch
-            self._replicas.metadata.update(request)
-        reply(UpdateMetadataResponse(refused))
-        self._next()
+    def update_metadata(self, request: Request, update: UpdateMetadataRequest) -> Work[None]:
+        if self._is_for_an_earlier_life(update.broker_epoch):
+            request.answer(UpdateMetadataResponse(ErrorCode.STALE_BROKER_EPOCH))
+            return
+        yield from self._turns.take()
+        if self._is_of_the_past(update.controller_epoch):
+            request.answer(UpdateMetadataResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
+        else:
+            self._replicas.metadata.update(update)
+            request.answer(UpdateMetadataResponse())
+        self._turns.pass_on()
 
     # --- LeaderAndIsr ---
 
-    def _begin_leader_and_isr(self, request: LeaderAndIsrRequest, reply: Reply, correlation: int) -> None:
-        refused = self._refused(request.controller_epoch, request.broker_epoch)
-        if refused != ErrorCode.NONE:
-            self._refuse(refused, request, reply, correlation)
+    def leader_and_isr(self, request: Request, orders: LeaderAndIsrRequest) -> Work[None]:
+        if self._is_for_an_earlier_life(orders.broker_epoch):
+            request.answer(LeaderAndIsrResponse(ErrorCode.STALE_BROKER_EPOCH))
             return
-        self._fetch_configs(request, lambda lacking: self._leader_and_isr(request, lacking, reply, correlation))
+        yield from self._turns.take()
+        answer = yield from self._leader_and_isr(orders, request.correlation_id)
+        if not self._replicas.failed:
+            request.answer(answer)
+        self._turns.pass_on()
 
-    def _refuse(self, refused: ErrorCode, request: LeaderAndIsrRequest, reply: Reply, correlation: int) -> None:
-        if refused == ErrorCode.STALE_CONTROLLER_EPOCH:
-            orderer = (request.controller_epoch, "controller epoch not newer", request.controller, correlation)
-            self._context.emit(LeaderAndIsrIgnored("", -1, -1, self.controller_epoch, *orderer))
-        reply(LeaderAndIsrResponse(refused))
-        self._next()
-
-    def _fetch_configs(self, request: LeaderAndIsrRequest, then: Callable[[frozenset[str]], None]) -> None:
-        """A log that is created needs its topic's configuration. `then` is told the topics whose configuration could
-        not be had, for the session expired meanwhile."""
-        replicas = self._replicas
-        missing = sorted(
-            {
-                state.topic
-                for state in request.partitions
-                if state.topic not in replicas.topic_configs and (state.topic, state.partition) not in replicas.logs
-            }
-        )
-        if not missing:
-            then(frozenset())
-            return
-
-        def answered(response: SessionResponse) -> None:
-            if response.error == SessionError.SESSION_EXPIRED:
-                then(frozenset(missing))
-                return
-            for topic, result in zip(missing, response.results, strict=False):
-                found = result.error == SessionError.OK
-                replicas.topic_configs[topic] = decode_topic_config(topic, result.data) if found else {}
-            then(frozenset())
-
-        self._context.ask_session(SessionRequest([GetData(topic_config_path(topic)) for topic in missing]), answered)
-
-    def _leader_and_isr(
-        self, request: LeaderAndIsrRequest, lacking: frozenset[str], reply: Reply, correlation: int
-    ) -> None:
-        def answer(error: ErrorCode, results: list[PartitionError]) -> None:
-            reply(LeaderAndIsrResponse(error, results))
-            self._next()
-
-        locked = self._replicas.first_locked((state.topic, state.partition) for state in request.partitions)
-        if locked is not None:
-            locked.when_unlocked(lambda: self._leader_and_isr(request, lacking, reply, correlation))
-            return
-        refused = self._refused(request.controller_epoch, request.broker_epoch)
-        if refused == ErrorCode.NONE:
-            self.controller_epoch = request.controller_epoch
-            try:
-                results = self._apply(request, lacking, correlation)
-            except NoConfiguration:
-                answer(ErrorCode.UNKNOWN_SERVER_ERROR, [])
-                return
-            if self._replicas.failed:
-                return
-            self._fetchers.close_idle(lambda: answer(ErrorCode.NONE, results))
-        else:
-            self._refuse(refused, request, reply, correlation)
-
-    def _apply(self, request: LeaderAndIsrRequest, lacking: frozenset[str], correlation: int) -> list[PartitionError]:
-        """An entry for each partition; KAFKA_STORAGE_ERROR: its log directory failed, before or by this order. Raises
-        NoConfiguration: the order ends half-way, and what was taken over until then stays."""
+    def _leader_and_isr(self, orders: LeaderAndIsrRequest, correlation: int) -> Work[LeaderAndIsrResponse]:
+        """KAFKA_STORAGE_ERROR of a partition: its log directory failed, before or by this order."""
+        if self._is_of_the_past(orders.controller_epoch):
+            sender = (orders.controller_epoch, "controller epoch not newer", orders.controller, correlation)
+            self._context.emit(LeaderAndIsrIgnored("", -1, -1, self.controller_epoch, *sender))
+            return LeaderAndIsrResponse(ErrorCode.STALE_CONTROLLER_EPOCH)
+        orderer = (orders.controller, orders.controller_epoch, correlation)
         lead: list[Change] = []
         follow: list[Change] = []
         results: list[PartitionError] = []
-        me = self._context.broker
-        orderer = (request.controller, request.controller_epoch, correlation)
-        for state in request.partitions:
+        for state in orders.partitions:
             place = (state.topic, state.partition)
             known = self._replicas.partitions.get(place)
             current = known.leader_epoch if known is not None else EPOCH_UNKNOWN
@@ -168,23 +93,32 @@ class Leadership:
             elif state.leader_epoch <= current:
                 self._roles.ignored(state, current, "leader epoch not newer", orderer)
                 results.append(PartitionError(*place, ErrorCode.STALE_CONTROLLER_EPOCH))
-            elif me not in state.replicas:
+            elif self._context.broker not in state.replicas:
                 self._roles.ignored(state, current, "not a replica", orderer)
                 results.append(PartitionError(*place, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
             else:
                 partition = self._replicas.partition(place)
-                (lead if state.leader == me else follow).append((partition, state))
+                (lead if state.leader == self._context.broker else follow).append((partition, state))
                 results.append(PartitionError(*place))
-        self._roles.make_leaders(lead, lacking)
-        leaders = {endpoint.broker: endpoint.node for endpoint in request.live_leaders}
-        self._roles.make_followers(follow, lacking, leaders, orderer)
+        leaders = {endpoint.broker: endpoint.node for endpoint in orders.live_leaders}
+        try:
+            yield from self._roles.make_leaders(lead)
+            yield from self._roles.make_followers(follow, leaders, orderer)
+        except SessionExpired:
+            for partition, state in (*lead, *follow):
+                if partition.leader_epoch != state.leader_epoch:
+                    self._roles.ignored(state, partition.leader_epoch, "session expired", orderer)
+            return LeaderAndIsrResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
+        if self._replicas.failed:
+            return LeaderAndIsrResponse()
         if not self._checkpointing:
             self._checkpointing = True
             self.checkpoint_timer()
+        yield from self._fetchers.close_idle()
         for result in results:
             if (result.topic, result.partition) in self._replicas.offline:
                 result.error = ErrorCode.KAFKA_STORAGE_ERROR
-        return results
+        return LeaderAndIsrResponse(ErrorCode.NONE, results)
 
     def checkpoint_timer(self) -> None:
         """Begins with the first LeaderAndIsr: at once, then periodically."""
@@ -194,17 +128,14 @@ class Leadership:
 
     # --- StopReplica ---
 
-    def _stop_replica(self, request: StopReplicaRequest, reply: Reply) -> None:
-        locked = self._replicas.first_locked((stop.topic, stop.partition) for stop in request.partitions)
-        if locked is not None:
-            locked.when_unlocked(lambda: self._stop_replica(request, reply))
+    def stop_replica(self, request: Request, orders: StopReplicaRequest) -> Work[None]:
+        if self._is_for_an_earlier_life(orders.broker_epoch):
+            request.answer(StopReplicaResponse(ErrorCode.STALE_BROKER_EPOCH))
             return
-        refused = self._refused(request.controller_epoch, request.broker_epoch)
-        results: list[PartitionError] = []
-        if refused == ErrorCode.NONE:
-            self.controller_epoch = request.controller_epoch
-            for stop in request.partitions:
-                place = (stop.topic, stop.partition)
-                results.append(PartitionError(*place, self._roles.stop(place, stop.leader_epoch, delete=stop.delete)))
-        reply(StopReplicaResponse(refused, results))
-        self._next()
+        yield from self._turns.take()
+        if self._is_of_the_past(orders.controller_epoch):
+            request.answer(StopReplicaResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
+        else:
+            results = yield from self._roles.stop(orders.partitions)
+            request.answer(StopReplicaResponse(ErrorCode.NONE, results))
+        self._turns.pass_on()

@@ -5,7 +5,7 @@
                  on disk for sure          readable by consumers    next record's offset
 
 All offsets named "end" are exclusive. The high watermark is always clamped into [log start, log end] (semantics 1.1).
-Nothing is fsynced when appended; a roll to a new segment flushes the old one (semantics 3).
+Nothing is fsynced when appended, unless settings say so; a roll to a new segment flushes the old one (semantics 3).
 """
 
 import msgspec
@@ -29,30 +29,39 @@ class OffsetsOutOfOrder(ValueError):
     """A follower was given batches that do not continue its log."""
 
 
+LONG_MAX = 2**63 - 1
+"""Never."""
+
+
 class LogSettings(msgspec.Struct, frozen=True):
-    """What of a topic's configuration the log itself needs."""
+    """What of a topic's configuration the log itself needs. `flush_messages`: as many that are not synced are synced;
+    `flush_ms`: the flusher syncs what it has not synced for so long."""
 
     segment_bytes: int = 1024 * 1024 * 1024
+    flush_messages: int = LONG_MAX
+    flush_ms: int = LONG_MAX
 
 
 class Log:
     """One replica's log. Storage errors pass through; after one the broker takes the log directory offline."""
 
     __slots__ = (
-        "_gates", "_settings", "_settled", "corrupted", "directory", "epochs", "files", "high_watermark", "log_end",
-        "log_start", "producers", "recovered", "recovery_point", "segments",
+        "_gates", "_settled", "corrupted", "directory", "epochs", "files", "flushed_ms", "high_watermark", "log_end",
+        "log_start", "producers", "recovered", "recovery_point", "segments", "settings",
     )  # fmt: skip
 
     def __init__(self, files: Files, directory: str, gates: Gates, settings: LogSettings) -> None:
         self.files = files
         self.directory = directory
         self._gates = gates
-        self._settings = settings
+        self.settings = settings
         self.segments: list[Segment] = []
         self.log_start = 0
         self.log_end = 0
         self.high_watermark = 0
         self.recovery_point = 0
+        self.flushed_ms = 0.0
+        """When the flusher last synced it; its loading counts as that."""
         self.recovered: list[int] = []
         """Base offsets of the segments that were validated when the log was loaded."""
         self.corrupted = -1
@@ -186,7 +195,7 @@ class Log:
 
     def _roll_if_full(self, grows_bytes: int) -> Segment:
         active = self.segments[-1]
-        if active.size_bytes and active.size_bytes + grows_bytes > self._settings.segment_bytes:
+        if active.size_bytes and active.size_bytes + grows_bytes > self.settings.segment_bytes:
             self.flush()
             return self._add_segment(self.log_end)
         return active
@@ -197,6 +206,8 @@ class Log:
             self.epochs.assign(header.leader_epoch, header.base_offset)
         if header.producer_id >= 0:
             self.producers.appended(header)
+        if self.log_end - self.recovery_point >= self.settings.flush_messages:
+            self.flush()
 
     def flush(self) -> None:
         """Everything appended so far survives a power loss."""

@@ -24,7 +24,7 @@ class OfflineReplicas:
 
     def going(self, places: list[TopicPartition]) -> None:
         for topic, partition in places:
-            self._fetchers.remove((topic, partition))
+            self._fetchers.drop((topic, partition))
             if topic == OFFSETS_TOPIC:
                 self._coordinator.going_offline(partition)
 

@@ -3,6 +3,9 @@
 from collections import deque
 from collections.abc import Callable
 
+from emulator.broker.context import SessionExpired
+from emulator.broker.settings import with_topic_overrides
+from emulator.broker.threads import Work
 from emulator.broker.truncating import Truncating
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
@@ -19,6 +22,8 @@ class OutOfRange(Truncating):
     """Ask where the leader's log ends, then perhaps where it begins; one partition at a time."""
 
     _out_of_range: deque[TopicPartition]
+    _asks_session: bool
+    """Whether it may cut: it does nothing else meanwhile."""
 
     def _ask_latest(self, place: TopicPartition) -> None:
         self._ask_offset(place, -1, lambda listed: self._latest_answered(place, listed))
@@ -59,17 +64,45 @@ class OutOfRange(Truncating):
         if listed.offset >= log.log_end:
             self._ask_offset(place, -2, lambda earliest: self._earliest_answered(place, earliest))
             return
-        self._out_of_range.popleft()
-        if self._context.gates.out_of_range_exits and not partition.settings.unclean_leader_election_enable:
-            self._reset(place, listed.offset, log.log_end, "not-allowed")
-            self._context.out.exit(
-                1,
-                f"log truncation is not allowed for {place[0]}-{place[1]}: "
-                f"the leader ends at {listed.offset}, this replica at {log.log_end}",
-            )
+        if self._context.gates.out_of_range_exits:
+            self._asks_session = True
+            work = self._cut_if_allowed(place, listed.offset)
+            self._context.threads.start("fetcher", f"cut {place[0]}-{place[1]}", work, self._decided)
             return
-        self._reset(place, listed.offset, log.log_end, "latest")
-        self._cut(partition, place, listed.offset, "out-of-range", complete=True)
+        self._out_of_range.popleft()
+        self._cut_to_leaders_end(place, listed.offset)
+
+    def _decided(self) -> None:
+        self._asks_session = False
+        self._work()
+
+    def _cut_to_leaders_end(self, place: TopicPartition, offset: int) -> None:
+        partition = self._replicas.partitions[place]
+        self._reset(place, offset, partition.the_log.log_end, "latest")
+        self._cut(partition, place, offset, "out-of-range", complete=True)
+
+    def _cut_if_allowed(self, place: TopicPartition, offset: int) -> Work[None]:
+        """The process exits where the topic does not allow unclean election, by what the session service says of it
+        now; the fetcher waits for that."""
+        try:
+            config = yield from self._replicas.configuration_of(place[0])
+        except SessionExpired:
+            self._out_of_range.popleft()
+            self._delay([place], "session expired")
+            return
+        self._out_of_range.popleft()
+        if place not in self.states:
+            return  # its log directory failed meanwhile
+        if with_topic_overrides(self._context.settings, config).unclean_leader_election_enable:
+            self._cut_to_leaders_end(place, offset)
+            return
+        log_end = self._replicas.partitions[place].the_log.log_end
+        self._reset(place, offset, log_end, "not-allowed")
+        self._context.out.exit(
+            1,
+            f"log truncation is not allowed for {place[0]}-{place[1]}: "
+            f"the leader ends at {offset}, this replica at {log_end}",
+        )
 
     def _reset(self, place: TopicPartition, offset: int, log_end: int, reason: str) -> None:
         self._context.emit(FetchOffsetReset(*place, self.source, offset, log_end, reason))

@@ -2,16 +2,15 @@
 
 The leader feeds in log ends and fetches; the high watermark follows. Rules: semantics 1.1 to 1.5. ISR changes are
 decided here and carried out by `isr_changes`. While a change is written straight to the session service the partition
-is *locked*: whoever needs it waits in `waiting` (semantics 1.6)."""
-
-from collections import deque
-from collections.abc import Callable
+is *locked* (semantics 1.6)."""
 
 from emulator.broker.context import BrokerContext
 from emulator.broker.log import Log
-from emulator.broker.parked import Parked, Purgatory
+from emulator.broker.partition_lock import PartitionLock
+from emulator.broker.purgatory import Delayed, Purgatory
 from emulator.broker.remote_replica import RemoteReplica
 from emulator.broker.settings import BrokerSettings
+from emulator.broker.threads import Work
 from protocol.events import (
     BatchAppended,
     HighWatermarkMoved,
@@ -20,11 +19,8 @@ from protocol.events import (
     PartitionBlocked,
     RoleChanged,
 )
-from protocol.ids import EPOCH_UNKNOWN, NO_LEADER, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, NO_LEADER, TopicPartition, topic_partition_text
 from protocol.records.types import BatchHeader
-
-WAITING_MAX = 10_000
-"""Requests that may wait for one locked partition; Kafka's bound is its request queue (queued.max.requests)."""
 
 
 def tell_epochs(context: BrokerContext, place: TopicPartition, log: Log) -> None:
@@ -47,8 +43,18 @@ class PendingIsr:
 class Partition:
     """`leader` -1 none known; `isr` empty on a follower; `epoch_start`: log end when this broker became leader."""
 
-    def __init__(self, context: BrokerContext, topic: str, partition: int, settings: BrokerSettings) -> None:
+    def __init__(
+        self,
+        context: BrokerContext,
+        topic: str,
+        partition: int,
+        settings: BrokerSettings,
+        fetches: Purgatory,
+        produces: Purgatory,
+    ) -> None:
         self.context = context
+        self._fetches = fetches
+        self._produces = produces
         self.topic = topic
         self.partition = partition
         self.settings = settings
@@ -62,10 +68,9 @@ class Partition:
         self.pending: PendingIsr | None = None
         self.epoch_start: int | None = None
         self.remotes: dict[int, RemoteReplica] = {}
-        self.locked = False
-        self.waiting: deque[Callable[[], None]] = deque()
-        self.parked_fetches: dict[int, Parked] = {}
-        self.parked_produces: dict[int, Parked] = {}
+        self.lock = PartitionLock(topic_partition_text(topic, partition), context.threads, lambda: context.chance)
+        self.parked_fetches: dict[int, Delayed] = {}
+        self.parked_produces: dict[int, Delayed] = {}
         self.offline = False
 
     # --- what it is ---
@@ -93,10 +98,11 @@ class Partition:
 
     # --- high watermark (1.5) ---
 
-    def advance_high_watermark(self) -> bool:
-        """Leader: the smallest log end among the maximal ISR and the recently caught up. Only forward."""
+    def advance_high_watermark(self, at_ms: float | None = None) -> bool:
+        """Leader: the smallest log end among the maximal ISR and the recently caught up. Only forward. `at_ms`: recent
+        as of a follower's fetch (default: as of now)."""
         log = self.the_log
-        now_ms = self.context.now.mono_ms
+        now_ms = self.context.now.mono_ms if at_ms is None else at_ms
         lag_max_ms = self.settings.replica_lag_time_max_ms
         reached = log.log_end
         in_sync = self.maximal_isr
@@ -207,48 +213,18 @@ class Partition:
                 gone.append(broker)
         return gone
 
-    # --- the lock ---
-
-    def lock(self) -> None:
-        """Whoever needs the partition waits from now on."""
-        assert not self.locked
-        self.locked = True
-        self._tell_lock()
-
-    def when_unlocked(self, work: Callable[[], None]) -> None:
-        assert self.locked and len(self.waiting) < WAITING_MAX, (
-            f"{len(self.waiting)} wait for {self.topic}-{self.partition}"
-        )
-        self.waiting.append(work)
-
-    def unlock(self, first: Callable[[], None]) -> None:
-        """Release the lock; its holder goes on with `first`, then those who waited, in order, until one takes it
-        again."""
-        self.release()
-        first()
-        self.serve_waiting()
-
-    def release(self) -> None:
-        """Nobody holds the lock; those who wait for it have to be served yet."""
-        assert self.locked
-        self.locked = False
-        self._tell_lock()
-
-    def serve_waiting(self) -> None:
-        while self.waiting and not self.locked:
-            self.waiting.popleft()()
-
-    def _tell_lock(self) -> None:
-        self.context.emit(PartitionBlocked(self.topic, self.partition, self.locked, len(self.waiting)))
+    def tell_lock(self) -> None:
+        """Whether it is locked for the time of an ISR change's write."""
+        self.context.emit(PartitionBlocked(self.topic, self.partition, self.lock.held, self.lock.waiting))
 
     # --- parked requests ---
 
-    def check_parked(self, fetches: Purgatory, produces: Purgatory) -> None:
+    def check_parked(self) -> Work[None]:
         """The high watermark moved, or leadership changed: see who can be answered."""
-        for parked in list(self.parked_produces.values()):
-            produces.check(parked)
-        self.check_parked_fetches(fetches)
+        for delayed in list(self.parked_produces.values()):
+            yield from self._produces.check(delayed)
+        yield from self.check_parked_fetches()
 
-    def check_parked_fetches(self, fetches: Purgatory) -> None:
-        for parked in list(self.parked_fetches.values()):
-            fetches.check(parked)
+    def check_parked_fetches(self) -> Work[None]:
+        for delayed in list(self.parked_fetches.values()):
+            yield from self._fetches.check(delayed)

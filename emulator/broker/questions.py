@@ -4,9 +4,11 @@ OFFSET_FOR_LEADER_EPOCH: semantics 2.1, the leader's table. ListOffsets: semanti
 """
 
 from emulator.broker.context import BrokerContext
-from emulator.broker.fetches import fence
 from emulator.broker.log import Log
+from emulator.broker.reads import fence
 from emulator.broker.replicas import Replicas
+from emulator.broker.requests import Request
+from emulator.broker.threads import Work
 from protocol.errors import ErrorCode
 from protocol.messages.replication import (
     EpochAnswer,
@@ -24,38 +26,41 @@ EARLIEST = -2
 
 
 class Questions:
-    """Answers at once, always."""
+    """Answered at once, or as soon as the partition's lock is free (semantics 1.6): epochs in every version that has
+    them, offsets from 2.1."""
 
     def __init__(self, context: BrokerContext, replicas: Replicas) -> None:
         self._context = context
         self._replicas = replicas
 
-    def epoch_ends(self, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
-        return OffsetForLeaderEpochResponse([self._epoch_end(question) for question in request.partitions])
+    def epoch_ends(self, request: Request, asked: OffsetForLeaderEpochRequest) -> Work[None]:
+        answers: list[EpochAnswer] = []
+        for question in asked.partitions:
+            yield from self._unlocked(question.topic, question.partition)
+            answers.append(self._epoch_end(question, with_epoch=request.version > 0))
+        request.answer(OffsetForLeaderEpochResponse(answers))
 
-    def _epoch_end(self, question: EpochQuestion) -> EpochAnswer:
+    def offsets(self, request: Request, asked: ListOffsetsRequest) -> Work[None]:
+        listed: list[ListedOffset] = []
+        for one in asked.partitions:
+            if self._context.gates.fetch_blocks_on_partition_lock:
+                yield from self._unlocked(one.topic, one.partition)
+            listed.append(self._offset(one, follower=asked.replica_id >= 0))
+        request.answer(ListOffsetsResponse(listed))
+
+    def _unlocked(self, topic: str, number: int) -> Work[None]:
+        partition = self._replicas.partitions.get((topic, number))
+        if partition is not None and partition.lock.held:
+            yield from partition.lock.reading()
+
+    def _epoch_end(self, question: EpochQuestion, *, with_epoch: bool) -> EpochAnswer:
+        """By the binary's rule; whether it names an epoch is up to the request's version."""
         place = (question.topic, question.partition)
         log, error = self._leaders_log(question.topic, question.partition, question.current_leader_epoch)
         if log is None:
             return EpochAnswer(*place, error)
-        if self._context.gates.epoch_request_version == 0:
-            return EpochAnswer(*place, ErrorCode.NONE, -1, self._end_by_first_rule(log, question.leader_epoch))
-        return EpochAnswer(*place, ErrorCode.NONE, *log.end_offset_for_epoch(question.leader_epoch))
-
-    @staticmethod
-    def _end_by_first_rule(log: Log, epoch: int) -> int:
-        """KIP-101 as first made: the start of the first later epoch."""
-        entries = log.epochs.entries
-        if epoch == log.epochs.latest:
-            return log.log_end
-        later = [start for known, start in entries if known > epoch]
-        if not later or epoch < entries[0][0]:
-            return -1
-        return later[0]
-
-    def offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
-        follower = request.replica_id >= 0
-        return ListOffsetsResponse([self._offset(asked, follower=follower) for asked in request.partitions])
+        epoch, end_offset = log.end_offset_for_epoch(question.leader_epoch)
+        return EpochAnswer(*place, ErrorCode.NONE, epoch if with_epoch else -1, end_offset)
 
     def _offset(self, asked: ListOffsetsPartition, *, follower: bool) -> ListedOffset:
         place = (asked.topic, asked.partition)

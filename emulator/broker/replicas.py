@@ -1,13 +1,15 @@
 """The replicas one broker hosts, by partition, and what is common to all of them: log directories, checkpoints."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from emulator.broker.context import BrokerContext
 from emulator.broker.log import Log, LogSettings
 from emulator.broker.log_directories import LogDirectories
 from emulator.broker.metadata_cache import MetadataCache
 from emulator.broker.partition import Partition, tell_epochs
+from emulator.broker.purgatory import Purgatory
 from emulator.broker.settings import BrokerSettings, with_topic_overrides
+from emulator.broker.threads import Work
 from emulator.storage.checkpoints import format_meta_properties, format_offsets, parse_offsets
 from emulator.storage.files import LOG_DIRECTORY, Files, StorageError
 from emulator.storage.log_directory import (
@@ -20,6 +22,8 @@ from emulator.storage.log_directory import (
 from protocol.errors import ErrorCode
 from protocol.events import LogCreated, LogDirFailed, LogLoaded, ids_text
 from protocol.ids import TopicPartition, partitions_text, topic_partition_of, topic_partition_text
+from protocol.messages.session import GetData, SessionError, SessionRequest
+from protocol.znodes import decode_topic_config, topic_config_path
 
 
 class ReplicaOffline(Exception):
@@ -34,6 +38,8 @@ class Replicas:
     def __init__(self, context: BrokerContext, metadata: MetadataCache) -> None:
         self.context = context
         self.metadata = metadata
+        self.fetches = Purgatory("fetch-wait", context)
+        self.produces = Purgatory("produce-wait", context)
         self.directories = LogDirectories(context.files, context.settings.log_dirs)
         self.partitions: dict[TopicPartition, Partition] = {}
         self.logs: dict[TopicPartition, Log] = {}
@@ -54,29 +60,34 @@ class Replicas:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
-    def first_locked(self, places: Iterable[TopicPartition]) -> Partition | None:
-        """The first of these whose lock is held."""
-        for place in places:
-            partition = self.partitions.get(place)
-            if partition is not None and partition.locked:
-                return partition
-        return None
-
     def partition(self, place: TopicPartition) -> Partition:
         """The partition, created if this broker hears of it for the first time."""
         partition = self.partitions.get(place)
         if partition is None:
-            partition = Partition(self.context, *place, self.settings_of(place[0]))
+            settings = self.settings_of(place[0])
+            partition = Partition(self.context, *place, settings, self.fetches, self.produces)
             self.partitions[place] = partition
         return partition
 
     def settings_of(self, topic: str) -> BrokerSettings:
         return with_topic_overrides(self.context.settings, self.topic_configs.get(topic, {}))
 
+    def configure(self, topic: str, config: dict[str, str]) -> None:
+        """A topic's own settings are these from now on, for its partitions and their logs."""
+        self.topic_configs[topic] = config
+        settings = self.settings_of(topic)
+        for place, partition in self.partitions.items():
+            if place[0] == topic:
+                partition.settings = settings
+        for place, log in self.logs.items():
+            if place[0] == topic:
+                log.settings = self._log_settings(topic)
+
     # --- logs ---
 
-    def load_all(self) -> None:
-        """Find the logs on disk (semantics 3)."""
+    def load_all(self, configurations: dict[str, dict[str, str]]) -> None:
+        """Find the logs on disk (semantics 3). `configurations`: topics' own settings, which hold from the start."""
+        self.topic_configs = configurations
         for name, files in list(self.directories.live.items()):
             try:
                 if name:
@@ -115,14 +126,18 @@ class Replicas:
             files.write_atomically(META_PROPERTIES, format_meta_properties(context.broker))
 
     def _log_settings(self, topic: str) -> LogSettings:
-        return LogSettings(segment_bytes=self.settings_of(topic).log_segment_bytes)
+        of_topic = self.settings_of(topic)
+        flush = (of_topic.log_flush_interval_messages, of_topic.log_flush_interval_ms)
+        return LogSettings(of_topic.log_segment_bytes, *flush)
 
-    def open_log(self, partition: Partition, *, is_new: bool) -> Log:
-        """The partition's log, created if need be; HW = min(checkpoint, log end). Raises StorageError, ReplicaOffline:
-        only a partition that `is_new` surely has no log where nobody can look."""
+    def open_log(self, partition: Partition, *, is_new: bool) -> Work[Log]:
+        """The partition's log, created if need be; HW = min(checkpoint, log end). Raises StorageError, SessionExpired,
+        ReplicaOffline: only a partition that `is_new` surely has no log where nobody can look."""
         if partition.log is not None:
             return partition.log
         place = (partition.topic, partition.partition)
+        if place not in self.logs or self.context.gates.fetches_configuration_of_held_logs:
+            yield from self._configured(partition)
         log = self.logs.get(place)
         if log is None:
             if self.directories.offline and not is_new:
@@ -137,6 +152,22 @@ class Replicas:
             log.high_watermark = max(log.log_start, min(checkpointed, log.log_end))
         partition.log = log
         return log
+
+    def _configured(self, partition: Partition) -> Work[None]:
+        """The topic's configuration, from the session service, by whoever has the partition's lock."""
+        partition.lock.hold()
+        try:
+            found = yield from self.configuration_of(partition.topic)
+        finally:
+            partition.lock.release()
+        if (partition.topic, partition.partition) not in self.logs:
+            self.topic_configs[partition.topic] = found
+
+    def configuration_of(self, topic: str) -> Work[dict[str, str]]:
+        """As the session service has it. Raises SessionExpired."""
+        response = yield from self.context.asked(SessionRequest([GetData(topic_config_path(topic))]))
+        (result,) = response.results
+        return decode_topic_config(topic, result.data) if result.error == SessionError.OK else {}
 
     def delete(self, place: TopicPartition) -> None:
         """Forget a partition and remove its files. Raises StorageError, ReplicaOffline."""
@@ -159,6 +190,18 @@ class Replicas:
                 files, HIGH_WATERMARKS, {place: log.high_watermark for place, log in held if log.files is files}
             )
         )
+
+    def flush_dirty_logs(self) -> None:
+        """What has not been synced for as long as its topic allows (log.flush.interval.ms)."""
+        now_ms = self.context.now.mono_ms
+
+        def flush(files: Files) -> None:
+            for _, log in self._logs_in(files):
+                if now_ms - log.flushed_ms >= log.settings.flush_ms:
+                    log.flush()
+                    log.flushed_ms = now_ms
+
+        self._everywhere(flush)
 
     def checkpoint_recovery_points(self) -> None:
         self._everywhere(self._checkpoint_recovery_points)

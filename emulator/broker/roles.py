@@ -3,27 +3,23 @@
 A new leader never truncates, in any era."""
 
 from emulator.broker.alter_isr import AlterIsr
-from emulator.broker.context import BrokerContext
+from emulator.broker.context import BrokerContext, SessionExpired
 from emulator.broker.fetchers import Fetchers
 from emulator.broker.group_coordinator import GroupCoordinator
-from emulator.broker.parked import Purgatory
 from emulator.broker.partition import Partition
 from emulator.broker.remote_replica import RemoteReplica
 from emulator.broker.replicas import ReplicaOffline, Replicas
+from emulator.broker.threads import Work
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored, RoleChanged, ids_text
 from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, NO_LEADER, TopicPartition
-from protocol.messages.leadership import PartitionState
+from protocol.messages.leadership import PartitionError, PartitionState, StoppedPartition
 from protocol.records.offset_commits import OFFSETS_TOPIC
 
 Change = tuple[Partition, PartitionState]
 Orderer = tuple[int, int, int]
 """(controller, its epoch, correlation id of its order)"""
-
-
-class NoConfiguration(Exception):
-    """A topic's configuration cannot be had, and a log is to be made."""
 
 
 class Roles:
@@ -35,16 +31,12 @@ class Roles:
         replicas: Replicas,
         fetchers: Fetchers,
         alter_isr: AlterIsr,
-        fetches: Purgatory,
-        produces: Purgatory,
         coordinator: GroupCoordinator,
     ) -> None:
         self._context = context
         self._replicas = replicas
         self._fetchers = fetchers
         self._alter_isr = alter_isr
-        self._fetches = fetches
-        self._produces = produces
         self._coordinator = coordinator
 
     def ignored(self, state: PartitionState, current: int, reason: str, orderer: Orderer) -> None:
@@ -68,20 +60,24 @@ class Roles:
 
     # --- leader ---
 
-    def make_leaders(self, changes: list[Change], lacking: frozenset[str]) -> None:
-        """`lacking`: topics whose configuration could not be had. What has no log and can be given none is offline.
-        Raises NoConfiguration: what was taken over until then stays."""
-        for partition, _ in changes:
-            self._fetchers.remove((partition.topic, partition.partition))
+    def make_leaders(self, changes: list[Change]) -> Work[None]:
+        """What has no log and can be given none is offline. Raises SessionExpired: what was taken over until then
+        stays."""
+        yield from self._fetchers.remove([(partition.topic, partition.partition) for partition, _ in changes])
         for partition, state in changes:
-            self._demand_configuration(partition, lacking)
-            if self._has_log(partition, state):
-                self._make_leader(partition, state)
+            yield from self._locked(partition)
+            if (yield from self._has_log(partition, state)):
+                yield from self._make_leader(partition, state)
 
-    def _has_log(self, partition: Partition, state: PartitionState) -> bool:
+    def _locked(self, partition: Partition) -> Work[None]:
+        """Each change is made under the partition's lock."""
+        if not partition.lock.is_free():
+            yield from partition.lock.writing()
+
+    def _has_log(self, partition: Partition, state: PartitionState) -> Work[bool]:
         """False: the replica is offline."""
         try:
-            self._replicas.open_log(partition, is_new=state.is_new)
+            yield from self._replicas.open_log(partition, is_new=state.is_new)
         except StorageError as error:
             self._replicas.storage_failed(error)
         except ReplicaOffline:
@@ -91,7 +87,7 @@ class Roles:
         self._replicas.take_offline([(partition.topic, partition.partition)])
         return False
 
-    def _make_leader(self, partition: Partition, state: PartitionState) -> None:
+    def _make_leader(self, partition: Partition, state: PartitionState) -> Work[None]:
         context = self._context
         new_leader = not partition.leads
         previous_epoch = partition.leader_epoch
@@ -113,7 +109,7 @@ class Roles:
             )
         self._role_changed(partition, "leader", previous_epoch, state)
         if partition.advance_high_watermark():
-            partition.check_parked(self._fetches, self._produces)
+            yield from partition.check_parked()
         if new_leader and partition.topic == OFFSETS_TOPIC and not partition.offline:
             self._coordinator.elected(partition.partition)
 
@@ -149,18 +145,23 @@ class Roles:
 
     # --- follower ---
 
-    def make_followers(
-        self, changes: list[Change], lacking: frozenset[str], leaders: dict[int, str], orderer: Orderer
-    ) -> None:
-        """`leaders`: where each leader is to be reached. Raises NoConfiguration, as `make_leaders`."""
+    def make_followers(self, changes: list[Change], leaders: dict[int, str], orderer: Orderer) -> Work[None]:
+        """`leaders`: where each leader is to be reached. Raises SessionExpired, as `make_leaders`: then those before
+        the one that has none have their new leader and epoch, but none of the fetchers is touched (KAFKA-9307)."""
         restarts: list[tuple[Partition, str]] = []
         for partition, state in changes:
-            # Kafka asks for the configuration here, one partition after the other. Those before the one that fails
-            # have their new leader and epoch, but none of the fetchers is touched (KAFKA-9307).
-            self._demand_configuration(partition, lacking)
-            if not self._has_log(partition, state):
-                continue
             node = self._replicas.metadata.node_of(state.leader)
+            yield from self._locked(partition)
+            try:
+                has_log = yield from self._has_log(partition, state)
+            except SessionExpired:
+                waiting = {id(one) for one, _ in restarts}
+                for one, taken_over in changes:
+                    if id(one) in waiting:
+                        self.ignored(taken_over, one.leader_epoch, "half-way", orderer)
+                raise
+            if not has_log:
+                continue
             if node is None:
                 # The leader is not alive as this broker knows: only the log is made sure of; even the epoch stays.
                 self.ignored(state, partition.leader_epoch, "leader not alive", orderer)
@@ -175,20 +176,16 @@ class Roles:
                 self._coordinator.resigned(partition.partition)
             if self._must_restart(previous_leader, previous_epoch, partition):
                 restarts.append((partition, node))
-        for partition, _ in restarts:
-            self._fetchers.remove((partition.topic, partition.partition))
+        yield from self._fetchers.remove([(partition.topic, partition.partition) for partition, _ in restarts])
         if self._context.gates.truncates_to_high_watermark:
             for partition, _ in restarts:
                 partition.truncate_to(partition.the_log.high_watermark, "high-watermark")
         for partition, _ in restarts:
-            partition.check_parked(self._fetches, self._produces)
+            yield from partition.check_parked()
         for partition, node in restarts:
-            if not partition.offline:  # another partition of this order may have found their directory failed
+            # Another partition of this order may have found their directory failed.
+            if not partition.offline and not self._context.stopping:
                 self._fetchers.add(partition, partition.leader, leaders.get(partition.leader, node))
-
-    def _demand_configuration(self, partition: Partition, lacking: frozenset[str]) -> None:
-        if partition.topic in lacking and (partition.topic, partition.partition) not in self._replicas.logs:
-            raise NoConfiguration(partition.topic)
 
     def _must_restart(self, previous_leader: int, previous_epoch: int, partition: Partition) -> bool:
         """1.7, makeFollower: when the fetcher is left alone, by era."""
@@ -203,32 +200,44 @@ class Roles:
 
     # --- stopping ---
 
-    def stop(self, place: TopicPartition, leader_epoch: int, *, delete: bool) -> ErrorCode:
-        """Stop fetching; `delete`: and forget the replica."""
-        partition = self._replicas.partitions.get(place)
+    def stop(self, orders: list[StoppedPartition]) -> Work[list[PartitionError]]:
+        """Stop fetching; where it says so, forget the replica, which takes its lock. Otherwise only its fetcher stops:
+        role, epoch and high watermark stay, for the last checkpoint of a stop."""
+        results = [PartitionError(order.topic, order.partition, self._fenced(order)) for order in orders]
+        stopped = [(order, result) for order, result in zip(orders, results, strict=True) if not result.error]
+        yield from self._fetchers.remove([(order.topic, order.partition) for order, _ in stopped])
+        for order, result in stopped:
+            if order.delete:
+                result.error = yield from self._delete((order.topic, order.partition))
+        return results
+
+    def _fenced(self, order: StoppedPartition) -> ErrorCode:
+        partition = self._replicas.partitions.get((order.topic, order.partition))
         if (
             partition is not None
             and self._context.gates.stop_replica_checks_epoch
-            and leader_epoch not in (EPOCH_UNKNOWN, EPOCH_DURING_DELETE)
-            and leader_epoch <= partition.leader_epoch
+            and order.leader_epoch not in (EPOCH_UNKNOWN, EPOCH_DURING_DELETE)
+            and order.leader_epoch <= partition.leader_epoch
         ):
             return ErrorCode.FENCED_LEADER_EPOCH
-        self._fetchers.remove(place)
-        if delete:
-            if place in self._replicas.offline:
-                return ErrorCode.KAFKA_STORAGE_ERROR
-            if partition is not None:
-                if partition.topic == OFFSETS_TOPIC:
-                    self._coordinator.resigned(partition.partition)
-                self._alter_isr.discard(partition)
-                partition.leader = NO_LEADER
-                partition.check_parked(self._fetches, self._produces)
-            try:
-                self._replicas.delete(place)
-            except ReplicaOffline:
-                return ErrorCode.KAFKA_STORAGE_ERROR
-            except StorageError as error:
-                self._replicas.storage_failed(error)
-                return ErrorCode.KAFKA_STORAGE_ERROR
-        # Otherwise only its fetcher stops: role, epoch and high watermark stay, for the last checkpoint of a stop.
+        return ErrorCode.NONE
+
+    def _delete(self, place: TopicPartition) -> Work[ErrorCode]:
+        if place in self._replicas.offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        partition = self._replicas.partitions.get(place)
+        if partition is not None:
+            yield from self._locked(partition)
+            if partition.topic == OFFSETS_TOPIC:
+                self._coordinator.resigned(partition.partition)
+            self._alter_isr.discard(partition)
+            partition.leader = NO_LEADER
+            yield from partition.check_parked()
+        try:
+            self._replicas.delete(place)
+        except ReplicaOffline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        except StorageError as error:
+            self._replicas.storage_failed(error)
+            return ErrorCode.KAFKA_STORAGE_ERROR
         return ErrorCode.NONE

@@ -5,11 +5,15 @@ from typing import Any
 
 import msgspec
 
+LONG_MAX = 2**63 - 1
+"""Kafka's word for never."""
+
 
 class BrokerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """One broker's settings in force. Times are scenario milliseconds; the defaults are 2.6's."""
 
     zookeeper_session_timeout_ms: int = 18_000
+    zookeeper_connection_timeout_ms: int = 18_000
     replica_lag_time_max_ms: int = 30_000
     replica_lag_max_messages: int = 4_000
     replica_fetch_wait_max_ms: int = 500
@@ -21,6 +25,10 @@ class BrokerSettings(msgspec.Struct, frozen=True, kw_only=True):
     replica_high_watermark_checkpoint_interval_ms: int = 5_000
     controller_socket_timeout_ms: int = 30_000
     request_timeout_ms: int = 30_000
+    num_io_threads: int = 8
+    log_flush_interval_messages: int = LONG_MAX
+    log_flush_interval_ms: int = LONG_MAX
+    log_flush_scheduler_interval_ms: int = LONG_MAX
     log_flush_offset_checkpoint_interval_ms: int = 60_000
     log_dirs: str = ""
     log_segment_bytes: int = 1_073_741_824
@@ -60,6 +68,8 @@ TOPIC_OVERRIDES: dict[str, str] = {
     "unclean.leader.election.enable": "unclean_leader_election_enable",
     "max.message.bytes": "message_max_bytes",
     "segment.bytes": "log_segment_bytes",
+    "flush.messages": "log_flush_interval_messages",
+    "flush.ms": "log_flush_interval_ms",
 }
 """Topic-level settings -> the broker's field they override."""
 

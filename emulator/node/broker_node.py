@@ -9,7 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from controller.controller import Controller
-from controller.registration import NotRegistered, Registered, persistent_paths, register_broker
+from controller.registration import (
+    NotRegistered,
+    Registered,
+    persistent_paths,
+    register_broker,
+    topic_configurations,
+)
 from controller.session_calls import Procedure, Run, SessionLost
 from controller.settings import ControllerSettings
 from emulator.broker.broker import Broker, ControllerReply, ControllerRequest
@@ -34,8 +40,10 @@ from protocol.messages.leadership import (
 from protocol.messages.session import SessionRequest, WatchFired
 from protocol.messages.status import NodeStatus
 from protocol.versions import Gates
-from protocol.znodes import BrokerRegistration
+from protocol.znodes import CONFIG_CHANGES, BrokerRegistration
 
+CONNECT_LIMIT = ("session-connect-limit",)
+"""zookeeper.connection.timeout.ms: of the first connection of a life."""
 SHUTDOWN_RETRY = ("controlled-shutdown-retry",)
 SHUTDOWN_LIMIT = ("controlled-shutdown-limit",)
 """Of one try, as long as Kafka's socket to the controller is patient."""
@@ -75,7 +83,8 @@ class BrokerNode:
         self._registered_in = -1
         self._known_session = -1
         self._resigning = False
-        self._paths_made = False
+        self.booted = False
+        """Its logs are loaded, and it serves."""
         self._may_be_elected = "controller" in node.roles
         self._stopping = False
         self._shutdown_tries = 0
@@ -84,7 +93,7 @@ class BrokerNode:
         self.controller = Controller(
             node.number, gates, controller_settings(self._settings), self._sessions, broker_name
         )
-        self.broker = Broker(self.context, self._ask_own_controller, self._create_topic)
+        self.broker = Broker(self.context, self._ask_own_controller, self._create_topic, self._unclean_enabled)
         self._placing = Chance(0)
 
     def step(self, now: Now, event: Input) -> list[Effect]:
@@ -93,8 +102,10 @@ class BrokerNode:
         self.context.now = now
         try:
             self._handle(now, event, out)
+            self.context.threads.go_on()
         except StorageError as error:
             self.broker.replicas.storage_failed(error)
+            self.context.threads.go_on()
         return out.take()
 
     def status(self, now: Now) -> NodeStatus:
@@ -107,11 +118,13 @@ class BrokerNode:
                 self.broker.incarnation = incarnation
                 self.context.chance = Chance(seed + 1)  # another stream than the session's
                 self._placing = Chance(seed + 2)
-                self.broker.start()
-                if not self.broker.replicas.failed:
-                    self.session.start(now, out, Chance(seed))
+                self.session.start(now, out, Chance(seed))
+                out.set_timer(CONNECT_LIMIT, self._settings.zookeeper_connection_timeout_ms)
             case StopRequested():
                 self._stop(now, out)
+            case TimerFired(key) if key == CONNECT_LIMIT:
+                waited_ms = self._settings.zookeeper_connection_timeout_ms
+                out.exit(1, f"no session service within {waited_ms} ms (zookeeper.connection.timeout.ms)")
             case TimerFired(key) if key == SHUTDOWN_RETRY:
                 self._controlled_shutdown()
             case TimerFired(key) if key == SHUTDOWN_LIMIT:
@@ -130,23 +143,33 @@ class BrokerNode:
         if self._stopping:
             return
         if state == "connected" and self.session.session_id != self._known_session:
+            out.cancel_timer(CONNECT_LIMIT)
             self._known_session = self.session.session_id
-            if self._paths_made:
+            if self.booted:
+                self.broker.configurations.session_began()
                 self._join(now, out)
             else:
-                Run(persistent_paths(), self._sessions, self._made_paths, self._registration_failed).start(now, out)
+                Run(_boot(), self._sessions, self._boot_ended, self._boot_failed).start(now, out)
         elif state == "expired":
             if self._registering is not None:
                 self._registering.abandon()
                 self._registering = None
+            self.context.threads.go_on()  # whoever waited for the session knows before there is another
             self._resigning = True
             self.controller.session_expired(now, out, then=self._resigned)
             self.session.restart(now, out)
 
-    def _made_paths(self, now: Now, out: Outbox, result: None) -> None:
-        """What everything else is under exists."""
-        self._paths_made = True
-        self._join(now, out)
+    def _boot_ended(self, now: Now, out: Outbox, configurations: dict[str, dict[str, str]]) -> None:
+        """The logs are loaded with their topics' settings, and requests are served."""
+        self.context.now = now
+        self.booted = True
+        self.broker.start(configurations)
+        if not self.broker.replicas.failed:
+            self._join(now, out)
+
+    def _boot_failed(self, now: Now, out: Outbox, error: Exception) -> None:
+        self._registration_failed(now, out, error)
+        out.exit(1, "the session expired while starting")
 
     def _join(self, now: Now, out: Outbox) -> None:
         """Register and take part in elections, in the version's order (semantics 4.1)."""
@@ -161,7 +184,7 @@ class BrokerNode:
         self.context.now = now
         self._resigning = False
         after_election = self._may_be_elected and not self._gates.registers_before_election
-        if self.session.state == "connected" and self._paths_made and not after_election:
+        if self.session.state == "connected" and self.booted and not after_election:
             self._register(now, out)
 
     def _register(self, now: Now, out: Outbox) -> None:
@@ -200,7 +223,10 @@ class BrokerNode:
 
     def _watch_fired(self, now: Now, out: Outbox, event: WatchFired) -> None:
         self.context.now = now
-        self.controller.watch_fired(now, out, event)
+        if event.path == CONFIG_CHANGES:
+            self.broker.configurations.changed()
+        else:
+            self.controller.watch_fired(now, out, event)
 
     # --- requests for the controller that lives here ---
 
@@ -214,6 +240,10 @@ class BrokerNode:
             self.controller.alter_isr(now, out, request, answered)
         else:
             self.controller.controlled_shutdown(now, out, request, answered)
+
+    def _unclean_enabled(self, topic: str) -> None:
+        if self._gates.enables_unclean_election_at_once:
+            self.controller.unclean_election_enabled(self.context.now, self._out, topic)
 
     # --- topics that brokers make by themselves (semantics 4.4) ---
 
@@ -236,7 +266,7 @@ class BrokerNode:
     def _stop(self, now: Now, out: Outbox) -> None:
         if self._stopping:
             return
-        self._stopping = True
+        self._stopping = self.context.stopping = True
         if self._settings.controlled_shutdown_enable and self.broker.metadata.controller >= 0:
             self._controlled_shutdown()
         else:
@@ -274,6 +304,12 @@ class BrokerNode:
         self.controller.stop(now, out)
         self.session.close(now, out)
         out.exit(0, "stopped")
+
+
+def _boot() -> Procedure[dict[str, dict[str, str]]]:
+    """What everything else is under exists; what topics say of themselves."""
+    yield from persistent_paths()
+    return (yield from topic_configurations())
 
 
 def controller_settings(settings: BrokerSettings) -> ControllerSettings:

@@ -71,5 +71,5 @@ def _partition_status(broker: Broker, partition: Partition, now_ms: float) -> Pa
         log_end=log.log_end if log is not None else -1,
         log_start=log.log_start if log is not None else -1,
         fetching="" if partition.leads else broker.fetchers.activity(place, now_ms),
-        waits="session" if partition.locked else "isr" if partition.pending is not None else "",
+        waits="session" if partition.lock.held else "isr" if partition.pending is not None else "",
     )

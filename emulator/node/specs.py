@@ -19,7 +19,8 @@ from protocol.versions import Gates, gates_for
 
 
 class RunSpec(msgspec.Struct, frozen=True):
-    """`settings`: {broker or controller node: every setting in force}. `session`: tickTime, initLimit, syncLimit."""
+    """`settings`: {broker or controller node: every setting in force}. The rest is the session service's; -1: in
+    ticks, as ZooKeeper has it."""
 
     topology: Topology
     kafka_version: str
@@ -27,6 +28,8 @@ class RunSpec(msgspec.Struct, frozen=True):
     tick_time_ms: int = 1000
     init_limit: int = 10
     sync_limit: int = 4
+    min_session_timeout_ms: int = -1
+    max_session_timeout_ms: int = -1
 
 
 def network_machine(life: Life, files: Files, arguments: dict[str, Any]) -> Machine:
@@ -38,7 +41,10 @@ def machine_for(spec: RunSpec, node: Node, files: Files, kept: list[Operation] |
     """The machine of one life of a node. `kept`: a client's operations are added to it."""
     servers = [server.name for server in spec.topology.with_role("session")]
     if "session" in node.roles:
-        return SessionServer(node.name, servers, spec.tick_time_ms, spec.init_limit, spec.sync_limit, files)
+        return SessionServer(
+            node.name, servers, spec.tick_time_ms, spec.init_limit, spec.sync_limit, files,
+            min_session_timeout_ms=spec.min_session_timeout_ms, max_session_timeout_ms=spec.max_session_timeout_ms,
+        )  # fmt: skip
     if "broker" in node.roles:
         return BrokerNode(node, _gates(spec, node), spec.settings[node.name], servers, files)
     if "controller" in node.roles:

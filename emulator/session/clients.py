@@ -10,7 +10,7 @@ from collections import deque
 import msgspec
 
 from emulator.session.quorum import Quorum, Replica
-from emulator.session.sessions import negotiated_ms
+from emulator.session.sessions import SessionLimits
 from emulator.session.watches import WATCHES_MAX, Watches
 from emulator.session.znodes import Change
 from protocol.chance import Chance
@@ -73,10 +73,10 @@ class Clients:
     """`next_request` numbers what goes to the quorum; unique over this server's lives, because old proposals
     may yet commit."""
 
-    def __init__(self, me: int, replica: Replica, tick_time_ms: int) -> None:
+    def __init__(self, me: int, replica: Replica, limits: SessionLimits) -> None:
         self._me = me
         self._replica = replica
-        self._tick_ms = tick_time_ms
+        self._limits = limits
         self._clients: dict[int, _Client] = {}
         self._waiting: dict[int, tuple[_Client, _Pending]] = {}
         self._watches = Watches()
@@ -164,7 +164,7 @@ class Clients:
             return
         pending = _Pending(correlation_id, message)
         if message.session_id == 0:
-            timeout_ms = negotiated_ms(message.session_timeout_ms, self._tick_ms)
+            timeout_ms = self._limits.negotiated_ms(message.session_timeout_ms)
             password = self._chance.below(1 << 62) + 1
             transaction = Transaction(
                 0, "open", 0, self._me, timeout_ms=timeout_ms, password=password, owner=client.peer

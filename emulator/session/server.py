@@ -13,7 +13,7 @@ from emulator.session.leading import LEADING_TIMERS, PORT_OPENS_MAX_MS, Leading
 from emulator.session.observers import Observers
 from emulator.session.quorum import Limits, ReignEnded, Replica
 from emulator.session.search import SEARCH_TIMERS, Search
-from emulator.session.sessions import SessionTracker
+from emulator.session.sessions import SessionLimits, SessionTracker
 from emulator.session.tree import Tree
 from emulator.session.znodes import Change
 from emulator.storage.files import Files, StorageError
@@ -47,8 +47,9 @@ class SessionServer:
     higher one wins ties)."""
 
     def __init__(
-        self, name: str, servers: list[str], tick_time_ms: int, init_limit: int, sync_limit: int, files: Files
-    ) -> None:
+        self, name: str, servers: list[str], tick_time_ms: int, init_limit: int, sync_limit: int, files: Files,
+        *, min_session_timeout_ms: int = -1, max_session_timeout_ms: int = -1,
+    ) -> None:  # fmt: skip
         assert name in servers and len(set(servers)) == len(servers), (name, servers)
         assert tick_time_ms > 0 and init_limit > 0 and sync_limit > 0
         self.name = name
@@ -57,6 +58,7 @@ class SessionServer:
         self._servers = list(servers)
         self._me = servers.index(name)
         self._limits = Limits(tick_time_ms, float(init_limit * tick_time_ms), float(sync_limit * tick_time_ms))
+        self._session_limits = SessionLimits(tick_time_ms, min_session_timeout_ms, max_session_timeout_ms)
         self._files = files
         self._out = Outbox()
         self._search = Search(self._me, self._servers)
@@ -124,7 +126,7 @@ class SessionServer:
         self._history = History(self._files)
         self._replayed_zxid = self._history.last_zxid
         self._replica = Replica(self._history, self)
-        self._clients = Clients(self._me, self._replica, self._limits.tick_ms)
+        self._clients = Clients(self._me, self._replica, self._session_limits)
         self._clients.start(self._chance, incarnation)
         self._started = True
         self._look(now, out)

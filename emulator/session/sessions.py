@@ -4,15 +4,42 @@ Picture: a row of buckets, one per tick. Each sign of life moves the session to 
 would end, rounded up to the next tick; when a bucket's time comes, whoever is still in it has expired.
 """
 
+from typing import NamedTuple
+
 import msgspec
 
 from emulator.session.znodes import Session
 from protocol.messages.session import SessionError
 
 
-def negotiated_ms(asked_ms: int, tick_time_ms: int) -> int:
-    """Between 2 and 20 ticks."""
-    return max(2 * tick_time_ms, min(asked_ms, 20 * tick_time_ms))
+class SessionLimits(NamedTuple):
+    """ZooKeeper's minSessionTimeout and maxSessionTimeout; -1: 2 and 20 ticks."""
+
+    tick_time_ms: int
+    min_session_timeout_ms: int = -1
+    max_session_timeout_ms: int = -1
+
+    @property
+    def least_ms(self) -> int:
+        return 2 * self.tick_time_ms if self.min_session_timeout_ms == -1 else self.min_session_timeout_ms
+
+    @property
+    def most_ms(self) -> int:
+        return 20 * self.tick_time_ms if self.max_session_timeout_ms == -1 else self.max_session_timeout_ms
+
+    def negotiated_ms(self, asked_ms: int) -> int:
+        """The time-out that a session gets."""
+        return min(max(asked_ms, self.least_ms), self.most_ms)
+
+    def because(self, asked_ms: int) -> str:
+        """Why it got another one."""
+        if asked_ms < self.least_ms:
+            set_apart, name, ticks = self.min_session_timeout_ms != -1, "minSessionTimeout", 2
+        else:
+            set_apart, name, ticks = self.max_session_timeout_ms != -1, "maxSessionTimeout", 20
+        if set_apart:
+            return f"{name} of the session service bounds it"
+        return f"{name} of the session service bounds it, {ticks} ticks of tickTime={self.tick_time_ms}"
 
 
 def bucket_ms(at_ms: float, tick_time_ms: int, phase_ms: float = 0.0) -> float:

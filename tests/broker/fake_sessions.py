@@ -4,6 +4,7 @@ from emulator.broker.context import SessionDone
 from protocol.machine import Now, Outbox
 from protocol.messages.session import (
     Create,
+    GetChildren,
     GetData,
     Operation,
     OpResult,
@@ -39,6 +40,9 @@ class FakeSessions:
         if isinstance(op, Create):
             self.created.append((op.path, op.data))
             return OpResult(path=op.path)
+        if isinstance(op, GetChildren):
+            below = [path.removeprefix(f"{op.path}/") for path in self.znodes if path.startswith(f"{op.path}/")]
+            return OpResult(path=op.path, children=sorted(below))
         held = self.znodes.get(op.path)
         if held is None:
             return OpResult(SessionError.NO_NODE, op.path)

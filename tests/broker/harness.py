@@ -75,6 +75,7 @@ class Bench:
         ibp: str | None = None,
         files: MemoryFiles | None = None,
         now_ms: float = 0.0,
+        configurations: dict[str, dict[str, str]] | None = None,
         **settings: Any,
     ) -> None:
         self.now_ms = now_ms
@@ -88,18 +89,20 @@ class Bench:
         )
         self.context.broker_epoch = 100
         self.for_controller: list[tuple[Message, Callable[[Message], None]]] = []
+        self.unclean_enabled: list[str] = []
         self.created: list[tuple[str, int, int, dict[str, str], Callable[[], None]]] = []
         self.broker = Broker(
             self.context,
             lambda request, reply: self.for_controller.append((request, reply)),
             lambda *topic: self.created.append(topic),
+            self.unclean_enabled.append,
         )
         self.timers: dict[TimerKey, float] = {}
         self.effects: list[Effect] = []
         self.opens: dict[int, Open] = {}
         self._accepted = 0
         self._correlation = 0
-        self._do(self.broker.start)
+        self._do(lambda: self.broker.start(configurations or {}))
 
     # --- inputs and effects ---
 
@@ -109,8 +112,10 @@ class Bench:
         self.context.out = self.out
         try:
             what()
+            self.context.threads.go_on()
         except StorageError as error:
             self.broker.replicas.storage_failed(error)
+            self.context.threads.go_on()
         effects = self.out.take()
         for effect in effects:
             match effect:
@@ -178,10 +183,10 @@ class Bench:
         self._correlation += 1
         return self.step(MessageReceived(connection, self._correlation, version, message))
 
-    def ask(self, message: Message) -> int:
+    def ask(self, message: Message, version: int = 0) -> int:
         """A request on a connection of its own."""
         connection = self.connect()
-        self.send(connection, message)
+        self.send(connection, message, version)
         return connection
 
     def answers(self, connection: int) -> list[Message]:

@@ -56,13 +56,20 @@ def test_only_partitions_that_are_hosted_now_are_in_the_file() -> None:
     assert again.log.high_watermark == 0, "its checkpoint was forgotten before it was heard of"
 
 
-def test_recovery_points_are_written_every_minute() -> None:
+def test_recovery_points_are_written_after_half_a_minute_and_then_every_minute() -> None:
+    """LogManager.InitialTaskDelayMs; log.flush.offset.checkpoint.interval.ms."""
     bench = leader()
     bench.log.flush()
-    bench.advance(59_999.0)
+    bench.advance(29_999.0)
     assert not bench.files.exists(RECOVERY_POINTS)
     bench.advance(1.0)
     assert content(bench, RECOVERY_POINTS) == "0\n1\nt 0 2\n"
+    bench.produce("c")
+    bench.log.flush()
+    bench.advance(59_999.0)
+    assert content(bench, RECOVERY_POINTS) == "0\n1\nt 0 2\n"
+    bench.advance(1.0)
+    assert content(bench, RECOVERY_POINTS) == "0\n1\nt 0 3\n"
 
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "2.6", "2.8"])

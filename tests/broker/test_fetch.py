@@ -176,9 +176,9 @@ def test_where_epochs_end(version: str, below_first: tuple[int, int]) -> None:
     bench.produce("x")
 
     def ends(epoch: int) -> tuple[int, int]:
-        answer = bench.answer(
-            bench.ask(OffsetForLeaderEpochRequest([EpochQuestion(*T0, epoch)])), OffsetForLeaderEpochResponse
-        )
+        question = OffsetForLeaderEpochRequest([EpochQuestion(*T0, epoch)])
+        asked = bench.ask(question, bench.gates.epoch_request_version)
+        answer = bench.answer(asked, OffsetForLeaderEpochResponse)
         (one,) = answer.partitions
         assert isinstance(one, EpochAnswer)
         return one.leader_epoch, one.end_offset

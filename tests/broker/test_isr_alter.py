@@ -99,7 +99,7 @@ def test_while_a_shrink_hangs() -> None:
     assert bench.produced(bench.produce("y", acks=1)).error == 0
     bench.advance(1500.0)
     assert bench.produced(waiting).error == ErrorCode.REQUEST_TIMED_OUT
-    assert (bench.log.high_watermark, bench.partition.locked) == (0, False)
+    assert (bench.log.high_watermark, bench.partition.lock.held) == (0, False)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import pytest
 
-from emulator.broker.partition import WAITING_MAX
 from protocol.events import IsrChangeEnded, PartitionBlocked
 from protocol.messages.session import SetData
 from protocol.znodes import Leadership, decode_partitions, decode_state, encode_state
@@ -87,19 +86,20 @@ def test_a_lost_answer_of_our_own_write_is_success() -> None:
 
 @pytest.mark.parametrize("version", ["1.1", "2.6", "2.8"])
 def test_an_expired_session_gives_the_change_up_until_the_next_check(version: str) -> None:
+    """2.8 does not: what is pending stays so until a newer leader epoch (ZkIsrManager.submit throws)."""
     bench = leader(version, ibp=None if version != "2.8" else "2.6")
     bench.sessions.reachable = False
     bench.advance(1.5 * LAG_MS)
-    assert bench.partition.locked
+    assert bench.partition.lock.held
     bench.session_expires()
-    assert (ended(bench), bench.partition.locked, bench.partition.isr) == (
+    assert (ended(bench), bench.partition.lock.held, bench.partition.isr) == (
         [("0", "session-expired", -1)],
         False,
         [0, 1],
     )
     bench.sessions.reachable = True
     bench.advance(LAG_MS)
-    assert bench.partition.isr == [0]
+    assert bench.partition.isr == ([0, 1] if version == "2.8" else [0])
 
 
 def test_a_run_over_many_partitions_goes_on_when_each_answer_is_there_at_once() -> None:
@@ -165,7 +165,7 @@ def test_consumer_fetches_block_from_2_1(version: str, blocks: bool) -> None:
     bench = leader(version)
     bench.sessions.reachable = False
     bench.advance(1.5 * LAG_MS)
-    assert bench.partition.locked
+    assert bench.partition.lock.held
     assert (bench.answers(bench.fetch(0)) == []) is blocks
     assert bench.answers(bench.fetch(1, replica=2)) == []
 
@@ -179,18 +179,8 @@ def test_other_partitions_are_served_but_their_checks_wait() -> None:
     other.the_log.append_as_leader(batch("x"), 0)
     bench.sessions.reachable = False
     bench.advance(3 * LAG_MS)
-    assert (bench.partition.locked, other.locked) == (True, False)
+    assert (bench.partition.lock.held, other.lock.held) == (True, False)
     assert writes(bench) == 1
-
-
-def test_what_waits_for_a_lock_is_bounded() -> None:
-    bench = leader()
-    bench.sessions.reachable = False
-    bench.advance(1.5 * LAG_MS)
-    for _ in range(WAITING_MAX):
-        bench.partition.when_unlocked(lambda: None)
-    with pytest.raises(AssertionError, match="10000 wait for t-0"):
-        bench.partition.when_unlocked(lambda: None)
 
 
 def test_an_expansion_holds_up_the_answer_of_the_fetch_that_caused_it() -> None:

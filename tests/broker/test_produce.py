@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.broker.parked import PARKED_MAX
+from emulator.broker.purgatory import PARKED_MAX
 from protocol.errors import ErrorCode
 from protocol.messages.leadership import StoppedPartition, StopReplicaRequest
 from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse

@@ -1,6 +1,6 @@
 """How requests come in: one at a time per connection, in order, bounded (semantics 1.8, 1.9)."""
 
-from emulator.broker.broker import REQUESTS_QUEUED_MAX
+from emulator.broker.requests import PIPELINED_MAX
 from protocol.machine import ConnectionLost, MessageReceived, Send
 from protocol.messages.leadership import (
     AlterIsrRequest,
@@ -53,10 +53,10 @@ def test_other_connections_do_not_wait() -> None:
 
 
 def test_too_many_requests_behind_one_hang_up() -> None:
-    """queued.max.requests."""
+    """A connection may have so many behind the one under way."""
     bench = leader()
     connection = bench.connect()
-    for _ in range(REQUESTS_QUEUED_MAX + 1):
+    for _ in range(PIPELINED_MAX + 1):
         bench.send(connection, slow_fetch())
     assert not bench.closed(connection)
     bench.send(connection, slow_fetch())
