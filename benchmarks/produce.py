@@ -109,7 +109,7 @@ async def play(loads: list[Load], directory: Path) -> None:
     cluster = Cluster(directory, resolved.spec.topology, specs, speed=1.0, levels=("client", "replica"))
     with trio.fail_after(120):
         async with cluster:
-            here = await cluster.run_here(OBSERVER, player, Actions(cluster, directory).do)
+            here = await cluster.run_here(OBSERVER, player, Actions(cluster, directory, seed=1).do)
             await here.ended.wait()
             assert player.finished and not here.crashed, here.exit
 

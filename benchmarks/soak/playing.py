@@ -69,7 +69,7 @@ class Played(msgspec.Struct):
 
 def play(asked: Asked, run: Path, tell: Tell) -> Played:
     """Nothing is left running afterwards. Raises NotDone, NotUp, and what `prepared` raises."""
-    directory = prepared(
+    directory, _ = prepared(
         UpOptions(
             topology=asked.topology, engine=asked.engine, driver=asked.driver, name=run.name, speed=asked.speed, out=run
         )

@@ -8,14 +8,14 @@ from pathlib import Path
 PACKAGES = ("protocol", "controller", "emulator", "audit")
 
 FILES_OF_SETTINGS = (
-    "emulator/scenario/settings.py",
-    "emulator/scenario/setting.py",
+    "emulator/settings",
+    "emulator/runs/settings_sense.py",
     "emulator/scenario/recording.py",
     "emulator/broker/settings.py",
     "emulator/client/client_settings.py",
     "controller/settings.py",
 )
-"""Where settings are declared or copied, which is no use of them."""
+"""Where settings are declared, copied or spoken of, which is no use of them."""
 FILE_OF_GATES = ("protocol/versions.py",)
 
 
@@ -38,13 +38,15 @@ def modules(root: Path, packages: Iterable[str] = PACKAGES) -> list[Path]:
 
 def used_names(root: Path, declared_in: tuple[str, ...]) -> set[str]:
     """Names read anywhere but where they are declared."""
-    apart = {root / name for name in declared_in}
-    return {name for path in modules(root) if path not in apart for name in _attributes(path)}
+    return {name for path in modules(root) if not _is_in(path, root, declared_in) for name in _attributes(path)}
 
 
 def users_of(root: Path, name: str, declared_in: tuple[str, ...]) -> list[str]:
     """The modules that read `name`, as paths from the root."""
-    apart = {root / place for place in declared_in}
-    return [
-        path.relative_to(root).as_posix() for path in modules(root) if path not in apart and name in _attributes(path)
-    ]
+    using = [path for path in modules(root) if not _is_in(path, root, declared_in) and name in _attributes(path)]
+    return [path.relative_to(root).as_posix() for path in using]
+
+
+def _is_in(path: Path, root: Path, places: tuple[str, ...]) -> bool:
+    """One of these files, or in one of these folders."""
+    return any(path.is_relative_to(root / place) for place in places)

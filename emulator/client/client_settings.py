@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from emulator.client.partitioner import Keyless
+from emulator.settings.client_rules import broken_of_producer
 from protocol.records.compression import Compression
 from protocol.versions import gates_for, since
 
@@ -121,29 +122,13 @@ def producer_settings(version: str, settings: Mapping[str, Any] | None = None) -
         values |= {"retries": RETRIES_MAX, "delivery_timeout_ms": 120_000.0}
     if given.get("enable_idempotence"):
         values |= {"acks": -1, "retries": RETRIES_MAX}
-        if not gates.idempotence:
-            raise UnusableSetting(f"enable.idempotence needs Kafka 0.11 or later, not {version}")
-        in_flight_max = gates.remembered_batches
-        values["max_in_flight_requests_per_connection"] = in_flight_max
-        if given.get("acks", -1) != -1:
-            raise UnusableSetting("enable.idempotence=true needs acks=all")
-        if given.get("retries", RETRIES_MAX) == 0:
-            raise UnusableSetting("enable.idempotence=true needs retries above 0")
-        if given.get("max_in_flight_requests_per_connection", in_flight_max) > in_flight_max:
-            raise UnusableSetting(
-                "enable.idempotence=true needs max.in.flight.requests.per.connection of at most "
-                f"{in_flight_max} on {version}"
-            )
+        values["max_in_flight_requests_per_connection"] = gates.remembered_batches
     made = _made(ProducerSettings, values | given)
+    for _, broken in broken_of_producer(version, _named(msgspec.structs.asdict(made)), _named(given)):
+        raise UnusableSetting(broken)
     if made.delivery_timeout_ms is not None:
         least = made.linger_ms + made.request_timeout_ms
-        if made.delivery_timeout_ms < least:
-            if "delivery_timeout_ms" in given:
-                raise UnusableSetting(
-                    f"delivery.timeout.ms {made.delivery_timeout_ms:g} is less than linger.ms + "
-                    f"request.timeout.ms, {least:g}"
-                )
-            made = msgspec.structs.replace(made, delivery_timeout_ms=least)
+        made = msgspec.structs.replace(made, delivery_timeout_ms=max(made.delivery_timeout_ms, least))
     return made
 
 
@@ -224,6 +209,11 @@ def _fields(kind: type[S], settings: Mapping[str, Any]) -> dict[str, Any]:
             raise UnusableSetting(f"unknown setting {name!r}; the nearest known one is {near[0]}")
         values[known[name]] = value
     return values
+
+
+def _named(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Our fields by Kafka's names."""
+    return {field.replace("_", "."): value for field, value in fields.items()}
 
 
 def _made(kind: type[S], values: dict[str, Any]) -> S:

@@ -4,7 +4,7 @@ A fresh connection per request, closed after it. The socket time-out bounds each
 does: for the connection, then for the answer. What can go wrong carries the name of the exception such a
 script would see:
 
-- `TimeoutError`: nothing came in time (a cut link, a paused or blocked broker);
+- `TimeoutError`: nothing came in time (a cut link, a paused or blocked broker), or TCP gave up;
 - `ConnectionRefusedError`: nobody listens there;
 - `ConnectionResetError`: the connection stood and was lost, or the broker closed it.
 """
@@ -17,6 +17,7 @@ from protocol.machine import (
     ConnectionLost,
     ConnectionOpened,
     Input,
+    Loss,
     MessageReceived,
     Now,
     Outbox,
@@ -27,6 +28,13 @@ from protocol.purposes import CLIENT
 
 EXCHANGES_MAX = 256
 """Exchanges of one owner at a time."""
+
+EXCEPTIONS = {
+    Loss.REFUSED: "ConnectionRefusedError",
+    Loss.TIMED_OUT: "TimeoutError",
+    Loss.CLOSED: "ConnectionResetError",
+}
+"""What a plain socket raises where its connection is lost so."""
 
 CORRELATION = 1
 """Each connection carries one request."""
@@ -127,11 +135,9 @@ class Exchanges:
                     self._end(now, exchange, out, failure)
                 else:
                     self._end(now, exchange, out, message)
-            case ConnectionLost(connection=connection, reason=reason):
+            case ConnectionLost(connection=connection, reason=reason, loss=loss):
                 exchange = self._by_connection[connection]
-                refused = reason.startswith("refused")
-                error = "ConnectionRefusedError" if refused else "ConnectionResetError"
-                self._end(now, exchange, out, Failure(error, reason, exchange.sent), closed=True)
+                self._end(now, exchange, out, Failure(EXCEPTIONS[loss], reason, exchange.sent), closed=True)
             case TimerFired(key=key):
                 exchange = self._by_number[int(key[2])]
                 waited = "an answer" if exchange.sent else "the connection"

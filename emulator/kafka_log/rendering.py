@@ -212,6 +212,8 @@ class Rendering:
                 self._say("leader-unavailable", event)
             case "in an offline log directory":
                 self._say("order-for-offline-replica", event)
+            case "session expired" | "half-way":
+                pass  # a stack trace, about the order as a whole
             case _ if event.leader_epoch == event.current_epoch:
                 self._say("order-of-same-epoch", event)
             case _:

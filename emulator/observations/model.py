@@ -97,14 +97,15 @@ class CommittedSeen(Saw, tag="committed"):
 
 
 class Metadata(Saw, tag="metadata"):
-    """One broker's own metadata answer."""
+    """One broker's own metadata answer. Where none came, `error` is an exception's name and everything else null."""
 
     broker: int
-    leader: int
+    leader: int | None
     leader_epoch: int | None
-    isr: list[int]
-    controller: int
-    live_brokers: list[int]
+    isr: list[int] | None
+    controller: int | None
+    live_brokers: list[int] | None
+    error: int | str = 0
 
 
 class PartitionStateSeen(Saw, tag="partition-state"):

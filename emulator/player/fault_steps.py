@@ -47,8 +47,8 @@ class FaultSteps:
                 yield from self._act(act.PauseNode(node))
             case m.ResumeNode(node=node):
                 yield from self._act(act.ResumeNode(node))
-            case m.PowerLoss(node=node, batches_kept=kept):
-                yield from self._act(act.PowerLoss(node, -1 if kept is None else kept))
+            case m.PowerLoss(node=node, batches_kept=kept, partition=partition):
+                yield from self._act(act.PowerLoss(node, -1 if kept is None else kept, partition or ""))
                 self._player.seen.unwatch(node)
             case m.LoseUnsynced(node=node, batches_kept=kept, partition=partition):
                 yield from self._act(act.LoseUnsynced(node, partition or self._player.timeline.first, kept))

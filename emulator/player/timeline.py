@@ -93,7 +93,9 @@ class Timeline:
 
     def metadata(self, at_ms: float, described: Described, partition: str) -> None:
         if described.metadata is None:
-            return self.add(at_ms, {"saw": "metadata", "broker": described.broker, "error": described.error})
+            nothing = dict.fromkeys(("leader", "leader_epoch", "isr", "controller", "live_brokers"))
+            entry = {"saw": "metadata", "broker": described.broker, **nothing, "error": described.error}
+            return self.add(at_ms, {**entry, **self._where(partition)})
         view = metadata_view(described.broker, described.metadata, partition or self.first)
         entry = {
             "saw": "metadata", "broker": view["broker"], "leader": view["leader"], "leader_epoch": view["epoch"],

@@ -16,6 +16,7 @@ import pytest
 
 from emulator.live.registry import CLUSTER_FILE, Found, registered
 from emulator.live.requests import LinkFault, Machine
+from emulator.live.specification import read_specification
 from tests.live.conftest import Live
 
 pytestmark = pytest.mark.network
@@ -49,9 +50,22 @@ def asked(*words: str) -> Ran:
 
 
 def test_the_commands_from_up_to_down(home: Path) -> None:
-    up = faultline("up", "--json", "--speed", "5", "--name", "mine", "--set", "zookeeper.session.timeout.ms=6000")
+    (home / "server.properties").write_text("num.network.threads=5\nlog.retention.hours=24\nlisteners=PLAINTEXT://:9092\n")
+    (home / "producer.properties").write_text("acks=1\nlinger.ms=3\nclient.id=me\n")
+    (home / "topic.properties").write_text("min.insync.replicas=2\nfile.delete.delay.ms=9\n")
+    files = [word for kind in ("server", "producer", "topic") for word in ("--settings", f"{kind}.properties")]
+    once = ("--set", "zookeeper.session.timeout.ms=60000")
+    up = faultline("up", "--json", "--speed", "5", "--name", "mine", *once, *files)
     assert up.code == 0, up
+    told = msgspec.json.decode(up.out)["settings"]
+    assert [one["name"] for one in told["not_modelled"]] == ["log.retention.hours"]
+    assert [one["name"] for one in told["set_here"]] == ["listeners"]
+    assert {"num.network.threads", "producer.client.id"} <= set(told["without_bearing"])
+    assert {one["value"] for one in told["in_force"]} == {20_000}
+    assert "warning: zookeeper.session.timeout.ms=60000 is in force as 20000" in up.err
     live = Live(_found(Path(msgspec.json.decode(up.out)["run"])))
+    spec = read_specification(live.directory)
+    assert spec.topics == {"min.insync.replicas": 2} and spec.producers == {"acks": "1", "linger.ms": 3}
     ports = live.ports()
     assert len(ports) >= 10  # nine nodes and the door
     assert asked("topic", "create", "t", "--assignment", "0,1,2").code == 0
@@ -86,6 +100,10 @@ def test_the_commands_from_up_to_down(home: Path) -> None:
         ("up", "--name", "mine"): "a cluster mine runs already",
         ("up", "three-as"): "nearest: three-az",
         ("up", "--set", "zookeeper.session.timeout=1"): "nearest: zookeeper.session.timeout.ms",
+        ("up", "--settings", "none.properties"): "--settings none.properties: cannot be read",
+        ("topic", "create", "u", "--settings", "producer.properties"): "holds no setting of a topic",
+        ("workload", "start", "t", "--set", "foo=1"): "'foo' is not a setting of a producer",
+        ("workload", "start", "t", "--set", "linger.ms=soon"): "producer.linger.ms: expected a whole number of ms",
     }
     for words, why in unusable.items():
         ran = asked(*words)

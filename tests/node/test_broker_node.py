@@ -8,16 +8,17 @@ from typing import Any, TypeVar
 import pytest
 
 from emulator.broker.settings import BrokerSettings
+from emulator.node.broker_node import BrokerNode
 from emulator.storage.log_directory import CLEAN_SHUTDOWN, HIGH_WATERMARKS
 from protocol.events import ControllerChanged, Event, LogDirFailed, LogLoaded, LogTruncated, NodeStopped, RoleChanged
-from tests.simulated.cluster import BEGIN, Cluster
+from tests.simulated.cluster import BEGIN, BROKERS, Cluster
 
 E = TypeVar("E", bound=Event)
 VERSIONS = ("0.10.2", "1.1", "2.1", "2.2", "2.6", "2.8")
 
 
-def played(script: str, version: str = "2.6", **how: Any) -> Cluster:
-    cluster = Cluster(BEGIN + script, version=version, **how)
+def played(script: str, version: str = "2.6", **settings: Any) -> Cluster:
+    cluster = Cluster(BEGIN + script, version=version, **settings)
     cluster.run()
     assert cluster.finished
     return cluster
@@ -143,3 +144,39 @@ def test_a_stop_without_a_controller_ends_after_its_tries() -> None:
     cluster.go_on(limit_ms / 2 + 1_000.0)
     assert not cluster.alive("broker-2")
     assert seen(cluster, "broker-2", NodeStopped)[-1].reason == "stopped"
+
+
+# --- a start (semantics 4.2) ---
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_broker_that_does_not_reach_the_session_service_when_it_starts_ends(version: str) -> None:
+    """zookeeper.connection.timeout.ms, by default the session's time-out; its logs have not been touched."""
+    script = "  - stop: 0\n  - cut: az-0\n  - background: starting\n    start: 0\n  - pause: 30\n"
+    cluster = played(script, version)
+    (stopped,) = [event for event in seen(cluster, "broker-0", NodeStopped) if event.code]
+    assert stopped.reason == "no session service within 4000 ms (zookeeper.connection.timeout.ms)"
+    assert cluster.world.nodes["broker-0"].files.exists(CLEAN_SHUTDOWN)
+    assert [event for event in seen(cluster, "broker-0", LogLoaded)] == []
+
+
+def test_a_broker_waits_for_the_session_service_as_long_as_it_is_told_to() -> None:
+    script = "  - stop: 0\n  - cut: az-0\n  - background: starting\n    start: 0\n"
+    script += "  - pause: 12\n  - heal\n  - pause: 20\n"
+    for timeout_ms, back in ((5_000, False), (60_000, True)):
+        settings: dict[str, Any] = {"zookeeper.connection.timeout.ms": timeout_ms}
+        cluster = played(script, **settings)
+        assert cluster.alive("broker-0") is back
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_topics_own_settings_hold_from_the_first_moment_of_a_life(version: str) -> None:
+    script = (
+        "  - create-topic: {topic: own, assignment: [0, 1, 2], configs: {min.insync.replicas: 1}}\n"
+        "  - stop: 0\n  - start: 0\n  - wait: isr restored\n"
+    )
+    cluster = played(script, version)
+    for name in BROKERS:
+        machine = cluster.world.nodes[name].machine
+        assert isinstance(machine, BrokerNode)
+        assert machine.broker.replicas.partitions["own", 0].settings.min_insync_replicas == 1

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import pytest
 
 from emulator.node.controller_node import ControllerNode
-from emulator.scenario.settings import resolve_settings
+from emulator.settings.in_force import resolve_settings
 from emulator.topology import Node, identifier_named, identifier_of, node_name, three_azs
 from protocol.events import ControllerChanged, Event, IsrChangeAsked, NodeStopped
 from protocol.machine import Close, ConnectionAccepted, MessageReceived, Now

@@ -73,7 +73,8 @@ def test_a_snapshot_leaves_the_offsets_topic_out() -> None:
 def test_where_steps_may_fail_one_that_its_client_refuses_or_does_not_live_to_end_is_noted() -> None:
     """By the player's own process, by a client's, and by one that dies over it."""
     script = (
-        "  - committed: {group: g, old: true}\n  - consume: {group: g, client: az-1, settings: {offsets.storage: x}}\n"
+        "  - committed: {group: g, old: true}\n"
+        "  - consume: {group: g, client: az-1, settings: {offsets.storage: zookeeper}}\n"
         "  - background: dies\n    consume: {group: g, client: az-1, at_least_s: 5}\n"
         "  - pause: 1\n  - kill: client-1\n  - await: dies\n"
     )

@@ -154,7 +154,8 @@ def test_metadata_is_one_partitions_view() -> None:
     assert notes.entries == [
         {"t": 1.0, "saw": "metadata", "broker": 0, "leader": 1, "leader_epoch": 4, "isr": [1, 0], "controller": 2,
          "live_brokers": [0, 1]},
-        {"t": 1.0, "saw": "metadata", "broker": 1, "error": "TimeoutError"},
+        {"t": 1.0, "saw": "metadata", "broker": 1, "leader": None, "leader_epoch": None, "isr": None,
+         "controller": None, "live_brokers": None, "error": "TimeoutError"},
     ]  # fmt: skip
 
 

@@ -49,6 +49,7 @@ TIES = {
     "many-partitions": PLACED,
     "leader-balance": PLACED,
     "min-insync": "semantics 11.4: two brokers found dead in one event leave the ISR one after the other, by id",
+    "kafka-6082": "semantics 11.13: who resigns waits for its senders one after the other, by id",
     "retry-duplicates": ASKED_FIRST,
     "retry-duplicates-idempotent": ASKED_FIRST,
 }

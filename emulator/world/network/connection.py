@@ -14,6 +14,7 @@ import trio
 from emulator.injector.paths import Opening, Path
 from emulator.world.network.spec import Address
 from protocol.framing import ProtocolError
+from protocol.machine import Loss
 
 OUTGOING_BYTES_MAX = 64 * 1024 * 1024
 """Per connection: sent by the machine and not yet taken by the kernel (held by a cut, or the peer does not
@@ -48,9 +49,9 @@ class Connection:
     """`name`: NODE.INCARNATION#ID of the opener, as events spell it."""
 
     __slots__ = (
-        "back", "buffer", "can_read", "draining", "frames_in", "frames_out", "id", "lost_reason", "name", "opened",
-        "opening",
-        "out", "over", "peer", "pending_bytes", "purpose", "service_ms", "sock", "state", "told_lost", "write_failed",
+        "back", "buffer", "can_read", "draining", "frames_in", "frames_out", "id", "loss", "lost_reason", "name",
+        "opened", "opening", "out", "over", "peer", "pending_bytes", "purpose", "service_ms", "sock", "state",
+        "told_lost", "write_failed",
     )  # fmt: skip
 
     def __init__(self, id: int, name: str, peer: str, purpose: str, out: Path, back: Path, state: State) -> None:
@@ -73,6 +74,7 @@ class Connection:
         self.draining = False
         self.write_failed = False
         self.lost_reason = ""
+        self.loss = Loss.CLOSED
         """Set when the peer's end was noticed here; a cut may still hide it from the machine."""
         self.told_lost = False
         self.service_ms: float | None = None

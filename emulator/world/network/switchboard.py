@@ -30,13 +30,12 @@ from protocol.machine import (
     ConnectionAccepted,
     ConnectionLost,
     ConnectionOpened,
+    Loss,
     MessageReceived,
     Open,
     Send,
 )
 from protocol.messages.control import Hello
-
-REFUSED = "connection refused"
 
 
 class Switchboard:
@@ -94,7 +93,7 @@ class Switchboard:
             sock = await connect(address)
         except OSError:
             self._host.look_at_clock()
-            self.lost(connection, REFUSED)
+            self.lost(connection, Loss.REFUSED.value, Loss.REFUSED)
             return
         if connection.state is not State.OPENING:
             sock.close()
@@ -275,7 +274,7 @@ class Switchboard:
             self._host.post_letter(Letter(accepted, f"{connection.name}/0", connection))
         else:
             assert payload is Marker.LOST
-            self._lose(connection, connection.lost_reason)
+            self._lose(connection, connection.lost_reason, connection.loss)
 
     # --- connections: their ends -----------------------------------------------------------------------------
 
@@ -291,22 +290,22 @@ class Switchboard:
         self._offer_in(connection, Marker.ACCEPTED)
         return connection
 
-    def lost(self, connection: Connection, reason: str) -> None:
+    def lost(self, connection: Connection, reason: str, loss: Loss = Loss.CLOSED) -> None:
         """The peer's FIN or RST is here, unless a cut stops it: then it comes when the cut is over."""
         if connection.state in (State.CLOSING, State.ENDED):
             connection.close_socket()
             self.end(connection)
         elif not connection.lost_reason:
-            connection.lost_reason = reason
+            connection.lost_reason, connection.loss = reason, loss
             self._offer_in(connection, Marker.LOST)
 
-    def _lose(self, connection: Connection, reason: str) -> None:
+    def _lose(self, connection: Connection, reason: str, loss: Loss = Loss.CLOSED) -> None:
         """The machine is told, after what arrived before."""
         if connection.told_lost or connection.state in (State.CLOSING, State.ENDED):
             return
         connection.told_lost = True
-        self._wire.changed(connection, "refused" if reason == REFUSED else "lost", reason)
-        letter = Letter(ConnectionLost(connection.id, reason), f"{connection.name}/lost", connection)
+        self._wire.changed(connection, "refused" if loss is Loss.REFUSED else "lost", reason)
+        letter = Letter(ConnectionLost(connection.id, reason, loss), f"{connection.name}/lost", connection)
         self._host.post_letter(letter)
 
     def end(self, connection: Connection, keep_socket: bool = False) -> None:
@@ -350,7 +349,7 @@ class Switchboard:
         opening = connection.opening
         if opening is not None:
             if opening.given_up(now_ms):
-                self._lose(connection, "connection timed out")
+                self._lose(connection, Loss.TIMED_OUT.value, Loss.TIMED_OUT)
             else:
                 self._attempt(connection)
             return
@@ -362,7 +361,7 @@ class Switchboard:
             connection.can_read.set()
         self._emit_link_events()
         if connection.out.given_up(now_ms):
-            self._lose(connection, "connection timed out")
+            self._lose(connection, Loss.TIMED_OUT.value, Loss.TIMED_OUT)
             return
         self.write_out()
         self._watch(connection)

@@ -17,7 +17,16 @@ from emulator.world.simulated.trace import Cause, Trace
 from emulator.world.simulated.wire import EOF, End, Wire
 from protocol.events import ConnectionChanged, FrameReceived, FrameSent, FrameStopped
 from protocol.framing import decode, encode
-from protocol.machine import ConnectionAccepted, ConnectionLost, ConnectionOpened, Input, MessageReceived, Open, Send
+from protocol.machine import (
+    ConnectionAccepted,
+    ConnectionLost,
+    ConnectionOpened,
+    Input,
+    Loss,
+    MessageReceived,
+    Open,
+    Send,
+)
 from protocol.messages.base import DIRECTIONS, Message
 from protocol.messages.leadership import LeaderAndIsrRequest
 from protocol.messages.replication import FetchResponse, ProduceRequest
@@ -87,7 +96,7 @@ class Transport:
         if end.closed or opening is None:
             return
         if opening.given_up(self.now_ms):
-            self._lose(node, end, "connection timed out")
+            self._lose(node, end, Loss.TIMED_OUT)
         elif opening.next_ms is not None and opening.next_ms > self.now_ms:
             self._look_again(opening.next_ms, lambda: self._syn_again(node, end, to))
         else:
@@ -100,7 +109,7 @@ class Transport:
         peer = self.nodes[to]
         if not peer.alive:
             refused_ms = self.now_ms + self.draws.frame_ms(to, end.node)
-            self.at(refused_ms, lambda: self._lose(node, end, "connection refused"))
+            self.at(refused_ms, lambda: self._lose(node, end, Loss.REFUSED))
             return
         peer.accepted += 1
         out, back = peer.links.connect(node.node.name, end.wire.purpose, False)
@@ -123,14 +132,14 @@ class Transport:
         other.last_arrival_ms = back_ms
         self.at(back_ms, opened)
 
-    def _lose(self, node: SimulatedNode, end: End, reason: str) -> None:
+    def _lose(self, node: SimulatedNode, end: End, loss: Loss) -> None:
         """This end's machine hears that the connection is gone."""
         if end.closed:
             return
         self._end(end)
         node.ends.pop(end.connection, None)
-        self._connection_changed(node, end, "", "lost", reason)
-        self._step(node, ConnectionLost(end.connection, reason), f"{end.wire.name}/lost")
+        self._connection_changed(node, end, "", "refused" if loss is Loss.REFUSED else "lost", loss.value)
+        self._step(node, ConnectionLost(end.connection, loss.value, loss), f"{end.wire.name}/lost")
 
     def _close(self, end: End, reason: str) -> None:
         """This end is closed by its own process; the peer's kernel is told, behind what was sent."""
@@ -221,7 +230,7 @@ class Transport:
     def _receive(self, end: End, data: bytes) -> None:
         node = self.nodes[end.node]
         if data is EOF:
-            self._lose(node, end, "closed by peer")
+            self._lose(node, end, Loss.CLOSED)
             return
         end.received += 1
         frame = decode(memoryview(data)[4:])
@@ -248,7 +257,7 @@ class Transport:
         if end.closed:
             return
         if path.given_up(self.now_ms):
-            self._lose(self.nodes[end.node], end, "connection timed out")
+            self._lose(self.nodes[end.node], end, Loss.TIMED_OUT)
             return
         passing: list[Any] = path.take(self.now_ms)
         self._note_link_events(self.nodes[end.node])

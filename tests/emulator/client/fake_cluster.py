@@ -20,6 +20,7 @@ from protocol.machine import (
     Emit,
     Exit,
     Input,
+    Loss,
     Machine,
     MessageReceived,
     Now,
@@ -229,7 +230,7 @@ class FakeCluster:
                 case Open(connection=connection, to=to):
                     self.connections[connection] = to
                     if to in self.down:
-                        self._deliver(ConnectionLost(connection, "refused"), connection)
+                        self._deliver(ConnectionLost(connection, Loss.REFUSED.value, Loss.REFUSED), connection)
                     elif to in self.silent:
                         self._unopened.append(connection)
                     else:

@@ -25,6 +25,7 @@ from protocol.machine import (
     Effect,
     Emit,
     Input,
+    Loss,
     MessageReceived,
     Now,
     Open,
@@ -215,7 +216,7 @@ def test_a_connection_that_never_stood_leaves_nothing_in_doubt() -> None:
     bench.produce(b"a")
     bench.step(TimerFired(("direct", "socket", 1)))
     bench.produce(b"b")
-    effects = bench.step(ConnectionLost(2, "refused"))
+    effects = bench.step(ConnectionLost(2, "connection refused", Loss.REFUSED))
     assert names(effects) == ["CancelTimer", "AttemptEnded", "OperationEnded"], "nothing is left to close"
     assert ended(2, "failed", -2, -1, digest_of(b"b")) in effects
     assert [a.error for a in bench.attempts] == ["TimeoutError", "ConnectionRefusedError"]
@@ -319,7 +320,7 @@ def test_metadata_is_the_brokers_own_answer() -> None:
     answer = MetadataResponse(1, [BrokerEndpoint(1, "broker-1")], [PartitionMetadata(TOPIC, 0, 0, 1, 2, [1])])
     bench.answer(1, answer)
     bench.metadata()
-    bench.step(ConnectionLost(2, "refused"))
+    bench.step(ConnectionLost(2, "connection refused", Loss.REFUSED))
     assert bench.described == [
         Described("observer.1:1", 2, 0, answer),
         Described("observer.1:2", 2, "ConnectionRefusedError", None),

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from emulator.cluster_file.cluster import ClusterFile, run_spec
+from emulator.cluster_file.cluster import ClusterFile
 from emulator.cluster_file.files import NoClusterFile, named_topology, read_cluster_file
 from emulator.cluster_file.reading import ClusterFileErrors, cluster_of
+from emulator.live.specification import resolved
 from emulator.topology import OBSERVER, Node
 
 SMALL = """\
@@ -60,7 +61,7 @@ def test_environments_are_typed_settings() -> None:
         "broker-7": {"min.insync.replicas": 2, "unclean.leader.election.enable": True},
     }
     assert (cluster.kafka_version, cluster.speed) == ("2.6", 1.0)
-    assert (cluster.tick_time_ms, cluster.init_limit, cluster.sync_limit) == (2000, 10, 4)
+    assert cluster.session == {"tickTime": 2000}
 
 
 def test_variables_come_from_the_environment() -> None:
@@ -69,12 +70,24 @@ def test_variables_come_from_the_environment() -> None:
 
 
 def test_a_run_has_every_setting_of_its_version_on_every_broker() -> None:
-    spec = run_spec(read(SMALL, {"FAULTLINE_KAFKA_VERSION": "2.5"}))
+    spec = resolved(read(SMALL, {"FAULTLINE_KAFKA_VERSION": "2.5"}), None, {}).spec
     assert spec.kafka_version == "2.5"
     assert spec.tick_time_ms == 2000
     assert list(spec.settings) == ["broker-7"]
     assert spec.settings["broker-7"]["min.insync.replicas"] == 2
     assert spec.settings["broker-7"]["replica.lag.time.max.ms"] == 30000
+
+
+def test_what_the_version_does_not_have_is_dropped_with_a_word() -> None:
+    about = resolved(read(SMALL.replace("KAFKA_MIN_INSYNC_REPLICAS", "KAFKA_REPLICA_LAG_MAX_MESSAGES")), None, {})
+    assert "replica.lag.max.messages" not in about.spec.settings["broker-7"]
+    (dropped,) = about.account.dropped
+    assert (dropped.name, dropped.where) == ("replica.lag.max.messages", "broker-7")
+
+
+def test_options_of_the_java_machine_are_no_settings() -> None:
+    text = SMALL.replace("KAFKA_MIN_INSYNC_REPLICAS", "KAFKA_HEAP_OPTS").replace('"2"', "-Xmx1g")
+    assert read(text).settings == {"broker-7": {"unclean.leader.election.enable": True}}
 
 
 def test_what_a_service_says_itself_comes_before_what_it_merges() -> None:
@@ -88,8 +101,7 @@ def test_what_a_service_says_itself_comes_before_what_it_merges() -> None:
         ("KAFKA_MIN_INSYNC_REPLICAS", "KAFKA_MIN_INSYNC_REPLICA",
          "16:7: KAFKA_MIN_INSYNC_REPLICA is no setting of a broker; nearest: KAFKA_MIN_INSYNC_REPLICAS"),
         ('"2"', "two", "16:7: min.insync.replicas: expected a whole number of replicas, got 'two'"),
-        ("KAFKA_MIN_INSYNC_REPLICAS", "KAFKA_REPLICA_LAG_MAX_MESSAGES",
-         "16:7: replica.lag.max.messages is not a setting of Kafka 2.6: it went after 0.8.2"),
+        ('"2"', '"0"', "16:7: min.insync.replicas: expected a whole number of replicas, at least 1, got 0"),
         ("KAFKA_MIN_INSYNC_REPLICAS", "KAFKA_PRODUCER_ACKS", "16:7: KAFKA_PRODUCER_ACKS is no setting of a broker"),
         ("ZOO_TICK_TIME", "ZOO_TICKTIME",
          "7:45: ZOO_TICKTIME is no setting of a session server; nearest: ZOO_TICK_TIME"),

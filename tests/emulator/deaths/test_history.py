@@ -10,6 +10,7 @@ from protocol.events import (
     BatchAppended,
     BrokersSeen,
     FetcherChanged,
+    LeaderAndIsrIgnored,
     LogLoaded,
     LogTruncated,
     NodeStarted,
@@ -101,19 +102,21 @@ def test_a_copy_of_the_epoch_followed_is_not() -> None:
     assert history.ahead == {}
 
 
-def test_an_order_that_ends_with_the_session_is_half_way() -> None:
-    """KAFKA-9307: the role and the session's end have one cause."""
-    expired = (2.0, "broker-1", session("expired"), "frame 9")
-    role_taken = (2.0, "broker-1", role("follower", 0, 3), "frame 9")
-    half_way = told(expired, role_taken)
-    assert half_way.stopped == {(PLACE, 1): Stopped(2.0, "half-way", "", ((0, 3),))}
-    again = told(expired, role_taken, (3.0, "broker-1", role("follower", 0, 4)))
+def ignored(reason: str) -> LeaderAndIsrIgnored:
+    return LeaderAndIsrIgnored(*PLACE, 3, 3, 1, reason, leader=0)
+
+
+def test_an_order_that_a_lost_session_ends_leaves_some_half_way_and_does_not_come_to_others() -> None:
+    """KAFKA-9307."""
+    role_taken, cut_short = (2.0, "broker-1", role("follower", 0, 3)), (3.0, "broker-1", ignored("half-way"))
+    assert told(role_taken, cut_short).stopped == {(PLACE, 1): Stopped(3.0, "half-way", "", ((0, 3),))}
+    again = told(role_taken, cut_short, (4.0, "broker-1", role("follower", 0, 4)))
     assert again.stopped[PLACE, 1].roles == ((0, 3), (0, 4))
     for after in (fetcher("added"), role("leader", 1, 4), STARTED):
-        assert told(expired, role_taken, (3.0, "broker-1", after)).stopped == {}
-    assert told(expired, (3.0, "broker-1", role("follower", 0, 3), "frame 10")).stopped == {}
-    others = (2.0, "broker-1", session("expired", "client-1"), "frame 9")
-    assert told(others, role_taken).stopped == {}
+        assert told(role_taken, cut_short, (4.0, "broker-1", after)).stopped == {}
+    before = told((3.0, "broker-1", ignored("session expired")))
+    assert (before.stopped, before.cut_short) == ({}, {(PLACE, 1): [3.0]})
+    assert told((3.0, "broker-1", ignored("leader epoch not newer"))) == told()
 
 
 def test_a_fetcher_that_ended_is_stopped_until_it_begins_again() -> None:

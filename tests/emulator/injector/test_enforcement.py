@@ -9,7 +9,7 @@ from emulator.injector.enforcement import LinkState
 from emulator.injector.paths import Path, Stopped
 from emulator.injector.rules import parse
 from emulator.topology import three_azs
-from protocol.events import FaultHealed, FaultInForce, FaultTraffic
+from protocol.events import FaultHealed, FaultInForce, FaultTraffic, FaultTried
 from protocol.link_rules import KERNEL, LinkRule
 
 TOPOLOGY = three_azs()
@@ -93,7 +93,9 @@ def test_a_heal_is_proved_once_by_the_first_traffic_received() -> None:
     links.apply(0.0, rule("cut az-0"))
     links.heal(10.0, "r")
     links.take_events()
-    assert out.offer(11.0, "a") is None and links.take_events() == [], "sending proves nothing"
+    assert out.offer(11.0, "a") is None
+    assert links.take_events() == [FaultTried(rule="r", peer="broker-1")], "sending proves nothing"
+    assert out.calm and out.offer(11.5, "b") is None and links.take_events() == []
     assert back.offer(12.0, "b") is None
     (event,) = links.take_events()
     assert (event.NAME, event.rule, event.peer) == ("fault_traffic", "r", "broker-1")  # type: ignore[attr-defined]
@@ -107,6 +109,18 @@ def test_a_new_connection_can_prove_a_heal_too() -> None:
     links.take_events()
     _, back = links.connect("broker-1", "session", opened_here=False)
     assert back.offer(12.0, "b") is None and len(links.take_events()) == 1
+
+
+def test_who_connects_has_tried() -> None:
+    """A link that a kernel still cuts is asked for, and never stands."""
+    links, _, _ = link()
+    links.apply(0.0, rule("cut az-0"))
+    opening = links.opening(*links.connect("broker-1", "session", opened_here=True))
+    assert opening.attempt(5.0) is not None
+    links.heal(10.0, "r")
+    links.take_events()
+    assert opening.attempt(1_010.0) is None
+    assert links.take_events() == [FaultTried(rule="r", peer="broker-1")]
 
 
 def test_tcp_gives_up_at_the_sender_only() -> None:

@@ -179,8 +179,17 @@ def test_a_shorter_log_lags_and_does_not_diverge() -> None:
     [(900.0, 500.0, 1), (None, 500.0, 1), (500.0, 500.0, 0), (400.0, 500.0, 0)],
 )
 def test_leaders_in_office_at_once(stale_to_ms: float | None, newer_from_ms: float, windows: int) -> None:
-    truth = Truth(leaders=[leads(0, 0, 100.0, stale_to_ms), leads(1, 1, newer_from_ms)])
+    stale = leads(0, 0, 100.0, stale_to_ms)
+    stale.appended_ms = [200.0, 399.0, 450.0, 500.0, 899.0]
+    truth = Truth(leaders=[stale, leads(1, 1, newer_from_ms)])
     assert len(found("dual-leader", truth)) == windows
+
+
+@pytest.mark.parametrize(("appended_ms", "windows"), [([], 0), ([450.0], 0), ([450.0, 600.0], 1), ([700.0], 0)])
+def test_a_stale_leader_that_takes_nothing_is_an_ordinary_change(appended_ms: list[float], windows: int) -> None:
+    stale, newer, newest = leads(0, 0, 100.0, 650.0), leads(1, 1, 500.0, 690.0), leads(2, 2, 660.0)
+    stale.appended_ms = appended_ms
+    assert len(found("dual-leader", Truth(leaders=[stale, newer, newest]))) == windows
 
 
 def test_a_leader_that_goes_on_in_a_new_epoch_is_one_leader() -> None:
@@ -190,11 +199,14 @@ def test_a_leader_that_goes_on_in_a_new_epoch_is_one_leader() -> None:
 
 def test_leaders_of_two_partitions_are_no_dual_leader() -> None:
     truth = Truth(leaders=[leads(0, 0, 100.0), Office(("t", 1), "broker-1", 3, 100.0)])
+    truth.leaders[0].appended_ms = [200.0]
     assert not found("dual-leader", truth)
 
 
 def test_every_pair_of_leaders_is_a_window() -> None:
     truth = Truth(leaders=[leads(0, 0, 100.0, 900.0), leads(1, 1, 500.0, 700.0), leads(2, 2, 600.0)])
+    for stale in truth.leaders:
+        stale.appended_ms = [650.0]
     assert len(found("dual-leader", truth)) == 3
 
 

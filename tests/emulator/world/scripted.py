@@ -2,7 +2,7 @@
 world.
 
 It reports everything as ScenarioStep events whose text is a sighting, such as `opened 1`, `accepted
-session-0 client`, `got 7`, `lost ours connection refused`, `timer tick`. Messages are SessionPing; an
+session-0 client`, `got 7`, `lost ours REFUSED connection refused`, `timer tick`. Messages are SessionPing; an
 answer carries the number that was sent as its zxid.
 """
 
@@ -18,6 +18,7 @@ from protocol.machine import (
     ConnectionOpened,
     Effect,
     Input,
+    Loss,
     MessageReceived,
     Now,
     Outbox,
@@ -89,8 +90,9 @@ class ScriptedMachine:
                     self._say(connection)
                 if script.every_ms:
                     self._out.set_timer(("say", connection), script.every_ms)
-            case ConnectionLost(connection, reason):
-                self._see(f"lost {'ours' if connection > 0 else 'theirs'} {reason}")
+            case ConnectionLost(connection, reason, loss):
+                kind = f"{loss.name} " if loss is not Loss.CLOSED else ""
+                self._see(f"lost {'ours' if connection > 0 else 'theirs'} {kind}{reason}")
                 self._sent.pop(connection, None)
                 if connection > 0 and script.reopen_ms:
                     self._out.set_timer(
