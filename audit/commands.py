@@ -1,4 +1,4 @@
-"""What the command line calls: `audit`, `sql` and `report`. Each prints and returns an exit code.
+"""What the command line calls: `audit` and `report`. Each prints and returns an exit code.
 
 Bad input is one sentence on standard error and code 2, never a traceback.
 """
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 DEFAULT_MASTER = "local[*]"
 EVIDENCE_SHOWN_MAX = 5
-ROWS_SHOWN_MAX = 1_000
 
 
 def audit_command(
@@ -47,7 +46,7 @@ def audit_command(
     try:
         directories = find_runs(runs)
         paths = [run.path for run in directories]
-        with _progress(len(paths)), _session(master, sum(run.size_bytes for run in directories)) as (spark, scratch):
+        with _progress(len(paths)), spark_of(master, sum(run.size_bytes for run in directories)) as (spark, scratch):
             verdicts = audit_runs(spark, paths, scratch=str(scratch))
             for run, verdict in zip(paths, verdicts, strict=True):
                 home = (homes or {}).get(run, run)
@@ -64,28 +63,6 @@ def audit_command(
             _print_verdict(verdict)
             print(f"report: {shown((homes or {}).get(run, run) / 'report.html')}")
     return exit_code(verdict.valid for verdict in verdicts)
-
-
-def sql_command(runs: Sequence[str], query: str | None = None, master: str = DEFAULT_MASTER) -> int:
-    """`faultline sql RUN... [QUERY]`: one query's rows, or a prompt when there is none."""
-    from pyspark.errors import PySparkException
-
-    from audit.views import create_views, described
-
-    try:
-        directories = find_runs(runs)
-        with _session(master, sum(run.size_bytes for run in directories)) as (spark, _):
-            create_views(spark, directories)
-            if query is not None:
-                return _show(spark, query)
-            print(described())
-            for line in _lines_of_a_prompt():
-                _show(spark, line)
-    except (AuditInputError, GatewayError, NoJavaError) as error:
-        return _unusable(error)
-    except PySparkException as error:
-        return _unusable(str(error).splitlines()[0])
-    return 0
 
 
 def report_command(run: str) -> int:
@@ -169,37 +146,14 @@ def _progress(count: int) -> Iterator[None]:
 
 
 @contextmanager
-def _session(master: str, event_bytes: int) -> Iterator[tuple[SparkSession, Path]]:
+def spark_of(master: str, event_bytes: int) -> Iterator[tuple[SparkSession, Path]]:
+    """A session of Spark for so many bytes of events, and a directory for what does not fit in memory."""
     with tempfile.TemporaryDirectory(prefix="faultline-audit-") as directory:
         gateway = start_gateway(find_java(os.environ), Path(directory), master=master, tuning=tuning_for(event_bytes))
         with gateway:
             scratch = Path(directory) / "scratch"
             scratch.mkdir()
             yield spark_session(gateway), scratch
-
-
-def _show(spark: SparkSession, query: str) -> int:
-    from pyspark.errors import PySparkException
-
-    try:
-        rows = spark.sql(query).limit(ROWS_SHOWN_MAX).collect()
-    except PySparkException as error:
-        return _unusable(str(error).splitlines()[0])
-    for row in rows:
-        print("\t".join("" if value is None else str(value) for value in row))
-    return 0
-
-
-def _lines_of_a_prompt() -> Iterator[str]:
-    while True:
-        try:
-            line = input("sql> ").strip().rstrip(";")
-        except EOFError:
-            return
-        if line in ("exit", "quit"):
-            return
-        if line:
-            yield line
 
 
 def _unusable(error: object) -> int:

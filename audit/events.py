@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlparse
+from urllib.parse import quote
 
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -97,13 +97,9 @@ def read_quarantine(spark: SparkSession, runs: Sequence[RunDirectory]) -> DataFr
 
 
 def run_key(run: RunDirectory, runs: Sequence[RunDirectory]) -> str:
-    """What stands for `run` in the column `run` when `runs` are read together."""
-    return run.name if len(runs) == 1 else str(run.path)
-
-
-def decoded_key(key: str) -> str:
-    """A value of the column `run`, which is part of a URL when there are several, as `run_key` gives it."""
-    return unquote(urlparse(key).path) if key.startswith("file:") else key
+    """What `run` is called in the column `run` when `runs` are read together: its directory's name, with as many of the
+    directories above it as it takes to tell all apart."""
+    return "/".join(run.path.parts[-_depth(runs) :])
 
 
 def problem_of(lines: DataFrame) -> Column:
@@ -122,4 +118,18 @@ def problem_of(lines: DataFrame) -> Column:
 def _run_column(runs: Sequence[RunDirectory]) -> Column:
     if len(runs) == 1:
         return F.lit(runs[0].name)
-    return F.regexp_extract(F.col("_metadata.file_path"), r"^(.*)/events/[^/]+$", 1)
+    depth = _depth(runs)
+    name = F.regexp_extract(F.col("_metadata.file_path"), rf"((?:[^/]+/){{{depth - 1}}}[^/]+)/events/[^/]+$", 1)
+    if all(quote(str(run.path)) == str(run.path) for run in runs):
+        return name
+    return F.url_decode(F.replace(name, F.lit("+"), F.lit("%2B")))  # the path is a URL, but its + is no blank
+
+
+def _depth(runs: Sequence[RunDirectory]) -> int:
+    """How many of the last parts of their paths tell `runs` apart."""
+    paths = {run.path for run in runs}
+    longest = max((len(path.parts) for path in paths), default=1)
+    for depth in range(1, longest):
+        if len({path.parts[-depth:] for path in paths}) == len(paths):
+            return depth
+    return longest

@@ -69,7 +69,7 @@ def find_runs(given: Sequence[str | Path]) -> list[RunDirectory]:
     paths: dict[Path, None] = {}
     for one in given:
         for path in _expand(str(one)):
-            paths[path] = None
+            paths[path.resolve()] = None
     if not paths:
         raise AuditInputError("no run given: name a run's directory, such as runs/az-isolated-leader-1")
     if len(paths) > RUNS_MAX:

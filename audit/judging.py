@@ -20,7 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from audit.checks.check import Check
-from audit.events import PROBLEM, decoded_key, read_lines, run_key
+from audit.events import PROBLEM, read_lines, run_key
 from audit.facts import SMALL_MAX_BYTES, Facts, prepare
 from audit.findings import ACKS, EventCount, Findings, Judged, Note, add_row
 from audit.input import RunDirectory
@@ -59,7 +59,7 @@ def judge(spark: SparkSession, runs: Sequence[RunDirectory], checks: Sequence[Ch
     keys = [run_key(run, runs) for run in runs]
     judged = {key: Judged({check.name: Findings() for check in checks}, [], []) for key in keys}
     for row in rows:
-        add_row(judged[decoded_key(row["run"])], row, values)
+        add_row(judged[row["run"]], row, values)
     for of_run in judged.values():
         of_run.notes.sort(key=lambda note: (note.at_ms, note.node, note.incarnation, note.seq))
         for name, reason in crashed.items():

@@ -122,21 +122,30 @@ def audit(
 
 
 @app.command
-def sql(runs: list[str], query: str | None = None, /) -> int:
-    """Ask the events in SQL, as documented views; without a query, interactively.
+def sql(*arguments: str, csv: bool = False, json: bool = False, rows: int = 1_000, master: str = "local[*]") -> int:
+    """Ask the events in SQL, as documented views: RUN... [QUERY]; without a query, interactively.
 
     Parameters
     ----------
-    runs
-        Directories of runs, or globs; a last argument that holds a blank is the query.
-    query
-        One SQL statement.
+    arguments
+        Directories of runs, or globs; a last argument that holds a blank is the query, unless it is a directory.
+    csv
+        Print the rows as CSV.
+    json
+        Print the rows as a list of objects.
+    rows
+        Print so many of a query's rows; that there were more is said.
+    master
+        Any Spark master.
     """
-    from audit.commands import sql_command
+    from audit.asking import sql_command, told_apart
 
-    if query is None and len(runs) > 1 and " " in runs[-1]:
-        *runs, query = runs
-    return sql_command(runs, query)
+    if csv and json:
+        print("faultline sql: either --csv or --json", file=sys.stderr)
+        return UNUSABLE
+    runs, query = told_apart(arguments)
+    shape: Literal["text", "csv", "json"] = "csv" if csv else "json" if json else "text"
+    return sql_command(runs, query, shape=shape, rows_max=rows, master=master)
 
 
 @app.command

@@ -8,12 +8,16 @@ from docs.generate.markdown import code, notice, table
 _HEAD = """# Tables of `faultline sql`
 
 `faultline sql RUN... QUERY` asks one or many runs in Spark's SQL; without a query it gives a prompt. Every event with
-all its fields is in `events` ([events.md](events.md) has the columns). The others are made from it. `run` tells runs
-apart where several are opened.
+all its fields is in `events` ([events.md](events.md) has the columns). The others are made from it. `run` is the run's
+directory, with as much of the path before it as tells several apart.
 
 ```
 faultline sql runs/SOME-RUN "SELECT value, acks, outcome, offset FROM operations ORDER BY invoked_ms"
 ```
+
+The last argument is the query if it holds a blank and is no directory. On a terminal the rows are a table; in a pipe
+they are separated by tabs below a line of names. `--csv` and `--json` print them for programs, `--rows N` more than the
+first 1,000. Queries are also read from a pipe, each up to a `;` at the end of a line.
 """
 
 
