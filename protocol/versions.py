@@ -216,6 +216,11 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
     fetches_configuration_of_held_logs: bool
     """Up to 2.5: the first LeaderAndIsr of a life asks for a topic's configuration even where its log is there."""
+    needs_controller_to_try_shutdown_again: bool
+    """Up to 1.0: an orderly stop that finds no controller goes on without one at once; from 1.1 it looks again."""
+    shutdown_answer_within_request_timeout: bool
+    """0.9+ (IBP): how long the controller may take to answer a controlled shutdown is request.timeout.ms; before,
+    controller.socket.timeout.ms."""
     controlled_shutdown_occupies_handler: bool
     """Up to 0.10.2: the controller handles ControlledShutdown on the request handler's thread (KAFKA-5028)."""
 
@@ -378,6 +383,8 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         stuck_zk_version_pends=bin_since("2.8") and not ibp_since("2.7"),
         session_wait_ends_at_expiry=bin_since("1.1"),
         fetches_configuration_of_held_logs=not bin_since("2.6"),
+        needs_controller_to_try_shutdown_again=not bin_since("1.1"),
+        shutdown_answer_within_request_timeout=ibp_since("0.10.2"),
         controlled_shutdown_occupies_handler=not bin_since("0.11"),
         controller_epoch_multi=bin_since("2.1"),
         broker_epochs=bin_since("2.2"),

@@ -1,9 +1,9 @@
-"""A broker's channel to the controller: AlterIsr and ControlledShutdown. Semantics 1.6.
+"""A broker's channel to the controller, for AlterIsr. Semantics 1.6.
 
-One request at a time. AlterIsr goes to the controller that the broker's own metadata named first, and on to that one
+One request at a time. It goes to the controller that the broker's own metadata named first, and on to that one
 until its connection is lost, times out or answers NOT_CONTROLLER: only then the metadata are looked at again. So a
-leader goes on asking an isolated controller long after it has heard of a new one. ControlledShutdown asks the one of
-the day. Both try for ever, after a short pause.
+leader goes on asking an isolated controller long after it has heard of a new one. It
+tries for ever, after a short pause.
 """
 
 from collections import deque
@@ -13,7 +13,7 @@ from emulator.broker.context import BrokerContext
 from protocol.errors import ErrorCode
 from protocol.machine import ConnectionLost, ConnectionOpened, Input, MessageReceived, TimerFired
 from protocol.messages.base import Message
-from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, ControlledShutdownResponse
+from protocol.messages.leadership import AlterIsrResponse
 from protocol.purposes import TO_CONTROLLER
 
 RETRY = ("to-controller-retry",)
@@ -77,8 +77,7 @@ class ControllerChannel:
         if self._awaiting or not self._queue:
             return
         self.learn()
-        alters = isinstance(self._queue[0][0], AlterIsrRequest)
-        node = self._cached if alters else self._controller_node()
+        node = self._cached
         out = self._context.out
         if self._connection and node != self._node:
             out.close(self._connection)
@@ -104,7 +103,7 @@ class ControllerChannel:
             return
         self._awaiting = False
         self._context.out.cancel_timer(TIMEOUT)
-        assert isinstance(message, AlterIsrResponse | ControlledShutdownResponse), message
+        assert isinstance(message, AlterIsrResponse), message
         if message.error == ErrorCode.NOT_CONTROLLER:
             self._drop()
             return

@@ -1,8 +1,10 @@
 """A partition's lock (Kafka's leaderIsrUpdateLock): many read at once, one writes. Semantics 1.6.
 
 Only who writes ever waits while it has the lock: for the session service, which is to record an ISR change. Whoever
-comes meanwhile stands in line. Those who read and stand beside each other in it get the lock together, and go on in any
-order; the lock is not fair, so that somebody who is running may have it before those who stand in line."""
+comes meanwhile stands in line. Those who read and stand beside each other in it get the lock together: the first of them
+is woken first and wakes the next, and so is first at the log; the others meet there while it appends, and go on in any
+order (a Java monitor has no line). The lock is not fair: somebody who is running may have it before those who stand in
+line."""
 
 from collections import deque
 from collections.abc import Callable
@@ -82,5 +84,5 @@ class PartitionLock:
         while self._waiting and not self._waiting[0][0]:
             readers.append(self._waiting.popleft()[1])
         self._let_in = len(readers)
-        for go_on in self._chance().shuffled(readers):
+        for go_on in (readers[0], *self._chance().shuffled(readers[1:])):
             go_on()

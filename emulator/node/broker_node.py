@@ -25,18 +25,14 @@ from emulator.client.pipeline import pipelined
 from emulator.client.retrying_session import RetryingSession
 from emulator.client.session_client import SessionClient
 from emulator.node.broker_status import broker_status
+from emulator.node.controlled_shutdown import ControlledShutdown
 from emulator.node.topic_creation import create_topic
 from emulator.storage.files import Files, StorageError
 from emulator.topology import Node, broker_name
 from protocol.chance import Chance
-from protocol.errors import ErrorCode
 from protocol.machine import Effect, Input, Now, Outbox, Started, StopRequested, TimerFired
 from protocol.messages.base import Message
-from protocol.messages.leadership import (
-    AlterIsrRequest,
-    ControlledShutdownRequest,
-    ControlledShutdownResponse,
-)
+from protocol.messages.leadership import AlterIsrRequest
 from protocol.messages.session import SessionRequest, WatchFired
 from protocol.messages.status import NodeStatus
 from protocol.versions import Gates
@@ -44,9 +40,6 @@ from protocol.znodes import CONFIG_CHANGES, BrokerRegistration
 
 CONNECT_LIMIT = ("session-connect-limit",)
 """zookeeper.connection.timeout.ms: of the first connection of a life."""
-SHUTDOWN_RETRY = ("controlled-shutdown-retry",)
-SHUTDOWN_LIMIT = ("controlled-shutdown-limit",)
-"""Of one try, as long as Kafka's socket to the controller is patient."""
 
 
 class BrokerSessions:
@@ -87,8 +80,7 @@ class BrokerNode:
         """Its logs are loaded, and it serves."""
         self._may_be_elected = "controller" in node.roles
         self._stopping = False
-        self._shutdown_tries = 0
-        self._shutdown_asked = False
+        self._shutdown: ControlledShutdown | None = None
         self.context = BrokerContext(node.number, gates, self._settings, files, self._sessions, self._out)
         self.controller = Controller(
             node.number, gates, controller_settings(self._settings), self._sessions, broker_name
@@ -125,12 +117,10 @@ class BrokerNode:
             case TimerFired(key) if key == CONNECT_LIMIT:
                 waited_ms = self._settings.zookeeper_connection_timeout_ms
                 out.exit(1, f"no session service within {waited_ms} ms (zookeeper.connection.timeout.ms)")
-            case TimerFired(key) if key == SHUTDOWN_RETRY:
-                self._controlled_shutdown()
-            case TimerFired(key) if key == SHUTDOWN_LIMIT:
-                self._shutdown_try_failed()
             case _ if self.session.handles(event):
                 self.session.handle(now, event, out)
+            case _ if self._shutdown is not None and self._shutdown.handles(event):
+                self._shutdown.handle(event)
             case _ if self.controller.handles(event):
                 self.controller.handle(now, event, out)
             case _:
@@ -140,8 +130,6 @@ class BrokerNode:
 
     def _session_state(self, now: Now, out: Outbox, state: str) -> None:
         self.context.now = now
-        if self._stopping:
-            return
         if state == "connected" and self.session.session_id != self._known_session:
             out.cancel_timer(CONNECT_LIMIT)
             self._known_session = self.session.session_id
@@ -267,36 +255,11 @@ class BrokerNode:
         if self._stopping:
             return
         self._stopping = self.context.stopping = True
-        if self._settings.controlled_shutdown_enable and self.broker.metadata.controller >= 0:
-            self._controlled_shutdown()
+        if self._settings.controlled_shutdown_enable and self._registered_in >= 0:
+            self._shutdown = ControlledShutdown(self.context, self._sessions, self._finish_stop)
+            self._shutdown.begin()
         else:
             self._finish_stop()
-
-    def _controlled_shutdown(self) -> None:
-        self._shutdown_tries += 1
-        self._out.set_timer(SHUTDOWN_LIMIT, self._settings.controller_socket_timeout_ms)
-        if self._shutdown_asked:
-            return  # the channel goes on asking whoever is the controller
-        request = ControlledShutdownRequest(self.node.number, self.context.broker_epoch)
-
-        def answered(response: Message) -> None:
-            assert isinstance(response, ControlledShutdownResponse), response
-            self._shutdown_asked = False
-            self._out.cancel_timer(SHUTDOWN_LIMIT)
-            if response.error == ErrorCode.NONE and not response.remaining:
-                self._finish_stop()
-            else:
-                self._shutdown_try_failed()
-
-        self._shutdown_asked = True
-        self.broker.channel.send(request, answered)
-
-    def _shutdown_try_failed(self) -> None:
-        """Refused, or nobody answered in time. After so many tries it stops all the same."""
-        if self._shutdown_tries > self._settings.controlled_shutdown_max_retries:
-            self._finish_stop()
-        else:
-            self._out.set_timer(SHUTDOWN_RETRY, self._settings.controlled_shutdown_retry_backoff_ms)
 
     def _finish_stop(self) -> None:
         now, out = self.context.now, self._out

@@ -129,21 +129,33 @@ def test_a_full_disk_ends_the_broker_and_its_next_life_has_room() -> None:
     assert [(role.role, role.leader) for role in seen(cluster, "broker-0", RoleChanged)][-1] == ("follower", 1)
 
 
-def test_a_stop_without_a_controller_ends_after_its_tries() -> None:
-    """Nobody can be asked, and nobody can be elected: no quorum. Kafka gives up, and stops all the same."""
-    cluster = played("  - pause: 1\n", "2.6")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_stop_waits_for_the_session_service_without_limit(version: str) -> None:
+    """It asks there who is controller, and nobody answers: no quorum. It stops when there is one."""
+    cluster = played("  - pause: 1\n", version)
     world = cluster.world
-    for name in ("session-0", "session-1", "broker-0", "broker-1"):
+    for name in ("session-0", "session-1"):
         world.kill(name)
-    world.stop("broker-2")
+    world.stop("broker-0")
+    cluster.go_on(600_000.0)
+    assert cluster.alive("broker-0")
+    for name in ("session-0", "session-1"):
+        world.start(name)
+    cluster.go_on(60_000.0)
+    assert seen(cluster, "broker-0", NodeStopped)[-1].reason == "stopped"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_stop_tries_as_often_as_it_is_told_to_and_pauses_after_each(version: str) -> None:
+    """The controller cannot be reached, the session service can: controlled.shutdown.max.retries attempts in all."""
+    script = "  - pause: 1\n  - cut: {link: [broker-0, broker-2]}\n  - background: stopping\n    stop: 0\n"
+    cluster = played(script, version)
     settings = BrokerSettings()
-    tries = settings.controlled_shutdown_max_retries + 1
-    limit_ms = tries * (settings.controller_socket_timeout_ms + settings.controlled_shutdown_retry_backoff_ms)
-    cluster.go_on(limit_ms / 2)
-    assert cluster.alive("broker-2")
-    cluster.go_on(limit_ms / 2 + 1_000.0)
-    assert not cluster.alive("broker-2")
-    assert seen(cluster, "broker-2", NodeStopped)[-1].reason == "stopped"
+    tries_ms = settings.controller_socket_timeout_ms + settings.controlled_shutdown_retry_backoff_ms
+    cluster.go_on(settings.controlled_shutdown_max_retries * tries_ms - 1_500.0)
+    assert cluster.alive("broker-0")
+    cluster.go_on(2_000.0)
+    assert seen(cluster, "broker-0", NodeStopped)[-1].reason == "stopped"
 
 
 # --- a start (semantics 4.2) ---
