@@ -94,6 +94,8 @@ def verdict_text(verdict: Verdict) -> str:
         head = f"violated: {', '.join(broken)}" if broken else "every check held"
     lines = [f"{verdict.run}: {head}"]
     lines += [f"  unknown because {reason}" for reason in verdict.unknown_because]
+    if verdict.vouched_by:
+        lines.append(f"  timers were late, which changed nothing: vouched for by {verdict.vouched_by}")
     lines += [f"  settings: {line}" for line in settings_lines(verdict.settings)]
     for name, check in verdict.checks.items():
         expected = " (expected)" if check.expected else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,8 +17,15 @@ from audit.input import AuditInputError
 from audit.verdict import CheckVerdict, ExpectationVerdict
 from emulator.settings.account import Account
 
+if TYPE_CHECKING:
+    from emulator.observations.model import Observations
+    from emulator.scenario.model import Scenario
+
 Judge = Callable[[Mapping[str, Mapping[str, Any]], Mapping[str, Any]], Sequence[Mapping[str, Any]]]
 """(checks, measures) as in verdict.json -> one {"text", "held", "seen"} for each expectation."""
+Vouch = Callable[[Mapping[str, CheckVerdict], Sequence[ExpectationVerdict], int], tuple[str, str]]
+"""(checks, expectations, produces that were acknowledged) -> (what shows the same, "" if nothing does; what was looked
+at)."""
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +36,8 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     judge: who says whether the expectations held, those about violations among them; None: only `violations` are
     looked at.
     timer_limit_ms: how late timers may be at p99.9, in scenario ms (a tenth of the shortest time-out); None: any.
+    vouch: who says what shows that late timers changed nothing; None: nobody can.
+    speed: of the run's clock; None: nobody tells.
     unfinished: why the run did not get to its end; "": it did.
     account: what is to be said about its settings."""
 
@@ -38,6 +47,8 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     exits: frozenset[str] = frozenset()
     judge: Judge | None = None
     timer_limit_ms: float | None = None
+    vouch: Vouch | None = None
+    speed: float | None = None
     unfinished: str = ""
     account: Account = Account()
 
@@ -86,7 +97,9 @@ def expected_of(run: Path) -> Expected:
         scenario = load_scenario(script.read_text(encoding="utf-8"), str(script))
     except (ScenarioErrors, OSError, UnicodeDecodeError) as error:
         raise AuditInputError(f"{script}: not a scenario: {error}") from error
-    about = Expected(scenario=scenario.id, world=world, timer_limit_ms=limit_ms, account=account)
+    about = Expected(
+        scenario=scenario.id, world=world, timer_limit_ms=limit_ms, speed=settings.get("speed"), account=account
+    )
     if not (run / "observations.json").is_file():
         why = "there is no observations.json: the run was cut short, and what its scenario expects cannot be judged"
         return msgspec.structs.replace(about, unfinished=why)
@@ -94,14 +107,29 @@ def expected_of(run: Path) -> Expected:
         observations = files.load(run / "observations.json")
     except Malformed as error:
         raise AuditInputError(str(error)) from error
-    version = version_name(observations.kafka)
+    version, nodes = version_name(observations.kafka), settings.get("nodes", {})
     wanted = scenario.violations_expected(version)
     return msgspec.structs.replace(
         about,
         violations={name: True if one.count is None else one.count for name, one in wanted.items()},
         exits=frozenset(scenario.exits_expected(version)),
         judge=lambda checks, measures: judge(scenario, observations, checks, measures),
+        vouch=lambda *found: _vouched(scenario, observations, nodes, *found),
     )
+
+
+def _vouched(
+    scenario: Scenario,
+    observations: Observations,
+    nodes: Mapping[str, Any],
+    checks: Mapping[str, CheckVerdict],
+    expectations: Sequence[ExpectationVerdict],
+    acknowledged: int,
+) -> tuple[str, str]:
+    from emulator.runs.vouching import Told, vouch
+
+    vouched = vouch(scenario, observations, nodes, Told.of(checks, expectations, acknowledged))
+    return vouched.by, vouched.compared
 
 
 def _account(run: Path, settings: Mapping[str, Any]) -> Account:

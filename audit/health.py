@@ -22,6 +22,8 @@ ENDING_FAULTS = ("kill", "stop", "power-loss")
 KAFKAS_EXIT = 1
 """Code of a process that ends as Kafka's would; a bug of ours ends it with another."""
 HEAL = "heal"
+SPARE = 0.8
+"""Of the speed at which the same lateness would just do: the next run may meet a busier moment."""
 DIED = "died"
 """What it says of an end that nobody had asked for."""
 
@@ -174,27 +176,53 @@ def unexpected_deaths(notes: Iterable[Note], expected: Container[str] = ()) -> l
     return reasons
 
 
-def late_timers(notes: Iterable[Note], limit_ms: float | None) -> tuple[float | None, list[str]]:
-    """The worst p99.9 of any process over its whole life, in scenario ms (None: nobody measured), and why the run is
-    unknown if that passes `limit_ms` or is not known."""
+class Lateness(msgspec.Struct, frozen=True):
+    """`worst_ms`: the worst p99.9 of any process over its whole life, in scenario ms; None: nobody measured. `late`:
+    whether it can have changed the outcome, for it passes `limit_ms` or is not known. `of_whom`: (ms, node), the latest
+    first."""
+
+    worst_ms: float | None
+    limit_ms: float | None
+    late: bool
+    of_whom: tuple[tuple[float, str], ...] = ()
+
+
+def late_timers(notes: Iterable[Note], limit_ms: float | None) -> Lateness:
+    """`limit_ms`: how late timers may be, in scenario ms; None: any."""
     of: dict[tuple[str, int], list[Note]] = defaultdict(list)
     for note in notes:
         if note.buckets is not None:
             of[note.node, note.incarnation].append(note)
     p999_ms = {who: _p999_ms(reports) for who, reports in of.items()}
     if not p999_ms:
-        return None, ["no process tells how late its timers were"] if limit_ms is not None else []
+        return Lateness(None, limit_ms, late=limit_ms is not None)
     worst = max(p999_ms.values())
     if limit_ms is None:
-        return worst, []
+        return Lateness(worst, None, late=False)
     late = sorted(((late_ms, node) for (node, _), late_ms in p999_ms.items() if late_ms > limit_ms), reverse=True)
-    if not late:
-        return worst, []
-    of_whom = ", ".join(f"{node} {late_ms:.0f} ms" for late_ms, node in late)
-    return worst, [
-        f"timers were later (p99.9) than {limit_ms:g} ms, a tenth of the shortest time-out: {of_whom}; "
-        "that could have changed the outcome"
-    ]
+    return Lateness(worst, limit_ms, bool(late), tuple(late))
+
+
+def why_late(lateness: Lateness, compared: str, speed: float | None) -> str:
+    """Why a run is unknown whose lateness nobody vouches for, and what to do. `compared`: what it was held against, ""
+    if it was not; `speed`: of its clock."""
+    if lateness.worst_ms is None or lateness.limit_ms is None:
+        return "no process tells how late its timers were"
+    of_whom = ", ".join(f"{node} {late_ms:.0f} ms" for late_ms, node in lateness.of_whom)
+    equals = f", and the run equals none of {compared}" if compared else ""
+    return (
+        f"timers were later (p99.9) than {lateness.limit_ms:g} ms, a tenth of the shortest time-out: {of_whom}; "
+        f"that could have changed the outcome{equals}. {_instead(lateness.worst_ms, lateness.limit_ms, speed)}"
+    )
+
+
+def _instead(worst_ms: float, limit_ms: float, speed: float | None) -> str:
+    """What is late by so much in scenario time is late by less at a slower clock."""
+    if speed is None:
+        return "Play it again with a lower --speed"
+    if speed <= 1:
+        return "Play it again when the machine has less to do"
+    return f"Play it again with --speed {max(1, math.floor(min(speed / 2, SPARE * speed * limit_ms / worst_ms)))}"
 
 
 def _p999_ms(reports: Iterable[Note]) -> float:

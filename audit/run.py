@@ -78,9 +78,9 @@ def _verdict(
     measures = {"events": sum(c.events for c in judged.counts if c.problem is None), **measures_of(judged)}
     expectations = expected.judged(verdicts, measures)
     faults, reasons = health.fault_verdicts(judged.notes)
-    late_ms, late = health.late_timers(judged.notes, expected.timer_limit_ms)
+    lateness = health.late_timers(judged.notes, expected.timer_limit_ms)
     set_aside = quarantine(spark, run, judged.counts)
-    reasons += health.unexpected_deaths(judged.notes, expected.exits) + late + health.lost_events(judged.counts)
+    reasons += health.unexpected_deaths(judged.notes, expected.exits) + health.lost_events(judged.counts)
     if judged.notes_total > len(judged.notes):
         reasons.append(f"only {len(judged.notes)} of {judged.notes_total} events about the run itself were looked at")
     if set_aside.lines:
@@ -91,6 +91,12 @@ def _verdict(
         reasons.append(expected.unfinished)
     if not any(count.problem is None for count in judged.counts):
         reasons.append("the run has no events")
+    # Only a run that can be trusted in every other respect may be vouched for.
+    vouched_by = compared = ""
+    if lateness.late and lateness.worst_ms is not None and expected.vouch is not None and not reasons:
+        vouched_by, compared = expected.vouch(verdicts, expectations, counts["acknowledged"])
+    if lateness.late and not vouched_by:
+        reasons.append(health.why_late(lateness, compared, expected.speed))
     return Verdict(
         run=run.name,
         scenario=expected.scenario,
@@ -99,10 +105,11 @@ def _verdict(
         expectations=expectations,
         faults=faults,
         checks=verdicts,
-        measures={**measures, "timers_late_ms": late_ms},
+        measures={**measures, "timers_late_ms": lateness.worst_ms},
         quarantine=set_aside,
         unknown_because=reasons,
         settings=expected.account,
+        vouched_by=vouched_by,
     )
 
 

@@ -74,8 +74,9 @@ class Quarantine(msgspec.Struct):
 
 
 class Verdict(msgspec.Struct):
-    """verdict.json. `unknown_because`: each reason that makes the whole run unknown. `settings`: what is to be said
-    about them (emulator.settings.account)."""
+    """verdict.json. `unknown_because`: each reason that makes the whole run unknown. `vouched_by`: of a run whose
+    timers were late, what shows that this changed nothing (emulator.runs.vouching); "" for all others. `settings`: what
+    is to be said about them (emulator.settings.account)."""
 
     run: str
     scenario: str
@@ -88,6 +89,7 @@ class Verdict(msgspec.Struct):
     quarantine: Quarantine = msgspec.field(default_factory=Quarantine)
     unknown_because: list[str] = []
     settings: Account = Account()
+    vouched_by: str = ""
     format: int = FORMAT
 
     @property

@@ -57,7 +57,10 @@ def _head(verdict: Verdict) -> str:
     facts.append(f"{verdict.measures.get('events', 0):,} events")
     if "wall_s" in verdict.measures:
         facts.append(f"{verdict.measures['wall_s']:.1f} s on the wall")
-    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in verdict.unknown_because)
+    said = list(verdict.unknown_because)
+    if verdict.vouched_by:
+        said.append(f"timers were late, which changed nothing: vouched for by {verdict.vouched_by}")
+    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in said)
     return (
         f'<header class="{_CLASSES[verdict.valid]}"><p class="badge">{_headline(verdict)}</p>'
         f"<h1>{escape(verdict.run)}</h1><p>{' · '.join(map(escape, facts))}</p>"

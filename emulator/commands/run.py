@@ -122,7 +122,7 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
     console = Console(stderr=options.json, highlight=False)
     judge = options.audit or "spark"
     began = time.monotonic()
-    write_scenario(directory, resolved)
+    write_scenario(directory, resolved, speed=speed)
     with _spark(directory, wanted=judge == "spark") as spark:
         try:
             observations = _play(options, resolved, directory, speed, console, spark)

@@ -35,11 +35,19 @@ def print_verdict(console: Console, verdict: dict[str, Any], equals: str | None)
         console.print(f"  {_check_mark(check)} {escape(_check(name, check))}")
     for reason in verdict.get("unknown_because", []):
         console.print(f"  {MARKS['unknown']} {escape(reason)}")
+    if verdict.get("vouched_by"):
+        console.print(f"  {MARKS[True]} {escape(vouched_text(verdict))}")
     if equals:
         console.print(f"  {MARKS[True]} equals real Kafka: {escape(equals)}")
     elif equals is not None:
         console.print(f"  {MARKS[False]} differs from every recording of real Kafka (faultline compare says where)")
     console.print(LAST_WORDS[verdict["valid"]])
+
+
+def vouched_text(verdict: dict[str, Any]) -> str:
+    """Of a run whose timers were late, and changed nothing."""
+    late_ms = verdict["measures"].get("timers_late_ms") or 0.0
+    return f"timers were late (p99.9: {late_ms:.0f} ms), which changed nothing: vouched for by {verdict['vouched_by']}"
 
 
 def _short(value: object, limit: int = 120) -> str:

@@ -56,10 +56,18 @@ def write_simulated(
     write_observations(directory, observations)
 
 
-def write_scenario(directory: Path, resolved: Resolved, *, world: str = "network", seed: int | None = None) -> None:
+def write_scenario(
+    directory: Path,
+    resolved: Resolved,
+    *,
+    world: str = "network",
+    seed: int | None = None,
+    speed: float | None = None,
+) -> None:
     """What is played, and with which settings.
 
-    settings.json: `world`, `seed`, `kafka`, `timer_limit_ms` (how late timers may be at p99.9; network world only),
+    settings.json: `world`, `seed`, `kafka`, `timer_limit_ms` (how late timers may be at p99.9) and `speed` of its clock
+    (network world only),
     `nodes`: {node: its settings in force}, `clients`: those of a producer and of a consumer whose step says nothing
     else, and `settings`: what is to be said of what was asked for (emulator.settings.account).
     """
@@ -69,6 +77,8 @@ def write_scenario(directory: Path, resolved: Resolved, *, world: str = "network
         settings["seed"] = seed
     if world == "network":
         settings["timer_limit_ms"] = timer_limit_ms(resolved)
+        if speed is not None:
+            settings["speed"] = speed
     write_json(directory / SETTINGS_FILE, settings | told_in_settings_file(resolved))
 
 

@@ -14,7 +14,15 @@ from audit.commands import verdict_text
 from audit.events import EVENT_SCHEMA
 from audit.expected import Expected
 from audit.findings import EventCount, Note
-from audit.health import exits, fault_verdicts, late_timers, lost_events, unexpected_deaths
+from audit.health import (
+    Lateness,
+    exits,
+    fault_verdicts,
+    late_timers,
+    lost_events,
+    unexpected_deaths,
+    why_late,
+)
 from audit.measures import time_to_new_leader_ms
 from audit.run import audit_runs, write_verdict
 from audit.verdict import CheckVerdict, ExpectationVerdict, Valid, compose, exit_code, from_json
@@ -156,23 +164,39 @@ def test_a_node_that_starts_again_by_itself_is_told() -> None:
 @pytest.mark.parametrize(("limit_ms", "late"), [(None, False), (60.0, False), (40.0, True)])
 def test_timers_later_than_the_limit_make_the_run_unknown(limit_ms: float | None, late: bool) -> None:
     notes = [note("timer_lateness", buckets=f"1:9 {value:g}:1", max_ms=50.0) for value in (10.0, 53.8, 20.0)]
-    worst, reasons = late_timers(notes, limit_ms)
-    assert worst == 50.0, "a bound above the maximum is the maximum"
-    assert bool(reasons) is late
+    lateness = late_timers(notes, limit_ms)
+    assert lateness.worst_ms == 50.0, "a bound above the maximum is the maximum"
+    assert lateness.late is late
 
 
 def test_lateness_is_that_of_a_whole_life_not_of_its_worst_seconds() -> None:
     of_2 = [note("timer_lateness", buckets="1:1499", max_ms=1.0), note("timer_lateness", buckets="90.51:1", max_ms=90)]
-    assert late_timers(of_2, 40.0) == (1.0, [])
+    assert late_timers(of_2, 40.0) == Lateness(1.0, 40.0, late=False)
     [*_, short] = of_2
-    worst, reasons = late_timers([of_2[0], note("timer_lateness", 0, "broker-1", buckets="90.51:1", max_ms=90)], 40.0)
-    assert (worst, len(reasons)) == (90, 1) and "a tenth of the shortest time-out: broker-1 90 ms;" in reasons[0]
-    assert late_timers([short], None) == (90, [])
+    late = late_timers([of_2[0], note("timer_lateness", 0, "broker-1", buckets="90.51:1", max_ms=90)], 40.0)
+    assert late == Lateness(90.0, 40.0, late=True, of_whom=((90.0, "broker-1"),))
+    assert "a tenth of the shortest time-out: broker-1 90 ms;" in why_late(late, "", None)
+    assert late_timers([short], None) == Lateness(90.0, None, late=False)
+
+
+@pytest.mark.parametrize(
+    ("speed", "what_to_do"),
+    [(5.0, "--speed 1"), (20.0, "--speed 7"), (2.0, "--speed 1"), (1.0, "when the machine has less to do")],
+)
+def test_a_late_run_says_what_to_do(speed: float, what_to_do: str) -> None:
+    late = Lateness(90.0, 40.0, late=True, of_whom=((90.0, "broker-1"),))
+    said = why_late(late, "2 recordings of real Kafka and 200 simulated seeds", speed)
+    assert said.endswith(
+        "that could have changed the outcome, and the run equals none of 2 recordings of real Kafka and 200 simulated "
+        f"seeds. Play it again {'' if speed == 1.0 else 'with '}{what_to_do}"
+    )
 
 
 def test_a_run_in_which_nobody_measured_its_timers_is_unknown() -> None:
-    assert late_timers([], 40.0) == (None, ["no process tells how late its timers were"])
-    assert late_timers([], None) == (None, [])
+    unmeasured = late_timers([], 40.0)
+    assert unmeasured == Lateness(None, 40.0, late=True)
+    assert why_late(unmeasured, "", 5.0) == "no process tells how late its timers were"
+    assert not late_timers([], None).late
 
 
 def test_an_end_that_the_supervisor_did_not_ask_for_is_told_once() -> None:

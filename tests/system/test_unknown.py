@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -27,6 +28,7 @@ from tests.system.runs import process_of, said, short, wait_until
 CUT_OF_NOTHING = ("cut: {link: [client-0, client-1]}", "pause: 2", "heal", "pause: 1")
 CUT_AND_HEAL = ("cut: {link: [0, 1]}", "pause: 3", "heal", "pause: 8")
 PAUSE = ("pause: 5",)
+LONG_PAUSE = ("pause: 20",)
 REGISTERED_STILL = ("kill: 1", "start: 1", "pause: 2")
 """The session of broker-1's first life lasts 6 s: its second may not register."""
 
@@ -38,6 +40,7 @@ WHY = {
     "ended by a stranger": "session-2 ended by itself at ",
     "refused registration": "broker-1 died by itself at ",
 }
+VOUCHED = "late, and nothing else"
 
 
 class Saboteur(Cluster):
@@ -66,14 +69,20 @@ def played(run: Path, script: Path, interfere: Callable[[Path, psutil.Process], 
     assert "Traceback" not in out, out
 
 
-def stand_still(run: Path, runner: psutil.Process) -> None:
-    """SIGSTOP for 300 ms from outside; the injector knows nothing of it."""
+def stand_still(run: Path, runner: psutil.Process, seconds: float = 1.6) -> None:
+    """SIGSTOP from outside; the injector knows nothing of it. 1.6 s at speed 5 are 8 s of the scenario, and a session
+    lasts 6 s."""
     broker = process_of(run, "broker-2", runner)
     broker.suspend()
     with pytest.raises(psutil.TimeoutExpired):
-        broker.wait(0.3)
+        broker.wait(seconds)
     assert broker.status() == psutil.STATUS_STOPPED
     broker.resume()
+
+
+def stand_still_shortly(run: Path, runner: psutil.Process) -> None:
+    """1500 ms of the scenario, and nobody notices."""
+    stand_still(run, runner, 0.3)
 
 
 def sabotaged(run: Path, script: Path) -> None:
@@ -88,11 +97,12 @@ def sabotaged(run: Path, script: Path) -> None:
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict[str, Any]]]:
     """All those runs, audited by one `faultline audit`: {what was done: its verdict.json}."""
     folder = tmp_path_factory.mktemp("unknown")
-    runs = {what: folder / what.replace(" ", "-") for what in WHY}
+    runs = {what: folder / what.replace(" ", "-") for what in (*WHY, VOUCHED)}
     pause = short(folder, *PAUSE, name="pause.yaml")
     played(runs["idle cut"], short(folder, *CUT_OF_NOTHING, name="idle.yaml"))
     sabotaged(runs["sabotaged heal"], short(folder, *CUT_AND_HEAL, name="heal.yaml"))
-    played(runs["late"], pause, stand_still)
+    played(runs["late"], short(folder, *LONG_PAUSE, name="long.yaml"), stand_still)
+    played(runs[VOUCHED], pause, stand_still_shortly)
     played(runs["killed by a stranger"], pause, lambda run, runner: process_of(run, "broker-1", runner).kill())
     played(
         runs["ended by a stranger"],
@@ -122,10 +132,20 @@ def test_a_run_that_cannot_be_judged_is_unknown_and_says_why(verdicts: dict[str,
 @pytest.mark.network
 @pytest.mark.spark
 def test_lateness_is_told_of_the_node_that_stood_still(verdicts: dict[str, dict[str, Any]]) -> None:
-    """300 ms at speed 5 are 1500 ms of the scenario."""
     [reason] = [reason for reason in verdicts["late"]["unknown_because"] if reason.startswith("timers were later")]
     assert reason.startswith(WHY["late"] + "broker-2 "), "the latest first"
-    assert 1_000 < float(reason.removeprefix(WHY["late"] + "broker-2 ").partition(" ms")[0]) < 5_000
+    assert 6_000 < float(reason.removeprefix(WHY["late"] + "broker-2 ").partition(" ms")[0]) < 20_000
+    assert re.search(r"and the run equals none of \d+ simulated seeds\. Play it again with --speed 1$", reason), reason
+    assert verdicts["late"]["vouched_by"] == ""
+
+
+@pytest.mark.network
+@pytest.mark.spark
+def test_lateness_that_changed_nothing_is_vouched_for(verdicts: dict[str, dict[str, Any]]) -> None:
+    verdict = verdicts[VOUCHED]
+    assert verdict["unknown_because"] == [] and verdict["valid"] is True
+    assert verdict["measures"]["timers_late_ms"] > 1_000
+    assert verdict["vouched_by"].endswith(" of 200 simulated")
 
 
 @pytest.mark.network
