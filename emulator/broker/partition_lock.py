@@ -1,8 +1,8 @@
 """A partition's lock (Kafka's leaderIsrUpdateLock): many read at once, one writes. Semantics 1.6.
 
 Only who writes ever waits while it has the lock: for the session service, which is to record an ISR change. Whoever
-comes meanwhile stands in line. Those who read and stand beside each other in it get the lock together: the first of them
-is woken first and wakes the next, and so is first at the log; the others meet there while it appends, and go on in any
+comes meanwhile stands in line. Those who read and stand beside each other in it get the lock together: the first is
+woken first and wakes the next, and so is first at the log; the others meet there while it appends, and go on in any
 order (a Java monitor has no line). The lock is not fair: somebody who is running may have it before those who stand in
 line."""
 
