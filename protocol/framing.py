@@ -4,7 +4,8 @@
 
 Anything that reads msgpack reads a captured stream. `FrameDecoder` takes bytes as they come and gives whole payloads;
 `decode` turns a payload into a typed message, or says what is wrong with it. A frame has a bound: a length above
-`MAX_FRAME_BYTES` is refused before a byte of it is kept. """
+`MAX_FRAME_BYTES` is refused before a byte of it is kept. Of a connection's first frame `decode_hello` decodes a Hello
+and nothing else: whoever has not shown the token is not listened to. """
 
 import struct
 from typing import Any
@@ -13,11 +14,14 @@ import msgspec
 
 from protocol.messages import REGISTRY
 from protocol.messages.base import DIRECTIONS, Message
+from protocol.messages.control import Hello
+from protocol.undecodable import UNDECODABLE, why
 
 MAX_FRAME_BYTES = 32 * 1024 * 1024
 """Kafka's socket.request.max.bytes is 100 MiB; a fetch answer here is at most 10 MiB and a batch."""
 
 _LENGTH = struct.Struct(">I")
+_NO_FRAME = "not a frame of [api_key, direction, version, correlation_id, body]"
 _encoder = msgspec.msgpack.Encoder()
 _envelope = msgspec.msgpack.Decoder(tuple[int, int, int, int, msgspec.Raw])
 _bodies: dict[tuple[int, int], msgspec.msgpack.Decoder[Any]] = {
@@ -49,18 +53,34 @@ def decode(payload: bytes | bytearray | memoryview) -> Frame:
     """A payload (without its length) as a typed message. Raises ProtocolError naming the place."""
     try:
         api_key, direction, version, correlation_id, body = _envelope.decode(payload)
-    except msgspec.MsgspecError as error:
-        raise ProtocolError(f"not a frame of [api_key, direction, version, correlation_id, body]: {error}") from error
+    except UNDECODABLE as error:
+        raise ProtocolError(f"{_NO_FRAME}: {why(error)}") from error
     decoder = _bodies.get((api_key, direction))
     if decoder is None:
         kind = DIRECTIONS[direction] if 0 <= direction < len(DIRECTIONS) else f"direction {direction}"
         raise ProtocolError(f"no {kind} with API key {api_key}")
+    return Frame(correlation_id, version, _message(decoder, api_key, direction, body))
+
+
+def decode_hello(payload: bytes) -> Hello:
+    """A connection's first payload. Of anything but a Hello the body is not looked at. Raises ProtocolError."""
     try:
-        message = decoder.decode(body)
-    except msgspec.MsgspecError as error:
+        api_key, direction, _, _, body = _envelope.decode(payload)
+    except UNDECODABLE as error:
+        raise ProtocolError(f"{_NO_FRAME}: {why(error)}") from error
+    if (api_key, direction) != (Hello.API_KEY, Hello.DIRECTION):
+        known = REGISTRY.get((api_key, direction))
+        raise ProtocolError(f"the first frame is {known.API_NAME if known else f'API key {api_key}'}, not Hello")
+    hello: Hello = _message(_bodies[api_key, direction], api_key, direction, body)
+    return hello
+
+
+def _message(decoder: msgspec.msgpack.Decoder[Any], api_key: int, direction: int, body: msgspec.Raw) -> Any:
+    try:
+        return decoder.decode(body)
+    except UNDECODABLE as error:
         name = REGISTRY[api_key, direction].API_NAME
-        raise ProtocolError(f"{name} {DIRECTIONS[direction]} (API key {api_key}): {error}") from error
-    return Frame(correlation_id, version, message)
+        raise ProtocolError(f"{name} {DIRECTIONS[direction]} (API key {api_key}): {why(error)}") from error
 
 
 class FrameDecoder:

@@ -3,10 +3,17 @@
 import socket
 import time
 
-import msgspec
-
 from emulator.live.registry import Registration
-from emulator.live.requests import ANSWER_BYTES_MAX, WAIT_S, Answer, Ask, decode_answer, encode_request, unknown
+from emulator.live.requests import (
+    ANSWER_BYTES_MAX,
+    WAIT_S,
+    Answer,
+    Ask,
+    Malformed,
+    decode_answer,
+    encode_request,
+    unknown,
+)
 
 MARGIN_S = 0.4
 """For the way there and back, beside what the request itself may take."""
@@ -22,7 +29,7 @@ def ask(at: Registration, what: Ask, wait_s: float = WAIT_S) -> Answer:
             return decode_answer(_line(sock, deadline))
     except TimeoutError:
         return unknown(f"cluster {at.name} did not answer within {wait_s + MARGIN_S:g} s (process {at.pid})")
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, Malformed) as error:
         return unknown(f"cluster {at.name} cannot be asked (process {at.pid}): {error}")
 
 

@@ -14,6 +14,7 @@ import msgspec
 import psutil
 
 from emulator.runs.finished import RUNS
+from protocol.undecodable import UNDECODABLE
 
 CLUSTER_FILE: Final = "cluster.json"
 LOG_FILE: Final = "supervisor.log"
@@ -78,7 +79,7 @@ def registered(run_dir: Path) -> Found | None:
     """None: there is no cluster.json, or none that could be understood."""
     try:
         registration = msgspec.json.decode((run_dir / CLUSTER_FILE).read_bytes(), type=Registration)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *UNDECODABLE):
         return None
     running = _opens(registration) if registration.pid == ATTACHED else process_of(registration) is not None
     return Found(run_dir, registration, running)

@@ -3,15 +3,18 @@
     {"token": "...", "wait_s": 1.5, "ask": {"ask": "cut", ...}}
     {"code": 0, "error": "", "result": {...}}
 
+The token stands first: it is compared as bytes, and nothing else of a line is decoded before.
 `code` is the exit code of the command that asks (emulator.exit_codes): 2 when it cannot be done (`error`: one line with
 the nearest valid thing), 3 when it had not ended in `wait_s`; it goes on then, and `result` is what is known so far.
 """
 
+import re
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from emulator.exit_codes import HELD, UNKNOWN, UNUSABLE
+from protocol.undecodable import UNDECODABLE, why
 
 LINE_BYTES_MAX = 64 * 1024
 """Of a request."""
@@ -175,6 +178,10 @@ class Refused(Exception):
     """What is asked for cannot be done: one line with the nearest valid thing."""
 
 
+class Malformed(Refused):
+    """The line is no request. Whoever says one such line is not listened to any more."""
+
+
 class Died(Exception):
     """A node ended by itself: one line that says why."""
 
@@ -189,6 +196,7 @@ def unknown(error: object, result: dict[str, Any] | None = None) -> Answer:
     return Answer(UNKNOWN, str(error), result or {})
 
 
+_TOKEN = re.compile(rb'\{\s{0,8}"token"\s{0,8}:\s{0,8}"([^"\\]{0,256})"')
 _requests = msgspec.json.Decoder(Request)
 _asks: msgspec.json.Decoder[AnyAsk] = msgspec.json.Decoder(AnyAsk)
 _answers = msgspec.json.Decoder(Answer)
@@ -203,20 +211,28 @@ def encode_request(token: str, ask: Ask, wait_s: float) -> bytes:
     return line
 
 
+def token_of(line: bytes) -> bytes:
+    """What the line shows as its token; nothing is decoded. Raises Malformed."""
+    found = _TOKEN.match(line)
+    if found is None:
+        raise Malformed('not a request: a line begins with {"token": "..."}')
+    return found[1]
+
+
 def decode_request(line: bytes) -> Request:
-    """Raises Refused."""
+    """Raises Malformed."""
     try:
         return _requests.decode(line)
-    except msgspec.DecodeError as error:
-        raise Refused(f"not a request: {error}") from error
+    except UNDECODABLE as error:
+        raise Malformed(f"not a request: {why(error)}") from error
 
 
 def decode_ask(request: Request) -> AnyAsk:
-    """Raises Refused."""
+    """Raises Malformed."""
     try:
         return _asks.decode(request.ask)
-    except msgspec.DecodeError as error:
-        raise Refused(f"not a request: {error}") from error
+    except UNDECODABLE as error:
+        raise Malformed(f"not a request: {why(error)}") from error
 
 
 def encode_answer(answer: Answer) -> bytes:
@@ -228,5 +244,8 @@ def encode_answer(answer: Answer) -> bytes:
 
 
 def decode_answer(line: bytes) -> Answer:
-    """Raises msgspec.DecodeError."""
-    return _answers.decode(line)
+    """Raises Malformed."""
+    try:
+        return _answers.decode(line)
+    except UNDECODABLE as error:
+        raise Malformed(f"not an answer: {why(error)}") from error

@@ -104,20 +104,37 @@ async def test_a_wrong_token_is_refused_before_its_request_is_looked_at() -> Non
         (with_token(b'"ask":{"ask":"machine","fault":"melt","node":"broker-0"}'), "melt"),
         (with_token(b'"ask":{"ask":"status"},"wait_s":1e9'), "wait_s"),
         (with_token(b'"ask":{"ask":"heal","words":' + b"[" * 500 + b"]" * 500 + b"}"), "words"),
+        (with_token(b'"ask":{"ask":"heal","words":' + b"[" * 20_000), "nested too deep"),
+        (with_token(b'"ask":{"ask":"machine","fault":"kill","node":"\xff"}'), "utf-8"),
+        (b'{"ask":{"ask":"status"},"token":"' + TOKEN.encode() + b'"}\n', "a line begins with"),
     ],
 )
-async def test_what_is_no_request_is_one_line_of_error_and_the_next_is_answered(said: bytes, error: str) -> None:
-    async with door() as (_, port), asker(port) as one:
-        await one.say(said + line(r.Status()))
-        refused, answered = await one.hear(), await one.hear()
-        assert refused is not None and answered is not None
-        assert refused.code == 2 and error in refused.error
-        assert answered.code == 0
+async def test_what_is_no_request_is_one_line_of_error_and_the_last(said: bytes, error: str) -> None:
+    async with door() as (_, port):
+        async with asker(port) as one:
+            await one.say(said + line(r.Status()))
+            refused = await one.hear()
+            assert refused is not None and refused.code == 2 and error in refused.error
+            assert await one.hear() is None
+        async with asker(port) as another:
+            await another.say(line(r.Status()))
+            assert (await another.hear()) == r.Answer(result={"asked": "Status"})
+
+
+async def test_what_cannot_be_done_is_refused_and_the_next_line_is_answered() -> None:
+    async def answer(what: r.AnyAsk, wait_s: float) -> r.Answer:
+        if isinstance(what, r.Heal):
+            raise r.Refused("no such rule")
+        return r.Answer()
+
+    async with door(answer) as (_, port), asker(port) as one:
+        await one.say(line(r.Heal()) + line(r.Status()))
+        assert (await one.hear()) == r.Answer(2, "no such rule") and (await one.hear()) == r.Answer()
 
 
 async def test_a_line_without_an_end_is_given_up_at_its_bound() -> None:
     async with door() as (_, port), asker(port) as one:
-        await one.say(b"x" * (r.LINE_BYTES_MAX + 2))
+        await one.say(b"{" + b"x" * (r.LINE_BYTES_MAX + 1))
         refused = await one.hear()
         assert refused is not None and refused.code == 2 and str(r.LINE_BYTES_MAX) in refused.error
         assert await one.hear() is None
@@ -138,6 +155,7 @@ async def test_askers_beyond_the_bound_are_told_so_and_those_within_are_answered
             nursery.start_soon(come)
         await until(lambda: len(inside) == d.ASKERS_MAX)
         async with asker(port) as late:
+            await late.say(line(r.Status()))
             refused = await late.hear()
             assert refused is not None and refused.code == 3 and "at the door" in refused.error
         await inside[0].say(line(r.Status()))

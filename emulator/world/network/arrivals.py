@@ -4,14 +4,17 @@ The first frame must be a Hello of this run. Anything else (truncated, oversized
 token, an unknown node) costs its sender the connection and us one event; the node lives on.
 """
 
+import hmac
 import socket
 
 import trio
 
+from emulator.world.network.accepting import accept_all
 from emulator.world.network.connection import receive, receive_first_payload
 from emulator.world.network.shell import NodeShell
+from emulator.world.network.strangers import Strangers, descriptors
 from protocol.events import FrameRefused
-from protocol.framing import FrameDecoder, ProtocolError, decode, encode
+from protocol.framing import FrameDecoder, ProtocolError, decode, decode_hello, encode
 from protocol.messages.base import Message
 from protocol.messages.control import (
     ApplyRuleRequest,
@@ -35,9 +38,8 @@ from protocol.messages.control import (
 from protocol.messages.status import StatusRequest, StatusResponse
 from protocol.purposes import ALL, CONTROL
 
-HELLO_LIMIT_REAL_S = 10.0
-ARRIVALS_MAX = 256
-"""Connections that have not said Hello yet; beyond it the kernel keeps them waiting."""
+REFUSALS_TOLD_MAX = 1_000
+"""Events of one life about strangers: whoever goes on knocking does not fill the disk."""
 
 
 class Arrivals:
@@ -45,51 +47,56 @@ class Arrivals:
 
     def __init__(self, shell: NodeShell) -> None:
         self._shell = shell
-        self._limit = trio.CapacityLimiter(ARRIVALS_MAX)
+        self._strangers = Strangers()
+        self._known = 0
+        self._known_max = max(1, descriptors() // 2)
+        """With what strangers may hold, this leaves descriptors for the node's own files and connections."""
+        self._refused = 0
         self.control_lost = trio.Event()
 
     async def accept_all(self) -> None:
         """Until cancelled."""
-        listener = self._shell.listener
-        listener.setblocking(False)
         async with trio.open_nursery() as nursery:
-            while True:
-                await trio.lowlevel.wait_readable(listener)
-                try:
-                    sock, address = listener.accept()
-                except (BlockingIOError, ConnectionAbortedError):
-                    continue
-                sock.setblocking(False)
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                await self._limit.acquire_on_behalf_of(sock)
-                nursery.start_soon(self._receive_one, sock, f"{address[0]}:{address[1]}")
+
+            def take(sock: socket.socket, address: str) -> None:
+                nursery.start_soon(self._receive_one, sock, address)
+
+            await accept_all(self._shell.listener, take, self._strangers.let_oldest_go)
 
     async def _receive_one(self, sock: socket.socket, address: str) -> None:
-        try:
-            hello = await self._hello(sock, address)
-        finally:
-            self._limit.release_on_behalf_of(sock)
+        hello = await self._hello(sock, address)
         if hello is None:
             return
-        if hello.purpose == CONTROL:
-            with sock:
-                await Control(self._shell).serve(sock)
-            self.control_lost.set()
+        if self._known >= self._known_max and hello.purpose != CONTROL:
+            sock.close()
+            self._refuse(address, f"{self._known_max} connections stand, and there is room for no more")
             return
-        await self._shell.begun.wait()
-        connection = self._shell.switchboard.accepted(hello, sock)
-        await self._shell.switchboard.read(connection, sock)
+        self._known += 1
+        try:
+            if hello.purpose == CONTROL:
+                with sock:
+                    began_here = await Control(self._shell).serve(sock)
+                if began_here or not self._shell.begun.is_set():
+                    self.control_lost.set()
+                return
+            await self._shell.begun.wait()
+            connection = self._shell.switchboard.accepted(hello, sock)
+            await self._shell.switchboard.read(connection, sock)
+        finally:
+            self._known -= 1
 
     async def _hello(self, sock: socket.socket, address: str) -> Hello | None:
         """None: refused, closed and written down."""
-        reason = f"no Hello within {HELLO_LIMIT_REAL_S:g} s"
         try:
-            with trio.move_on_after(HELLO_LIMIT_REAL_S):
-                message = decode(await receive_first_payload(sock)).message
-                reason = self._objection(message, sock.getsockname()[0])
+            with self._strangers.one() as scope:
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                hello = decode_hello(await receive_first_payload(sock))
+                reason = self._objection(hello, sock.getsockname()[0])
                 if not reason:
-                    assert isinstance(message, Hello)
-                    return message
+                    return hello
+            if scope.cancelled_caught:
+                in_time = trio.current_time() < scope.deadline
+                reason = "no Hello yet when others needed the room" if in_time else "no Hello in time"
         except ProtocolError as error:
             reason = str(error)
         except OSError as error:
@@ -98,22 +105,28 @@ class Arrivals:
             sock.close()
             raise
         sock.close()
-        self._shell.emit(FrameRefused(connection="", peer=address, reason=reason), "wire")
+        self._refuse(address, reason)
         return None
 
-    def _objection(self, message: Message, host: str) -> str:
-        """Why this first frame is refused; "" if it is not."""
+    def _refuse(self, address: str, reason: str) -> None:
+        self._refused += 1
+        if self._refused > REFUSALS_TOLD_MAX:
+            return
+        if self._refused == REFUSALS_TOLD_MAX:
+            reason += f"; the {REFUSALS_TOLD_MAX}th refusal of this life, the last that is written down"
+        self._shell.emit(FrameRefused(connection="", peer=address, reason=reason), "wire")
+
+    def _objection(self, hello: Hello, host: str) -> str:
+        """Why this Hello is refused; "" if it is not."""
         settings = self._shell.settings
-        if not isinstance(message, Hello):
-            return f"the first frame is {message.API_NAME}, not Hello"
-        if message.token != settings.token:
-            return f"Hello of {message.node} carries another run's token"
-        if message.purpose not in ALL:
-            return f"Hello of {message.node}: no purpose {message.purpose!r}; there is {', '.join(ALL)}"
-        if message.purpose == CONTROL and settings.control_host not in ("", host):
+        if not hmac.compare_digest(hello.token.encode(), settings.token.encode()):
+            return f"Hello of {hello.node} carries another run's token"
+        if hello.purpose not in ALL:
+            return f"Hello of {hello.node}: no purpose {hello.purpose!r}; there is {', '.join(ALL)}"
+        if hello.purpose == CONTROL and settings.control_host not in ("", host):
             return f"orders are taken at {settings.control_host}, not at {host}"
-        if message.purpose != CONTROL and message.node not in settings.routes:
-            return f"Hello of {message.node!r}, which is no node of this run"
+        if hello.purpose != CONTROL and hello.node not in settings.routes:
+            return f"Hello of {hello.node!r}, which is no node of this run"
         return ""
 
 
@@ -122,9 +135,10 @@ class Control:
 
     def __init__(self, shell: NodeShell) -> None:
         self._shell = shell
+        self._began = False
 
-    async def serve(self, sock: socket.socket) -> None:
-        """Until the supervisor is gone."""
+    async def serve(self, sock: socket.socket) -> bool:
+        """Until whoever gives orders there is gone; whether the order to begin was among them."""
         decoder = FrameDecoder()
         stream = trio.SocketStream(trio.socket.from_stdlib_socket(sock.dup()))
         async with stream:
@@ -132,15 +146,15 @@ class Control:
                 try:
                     data = await receive(sock)
                     if not data:
-                        return
+                        return self._began
                     for payload in decoder.feed(data):
                         frame = decode(payload)
                         await stream.send_all(encode(self._answer(frame.message), frame.correlation_id))
                 except ProtocolError as error:
                     self._shell.emit(FrameRefused(connection="", peer="control", reason=str(error)), "wire")
-                    return
+                    return self._began
                 except (OSError, trio.BrokenResourceError):
-                    return
+                    return self._began
 
     def _answer(self, message: Message) -> Message:
         shell = self._shell
@@ -149,6 +163,7 @@ class Control:
                 if shell.begun.is_set():
                     raise ProtocolError("a second Begin")
                 shell.begin(message.rules)
+                self._began = True
                 return BeginResponse(began_ms=shell.clock.now_ms())
             case ApplyRuleRequest():
                 in_force_ms = shell.apply(message.rule)

@@ -22,7 +22,7 @@ read). Two full frames. Beyond this the connection is dropped, with its loss as 
 that far behind is as good as gone."""
 INCOMING_FRAMES_MAX = 4096
 """Frames caught by this end's gate; beyond it the socket is not read, and the sender's kernel feels it."""
-HELLO_BYTES_MAX = 4096
+HELLO_BYTES_MAX = 1024
 READ_BYTES = 256 * 1024
 LINGER_REAL_S = 2.0
 

@@ -9,6 +9,7 @@ FAULTLINE_TOKEN the token is what appears in the file TOKEN_FILE. When the super
 next supervisor is waited for.
 """
 
+import hmac
 import os
 import select
 import signal
@@ -23,7 +24,7 @@ import msgspec
 from emulator.world.network.forks import Change, Continued, Ended, Forks, Halted, import_and_freeze
 from emulator.world.network.ports import BACKLOG, bound
 from emulator.world.network.spec import ProcessOrder
-from protocol.framing import FrameDecoder, ProtocolError, decode, encode
+from protocol.framing import FrameDecoder, ProtocolError, decode, decode_hello, encode
 from protocol.messages.base import Message
 from protocol.messages.control import Hello
 from protocol.messages.keeping import (
@@ -35,6 +36,7 @@ from protocol.messages.keeping import (
     SignalResponse,
 )
 from protocol.purposes import CONTROL
+from protocol.undecodable import UNDECODABLE
 
 NODE_PORT: Final = 9092
 KEEPER_PORT: Final = 9091
@@ -96,12 +98,11 @@ class Keeper:
             if not data:
                 raise SupervisorGone("the supervisor is gone")
             for payload in decoder.feed(data):
-                message = decode(payload).message
-                if not trusted:
-                    self._require_trust(message)
-                    trusted = True
+                if trusted:
+                    self._obey(decode(payload).message)
                 else:
-                    self._obey(message)
+                    self._require_trust(decode_hello(payload))
+                    trusted = True
 
     def _wait(self, sock: socket.socket) -> None:
         """Until something can be read there; changes of nodes are told meanwhile."""
@@ -113,8 +114,8 @@ class Keeper:
             if sock in readable:
                 return
 
-    def _require_trust(self, hello: Message) -> None:
-        if not (isinstance(hello, Hello) and hello.purpose == CONTROL and hello.token == self._token):
+    def _require_trust(self, hello: Hello) -> None:
+        if not (hello.purpose == CONTROL and hmac.compare_digest(hello.token.encode(), self._token.encode())):
             raise SupervisorGone("refused somebody without this run's token")
 
     def _obey(self, message: Message) -> None:
@@ -137,7 +138,7 @@ class Keeper:
                 node_listener.listen(BACKLOG)
                 told = msgspec.structs.replace(told, settings=settings)
                 return LaunchResponse(pid=self._forks.fork(told, node_listener, ours))
-        except (msgspec.MsgspecError, OSError) as error:
+        except (*UNDECODABLE, OSError) as error:
             return LaunchResponse(pid=0, problem=f"{self._node}: {error}")
 
     def _tell(self, message: Message) -> None:

@@ -1,7 +1,10 @@
 """Nodes on machines of their own (containers), each with a keeper that starts and signals its node's process."""
 
 import socket
+import sys
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import msgspec
@@ -13,8 +16,9 @@ from emulator.world.network.ports import listen_on
 from emulator.world.network.reports import ClusterError
 from emulator.world.network.spec import Address, ProcessOrder
 from emulator.world.network.supervision import ControlConnection
-from protocol.framing import FrameDecoder, decode, encode
-from protocol.messages.base import Message
+from protocol.framing import FrameDecoder, ProtocolError, decode, encode
+from protocol.messages import REGISTRY
+from protocol.messages.base import RESPONSE, Message
 from protocol.messages.control import Hello
 from protocol.messages.keeping import (
     LaunchRequest,
@@ -30,6 +34,8 @@ KEEPER_LIMIT_S: Final = 20.0
 """For a keeper to listen, from the first try."""
 RETRY_S: Final = 0.05
 KILLED: Final = -9
+PROCESSES_MAX: Final = 100_000
+"""Whose ends are known of one keeper: lives of its node."""
 RUN_DIR: Final = "/faultline/run"
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -95,7 +101,8 @@ class KeptEngine:
             raise ClusterError(answer.problem)
         self._count += 1
         self._processes[self._count] = _Process(node, answer.pid)
-        return Launched(self._count, await ControlConnection.open(Address(keeper.host, NODE_PORT), token))
+        control = await ControlConnection.open(Address(keeper.host, NODE_PORT), token, node)
+        return Launched(self._count, control)
 
     async def send_signal(self, pid: int, number: int) -> bool:
         node, remote = self._processes[pid]
@@ -138,16 +145,27 @@ class KeptEngine:
         raise ClusterError(f"{node}: no keeper answered on the control network within {KEEPER_LIMIT_S:g} s: {why}")
 
 
+@dataclass(slots=True)
+class _Owed:
+    """An answer that is to come."""
+
+    expected: type[Message]
+    answer: Message | None = None
+
+
 class _KeeperLine:
-    """The supervisor's stream to one keeper. Orders one after the other; reports come between."""
+    """The supervisor's stream to one keeper. Orders one after the other; reports come between. Of a keeper that says
+    what no keeper says the line is closed, and that is written down: its machine is as good as gone."""
 
     def __init__(self, host: str, stream: trio.SocketStream) -> None:
         self.host = host
         self.gone = False
         self._stream = stream
         self._lock = trio.Lock()
-        self._answers: list[Message] = []
+        self._owed: deque[_Owed] = deque()
+        """Answers that are still to come, in order; of some the asker may have gone."""
         self._ends: dict[int, int] = {}
+        """{process id: its exit code}; see PROCESSES_MAX."""
         self._halted: set[int] = set()
         self._changed = trio.Event()
 
@@ -172,21 +190,31 @@ class _KeeperLine:
                     self._tell()
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass  # as its end of stream: the machine died
+        except ProtocolError as error:
+            print(f"keeper at {self.host}: closed, for no keeper says that: {error}", file=sys.stderr, flush=True)
         finally:
             self.gone = True
             self._tell()
             await trio.aclose_forcefully(self._stream)
 
     def _take(self, message: Message) -> None:
+        """Raises ProtocolError."""
         match message:
             case ProcessEnded(pid=pid, code=code):
                 self._ends[pid] = code
+                if len(self._ends) > PROCESSES_MAX:
+                    raise ProtocolError(f"more than {PROCESSES_MAX} processes have ended there")
+                self._halted.discard(pid)
+            case ProcessHalted(halted=True) if len(self._halted) >= PROCESSES_MAX:
+                raise ProtocolError(f"more than {PROCESSES_MAX} processes stand still there")
             case ProcessHalted(pid=pid, halted=True):
                 self._halted.add(pid)
             case ProcessHalted(pid=pid):
                 self._halted.discard(pid)
+            case _ if self._owed and type(message) is self._owed[0].expected:
+                self._owed.popleft().answer = message
             case _:
-                self._answers.append(message)
+                raise ProtocolError(f"{message.API_NAME}, for which nobody asked")
 
     def _tell(self) -> None:
         self._changed.set()
@@ -195,15 +223,15 @@ class _KeeperLine:
     async def ask(self, order: Message) -> Message | None:
         """None: the keeper is gone."""
         async with self._lock:
+            owed = _Owed(REGISTRY[order.API_KEY, RESPONSE])
+            self._owed.append(owed)
             try:
                 await self._stream.send_all(encode(order))
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 return None
-            while not self._answers:
-                if self.gone:
-                    return None
+            while owed.answer is None and not self.gone:
                 await self._changed.wait()
-            return self._answers.pop(0)
+            return owed.answer
 
     async def wait_ended(self, pid: int) -> int:
         while pid not in self._ends and not self.gone:

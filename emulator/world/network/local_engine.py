@@ -65,7 +65,7 @@ class LocalEngine:
         node = order.settings.life.node.name
         port = self._ports[node]
         with listen_on(port, node) as listener:
-            control = await ControlConnection.open(Address(LOOPBACK, port), token)
+            control = await ControlConnection.open(Address(LOOPBACK, port), token, node)
             try:
                 return Launched(await self._fork_server.fork(order, listener), control)
             except BaseException:

@@ -5,7 +5,8 @@ from typing import Final
 
 from emulator.world.network.spec import LOOPBACK
 
-BACKLOG: Final = 128
+BACKLOG: Final = 1024
+"""Connections that the kernel keeps in line while we are busy; those beyond it try again after a second."""
 
 
 class PortInUse(Exception):

@@ -71,6 +71,9 @@ async def test_what_is_no_hello_is_refused_with_one_event_and_the_node_lives(tmp
             "another run's token": (encode(hello(world, token="guess")), False),
             "no purpose 'gossip'": (encode(hello(world, purpose="gossip")), False),
             "no node of this run": (encode(hello(world, node="broker-9")), False),
+            "utf-8": (bytes.fromhex("0000001295cd051402000081a46e6f6465a4fffefdfc"), False),
+            "nested too deep": (b"\x00\x00\x03\xff" + b"\x95\x01\x02\x03\x04" + b"\x91" * 1018, False),
+            "1025 bytes": ((1025).to_bytes(4, "big"), False),
         }
         for number, (what, (data, end)) in enumerate(bad.items(), start=1):
             assert await knock(world, data, end=end) == b"", what
@@ -86,6 +89,8 @@ async def test_what_is_no_hello_is_refused_with_one_event_and_the_node_lives(tmp
     [
         ((MAX_FRAME_BYTES + 1).to_bytes(4, "big"), "a frame of 33554433 bytes"),
         (b"\x00\x00\x00\x05hello", "not a frame"),
+        ((20_005).to_bytes(4, "big") + b"\x95\x01\x02\x03\x04" + b"\x91" * 20_000, "nested too deep"),
+        (b"\x00\x00\x00\x12" + bytes.fromhex("95cd051402000081a46e6f6465a4fffefdfc"), "utf-8"),
         (encode(PingRequest()).replace(b"\xcd\x03\xf3", b"\xcd\x03\xf4"), "no request with API key 1012"),
     ],
 )

@@ -1,0 +1,48 @@
+"""Taking connections from a listening socket, however many come and whatever the machine lacks meanwhile."""
+
+import errno
+import socket
+from collections.abc import Callable
+from typing import Final, NoReturn
+
+import trio
+
+EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+"""No descriptor or no memory for one more: it waits in the kernel's line, and is taken later."""
+PEERS_OWN: Final = frozenset(
+    {
+        errno.ECONNABORTED, errno.EPERM, errno.EPROTO, errno.ENOPROTOOPT, errno.EOPNOTSUPP, errno.ETIMEDOUT,
+        errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENONET,
+    }
+)  # fmt: skip
+"""The connection that was in line has failed; the next one may be good (accept(2))."""
+PAUSE_S: Final = 0.1
+BATCH: Final = 64
+"""Taken in one go; then others get their turn."""
+
+
+async def accept_all(
+    listener: socket.socket,
+    take: Callable[[socket.socket, str], object],
+    exhausted: Callable[[], object] = lambda: None,
+) -> NoReturn:
+    """Until cancelled. `take(sock, address)` gets each connection, not blocking, and owns it. `exhausted` is called
+    where there is no room for one: what can be let go should be."""
+    listener.setblocking(False)
+    while True:
+        await trio.lowlevel.wait_readable(listener)
+        for _ in range(BATCH):
+            try:
+                sock, address = listener.accept()
+            except BlockingIOError:
+                break
+            except OSError as error:
+                if error.errno in EXHAUSTED:
+                    exhausted()
+                    await trio.sleep(PAUSE_S)
+                    break
+                if error.errno not in PEERS_OWN:
+                    raise
+                continue
+            sock.setblocking(False)
+            take(sock, f"{address[0]}:{address[1]}")

@@ -1,0 +1,114 @@
+"""Answers from machines that are not friends: a node's control connection, a keeper's line."""
+
+import socket
+from collections.abc import Callable
+
+import pytest
+import trio
+
+from emulator.world.network import container
+from emulator.world.network.kept_engine import KeptEngine
+from emulator.world.network.reports import ClusterError
+from emulator.world.network.supervision import ControlConnection, NodeGone
+from protocol.framing import FrameDecoder, encode
+from protocol.messages.base import Message
+from protocol.messages.control import FlushResponse, Hello, PauseRequest, PauseResponse
+from protocol.messages.keeping import LaunchResponse, ProcessEnded, ProcessHalted, SignalResponse
+from protocol.messages.status import StatusRequest
+
+pytestmark = pytest.mark.trio
+
+NOT_UTF_8 = bytes.fromhex("0000001295cd051402000081a46e6f6465a4fffefdfc")
+DEEP = (3000).to_bytes(4, "big") + b"\x91" * 3000
+BAD_FRAMES = {
+    "not UTF-8": NOT_UTF_8,
+    "deep": DEEP,
+    "oversized": b"\xff\xff\xff\xff",
+    "empty": b"\x00\x00\x00\x00",
+    "no msgpack": b"\x00\x00\x00\x05hello",
+    "deep below its place": (3006).to_bytes(4, "big") + bytes.fromhex("9505000000") + b"\x81" + b"\x91" * 3000,
+}
+
+
+def pair() -> tuple[trio.SocketStream, trio.SocketStream]:
+    ours, theirs = socket.socketpair()
+    return tuple(trio.SocketStream(trio.socket.from_stdlib_socket(one)) for one in (ours, theirs))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *BAD_FRAMES.values(),
+        encode(FlushResponse()),
+        encode(PauseRequest()),
+        encode(PauseResponse()) * 2,
+        encode(Hello("x", 1, 1, "control", "t")),
+    ],
+)
+async def test_a_node_that_says_what_is_no_answer_is_as_good_as_gone(
+    said: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours, theirs = pair()
+    async with ControlConnection(ours, "broker-0") as control, theirs:
+        await theirs.send_all(said)
+        for message in (PauseRequest(), StatusRequest()):
+            with trio.fail_after(5), pytest.raises(NodeGone):
+                await control.request(message)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("broker-0: closed, for it said what is no answer: ")
+
+
+class HostileKeeper:
+    """Listens where a keeper does, and answers the first order with `said`."""
+
+    def __init__(self, said: bytes) -> None:
+        self._said = said
+        self.orders: list[bytes] = []
+
+    async def serve(self, stream: trio.SocketStream) -> None:
+        decoder = FrameDecoder()
+        async with stream:
+            while len(self.orders) < 2:
+                data = await stream.receive_some()
+                if not data:
+                    return
+                self.orders += decoder.feed(data)
+            await stream.send_all(self._said)
+            while await stream.receive_some():
+                pass
+
+
+def frames(*messages: Message) -> bytes:
+    return b"".join(encode(message) for message in messages)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *BAD_FRAMES.values(),
+        frames(SignalResponse(alive=True)),
+        frames(PauseResponse()),
+        frames(LaunchResponse(pid=1, problem="no"), LaunchResponse(pid=2)),
+        frames(*(ProcessEnded(pid=pid, code=0) for pid in range(30))),
+        frames(*(ProcessHalted(pid=pid, halted=True) for pid in range(30))),
+    ],
+)
+async def test_a_keeper_that_says_what_no_keeper_says_is_as_good_as_gone(
+    said: bytes, monkeypatch: pytest.MonkeyPatch, make_order: Callable[[], object]
+) -> None:
+    monkeypatch.setattr("emulator.world.network.kept_engine.PROCESSES_MAX", 20)
+    keeper = HostileKeeper(said)
+
+    async def locate(node: str) -> str:
+        return "127.9.200.1"
+
+    engine = KeptEngine(locate, {"broker-0": {}}, "token")
+    async with trio.open_nursery() as nursery:
+        listeners = await trio.open_tcp_listeners(container.KEEPER_PORT, host="127.9.200.1")
+        nursery.start_soon(trio.serve_listeners, keeper.serve, listeners)
+        nursery.start_soon(engine.listen)
+        with trio.fail_after(10), pytest.raises(ClusterError):
+            await engine.launch(make_order(), "token")  # type: ignore[arg-type]
+        assert len(keeper.orders) == 2
+        nursery.cancel_scope.cancel()
+    engine.close()
