@@ -23,9 +23,14 @@ MachineFault = Literal[
 ]
 
 
+Nodes = Annotated[
+    str, Parameter(help="Such as broker-0; several, all of an AZ (az-0), or of a pattern ('broker-*').")
+]
+
+
 def _machine(
     fault: MachineFault,
-    node: str,
+    nodes: tuple[str, ...],
     wait: float | None,
     cluster: str | None,
     json: bool,
@@ -35,123 +40,75 @@ def _machine(
     from emulator.commands.live_asking import Asking
     from emulator.commands.live_faults import machine_command
 
-    return machine_command(Asking(fault, cluster, wait, json), fault, node, kept, directory or "")
+    return machine_command(Asking(fault, cluster, wait, json), fault, nodes, kept, directory or "")
 
 
 @app.command
-def kill(node: str, /, *, cluster: Cluster = None, json: Json = False) -> int:
-    """SIGKILL: what was written stays.
-
-    Parameters
-    ----------
-    node
-        Such as broker-0, session-2 or client-1.
-    """
-    return _machine("kill", node, None, cluster, json)
+def kill(*nodes: Nodes, cluster: Cluster = None, json: Json = False) -> int:
+    """SIGKILL: what was written stays."""
+    return _machine("kill", nodes, None, cluster, json)
 
 
 @app.command
-def stop(node: str, /, *, wait: Wait = None, cluster: Cluster = None, json: Json = False) -> int:
-    """SIGTERM: an orderly shutdown, in the node's own time.
-
-    Parameters
-    ----------
-    node
-        Such as broker-0.
-    """
-    return _machine("stop", node, wait, cluster, json)
+def stop(*nodes: Nodes, wait: Wait = None, cluster: Cluster = None, json: Json = False) -> int:
+    """SIGTERM: an orderly shutdown, in the node's own time."""
+    return _machine("stop", nodes, wait, cluster, json)
 
 
 @app.command
-def pause(node: str, /, *, cluster: Cluster = None, json: Json = False) -> int:
-    """SIGSTOP: the node stands still, its connections stay.
-
-    Parameters
-    ----------
-    node
-        Such as broker-0.
-    """
-    return _machine("pause", node, None, cluster, json)
+def pause(*nodes: Nodes, cluster: Cluster = None, json: Json = False) -> int:
+    """SIGSTOP: the node stands still, its connections stay."""
+    return _machine("pause", nodes, None, cluster, json)
 
 
 @app.command
-def resume(node: str, /, *, cluster: Cluster = None, json: Json = False) -> int:
-    """SIGCONT: a paused node goes on, with today's faults.
-
-    Parameters
-    ----------
-    node
-        Such as broker-0.
-    """
-    return _machine("resume", node, None, cluster, json)
+def resume(*nodes: Nodes, cluster: Cluster = None, json: Json = False) -> int:
+    """SIGCONT: a paused node goes on, with today's faults."""
+    return _machine("resume", nodes, None, cluster, json)
 
 
 @app.command
-def start(node: str, /, *, wait: Wait = None, cluster: Cluster = None, json: Json = False) -> int:
-    """Begin a dead node's next life; a full disk has room again.
-
-    Parameters
-    ----------
-    node
-        Such as broker-0.
-    """
-    return _machine("start", node, wait, cluster, json)
+def start(*nodes: Nodes, wait: Wait = None, cluster: Cluster = None, json: Json = False) -> int:
+    """Begin a dead node's next life; a full disk has room again."""
+    return _machine("start", nodes, wait, cluster, json)
 
 
 @app.command
 def power_loss(
-    node: str, /, *, keep: int | None = None, cluster: Cluster = None, json: Json = False
+    *nodes: Nodes, keep: int | None = None, cluster: Cluster = None, json: Json = False
 ) -> int:
     """The node dies with its page cache.
 
     Parameters
     ----------
-    node
-        Such as broker-0.
     keep
         So many batches of each log survive; by default those that were synced.
     """
-    return _machine("power-loss", node, None, cluster, json, -1 if keep is None else keep)
+    return _machine("power-loss", nodes, None, cluster, json, -1 if keep is None else keep)
 
 
 @app.command
-def disk_full(node: str, /, *, directory: Dir = None, cluster: Cluster = None, json: Json = False) -> int:
+def disk_full(*nodes: Nodes, directory: Dir = None, cluster: Cluster = None, json: Json = False) -> int:
     """The node's disk takes no more; a broker dies at its next write, and has room when it is started again.
 
     Of several log directories one may be full: since Kafka 1.0 the broker lives on with the others.
-
-    Parameters
-    ----------
-    node
-        Such as broker-0.
     """
-    return _machine("disk-full", node, None, cluster, json, directory=directory)
+    return _machine("disk-full", nodes, None, cluster, json, directory=directory)
 
 
 @app.command
-def disk_error(node: str, /, *, directory: Dir = None, cluster: Cluster = None, json: Json = False) -> int:
+def disk_error(*nodes: Nodes, directory: Dir = None, cluster: Cluster = None, json: Json = False) -> int:
     """Whatever a broker does with its disk fails, until lose-disk gives it another.
 
     Of several log directories one may fail: since Kafka 1.0 the broker lives on with the others.
-
-    Parameters
-    ----------
-    node
-        Such as broker-0.
     """
-    return _machine("disk-error", node, None, cluster, json, directory=directory)
+    return _machine("disk-error", nodes, None, cluster, json, directory=directory)
 
 
 @app.command
-def lose_disk(node: str, /, *, directory: Dir = None, cluster: Cluster = None, json: Json = False) -> int:
-    """A dead broker gets another disk, an empty one.
-
-    Parameters
-    ----------
-    node
-        Such as broker-0.
-    """
-    return _machine("lose-disk", node, None, cluster, json, directory=directory)
+def lose_disk(*nodes: Nodes, directory: Dir = None, cluster: Cluster = None, json: Json = False) -> int:
+    """A dead broker gets another disk, an empty one."""
+    return _machine("lose-disk", nodes, None, cluster, json, directory=directory)
 
 
 _COMMANDS = (

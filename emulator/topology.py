@@ -1,5 +1,7 @@
 """Who is in the cluster and where: nodes, their roles and availability zones (AZs)."""
 
+from fnmatch import fnmatchcase
+
 import msgspec
 
 
@@ -33,6 +35,22 @@ class Topology(msgspec.Struct, frozen=True):
     @property
     def azs(self) -> tuple[str, ...]:
         return tuple(sorted({node.az for node in self.nodes if node.az}))
+
+
+PATTERN = frozenset("*?[")
+"""Characters of a name that stand for others, as a shell has them."""
+
+
+def machines_named(topology: Topology, word: str) -> tuple[Node, ...]:
+    """The processes that a word means, whatever its case: a node, all of an AZ (`az-0`) or of a pattern (`broker-*`).
+    Empty if there is none."""
+    word = word.lower()
+    return tuple(node for node in topology.nodes if node.az and (node.az == word or fnmatchcase(node.name, word)))
+
+
+def is_group(topology: Topology, word: str) -> bool:
+    """The word means all that there are of something, not one machine by its name."""
+    return not PATTERN.isdisjoint(word) or word.lower() in topology.azs
 
 
 def broker_name(broker: int) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from emulator.commands.live_asking import Asking, ask_cluster
+from emulator.commands.live_asking import Asking, ask_cluster, refused
 from emulator.live.requests import Heal, LinkFault, Machine, MachineFault
 
 
@@ -26,10 +26,12 @@ def heal_command(asking: Asking, words: Sequence[str]) -> int:
 
 
 def machine_command(
-    asking: Asking, fault: MachineFault, node: str, batches_kept: int = -1, directory: str = ""
+    asking: Asking, fault: MachineFault, nodes: Sequence[str], batches_kept: int = -1, directory: str = ""
 ) -> int:
-    """One machine, broken or mended."""
-    return ask_cluster(asking, Machine(fault, node, batches_kept, directory), _show_machine)
+    """Machines, broken or mended, all at once."""
+    if not nodes:
+        return refused(asking.command, f"which nodes? {asking.command} broker-0, several, az-0, or 'broker-*'")
+    return ask_cluster(asking, Machine(fault, list(nodes), batches_kept, directory), _show_machines)
 
 
 def _show_applied(out: Console, result: dict[str, Any]) -> None:
@@ -75,6 +77,13 @@ def _stopped(fault: dict[str, Any]) -> str:
 def _frames(fault: dict[str, Any]) -> str:
     count = fault["frames_stopped"]
     return f"{count} frame{'' if count == 1 else 's'}"
+
+
+def _show_machines(out: Console, result: dict[str, Any]) -> None:
+    for done in result["machines"]:
+        _show_machine(out, done)
+    for why in result["left_out"].values():
+        out.print(f"left out: {why}", markup=False)
 
 
 def _show_machine(out: Console, result: dict[str, Any]) -> None:

@@ -155,17 +155,24 @@ class LiveCluster:
                 return await self.workloads.status()
 
     async def _machine(self, ask: r.Machine) -> dict[str, Any]:
+        """Raises Refused, Died."""
         done = await self.machines.do(ask)
         self.desk.watch_running()
-        if ask.fault == "start":
-            await self._until_registered(self.spec.run.topology.node(done["node"]), done)
-        return done
+        if ask.fault != "start":
+            return done
+        brokers = {node.name: node for node in self.spec.run.topology.with_role("broker")}
+        died: list[str] = []
+        async with trio.open_nursery() as nursery:
+            for each in done["machines"]:
+                if each["node"] in brokers:
+                    nursery.start_soon(self._until_registered, brokers[each["node"]], each, died)
+        if died:
+            raise r.Died("; ".join(sorted(died)))
+        return done | (done["machines"][0] if len(done["machines"]) == 1 else {})
 
-    async def _until_registered(self, node: Node, done: dict[str, Any]) -> None:
+    async def _until_registered(self, node: Node, done: dict[str, Any], died: list[str]) -> None:
         """A broker that starts says soon whether it can: one whose last session has not expired yet dies, as Kafka's
-        does. Raises Died."""
-        if "broker" not in node.roles:
-            return
+        does. `died` gets why."""
 
         def ended() -> bool:
             return any(end.node == node.name and end.at_ms >= done["asked_ms"] for end in self.cluster.exits)
@@ -179,7 +186,7 @@ class LiveCluster:
             await self.desk.until(lambda: ended() or registered())
             done["registered"] = registered()
         if ended():
-            raise r.Died(f"{node.name} started, and ended by itself: {last_word(self.cluster, node.name)}")
+            died.append(f"{node.name} started, and ended by itself: {last_word(self.cluster, node.name)}")
 
     async def status(self) -> dict[str, Any]:
         """As the contract's `faultline status --json`."""

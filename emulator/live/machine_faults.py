@@ -8,16 +8,17 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
+import trio
 
 from emulator.live.requests import Machine, MachineFault, Refused
-from emulator.live.words import nearest, node_named
+from emulator.live.words import machines_meant, nearest
 from emulator.runs.layout import EVENTS_FOLDER
 from emulator.runs.network import Actions, with_files
 from emulator.storage.disk import DiskFiles
 from emulator.storage.log_directory import directory_names
 from emulator.storage.power_loss import cut, surviving_bytes
 from emulator.world import actions as act
-from emulator.world.network.cluster import Cluster
+from emulator.world.network.cluster import Cluster, ClusterError
 
 LAST_BYTES: Final = 16_384
 """Of an event file, in which a life's last words are."""
@@ -62,11 +63,54 @@ class MachineFaults:
         return name
 
     async def do(self, ask: Machine) -> dict[str, Any]:
-        """Carried out when this returns. Raises Refused."""
+        """Carried out when this returns, at all machines at once. {"fault":, "machines": [what was done to each],
+        "left_out": {node: why}}, and where it is one machine what was done to it beside them. Raises Refused."""
+        names, left_out = self._machines(ask)
+        directories = {name: self._directory(ask, name) for name in names}
+        told: list[dict[str, Any]] = []
+        refused: list[str] = []
+
+        async def one(name: str) -> None:
+            try:
+                told.append(await self._do_one(ask, name, directories[name]))
+            except (Refused, ClusterError) as error:
+                refused.append(str(error))
+
+        async with trio.open_nursery() as nursery:
+            for name in names:
+                nursery.start_soon(one, name)
+        if refused:
+            done = f"; done: {', '.join(sorted(each['node'] for each in told))}" if told else ""
+            raise Refused("; ".join(sorted(refused)) + done)
+        told.sort(key=lambda each: names.index(each["node"]))
+        alone = told[0] if len(told) == 1 else {"fault": ask.fault}
+        return {**alone, "machines": told, "left_out": left_out}
+
+    def _machines(self, ask: Machine) -> tuple[list[str], dict[str, str]]:
+        """Which are meant. One that was named must be fit for it; of an AZ or a pattern those that are not are left
+        out, {node: why}. Raises Refused."""
+        topology = self._cluster.topology
+        names: list[str] = []
+        left_out: dict[str, str] = {}
+        logs_only = ask.fault in ("disk-error", "lose-disk") or ask.directory != ""
+        for name, named in machines_meant(topology, [ask.node] if isinstance(ask.node, str) else ask.node).items():
+            if not named and logs_only and name not in self._log_dirs:
+                continue
+            try:
+                self._check(ask.fault, name)
+            except Refused as refused:
+                if named:
+                    raise
+                left_out[name] = str(refused)
+            else:
+                names.append(name)
+        if not names:
+            raise Refused("; ".join(left_out.values()) or "none of these machines keeps a log")
+        return names, left_out
+
+    async def _do_one(self, ask: Machine, name: str, directory: str) -> dict[str, Any]:
+        """Raises Refused, ClusterError."""
         cluster, fault = self._cluster, ask.fault
-        name = node_named(cluster.topology, ask.node).name
-        self._check(fault, name)
-        directory = self._directory(ask, name)
         asked_ms = cluster.now_ms()
         if fault in ("start", "stop"):
             (self._starting if fault == "start" else self._stopping).add(name)

@@ -68,11 +68,12 @@ class Heal(Ask, frozen=True, tag="heal"):
 
 
 class Machine(Ask, frozen=True, tag="machine"):
-    """Break or mend a machine. `batches_kept`: of each log, in a power loss (-1: none past what was synced).
-    `directory`: the one log directory that is full, fails, or is lost ("": the whole disk)."""
+    """Break or mend a machine, or several at once: `node` a name, `az-0`, `broker-*`, or a list of such.
+    `batches_kept`: of each log, in a power loss (-1: none past what was synced). `directory`: the one log directory
+    that is full, fails, or is lost ("": the whole disk)."""
 
     fault: MachineFault
-    node: Word
+    node: Word | Annotated[list[Word], msgspec.Meta(min_length=1, max_length=WORDS_MAX)]
     batches_kept: Annotated[int, msgspec.Meta(ge=-1)] = -1
     directory: Word = ""
 

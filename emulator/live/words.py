@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from emulator.live.requests import Refused
-from emulator.topology import Node, Topology
+from emulator.topology import Node, Topology, is_group, machines_named
 from protocol.ids import topic_partition_of
 
 
@@ -27,10 +27,20 @@ def topics_of(partitions: Iterable[str]) -> dict[str, list[int]]:
     return topics
 
 
-def node_named(topology: Topology, given: str) -> Node:
-    """A node that is a process. Raises Refused."""
+def machines_meant(topology: Topology, words: Iterable[str]) -> dict[str, bool]:
+    """{node: whether it was named itself}; else it is one of an AZ, or of a pattern. Raises Refused."""
+    meant: dict[str, bool] = {}
     names = [node.name for node in topology.nodes if node.az]
-    return topology.node(nearest("node", given, names))
+    for word in words:
+        if is_group(topology, word):
+            found = machines_named(topology, word)
+            if not found:
+                raise Refused(f"no node is called {word!r}; there is {', '.join(names)}")
+            for node in found:
+                meant.setdefault(node.name, False)
+        else:
+            meant[nearest("node", word, names)] = True
+    return meant
 
 
 def broker_numbered(topology: Topology, number: int) -> Node:

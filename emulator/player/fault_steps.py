@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from emulator.injector.rules import rule as make_rule
-from emulator.player.tasks import StepFailed, Steps
+from emulator.player.tasks import StepFailed, Steps, together
 from emulator.scenario import model as m
 from emulator.scenario.conditions import Registered
 from emulator.world import actions as act
@@ -18,11 +18,6 @@ FAULT_TAKES_MS = (12.0, 22.0)
 """From the script's word to the fault, and as much again until it goes on: a command is started for it (recorded: the
 next step begins 20 to 50 ms after a cut or a kill)."""
 
-MachineStep = (
-    m.Start | m.Kill | m.Stop | m.PauseNode | m.ResumeNode | m.PowerLoss | m.LoseUnsynced | m.LoseDisk
-    | m.DiskFull | m.DiskError
-)  # fmt: skip
-
 
 class FaultSteps:
     """Runs those steps for a player, and knows which rules the script's faults put in force."""
@@ -32,13 +27,23 @@ class FaultSteps:
         self._rules = 0
         self._in_force: dict[m.Links, list[str]] = {}
 
-    def machine(self, step: MachineStep, following: m.AnyStep | None) -> Steps:
+    def machine(self, step: m.MachineStep | m.Together, following: m.AnyStep | None) -> Steps:
         """`following`: the scenario's next step, which may do the waiting for a node that starts."""
+        if isinstance(step, m.Together):
+            takes = isinstance(step.steps[0], m.Kill)
+            yield from self._takes(takes)
+            yield together(self._one(one, following, at_once=True) for one in step.steps)
+            yield from self._takes(takes)
+        else:
+            yield from self._one(step, following)
+
+    def _one(self, step: m.MachineStep, following: m.AnyStep | None, at_once: bool = False) -> Steps:
+        """`at_once`: the command's own time is not in it."""
         match step:
             case m.Start(node=node):
                 yield from self._start(node, following)
             case m.Kill(node=node):
-                yield from self._act(act.KillNode(node))
+                yield from self._act(act.KillNode(node), takes=not at_once)
                 self._player.seen.unwatch(node)
             case m.Stop(node=node):
                 self._player.seen.unwatch(node)
@@ -92,7 +97,7 @@ class FaultSteps:
             **more,
         )
         self._in_force.setdefault(links, []).append(name)
-        yield from self._act(act.ApplyRule(rule))
+        yield from self._act(act.ApplyRule(rule), takes=True)
 
     def heal(self, links: m.Links | None) -> Steps:
         """Lift the rules on these links; None: all."""
@@ -102,7 +107,7 @@ class FaultSteps:
         else:
             names = self._in_force.pop(links, [])
         if names:
-            yield from self._act(act.HealRules(tuple(names)))
+            yield from self._act(act.HealRules(tuple(names)), takes=True)
 
     def _start(self, node: str, following: m.AnyStep | None) -> Steps:
         player = self._player
@@ -116,11 +121,13 @@ class FaultSteps:
             yield player.until(Registered(frozenset({number})), READY_LIMIT_S)
             yield player.sleep(player.waits.reaction_ms())
 
-    def _act(self, action: act.Action) -> Steps:
-        if isinstance(action, act.ApplyRule | act.HealRules | act.KillNode):
-            yield self._player.sleep(self._player.waits.between_ms(FAULT_TAKES_MS))
+    def _act(self, action: act.Action, takes: bool = False) -> Steps:
+        yield from self._takes(takes)
         done: ActDone = yield self._player.act(action)
         if done.error:
             raise StepFailed(done.error)
-        if isinstance(action, act.ApplyRule | act.HealRules | act.KillNode):
+        yield from self._takes(takes)
+
+    def _takes(self, takes: bool) -> Steps:
+        if takes:
             yield self._player.sleep(self._player.waits.between_ms(FAULT_TAKES_MS))

@@ -162,7 +162,7 @@ class Player:
             self.step_number += 1
             self.out.emit(ScenarioStep(self.step_number, described_step(step)))
             self.on_step()
-            if isinstance(step, m.FAULTS) or (isinstance(step, m.Background) and isinstance(step.step, m.FAULTS)):
+            if m.begins_fault(step):
                 self.waits.fault_begins(self.now.mono_ms)
             self.timeline.did(self.now.mono_ms, do_entry(step))
             match step:

@@ -51,7 +51,7 @@ class StepRunner:
         match step:
             case (
                 m.Start() | m.Kill() | m.Stop() | m.PauseNode() | m.ResumeNode() | m.PowerLoss() | m.LoseUnsynced()
-                | m.LoseDisk() | m.DiskFull() | m.DiskError()
+                | m.LoseDisk() | m.DiskFull() | m.DiskError() | m.Together()
             ):  # fmt: skip
                 yield from self._faults.machine(step, following)
             case m.Cut() | m.Hold() | m.Delay() | m.Loss():

@@ -2,7 +2,7 @@
 
 attempt = yield lambda done: direct.fetch(..., done=done) """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 Order = Callable[[Callable[[Any], None]], None]
@@ -45,3 +45,30 @@ class Task:
                 return
             order(self._resume)
         self._running = False
+
+
+def together(parts: Iterable[Steps]) -> Order:
+    """All at once; the outcome, when all have ended, is the first StepFailed of them, or None."""
+
+    def order(done: Callable[[Any], None]) -> None:
+        tasks = list(parts)
+        left = len(tasks)
+        failures: list[StepFailed] = []
+
+        def ended() -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                done(failures[0] if failures else None)
+
+        for steps in tasks:
+            Task(_caught(steps, failures), ended).start()
+
+    return order
+
+
+def _caught(steps: Steps, failures: list[StepFailed]) -> Steps:
+    try:
+        yield from steps
+    except StepFailed as failed:
+        failures.append(failed)

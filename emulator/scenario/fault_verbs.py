@@ -1,8 +1,10 @@
 """The verbs that break things: machines and links."""
 
+from collections.abc import Callable
 from typing import cast
 
 import msgspec
+from ruamel.yaml.nodes import Node
 
 from emulator.scenario import model as m
 from emulator.scenario.step_reader import APIS, Keys, Steps, Verb
@@ -10,7 +12,7 @@ from emulator.scenario.step_reader import APIS, Keys, Steps, Verb
 
 def machine(step: type[m.Start | m.Kill | m.Stop | m.PauseNode | m.ResumeNode]) -> Verb:
     def read(k: Keys, at_s: float | None) -> Steps:
-        return [step(node=k.need("node", k.reader.node), at_s=at_s)]
+        return _to_each(k.need("node", k.reader.machines), lambda name: step(node=name), at_s)
 
     does = " ".join((step.__doc__ or "").split())
     return Verb(does=does, read=read, keys=("node",), required=("node",), short="node")
@@ -18,18 +20,39 @@ def machine(step: type[m.Start | m.Kill | m.Stop | m.PauseNode | m.ResumeNode]) 
 
 def disk(step: type[m.LoseDisk | m.DiskFull | m.DiskError]) -> Verb:
     def read(k: Keys, at_s: float | None) -> Steps:
-        node = k.need("node", k.reader.node if step is m.DiskFull else k.reader.broker_node)
-        directory = k.get("dir", lambda n: k.reader.log_directory(n, node), "")
-        return [step(node=node, directory=directory, at_s=at_s)]
+        one = None if step is m.DiskFull else k.reader.broker_node
+        with_logs = step is not m.DiskFull or "dir" in k
+        names = k.need("node", lambda n: k.reader.machines(n, one, with_logs))
+
+        def one_of_all(n: Node) -> str | None:
+            found = [k.reader.log_directory(n, name) for name in names or ()]
+            return found[0] if found and all(found) else None
+
+        directory = k.get("dir", one_of_all, "")
+        return _to_each(names, lambda name: step(node=name, directory=directory), at_s)
 
     does = " ".join((step.__doc__ or "").split())
     return Verb(does=does, read=read, keys=("node", "dir"), required=("node",), short="node")
 
 
+def _to_each(names: tuple[str, ...], make: Callable[[str], m.MachineStep], at_s: float | None) -> Steps:
+    """One step, or one that does it to all at once. `names` None: they cannot be used, and `k.failed` says so."""
+    steps = tuple(map(make, names or ()))
+    if len(steps) == 1:
+        return [msgspec.structs.replace(steps[0], at_s=at_s)]
+    return [m.Together(steps=steps, at_s=at_s)]
+
+
 def power_loss(k: Keys, at_s: float | None) -> Steps:
     kept = k.whole("batches_kept", "batches_kept") if "batches_kept" in k else None
-    node = k.need("node", k.reader.node)
-    return [m.PowerLoss(node=node, batches_kept=kept, partition=k.partition(), at_s=at_s)]
+    names, partition = k.need("node", k.reader.machines), k.partition()
+
+    def of(name: str) -> m.PowerLoss:
+        if len(names) > 1 and "broker" not in k.reader.topology.node(name).roles:
+            return m.PowerLoss(node=name)  # of an AZ's machines those that hold logs are meant
+        return m.PowerLoss(node=name, batches_kept=kept, partition=partition)
+
+    return _to_each(names, of, at_s)
 
 
 def lose_unsynced(k: Keys, at_s: float | None) -> Steps:

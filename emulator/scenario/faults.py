@@ -86,6 +86,17 @@ class DiskError(Step, frozen=True, kw_only=True):
     directory: str = ""
 
 
+MachineStep = (
+    Start | Kill | Stop | PauseNode | ResumeNode | PowerLoss | LoseUnsynced | LoseDisk | DiskFull | DiskError
+)
+
+
+class Together(Step, frozen=True, kw_only=True):
+    """The same done to several machines at once, as when an AZ loses its power. Ends when all of it is done."""
+
+    steps: tuple[MachineStep, ...]
+
+
 # --- links ---
 
 

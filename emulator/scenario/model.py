@@ -44,6 +44,7 @@ from emulator.scenario.faults import (
     LoseDisk,
     LoseUnsynced,
     Loss,
+    MachineStep,
     OneWayLinks,
     OpenedLinks,
     PairLinks,
@@ -53,6 +54,7 @@ from emulator.scenario.faults import (
     Start,
     Step,
     Stop,
+    Together,
 )
 from emulator.topology import Topology, three_azs
 
@@ -91,6 +93,7 @@ __all__ = [
     "LoseDisk",
     "LoseUnsynced",
     "Loss",
+    "MachineStep",
     "Network",
     "OneWayLinks",
     "OpenedLinks",
@@ -109,7 +112,9 @@ __all__ = [
     "Step",
     "Stop",
     "TakeSnapshot",
+    "Together",
     "Wait",
+    "begins_fault",
 ]  # fmt: skip
 
 
@@ -177,7 +182,7 @@ class Repeat(Step, frozen=True, kw_only=True):
 
 
 AnyStep = (
-    Start | Kill | Stop | PauseNode | ResumeNode | PowerLoss | LoseUnsynced | LoseDisk | DiskFull | DiskError
+    MachineStep | Together
     | Cut | Hold | Delay | Loss | Heal
     | Produce | ProduceMessageSet | LibraryProduce | Fetch | Consume | Commit | LookCommitted | AskMetadata
     | CreateTopic | ElectPreferred | ElectController
@@ -190,6 +195,16 @@ PARTITIONS_MAX = 1_000
 
 FAULTS = (Kill, Stop, PauseNode, PowerLoss, DiskFull, DiskError, Cut, Hold, Delay, Loss)
 """Steps after which "new" and "changed" are counted (`conditions.View.before`)."""
+
+
+def begins_fault(step: AnyStep) -> bool:
+    """Whether it is one of those, or does one."""
+    match step:
+        case Background(step=inner):
+            return begins_fault(inner)
+        case Together(steps=steps):
+            return any(map(begins_fault, steps))
+    return isinstance(step, FAULTS)
 
 
 # --- what is expected ---

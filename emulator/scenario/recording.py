@@ -57,6 +57,11 @@ def do_entry(step: m.AnyStep) -> Entry | None:
             return None
         case m.Background(step=inner):
             return do_entry(inner)
+        case m.Together(steps=steps):
+            entry = do_entry(steps[0])
+            assert entry is not None
+            rest = {key: value for key, value in entry.items() if key not in ("do", "broker", "node")}
+            return {"do": entry["do"], "nodes": [one.node for one in steps], **rest}
         case m.Start(node=node):
             return {"do": "start", **_node(node)}
         case m.Kill(node=node):

@@ -15,7 +15,7 @@ from emulator.scenario.document import Reader, kind, nearest, plain
 from emulator.settings.registry import BY_SCOPE, UnusableSetting, found, nearest_setting, usable, usable_value
 from emulator.settings.setting import BROKER, TOPIC
 from emulator.storage.log_directory import directory_names
-from emulator.topology import Topology, broker_name, identifier_of
+from emulator.topology import Topology, broker_name, identifier_of, is_group, machines_named
 from protocol import purposes
 
 T = TypeVar("T")
@@ -64,6 +64,30 @@ class StepReader(Reader):
         """`broker-0`, or 0 for short."""
         return self._name(node, "node", [n.name for n in self.topology.nodes if n.az], "broker-")
 
+    def machines(
+        self, node: Node, one: Callable[[Node], str | None] | None = None, with_logs: bool = False
+    ) -> tuple[str, ...] | None:
+        """`broker-0` or 0, `az-0` for all of that AZ, `broker-*`, or a list of such; each once. `one`: reads a single
+        name; `with_logs`: only brokers of an AZ and of a pattern."""
+        if isinstance(node, ScalarNode):
+            return self._machines(node, one, with_logs)
+        lists = self.each(node, "machines", lambda n: self._machines(n, one, with_logs))
+        if isinstance(node, SequenceNode) and not node.value:
+            self.problem(node, "which machines? the list is empty")
+        return tuple(dict.fromkeys(name for names in lists for name in names)) or None
+
+    def _machines(
+        self, node: Node, one: Callable[[Node], str | None] | None, with_logs: bool
+    ) -> tuple[str, ...] | None:
+        word = plain(node)
+        if not isinstance(word, str) or not is_group(self.topology, word):
+            name = one(node) if one is not None else self.end(node, "node")
+            return None if name is None else (name,)
+        names = [n.name for n in machines_named(self.topology, word) if not with_logs or "broker" in n.roles]
+        if not names:
+            self.problem(node, f"{word!r} means no {'broker' if with_logs else 'machine'}")
+        return tuple(names) or None
+
     def broker(self, node: Node) -> int | None:
         """0, or `broker-0` in full."""
         known = [n.name for n in self.topology.with_role("broker")]
@@ -99,10 +123,10 @@ class StepReader(Reader):
         """`az-0`, or 0 for short."""
         return self._name(node, "AZ", self.topology.azs, "az-")
 
-    def end(self, node: Node) -> str | None:
+    def end(self, node: Node, what: str = "node or AZ") -> str | None:
         """One end of a link: a node or a whole AZ."""
         known = [*(n.name for n in self.topology.nodes if n.az), *self.topology.azs]
-        return self._name(node, "node or AZ", known, "broker-")
+        return self._name(node, what, known, "broker-")
 
     def client(self, node: Node) -> str | None:
         """`client-1`, or its AZ."""

@@ -72,6 +72,8 @@ def written_step(step: m.AnyStep) -> Any:
     entry.pop("note", None)
     if verb in MACHINE_VERBS and "broker" in entry:
         entry["node"] = entry.pop("broker")
+    if verb in MACHINE_VERBS and "nodes" in entry:
+        entry["node"] = entry.pop("nodes")
     if "only" in entry:
         entry["only"] = [API_WORDS.get(word, word) for word in entry["only"]]
     return {**at, verb: _without_none(entry)}

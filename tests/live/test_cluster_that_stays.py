@@ -121,6 +121,14 @@ def test_machines_are_told_once_what_cannot_be_done_and_come_back(up: Callable[.
     for (fault, node), why in refusals.items():
         answer = live.ask(Machine(fault, node))  # type: ignore[arg-type]
         assert answer.code == 2 and why in answer.error, answer
+    assert live.ask(Machine("kill", ["az-1", "broker-7"])).code == 2
+    assert live.ask(Machine("resume", "az-1")).error.count("is not paused") == 3
+    live.did(Machine("kill", "client-2"))
+    told = live.did(Machine("pause", ["az-2", "client-0"]))
+    assert [one["node"] for one in told["machines"]] == ["broker-2", "session-2", "client-0"]
+    assert list(told["left_out"]) == ["client-2"]
+    live.did(Machine("resume", ["broker-*", "session-2", "client-0"]))
+    assert live.did(Machine("start", "client-*"))["node"] == "client-2"
     live.did(Machine("pause", "client-1"))
     answer = live.ask(Produce("t", ["x"], az="az-1"))
     assert answer.code == 2 and "faultline resume client-1" in answer.error

@@ -7,6 +7,7 @@ from emulator.player.observing import Observing
 from emulator.player.steps import StepFailed
 from emulator.player.timeline import Timeline, epoch_or_null, metadata_view, text
 from emulator.topology import three_azs
+from protocol.events import MachineFault
 from protocol.messages.leadership import BrokerEndpoint, MetadataResponse, PartitionMetadata
 from protocol.znodes import Leadership
 from tests.simulated.cluster import Cluster
@@ -43,6 +44,24 @@ def test_a_broker_that_cannot_register_is_waited_for_only_so_long() -> None:
     cluster = played("  - start: 2\n  - cut: az-1\n  - start: 1\n  - pause: 0.1\n")
     start = [entry["t"] for entry in cluster.player.timeline.entries if entry["do"] == "start"][1]
     assert 15.0 < cluster.world.now_ms / 1000 - start < 18.0
+
+
+def test_what_is_done_to_several_machines_is_done_at_once() -> None:
+    """Killed in one moment; and started: the step ends when the last broker is registered."""
+    cluster = played(BEGIN + "  - kill: [az-0, 1]\n  - pause: 8\n  - start: [az-0, 1]\n  - pause: 0.1\n")
+    faults = [(at, e) for *_, at, e in cluster.world.trace.entries if isinstance(e, MachineFault)]
+    assert {event.target for _, event in faults} == {"broker-0", "session-0", "client-0", "broker-1"}
+    assert len({at for at, _ in faults}) == 1
+    (entry,) = [e for e in cluster.player.timeline.entries if e.get("do") == "kill"]
+    assert entry["nodes"] == ["broker-0", "session-0", "client-0", "broker-1"]
+    assert cluster.player.seen.live == frozenset({0, 1, 2})
+    assert len({cluster.world.nodes[name].incarnation for name in entry["nodes"]}) == 1
+
+
+def test_of_several_machines_the_one_that_cannot_is_named_when_the_others_have_done_it() -> None:
+    cluster = Cluster(BEGIN + "  - kill: 1\n  - start: az-1\n  - pause: 1\n")
+    with pytest.raises(StepFailed, match="session-1 is alive"):
+        cluster.run()
 
 
 def test_a_background_step_runs_beside_the_next_until_it_is_awaited() -> None:

@@ -95,6 +95,10 @@ def test_all_sessions_means_those_of_the_dead() -> None:
     ("step", "entry"),
     [
         (m.Kill(node="session-1"), {"do": "kill", "node": "session-1"}),
+        (
+            m.Together(steps=(m.DiskFull(node="broker-1"), m.DiskFull(node="session-0"))),
+            {"do": "disk-full", "nodes": ["broker-1", "session-0"]},
+        ),
         (m.Cut(links=m.OneWayLinks("broker-0", "az-1")), {"do": "cut", "from": 0, "to": "az-1"}),
         (
             m.Cut(links=m.AzLinks("az-0"), purposes=("session",), apis=("Fetch",), expects_traffic=False),
