@@ -17,8 +17,9 @@ import msgspec
 
 from audit.input import AuditInputError, find_runs
 from audit.session import GatewayError, NoJavaError, find_java, spark_session, start_gateway, tuning_for
-from audit.verdict import EXIT_UNUSABLE, Verdict, exit_code, to_json
+from audit.verdict import EXIT_UNUSABLE, Verdict, evidence_text, exit_code, to_json
 from emulator.runs.layout import shown
+from emulator.scenario.seen import seen_words
 from emulator.settings.account import lines as settings_lines
 
 if TYPE_CHECKING:
@@ -104,12 +105,12 @@ def verdict_text(verdict: Verdict) -> str:
         reason = f": {check.reason}" if check.reason else ""
         judged = f" of {check.judged} {check.subject}" if check.verdict in ("held", "violated") else ""
         lines.append(f"  {name:<26}{check.verdict}{count}{judged}{expected}{reason}")
-        lines += [f"    {one['text']}" for one in check.evidence[:EVIDENCE_SHOWN_MAX]]
+        lines += [f"    {evidence_text(one)}" for one in check.evidence[:EVIDENCE_SHOWN_MAX]]
         if check.count > EVIDENCE_SHOWN_MAX:
             lines.append(f"    and {check.count - EVIDENCE_SHOWN_MAX} more")
     for one in verdict.expectations:
         mark = {True: "held", False: "BROKEN", "unknown": "unknown"}[one.held]
-        seen = "" if one.held is True else f" (seen: {one.seen})"
+        seen = "" if one.held is True else f" (saw {seen_words(one.seen)})"
         lines.append(f"  {mark:<8}{one.text}{seen}")
     return "\n".join(lines)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from audit import health
@@ -15,8 +16,8 @@ OUTSIDE = "outside"
 
 def measures_of(judged: Judged) -> dict[str, Any]:
     """`wall_s`: scenario seconds from launch to the last event. `unavailable_ms`: {AZ: how long the produces of its
-    clients kept failing, the longest of them}. `time_to_new_leader_ms`: from the first fault to the first later leader
-    of a higher epoch; null: none. `exits`: {node: how many of its lives ended by themselves}."""
+    clients kept failing, the longest of them; null: none of them wrote, so it was not measured}.
+    `time_to_new_leader_ms`: from the first fault to the first later leader of a higher epoch; null: none. `exits`: {node: how many of its lives ended by themselves}."""
     last_ms = max((count.last_ms for count in judged.counts if count.last_ms is not None), default=0.0)
     return {
         "wall_s": round(last_ms / 1000, 3),
@@ -43,10 +44,17 @@ def time_to_new_leader_ms(notes: list[Note]) -> float | None:
     return None
 
 
-def _by_az(judged: Judged) -> dict[str, float]:
+def _by_az(judged: Judged) -> dict[str, float | None]:
     azs = {note.node: note.az or OUTSIDE for note in judged.notes if note.event == "node_started"}
-    longest = {az: 0.0 for az in sorted(set(azs.values()) - {OUTSIDE})}
-    for node, ms in judged.unavailable_ms.items():
+    of_node = {count.node or "": 0.0 for count in judged.counts if count.problem is None and count.acknowledged}
+    return longest_by_az(azs, of_node | judged.unavailable_ms)
+
+
+def longest_by_az(azs: Mapping[str, str], of_node: Mapping[str, float]) -> dict[str, float | None]:
+    """{AZ: the longest of its clients; null: none of them wrote}. `azs`: {node: its AZ}; `of_node`: those that wrote.
+    Clients outside every AZ have an entry if they wrote."""
+    longest: dict[str, float | None] = dict.fromkeys(sorted(set(azs.values()) - {OUTSIDE}))
+    for node, ms in of_node.items():
         az = azs.get(node, OUTSIDE)
-        longest[az] = max(longest.get(az, 0.0), round(ms, 3))
+        longest[az] = max(longest.get(az) or 0.0, round(ms, 3))
     return longest

@@ -8,7 +8,7 @@ it unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -131,6 +131,11 @@ def exit_code(valid: Iterable[Valid]) -> int:
     if any(v is False for v in seen):
         return EXIT_BROKEN
     return EXIT_UNKNOWN if "unknown" in seen else EXIT_VALID
+
+
+def evidence_text(one: Mapping[str, Any]) -> str:
+    """One piece of a check's evidence in words, with its partition: other partitions may have the like."""
+    return f"{one['partition']}: {one['text']}" if one.get("partition") else str(one["text"])
 
 
 def to_json(verdict: Verdict) -> bytes:

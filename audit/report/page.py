@@ -11,7 +11,8 @@ from typing import Any
 from audit.checks.registry import CHECKS
 from audit.report.picture import Picture
 from audit.report.timeline import Place, Span, Timeline
-from audit.verdict import CheckVerdict, Verdict
+from audit.verdict import CheckVerdict, Verdict, evidence_text
+from emulator.scenario.seen import seen_words
 
 PARTITIONS_MAX = 8
 """Partitions that are drawn: those of which most happened."""
@@ -139,7 +140,7 @@ def _check(name: str, check: CheckVerdict, expects: bool) -> str:
     surprise = check.expected != (check.verdict == "violated") and check.verdict in ("held", "violated")
     remark = "expected" if check.expected and not surprise else "not expected" if surprise and expects else ""
     about = _counted(check) if check.verdict in ("held", "violated") else check.reason
-    evidence = "".join(f"<li>{escape(one['text'])}</li>" for one in check.evidence[:EVIDENCE_SHOWN_MAX])
+    evidence = "".join(f"<li>{escape(evidence_text(one))}</li>" for one in check.evidence[:EVIDENCE_SHOWN_MAX])
     more = check.count - min(len(check.evidence), EVIDENCE_SHOWN_MAX)
     evidence += f"<li>and {more} more</li>" if more > 0 else ""
     parts = known.definition.strip().split("\n\n") if known else []
@@ -167,7 +168,7 @@ def _expectations(verdict: Verdict) -> str:
         return ""
     rows = (
         f'<tr><td><span class="pill {_CLASSES[one.held]}">{_HELD[one.held]}'
-        f"</span></td><td>{escape(one.text)}</td><td>{escape(_plain(one.seen))}</td></tr>"
+        f"</span></td><td>{escape(one.text)}</td><td>{escape(seen_words(one.seen))}</td></tr>"
         for one in verdict.expectations
     )
     return _table("Expectations", ("", "Expected", "Seen"), rows)

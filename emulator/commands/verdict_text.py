@@ -5,6 +5,8 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from audit.verdict import evidence_text
+from emulator.scenario.seen import seen_words
 from emulator.settings.account import Account, lines
 
 MARKS = {True: "[green]✓[/]", False: "[red]✗[/]", "unknown": "[yellow]?[/]"}
@@ -27,7 +29,7 @@ def print_verdict(console: Console, verdict: dict[str, Any], equals: str | None)
     for expectation in verdict["expectations"]:
         line = f"  {MARKS[expectation['held']]} {escape(expectation['text'])}"
         if expectation["held"] is not True:
-            line += f"  [dim](saw {escape(_short(expectation['seen']))})[/]"
+            line += f"  [dim](saw {escape(_short(seen_words(expectation['seen'])))})[/]"
         console.print(line)
     for fault in verdict["faults"]:
         console.print(f"  {_fault_mark(fault)} {escape(_fault(fault))}")
@@ -92,7 +94,5 @@ def _check(name: str, check: dict[str, Any]) -> str:
     return words + ("" if not evidence else ": " + "; ".join(evidence))
 
 
-def _evidence(item: object) -> str:
-    if isinstance(item, dict):
-        return _short(item.get("text") or item.get("evidence") or item, 100)
-    return _short(item, 100)
+def _evidence(item: dict[str, Any]) -> str:
+    return _short(evidence_text(item), 110)

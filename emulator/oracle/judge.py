@@ -20,29 +20,34 @@ EVIDENCE_MAX = 20
 ACKS = {-1: "all", 1: "1", 0: "0"}
 
 
-def _has_batches(truth: Truth) -> bool:
-    """Something was written, even if nothing is left of it."""
-    written = any(write.outcome == "ok" for write in truth.writes)
-    return written or any(log for replicas in truth.logs.values() for log in replicas.values())
+def _acknowledged(truth: Truth) -> int:
+    return sum(write.outcome == "ok" for write in truth.writes)
 
 
-SUBJECTS: dict[str, Callable[[Truth], bool]] = {
-    "lost-acknowledged": lambda truth: any(write.outcome == "ok" for write in truth.writes),
-    "duplicate": _has_batches,
-    "replica-divergence": _has_batches,
-    "dual-leader": lambda truth: truth.roles_seen > 0,
-    "dual-controller": lambda truth: bool(truth.controllers) or truth.roles_seen > 0,
-    "high-watermark-regression": lambda truth: _has_batches(truth) or bool(truth.reads),
-    "leader-epoch-monotonicity": lambda truth: truth.roles_seen > 0,
+def _batches(truth: Truth) -> int:
+    """Those in the logs; where nothing is left of them, what was acknowledged."""
+    left = sum(len(log) for replicas in truth.logs.values() for log in replicas.values())
+    return left or _acknowledged(truth)
+
+
+SUBJECTS: dict[str, tuple[str, Callable[[Truth], int]]] = {
+    "lost-acknowledged": ("acknowledged records", _acknowledged),
+    "duplicate": ("batches in the logs", _batches),
+    "replica-divergence": ("batches in the logs", _batches),
+    "dual-leader": ("replicas with a role", lambda truth: truth.roles_seen),
+    "dual-controller": ("terms as controller", lambda truth: len(truth.controllers) or truth.roles_seen),
+    "high-watermark-regression": ("batches in the logs and reads", lambda truth: _batches(truth) + len(truth.reads)),
+    "leader-epoch-monotonicity": ("replicas with a role", lambda truth: truth.roles_seen),
 }
-"""Whether a run has anything that the check speaks of."""
+"""What each check speaks of, and how much of it a run has; none: the check is skipped."""
 
 READS_LEADERS = ("lost-acknowledged", "duplicate")
 READS_ALL = ("replica-divergence", "leader-epoch-monotonicity")
 
 
 def judge_run(world: SimulatedWorld, operations: Iterable[Operation], probe: Probe) -> dict[str, dict[str, Any]]:
-    """{check: {"verdict", "count", "evidence"}}; of lost records `by_acks`; of unknown and skipped checks `reason`."""
+    """{check: {"verdict", "count", "evidence", "judged", "subject"}}; of lost records `by_acks`; of
+    unknown and skipped checks `reason`."""
     return judge_truth(truth_of(world, operations, probe))
 
 
@@ -53,13 +58,15 @@ def judge_truth(truth: Truth) -> dict[str, dict[str, Any]]:
 def _judged(name: str, truth: Truth) -> dict[str, Any]:
     found = list(ANOMALIES[name](truth))
     missing = _missing(name, truth)
-    check: dict[str, Any] = {"verdict": "held", "count": len(found)}
+    subject, subjects = SUBJECTS[name]
+    judged = subjects(truth)
+    check: dict[str, Any] = {"verdict": "held", "count": len(found), "judged": judged, "subject": subject}
     if found:
         check["verdict"] = "violated"
     elif missing:
         check |= {"verdict": "unknown", "reason": "; ".join(missing)}
-    elif not SUBJECTS[name](truth):
-        check |= {"verdict": "skipped", "reason": "there was nothing to judge"}
+    elif not judged:
+        check |= {"verdict": "skipped", "reason": f"there were no {subject}"}
     if name == "lost-acknowledged":
         acks = [ACKS[violation.details["acks"]] for violation in found]
         check["by_acks"] = {word: acks.count(word) for word in ACKS.values() if word in acks}

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Container, Iterator
 from typing import Any
 
+from audit.measures import OUTSIDE, longest_by_az
 from audit.verdict import FaultVerdict
 from emulator.oracle.probe import Office, Probe
 from emulator.world.simulated.world import SimulatedWorld
@@ -28,8 +29,6 @@ BREAKING = ("kill", "stop", "pause", "power-loss")
 """What is done to machines that may cost a partition its leader."""
 KAFKAS_EXIT = 1
 """Code of a process that ends as Kafka's would."""
-OUTSIDE = "outside"
-"""Stands for the AZ of a client that is in none."""
 
 
 def faults_of(world: SimulatedWorld) -> list[FaultVerdict]:
@@ -89,7 +88,8 @@ def exits_of(world: SimulatedWorld) -> dict[str, int]:
 
 
 def measures_of(world: SimulatedWorld, probe: Probe) -> dict[str, Any]:
-    """`unavailable_ms`: {AZ: how long the produces of its clients kept failing, the longest of them}. `exits`: as
+    """`unavailable_ms`: {AZ: how long the produces of its clients kept failing, the longest of them; null: none
+    wrote}. `exits`: as
     `exits_of`."""
     return {
         "events": len(world.trace.entries),
@@ -123,21 +123,20 @@ def time_to_new_leader_ms(leaders: list[Office], fault_ms: float | None) -> floa
     return None
 
 
-def unavailable_ms(world: SimulatedWorld) -> dict[str, float]:
-    """From a produce that failed until the same client's next one ended: so long it knew nothing better."""
+def unavailable_ms(world: SimulatedWorld) -> dict[str, float | None]:
+    """From a produce that failed until the same client's next one ended: so long it knew nothing better. Null: no
+    client of the AZ wrote."""
     azs = {entry[0]: entry[5].az or OUTSIDE for entry in world.trace.entries if isinstance(entry[5], NodeStarted)}
-    longest = {az: 0.0 for az in sorted({*azs.values()} - {OUTSIDE})}
     of_node: dict[str, float] = {}
     failed_ms: dict[str, float] = {}
     for node, at_ms, outcome in _produces(world):
         if node in failed_ms:
             of_node[node] = of_node.get(node, 0.0) + at_ms - failed_ms.pop(node)
-        if outcome != "ok":
+        if outcome == "ok":
+            of_node.setdefault(node, 0.0)
+        else:
             failed_ms[node] = at_ms
-    for node, ms in of_node.items():
-        az = azs.get(node, OUTSIDE)
-        longest[az] = max(longest.get(az, 0.0), round(ms, 3))
-    return longest
+    return longest_by_az(azs, of_node)
 
 
 def _produces(world: SimulatedWorld) -> Iterator[tuple[str, float, str]]:

@@ -212,8 +212,10 @@ def _isr_changes(what: Mapping[str, Any], observations: Observations) -> int:
 
 def _check(text: str, what: Mapping[str, Any], checks: Mapping[str, Mapping[str, Any]]) -> Judged:
     check = checks.get(what["name"])
-    if check is None or check.get("verdict") not in ("held", "violated"):
-        return Judged(text, UNKNOWN, None if check is None else check.get("verdict"))
+    if check is None:
+        return Judged(text, UNKNOWN, f"nobody judged {what['name']}: who judged this run does not know it")
+    if check.get("verdict") not in ("held", "violated"):
+        return Judged(text, UNKNOWN, ": ".join(word for word in (check.get("verdict"), check.get("reason")) if word))
     expected = {key: what[key] for key in ("verdict", "count") if key in what}
     seen = {key: check.get(key) for key in expected}
     return Judged(text, same(expected, seen), seen)

@@ -69,6 +69,14 @@ def test_the_text_of_a_verdict_names_what_was_found(audit: Audit) -> None:
     assert "dual-leader               violated 1" in text
 
 
+def test_evidence_names_its_partition() -> None:
+    """Two partitions may have the very same to tell."""
+    told = [{"partition": f"t-{n}", "text": "two leaders"} for n in (0, 1)] + [{"text": "of the whole run"}]
+    verdict = Verdict("x", "x", "sim", False, [], [], {"dual-leader": CheckVerdict("violated", False, 3, told)}, {})
+    lines = verdict_text(verdict).splitlines()
+    assert lines[-3:] == ["    t-0: two leaders", "    t-1: two leaders", "    of the whole run"]
+
+
 def test_the_text_of_a_cluster_that_stays_says_what_was_violated_for_nobody_expected_anything() -> None:
     """Such a run has no scenario."""
     checks = {"dual-leader": CheckVerdict("violated", False, 1, []), "duplicate": CheckVerdict("held", False, 0, [])}

@@ -62,6 +62,19 @@ def test_a_healthy_run_holds_every_check() -> None:
     )
 
 
+def test_a_verdict_says_how_much_was_looked_at() -> None:
+    judged = judge_truth(healthy())
+    assert {name: (check["judged"], check["subject"]) for name, check in judged.items()} == {
+        "lost-acknowledged": (3, "acknowledged records"),
+        "duplicate": (9, "batches in the logs"),
+        "replica-divergence": (9, "batches in the logs"),
+        "dual-leader": (3, "replicas with a role"),
+        "dual-controller": (1, "terms as controller"),
+        "high-watermark-regression": (12, "batches in the logs and reads"),
+        "leader-epoch-monotonicity": (3, "replicas with a role"),
+    }
+
+
 def test_a_run_without_anything_skips_every_check() -> None:
     assert {check["verdict"] for check in judge_truth(Truth()).values()} == {"skipped"}
 
