@@ -1,5 +1,5 @@
-"""What was seen in the place of what was expected, in words: Kafka's error names, epochs as `1@2` (leader epoch 1 begins
-at offset 2). Pure."""
+"""What was seen in the place of what was expected, in words: Kafka's error names, epochs as `1@2` (leader epoch 1
+begins at offset 2). Pure."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
