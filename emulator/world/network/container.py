@@ -9,7 +9,6 @@ FAULTLINE_TOKEN the token is what appears in the file TOKEN_FILE. When the super
 next supervisor is waited for.
 """
 
-import hmac
 import os
 import select
 import signal
@@ -22,11 +21,11 @@ from typing import Final, NoReturn
 import msgspec
 
 from emulator.world.network.forks import Change, Continued, Ended, Forks, Halted, import_and_freeze
+from emulator.world.network.introductions import Introductions
 from emulator.world.network.ports import BACKLOG, bound
 from emulator.world.network.spec import ProcessOrder
-from protocol.framing import FrameDecoder, ProtocolError, decode, decode_hello, encode
+from protocol.framing import FrameDecoder, ProtocolError, decode, encode
 from protocol.messages.base import Message
-from protocol.messages.control import Hello
 from protocol.messages.keeping import (
     LaunchRequest,
     LaunchResponse,
@@ -35,7 +34,6 @@ from protocol.messages.keeping import (
     SignalRequest,
     SignalResponse,
 )
-from protocol.purposes import CONTROL
 from protocol.undecodable import UNDECODABLE
 
 NODE_PORT: Final = 9092
@@ -44,7 +42,7 @@ TOKEN_FILE: Final = Path("/faultline/secret/token")
 TOKEN_LIMIT_S: Final = 60.0
 LOOK_EVERY_S: Final = 0.05
 SILENCE_LIMIT_S: Final = 10.0
-"""For a supervisor to say Hello, and to take what it is told."""
+"""For a supervisor to take what it is told."""
 READ_BYTES: Final = 256 * 1024
 FACTORIES: Final = "emulator.node.specs"
 
@@ -57,12 +55,12 @@ class SupervisorGone(Exception):
 
 class Keeper:
     """`listener`: on this machine's address on the control network; `node_host` "": the node is dialled at all of its
-    addresses. One supervisor at a time; the next one waits."""
+    addresses. One supervisor at a time; the next one waits. Whoever has no token holds up neither (introductions)."""
 
     def __init__(self, node: str, token: str, listener: socket.socket, node_host: str) -> None:
         self._node = node
-        self._token = token
         self._listener = listener
+        self._introductions = Introductions(listener, token)
         self._node_host = node_host
         self._reservation = bound(node_host, NODE_PORT)
         """While nobody listens, this keeps the port, and connections are refused."""
@@ -72,9 +70,8 @@ class Keeper:
     def serve(self) -> NoReturn:
         """Supervisors, one after the other."""
         while True:
-            self._wait(self._listener)
-            sock, _ = self._listener.accept()
-            with sock:
+            self._wait(None)
+            with self._introductions.supervisors.popleft() as sock:
                 sock.settimeout(SILENCE_LIMIT_S)
                 self._supervisor = sock
                 try:
@@ -88,35 +85,29 @@ class Keeper:
                 self._wait(self._forks.wakeup)
 
     def _serve(self, sock: socket.socket) -> None:
-        """Until the supervisor is gone. Raises SupervisorGone, ProtocolError, OSError."""
+        """Until it is gone. Raises SupervisorGone, ProtocolError, OSError."""
         decoder = FrameDecoder()
-        trusted = False
         while True:
-            if trusted:
-                self._wait(sock)
+            self._wait(sock)
             data = sock.recv(READ_BYTES)
             if not data:
                 raise SupervisorGone("the supervisor is gone")
             for payload in decoder.feed(data):
-                if trusted:
-                    self._obey(decode(payload).message)
-                else:
-                    self._require_trust(decode_hello(payload))
-                    trusted = True
+                self._obey(decode(payload).message)
 
-    def _wait(self, sock: socket.socket) -> None:
-        """Until something can be read there; changes of nodes are told meanwhile."""
-        while True:
-            readable, _, _ = select.select([sock, self._forks.wakeup], [], [])
-            if self._forks.wakeup in readable:
+    def _wait(self, sock: socket.socket | None) -> None:
+        """Until something can be read there (None: until there is a supervisor); changes of nodes are told meanwhile,
+        and whoever knocks is heard."""
+        introductions, wakeup = self._introductions, self._forks.wakeup
+        while sock is not None or not introductions.supervisors:
+            awaited = [wakeup, *introductions.readable_when_due, *([sock] if sock is not None else [])]
+            readable, _, _ = select.select(awaited, [], [], introductions.next_due_s())
+            introductions.hear(readable)
+            if wakeup in readable:
                 for change in self._forks.changes():
                     self._tell(_told(change))
-            if sock in readable:
+            if sock is not None and sock in readable:
                 return
-
-    def _require_trust(self, hello: Hello) -> None:
-        if not (hello.purpose == CONTROL and hmac.compare_digest(hello.token.encode(), self._token.encode())):
-            raise SupervisorGone("refused somebody without this run's token")
 
     def _obey(self, message: Message) -> None:
         match message:
@@ -130,7 +121,8 @@ class Keeper:
     def _launch(self, order: bytes) -> LaunchResponse:
         if self._forks.alive:
             return LaunchResponse(pid=0, problem=f"{self._node} runs already")
-        ours = [self._listener, self._reservation, *([self._supervisor] if self._supervisor else [])]
+        supervisor = [self._supervisor] if self._supervisor else []
+        ours = [*self._introductions.sockets, self._reservation, *supervisor]
         try:
             told = _orders.decode(order)
             settings = msgspec.structs.replace(told.settings, control_host=self._listener.getsockname()[0])
