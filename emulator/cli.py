@@ -149,7 +149,7 @@ def sql(*arguments: str, csv: bool = False, json: bool = False, rows: int = 1_00
 
 
 @app.command
-def explain(run_directory: Path, subject: str, /) -> int:
+def explain(run_directory: Path, subject: str, /, *, partition: str | None = None, json: bool = False) -> int:
     """A record's life as a chain of causes: sent, appended where, acknowledged, truncated why.
 
     Parameters
@@ -158,10 +158,14 @@ def explain(run_directory: Path, subject: str, /) -> int:
         A run's directory.
     subject
         A value that was written, or an offset.
+    partition
+        Only what happened in that one, such as t-0; by default each in turn.
+    json
+        Print the chain as JSON.
     """
     from emulator.commands.explain import explain_command
 
-    return explain_command(run_directory, subject)
+    return explain_command(run_directory, subject, partition, json)
 
 
 @app.command

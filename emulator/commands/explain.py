@@ -2,86 +2,147 @@
 truncated why."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from emulator.exit_codes import BROKEN, HELD, UNUSABLE
 from emulator.runs.events import Line, NoEvents, TooManyEvents, read
+from protocol.errors import error_name
+from protocol.ids import TopicPartition, topic_partition_text
 
 FOLLOWED = (
     "operation_invoked", "attempt_sent", "attempt_ended", "operation_ended",
     "batch_appended", "log_truncated", "high_watermark_moved", "log_loaded", "log_created",
 )  # fmt: skip
+NO_ANSWER = -2
+"""Stands in events for an attempt that no broker answered."""
 ACKS = {-1: "acks=all", 0: "acks=0", 1: "acks=1"}
 
 
 class Batch:
-    """One place where a record was: replica, partition and offsets."""
+    """One place where a record was: replica and offsets."""
 
     def __init__(self, event: Line) -> None:
         self.node = str(event["node"])
-        self.place = (event["topic"], event["partition"])
         self.base, self.last = event["base_offset"], event["last_offset"]
 
 
-def explain_command(run: Path, subject: str) -> int:
-    """Prints the chain; exit code 1 when nothing in the run is about `subject`."""
+class Moment(msgspec.Struct, frozen=True):
+    """One line of a life."""
+
+    partition: str
+    at_ms: float
+    node: str
+    text: str
+    cause: str
+
+
+def explain_command(run: Path, subject: str, partition: str | None = None, json: bool = False) -> int:
+    """Prints the chain, one for each partition in which the record was; exit code 1 when nothing in the run is about
+    `subject`. `partition`: only that one, such as t-0."""
     try:
         events = sorted(read(run, FOLLOWED), key=lambda event: (event["at_ms"], event["node"], event["seq"]))
     except (NoEvents, TooManyEvents) as error:
         print(f"faultline explain: {error}", file=sys.stderr)
         return UNUSABLE
-    by_value = {e["operation"] for e in events if e["event"] == "operation_invoked" and e["value"] == subject}
-    if by_value:
-        lines = list(life_of_value(events, by_value))
-    elif subject.lstrip("-").isdigit():
-        lines = list(life_of_offset(events, int(subject)))
-    else:
-        lines = []
-    if not lines:
+    lives = lives_of(events, subject)
+    if not lives:
         print(f"faultline explain: nothing in {run} is about {subject!r}: no such value was sent", file=sys.stderr)
         return BROKEN
-    print("\n".join(lines))
+    if partition is not None:
+        if partition not in lives:
+            where = ", ".join(lives)
+            print(f"faultline explain: {subject!r} was never in {partition}; it was in {where}", file=sys.stderr)
+            return BROKEN
+        lives = {partition: lives[partition]}
+    if json:
+        told = [moment for life in lives.values() for moment in life]
+        print(msgspec.json.format(msgspec.json.encode(told), indent=2).decode())
+        return HELD
+    for number, (place, life) in enumerate(lives.items()):
+        if len(lives) > 1:
+            print(("\n" if number else "") + place)
+        for moment in life:
+            print(f"{moment.at_ms / 1000:9.3f} s  {moment.node:<10} {moment.text}  [{moment.cause}]")
     return HELD
 
 
-def life_of_value(events: list[Line], operations: set[str]) -> Iterable[str]:
-    """`operations`: those that sent the value."""
-    digests = {e["digest"] for e in events if e["event"] == "attempt_sent" and e["operation"] in operations}
+def lives_of(events: list[Line], subject: str) -> dict[str, list[Moment]]:
+    """{partition: what happened there to a value, or at an offset}, events in their order; values come first."""
+    by_place = _by_place(events)
+    sent = {e["operation"] for e in events if e["event"] == "operation_invoked" and e["value"] == subject}
+    if sent:
+        lives = {place: _life_of_value(there, sent) for place, there in by_place.items()}
+    elif subject.lstrip("-").isdigit():
+        lives = {place: _life_of_offset(there, int(subject)) for place, there in by_place.items()}
+    else:
+        return {}
+    told = {
+        name: [Moment(name, event["at_ms"], event["node"], text, event["cause"]) for event, text in lives[place]]
+        for place in sorted(lives)
+        if (name := topic_partition_text(*place))
+    }
+    return {place: life for place, life in told.items() if life}
+
+
+def _by_place(events: list[Line]) -> dict[TopicPartition, list[Line]]:
+    """Each partition's events; an operation's are where it wrote to, partition -1 if no partitioner has chosen."""
+    chosen = {e["operation"]: e["partition"] for e in events if e["event"] == "operation_ended"}
+    of_operation: dict[str, TopicPartition] = {}
+    for event in events:
+        if event["event"] == "operation_invoked":
+            operation, partition = event["operation"], event["partition"]
+            of_operation[operation] = (
+                event["topic"], partition if partition >= 0 else chosen.get(operation, -1),
+            )  # fmt: skip
+    found: dict[TopicPartition, list[Line]] = {}
+    for event in events:
+        of_client = "operation" in event
+        place = of_operation.get(event["operation"]) if of_client else (event["topic"], event["partition"])
+        if place is not None:
+            found.setdefault(place, []).append(event)
+    return found
+
+
+def _life_of_value(events: list[Line], sent: set[str]) -> Iterator[tuple[Line, str]]:
+    """`events` of one partition; `sent`: the operations that sent the value."""
+    digests = {e["digest"] for e in events if e["event"] == "attempt_sent" and e["operation"] in sent}
     held: list[Batch] = []
     for event in events:
-        text = ""
-        if event.get("operation") in operations:
-            text = _of_operation(event)
+        if "operation" in event:
+            text = _of_operation(event) if event["operation"] in sent else ""
         elif event["event"] == "batch_appended" and event["digest"] in digests:
             held.append(Batch(event))
             text = _appended(event)
         else:
             text = _of_replica(event, held)
         if text:
-            yield _line(event, text)
+            yield event, text
 
 
-def life_of_offset(events: list[Line], offset: int) -> Iterable[str]:
-    """Everything that ever lay at `offset`, on any replica of any partition."""
+def _life_of_offset(events: list[Line], offset: int) -> Iterator[tuple[Line, str]]:
+    """Everything that ever lay at `offset` of one partition, on any replica; what producers were told of it."""
     produces = {e["operation"] for e in events if e["event"] == "operation_invoked" and e["kind"] == "produce"}
     held: list[Batch] = []
     for event in events:
         text = ""
-        if event["event"] == "batch_appended" and event["base_offset"] <= offset <= event["last_offset"]:
+        if "operation" in event:
+            if event["event"] == "attempt_ended" and event["offset"] == offset and event["operation"] in produces:
+                text = _of_operation(event)
+        elif event["event"] == "batch_appended" and _covers(event, offset):
             held.append(Batch(event))
             text = _appended(event) + f", digest {event['digest']:08x}"
-        elif event["event"] == "attempt_ended" and event["offset"] == offset and event["operation"] in produces:
-            text = _of_operation(event)
         else:
             text = _of_replica(event, held)
         if text:
-            yield _line(event, text)
+            yield event, text
 
 
-def _line(event: Line, text: str) -> str:
-    return f"{event['at_ms'] / 1000:9.3f} s  {event['node']:<10} {text}  [{event['cause']}]"
+def _covers(appended: Line, offset: int) -> bool:
+    return bool(appended["base_offset"] <= offset <= appended["last_offset"])
 
 
 def _appended(event: Line) -> str:
@@ -98,7 +159,7 @@ def _of_operation(event: Line) -> str:
         case "attempt_sent":
             return f"sends attempt {event['attempt']} to broker-{event['broker']}"
         case "attempt_ended":
-            answer = "acknowledged" if event["error"] == 0 else f"error {event['error']} {event['reason']}".rstrip()
+            answer = "acknowledged" if event["error"] == 0 else _refused(event)
             at = f" at offset {event['offset']}" if event["offset"] >= 0 else ""
             return f"attempt {event['attempt']}: {answer}{at}"
         case "operation_ended":
@@ -106,9 +167,15 @@ def _of_operation(event: Line) -> str:
     return ""
 
 
+def _refused(ended: Line) -> str:
+    """Kafka's name of an error, or what became of the connection (-2)."""
+    name = [error_name(ended["error"])] if ended["error"] != NO_ANSWER else []
+    return ", ".join([*name, *([ended["reason"]] if ended["reason"] else [])]) or "no answer"
+
+
 def _of_replica(event: Line, held: list[Batch]) -> str:
     """What happens to a replica that holds the record. Takes what is cut out of `held`."""
-    here = [b for b in held if b.node == event["node"] and b.place == (event.get("topic"), event.get("partition"))]
+    here = [batch for batch in held if batch.node == event["node"]]
     if not here:
         return ""
     match event["event"]:

@@ -1,5 +1,6 @@
 """`faultline explain` and `faultline diff`, on simulated runs."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from emulator.commands.run_simulated import simulate_into
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
+from emulator.scenario.load import load_scenario
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +88,57 @@ def test_other_seeds_part_and_the_earliest_place_is_told(
     out = capsys.readouterr().out.splitlines()
     assert out[0].startswith("they part first at ")
     assert str(runs["one"]) in out[1] and str(runs["two"]) in out[2]
+
+
+TWO_PARTITIONS = """
+id: two-partitions
+title: The same value in two partitions
+steps:
+  - start: 2
+  - start: 1
+  - start: 0
+  - create-topic: {topic: t, assignment: [[0, 1, 2], [1, 2, 0]]}
+  - produce: {broker: 0, values: [a], acks: all}
+  - produce: {broker: 1, partition: t-1, values: [x, a], acks: all}
+  - pause: 2
+"""
+
+
+@pytest.fixture(scope="module")
+def two_partitions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`a` lies at offset 0 of t-0 and at offset 1 of t-1."""
+    run = tmp_path_factory.mktemp("two") / "run"
+    prepare(run)
+    simulate_into(run, resolve(load_scenario(TWO_PARTITIONS, "two.yaml"), "2.6"), 1)
+    return run
+
+
+def test_partitions_are_told_one_after_the_other(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each with its own watermarks, below its name."""
+    assert explain_command(two_partitions, "a") == 0
+    first, second = capsys.readouterr().out.split("\n\n")
+    assert (first.splitlines()[0], second.splitlines()[0]) == ("t-0", "t-1")
+    assert "(t-1)" not in first and "(t-0)" not in second
+    assert "high watermark 1: consumers may read it" in first and "high watermark 2" not in first
+    assert "high watermark 2: consumers may read it" in second and "high watermark 1" not in second
+    assert [part.count("is about to write 'a'") for part in (first, second)] == [1, 1]
+
+
+def test_one_partition_can_be_asked_for(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The others are named where it is not there."""
+    assert explain_command(two_partitions, "a", "t-1", json=True) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {moment["partition"] for moment in told} == {"t-1"}
+    assert told[0]["text"] == "is about to write 'a', acks=all"
+    assert explain_command(two_partitions, "1", "t-1") == 0
+    capsys.readouterr()
+    assert explain_command(two_partitions, "a", "t-7") == 1
+    assert capsys.readouterr().err == "faultline explain: 'a' was never in t-7; it was in t-0, t-1\n"
+
+
+def test_an_offset_is_told_by_partition(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Offset 0 of each: `a` and `x` have nothing to do with each other."""
+    assert explain_command(two_partitions, "0") == 0
+    first, second = capsys.readouterr().out.split("\n\n")
+    assert first.startswith("t-0\n") and second.startswith("t-1\n")
+    assert first.count("acknowledged at offset 0") == second.count("acknowledged at offset 0") == 1
