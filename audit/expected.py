@@ -32,6 +32,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """What a scenario expects.
 
     violations: {check: True (at least one), or how many}; other checks are expected to hold.
+    sometimes: checks that a race may violate, and that may hold as well.
     exits: nodes whose process is expected to end by itself.
     judge: who says whether the expectations held, those about violations among them; None: only `violations` are
     looked at.
@@ -44,6 +45,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     scenario: str = ""
     world: str = "network"
     violations: Mapping[str, bool | int] = {}
+    sometimes: frozenset[str] = frozenset()
     exits: frozenset[str] = frozenset()
     judge: Judge | None = None
     timer_limit_ms: float | None = None
@@ -111,7 +113,10 @@ def expected_of(run: Path) -> Expected:
     wanted = scenario.violations_expected(version)
     return msgspec.structs.replace(
         about,
-        violations={name: True if one.count is None else one.count for name, one in wanted.items()},
+        violations={
+            name: True if one.count is None else one.count for name, one in wanted.items() if not one.sometimes
+        },
+        sometimes=frozenset(name for name, one in wanted.items() if one.sometimes),
         exits=frozenset(scenario.exits_expected(version)),
         judge=lambda checks, measures: judge(scenario, observations, checks, measures),
         vouch=lambda *found: _vouched(scenario, observations, nodes, *found),

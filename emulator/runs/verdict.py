@@ -35,7 +35,12 @@ def assemble(
     """`observations` as read (`reading.plain`); `checks`: the fields of CheckVerdict but `expected`; `unknown_because`
     beside what the faults and the settings say; `lasted_ms`: the run."""
     expected = scenario.violations_expected(version_name(observations.kafka))
-    judged = {name: CheckVerdict(expected=name in expected, **check) for name, check in checks.items()}
+    judged = {
+        name: CheckVerdict(
+            expected=name in expected and (check["verdict"] == "violated" or not expected[name].sometimes), **check
+        )
+        for name, check in checks.items()
+    }
     unknown = [*doubts_about(faults), *unknown_because, *doubt(judged, settings, lasted_ms)]
     told = {name: msgspec.to_builtins(check) for name, check in judged.items()}
     expectations = [ExpectationVerdict(**one) for one in judge(scenario, observations, told, measures)]

@@ -206,15 +206,19 @@ def _expectation(reader: StepReader, node: Node, versions: tuple[str, ...]) -> m
 
 def read_violations(reader: StepReader, node: Node, versions: tuple[str, ...]) -> tuple[m.ExpectedViolation, ...]:
     def one(item: Node) -> m.ExpectedViolation | None:
-        fields = reader.fields(item, "a violation", ("check", "because", "count", "kafka"), ("check", "because"))
+        known = ("check", "because", "count", "sometimes", "kafka")
+        fields = reader.fields(item, "a violation", known, ("check", "because"))
         if "check" not in fields or "because" not in fields:
             return None
         check, because = _check_name(reader, fields["check"]), reader.text(fields["because"])
         count = reader.integer(fields["count"], "count", low=1) if "count" in fields else None
+        sometimes = bool(reader.truth(fields["sometimes"], "sometimes")) if "sometimes" in fields else False
+        if sometimes and count is not None:
+            reader.problem(fields["count"], "what is violated only sometimes has no count")
         kafka = _versions(reader, fields.get("kafka"), versions)
         if check is None or because is None:
             return None
-        return m.ExpectedViolation(check=check, because=because, count=count, kafka=kafka)
+        return m.ExpectedViolation(check=check, because=because, count=count, sometimes=sometimes, kafka=kafka)
 
     return reader.each(node, "violations", one)
 

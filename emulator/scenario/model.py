@@ -234,11 +234,13 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExpectedViolation(msgspec.Struct, frozen=True, kw_only=True):
-    """A check that this scenario is there to violate. `count`: how many violations; None: at least one."""
+    """A check that this scenario is there to violate. `count`: how many violations; None: at least one. `sometimes`: by
+    a race; nothing is said of a run in which the check holds."""
 
     check: str
     because: str
     count: int | None = None
+    sometimes: bool = False
     kafka: tuple[str, ...] = ()
 
 

@@ -45,11 +45,16 @@ def written(scenario: m.Scenario) -> str:
         lines.append(f"speed: {_json(scenario.speed)}")
     lines += _list("steps", (written_step(step) for step in scenario.steps))
     lines += _list("expectations", map(_expectation, scenario.expectations))
-    lines += _list("expects_violations", (_without_none(msgspec.to_builtins(v)) for v in scenario.expects_violations))
+    lines += _list("expects_violations", map(_written_violation, scenario.expects_violations))
     if scenario.expects_exits:
         lines += _list("expects_exits", (_without_none(msgspec.to_builtins(e)) for e in scenario.expects_exits))
     lines += _list("races", map(msgspec.to_builtins, scenario.races))
     return "\n".join(lines) + "\n"
+
+
+def _written_violation(violation: m.ExpectedViolation) -> dict[str, Any]:
+    written = _without_none(msgspec.to_builtins(violation))
+    return {name: value for name, value in written.items() if name != "sometimes" or value}
 
 
 def written_step(step: m.AnyStep) -> Any:

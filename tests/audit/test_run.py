@@ -295,6 +295,15 @@ def test_a_violation_that_does_not_come_is_a_surprise(audit: Audit) -> None:
 
 
 @pytest.mark.spark
+def test_a_violation_that_may_come_is_as_expected_with_it_and_without(audit: Audit) -> None:
+    both = frozenset({"lost-acknowledged", "dual-leader"})
+    for trace, comes in ((dual_leader(), True), (healthy(), False)):
+        verdict = audit(trace, sometimes=both)
+        assert (verdict.exit_code, verdict.expectations) == (0, [])
+        assert verdict.checks["lost-acknowledged"].expected is comes
+
+
+@pytest.mark.spark
 def test_a_violation_nobody_expects_breaks_the_verdict(audit: Audit) -> None:
     assert audit(dual_leader()).exit_code == 1
 

@@ -110,6 +110,16 @@ def test_a_violation_that_nobody_expects_is_not_valid() -> None:
     assert (verdict.valid, verdict.exit_code) == (True, 0)
 
 
+def test_a_violation_that_comes_sometimes_is_right_with_it_and_without() -> None:
+    sometimes = "expects_violations:\n  - {check: lost-acknowledged, because: of a race, sometimes: true}\n"
+    write = "produce: {broker: 0, values: [x], acks: 1}"
+    for steps, comes in (([write], False), (["cut: az-0", write, "wait: new leader", "heal", "pause: 20"], True)):
+        verdict = verdict_of(*steps, more=sometimes)
+        check = verdict.checks["lost-acknowledged"]
+        assert (check.verdict == "violated", check.expected) == (comes, comes)
+        assert (verdict.valid, verdict.exit_code, verdict.expectations) == (True, 0, [])
+
+
 def test_a_violation_that_is_expected_and_does_not_come_is_not_valid() -> None:
     more = "expects_violations:\n  - {check: duplicate, because: of nothing}\n"
     verdict = verdict_of("produce: {broker: 0, values: [a], acks: all}", more=more)
