@@ -58,6 +58,11 @@ def test_a_schedule_that_never_failed_does_not_begin_to(schedule: str) -> None:
 
 
 @pytest.mark.parametrize("schedule", schedules())
+def test_no_entry_that_recordings_agree_on_is_rare(schedule: str) -> None:
+    assert not table()[schedule].rare, "\n".join(table()[schedule].rare)
+
+
+@pytest.mark.parametrize("schedule", schedules())
 def test_every_recording_is_reached_by_a_seed_of_the_table(schedule: str) -> None:
     """What real Kafka did, some seed does; and the table is of the machines as they are."""
     for name, seeds in table()[schedule].reached.items():

@@ -1,7 +1,7 @@
 """Random schedules in the simulated world, judged by the recordings' own rules (tests/golden/README.md).
 
-Two judgements: what both recordings of a schedule agree on holds in every run, whatever the seed; each recording, as a
-whole, is what some seed does.
+Two judgements: each recording, as a whole, is what some seed does; and no entry on which both recordings of a schedule
+agree is rare, shown by fewer than 1 in `RARE` of the runs.
 
 "Writes by whoever thinks it leads": the script was written while it was played, so two recordings of a schedule may
 differ in it, and each is held against runs of its own. """
@@ -23,14 +23,16 @@ from emulator.runs.sources import GOLDEN
 from emulator.scenario.recorded import scenario_of_recording
 
 EXAMPLES_MAX = 3
+RARE = 50
+"""Two recordings that agree on a rare outcome are luck; two that agree on an impossible one show a wrong rule."""
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """One schedule over many seeds. `results`: of the timeline of its first recording; `entries`: those that the
     recordings agree on; `by_two_seeds`: on how many two runs agree, on average; `always`: how many entries hold in
     every seed. `broken`: seeds in which some agreed entry, also of the states, controllers and
-    truncations, does not hold. `reached`: {recording: seeds that equal it}. `examples`: what failed most, how to see
-    it."""
+    truncations, does not hold. `rare`: agreed entries that fewer than 1 in `RARE` of the runs show, how to see that.
+    `reached`: {recording: seeds that equal it}. `examples`: what failed most, how to see it."""
 
     schedule: str
     seeds: int
@@ -40,6 +42,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     always: int
     broken: tuple[int, ...]
     reached: dict[str, tuple[int, ...]]
+    rare: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
 
 
@@ -57,12 +60,14 @@ def judge(schedule: str, seeds: Sequence[int], golden: Path = GOLDEN) -> Judged:
     wrong: set[int] = set()
     reached: dict[str, list[int]] = {name: [] for name in recordings}
     lacking: dict[str, list[int]] = {}
+    runs = 0
     by_two_seeds: list[int] = []
     for alike in _by_script(recordings):
         resolved = resolve(scenario_of_recording(loaded[alike[0]]))
         before: Comparable | None = None
         for seed in seeds:
             run = _run(resolved, seed)
+            runs += 1
             if before is not None:
                 by_two_seeds.append(agreed([before, run]).count)
             before = run
@@ -74,7 +79,14 @@ def judge(schedule: str, seeds: Sequence[int], golden: Path = GOLDEN) -> Judged:
             for name in alike:
                 if not compare_reduced(run, recordings[name]):
                     reached[name].append(seed)
-    worst = sorted(lacking.items(), key=lambda item: -len(item[1]))[:EXAMPLES_MAX]
+    worst = sorted(lacking.items(), key=lambda item: -len(item[1]))
+
+    def example(where: str, found: list[int]) -> str:
+        return (
+            f"{where} is not there in {len(found)} of {runs} runs: "
+            f"faultline run tests/golden/{schedule}/{files[0].name} --world sim --seed {found[0]}"
+        )
+
     return Judged(
         schedule=schedule,
         seeds=len(seeds),
@@ -84,11 +96,8 @@ def judge(schedule: str, seeds: Sequence[int], golden: Path = GOLDEN) -> Judged:
         always=wanted.count - sum(where.startswith("timeline") for where in lacking),
         broken=tuple(sorted(wrong)),
         reached={name: tuple(found) for name, found in reached.items()},
-        examples=tuple(
-            f"{where} is not there in {len(found)} seeds: "
-            f"faultline run tests/golden/{schedule}/{files[0].name} --world sim --seed {found[0]}"
-            for where, found in worst
-        ),
+        rare=tuple(example(where, found) for where, found in worst if (runs - len(found)) * RARE < runs),
+        examples=tuple(example(where, found) for where, found in worst[:EXAMPLES_MAX]),
     )
 
 
