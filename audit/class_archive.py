@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.java import Java, NoJavaError, find_java
 from audit.session import GatewayError, spark_session, start_gateway
 from audit.spark_home import archive_path, class_path
+from emulator.runs.scratch import scratch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,14 +44,11 @@ def make_class_archive(java: Java) -> Path:
         return archive
     archive.parent.mkdir(parents=True, exist_ok=True)
     # Beside its final place, so that the last step is a rename and a half-written archive is never found.
-    scratch = Path(tempfile.mkdtemp(prefix="training-", dir=archive.parent))
-    try:
-        classes = scratch / "classes"
-        _train(java, scratch, classes)
-        _dump(java, classes, scratch / "archive")
-        (scratch / "archive").rename(archive)
-    finally:
-        shutil.rmtree(scratch)
+    with scratch(archive.parent) as own:
+        classes = own / "classes"
+        _train(java, own, classes)
+        _dump(java, classes, own / "archive")
+        (own / "archive").rename(archive)
     return archive
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from audit.input import AuditInputError, find_runs
 from audit.session import GatewayError, NoJavaError, find_java, spark_session, start_gateway, tuning_for
 from audit.verdict import EXIT_UNUSABLE, Verdict, evidence_text, exit_code, to_json
 from emulator.runs.layout import shown
+from emulator.runs.scratch import scratch
 from emulator.scenario.seen import seen_words
 from emulator.settings.account import lines as settings_lines
 
@@ -47,8 +47,8 @@ def audit_command(
     try:
         directories = find_runs(runs)
         paths = [run.path for run in directories]
-        with _progress(len(paths)), spark_of(master, sum(run.size_bytes for run in directories)) as (spark, scratch):
-            verdicts = audit_runs(spark, paths, scratch=str(scratch))
+        with _progress(len(paths)), spark_of(master, sum(run.size_bytes for run in directories)) as (spark, own):
+            verdicts = audit_runs(spark, paths, scratch=str(own))
             for run, verdict in zip(paths, verdicts, strict=True):
                 home = (homes or {}).get(run, run)
                 write_verdict(verdict, home)
@@ -151,12 +151,12 @@ def _progress(count: int) -> Iterator[None]:
 @contextmanager
 def spark_of(master: str, event_bytes: int) -> Iterator[tuple[SparkSession, Path]]:
     """A session of Spark for so many bytes of events, and a directory for what does not fit in memory."""
-    with tempfile.TemporaryDirectory(prefix="faultline-audit-") as directory:
-        gateway = start_gateway(find_java(os.environ), Path(directory), master=master, tuning=tuning_for(event_bytes))
+    with scratch() as directory:
+        gateway = start_gateway(find_java(os.environ), directory, master=master, tuning=tuning_for(event_bytes))
         with gateway:
-            scratch = Path(directory) / "scratch"
-            scratch.mkdir()
-            yield spark_session(gateway), scratch
+            own = directory / "scratch"
+            own.mkdir()
+            yield spark_session(gateway), own
 
 
 def _unusable(error: object) -> int:

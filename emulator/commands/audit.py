@@ -1,7 +1,6 @@
 """`faultline audit RUN...`: runs that have ended as they lie there, a running cluster as it is at this moment."""
 
 import sys
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +11,7 @@ from emulator.exit_codes import UNKNOWN, UNUSABLE
 from emulator.live.moment import copy_moment
 from emulator.live.registry import registered
 from emulator.live.requests import Refused
+from emulator.runs.scratch import scratch
 
 
 def audit_runs_command(runs: Sequence[str], master: str, out: Path | None, json: bool) -> int:
@@ -25,8 +25,7 @@ def audit_runs_command(runs: Sequence[str], master: str, out: Path | None, json:
                 if found is None or not found.running:
                     given.append(str(run.path))
                     continue
-                scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix=".audit-", dir=run.path))
-                copy = Path(scratch).resolve() / run.name
+                copy = stack.enter_context(scratch(run.path)) / run.name
                 moment_ms = copy_moment(found, copy)
                 print(f"{run.name} is running: audited as it was at {moment_ms / 1000:.3f} s", file=sys.stderr)
                 homes[copy] = run.path
