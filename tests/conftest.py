@@ -19,6 +19,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Generator, Iterator
@@ -82,6 +83,13 @@ settings.load_profile("beside others")
 _spent_s: defaultdict[str, float] = defaultdict(float)
 _not_run: defaultdict[str, list[str]] = defaultdict(list)
 """{what was lacking: tests that were skipped}"""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What tests start is not among what this user has running, nor among what other tests have."""
+    home = tempfile.TemporaryDirectory(prefix="faultline-tests-state-")
+    os.environ["XDG_STATE_HOME"] = home.name
+    config.add_cleanup(home.cleanup)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -12,7 +12,7 @@ from emulator.containers.tool import DockerFailed, DockerMissing, compose
 from emulator.exit_codes import HELD, UNKNOWN
 from emulator.live.ask import ask
 from emulator.live.launch import READY_LIMIT_S, READY_LOOK_S
-from emulator.live.registry import ATTACHED, NoCluster, Registration, named, register
+from emulator.live.registry import NoCluster, Registration, named, register
 from emulator.live.requests import Ready
 from emulator.world.network.container import TOKEN_FILE
 
@@ -45,7 +45,7 @@ def attach_command(topology: str, project: str | None, json: bool) -> int:
     except (DockerMissing, NoCluster) as error:
         return refused("attach", error)
     directory.mkdir(parents=True, exist_ok=True)
-    there = Registration(name, ATTACHED, 0.0, 0, host, int(port), token, "docker")
+    there = Registration(name, None, 0, host, int(port), token, engine="docker")
     register(directory, there)
     lacking = _lacking(there)
     if json:

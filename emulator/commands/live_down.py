@@ -1,25 +1,33 @@
-"""`faultline down`: idempotent, and a cleaner-up after clusters that were killed."""
+"""`faultline down`: idempotent, and a cleaner-up after clusters and runs that were killed."""
 
 import msgspec
 
 from emulator.commands.live_asking import refused
 from emulator.exit_codes import HELD
 from emulator.live.ending import Ended, end
-from emulator.live.registry import Found, NoCluster, choose, clusters, named
+from emulator.live.registry import Found, NoCluster, choose, clusters, named, plays
+from emulator.runs.machines import UNUSABLE_MACHINES, remove_abandoned
+from emulator.runs.scratch import remove_scratch
 
 
 def down_command(cluster: str | None, every: bool, json: bool) -> int:
-    """Idempotent: where nothing runs, what a killed cluster has left is cleaned up, and that is all."""
+    """Where nothing runs, what killed clusters and runs have left is removed, and that is all. `every`: also what no
+    entry tells of, by the labels of containers and the names of namespaces."""
+    ended: list[Ended] = []
     try:
-        ended = [end(one) for one in _to_end(cluster, every)]
-    except NoCluster as error:
+        for one in _to_end(cluster, every):
+            ended.append(end(one))
+            if not json:
+                print(_ended_text(ended[-1]))
+        swept = _swept() if every else []
+    except (NoCluster, *UNUSABLE_MACHINES) as error:
         return refused("down", error)
     if json:
-        print(msgspec.json.encode({"ended": ended}).decode())
+        print(msgspec.json.encode({"ended": ended, "removed": swept}).decode())
         return HELD
-    for one in ended:
-        print(_ended_text(one))
-    if not ended:
+    for line in swept:
+        print(line)
+    if not ended and not swept:
         print("no cluster runs")
     return HELD
 
@@ -29,11 +37,17 @@ def _to_end(cluster: str | None, every: bool) -> list[Found]:
         found = named(cluster)
         return found if found else [choose(cluster)]
     known = clusters()
-    stale = [one for one in known if not one.running]
+    stale = [one for one in (*known, *plays()) if one.stale]
     running = [one for one in known if one.running]
-    if every or len(running) <= 1:
-        return [*stale, *running]
-    return [choose(None)]
+    if every:
+        return [*stale, *running, *(one for one in plays() if one.running)]
+    if len(running) > 1:
+        return [choose(None)]
+    return [*stale, *running]
+
+
+def _swept() -> list[str]:
+    return [*remove_abandoned(), *(f"{path} removed" for path in remove_scratch())]
 
 
 def _ended_text(ended: Ended) -> str:
@@ -41,6 +55,8 @@ def _ended_text(ended: Ended) -> str:
         "down": f"{ended.name} is down after {ended.seconds:.1f} s",
         "stale": f"{ended.name} had been killed; cleaned up",
         "detached": f"{ended.name} is detached; its containers live on until `docker compose down`",
+        "elsewhere": f"{ended.name} lives in another container or on another machine, and is ended there",
+        "playing": f"{ended.name} is being played and goes on; Ctrl-C ends it where it was started",
     }.get(ended.how, f"{ended.name} did not answer and was {ended.how} after {ended.seconds:.1f} s")
     left = f"; {ended.orphans} processes that were left had to be killed" if ended.orphans else ""
     return f"{how}{left}; its run is {ended.directory}"

@@ -1,11 +1,13 @@
 """`faultline status` of a cluster that stays."""
 
+import sys
 from typing import Any
 
 from emulator.commands.live_asking import refused
 from emulator.commands.status import NoStatus, status_command
 from emulator.live.ask import ask
-from emulator.live.registry import NoCluster, choose
+from emulator.live.left import left_by
+from emulator.live.registry import NoCluster, choose, clusters, plays
 from emulator.live.requests import Status
 
 
@@ -14,7 +16,9 @@ def live_status_command(cluster: str | None, watch: bool, json: bool) -> int:
     try:
         registration = choose(cluster).registration
     except NoCluster as error:
-        return refused("status", error)
+        code = refused("status", error)
+        _tell_what_else_there_is(cluster)
+        return code
 
     def look() -> dict[str, Any]:
         answer = ask(registration, Status())
@@ -23,3 +27,14 @@ def live_status_command(cluster: str | None, watch: bool, json: bool) -> int:
         return answer.result
 
     return status_command(look, watch, json)
+
+
+def _tell_what_else_there_is(cluster: str | None) -> None:
+    for one in clusters():
+        if one.stale and cluster in (None, one.name, one.directory.name, str(one.directory)):
+            print(left_by(one), file=sys.stderr)
+    for one in plays() if cluster is None else ():
+        if one.running:
+            print(f"{one.name} is being played by process {one.registration.pid}: {one.directory}", file=sys.stderr)
+        elif one.stale:
+            print(left_by(one), file=sys.stderr)

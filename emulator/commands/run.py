@@ -17,6 +17,7 @@ from rich.console import Console
 
 from emulator.commands.verdict_text import print_account, print_verdict
 from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN, UNUSABLE
+from emulator.live.playing import playing
 from emulator.observations.files import load
 from emulator.observations.model import Observations
 from emulator.observations.races import nearest_with_races
@@ -28,6 +29,7 @@ from emulator.runs.living import KERNEL_SPEED, Driver, Engine, check_speed
 from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for
 from emulator.runs.network import play_network
 from emulator.runs.resolve import Resolved, resolve
+from emulator.runs.scratch import scratch
 from emulator.runs.settings_files import read_settings_files
 from emulator.runs.sources import NoScenario, find_scenario, recordings_of
 from emulator.scenario.load import ScenarioErrors
@@ -123,7 +125,10 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
     judge = options.audit or "spark"
     began = time.monotonic()
     write_scenario(directory, resolved, speed=speed)
-    with _spark(directory, wanted=judge == "spark") as spark:
+    with (
+        playing(directory, resolved.scenario.id, options.engine, options.driver),
+        _spark(directory, wanted=judge == "spark") as spark,
+    ):
         try:
             observations = _play(options, resolved, directory, speed, console, spark)
         except (StepFailed, ClusterError, trio.TooSlowError) as error:
@@ -230,11 +235,10 @@ def equal_recording(resolved: Resolved, observations: Observations) -> str | Non
 class Spark:
     """Spark's machine, started ahead of need."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, scratch: Path) -> None:
         from audit.session import find_java, start_gateway
 
-        self._scratch = directory / ".spark"
-        self._scratch.mkdir()
+        self._scratch = scratch
         self._gateway = start_gateway(find_java(os.environ), self._scratch, background=True)
         self._session: Any = None
         self._began = time.monotonic()
@@ -267,12 +271,9 @@ class Spark:
         return msgspec.to_builtins(verdict), verdict.exit_code
 
     def close(self) -> None:
-        import shutil
-
         if self._session is not None:
             self._session.stop()
         self._gateway.close()
-        shutil.rmtree(self._scratch, ignore_errors=True)
 
 
 @contextmanager
@@ -280,8 +281,9 @@ def _spark(directory: Path, *, wanted: bool) -> Iterator[Spark | None]:
     if not wanted:
         yield None
         return
-    spark = Spark(directory)
-    try:
-        yield spark
-    finally:
-        spark.close()
+    with scratch(directory) as own:
+        spark = Spark(own)
+        try:
+            yield spark
+        finally:
+            spark.close()

@@ -12,7 +12,7 @@ from emulator.containers.project import Machine, Project, control_host, routes_i
 from emulator.containers.tool import DockerFailed
 from emulator.packet_filter.driver import Namespace
 from emulator.world.network.cluster import Cluster
-from emulator.world.network.kept_engine import KeptEngine
+from emulator.world.network.kept_engine import CannotRevive, KeptEngine
 from emulator.world.network.reports import ClusterError
 
 LOOK_EVERY_S: Final = 1.0
@@ -36,7 +36,8 @@ def engine_on(project: Project) -> KeptEngine:
     except LookupError as error:
         raise DockerFailed(str(error)) from error
     routes = routes_in(project.topology, hosts)
-    return KeptEngine(Locations(project, machines).locate, routes, project.token)
+    locations = Locations(project, machines)
+    return KeptEngine(locations.locate, routes, project.token, revive=locations.revive)
 
 
 class Locations:
@@ -62,6 +63,21 @@ class Locations:
                     raise LookupError(str(error)) from error
             self._asked.add(node)
             return control_host(self._machines, node)
+
+    async def revive(self, node: str) -> None:
+        """Starts its container if that is dead: `docker kill`, or the kernel out of memory. Raises CannotRevive,
+        LookupError."""
+        async with self._looking:
+            machine = self._machines.get(node)
+            if machine is None:
+                raise CannotRevive("its container was removed, and cannot come back")
+            if machine.pid:  # as it was seen last
+                return
+            try:
+                await trio.to_thread.run_sync(self._project.revive, machine)
+            except DockerFailed as error:
+                raise LookupError(str(error)) from error
+            self._looked_s = -LOOK_EVERY_S
 
 
 def namespaces_of(project: Project) -> dict[str, Namespace]:

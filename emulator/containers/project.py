@@ -1,29 +1,34 @@
-"""The containers of one cluster: a project of the compose tool, named after the run."""
+"""The containers of one cluster: a project of the compose tool, named after the run.
+
+Beside the compose file goes one of ours, which says whose its containers, networks and volumes are, and mounts the
+run's token as a file: what is in a container's environment is shown to all who may ask the engine.
+"""
 
 import hashlib
 import os
 import re
 import secrets
-import time
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from ruamel.yaml import YAML
 
 from emulator.cluster_file.networks import CONTROL, data_name
+from emulator.containers.removal import OWNER_LABEL, PROJECT_LABEL, remove_project
 from emulator.containers.tool import DockerFailed, DockerMissing, compose, docker, image_exists
+from emulator.runs.identity import mine
 from emulator.topology import OBSERVER, Topology
-from emulator.world.network.container import NODE_PORT
+from emulator.world.network.container import NODE_PORT, TOKEN_FILE
 from emulator.world.network.spec import Address
 
-PROJECT_LABEL: Final = "com.docker.compose.project"
 SERVICE_LABEL: Final = "com.docker.compose.service"
 UP_LIMIT_S: Final = 120.0
-DOWN_LIMIT_S: Final = 60.0
-DOWN_TRIES: Final = 3
-DOWN_AGAIN_S: Final = 1.0
 NAME_MAX: Final = 40
+OWN_FOLDER: Final = ".containers"
+"""Of the run's directory: what its containers are made with, beside the compose file."""
 IMAGE: Final = "faultline:dev"
 IMAGE_USER: Final = 10001
 """Who owns the image's folders, and whose containers are by default."""
@@ -58,8 +63,9 @@ class Project:
             made.mkdir(parents=True, exist_ok=True)
             if os.getuid() == 0:  # no container runs as root, not even for root
                 os.chown(made, IMAGE_USER, IMAGE_USER)
+        addition = self._addition()
         try:
-            self._compose("up", "--detach", "--no-build", *self._nodes, limit_s=UP_LIMIT_S)
+            self._compose(addition, "up", "--detach", "--no-build", *self._nodes, limit_s=UP_LIMIT_S)
         except DockerFailed as error:
             image = os.environ.get("FAULTLINE_IMAGE", IMAGE)
             if not image_exists(image):
@@ -67,16 +73,13 @@ class Project:
             raise
 
     def down(self) -> None:
-        """Removes its containers, networks and volumes; nothing, if there is nothing. On a busy engine a network may
-        still be in use for a moment when its last container is gone."""
-        for left in reversed(range(DOWN_TRIES)):
-            try:
-                self._compose("down", "--volumes", "--timeout", "1", "--remove-orphans", limit_s=DOWN_LIMIT_S)
-                return
-            except DockerFailed:
-                if not left:
-                    raise
-                time.sleep(DOWN_AGAIN_S)
+        """Removes its containers, networks and volumes; nothing, if there is nothing. Raises DockerMissing,
+        DockerFailed."""
+        remove_machines_of(self._run_dir)
+
+    def revive(self, machine: Machine) -> None:
+        """Starts a container that is dead once more. Raises DockerMissing, DockerFailed."""
+        docker("start", machine.container)
 
     def machines(self) -> dict[str, Machine]:
         """{node: its container}, of those that exist."""
@@ -87,15 +90,57 @@ class Project:
         machines = [machine_of(self.name, it) for it in found]
         return {it.node: it for it in machines if it.node in self._nodes}
 
-    def _compose(self, *words: str, limit_s: float) -> None:
+    def _compose(self, addition: Path, *words: str, limit_s: float) -> None:
         env = {
-            "FAULTLINE_TOKEN": self.token,
             "FAULTLINE_EVENTS": str(self._run_dir / "events"),
             "FAULTLINE_DATA": str(self._run_dir / "data"),
             "FAULTLINE_UID": str(os.getuid() or IMAGE_USER),
             "FAULTLINE_GID": str(os.getgid() or IMAGE_USER),
         }
-        compose("--file", str(self.file), "--project-name", self.name, *words, limit_s=limit_s, env=env)
+        files = ("--file", str(self.file), "--file", str(addition))
+        compose(*files, "--project-name", self.name, *words, limit_s=limit_s, env=env)
+
+    def _addition(self) -> Path:
+        """A compose file to stand behind the cluster's own; JSON is YAML."""
+        own = self._run_dir / OWN_FOLDER
+        secret = own / "secret"
+        secret.mkdir(mode=0o700, parents=True)
+        _write_token(secret / TOKEN_FILE.name, self.token)
+        if os.getuid() == 0:
+            os.chown(secret, IMAGE_USER, IMAGE_USER)
+        service = {
+            "labels": {OWNER_LABEL: mine().text()},
+            "environment": {"FAULTLINE_TOKEN": ""},
+            "volumes": [f"{secret}:{TOKEN_FILE.parent}:ro"],
+        }
+        added: dict[str, Any] = {"services": dict.fromkeys(self._nodes, service)}
+        given = YAML(typ="safe", pure=True).load(self.file) or {}
+        for kind in ("networks", "volumes"):
+            of_kind = {name: about or {} for name, about in (given.get(kind) or {}).items()}
+            added[kind] = {
+                name: {"labels": {OWNER_LABEL: mine().text()}}
+                for name, about in of_kind.items()
+                if not about.get("external")
+            }
+        path = own / "compose.json"
+        path.write_bytes(msgspec.json.encode(added))
+        return path
+
+
+def remove_machines_of(run_dir: Path) -> None:
+    """The containers of the run in this directory, which may be gone, and what they were made with. Raises
+    DockerMissing, DockerFailed."""
+    remove_project(project_name(run_dir))
+    shutil.rmtree(run_dir / OWN_FOLDER, ignore_errors=True)
+
+
+def _write_token(path: Path, token: str) -> None:
+    """Readable by the containers' user alone."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(token)
+        if os.getuid() == 0:
+            os.fchown(descriptor, IMAGE_USER, IMAGE_USER)
 
 
 def project_name(run_dir: Path) -> str:

@@ -22,6 +22,8 @@ MARGIN_S = 0.4
 def ask(at: Registration, what: Ask, wait_s: float = WAIT_S) -> Answer:
     """Code 3 when the cluster does not answer in time. Raises Refused for a request that is too long."""
     line = encode_request(at.token, what, wait_s)
+    if not at.port:
+        return unknown(f"cluster {at.name} is not there yet: its machines are made (process {at.pid})")
     deadline = time.monotonic() + wait_s + MARGIN_S
     try:
         with socket.create_connection((at.host, at.port), timeout=wait_s + MARGIN_S) as sock:

@@ -22,14 +22,14 @@ from emulator.containers.project import routes_in
 from emulator.live.cluster import LiveCluster
 from emulator.live.door import LOOPBACK
 from emulator.live.holding import hold
-from emulator.live.registry import ATTACHED, LOG_FILE, Registration, register
+from emulator.live.registry import LOG_FILE, Registration, register
 from emulator.live.specification import LiveSpec, of_clients, resolved, write_specification
 from emulator.runs.network import machine_specs
 from emulator.scenario.load import ScenarioErrors
 from emulator.topology import OBSERVER, Topology
 from emulator.world.network.cluster import Cluster
 from emulator.world.network.container import NODE_PORT, TOKEN_FILE
-from emulator.world.network.kept_engine import RUN_DIR, KeptEngine
+from emulator.world.network.kept_engine import RUN_DIR, CannotRevive, KeptEngine
 from protocol.events import LEVELS
 
 DOOR_PORT: Final = 9400
@@ -59,8 +59,15 @@ def engine_here(topology: Topology, token: str) -> KeptEngine:
         found = await trio.socket.getaddrinfo(name_on(node, CONTROL), NODE_PORT)
         return str(found[0][4][0])
 
+    async def revive(node: str) -> None:
+        """This container has no engine. A name that the engine does not know is that of a container that is dead."""
+        try:
+            await trio.socket.getaddrinfo(name_on(node, CONTROL), NODE_PORT)
+        except OSError:
+            raise CannotRevive(f"its container does not run; start it with: docker compose start {node}") from None
+
     hosts = {node.name: name_on(node.name, CONTROL) for node in topology.nodes if node.name != OBSERVER}
-    return KeptEngine(locate, routes_in(topology, hosts), token)
+    return KeptEngine(locate, routes_in(topology, hosts), token, revive=revive)
 
 
 async def serve(spec: LiveSpec, token: str, here: Path) -> None:
@@ -70,7 +77,7 @@ async def serve(spec: LiveSpec, token: str, here: Path) -> None:
     live = LiveCluster(spec, make(Path(RUN_DIR), spec.run.topology, machine_specs(spec.run)), owner=OWNER)
 
     def opened(port: int) -> None:
-        register(here, Registration(spec.name, ATTACHED, 0.0, 0, LOOPBACK, port, token, "docker"))
+        register(here, Registration(spec.name, None, 0, LOOPBACK, port, token, engine="docker"))
 
     await hold(live, opened, host="0.0.0.0", port=DOOR_PORT)
 

@@ -1,20 +1,23 @@
-"""`down`: a cluster ends in its own time, or is ended; and what a killed one has left is cleaned up."""
+"""`down`: a cluster ends in its own time, or is ended; and what a killed one has left is removed."""
 
 import contextlib
 import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 from typing import Final
 
 import msgspec
 import psutil
 
+from emulator.containers.tool import DockerMissing
 from emulator.live.ask import ask
-from emulator.live.registry import ATTACHED, Found, process_of, unregister
+from emulator.live.registry import Found, unregister
 from emulator.live.requests import Down
-from emulator.live.specification import read_specification
-from emulator.runs.machines import remove_machines
+from emulator.runs.identity import Identity, identity_of, standing_of
+from emulator.runs.machines import UNUSABLE_MACHINES, remove_machines
+from emulator.runs.scratch import remove_scratch
 
 DYING_TIME_S: Final = 2.0
 """For one that gave no answer: what ends may close its door before the answer has left."""
@@ -29,8 +32,8 @@ FORK_SERVER: Final = "emulator.world.network.fork_server"
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """How a cluster ended. `how`: by itself ("down"), by a signal ("terminated", "killed"), it was dead ("stale"), or
-    it is not ours to end, and lives on ("detached").
+    """How it ended. `how`: by itself ("down"), by a signal ("terminated", "killed"), it was dead ("stale"), or it is
+    not ours to end, and lives on ("detached": its containers are the compose tool's; "elsewhere"; "playing").
     `orphans`: processes of it that had to be killed."""
 
     name: str
@@ -41,91 +44,103 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 def end(found: Found) -> Ended:
-    """Ends a cluster; afterwards none of its processes lives."""
+    """Ends a cluster; afterwards none of its processes lives. Raises what UNUSABLE_MACHINES lists when containers or
+    namespaces cannot be removed; it stays registered then."""
     began = time.monotonic()
-    registration = found.registration
-    if registration.pid == ATTACHED:
+    owner = found.registration.owner
+    if owner is None:
         unregister(found.directory)
         return Ended(found.name, str(found.directory), "detached", 0, 0.0)
-    process = process_of(registration)
-    how = "stale"
-    if process is not None:
-        how = "down"
-        more_s = CONTAINERS_TIME_S if registration.engine == "docker" else 0.0
-        asked = ask(registration, Down(), 1.0)
-        if not _gone(process, (OWN_TIME_S if asked.code == 0 else DYING_TIME_S) + more_s):
-            how = "terminated"
-            _signal(process, signal.SIGTERM)
-            if not _gone(process, TERM_TIME_S + more_s):
-                how = "killed"
-                _signal(process, signal.SIGKILL)
-                _gone(process, KILL_TIME_S)
-    orphans = kill_orphans(found)
-    if how in ("stale", "killed"):
-        _remove_machines(found)
+    if found.standing == "elsewhere":
+        return Ended(found.name, str(found.directory), "elsewhere", 0, 0.0)
+    if found.registration.kind == "play" and found.running:
+        return Ended(found.name, str(found.directory), "playing", 0, 0.0)
+    how = _end_owner(found, owner) if found.running else "stale"
+    orphans = kill_orphans(found, owner)
+    if how != "down":
+        remove_machines(found.directory, engine=found.registration.engine, driver=found.registration.driver)
+    remove_scratch(found.directory)
     unregister(found.directory)
     return Ended(found.name, str(found.directory), how, orphans, round(time.monotonic() - began, 3))
 
 
-def end_supervisor(process: "subprocess.Popen[bytes]", found: Found | None) -> None:
+def _end_owner(found: Found, owner: Identity) -> str:
+    more_s = CONTAINERS_TIME_S if found.registration.engine == "docker" else 0.0
+    asked = ask(found.registration, Down(), 1.0)
+    if _gone(owner, (OWN_TIME_S if asked.code == 0 else DYING_TIME_S) + more_s):
+        return "down"
+    _signal(owner, signal.SIGTERM)
+    if _gone(owner, TERM_TIME_S + more_s):
+        return "terminated"
+    _signal(owner, signal.SIGKILL)
+    _gone(owner, KILL_TIME_S)
+    return "killed"
+
+
+def end_supervisor(process: "subprocess.Popen[bytes]", run_dir: Path, found: Found | None) -> None:
     """Ends a supervisor that was just started, and what it had started."""
+    more_s = CONTAINERS_TIME_S if found is not None and found.registration.engine == "docker" else 0.0
     try:
-        process.wait(OWN_TIME_S)  # it saw its standard input close
+        process.wait(OWN_TIME_S + more_s)  # it saw its standard input close
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    if found is not None:
-        kill_orphans(found)
-        unregister(found.directory)
+    if found is not None and found.registration.owner is not None:
+        kill_orphans(found, found.registration.owner)
+        try:
+            remove_machines(run_dir, engine=found.registration.engine, driver=found.registration.driver)
+        except DockerMissing:
+            pass  # nothing was made without it
+        except UNUSABLE_MACHINES:
+            return  # it stays registered: `down` tries once more
+    unregister(run_dir)
 
 
-def _remove_machines(found: Found) -> None:
-    """Containers and network namespaces that a killed supervisor could not take along."""
-    with contextlib.suppress(OSError, msgspec.DecodeError):  # without live.json nobody knows what there was
-        spec = read_specification(found.directory)
-        remove_machines(spec.run.topology, found.directory, **spec.living)
-
-
-def kill_orphans(found: Found) -> int:
+def kill_orphans(found: Found, owner: Identity) -> int:
     """Kills what is left of a dead supervisor's session of nodes; returns how many there were. The kernel does that by
     itself (PR_SET_PDEATHSIG); here it is made sure."""
-    left = _of_session(found)
+    left = _of_session(found, owner)
     deadline = time.monotonic() + 1.0
     while left and time.monotonic() < deadline:  # they may be dying
         time.sleep(LOOK_S)
-        left = _of_session(found)
+        left = _of_session(found, owner)
     for process in left:
-        _signal(process, signal.SIGKILL)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
     psutil.wait_procs(left, KILL_TIME_S)
     return len(left)
 
 
-def _of_session(found: Found) -> list[psutil.Process]:
+def _of_session(found: Found, owner: Identity) -> list[psutil.Process]:
     """Nodes and their fork server: in its session, of its kind, and no older than the supervisor."""
-    registration = found.registration
+    session = found.registration.session
     left: list[psutil.Process] = []
-    for process in psutil.process_iter():
+    for process in psutil.process_iter() if session else ():
         with contextlib.suppress(psutil.Error, ProcessLookupError):
-            if os.getsid(process.pid) != registration.session or process.create_time() < registration.created - 1.0:
+            if os.getsid(process.pid) != session or FORK_SERVER not in process.cmdline():
                 continue
-            if FORK_SERVER in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
+            one = identity_of(process.pid)
+            if one is not None and one.boot == owner.boot and one.ticks >= owner.ticks:
                 left.append(process)
     return left
 
 
-def _gone(process: psutil.Process, limit_s: float) -> bool:
+def _gone(owner: Identity, limit_s: float) -> bool:
     """Whether it ended within the time; as a child of somebody who does not wait for it, too."""
     deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
-        try:
-            if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
+        if standing_of(owner) == "dead":
             return True
         time.sleep(LOOK_S)
     return False
 
 
-def _signal(process: psutil.Process, number: int) -> None:
-    with contextlib.suppress(psutil.NoSuchProcess):
-        process.send_signal(number)
+def _signal(owner: Identity, number: int) -> None:
+    """Nobody else gets it: a handle of the process is held while it is looked at."""
+    with contextlib.suppress(ProcessLookupError):
+        handle = os.pidfd_open(owner.pid)
+        try:
+            if standing_of(owner) == "lives":
+                signal.pidfd_send_signal(handle, number)
+        finally:
+            os.close(handle)

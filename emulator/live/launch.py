@@ -10,6 +10,7 @@ from typing import Final
 
 from emulator.live.ask import ask
 from emulator.live.ending import end_supervisor
+from emulator.live.left import last_words
 from emulator.live.registry import KEEP, LOG_FILE, Found, registered
 from emulator.live.requests import Answer, Ready
 
@@ -54,7 +55,7 @@ def launch(run_dir: Path, limit_s: float = READY_LIMIT_S, progress: Callable[[st
         if process.stdin is not None:
             process.stdin.close()
         if not kept:
-            end_supervisor(process, registered(run_dir))
+            end_supervisor(process, run_dir, registered(run_dir))
         process.returncode = process.returncode or 0  # else Python warns: it lives on, and is not ours to wait for
 
 
@@ -76,7 +77,7 @@ def _until_registered(run_dir: Path, process: "subprocess.Popen[bytes]") -> Foun
     deadline = time.monotonic() + REGISTERED_LIMIT_S
     while time.monotonic() < deadline:
         found = registered(run_dir)
-        if found is not None and found.registration.pid == process.pid:
+        if found is not None and found.registration.pid == process.pid and found.registration.port:
             return found
         if process.poll() is not None:
             raise NotUp(_last_words(run_dir, process.returncode))
@@ -94,5 +95,4 @@ def _check(answer: Answer, process: "subprocess.Popen[bytes]", run_dir: Path, de
 
 
 def _last_words(run_dir: Path, code: int) -> str:
-    lines = (run_dir / LOG_FILE).read_text(errors="replace").strip().splitlines()
-    return lines[-1] if lines else f"the supervisor ended with {code} and no word"
+    return last_words(run_dir) or f"the supervisor ended with {code} and no word"

@@ -1,30 +1,35 @@
-"""Which clusters there are: RUN_DIR/cluster.json, readable by its owner alone, for it holds the door's token.
+"""What runs: one entry for each cluster that stays, and for each `faultline run` that is being played.
 
-It is there from before the first node starts until after the last has ended. One whose process is gone is *stale*: its
-supervisor was killed.
+Entries are a user's (`state_home`), so a cluster is found from anywhere. RUN_DIR/cluster.json says the same of a
+cluster once more, for who knows its directory. Both hold the door's token and are readable by their owner alone. They
+are there from before the first machine is made until after the last is gone. One whose process is gone is *stale*: it
+was killed, or met a bug, and `down` removes what it left.
 """
 
+import contextlib
+import hashlib
 import os
 import socket
+import stat
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
-import psutil
 
+from emulator.live.state_home import NoStateHome, state_home
 from emulator.runs.finished import RUNS
+from emulator.runs.identity import Identity, Standing, standing_of
+from emulator.runs.layout import shown
+from emulator.runs.living import Driver, Engine
 from protocol.undecodable import UNDECODABLE
 
 CLUSTER_FILE: Final = "cluster.json"
 LOG_FILE: Final = "supervisor.log"
 KEEP: Final = b"keep"
 """What `up` says to the supervisor when the cluster shall outlive it."""
-
-
-ATTACHED: Final = 0
-"""As a process id: the supervisor is in a container, and runs while its door opens."""
 KNOCK_LIMIT_S: Final = 1.0
+ENTRY_BYTES_MAX: Final = 64 * 1024
 
 
 class NoCluster(Exception):
@@ -32,84 +37,80 @@ class NoCluster(Exception):
 
 
 class Registration(msgspec.Struct, frozen=True):
-    """What cluster.json holds.
+    """What an entry holds.
 
-    `pid`, `created`: of the supervisor, and when that process began (seconds since 1970), so that another process of
-    that number is never taken for it. `session`: the fork server's, which all nodes are in.
+    `owner`: the process that it lives and dies with; None: that is in a container, and runs while its door opens.
+    `session`: the fork server's, which all nodes are in (0: not yet, or there is none). `port` 0: the door is not open
+    yet, or there is none. `run`: the directory. `kind` "play": of `faultline run`, which takes no commands.
     """
 
     name: str
-    pid: int
-    created: float
+    owner: Identity | None
     session: int
     host: str
     port: int
     token: str
-    engine: str = "process"
-    format: int = 1
+    run: str = ""
+    engine: Engine = "process"
+    driver: Driver = "nodes"
+    kind: Literal["cluster", "play"] = "cluster"
+    format: int = 2
+
+    @property
+    def pid(self) -> int:
+        """The owner's; 0: it is in a container."""
+        return self.owner.pid if self.owner is not None else 0
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A cluster.json that was found. `running`: its supervisor is alive."""
+    """An entry that was found. `standing`: its owner's."""
 
     directory: Path
     registration: Registration
-    running: bool
+    standing: Standing
 
     @property
     def name(self) -> str:
         return self.registration.name
 
+    @property
+    def running(self) -> bool:
+        return self.standing == "lives"
+
+    @property
+    def stale(self) -> bool:
+        """Its owner is dead, and cannot clean up any more."""
+        return self.standing == "dead"
+
 
 def register(run_dir: Path, registration: Registration) -> None:
-    """Whole or not at all, mode 0600."""
-    partial = run_dir / f".{CLUSTER_FILE}.{os.getpid()}"
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(registration), indent=2) + b"\n")
-    partial.replace(run_dir / CLUSTER_FILE)
+    """Whole or not at all, mode 0600. Raises OSError."""
+    run_dir = run_dir.resolve()
+    registration = msgspec.structs.replace(registration, run=str(run_dir))
+    _write(_entry_of(run_dir), registration)
+    if registration.kind == "cluster":
+        _write(run_dir / CLUSTER_FILE, registration)
 
 
 def unregister(run_dir: Path) -> None:
-    """It is over."""
+    """It is over, and nothing is left of it."""
     (run_dir / CLUSTER_FILE).unlink(missing_ok=True)
+    _entry_of(run_dir.resolve()).unlink(missing_ok=True)
 
 
 def registered(run_dir: Path) -> Found | None:
-    """None: there is no cluster.json, or none that could be understood."""
-    try:
-        registration = msgspec.json.decode((run_dir / CLUSTER_FILE).read_bytes(), type=Registration)
-    except (OSError, *UNDECODABLE):
-        return None
-    running = _opens(registration) if registration.pid == ATTACHED else process_of(registration) is not None
-    return Found(run_dir, registration, running)
-
-
-def _opens(registration: Registration) -> bool:
-    try:
-        socket.create_connection((registration.host, registration.port), timeout=KNOCK_LIMIT_S).close()
-    except OSError:
-        return False
-    return True
-
-
-def process_of(registration: Registration) -> psutil.Process | None:
-    """The supervisor's process, if it lives here."""
-    if registration.pid == ATTACHED:
-        return None
-    try:
-        process = psutil.Process(registration.pid)
-        if abs(process.create_time() - registration.created) > 1.0 or process.status() == psutil.STATUS_ZOMBIE:
-            return None
-    except psutil.Error:
-        return None
-    return process
+    """The cluster in this directory. None: there is no cluster.json, or none that could be understood."""
+    return _read(run_dir / CLUSTER_FILE, run_dir)
 
 
 def clusters(runs: Path = RUNS) -> list[Found]:
-    """All below `runs`, by name."""
-    found = [registered(path.parent) for path in runs.glob(f"*/{CLUSTER_FILE}")]
-    return sorted((one for one in found if one is not None), key=lambda one: (one.name, str(one.directory)))
+    """The user's, and those below `runs`, by name."""
+    return [one for one in _entries(runs) if one.registration.kind == "cluster"]
+
+
+def plays() -> list[Found]:
+    """The user's `faultline run`, under way or killed."""
+    return [one for one in _entries(RUNS) if one.registration.kind == "play"]
 
 
 def named(name: str, runs: Path = RUNS) -> list[Found]:
@@ -117,29 +118,39 @@ def named(name: str, runs: Path = RUNS) -> list[Found]:
     at_path = registered(Path(name))
     if at_path is not None:
         return [at_path]
-    return [one for one in clusters(runs) if name in (one.name, one.directory.name)]
+    return [one for one in clusters(runs) if name in (one.name, one.directory.name) or one.directory == Path(name)]
 
 
 def choose(name: str | None, runs: Path = RUNS) -> Found:
     """The running cluster that is meant; without a name, the only one. Raises NoCluster."""
+    known = clusters(runs)
+    running = [one for one in known if one.running]
     if name is not None:
-        matching = [one for one in named(name, runs) if one.running]
-        if len(matching) == 1:
-            return matching[0]
-        if matching:
-            where = ", ".join(str(one.directory) for one in matching)
-            raise NoCluster(f"several clusters are called {name}: say which directory: {where}")
-        names = [one.name for one in clusters(runs) if one.running]
-        close = get_close_matches(name, names, n=1)
-        there = f"; nearest: {close[0]}" if close else f"; there is {', '.join(names)}" if names else "; none runs"
-        raise NoCluster(f"no cluster {name!r} runs{there}")
-    running = [one for one in clusters(runs) if one.running]
+        return _chosen(name, named(name, runs), [one.name for one in running])
     if not running:
-        raise NoCluster("no cluster runs: start one with faultline up")
+        raise NoCluster(f"no cluster runs: start one with faultline up{_left(known)}")
     if len(running) > 1:
         names = [one.name for one in running]
         raise NoCluster(f"several clusters run: {', '.join(names)}; say which with --cluster NAME")
     return running[0]
+
+
+def _chosen(name: str, matching: list[Found], names: list[str]) -> Found:
+    running = [one for one in matching if one.running]
+    if len(running) == 1:
+        return running[0]
+    if running:
+        where = ", ".join(shown(one.directory) for one in running)
+        raise NoCluster(f"several clusters are called {name}: say which directory: {where}")
+    close = get_close_matches(name, names, n=1)
+    there = f"; nearest: {close[0]}" if close else f"; there is {', '.join(names)}" if names else "; none runs"
+    raise NoCluster(f"no cluster {name!r} runs{_left(matching) or there}")
+
+
+def _left(known: list[Found]) -> str:
+    """What is said of the stale among them."""
+    stale = [f"{one.name} (its process {one.registration.pid} is gone)" for one in known if one.stale]
+    return f"; what is left of {', '.join(stale)} is removed by faultline down" if stale else ""
 
 
 def run_of(name: str | None, runs: Path = RUNS) -> Path | None:
@@ -149,3 +160,50 @@ def run_of(name: str | None, runs: Path = RUNS) -> Path | None:
         known = named(name, runs)
         return known[0].directory if len(known) == 1 else choose(name, runs).directory
     return choose(None, runs).directory if any(one.running for one in clusters(runs)) else None
+
+
+def _entries(runs: Path) -> list[Found]:
+    """By name; each directory once."""
+    by_place: dict[Path, Found] = {}
+    found = [_read(path, path.parent) for path in runs.glob(f"*/{CLUSTER_FILE}")]
+    with contextlib.suppress(NoStateHome):  # who starts a cluster is told
+        found += [_read(path, None) for path in state_home().glob("*.json")]
+    for one in found:
+        if one is not None:
+            by_place.setdefault(one.directory.resolve(), one)
+    return sorted(by_place.values(), key=lambda one: (one.name, str(one.directory)))
+
+
+def _entry_of(run_dir: Path) -> Path:
+    return state_home() / f"{hashlib.sha256(str(run_dir).encode()).hexdigest()[:16]}.json"
+
+
+def _write(path: Path, registration: Registration) -> None:
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(registration), indent=2) + b"\n")
+    partial.replace(path)
+
+
+def _read(path: Path, directory: Path | None) -> Found | None:
+    """`directory` None: where the entry says. An entry of somebody else is none: `down` signals whom it names."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            about = os.fstat(file.fileno())
+            if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid():
+                return None
+            registration = msgspec.json.decode(file.read(ENTRY_BYTES_MAX), type=Registration)
+    except (OSError, *UNDECODABLE):
+        return None
+    return Found(directory or Path(registration.run), registration, _standing(registration))
+
+
+def _standing(registration: Registration) -> Standing:
+    if registration.owner is not None:
+        return standing_of(registration.owner)
+    try:
+        socket.create_connection((registration.host, registration.port), timeout=KNOCK_LIMIT_S).close()
+    except OSError:
+        return "dead"
+    return "lives"

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
-import psutil
 import trio
 
 from emulator.live.cluster import LiveCluster
@@ -21,6 +20,7 @@ from emulator.live.door import LOOPBACK
 from emulator.live.holding import hold
 from emulator.live.registry import KEEP, Registration, register, unregister
 from emulator.live.specification import LiveSpec, read_specification
+from emulator.runs.identity import mine
 from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for
 from emulator.runs.network import machine_specs
 from emulator.world.network.forking import ForkServerLost
@@ -38,11 +38,16 @@ async def serve(spec: LiveSpec, run_dir: Path, make_cluster: MakeCluster) -> Non
     live = LiveCluster(spec, cluster)
 
     def opened(port: int) -> None:
-        pid, created = os.getpid(), psutil.Process().create_time()
-        session = cluster.engine.pid or pid
-        register(run_dir, Registration(spec.name, pid, created, session, LOOPBACK, port, cluster.token, spec.engine))
+        register(run_dir, registration(spec, cluster.engine.pid or os.getpid(), port, cluster.token))
 
     await hold(live, opened, partial(_until_kept, live.ending))
+
+
+def registration(spec: LiveSpec, session: int = 0, port: int = 0, token: str = "") -> Registration:
+    """Of this process; without a port while its machines are made."""
+    return Registration(
+        spec.name, mine(), session, LOOPBACK, port, token, engine=spec.engine, driver=spec.driver
+    )  # fmt: skip
 
 
 async def _until_kept(ending: trio.Event) -> None:
@@ -66,20 +71,22 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(0))  # while machines come and go
     try:
         spec = read_specification(run_dir)
+        register(run_dir, registration(spec))
         with machines_for(spec.run.topology, run_dir, **spec.living) as make_cluster:
             # From here on the event loop obeys SIGTERM; while it ends it cannot bear an exception out of nowhere.
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             trio.run(serve, spec, run_dir, make_cluster)
-        return 0
+    except SystemExit:
+        pass  # told to end while machines were made; they are gone
     except BaseException as error:
         known = only(error)
         if isinstance(known, ENDING):
             print(f"faultline: {known}", file=sys.stderr)
         else:
             traceback.print_exception(error)
-        return EXIT_CRASHED
-    finally:
-        unregister(run_dir)
+        return EXIT_CRASHED  # it stays registered: whoever looks for it hears of it, and `down` removes what is left
+    unregister(run_dir)
+    return 0
 
 
 if __name__ == "__main__":

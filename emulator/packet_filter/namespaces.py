@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from emulator.packet_filter.driver import Namespace
+from emulator.runs.identity import identity_from, mine, standing_of
 from emulator.topology import OBSERVER, Topology
 from emulator.world.network.container import NODE_PORT
 from emulator.world.network.kept_engine import KeptEngine
@@ -26,6 +27,7 @@ NODES_MAX: Final = 250
 HUB: Final = "hub"
 NETNS_DIR: Final = Path("/run/netns")
 LOCK_FILE: Final = Path("/run/faultline.lock")
+OWNERS_DIR: Final = Path("/run/faultline")
 TOOL_LIMIT_S: Final = 30.0
 
 
@@ -43,27 +45,30 @@ class NamespaceMachines:
         self._nodes = [node.name for node in topology.nodes if node.name != OBSERVER]
         assert len(self._nodes) <= NODES_MAX, "more nodes than addresses"
         self._token = token
-        self._keepers: list[subprocess.Popen[bytes]] = []
+        self._keepers: dict[str, subprocess.Popen[bytes]] = {}
         self.number = 0
 
     def __enter__(self) -> "NamespaceMachines":
         with _alone():
             _remove_abandoned()
             self.number = _free_number()
+            OWNERS_DIR.mkdir(mode=0o755, exist_ok=True)
+            _owner_file(self.number).write_text(mine().text())
             try:
                 self._wire()
-                self._keepers = [self._keeper(node) for node in self._nodes]
+                self._keepers = {node: self._keeper(node) for node in self._nodes}
             except BaseException:
                 self.__exit__()
                 raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        for keeper in self._keepers:
+        for keeper in self._keepers.values():
             keeper.kill()
             keeper.wait()
         self._keepers.clear()
         _remove(_names_of(self.number))
+        _owner_file(self.number).unlink(missing_ok=True)
 
     def engine(self) -> KeptEngine:
         """Nodes dial each other on the data network, the player on control."""
@@ -75,7 +80,10 @@ class NamespaceMachines:
         async def locate(node: str) -> str:
             return control[node].host
 
-        return KeptEngine(locate, routes, self._token, run_dir=None)
+        async def revive(node: str) -> None:
+            self._revive(node)
+
+        return KeptEngine(locate, routes, self._token, run_dir=None, revive=revive)
 
     def namespaces(self) -> dict[str, Namespace]:
         """For the kernel driver."""
@@ -101,21 +109,26 @@ class NamespaceMachines:
                 own += [f"addr add {self._address(octet, node)}/24 dev {network}", f"link set {network} up"]
             _ip(own, self._name(node))
 
+    def _revive(self, node: str) -> None:
+        """A keeper that was killed has a successor in the same namespace."""
+        if self._keepers[node].poll() is not None:
+            self._keepers[node] = self._keeper(node)
+
     def _keeper(self, node: str) -> subprocess.Popen[bytes]:
         """It ends with this process, whatever ends that."""
         path = NETNS_DIR / self._name(node)
         return subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", "nsenter", f"--net={path}",
-             sys.executable, "-m", "emulator.world.network.container"],
+            ["nsenter", f"--net={path}", sys.executable, "-m", "emulator.world.network.container"],
             env={
                 **os.environ,
                 "PYTHONPATH": os.pathsep.join(entry or os.getcwd() for entry in sys.path),
                 "FAULTLINE_NODE": node,
                 "FAULTLINE_TOKEN": self._token,
                 "FAULTLINE_CONTROL_HOST": self._address(18, node),
+                "FAULTLINE_PARENT": str(os.getpid()),
             },
             stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
 
     def _address(self, octet: int, node: str) -> str:
         return f"198.{octet}.{self.number}.{self._nodes.index(node) + 1}"
@@ -124,10 +137,10 @@ class NamespaceMachines:
         return f"{PREFIX}-{self.number}-{one}"
 
 
-def remove_abandoned() -> None:
-    """Namespaces of clusters whose processes are all gone: their supervisor was killed."""
+def remove_abandoned() -> list[str]:
+    """Namespaces of clusters whose supervisor is gone; returns their names. Raises NamespaceError."""
     with _alone():
-        _remove_abandoned()
+        return _remove_abandoned()
 
 
 @contextmanager
@@ -138,11 +151,41 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def _remove_abandoned() -> None:
-    for number in {_number_of(name) for name in _names()}:
-        names = _names_of(number)
-        if not any(_output("netns", "pids", name).strip() for name in names):
-            _remove(names)
+def abandoned() -> list[str]:
+    """Names of namespaces that nobody lives in, and whose supervisor is gone."""
+    return [
+        name
+        for number in sorted({_number_of(name) for name in _names()})
+        if not _is_owned(number) and not any(_has_processes(name) for name in _names_of(number))
+        for name in _names_of(number)
+    ]
+
+
+def _remove_abandoned() -> list[str]:
+    names = abandoned()
+    _remove(names)
+    for number in {_number_of(name) for name in names}:
+        _owner_file(number).unlink(missing_ok=True)
+    return names
+
+
+def _owner_file(number: int) -> Path:
+    """The Identity of the process that these namespaces live and die with."""
+    return OWNERS_DIR / str(number)
+
+
+def _is_owned(number: int) -> bool:
+    """Their supervisor lives, or lives elsewhere: all of its keepers may have been killed."""
+    path = _owner_file(number)
+    owner = identity_from(path.read_text()) if path.exists() else None
+    return owner is not None and standing_of(owner) != "dead"
+
+
+def _has_processes(name: str) -> bool:
+    try:
+        return bool(_output("netns", "pids", name).strip())
+    except subprocess.CalledProcessError:
+        return False  # its maker was killed before there was more than a name
 
 
 def _names() -> list[str]:

@@ -9,11 +9,14 @@ from typing import Final
 
 from emulator.cluster_file.files import read_cluster_file, topologies
 from emulator.containers.cluster import cluster_on, machines_up, namespaces_of
-from emulator.containers.project import Project
+from emulator.containers.project import Project, remove_machines_of
+from emulator.containers.removal import remove_abandoned as abandoned_containers
 from emulator.containers.tool import DockerFailed, DockerMissing
 from emulator.packet_filter.driver import KernelLinks
-from emulator.packet_filter.namespaces import NamespaceError, NamespaceMachines, remove_abandoned
+from emulator.packet_filter.namespaces import NamespaceError, NamespaceMachines
+from emulator.packet_filter.namespaces import remove_abandoned as remove_namespaces
 from emulator.packet_filter.rights import NoRights, require_rights
+from emulator.packet_filter.rights import missing as missing_rights
 from emulator.runs.living import Driver, Engine
 from emulator.topology import Topology
 from emulator.world.network.cluster import Cluster, ClusterError
@@ -47,14 +50,30 @@ def machines_for(
         yield Cluster
 
 
-def remove_machines(
-    topology: Topology, run_dir: Path, *, engine: Engine, driver: Driver, compose_file: Path | None = None
-) -> None:
-    """What is left of a run whose supervisor was killed. Raises what UNUSABLE_MACHINES lists."""
+def remove_machines(run_dir: Path, *, engine: Engine, driver: Driver) -> None:
+    """What is left of a run whose process was killed. Raises what UNUSABLE_MACHINES lists."""
     if engine == "docker":
-        Project(compose_file or compose_file_of(topology), run_dir, topology).down()
+        remove_machines_of(run_dir)
     elif driver == "kernel":
-        remove_abandoned()
+        remove_namespaces()
+
+
+def remove_abandoned() -> list[str]:
+    """Containers and namespaces of processes that are gone, whoever registered them; what it was, one line each, and
+    what could not be removed. Nothing, where there is no engine or no right to it."""
+    told = []
+    try:
+        told += [f"{project}: {there} removed" for project, there in abandoned_containers().items()]
+    except DockerMissing:
+        pass
+    except DockerFailed as error:
+        told.append(f"containers that were left could not be removed: {error}")
+    if not missing_rights():
+        try:
+            told += [f"network namespace {name} removed" for name in remove_namespaces()]
+        except NamespaceError as error:
+            told.append(f"network namespaces that were left could not be removed: {error}")
+    return told
 
 
 def compose_file_of(topology: Topology) -> Path:

@@ -102,7 +102,10 @@ async def test_a_keeper_that_says_what_no_keeper_says_is_as_good_as_gone(
     async def locate(node: str) -> str:
         return "127.9.200.1"
 
-    engine = KeptEngine(locate, {"broker-0": {}}, "token")
+    async def revive(node: str) -> None:
+        """It lives."""
+
+    engine = KeptEngine(locate, {"broker-0": {}}, "token", revive=revive)
     async with trio.open_nursery() as nursery:
         listeners = await trio.open_tcp_listeners(container.KEEPER_PORT, host="127.9.200.1")
         nursery.start_soon(trio.serve_listeners, keeper.serve, listeners)

@@ -12,6 +12,7 @@ from emulator.live.ask import ask
 from emulator.live.door import STRANGERS_MAX, Door
 from emulator.live.registry import Registration
 from emulator.live.requests import Answer, AnyAsk, Status
+from emulator.runs.identity import mine
 from emulator.world.network import arrivals, introductions
 from emulator.world.network.accepting import accept_all
 from emulator.world.network.arrivals import Arrivals
@@ -79,7 +80,7 @@ async def test_askers_are_answered_behind_any_number_of_silent_strangers() -> No
     async with trio.open_nursery() as nursery:
         door = Door(TOKEN, answer)
         port: int = await nursery.start(door.serve)
-        at = Registration("c", 1, 0.0, 1, LOOPBACK, port, TOKEN)
+        at = Registration("c", mine(), 1, LOOPBACK, port, TOKEN)
         with silent((LOOPBACK, port), 500, b'{"token":"') as there:
             for _ in range(3):
                 began = trio.current_time()

@@ -153,11 +153,13 @@ def bring_up(
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A working directory with no runs in it. Afterwards no cluster below its runs/ is left, whatever the test did."""
+    """A working directory with no runs in it, of a user who has none. Afterwards no cluster is left, whatever the test
+    did."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     yield tmp_path
-    for one in clusters(tmp_path / "runs"):  # a test that failed half-way has not ended its own
+    for one in clusters():  # a test that failed half-way has not ended its own
         if one.registration.pid != os.getpid():  # tests of the registry stand for a supervisor themselves
             end(one)
 

@@ -14,6 +14,7 @@ from emulator.live import door as d
 from emulator.live import requests as r
 from emulator.live.ask import ask
 from emulator.live.registry import Registration
+from emulator.runs.identity import mine
 
 pytestmark = pytest.mark.trio
 
@@ -196,7 +197,7 @@ async def test_the_asker_waits_no_longer_than_it_said() -> None:
         raise AssertionError
 
     async with door(never) as (_, port):
-        at = Registration("c", 1, 0.0, 1, "127.0.0.1", port, TOKEN)
+        at = Registration("c", mine(), 1, "127.0.0.1", port, TOKEN)
         began = trio.current_time()
         answer = await trio.to_thread.run_sync(ask, at, r.Status(), 0.1)
         assert answer.code == 3 and "did not answer within" in answer.error
@@ -206,7 +207,7 @@ async def test_the_asker_waits_no_longer_than_it_said() -> None:
 async def test_nobody_at_the_door_is_unknown_not_a_traceback() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        at = Registration("c", 1, 0.0, 1, "127.0.0.1", closed.getsockname()[1], TOKEN)
+        at = Registration("c", mine(), 1, "127.0.0.1", closed.getsockname()[1], TOKEN)
         answer = ask(at, r.Status(), 0.1)
     assert answer.code == 3 and answer.error.startswith("cluster c cannot be asked")
 

@@ -6,7 +6,7 @@ The machine outlives its node: while the node is dead its port refuses connectio
 killed. Orders are taken on the control network's address only (FAULTLINE_CONTROL_HOST, by default what the name
 NODE.control stands for), with the run's token; other nodes dial any address (or FAULTLINE_NODE_HOST). Without
 FAULTLINE_TOKEN the token is what appears in the file TOKEN_FILE. When the supervisor is gone the node ends, and the
-next supervisor is waited for.
+next supervisor is waited for; with FAULTLINE_PARENT, the supervisor's process, the keeper ends with that.
 """
 
 import os
@@ -23,6 +23,7 @@ import msgspec
 from emulator.world.network.forks import Change, Continued, Ended, Forks, Halted, import_and_freeze
 from emulator.world.network.introductions import Introductions
 from emulator.world.network.ports import BACKLOG, bound
+from emulator.world.network.process import die_with_parent
 from emulator.world.network.spec import ProcessOrder
 from protocol.framing import FrameDecoder, ProtocolError, decode, encode
 from protocol.messages.base import Message
@@ -167,6 +168,8 @@ def main() -> int:
     if not node:
         print("FAULTLINE_NODE says which node this container is; it is not set", file=sys.stderr)
         return 2
+    if parent := os.environ.get("FAULTLINE_PARENT"):
+        die_with_parent(int(parent))
     signal.signal(signal.SIGTERM, lambda _number, _frame: os._exit(0))  # the kernel takes the node along
     listener = bound(socket.gethostbyname(os.environ.get("FAULTLINE_CONTROL_HOST", f"{node}.control")), KEEPER_PORT)
     listener.listen(BACKLOG)

@@ -43,6 +43,9 @@ class Engine(Protocol):
     async def listen(self) -> None:
         """Takes reports until cancelled. Must run before anything is launched."""
 
+    async def reach(self, node: str) -> None:
+        """The node's machine is there, or is started: one can die as a node can. Raises ClusterError."""
+
     async def launch(self, order: ProcessOrder, token: str) -> Launched:
         """Raises ClusterError when there is no machine to launch it on."""
 

@@ -32,6 +32,10 @@ from protocol.purposes import CONTROL
 
 KEEPER_LIMIT_S: Final = 20.0
 """For a keeper to listen, from the first try."""
+CONNECT_LIMIT_S: Final = 1.5
+"""For one try. To a machine that has just died the kernel may go on sending for minutes."""
+ANSWER_LIMIT_S: Final = 10.0
+"""For a keeper to answer an order: it forks, or signals, and has nothing else to do."""
 RETRY_S: Final = 0.05
 KILLED: Final = -9
 PROCESSES_MAX: Final = 100_000
@@ -46,9 +50,14 @@ class _Process(NamedTuple):
     pid: int
 
 
+class CannotRevive(Exception):
+    """The machine is dead, and not ours to start: what is, and what starts it."""
+
+
 class KeptEngine:
-    """`locate`: a node's address on the control network. `routes`: {node: {other: where it dials it}}. `token`: the
-    keepers'. `run_dir`: where the machines have the run's directory; None: where the supervisor has it."""
+    """`locate`: a node's address on the control network; raises LookupError. `routes`: {node: {other: where it dials
+    it}}. `token`: the keepers'. `run_dir`: where the machines have the run's directory; None: where the supervisor has
+    it. `revive`: starts a node's machine, or its keeper, once more if it is dead; raises CannotRevive, LookupError."""
 
     def __init__(
         self,
@@ -57,11 +66,13 @@ class KeptEngine:
         token: str,
         *,
         run_dir: str | None = RUN_DIR,
+        revive: Callable[[str], Awaitable[None]],
     ) -> None:
         self._locate = locate
         self._routes = {node: dict(others) for node, others in routes.items()}
         self._token = token
         self._run_dir = run_dir
+        self._revive = revive
         self._keepers: dict[str, _KeeperLine] = {}
         self._processes: dict[int, _Process] = {}
         self._count = 0
@@ -91,6 +102,9 @@ class KeptEngine:
             self._listening.set()
             await trio.sleep_forever()
 
+    async def reach(self, node: str) -> None:
+        await self._keeper(node)
+
     async def launch(self, order: ProcessOrder, token: str) -> Launched:
         node = order.settings.life.node.name
         keeper = await self._keeper(node)
@@ -101,8 +115,10 @@ class KeptEngine:
             raise ClusterError(answer.problem)
         self._count += 1
         self._processes[self._count] = _Process(node, answer.pid)
-        control = await ControlConnection.open(Address(keeper.host, NODE_PORT), token, node)
-        return Launched(self._count, control)
+        with trio.move_on_after(ANSWER_LIMIT_S):
+            control = await ControlConnection.open(Address(keeper.host, NODE_PORT), token, node)
+            return Launched(self._count, control)
+        raise ClusterError(f"{node}: its machine died while the node was started")
 
     async def send_signal(self, pid: int, number: int) -> bool:
         node, remote = self._processes[pid]
@@ -135,13 +151,21 @@ class KeptEngine:
                 try:
                     host = await self._locate(node)
                     line = await _KeeperLine.open(host, self._token)
-                except (OSError, LookupError) as error:  # there is no machine yet, or its keeper does not listen yet
+                except (OSError, LookupError) as error:  # there is no machine, or its keeper does not listen yet
+                    why = str(error) or why
+                else:
+                    self._keepers[node] = line
+                    self._nursery.start_soon(line.listen)
+                    return line
+                try:
+                    await self._revive(node)
+                except CannotRevive as error:
+                    if node in self._keepers:  # it was there; else it may be on its way
+                        raise ClusterError(f"{node}: {error}") from None
                     why = str(error)
-                    await trio.sleep(RETRY_S)
-                    continue
-                self._keepers[node] = line
-                self._nursery.start_soon(line.listen)
-                return line
+                except LookupError as error:
+                    why = str(error)
+                await trio.sleep(RETRY_S)
         raise ClusterError(f"{node}: no keeper answered on the control network within {KEEPER_LIMIT_S:g} s: {why}")
 
 
@@ -172,6 +196,12 @@ class _KeeperLine:
     @classmethod
     async def open(cls, host: str, token: str) -> "_KeeperLine":
         """Raises OSError."""
+        with trio.move_on_after(CONNECT_LIMIT_S):
+            return await cls._open(host, token)
+        raise TimeoutError(f"nobody answered at {host} within {CONNECT_LIMIT_S:g} s")
+
+    @classmethod
+    async def _open(cls, host: str, token: str) -> "_KeeperLine":
         stream = await trio.open_tcp_stream(host, KEEPER_PORT)
         hello = Hello(node="injector", incarnation=1, connection=1, purpose=CONTROL, token=token)
         try:
@@ -221,17 +251,20 @@ class _KeeperLine:
         self._changed = trio.Event()
 
     async def ask(self, order: Message) -> Message | None:
-        """None: the keeper is gone."""
+        """None: the keeper is gone; or it stands still, which is as good: it ends its node when it hears of that."""
         async with self._lock:
             owed = _Owed(REGISTRY[order.API_KEY, RESPONSE])
             self._owed.append(owed)
-            try:
-                await self._stream.send_all(encode(order))
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                return None
-            while owed.answer is None and not self.gone:
-                await self._changed.wait()
-            return owed.answer
+            with trio.move_on_after(ANSWER_LIMIT_S):
+                try:
+                    await self._stream.send_all(encode(order))
+                except (trio.BrokenResourceError, trio.ClosedResourceError):
+                    return None
+                while owed.answer is None and not self.gone:
+                    await self._changed.wait()
+                return owed.answer
+            await trio.aclose_forcefully(self._stream)
+            return None
 
     async def wait_ended(self, pid: int) -> int:
         while pid not in self._ends and not self.gone:

@@ -112,6 +112,7 @@ class Lives:
         node = self.node(name)
         settings = self._settings(self.next_life(name), self._engine.run_dir_in(str(self._orders.run_dir)))
         self._write(MachineFault(what="start", target=name))
+        await self._engine.reach(name)
         if self._links is not None:
             await self._links.returned(name)
         pid, control = await self._engine.launch(ProcessOrder(settings, self._specs[name]), self._orders.token)

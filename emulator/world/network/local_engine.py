@@ -61,6 +61,9 @@ class LocalEngine:
         """Raises ForkServerLost."""
         await self._fork_server.listen()
 
+    async def reach(self, node: str) -> None:
+        """It is this one."""
+
     async def launch(self, order: ProcessOrder, token: str) -> Launched:
         node = order.settings.life.node.name
         port = self._ports[node]

@@ -59,8 +59,11 @@ def kept_engine(run_dir: Path) -> KeptEngine:
     async def locate(node: str) -> str:
         return HOSTS[node]
 
+    async def revive(node: str) -> None:
+        """Who started the keepers watches over them."""
+
     everybody = {node: Address(host, NODE_PORT) for node, host in HOSTS.items()}
-    return KeptEngine(locate, dict.fromkeys(HOSTS, everybody), TOKEN, run_dir=str(run_dir))
+    return KeptEngine(locate, dict.fromkeys(HOSTS, everybody), TOKEN, run_dir=str(run_dir), revive=revive)
 
 
 def kept_cluster(run_dir: Path) -> Cluster:

@@ -1,0 +1,45 @@
+"""What a cluster has left whose supervisor is gone: it was killed, or it met what it could not bear."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from emulator.containers.project import project_name
+from emulator.containers.removal import objects_of
+from emulator.containers.tool import DockerFailed, DockerMissing
+from emulator.live.registry import LOG_FILE, Found
+from emulator.packet_filter.namespaces import abandoned
+
+LAST_BYTES: Final = 4096
+
+
+def left_by(found: Found) -> str:
+    """One line: what there is, and what ends it."""
+    words = last_words(found.directory)
+    why = f"; its last words: {words}" if words else ""
+    return (
+        f"{found.name} has no supervisor any more (process {found.registration.pid} is gone{why}); "
+        f"{_what(found)}; faultline down cleans up"
+    )
+
+
+def last_words(run_dir: Path) -> str:
+    """The last line that a supervisor wrote; "": it wrote none."""
+    try:
+        with (run_dir / LOG_FILE).open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_BYTES))
+            lines = file.read().decode(errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    return lines[-1].removeprefix("faultline: ") if lines else ""
+
+
+def _what(found: Found) -> str:
+    if found.registration.engine == "docker":
+        try:
+            return f"{objects_of(project_name(found.directory))} left"
+        except (DockerFailed, DockerMissing) as error:
+            return f"its containers cannot be looked for: {error}"
+    if found.registration.driver == "kernel":
+        return f"{len(abandoned())} network namespaces left"
+    return "its processes have ended with it"

@@ -1,0 +1,61 @@
+"""Where what a user has running is written down: one folder for each user and machine, closed to all others.
+
+`$XDG_STATE_HOME/faultline`, else `~/.local/state/faultline`; where neither can be had (no home, or somebody else's, as
+under `sudo -E`), `faultline-UID` in the folder for temporary files. It outlives a restart of the machine, as
+containers do.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Final
+
+FOLDER: Final = "faultline"
+
+
+class NoStateHome(OSError):
+    """There is nowhere to write: the message says what was tried."""
+
+
+def state_home(environ: Mapping[str, str] | None = None) -> Path:
+    """Made if missing. Raises NoStateHome."""
+    tried = []
+    for place in _places(os.environ if environ is None else environ):
+        try:
+            return _own(place) / os.uname().nodename
+        except OSError as error:
+            tried.append(f"{place} ({error.strerror or error})")
+    raise NoStateHome(f"no folder for the register of clusters: {', '.join(tried)}; set XDG_STATE_HOME")
+
+
+def _places(environ: Mapping[str, str]) -> Iterator[Path]:
+    """The best first; those in folders of other users are left out."""
+    given, home = environ.get("XDG_STATE_HOME", ""), environ.get("HOME", "")
+    for base, below in ((given, FOLDER), (home, f".local/state/{FOLDER}")):
+        if base.startswith("/") and _is_ours(Path(base)):  # the XDG specification: a relative one is to be ignored
+            yield Path(base) / below
+    yield Path(gettempdir()) / f"{FOLDER}-{os.geteuid()}"
+
+
+def _is_ours(base: Path) -> bool:
+    while not base.exists() and base != base.parent:
+        base = base.parent
+    try:
+        return base.stat().st_uid == os.geteuid()
+    except OSError:
+        return False
+
+
+def _own(place: Path) -> Path:
+    """The folder, ours alone. Raises OSError."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.mkdir(mode=0o700, exist_ok=True)
+    there = place.lstat()
+    if not stat.S_ISDIR(there.st_mode) or there.st_uid != os.geteuid():
+        raise PermissionError(0, "it is not a folder of ours")
+    if stat.S_IMODE(there.st_mode) & 0o077:
+        place.chmod(0o700)
+    (place / os.uname().nodename).mkdir(mode=0o700, exist_ok=True)
+    return place
