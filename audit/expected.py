@@ -40,6 +40,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     vouch: who says what shows that late timers changed nothing; None: nobody can.
     speed: of the run's clock; None: nobody tells.
     unfinished: why the run did not get to its end; "": it did.
+    missed: its waits that were not reached, a line for each.
     account: what is to be said about its settings."""
 
     scenario: str = ""
@@ -52,6 +53,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     vouch: Vouch | None = None
     speed: float | None = None
     unfinished: str = ""
+    missed: tuple[str, ...] = ()
     account: Account = Account()
 
     def judged(self, checks: Mapping[str, CheckVerdict], measures: Mapping[str, Any]) -> list[ExpectationVerdict]:
@@ -94,6 +96,7 @@ def expected_of(run: Path) -> Expected:
     from emulator.observations.reading import Malformed
     from emulator.scenario.expect import judge
     from emulator.scenario.load import ScenarioErrors, load_scenario
+    from emulator.scenario.missed_waits import missed_waits
 
     try:
         scenario = load_scenario(script.read_text(encoding="utf-8"), str(script))
@@ -118,6 +121,7 @@ def expected_of(run: Path) -> Expected:
         },
         sometimes=frozenset(name for name, one in wanted.items() if one.sometimes),
         exits=frozenset(scenario.exits_expected(version)),
+        missed=tuple(missed_waits(scenario.steps, observations.timeline)),
         judge=lambda checks, measures: judge(scenario, observations, checks, measures),
         vouch=lambda *found: _vouched(scenario, observations, nodes, *found),
     )

@@ -86,7 +86,7 @@ def _verdict(
     if set_aside.lines:
         some = "; ".join(f"{why}: {lines}" for why, lines in sorted(set_aside.reasons.items()))
         reasons.append(f"{set_aside.lines} lines are no events ({some}); they are in {set_aside.file}")
-    reasons += doubts
+    reasons += [*expected.missed, *doubts]
     if expected.unfinished:
         reasons.append(expected.unfinished)
     if not any(count.problem is None for count in judged.counts):

@@ -13,6 +13,7 @@ from audit.verdict import CheckVerdict, ExpectationVerdict, FaultVerdict, Verdic
 from emulator.observations.comparable import version_name
 from emulator.observations.model import Observations
 from emulator.scenario.expect import judge
+from emulator.scenario.missed_waits import missed_waits
 from emulator.scenario.model import Scenario
 from emulator.settings.account import Account
 
@@ -33,7 +34,7 @@ def assemble(
     lasted_ms: float = 0.0,
 ) -> Verdict:
     """`observations` as read (`reading.plain`); `checks`: the fields of CheckVerdict but `expected`; `unknown_because`
-    beside what the faults and the settings say; `lasted_ms`: the run."""
+    beside what the faults, the waits and the settings say; `lasted_ms`: the run."""
     expected = scenario.violations_expected(version_name(observations.kafka))
     judged = {
         name: CheckVerdict(
@@ -41,7 +42,8 @@ def assemble(
         )
         for name, check in checks.items()
     }
-    unknown = [*doubts_about(faults), *unknown_because, *doubt(judged, settings, lasted_ms)]
+    missed = missed_waits(scenario.steps, observations.timeline)
+    unknown = [*doubts_about(faults), *missed, *unknown_because, *doubt(judged, settings, lasted_ms)]
     told = {name: msgspec.to_builtins(check) for name, check in judged.items()}
     expectations = [ExpectationVerdict(**one) for one in judge(scenario, observations, told, measures)]
     return Verdict(

@@ -138,11 +138,12 @@ class Record(Step, frozen=True, kw_only=True):
 
 class Wait(Step, frozen=True, kw_only=True):
     """Until the condition holds or `limit_s` has passed; which of the two is noted under the name
-    `called`."""
+    `called`. The latter makes the run unknown, unless it `may_time_out`."""
 
     until: Condition
     called: str
     limit_s: float = 90
+    may_time_out: bool = False
 
 
 class Pause(Step, frozen=True, kw_only=True):

@@ -7,6 +7,8 @@ comes back during a later step ran in the background.
 
 from typing import Any, assert_never
 
+import msgspec
+
 from emulator.observations.model import Entry, Observations
 from emulator.scenario import model as m
 from emulator.scenario.recorded_conditions import Context, meaning
@@ -32,6 +34,8 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
         if "do" in entry:
             results = _results(timeline, index)
             step = _step(entry, frozenset(dead))
+            if isinstance(step, m.Wait) and any(r["saw"] == "not-reached" for r in results):
+                step = msgspec.structs.replace(step, may_time_out=True)
             if entry["do"] in ("kill", "start"):
                 (dead.add if entry["do"] == "kill" else dead.discard)(entry["broker"])
             if isinstance(step, m.Produce) and not any(r["saw"] == "attempt" for r in results):

@@ -141,7 +141,8 @@ def _wait(k: Keys, at_s: float | None) -> Steps:
         return []
     # The words as written are the wait's name, unless it is called something else.
     called = k.get("called", k.reader.label, described(until))
-    return [m.Wait(until=until, called=called, limit_s=limit_s, at_s=at_s)]
+    may = k.get("may_time_out", lambda n: k.reader.truth(n, "may_time_out"), False)
+    return [m.Wait(until=until, called=called, limit_s=limit_s, may_time_out=may, at_s=at_s)]
 
 
 def _pause(k: Keys, at_s: float | None) -> Steps:
@@ -249,8 +250,8 @@ VERBS: dict[str, Verb] = {
         read=_record, keys=("what", "partition"), required=("what",), short="what",
     ),
     "wait": Verb(
-        does="Until a condition holds, at most `limit_s`.",
-        read=_wait, keys=("until", "limit_s", "called"), required=("until",), short="until",
+        does="Until a condition holds, at most `limit_s`; in vain, the run is unknown, unless it `may_time_out`.",
+        read=_wait, keys=("until", "limit_s", "called", "may_time_out"), required=("until",), short="until",
     ),
     "pause": Verb(does="So many seconds.", read=_pause, keys=("s",), required=("s",), short="s"),
     "settle": Verb(

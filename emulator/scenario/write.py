@@ -70,7 +70,8 @@ def written_step(step: m.AnyStep) -> Any:
         case m.Record():
             return {**at, "record": _without_none({"what": step.what, "partition": step.partition})}
         case m.Wait(until=until, called=called, limit_s=limit_s):
-            return {**at, "wait": {"until": written_condition(until), "called": called, "limit_s": limit_s}}
+            may = {"may_time_out": True} if step.may_time_out else {}
+            return {**at, "wait": {"until": written_condition(until), "called": called, "limit_s": limit_s, **may}}
     entry = do_entry(step)
     assert entry is not None, f"{type(step).__name__} has no verb"
     verb = entry.pop("do")

@@ -29,6 +29,7 @@ CUT_OF_NOTHING = ("cut: {link: [client-0, client-1]}", "pause: 2", "heal", "paus
 CUT_AND_HEAL = ("cut: {link: [0, 1]}", "pause: 3", "heal", "pause: 8")
 PAUSE = ("pause: 5",)
 LONG_PAUSE = ("pause: 20",)
+WAIT_IN_VAIN = ("wait: {until: isr shrunk, limit_s: 2}", "pause: 1")
 REGISTERED_STILL = ("kill: 1", "start: 1", "pause: 2")
 """The session of broker-1's first life lasts 6 s: its second may not register."""
 
@@ -39,6 +40,7 @@ WHY = {
     "killed by a stranger": "broker-1 ended by itself at ",
     "ended by a stranger": "session-2 ended by itself at ",
     "refused registration": "broker-1 died by itself at ",
+    "wait in vain": "step 6 waited 2 s for 'isr shrunk' in vain, until ",
 }
 VOUCHED = "late, and nothing else"
 
@@ -110,6 +112,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dic
         lambda run, runner: process_of(run, "session-2", runner).send_signal(signal.SIGTERM),
     )
     played(runs["refused registration"], short(folder, *REGISTERED_STILL, name="refused.yaml"))
+    played(runs["wait in vain"], short(folder, *WAIT_IN_VAIN, name="wait.yaml"))
     ended = run_command("audit", *runs.values(), "--json")
     assert ended.code == 3, str(ended)
     told = msgspec.json.decode(ended.out)
@@ -193,6 +196,17 @@ def test_a_simulated_heal_that_is_sabotaged_is_unknown(tmp_path: Path, monkeypat
     again.mkdir()
     code, reasons = simulated(again, *CUT_AND_HEAL)
     assert code == 3 and WHY["sabotaged heal"] in reasons
+
+
+def test_a_simulated_wait_in_vain_is_unknown_unless_it_may_time_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, (why,) = simulated(tmp_path, *WAIT_IN_VAIN)
+    assert code == 3 and why.startswith(WHY["wait in vain"])
+    assert WHY["wait in vain"] in " ".join(capsys.readouterr().out.split())
+    again = tmp_path / "again"
+    again.mkdir()
+    assert simulated(again, WAIT_IN_VAIN[0].replace("}", ", may_time_out: true}")) == (0, [])
 
 
 def test_a_simulated_broker_that_may_not_register_is_unknown(tmp_path: Path) -> None:

@@ -91,6 +91,14 @@ def test_all_sessions_means_those_of_the_dead() -> None:
     assert [wait.until for wait in waits] == [SessionsExpired(frozenset({0, 1, 2})), Leader(1), IsrRestored()]
 
 
+def test_a_wait_that_the_recording_did_not_reach_need_not_be_reached() -> None:
+    o = load(GOLDEN / "power-loss-before-sync@2.8/1.json")
+    entries = [e for e in o.timeline if e.get("saw") == "reached"]
+    entries[1]["saw"] = "not-reached"
+    waits = [step for step in steps_of_recording(o) if isinstance(step, m.Wait)]
+    assert [wait.may_time_out for wait in waits] == [False, True, False]
+
+
 @pytest.mark.parametrize(
     ("step", "entry"),
     [

@@ -50,6 +50,7 @@ STEPS: tuple[m.AnyStep, ...] = (
     m.DiskError(node="broker-2", directory="d1"),
     m.DiskFull(node="broker-2", directory="d0"),
     m.ElectController(),
+    m.Wait(until=c.CaughtUp(), called="equal", limit_s=3, may_time_out=True),
     m.Produce(broker=0, values=("a",), acks=m.ACKS_AS_SET),
     m.DiskFull(node="session-2"),
     m.Background(

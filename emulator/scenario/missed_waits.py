@@ -1,0 +1,47 @@
+"""Waits that were not reached. What comes after such a step is done to another cluster than the scenario is about, so
+the run can be no more than unknown, unless the step says that it may happen (`may_time_out`). Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from emulator.scenario import model as m
+
+
+def missed_waits(steps: Sequence[m.AnyStep], timeline: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Why a run is unknown: one line for each. `timeline`: its entries, as plain dicts."""
+    waits = _numbered_waits(steps)
+    under_way: list[tuple[int, m.Wait]] = []
+    found = []
+    for entry in timeline:
+        if entry.get("do") == "wait":
+            under_way += [wait for wait in [next(waits, None)] if wait is not None]
+        elif entry.get("saw") in ("reached", "not-reached"):
+            ended = next((one for one in reversed(under_way) if one[1].called == entry["until"]), None)
+            if ended is None:
+                continue  # of a timeline that is not of these steps: compare says so
+            under_way.remove(ended)
+            number, wait = ended
+            if entry["saw"] == "not-reached" and not wait.may_time_out:
+                found.append(
+                    f"step {number} waited {wait.limit_s:g} s for {wait.called!r} in vain, until {entry['t']:.1f} s "
+                    "(may_time_out: true, if that may be)"
+                )
+    return found
+
+
+def in_play_order(steps: Sequence[m.AnyStep]) -> Iterator[m.AnyStep]:
+    """Steps as a player takes them: those of a repetition each time."""
+    for step in steps:
+        if isinstance(step, m.Repeat):
+            for _ in range(step.times):
+                yield from in_play_order(step.steps)
+        else:
+            yield step
+
+
+def _numbered_waits(steps: Sequence[m.AnyStep]) -> Iterator[tuple[int, m.Wait]]:
+    """Numbers as in `scenario_step` events, from 1."""
+    for number, step in enumerate(in_play_order(steps), start=1):
+        inner = step.step if isinstance(step, m.Background) else step
+        if isinstance(inner, m.Wait):
+            yield number, inner
