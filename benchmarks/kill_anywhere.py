@@ -5,6 +5,9 @@ script, or a storage operation after it. The node is killed (or loses power), st
 is mended. A run is good when no assertion fired, the cluster has settled, and what the version promises under these
 settings was kept; where a rule of docs/semantics.md allows what was found, the run names it.
 
+With --orderly nobody dies: a broker is stopped in an orderly way between two steps, and started again. Settings, roles
+and answers are then what they would be had it not been.
+
 The simulated world uses all cores and writes benchmarks/results/kill_anywhere.json. Exit code 1 if a run failed, with
 the command that plays it again; 3 if the timers of every network run were late.
 """
@@ -128,6 +131,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, help=f"by default {RUNS['sim']}, {RUNS['network']} over the network")
     parser.add_argument("--first", type=int, default=1, help="the first seed; others follow")
     parser.add_argument("--world", choices=tuple(RUNS), default="sim")
+    parser.add_argument("--orderly", action="store_true", help="stop a broker in an orderly way instead (simulated)")
     parser.add_argument("--scenario", action="append", default=[], help="only this one (repeatable)")
     parser.add_argument("--kafka-version", action="append", default=[], help="only this one (repeatable)")
     parser.add_argument("--speed", type=float, default=DEFAULT_SPEED, help="of the clock over the network")
@@ -145,7 +149,9 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"--kafka-version {strange[0]}: one of {', '.join(LADDER)}")
     if not any(versions_of(name, given.kafka_version) for name in given.scenario or catalogue()):
         parser.error(f"no scenario of these is for version {' or '.join(given.kafka_version)}")
-    asked = DeathsAsked(tuple(given.scenario), tuple(given.kafka_version))
+    if given.orderly and given.world == "network":
+        parser.error("--orderly: in the simulated world only")
+    asked = DeathsAsked(tuple(given.scenario), tuple(given.kafka_version), given.orderly)
     seeds = range(given.first, given.first + runs)
     if given.world == "network":
         summary = play_network(asked, seeds, given.speed, given.keep)
@@ -153,6 +159,7 @@ def main(arguments: list[str] | None = None) -> int:
         summary = simulate(asked, seeds)
     print(msgspec.json.format(msgspec.json.encode(summary)).decode())
     name = "kill_anywhere.json" if given.world == "sim" else "kill_anywhere_network.json"
+    name = "stop_anywhere.json" if given.orderly else name
     target = given.results or (RESULTS / name if summary["runs"] >= RUNS[given.world] else None)
     if target is not None:
         target.parent.mkdir(parents=True, exist_ok=True)

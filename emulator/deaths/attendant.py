@@ -218,13 +218,16 @@ class Attendant:
             return
         if self.plan.operations < 0 and self._world.nodes[self.plan.victim].alive:
             self.strike()
-        else:
+        elif not self.plan.orderly:
             self._arm(max(0, self.plan.operations))
 
     def strike(self) -> None:
-        """The planned death, now."""
+        """The planned death, now; or the orderly stop, which takes its time."""
         world, victim = self._world, self.plan.victim
         self._about_to_die()
+        if self.plan.orderly:
+            world.stop(victim)
+            return
         world.kill(victim, "power-loss" if self.plan.power else "kill")
 
     def _arm(self, operations: int) -> None:

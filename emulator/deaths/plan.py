@@ -1,4 +1,4 @@
-"""Who dies when: drawn from a seed, or said.
+"""Who dies when, or who is stopped in an orderly way and started again: drawn from a seed, or said.
 
 A death is at a step of the scenario's script: when the step begins, some time after, or before the n-th storage
 operation that the victim makes from then on. A victim that is dead when the step begins dies before the n-th operation
@@ -31,7 +31,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """`step` counts from 1. `operations` -1: `later_ms` after the step has begun; otherwise before that storage
     operation (0: the next). `power`: the machine loses power with the process, and any part of what was not synced.
     `again` -1: it dies once; otherwise its next life ends before that operation. `back_ms`: from a death to the
-    restart."""
+    restart. `orderly`: nobody dies, the victim is told to stop."""
 
     seed: int
     scenario: str
@@ -43,10 +43,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     power: bool = False
     again: int = -1
     back_ms: float = BACK_MS[0]
+    orderly: bool = False
 
     @property
     def text(self) -> str:
         """One line."""
+        if self.orderly:
+            back = f"and started {self.back_ms:.0f} ms after it has ended"
+            return f"{self.scenario} on {self.version}: {self.victim} is stopped when step {self.step} begins, {back}"
         when = f"{self.later_ms:.0f} ms into" if self.operations < 0 else f"{self.operations} storage operations after"
         how = "loses power" if self.power else "is killed"
         again = f", again {self.again} operations into its next life" if self.again >= 0 else ""
@@ -97,6 +101,22 @@ def drawn(seed: int, scenarios: tuple[str, ...] = (), versions: tuple[str, ...] 
     )
     # A dedicated controller has no storage.
     return replace(plan, operations=-1, again=-1) if plan.victim.startswith("controller") else plan
+
+
+def stop_drawn(seed: int, scenarios: tuple[str, ...] = (), versions: tuple[str, ...] = ()) -> Plan:
+    """An orderly stop and start of a broker between two steps; drawn as above."""
+    draw = random.Random(f"stop {seed}")
+    wanted = {name: versions_of(name, versions) for name in scenarios or catalogue()}
+    scenario = scenario_of(draw.choice([name for name, known in wanted.items() if known]))
+    return Plan(
+        seed=seed,
+        scenario=scenario.id,
+        version=draw.choice(wanted[scenario.id]),
+        victim=draw.choice([node.name for node in scenario.topology.with_role("broker")]),
+        step=draw.randint(1, step_count(scenario.steps)),
+        back_ms=draw.choice((0.0, draw.uniform(0.0, BACK_MS[1]))),
+        orderly=True,
+    )
 
 
 def mortals(scenario: Scenario) -> list[str]:

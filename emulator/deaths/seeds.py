@@ -8,7 +8,7 @@ from time import perf_counter
 import msgspec
 
 from emulator.deaths.judge import judge_death
-from emulator.deaths.plan import Plan, drawn
+from emulator.deaths.plan import Plan, drawn, stop_drawn
 from emulator.deaths.play import play_death
 
 FAILED_MAX = 5
@@ -16,13 +16,15 @@ FAILED_MAX = 5
 
 
 class DeathsAsked(msgspec.Struct, frozen=True):
-    """What a worker is told: among which scenarios and versions plans are drawn (all if empty)."""
+    """What a worker is told: among which scenarios and versions plans are drawn (all if empty). `orderly`: nobody
+    dies, a broker is stopped and started between two steps."""
 
     scenarios: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
+    orderly: bool = False
 
     def plan(self, seed: int) -> Plan:
-        return drawn(seed, self.scenarios, self.versions)
+        return (stop_drawn if self.orderly else drawn)(seed, self.scenarios, self.versions)
 
 
 class DeathResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +107,7 @@ def _told(error: Exception) -> str:
 def replay_command(asked: DeathsAsked, seed: int, world: str = "sim") -> str:
     """What plays one seed again."""
     words = ["python", "-m", "benchmarks.kill_anywhere", "--runs", "1", "--first", str(seed), "--world", world]
+    words += ["--orderly"] if asked.orderly else []
     for scenario in asked.scenarios:
         words += ["--scenario", scenario]
     for version in asked.versions:

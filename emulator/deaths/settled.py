@@ -1,5 +1,6 @@
 """Whether a simulated cluster has settled, by its true state: everybody is there, every partition has its leader, its
-full ISR and equal log ends, and brokers, controller and session service agree."""
+full ISR and equal log ends; brokers, controller and session service agree, and what brokers tell clients and go by
+(metadata, topics' settings) is what the session service holds."""
 
 from typing import Any
 
@@ -7,6 +8,7 @@ import msgspec
 
 from controller.controller import Controller
 from emulator.broker.partition import Partition
+from emulator.broker.settings import with_topic_overrides
 from emulator.node.broker_node import BrokerNode
 from emulator.node.controller_node import ControllerNode
 from emulator.session.election import LEADING
@@ -25,13 +27,15 @@ from protocol.znodes import (
     decode_controller_epoch,
     decode_state,
     decode_topic,
+    decode_topic_config,
     state_path,
+    topic_config_path,
 )
 
 
 class Unsettled(msgspec.Struct, frozen=True):
-    """`what`: dead, ensemble, unregistered, controller, no-state, leader, isr, role, log-end, high-watermark.
-    `broker`: -1 if it is no broker's."""
+    """`what`: dead, ensemble, unregistered, controller, no-state, leader, isr, role, log-end, high-watermark, settings,
+    metadata. `broker`: -1 if it is no broker's."""
 
     what: str
     text: str
@@ -67,6 +71,8 @@ def unsettled(world: SimulatedWorld) -> list[Unsettled]:
             if set(state.isr) != set(assignment):
                 found.append(Unsettled("isr", f"{name}: the ISR is {list(state.isr)} of {list(assignment)}", place))
             found += _replicas(brokers, place, assignment, state)
+            found += _told(brokers, place, state)
+        found += _settings(tree, brokers, place)
     return found
 
 
@@ -113,6 +119,33 @@ def state_of(tree: Tree, place: TopicPartition) -> Leadership | None:
 
 def partition_of(broker: BrokerNode, place: TopicPartition) -> Partition | None:
     return broker.broker.replicas.partitions.get(place)
+
+
+def _settings(tree: Tree, brokers: dict[int, BrokerNode], place: TopicPartition) -> list[Unsettled]:
+    """A topic's own settings hold at each of its replicas, whenever they were given and however often it stopped."""
+    topic = place[0]
+    znode = tree.znodes.get(topic_config_path(topic))
+    config = decode_topic_config(topic, znode.data) if znode is not None else {}
+    found: list[Unsettled] = []
+    for number, broker in brokers.items():
+        partition = partition_of(broker, place)
+        if partition is not None and partition.log is not None:
+            wanted = with_topic_overrides(broker.context.settings, config)
+            if partition.settings != wanted:
+                text = f"{topic}-{place[1]}: broker-{number} goes by other settings than {config or 'its own'}"
+                found.append(Unsettled("settings", text, place, number))
+    return found
+
+
+def _told(brokers: dict[int, BrokerNode], place: TopicPartition, state: Leadership) -> list[Unsettled]:
+    """What each broker answers to a metadata request: the leader and its epoch."""
+    found: list[Unsettled] = []
+    for number, broker in brokers.items():
+        known = broker.broker.metadata.partitions.get(place)
+        if known is None or (known.leader, known.leader_epoch) != (state.leader, state.leader_epoch):
+            text = f"{place[0]}-{place[1]}: broker-{number} tells clients {known}; it is {state}"
+            found.append(Unsettled("metadata", text, place, number))
+    return found
 
 
 def _controller(tree: Tree, candidates: dict[int, Controller]) -> list[Unsettled]:

@@ -122,7 +122,7 @@ def _bounced(
     died: Died, history: History, gates: Gates, place: TopicPartition, assigned: tuple[int, ...], state: Leadership
 ) -> str:
     """What an earlier life of a broker was told, or asked for, stands for the present one (up to 2.1): that has never
-    heard of its replica, or cannot be elected, for it is still taken to shut down."""
+    heard of its replica, or is still taken to shut down, and so is neither elected nor told of who is."""
     brokers = brokers_of(died.world)
     if gates.broker_epochs or not history.offices:
         return ""
@@ -130,8 +130,10 @@ def _bounced(
     for number in assigned:
         if number not in brokers or not unseen(history, number):
             continue
-        leaving = state.leader < 0 and controller is not None and controller.takes_for_leaving(number)
-        if leaving or _unheard(brokers[number], place):
+        leaving = controller is not None and controller.takes_for_leaving(number)
+        partition = partition_of(brokers[number], place)
+        passed_over = state.leader < 0 or (partition is not None and partition.leader_epoch < state.leader_epoch)
+        if (leaving and passed_over) or _unheard(brokers[number], place):
             return EARLIER_LIFE
     return ""
 
