@@ -19,8 +19,8 @@ import msgspec
 
 from audit.commands import DEFAULT_MASTER, spark_of
 from audit.input import AuditInputError, find_runs
-from audit.session import GatewayError, NoJavaError
-from audit.verdict import EXIT_UNUSABLE
+from audit.session import GatewayError, NoJavaError, SparkFailed
+from audit.verdict import EXIT_UNKNOWN, EXIT_UNUSABLE
 from audit.views import VIEWS, create_views, described
 
 if TYPE_CHECKING:
@@ -66,6 +66,9 @@ def sql_command(
                     _ask(spark, line, shape, rows_max)
                 return 0
             return max((_ask(spark, one, shape, rows_max) for one in _piped()), default=0)
+    except SparkFailed as error:
+        print(f"faultline sql: {error}", file=sys.stderr)
+        return EXIT_UNKNOWN
     except (AuditInputError, GatewayError, NoJavaError) as error:
         return _unusable(error)
 
@@ -122,8 +125,9 @@ def _print(names: Sequence[str], rows: Sequence[Row], shape: Shape) -> None:
 
 def _print_table(names: Sequence[str], rows: Sequence[Row]) -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
+
+    from emulator.screen import Screen
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for number, name in enumerate(names):
@@ -131,7 +135,7 @@ def _print_table(names: Sequence[str], rows: Sequence[Row]) -> None:
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*map(_cell, row))
-    Console(highlight=False, markup=False).print(table)
+    Screen(highlight=False, markup=False).print(table)
 
 
 def _cell(value: object) -> str:

@@ -15,8 +15,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from audit.input import AuditInputError, find_runs
-from audit.session import GatewayError, NoJavaError, find_java, spark_session, start_gateway, tuning_for
-from audit.verdict import EXIT_UNUSABLE, Verdict, evidence_text, exit_code, to_json
+from audit.session import (
+    GatewayError,
+    NoJavaError,
+    SparkFailed,
+    find_java,
+    spark_faults,
+    spark_session,
+    start_gateway,
+    tuning_for,
+)
+from audit.verdict import EXIT_UNKNOWN, EXIT_UNUSABLE, Verdict, evidence_text, exit_code, to_json
 from emulator.runs.layout import shown
 from emulator.runs.scratch import scratch
 from emulator.scenario.seen import seen_words
@@ -55,6 +64,8 @@ def audit_command(
                 write_report(run, verdict, home)
             if out is not None:
                 export(spark, directories, verdicts, out)
+    except SparkFailed as error:
+        return _unknown(error)
     except (AuditInputError, GatewayError, NoJavaError) as error:
         return _unusable(error)
     if json:
@@ -121,11 +132,12 @@ def _print_verdict(verdict: Verdict) -> None:
     if not sys.stdout.isatty():
         print(text)
         return
-    from rich.console import Console
     from rich.padding import Padding
     from rich.text import Text
 
-    console = Console(highlight=False)
+    from emulator.screen import Screen
+
+    console = Screen(highlight=False)
     for line in text.splitlines():
         words = line.lstrip()
         coloured = Text(words)
@@ -138,9 +150,9 @@ def _print_verdict(verdict: Verdict) -> None:
 @contextmanager
 def _progress(count: int) -> Iterator[None]:
     """A line on a terminal; nothing in a pipe."""
-    from rich.console import Console
+    from emulator.screen import Screen
 
-    told = Console(stderr=True, highlight=False)
+    told = Screen(stderr=True, highlight=False)
     if not told.is_terminal:
         yield
         return
@@ -156,7 +168,14 @@ def spark_of(master: str, event_bytes: int) -> Iterator[tuple[SparkSession, Path
         with gateway:
             own = directory / "scratch"
             own.mkdir()
-            yield spark_session(gateway), own
+            with spark_faults(gateway):
+                yield spark_session(gateway), own
+
+
+def _unknown(error: object) -> int:
+    """The evidence could not be looked at."""
+    print(error, file=sys.stderr)
+    return EXIT_UNKNOWN
 
 
 def _unusable(error: object) -> int:

@@ -13,6 +13,7 @@ also covers SIGKILL. A process forked from this one would hold a copy of the pip
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 import subprocess
@@ -266,6 +267,10 @@ def _connect(connection: bytes) -> Any:
     """py4j's connection; `connection` is what Spark wrote: port, the secret's length (big-endian), secret."""
     from pyspark.java_gateway import launch_gateway
 
+    # py4j logs the stack of every connection that breaks, as one does when we are interrupted; it also raises.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_not_py4js)
+
     port = int.from_bytes(connection[:4], "big")
     length = int.from_bytes(connection[4:8], "big")
     secret = connection[8 : 8 + length].decode()
@@ -276,6 +281,11 @@ def _connect(connection: bytes) -> Any:
         return launch_gateway()  # type: ignore[no-untyped-call]
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+
+
+def _not_py4js(record: logging.LogRecord) -> bool:
+    """It logs to the root as well."""
+    return record.module not in ("java_gateway", "clientserver")
 
 
 def _disconnect(client: Any) -> None:
@@ -293,4 +303,5 @@ def _disconnect(client: Any) -> None:
         SparkContext._active_spark_context = None
         SparkContext._gateway = None
         SparkContext._jvm = None
-    client.shutdown()
+    with contextlib.suppress(Py4JError, OSError):
+        client.shutdown()

@@ -7,7 +7,8 @@ audited.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from audit.gateway import READY_TIMEOUT_S, Gateway, GatewayError, Tuning, is_local, start_gateway, tuning_for
@@ -21,12 +22,18 @@ __all__ = [
     "GatewayError",
     "Java",
     "NoJavaError",
+    "SparkFailed",
     "Tuning",
     "find_java",
+    "spark_faults",
     "spark_session",
     "start_gateway",
     "tuning_for",
 ]
+
+class SparkFailed(GatewayError):
+    """Spark ended, or could not do what it was asked to: no evidence, for or against."""
+
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -80,6 +87,21 @@ def spark_session(
         raise GatewayError(reason + gateway.log_tail()) from error
 
 
+@contextmanager
+def spark_faults(gateway: Gateway) -> Iterator[None]:
+    """Within, what befalls Spark is SparkFailed: one line, without Java's stack."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (Py4JError, PySparkException, ConnectionError) as error:
+        code = gateway.process.poll()
+        if code is not None:
+            raise SparkFailed(f"Java ended with code {code} while Spark worked.{gateway.log_tail()}") from error
+        raise SparkFailed(f"Spark could not do it: {_first_line(error)}") from error
+
+
 def _settings(gateway: Gateway) -> dict[str, str]:
     settings = SETTINGS | {
         "spark.local.dir": str(gateway.directory / "tmp"),
@@ -95,4 +117,5 @@ def _settings(gateway: Gateway) -> dict[str, str]:
 def _first_line(error: Exception) -> str:
     java_exception: Any = getattr(error, "java_exception", None)
     text = str(java_exception.toString()) if java_exception is not None else str(error)
-    return text.splitlines()[0]
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

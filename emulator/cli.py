@@ -10,13 +10,15 @@ from typing import Annotated, Literal
 from cyclopts import App, CycloptsError, Parameter
 
 from emulator import cli_live, cli_live_machines, cli_live_use
-from emulator.exit_codes import INTERRUPTED, UNUSABLE
+from emulator.exit_codes import UNUSABLE
+from emulator.last_resort import ended
 from emulator.runs.living import Driver, Engine
 
 app = App(
     name="faultline",
     help="A cluster of real processes that replicates partitions the way Kafka does, made to be broken on purpose.",
     version_flags=["--version"],
+    suppress_keyboard_interrupt=False,
 )
 
 World = Literal["network", "sim"]
@@ -362,15 +364,13 @@ def scenarios_check(files: list[Path], /) -> int:
 
 def main(arguments: list[str] | None = None) -> None:
     """The console script. Ends the process with the command's exit code."""
+    sys.exit(ended("faultline", lambda: _command(arguments)))
+
+
+def _command(arguments: list[str] | None) -> int:
     try:
         code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         print(f"faultline: {error}", file=sys.stderr)
-        sys.exit(UNUSABLE)
-    except KeyboardInterrupt:
-        print("faultline: interrupted", file=sys.stderr)
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(UNUSABLE)
-    sys.exit(code if isinstance(code, int) else 0)
+        return UNUSABLE
+    return code if isinstance(code, int) else 0

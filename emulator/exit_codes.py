@@ -8,5 +8,7 @@ UNUSABLE = 2
 """Unusable arguments or input."""
 UNKNOWN = 3
 """Evidence is missing, a fault did not take effect, a node died by itself."""
+BUG = 70
+"""A bug of ours; its traceback is in a file, whose path is printed."""
 INTERRUPTED = 130
 """Interrupted; nothing is left running."""

@@ -5,7 +5,7 @@ unset), `${NAME:?message}` and `${NAME?message}` (an error), `$$` (a dollar).
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 _VARIABLE = re.compile(
     r"""\$(?:
@@ -22,8 +22,10 @@ class NotInterpolated(ValueError):
     """A value that cannot be filled in. The message is one line."""
 
 
-def interpolate(text: str, environment: Mapping[str, str]) -> str:
-    """Raises NotInterpolated."""
+def interpolate(
+    text: str, environment: Mapping[str, str], taken: Callable[[str, str], None] = lambda name, value: None
+) -> str:
+    """`taken` is told the name and value of every variable that was filled in. Raises NotInterpolated."""
 
     def value_of(match: re.Match[str]) -> str:
         if match["dollar"]:
@@ -33,6 +35,7 @@ def interpolate(text: str, environment: Mapping[str, str]) -> str:
         name, how, rest = match["bare"] or match["name"], match["how"] or "-", match["rest"] or ""
         value = environment.get(name)
         if value or (value is not None and ":" not in how):
+            taken(name, value)
             return value
         if "?" in how:
             raise NotInterpolated(f"the variable {name} is not set{f': {rest}' if rest else ''}")

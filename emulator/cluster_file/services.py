@@ -26,6 +26,8 @@ ROLES: Final = {
     "client": (("client",),),
 }
 """{what a node is called after: the roles it may have}, in the order of a topology."""
+SECRET_CHARACTERS_MIN: Final = 4
+"""Shorter values are left out of a message only where they stand alone: no secret is so short."""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -51,6 +53,8 @@ class ComposeReader(Reader):
     def __init__(self, environment: Mapping[str, str]) -> None:
         super().__init__()
         self._environment = environment
+        self._taken: dict[str, str] = {}
+        """{value that was filled in: the variable it is from}: it may be a secret, and is not told."""
 
     def pairs(self, node: Node, what: str) -> list[tuple[str, ScalarNode, Node]]:
         """A mapping's own keys, then those that `<<` brings in and it does not have."""
@@ -67,10 +71,22 @@ class ComposeReader(Reader):
         if is_null(node):
             return ""
         try:
-            return interpolate(self.text(node) or "", self._environment)
+            return interpolate(self.text(node) or "", self._environment, self._take)
         except NotInterpolated as error:
             self.problem(node, str(error))
             return ""
+
+    def problem(self, node: Node, message: str) -> None:
+        for value in sorted(self._taken, key=len, reverse=True):
+            variable = f"${{{self._taken[value]}}}"
+            message = message.replace(repr(value), variable)
+            if len(value) >= SECRET_CHARACTERS_MIN:
+                message = message.replace(value, variable)
+        super().problem(node, message)
+
+    def _take(self, variable: str, value: str) -> None:
+        if value:
+            self._taken[value] = variable
 
     def entries(self, node: Node, what: str) -> dict[str, Entry]:
         """`NAME: value`, or a list of `NAME=value`. A name alone takes its value from the environment, or is not
@@ -85,6 +101,8 @@ class ComposeReader(Reader):
         found: dict[str, Entry] = {}
         for name, value, at, place in given:
             there = self._environment.get(name) if value is None else value
+            if value is None and there:
+                self._take(name, there)
             if there is not None:
                 found[name] = Entry(there, at, place)
         return found
@@ -139,7 +157,8 @@ def _node(reader: ComposeReader, name: str, place: Node, labels: dict[str, Entry
     roles = tuple(sorted(word.strip() for word in labels[ROLES_LABEL].value.split(",")))
     if roles not in ROLES[stem]:
         usable = " or ".join(",".join(some) for some in ROLES[stem])
-        reader.problem(labels[ROLES_LABEL].place, f"the roles of a {stem} are {usable}; got {','.join(roles)!r}")
+        given = labels[ROLES_LABEL]
+        reader.problem(given.place, f"the roles of a {stem} are {usable}; got {given.value!r}")
     az = labels[AZ_LABEL].value if AZ_LABEL in labels else ""
     if not az:
         reader.problem(place, f"{name} needs the label {AZ_LABEL}, as {AZ_LABEL}: az-0")

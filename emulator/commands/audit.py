@@ -30,7 +30,7 @@ def audit_runs_command(runs: Sequence[str], master: str, out: Path | None, json:
                 print(f"{run.name} is running: audited as it was at {moment_ms / 1000:.3f} s", file=sys.stderr)
                 homes[copy] = run.path
                 given.append(str(copy))
-        except (AuditInputError, OSError) as error:
+        except AuditInputError as error:
             print(error, file=sys.stderr)
             return UNUSABLE
         except Refused as refused:

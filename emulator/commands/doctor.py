@@ -12,6 +12,7 @@ from emulator.doctor.facts import Facts
 from emulator.doctor.findings import Finding, examine, usable
 from emulator.doctor.looking import facts_of_this_machine
 from emulator.exit_codes import BROKEN, HELD
+from emulator.screen import Screen
 
 MARKS = {"ok": ("✓", "green"), "limited": ("!", "yellow"), "missing": ("✗", "red")}
 OPTIONAL_MISSING = ("-", "yellow")
@@ -30,7 +31,7 @@ def doctor_command(
     if json:
         print(msgspec.json.encode({"format": FORMAT, "usable": fine, "findings": findings}).decode())
     else:
-        _print(console or Console(highlight=False), findings, fine)
+        _print(console or Screen(highlight=False), findings, fine)
     return HELD if fine else BROKEN
 
 

@@ -11,6 +11,7 @@ from emulator.exit_codes import HELD, UNUSABLE
 from emulator.live.ask import ask
 from emulator.live.registry import NoCluster, choose
 from emulator.live.requests import WAIT_S, WAIT_S_MAX, Answer, Ask, Refused
+from emulator.screen import Screen
 
 Show = Callable[[Console, dict[str, Any]], None]
 PIPE_WIDTH = 10_000
@@ -61,4 +62,4 @@ def refused(command: str, error: object) -> int:
 def console() -> Console:
     """Wraps on a terminal only, and between words."""
     terminal = sys.stdout.isatty()
-    return Console(width=None if terminal else PIPE_WIDTH, highlight=False, soft_wrap=not terminal)
+    return Screen(width=None if terminal else PIPE_WIDTH, highlight=False, soft_wrap=not terminal)

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from emulator.commands.live_asking import Asking, ask_cluster, refused
+from emulator.commands.unusable import UNUSABLE_SCENARIO
 from emulator.exit_codes import BROKEN, HELD
 from emulator.live.registry import NoCluster, choose
 from emulator.live.requests import (
@@ -20,11 +21,11 @@ from emulator.live.requests import (
     StopWorkload,
     WorkloadStatus,
 )
-from emulator.runs.finished import version_of
+from emulator.runs.finished import NoRun, version_of
 from emulator.runs.settings_files import read_settings_files
 from emulator.settings.applied import applied
 from emulator.settings.files import UnusableFile
-from emulator.settings.registry import REGISTRY
+from emulator.settings.registry import REGISTRY, UnusableSetting
 from emulator.settings.setting import PRODUCER, TOPIC
 from protocol.errors import error_name
 
@@ -47,7 +48,7 @@ def create_topic_command(
         return refused(asking.command, f"--assignment {' '.join(assignment)}: numbers of brokers, such as 0,1,2")
     try:
         given = settings_of(asking, TOPIC, files) | _settings(settings)
-    except (ValueError, NoCluster) as error:
+    except (*UNUSABLE_SCENARIO, NoRun, NoCluster) as error:
         return refused(asking.command, str(error))
     return ask_cluster(asking, CreateTopic(topic, brokers, partitions, replicas, given), _show_topics)
 
@@ -75,7 +76,7 @@ def start_workload_command(
 ) -> int:
     try:
         given = settings_of(asking, PRODUCER, files) | _settings(settings)
-    except (ValueError, NoCluster) as error:
+    except (*UNUSABLE_SCENARIO, NoRun, NoCluster) as error:
         return refused(asking.command, str(error))
     if acks is None:
         return ask_cluster(asking, StartWorkload(settings=given, **options), _show_started)
@@ -92,7 +93,7 @@ def workload_status_command(asking: Asking) -> int:
 
 def settings_of(asking: Asking, scope: str, words: Sequence[str]) -> dict[str, Any]:
     """What settings files say of one kind, as the running cluster's version has it; what else they say is told on
-    standard error. Raises UnusableFile, NoCluster."""
+    standard error. Raises UnusableFile, UnknownVersion, NoRun, NoCluster."""
     if not words:
         return {}
     version = version_of(choose(asking.cluster).directory)
@@ -105,12 +106,12 @@ def settings_of(asking: Asking, scope: str, words: Sequence[str]) -> dict[str, A
 
 
 def _settings(words: Sequence[str]) -> dict[str, Any]:
-    """Of `--set name=value`. Raises ValueError."""
+    """Of `--set name=value`. Raises UnusableSetting."""
     given = {}
     for text in words:
         name, equals, value = text.partition("=")
         if not equals:
-            raise ValueError(f"--set {text!r}: expected name=value")
+            raise UnusableSetting(f"--set {text!r}: expected name=value")
         given[name.strip()] = value.strip()
     return given
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from rich.console import Console
 
-from emulator.cluster_file.files import named_topology, read_cluster_file
+from emulator.cluster_file.files import NoClusterFile, named_topology, read_cluster_file
 from emulator.commands.live_asking import console, refused
+from emulator.commands.unusable import UNUSABLE_RUN
 from emulator.commands.verdict_text import print_account
 from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN
 from emulator.live.launch import READY_LIMIT_S, NotUp, launch
@@ -22,16 +22,21 @@ from emulator.live.specification import (
     resolved,
     write_specification,
 )
-from emulator.runs.directory import NotEmpty, prepare
+from emulator.runs.directory import prepare
 from emulator.runs.layout import shown
 from emulator.runs.living import Driver, Engine, check_speed
 from emulator.runs.settings_files import read_settings_files
+from emulator.screen import Screen
 from emulator.settings.account import Account
-from emulator.settings.registry import UnusableSetting, parse_assignment
+from emulator.settings.registry import parse_assignment
 from protocol.events import LEVELS
-from protocol.versions import UnknownVersion, UnusableProtocolVersion
 
-UNUSABLE_INPUT = (NoCluster, NotEmpty, UnusableSetting, UnknownVersion, UnusableProtocolVersion, ValueError, OSError)
+
+class UnusableName(ValueError):
+    """No name for a cluster."""
+
+
+UNUSABLE_INPUT = (*UNUSABLE_RUN, NoCluster, NoClusterFile, UnusableName)
 
 
 class UpOptions(msgspec.Struct, frozen=True):
@@ -57,7 +62,7 @@ def up_command(options: UpOptions) -> int:
     began = time.monotonic()
     try:
         directory, account = prepared(options)
-        print_account(Console(stderr=True, highlight=False, soft_wrap=True), account)
+        print_account(Screen(stderr=True, highlight=False, soft_wrap=True), account)
         with _progress(options) as show:
             found = launch(directory, options.wait_s, show)
     except NotUp as error:
@@ -90,7 +95,7 @@ def prepared(options: UpOptions) -> tuple[Path, Account]:
     given = read_cluster_file(file)
     name = options.name or given.name
     if not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
-        raise ValueError(f"--name {name!r}: a name is of letters, digits, '-', '_' and '.'")
+        raise UnusableName(f"--name {name!r}: a name is of letters, digits, '-', '_' and '.'")
     speed = given.speed if options.speed is None else options.speed
     check_speed(speed, options.driver)
     for one in named(name):
@@ -120,7 +125,7 @@ def prepared(options: UpOptions) -> tuple[Path, Account]:
 @contextmanager
 def _progress(options: UpOptions) -> Iterator[Any]:
     """A line on a terminal; nothing in a pipe."""
-    told = Console(stderr=True, highlight=False)
+    told = Screen(stderr=True, highlight=False)
     if options.json or not told.is_terminal:
         yield None
         return

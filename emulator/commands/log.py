@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 
 import msgspec
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -22,9 +21,10 @@ from emulator.runs.replicas import (
     rows_of,
     side_by_side,
 )
+from emulator.screen import Screen
 from emulator.storage.files import StorageError
 
-UNUSABLE_INPUT = (NoRun, NoSuchPart, Malformed, DamagedReplica, StorageError, OSError)
+UNUSABLE_INPUT = (NoRun, NoSuchPart, Malformed, DamagedReplica, StorageError)
 
 ROWS_MAX = 400
 """Offsets that are shown; of more, those that are the same everywhere are left out but for some around the others."""
@@ -46,7 +46,7 @@ def log_command(node: str, partition: str, run: Path | None, json: bool) -> int:
     if json:
         print(msgspec.json.encode(_as_json(beside, rows)).decode())
         return HELD
-    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+    console = Screen(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
     newest = f" (the newest run; {ANOTHER})" if run is None else ""
     console.print(
         f"{partition} of {node} beside the others, from {beside.source} of {beside.run}{newest}", markup=False

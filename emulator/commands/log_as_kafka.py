@@ -20,7 +20,6 @@ UNUSABLE_INPUT = (
     UnreadableEvent,
     UnknownVersion,
     UnusableProtocolVersion,
-    OSError,
 )
 
 

@@ -3,7 +3,6 @@
 In the network world Spark's machine starts before the cluster and warms up while it runs, with a low priority, so
 that the verdict comes a moment after the last step."""
 
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -14,29 +13,32 @@ from typing import Any
 import msgspec
 import trio
 from rich.console import Console
+from rich.markup import escape
 
+from emulator.commands.spark_ahead import Spark, SparkMissing, spark_ahead
+from emulator.commands.unusable import UNUSABLE_RUN
 from emulator.commands.verdict_text import print_account, print_verdict
 from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN, UNUSABLE
+from emulator.last_resort import leaves
 from emulator.live.playing import playing
 from emulator.observations.files import load
 from emulator.observations.model import Observations
 from emulator.observations.races import nearest_with_races
-from emulator.observations.reading import Malformed, plain
+from emulator.observations.reading import plain
 from emulator.player.steps import StepFailed
-from emulator.runs.directory import NotEmpty, prepare, write_observations, write_scenario
+from emulator.runs.directory import prepare, write_observations, write_scenario
 from emulator.runs.layout import shown
 from emulator.runs.living import KERNEL_SPEED, Driver, Engine, check_speed
 from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for
 from emulator.runs.network import play_network
 from emulator.runs.resolve import Resolved, resolve
-from emulator.runs.scratch import scratch
 from emulator.runs.settings_files import read_settings_files
-from emulator.runs.sources import NoScenario, find_scenario, recordings_of
-from emulator.scenario.load import ScenarioErrors
-from emulator.settings.registry import UnusableSetting, parse_assignment
+from emulator.runs.sources import find_scenario, recordings_of
+from emulator.screen import Screen
+from emulator.settings.registry import parse_assignment
 from emulator.world.network.cluster import Cluster, ClusterError
+from emulator.world.network.forking import ForkServerLost
 from emulator.world.network.ports import PortInUse
-from protocol.versions import UnknownVersion, UnusableProtocolVersion
 
 DEFAULT_SPEED = 5.0
 """Measured (benchmarks/spike): beside a starting Spark, timers at this speed are late by less than a tenth of the
@@ -45,19 +47,9 @@ CONTAINER_SPEED = 2.0
 """Each container has its own quota of the processor and pays for every packet: timers are later."""
 LIVING = {"process": "real processes", "docker": "containers"}
 
-UNUSABLE_INPUT = (
-    NoScenario,
-    ScenarioErrors,
-    Malformed,
-    UnusableSetting,
-    UnknownVersion,
-    UnusableProtocolVersion,
-    NotEmpty,
-    PortInUse,
-    *UNUSABLE_MACHINES,
-    ValueError,
-    OSError,
-)
+UNUSABLE_INPUT = (*UNUSABLE_RUN, PortInUse, SparkMissing, *UNUSABLE_MACHINES)
+NOT_PLAYED = (StepFailed, ClusterError, ForkServerLost, trio.TooSlowError)
+"""Why a scenario does not get to its end."""
 
 
 class RunOptions(msgspec.Struct, frozen=True):
@@ -121,17 +113,17 @@ def resolved_from(
 
 def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> int:
     speed = speed_of(options, resolved.scenario.speed)
-    console = Console(stderr=options.json, highlight=False)
+    console = Screen(stderr=options.json, highlight=False)
     judge = options.audit or "spark"
     began = time.monotonic()
     write_scenario(directory, resolved, speed=speed)
     with (
         playing(directory, resolved.scenario.id, options.engine, options.driver),
-        _spark(directory, wanted=judge == "spark") as spark,
+        spark_ahead(directory, wanted=judge == "spark") as spark,
     ):
         try:
             observations = _play(options, resolved, directory, speed, console, spark)
-        except (StepFailed, ClusterError, trio.TooSlowError) as error:
+        except NOT_PLAYED as error:
             print(f"faultline run: the scenario was not played to its end: {error}", file=sys.stderr)
             return UNKNOWN
         except KeyboardInterrupt:
@@ -139,16 +131,17 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
             return INTERRUPTED
         if spark is None:
             equals = equal_recording(resolved, observations)
-            console.print(f"not judged; the run is in {shown(directory)}" + (f"; it equals {equals}" if equals else ""))
+            where = escape(shown(directory))
+            console.print(f"not judged; the run is in {where}" + (f"; it equals {equals}" if equals else ""))
             return HELD
         played_s = round(time.monotonic() - began, 3)
-        verdict, code = spark.judge(directory, began, played_s)
+        verdict, code = spark.judge(directory, resolved.scenario.id, began, played_s)
     if options.json:
         print(msgspec.json.encode(verdict).decode())
     else:
         print_verdict(console, verdict, equal_recording(resolved, observations))
         console.print(
-            f"[dim]{time.monotonic() - began:.1f} s; the picture of the run:[/] {shown(directory)}/report.html"
+            f"[dim]{time.monotonic() - began:.1f} s; the picture of the run:[/] {escape(shown(directory))}/report.html"
         )
     return code
 
@@ -164,11 +157,11 @@ def speed_of(options: RunOptions, of_scenario: float | None) -> float:
 
 
 def _play(
-    options: RunOptions, resolved: Resolved, directory: Path, speed: float, console: Console, spark: "Spark | None"
+    options: RunOptions, resolved: Resolved, directory: Path, speed: float, console: Console, spark: Spark | None
 ) -> Observations:
     version = resolved.spec.kafka_version
     if not options.json:
-        console.print(f"[bold]{resolved.scenario.id}[/] on Kafka {version}: {resolved.scenario.title}")
+        console.print(f"[bold]{resolved.scenario.id}[/] on Kafka {version}: {escape(resolved.scenario.title)}")
         cuts = ", cuts by the kernel" if options.driver == "kernel" else ""
         console.print(f"[dim]{LIVING[options.engine]}{cuts}, clock x{speed:g}, seed {options.seed}[/]")
         print_account(console, resolved.account)
@@ -189,17 +182,18 @@ def _play(
         with machines_for(resolved.spec.topology, directory, engine=options.engine, driver=options.driver) as make:
             observations = trio.run(play, make)
     except BaseExceptionGroup as errors:
-        raise _first(errors) from None
+        raise _meant(errors) from None
     write_observations(directory, observations)
     return observations
 
 
-def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The one error that a nursery's group is about."""
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
+def _meant(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The one error that a nursery's group is about: an interrupt, else what is no fault of the scenario's, else the
+    first."""
+    found = list(leaves(errors))
+    interrupts = [error for error in found if isinstance(error, KeyboardInterrupt)]
+    others = [error for error in found if not isinstance(error, (*NOT_PLAYED, *UNUSABLE_INPUT))]
+    return (interrupts or others or found)[0]
 
 
 @contextmanager
@@ -211,7 +205,7 @@ def _progress(console: Console) -> Iterator[Any]:
     with console.status("starting the cluster") as status:
 
         def show(cluster: Cluster, step: str = "") -> None:
-            status.update(f"[dim]{cluster.now_ms() / 1000:6.1f} s[/]  {step}")
+            status.update(f"[dim]{cluster.now_ms() / 1000:6.1f} s[/]  {escape(step)}")
 
         yield show
 
@@ -227,63 +221,3 @@ def equal_recording(resolved: Resolved, observations: Observations) -> str | Non
     if not match.equal:
         return ""
     return match.recording + "".join(f", by race {race.name}" for race in match.races)
-
-
-# --- Spark ----------------------------------------------------------------------------------------------------------
-
-
-class Spark:
-    """Spark's machine, started ahead of need."""
-
-    def __init__(self, scratch: Path) -> None:
-        from audit.session import find_java, start_gateway
-
-        self._scratch = scratch
-        self._gateway = start_gateway(find_java(os.environ), self._scratch, background=True)
-        self._session: Any = None
-        self._began = time.monotonic()
-        self.ready_s = 0.0
-
-    def warm_up(self) -> None:
-        """Open the session and run what the audit will run, on nothing, so that it is quick afterwards."""
-        from audit.session import spark_session
-        from audit.warm_up import warm_up
-
-        self._session = spark_session(self._gateway, app_name="faultline")
-        warm_up(self._session, self._scratch)
-        self.ready_s = round(time.monotonic() - self._began, 3)
-
-    def hurry(self) -> None:
-        """The cluster has ended: there are no timers left to be careful of."""
-        self._gateway.to_foreground()
-
-    def judge(self, directory: Path, began: float, played_s: float) -> tuple[dict[str, Any], int]:
-        """The verdict as JSON, written to the run's directory with the report, and its exit code."""
-        from audit.report import write_report
-        from audit.run import audit_runs, write_verdict
-
-        [verdict] = audit_runs(self._session, [directory], scratch=str(self._scratch))
-        verdict.measures["played_s"] = played_s
-        verdict.measures["spark_ready_s"] = self.ready_s
-        verdict.measures["wall_s"] = round(time.monotonic() - began, 3)
-        write_verdict(verdict, directory)
-        write_report(directory)
-        return msgspec.to_builtins(verdict), verdict.exit_code
-
-    def close(self) -> None:
-        if self._session is not None:
-            self._session.stop()
-        self._gateway.close()
-
-
-@contextmanager
-def _spark(directory: Path, *, wanted: bool) -> Iterator[Spark | None]:
-    if not wanted:
-        yield None
-        return
-    with scratch(directory) as own:
-        spark = Spark(own)
-        try:
-            yield spark
-        finally:
-            spark.close()

@@ -5,7 +5,7 @@ from pathlib import Path
 from time import perf_counter
 
 import msgspec
-from rich.console import Console
+from rich.markup import escape
 
 from emulator.commands.verdict_text import print_account, print_verdict
 from emulator.exit_codes import HELD, UNKNOWN
@@ -13,6 +13,7 @@ from emulator.player.steps import StepFailed
 from emulator.runs.directory import prepare, write_simulated, write_verdict
 from emulator.runs.judged import JudgedRun, play_and_judge
 from emulator.runs.resolve import Resolved
+from emulator.screen import Screen
 from emulator.world.simulated.world import RunTooLong
 
 
@@ -33,18 +34,18 @@ def run_simulated(
     except (StepFailed, RunTooLong) as error:
         print(f"faultline run: the scenario was not played to its end: {error}", file=sys.stderr)
         return UNKNOWN
-    console = Console(stderr=json, highlight=False, soft_wrap=not sys.stdout.isatty())
+    console = Screen(stderr=json, highlight=False, soft_wrap=not sys.stdout.isatty())
     if not with_oracle:
-        console.print(f"not judged; the run is in {directory}")
+        console.print(f"not judged; the run is in {escape(str(directory))}")
         return HELD
     if json:
         print(msgspec.json.encode(run.verdict).decode())
         return run.verdict.exit_code
     title = f"[bold]{resolved.scenario.id}[/] on Kafka {resolved.spec.kafka_version}, simulated with seed {seed}"
-    console.print(f"{title}: {resolved.scenario.title}")
+    console.print(f"{title}: {escape(resolved.scenario.title)}")
     print_account(console, resolved.account)
     print_verdict(console, msgspec.to_builtins(run.verdict), equal_recording(resolved, run.observations))
-    console.print(f"[dim]{perf_counter() - began_s:.2f} s; the run is in[/] {directory}")
+    console.print(f"[dim]{perf_counter() - began_s:.2f} s; the run is in[/] {escape(str(directory))}")
     return run.verdict.exit_code
 
 

@@ -4,16 +4,15 @@ import sys
 from pathlib import Path
 
 import msgspec
-from rich.console import Console
 from rich.table import Table
 
+from emulator.commands.unusable import UNUSABLE_SCENARIO
 from emulator.exit_codes import HELD, UNUSABLE
-from emulator.observations.reading import Malformed
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import NoScenario, catalogue, find_scenario, recordings_of
-from emulator.scenario.load import ScenarioErrors
+from emulator.runs.sources import catalogue, find_scenario, recordings_of
 from emulator.scenario.model import Scenario
 from emulator.scenario.write import written
+from emulator.screen import Screen
 from emulator.settings.files import UnusableFile
 from emulator.settings.registry import UnusableSetting
 from protocol.versions import UnusableProtocolVersion
@@ -36,7 +35,7 @@ def list_command(json: bool) -> int:
     for scenario in found:
         recorded = sum(len(recordings_of(scenario.id, version)) for version in scenario.kafka)
         table.add_row(scenario.id, " ".join(scenario.kafka), str(recorded), scenario.title)
-    Console(soft_wrap=not sys.stdout.isatty()).print(table)
+    Screen(soft_wrap=not sys.stdout.isatty()).print(table)
     return HELD
 
 
@@ -74,6 +73,6 @@ def _is_usable(path: Path) -> bool:
 def _load(given: str) -> Scenario | None:
     try:
         return find_scenario(given)
-    except (NoScenario, ScenarioErrors, Malformed, ValueError) as error:
+    except UNUSABLE_SCENARIO as error:
         print(f"faultline: {error}", file=sys.stderr)
         return None

@@ -13,6 +13,7 @@ from emulator.exit_codes import HELD, UNUSABLE
 from emulator.runs.resolve import resolve
 from emulator.runs.settings_files import read_settings_files
 from emulator.scenario.model import Scenario
+from emulator.screen import Screen
 from emulator.settings.account import lines
 from emulator.settings.bearing import MODELLED, NOT_MODELLED, SET_HERE, WITHOUT_BEARING
 from emulator.settings.files import UnusableFile, wanted
@@ -35,7 +36,7 @@ STANDINGS = (MODELLED, NOT_MODELLED, SET_HERE, WITHOUT_BEARING)
 
 def settings_command(names: Sequence[str], kafka_version: str | None, json: bool) -> int:
     """2 for a name that nobody knows, or a file that cannot be used."""
-    out = Console(highlight=False, soft_wrap=True)
+    out = Screen(highlight=False, soft_wrap=True)
     try:
         version = ladder_name(kafka_version or DEFAULT_VERSION)
         if not names:

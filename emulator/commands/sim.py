@@ -1,8 +1,8 @@
 """`faultline sim SCENARIO --seeds A..B`: many seeds of one scenario or recording, summed up.
 
 Exit code: 0 if every seed's run is valid and, where real Kafka was recorded, equals a recording; 1 if one is not; 3
-if one is unknown or could not be played. Random schedules (`random-NNN`) have more outcomes than recordings; there a
-run need not equal one."""
+if one is unknown or could not be played; 70 if one met a bug of ours. Random schedules (`random-NNN`) have more
+outcomes than recordings; there a run need not equal one."""
 
 import re
 import shlex
@@ -15,13 +15,14 @@ from time import perf_counter
 from typing import Any
 
 import msgspec
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from emulator.exit_codes import BROKEN, HELD, UNKNOWN, UNUSABLE
+from emulator.commands.unusable import UNUSABLE_SCENARIO
+from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN, UNUSABLE
 from emulator.runs.resolve import Resolved
 from emulator.runs.seeds import SEEDS_MAX, SeedResult, SeedsAsked, play_seeds
 from emulator.runs.sources import GOLDEN
+from emulator.screen import Screen
 from emulator.settings.account import lines as settings_lines
 
 EXAMPLES_MAX = 5
@@ -68,7 +69,7 @@ def sim_command(
         recordings = tuple(asked.recordings(resolved))
         if golden is not None and not golden.is_dir():
             raise UnusableSeeds(f"--golden {golden}: no such folder")
-    except (ValueError, OSError) as error:
+    except (*UNUSABLE_SCENARIO, UnusableSeeds) as error:
         print(f"faultline sim: {error}", file=sys.stderr)
         return UNUSABLE
     began_s = perf_counter()
@@ -86,7 +87,7 @@ def _played(asked: SeedsAsked, seeds: Sequence[int], resolved: Resolved) -> list
     title = f"{resolved.scenario.id} on Kafka {resolved.spec.kafka_version}"
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     results: list[SeedResult] = []
-    console = Console(stderr=True)
+    console = Screen(stderr=True)
     with (
         closing(play_seeds(asked, seeds)) as playing,
         Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
@@ -141,9 +142,9 @@ def _code(result: SeedResult, must_equal: bool) -> int:
 
 
 def _worst(codes: Iterable[int]) -> int:
-    """Broken is certain, so it comes before unknown."""
+    """A bug of ours says that nothing else is certain; broken is, so it comes before unknown."""
     found = set(codes)
-    return BROKEN if BROKEN in found else UNKNOWN if UNKNOWN in found else HELD
+    return BUG if BUG in found else BROKEN if BROKEN in found else UNKNOWN if UNKNOWN in found else HELD
 
 
 def _seeds_by(results: Iterable[SeedResult], keys: Any) -> dict[str, list[int]]:

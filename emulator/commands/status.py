@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.live import Live
 
 from emulator.exit_codes import HELD, UNKNOWN
+from emulator.screen import Screen
 from emulator.watch.view import view
 
 Status = Mapping[str, Any]
@@ -44,7 +45,7 @@ def status_command(
 ) -> int:
     """`ask` raises NoStatus; then the exit code is 3. `wait` passes real seconds, and ends a watch by
     KeyboardInterrupt."""
-    console = console or Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+    console = console or Screen(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
     try:
         if not watch:
             _print(console, ask(), json)

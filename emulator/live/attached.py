@@ -16,14 +16,16 @@ from typing import Final
 
 import trio
 
-from emulator.cluster_file.files import read_cluster_file
+from emulator.cluster_file.files import NoClusterFile, read_cluster_file
 from emulator.cluster_file.networks import CONTROL, name_on
 from emulator.containers.project import routes_in
+from emulator.last_resort import ended
 from emulator.live.cluster import LiveCluster
 from emulator.live.door import LOOPBACK
 from emulator.live.holding import hold
 from emulator.live.registry import LOG_FILE, Registration, register
 from emulator.live.specification import LiveSpec, of_clients, resolved, write_specification
+from emulator.regular_files import write_whole
 from emulator.runs.network import machine_specs
 from emulator.scenario.load import ScenarioErrors
 from emulator.topology import OBSERVER, Topology
@@ -44,11 +46,7 @@ def token() -> str:
     if given:
         return given
     made = secrets.token_hex(16)
-    partial_file = TOKEN_FILE.with_suffix(".new")
-    descriptor = os.open(partial_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(made)
-    partial_file.replace(TOKEN_FILE)
+    write_whole(TOKEN_FILE, made.encode(), mode=0o600)
     return made
 
 
@@ -88,7 +86,7 @@ def main() -> int:
     try:
         file = Path(os.environ.get("FAULTLINE_CLUSTER_FILE", ""))
         given = read_cluster_file(file)
-    except (ScenarioErrors, ValueError) as error:
+    except (ScenarioErrors, NoClusterFile) as error:
         print(f"faultline: FAULTLINE_CLUSTER_FILE: {error}", file=sys.stderr)
         return 2
     about = resolved(given, None, {})
@@ -108,4 +106,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended("faultline", main, log="the container's log"))

@@ -13,6 +13,7 @@ import msgspec
 from emulator.cluster_file.cluster import ClusterFile
 from emulator.live.given import given_for_cluster
 from emulator.node.specs import RunSpec
+from emulator.regular_files import read_regular
 from emulator.runs.client_defaults import OF_OLD_CONSUMERS, client_settings_of
 from emulator.runs.directory import told_in_settings_file, write_json
 from emulator.runs.layout import SETTINGS_FILE
@@ -28,6 +29,10 @@ from protocol.versions import ladder_name
 
 LIVE_FILE: Final = "live.json"
 DEFAULT_TOPOLOGY: Final = "three-az"
+
+
+class UnusableSpecification(ValueError):
+    """A live.json that is none."""
 
 
 class LiveSpec(msgspec.Struct, frozen=True):
@@ -99,5 +104,9 @@ def topic_settings_of(about: Resolved) -> dict[str, Any]:
 
 
 def read_specification(run_dir: Path) -> LiveSpec:
-    """Raises OSError, msgspec.DecodeError."""
-    return msgspec.json.decode((run_dir / LIVE_FILE).read_bytes(), type=LiveSpec)
+    """Raises UnusableSpecification, OSError."""
+    path = run_dir / LIVE_FILE
+    try:
+        return msgspec.json.decode(read_regular(path), type=LiveSpec)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UnusableSpecification(f"{path}: cannot be understood: {error}") from error

@@ -8,27 +8,26 @@ nodes with it in any case.
 import os
 import signal
 import sys
-import traceback
 from functools import partial
 from pathlib import Path
 
-import msgspec
 import trio
 
+from emulator.exit_codes import UNKNOWN
+from emulator.last_resort import ended, leaves
 from emulator.live.cluster import LiveCluster
 from emulator.live.door import LOOPBACK
 from emulator.live.holding import hold
-from emulator.live.registry import KEEP, Registration, register, unregister
-from emulator.live.specification import LiveSpec, read_specification
+from emulator.live.registry import KEEP, LOG_FILE, Registration, register, unregister
+from emulator.live.specification import LiveSpec, UnusableSpecification, read_specification
 from emulator.runs.identity import mine
 from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for
 from emulator.runs.network import machine_specs
 from emulator.world.network.forking import ForkServerLost
 from emulator.world.network.ports import PortInUse
-from emulator.world.network.reports import only
-from emulator.world.network.spec import EXIT_CRASHED, SpecError
+from emulator.world.network.spec import SpecError
 
-ENDING = (ForkServerLost, PortInUse, SpecError, *UNUSABLE_MACHINES, OSError, msgspec.DecodeError)
+ENDING = (ForkServerLost, PortInUse, SpecError, UnusableSpecification, *UNUSABLE_MACHINES)
 
 
 async def serve(spec: LiveSpec, run_dir: Path, make_cluster: MakeCluster) -> None:
@@ -64,11 +63,14 @@ async def _until_kept(ending: trio.Event) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """RUN_DIR, with its live.json. Exit code 0, or 70 when it could not go on."""
-    run_dir = Path(arguments[0])
+    """RUN_DIR, with its live.json. Exit code 0, or why it could not go on: its last line says it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(0))  # while machines come and go
+    return ended("faultline", lambda: _supervise(Path(arguments[0])), log=LOG_FILE)
+
+
+def _supervise(run_dir: Path) -> int:
     try:
         spec = read_specification(run_dir)
         register(run_dir, registration(spec))
@@ -79,12 +81,11 @@ def main(arguments: list[str]) -> int:
     except SystemExit:
         pass  # told to end while machines were made; they are gone
     except BaseException as error:
-        known = only(error)
-        if isinstance(known, ENDING):
-            print(f"faultline: {known}", file=sys.stderr)
-        else:
-            traceback.print_exception(error)
-        return EXIT_CRASHED  # it stays registered: whoever looks for it hears of it, and `down` removes what is left
+        known = [cause for cause in leaves(error) if isinstance(cause, ENDING)]
+        if len(known) < len(list(leaves(error))):
+            raise
+        print(f"faultline: {known[0]}", file=sys.stderr)
+        return UNKNOWN  # it stays registered: whoever looks for it hears of it, and `down` removes what is left
     unregister(run_dir)
     return 0
 

@@ -20,9 +20,13 @@ class Living(TypedDict):
     compose_file: Path | None
 
 
+class UnusableSpeed(ValueError):
+    """A clock that nobody can keep, or the driver cannot."""
+
+
 def check_speed(speed: float, driver: Driver) -> None:
-    """Raises ValueError for a clock that nobody can keep, or the driver cannot."""
+    """Raises UnusableSpeed."""
     if not SPEEDS[0] <= speed <= SPEEDS[1]:
-        raise ValueError(f"--speed {speed:g}: from {SPEEDS[0]:g} to {SPEEDS[1]:g}")
+        raise UnusableSpeed(f"--speed {speed:g}: from {SPEEDS[0]:g} to {SPEEDS[1]:g}")
     if driver == "kernel" and speed != KERNEL_SPEED:
-        raise ValueError(f"--speed {speed:g}: the kernel's TCP knows no other speed than {KERNEL_SPEED:g}")
+        raise UnusableSpeed(f"--speed {speed:g}: the kernel's TCP knows no other speed than {KERNEL_SPEED:g}")

@@ -11,11 +11,12 @@ from time import perf_counter
 import msgspec
 
 from audit.verdict import Verdict
-from emulator.exit_codes import UNKNOWN
+from emulator.exit_codes import BUG, UNKNOWN
 from emulator.observations.comparable import Comparable, comparable
 from emulator.observations.files import load
 from emulator.observations.model import Observations
 from emulator.observations.races import nearest_with_races
+from emulator.player.steps import StepFailed
 from emulator.runs.cores import on_all_cores
 from emulator.runs.directory import write_observations, write_verdict
 from emulator.runs.judged import play_and_judge
@@ -23,6 +24,7 @@ from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.settings_files import read_settings_files
 from emulator.runs.sources import GOLDEN, find_scenario, recordings_of
 from emulator.settings.registry import parse_assignment
+from emulator.world.simulated.world import RunTooLong
 
 SEEDS_MAX = 1_000_000
 DIFFERENCES_MAX = 5
@@ -82,9 +84,11 @@ class Worker:
         began_s = perf_counter()
         try:
             run = play_and_judge(self._resolved, seed, run=str(seed))
-        except Exception as error:
-            # Whatever a run dies of, the other seeds go on; the command that plays this one again shows it in full.
+        except (StepFailed, RunTooLong) as error:
             return SeedResult(seed=seed, code=UNKNOWN, error=f"{type(error).__name__}: {error}")
+        except Exception as error:
+            # Our bug: the other seeds go on; the command that plays this one again writes its traceback down.
+            return SeedResult(seed=seed, code=BUG, error=f"{type(error).__name__}: {error}")
         if self._asked.out:
             folder = Path(self._asked.out) / str(seed)
             folder.mkdir(parents=True, exist_ok=True)

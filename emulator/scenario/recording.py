@@ -10,6 +10,7 @@ from typing import Any, assert_never
 import msgspec
 
 from emulator.observations.model import Entry, Observations
+from emulator.observations.reading import Malformed
 from emulator.scenario import model as m
 from emulator.scenario.recorded_conditions import Context, meaning
 
@@ -25,7 +26,7 @@ ONE_SET = "one message set"
 
 
 def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
-    """Raises UnknownText (a wait nobody knows) and ValueError (a `do` that is no step)."""
+    """Raises UnknownText (a wait nobody knows) and Malformed (a `do` that is no step)."""
     steps: list[m.AnyStep] = []
     dead: set[int] = set()
     timeline = recording.timeline
@@ -50,7 +51,7 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
         elif entry["saw"] in RECORDED:
             steps.append(m.Record(what=entry["saw"]))
     if awaited:
-        raise ValueError(f"{awaited[0][0]}: its attempts never came back")
+        raise Malformed(f"{awaited[0][0]}: its attempts never came back")
     return tuple(steps)
 
 
@@ -299,4 +300,4 @@ def _step(e: Entry, dead: frozenset[int]) -> m.AnyStep:
         case "settle":
             return m.Settle(quiet_s=e["quiet_s"], limit_s=e["limit_s"])
         case verb:
-            raise ValueError(f"do {verb!r}: not a step of a recording")
+            raise Malformed(f"do {verb!r}: not a step of a recording")

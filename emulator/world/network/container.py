@@ -20,6 +20,8 @@ from typing import Final, NoReturn
 
 import msgspec
 
+from emulator.last_resort import ended
+from emulator.regular_files import read_regular
 from emulator.world.network.forks import Change, Continued, Ended, Forks, Halted, import_and_freeze
 from emulator.world.network.introductions import Introductions
 from emulator.world.network.ports import BACKLOG, bound
@@ -40,6 +42,7 @@ from protocol.undecodable import UNDECODABLE
 NODE_PORT: Final = 9092
 KEEPER_PORT: Final = 9091
 TOKEN_FILE: Final = Path("/faultline/secret/token")
+TOKEN_BYTES_MAX: Final = 1_024
 TOKEN_LIMIT_S: Final = 60.0
 LOOK_EVERY_S: Final = 0.05
 SILENCE_LIMIT_S: Final = 10.0
@@ -156,7 +159,7 @@ def token_of(environment: str, file: Path = TOKEN_FILE, limit_s: float = TOKEN_L
         return environment
     deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
-        if file.is_file() and (token := file.read_text().strip()):
+        if file.is_file() and (token := read_regular(file, TOKEN_BYTES_MAX).decode("ascii", "replace").strip()):
             return token
         time.sleep(LOOK_EVERY_S)
     raise TimeoutError(f"no token in {file} within {limit_s:g} s")
@@ -179,4 +182,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended("keeper", main, log="the container's log"))

@@ -15,6 +15,7 @@ from typing import Final, NoReturn
 
 import msgspec
 
+from emulator.last_resort import ended
 from emulator.world.network.forks import Continued, Ended, Forks, Halted, import_and_freeze
 from emulator.world.network.process import die_with_parent
 from emulator.world.network.spec import ProcessOrder
@@ -102,4 +103,4 @@ def main(arguments: list[str]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(ended("faultline's fork server", lambda: main(sys.argv[1:])))

@@ -1,0 +1,62 @@
+"""Files of a directory that others may have written to: read only if they are regular, with a bound; written whole.
+
+A run's directory may come from anywhere, and the nodes of a cluster of containers write into theirs. A name there may
+be a link to any file of this machine, a pipe that never says anything, or a device that never ends. So nothing is read
+through a symbolic link, nothing that is no regular file is waited for, and what is written takes the place of whatever
+has its name.
+"""
+
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import BinaryIO, Final
+
+JSON_BYTES_MAX: Final = 64 << 20
+"""Of settings, observations and verdicts: a run of an hour has a few MiB."""
+_READ: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class NotRegular(OSError):
+    """A name that stands for something else than a regular file, or for one that is too long."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(0, what, str(path))
+
+
+def open_regular(path: Path, *, follow: bool = False) -> BinaryIO:
+    """`follow`: through symbolic links, for a path that somebody gave. Raises NotRegular, OSError."""
+    if not follow and path.is_symlink():
+        raise NotRegular(path, "is a symbolic link; only regular files are read")
+    descriptor = os.open(path, _READ | (0 if follow else os.O_NOFOLLOW))
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise NotRegular(path, "is no regular file")
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_regular(path: Path, bytes_max: int = JSON_BYTES_MAX, *, follow: bool = False) -> bytes:
+    """All of it. Raises NotRegular, also for a longer one; OSError."""
+    with open_regular(path, follow=follow) as file:
+        data = file.read(bytes_max + 1)
+    if len(data) > bytes_max:
+        raise NotRegular(path, f"is larger than {bytes_max} bytes, which no such file is")
+    return data
+
+
+def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
+    """Whole or not at all; what had the name before is replaced, never written through. Raises OSError."""
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        descriptor = os.open(partial, _NEW, mode)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        error.filename, error.filename2 = str(path), None
+        raise

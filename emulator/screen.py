@@ -1,0 +1,34 @@
+"""Rich's console, which sends no control characters but its own (see `emulator.terminal`)."""
+
+import sys
+from collections.abc import Iterable
+from typing import IO, Any, TextIO, cast
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from emulator.terminal import HELD_BACK, Shown, shown_plainly
+
+
+class Screen(Console):
+    """A console that sends no control characters but its own. Takes rich's arguments."""
+
+    def __init__(self, *, file: IO[str] | None = None, stderr: bool = False, **options: Any) -> None:
+        beneath: TextIO = sys.stderr if stderr else sys.stdout
+        super().__init__(file=file or _beneath(beneath), stderr=stderr, **options)
+
+    def on_broken_pipe(self) -> None:
+        """Told by whoever knows which exit code that is."""
+        raise BrokenPipeError
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control or not HELD_BACK.search(segment.text):
+                yield segment
+            else:
+                yield Segment(shown_plainly(segment.text), segment.style)
+
+
+def _beneath(stream: TextIO) -> IO[str]:
+    """Where a console writes: its own control characters must arrive."""
+    return cast(IO[str], stream.sending()) if isinstance(stream, Shown) else stream
