@@ -33,6 +33,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
 
     violations: {check: True (at least one), or how many}; other checks are expected to hold.
     sometimes: checks that a race may violate, and that may hold as well.
+    all_violations: whatever is violated is expected: the run equals the recording that it plays.
     exits: nodes whose process is expected to end by itself.
     judge: who says whether the expectations held, those about violations among them; None: only `violations` are
     looked at.
@@ -47,6 +48,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     world: str = "network"
     violations: Mapping[str, bool | int] = {}
     sometimes: frozenset[str] = frozenset()
+    all_violations: bool = False
     exits: frozenset[str] = frozenset()
     judge: Judge | None = None
     timer_limit_ms: float | None = None
@@ -94,6 +96,7 @@ def expected_of(run: Path) -> Expected:
     from emulator.observations import files
     from emulator.observations.comparable import version_name
     from emulator.observations.reading import Malformed
+    from emulator.runs.equal import equal_recording
     from emulator.scenario.expect import judge
     from emulator.scenario.load import ScenarioErrors, load_scenario
     from emulator.scenario.missed_waits import missed_waits
@@ -120,6 +123,7 @@ def expected_of(run: Path) -> Expected:
             name: True if one.count is None else one.count for name, one in wanted.items() if not one.sometimes
         },
         sometimes=frozenset(name for name, one in wanted.items() if one.sometimes),
+        all_violations=scenario.as_recorded and bool(equal_recording(scenario, version, observations)),
         exits=frozenset(scenario.exits_expected(version)),
         missed=tuple(missed_waits(scenario.steps, observations.timeline)),
         judge=lambda checks, measures: judge(scenario, observations, checks, measures),

@@ -142,6 +142,7 @@ def _check_verdict(check: Check, found: Findings, counts: Counter[str], expected
         verdict.verdict, verdict.reason = "unknown", f"the check could not be computed: {found.crashed}"
     elif found.total:
         verdict.verdict = "violated"
+        verdict.expected = verdict.expected or expected.all_violations
     elif verdict.judged == 0:
         verdict.verdict, verdict.reason = "skipped", f"there were no {check.subject}"
     elif (lacking := check.missing(counts)) is not None:

@@ -21,10 +21,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.network_runs import lateness_ms
-from emulator.commands.run import CONTAINER_SPEED, DEFAULT_SPEED, equal_recording
+from emulator.commands.run import CONTAINER_SPEED, DEFAULT_SPEED
 from emulator.commands.run_simulated import simulate_into
 from emulator.observations.files import load
 from emulator.runs.directory import prepare, write_observations, write_scenario
+from emulator.runs.equal import equal_recording
 from emulator.runs.layout import OBSERVATIONS_FILE
 from emulator.runs.living import KERNEL_SPEED, Driver, Engine
 from emulator.runs.machines import machines_for
@@ -99,7 +100,8 @@ def play(scenario: str, version: str, world: str, directory: Path) -> Outcome:
         outcome.run = str(directory)
         prepare(directory)
         simulate_into(directory, resolved, 1, with_oracle=False)
-        outcome.equals = equal_recording(resolved, load(directory / OBSERVATIONS_FILE)) or ""
+        observations = load(directory / OBSERVATIONS_FILE)
+        outcome.equals = equal_recording(resolved.scenario, resolved.spec.kafka_version, observations) or ""
     else:
         for attempt, speed in enumerate(where.speeds):
             run = directory.with_name(f"{directory.name}-{attempt}")
@@ -119,7 +121,7 @@ def _played(resolved: Resolved, directory: Path, where: World, speed: float) -> 
     with machines_for(resolved.spec.topology, directory, engine=where.engine, driver=where.driver) as make:
         played = trio.run(lambda: play_network(resolved, directory, seed=1, speed=speed, make_cluster=make))
     write_observations(directory, played.observations)
-    return equal_recording(resolved, played.observations) or ""
+    return equal_recording(resolved.scenario, resolved.spec.kafka_version, played.observations) or ""
 
 
 def judge(outcomes: Sequence[Outcome], scratch: Path) -> None:

@@ -21,8 +21,9 @@ from typing import Any
 import msgspec
 import trio
 
-from emulator.commands.run import DEFAULT_SPEED, equal_recording
+from emulator.commands.run import DEFAULT_SPEED
 from emulator.runs.directory import write_observations, write_scenario
+from emulator.runs.equal import equal_recording
 from emulator.runs.network import play_network
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.sources import GOLDEN, find_scenario
@@ -80,7 +81,7 @@ def one_run(resolved: Resolved, seed: int, speed: float, kept: Path | None) -> t
         write_scenario(directory, resolved)
         played = trio.run(lambda: play_network(resolved, directory, seed=seed, speed=speed))
         write_observations(directory, played.observations)
-        equals = equal_recording(resolved, played.observations) or ""
+        equals = equal_recording(resolved.scenario, resolved.spec.kafka_version, played.observations) or ""
         if not equals and kept is not None:
             shutil.copytree(directory, kept)
         return equals, lateness_ms(directory)

@@ -17,23 +17,21 @@ from rich.markup import escape
 
 from emulator.commands.spark_ahead import Spark, SparkMissing, spark_ahead
 from emulator.commands.unusable import UNUSABLE_RUN
-from emulator.commands.verdict_text import print_account, print_verdict
+from emulator.commands.verdict_text import against_kafka, print_account, print_verdict
 from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN, UNUSABLE
 from emulator.last_resort import leaves
 from emulator.live.playing import playing
-from emulator.observations.files import load
 from emulator.observations.model import Observations
-from emulator.observations.races import nearest_with_races
-from emulator.observations.reading import plain
 from emulator.player.steps import StepFailed
 from emulator.runs.directory import prepare, write_observations, write_scenario
+from emulator.runs.equal import equal_recording
 from emulator.runs.layout import shown
 from emulator.runs.living import KERNEL_SPEED, Driver, Engine, check_speed
 from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for
 from emulator.runs.network import play_network
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.settings_files import read_settings_files
-from emulator.runs.sources import find_scenario, recordings_of
+from emulator.runs.sources import find_scenario
 from emulator.screen import Screen
 from emulator.settings.registry import parse_assignment
 from emulator.world.network.cluster import Cluster, ClusterError
@@ -130,7 +128,7 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
             print("faultline run: interrupted; what was written is in " + str(directory), file=sys.stderr)
             return INTERRUPTED
         if spark is None:
-            equals = equal_recording(resolved, observations)
+            equals = equal_recording(resolved.scenario, resolved.spec.kafka_version, observations)
             where = escape(shown(directory))
             console.print(f"not judged; the run is in {where}" + (f"; it equals {equals}" if equals else ""))
             return HELD
@@ -139,7 +137,7 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
     if options.json:
         print(msgspec.json.encode(verdict).decode())
     else:
-        print_verdict(console, verdict, equal_recording(resolved, observations))
+        print_verdict(console, verdict, against_kafka(resolved, observations))
         console.print(
             f"[dim]{time.monotonic() - began:.1f} s; the picture of the run:[/] {escape(shown(directory))}/report.html"
         )
@@ -210,14 +208,3 @@ def _progress(console: Console) -> Iterator[Any]:
         yield show
 
 
-def equal_recording(resolved: Resolved, observations: Observations) -> str | None:
-    """Name of the recording that the run equals, "" if there are some and it equals none, None if there are none."""
-    version = resolved.spec.kafka_version
-    files = recordings_of(resolved.scenario.id, version)
-    if not files:
-        return None
-    recordings = {f"{path.parent.name}/{path.name}": load(path) for path in files}
-    match = nearest_with_races(plain(observations), recordings, resolved.scenario.races)
-    if not match.equal:
-        return ""
-    return match.recording + "".join(f", by race {race.name}" for race in match.races)

@@ -7,7 +7,7 @@ from time import perf_counter
 import msgspec
 from rich.markup import escape
 
-from emulator.commands.verdict_text import print_account, print_verdict
+from emulator.commands.verdict_text import against_kafka, print_account, print_verdict
 from emulator.exit_codes import HELD, UNKNOWN
 from emulator.player.steps import StepFailed
 from emulator.runs.directory import prepare, write_simulated, write_verdict
@@ -25,8 +25,6 @@ def run_simulated(
     `with_oracle` False: the run is left unjudged. `json`: the verdict on stdout, nothing else.
 
     Raises NotEmpty, OSError."""
-    from emulator.commands.run import equal_recording
-
     began_s = perf_counter()
     prepare(directory)
     try:
@@ -44,7 +42,7 @@ def run_simulated(
     title = f"[bold]{resolved.scenario.id}[/] on Kafka {resolved.spec.kafka_version}, simulated with seed {seed}"
     console.print(f"{title}: {escape(resolved.scenario.title)}")
     print_account(console, resolved.account)
-    print_verdict(console, msgspec.to_builtins(run.verdict), equal_recording(resolved, run.observations))
+    print_verdict(console, msgspec.to_builtins(run.verdict), against_kafka(resolved, run.observations))
     console.print(f"[dim]{perf_counter() - began_s:.2f} s; the run is in[/] {escape(str(directory))}")
     return run.verdict.exit_code
 

@@ -6,6 +6,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from audit.verdict import evidence_text
+from emulator.observations.model import Observations
+from emulator.runs.equal import equal_recording, recorded_versions
+from emulator.runs.resolve import Resolved
 from emulator.scenario.seen import seen_words
 from emulator.settings.account import Account, lines
 
@@ -24,8 +27,22 @@ def print_account(console: Console, account: Account) -> None:
         console.print(f"[{style}]{escape(line)}[/]")
 
 
-def print_verdict(console: Console, verdict: dict[str, Any], equals: str | None) -> None:
-    """`equals`: the recording of real Kafka that the run equals, "" if it differs from all, None if there is none."""
+def against_kafka(resolved: Resolved, observations: Observations) -> str:
+    """How the run stands to the recordings of real Kafka, as a line with its mark."""
+    scenario, version = resolved.scenario, resolved.spec.kafka_version
+    equals = equal_recording(scenario, version, observations)
+    if equals:
+        return f"{MARKS[True]} equals real Kafka: {escape(equals)}"
+    if equals is not None:
+        return f"{MARKS[False]} differs from every recording of real Kafka (faultline compare says where)"
+    others = recorded_versions(scenario.id)
+    if others:
+        return f"[dim]-[/] no recording of real Kafka {version} for this scenario, only of {', '.join(others)}"
+    return "[dim]-[/] no recording of real Kafka for this scenario"
+
+
+def print_verdict(console: Console, verdict: dict[str, Any], against_kafka: str) -> None:
+    """`against_kafka`: how the run stands to the recordings (see there)."""
     for expectation in verdict["expectations"]:
         line = f"  {MARKS[expectation['held']]} {escape(expectation['text'])}"
         if expectation["held"] is not True:
@@ -39,10 +56,7 @@ def print_verdict(console: Console, verdict: dict[str, Any], equals: str | None)
         console.print(f"  {MARKS['unknown']} {escape(reason)}")
     if verdict.get("vouched_by"):
         console.print(f"  {MARKS[True]} {escape(vouched_text(verdict))}")
-    if equals:
-        console.print(f"  {MARKS[True]} equals real Kafka: {escape(equals)}")
-    elif equals is not None:
-        console.print(f"  {MARKS[False]} differs from every recording of real Kafka (faultline compare says where)")
+    console.print(f"  {against_kafka}")
     console.print(LAST_WORDS[verdict["valid"]])
 
 

@@ -12,9 +12,10 @@ import msgspec
 from audit.verdict import CheckVerdict, ExpectationVerdict, FaultVerdict, Verdict, compose, doubt
 from emulator.observations.comparable import version_name
 from emulator.observations.model import Observations
+from emulator.runs.equal import equal_recording
 from emulator.scenario.expect import judge
 from emulator.scenario.missed_waits import missed_waits
-from emulator.scenario.model import Scenario
+from emulator.scenario.model import ExpectedViolation, Scenario
 from emulator.settings.account import Account
 
 NOTHING_TO_SAY = Account()
@@ -35,11 +36,11 @@ def assemble(
 ) -> Verdict:
     """`observations` as read (`reading.plain`); `checks`: the fields of CheckVerdict but `expected`; `unknown_because`
     beside what the faults, the waits and the settings say; `lasted_ms`: the run."""
-    expected = scenario.violations_expected(version_name(observations.kafka))
+    version = version_name(observations.kafka)
+    expected = scenario.violations_expected(version)
+    all_violations = scenario.as_recorded and bool(equal_recording(scenario, version, observations))
     judged = {
-        name: CheckVerdict(
-            expected=name in expected and (check["verdict"] == "violated" or not expected[name].sometimes), **check
-        )
+        name: CheckVerdict(expected=_expected(check, expected.get(name), all_violations), **check)
         for name, check in checks.items()
     }
     missed = missed_waits(scenario.steps, observations.timeline)
@@ -58,6 +59,13 @@ def assemble(
         unknown_because=unknown,
         settings=settings,
     )
+
+
+def _expected(check: Mapping[str, Any], wanted: ExpectedViolation | None, all_violations: bool) -> bool:
+    """Whether the scenario is there to violate the check; `all_violations`: whatever is violated is meant."""
+    if check["verdict"] == "violated":
+        return all_violations or wanted is not None
+    return wanted is not None and not wanted.sometimes
 
 
 def doubts_about(faults: Iterable[FaultVerdict]) -> list[str]:

@@ -32,6 +32,7 @@ KEYS = (
     "expects_violations",
     "expects_exits",
     "races",
+    "as_recorded",
 )
 
 REQUIRED = ("id", "title", "steps")
@@ -90,6 +91,7 @@ def _scenario(reader: StepReader, root: Node) -> m.Scenario | None:
         expects_violations=read_violations(reader, violations, kafka) if violations is not None else (),
         expects_exits=read_exits(reader, exits, kafka) if exits is not None else (),
         races=read_races(reader, fields["races"]) if "races" in fields else (),
+        as_recorded="as_recorded" in fields and bool(reader.truth(fields["as_recorded"], "as_recorded")),
         speed=reader.number(fields["speed"], "speed", low=0.01, high=1000) if "speed" in fields else None,
         network=_network(reader, fields["network"]) if "network" in fields else m.Network(),
     )

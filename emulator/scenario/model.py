@@ -263,7 +263,8 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """`kafka`: versions it is meant for, the default first. `article`: what the article that inspired it
     claims, where that differs from Kafka. `settings_files`: words as `--settings` takes them, below `settings`;
-    `settings_by_version`: above. `speed`: factor of the clock with real processes; None: the runner's default."""
+    `settings_by_version`: above. `as_recorded`: a recording's script: whatever its recording shows is expected.
+    `speed`: factor of the clock with real processes; None: the runner's default."""
 
     id: str
     title: str
@@ -279,6 +280,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     expects_violations: tuple[ExpectedViolation, ...] = ()
     expects_exits: tuple[ExpectedExit, ...] = ()
     races: tuple[Race, ...] = ()
+    as_recorded: bool = False
     speed: float | None = None
     network: Network = Network()
 

@@ -26,4 +26,5 @@ def scenario_of_recording(recording: Observations) -> Scenario:
         settings=settings,
         settings_by_broker=by_broker,
         steps=steps_of_recording(recording),
+        as_recorded=True,
     )

@@ -49,6 +49,8 @@ def written(scenario: m.Scenario) -> str:
     if scenario.expects_exits:
         lines += _list("expects_exits", (_without_none(msgspec.to_builtins(e)) for e in scenario.expects_exits))
     lines += _list("races", map(msgspec.to_builtins, scenario.races))
+    if scenario.as_recorded:
+        lines.append("as_recorded: true")
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,36 @@
+"""Which recording of real Kafka a run equals, and of which versions there are any."""
+
+from functools import lru_cache
+from glob import escape
+from pathlib import Path
+
+from emulator.observations.files import load
+from emulator.observations.model import Observations
+from emulator.observations.races import nearest_with_races
+from emulator.observations.reading import plain
+from emulator.runs.sources import GOLDEN, recordings_of
+from emulator.scenario.model import Scenario
+
+LOADED_MAX = 64
+
+
+def equal_recording(scenario: Scenario, version: str, observations: Observations) -> str | None:
+    """Name of the recording that the run equals, "" if there are some and it equals none, None if there are none."""
+    recordings = {f"{path.parent.name}/{path.name}": _loaded(path) for path in recordings_of(scenario.id, version)}
+    if not recordings:
+        return None
+    match = nearest_with_races(plain(observations), recordings, scenario.races)
+    if not match.equal:
+        return ""
+    return match.recording + "".join(f", by race {race.name}" for race in match.races)
+
+
+def recorded_versions(scenario_id: str, folder: Path = GOLDEN) -> list[str]:
+    """Versions of which there is a recording, oldest first."""
+    found = (path.name.rpartition("@")[2] for path in folder.glob(f"{escape(scenario_id)}@*"))
+    return sorted(found, key=lambda version: [int(part) for part in version.split(".")])
+
+
+@lru_cache(LOADED_MAX)
+def _loaded(path: Path) -> Observations:
+    return load(path)
