@@ -10,7 +10,7 @@ from emulator.deaths.network import SETTLED, DiedOver
 from emulator.deaths.promises import Broken, broken_promises, broken_recoveries
 from emulator.deaths.rules import Rules
 from emulator.deaths.stopped import still
-from emulator.deaths.stuck import exit_rule, never_told, session_timeout_ms
+from emulator.deaths.stuck import UNREGISTERED, exit_rule, never_told, session_timeout_ms
 from emulator.oracle.truth import Truth
 from emulator.topology import broker_name
 from protocol.events import IsrChangeEnded, NodeStopped
@@ -42,11 +42,22 @@ def judge_network_death(died: DiedOver, run_dir: Path) -> Judged:
         put(judged, Broken("exit", f"{end.node} ended at {end.at_ms:.0f} ms: {reason}"), rule)
         if end.node not in died.alive and rule:
             absent[topology.node(end.node).number] = rule
+    if not rules.gates.registration_retries_node_exists:
+        absent |= dict.fromkeys(_unregistered(died), UNREGISTERED)
     timeout_ms = session_timeout_ms(died.resolved, history)
     for broken in _unsettled(died, truth, history):
         rule = next(iter(absent.values()), "") or _stuck(rules.gates, history, events, broken.place, timeout_ms)
         put(judged, broken, rule)
     return judged
+
+
+def _unregistered(died: DiedOver) -> Iterator[int]:
+    """Brokers that live and that the session service does not know, as the player saw it last."""
+    seen = died.player.timeline.live_brokers
+    registered = seen[-1]["live"] if seen else ()
+    for node in died.resolved.spec.topology.with_role("broker"):
+        if node.name in died.alive and node.number not in registered:
+            yield node.number
 
 
 def _unsettled(died: DiedOver, truth: Truth, history: History) -> Iterator[Broken]:

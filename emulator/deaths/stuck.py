@@ -26,6 +26,7 @@ ORDINARY_EXITS = ("earlier session has not expired", "the session expired while 
 """A broker that is started before its old session has expired exits (11.10)."""
 NO_SERVICE = ("no session service within", "the session expired while starting")
 """A broker that is started while it cannot reach the session service exits (4.2)."""
+UNREGISTERED = "8 (KAFKA-7165): a broker finds its old registration in a new session, and lives on"
 LOG_DIR_FAILED = "log directory failed"
 """Nothing fails here but what was told to."""
 COMES_AND_GOES_MS = 10_000.0
@@ -82,7 +83,7 @@ def _absent(died: Died, history: History, gates: Gates) -> dict[int, str]:
         if one.what == "dead" and one.broker >= 0:
             found[one.broker] = _ended_by(died, gates, one.broker)
         if one.what == "unregistered" and not gates.registration_retries_node_exists:
-            found[one.broker] = "8 (KAFKA-7165): a broker finds its old registration in a new session, and lives on"
+            found[one.broker] = UNREGISTERED
     return {broker: rule for broker, rule in found.items() if rule}
 
 

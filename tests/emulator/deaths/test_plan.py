@@ -1,11 +1,11 @@
 """Plans of death: drawn from the seed alone, and over everything that can die."""
 
-from emulator.deaths.plan import drawn, mortals, scenario_of, step_count
+from emulator.deaths.plan import drawn, mortals, scenario_of, step_count, stop_drawn
 from emulator.deaths.seeds import DeathsAsked, replay_command
 from emulator.runs.sources import catalogue
 from emulator.scenario import model as m
 
-SEEDS = range(1, 3001)
+SEEDS = range(1, 8_000)
 
 
 def test_a_seed_has_one_plan() -> None:
@@ -57,3 +57,19 @@ def test_the_command_that_replays_a_seed_asks_for_the_same_plan() -> None:
     assert replay_command(asked, 7) == (
         "python -m benchmarks.kill_anywhere --runs 1 --first 7 --world sim --scenario leader-crash --kafka-version 2.8"
     )
+
+
+def test_orderly_stops_are_of_every_scenario_and_broker_and_say_so() -> None:
+    plans = [stop_drawn(seed) for seed in SEEDS]
+    assert {plan.scenario for plan in plans} == set(catalogue())
+    assert {(plan.orderly, plan.power, plan.operations, plan.again) for plan in plans} == {(True, False, -1, -1)}
+    for name in catalogue():
+        brokers = {node.name for node in scenario_of(name).topology.with_role("broker")}
+        assert {plan.victim for plan in plans if plan.scenario == name} == brokers
+    told = stop_drawn(1, ("leader-crash",), ("2.8",)).text
+    assert told.startswith("leader-crash on 2.8: broker-") and " is stopped when step " in told
+
+
+def test_an_orderly_stop_is_played_again_by_its_own_option() -> None:
+    command = replay_command(DeathsAsked((), (), orderly=True), 7)
+    assert command == "python -m benchmarks.kill_anywhere --runs 1 --first 7 --world sim --orderly"
