@@ -5,16 +5,14 @@ that the verdict comes a moment after the last step."""
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import trio
 from rich.console import Console
 from rich.markup import escape
 
+from emulator.commands.progress import Progress
 from emulator.commands.spark_ahead import Spark, SparkMissing, spark_ahead
 from emulator.commands.unusable import UNUSABLE_RUN
 from emulator.commands.verdict_text import against_kafka, print_account, print_verdict
@@ -34,7 +32,7 @@ from emulator.runs.settings_files import read_settings_files
 from emulator.runs.sources import find_scenario
 from emulator.screen import Screen
 from emulator.settings.registry import parse_assignment
-from emulator.world.network.cluster import Cluster, ClusterError
+from emulator.world.network.cluster import ClusterError
 from emulator.world.network.forking import ForkServerLost
 from emulator.world.network.ports import PortInUse
 
@@ -133,7 +131,8 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
             console.print(f"not judged; the run is in {where}" + (f"; it equals {equals}" if equals else ""))
             return HELD
         played_s = round(time.monotonic() - began, 3)
-        verdict, code = spark.judge(directory, resolved.scenario.id, began, played_s)
+        with Progress(console, said="Spark judges"):
+            verdict, code = spark.judge(directory, resolved.scenario.id, began, played_s)
     if options.json:
         print(msgspec.json.encode(verdict).decode())
     else:
@@ -168,16 +167,18 @@ def _play(
         async with trio.open_nursery() as nursery:
             if spark is not None:
                 nursery.start_soon(trio.to_thread.run_sync, spark.warm_up)
-            with _progress(console) as show:
-                played = await play_network(
-                    resolved, directory, seed=options.seed, speed=speed, began=show, make_cluster=make_cluster
-                )
+            played = await play_network(
+                resolved, directory, seed=options.seed, speed=speed, began=progress.began, make_cluster=make_cluster
+            )
             if spark is not None:
                 spark.hurry()
+                progress.say("played; Spark starts" if not spark.ready_s else "played")
         return played.observations
 
+    machines = machines_for(resolved.spec.topology, directory, engine=options.engine, driver=options.driver)
+    progress = Progress(console, spark)
     try:
-        with machines_for(resolved.spec.topology, directory, engine=options.engine, driver=options.driver) as make:
+        with progress, machines as make:
             observations = trio.run(play, make)
     except BaseExceptionGroup as errors:
         raise _meant(errors) from None
@@ -192,19 +193,3 @@ def _meant(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     interrupts = [error for error in found if isinstance(error, KeyboardInterrupt)]
     others = [error for error in found if not isinstance(error, (*NOT_PLAYED, *UNUSABLE_INPUT))]
     return (interrupts or others or found)[0]
-
-
-@contextmanager
-def _progress(console: Console) -> Iterator[Any]:
-    """A line on a terminal that says where the scenario is; nothing in a pipe."""
-    if not console.is_terminal:
-        yield None
-        return
-    with console.status("starting the cluster") as status:
-
-        def show(cluster: Cluster, step: str = "") -> None:
-            status.update(f"[dim]{cluster.now_ms() / 1000:6.1f} s[/]  {escape(step)}")
-
-        yield show
-
-
