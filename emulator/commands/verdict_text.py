@@ -1,9 +1,13 @@
-"""A verdict as a person reads it: expectations, faults, checks, one line each, and the last word."""
+"""A verdict as a person reads it: faults, expectations, promises, what vouches for them, and the last word."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
 
 from audit.verdict import evidence_text
 from emulator.observations.model import Observations
@@ -12,7 +16,15 @@ from emulator.runs.resolve import Resolved
 from emulator.scenario.seen import seen_words
 from emulator.settings.account import Account, lines
 
-MARKS = {True: "[green]✓[/]", False: "[red]✗[/]", "unknown": "[yellow]?[/]"}
+MARKS: dict[bool | str, str] = {
+    True: "[green]✓[/]",
+    False: "[red]✗[/]",
+    "unknown": "[yellow]?[/]",
+    "skipped": "[dim]-[/]",
+    "meant": "[magenta]![/]",
+}
+""""meant": a promise was broken, which the scenario is there to show."""
+EVIDENCE_MAX = 3
 LAST_WORDS = {
     True: "[bold green]valid[/]: what the scenario expects happened",
     False: "[bold red]not valid[/]: something the scenario expects did not happen, or happened that it does not",
@@ -27,37 +39,61 @@ def print_account(console: Console, account: Account) -> None:
         console.print(f"[{style}]{escape(line)}[/]")
 
 
-def against_kafka(resolved: Resolved, observations: Observations) -> str:
-    """How the run stands to the recordings of real Kafka, as a line with its mark."""
+def against_kafka(resolved: Resolved, observations: Observations) -> tuple[str, str]:
+    """How the run stands to the recordings of real Kafka: a mark, and words."""
     scenario, version = resolved.scenario, resolved.spec.kafka_version
     equals = equal_recording(scenario, version, observations)
     if equals:
-        return f"{MARKS[True]} equals real Kafka: {escape(equals)}"
+        return MARKS[True], f"equals real Kafka: {escape(equals)}"
     if equals is not None:
-        return f"{MARKS[False]} differs from every recording of real Kafka (faultline compare says where)"
+        return MARKS[False], "differs from every recording of real Kafka (faultline compare says where)"
     others = recorded_versions(scenario.id)
     if others:
-        return f"[dim]-[/] no recording of real Kafka {version} for this scenario, only of {', '.join(others)}"
-    return "[dim]-[/] no recording of real Kafka for this scenario"
+        return MARKS["skipped"], f"no recording of real Kafka {version} for this scenario, only of {', '.join(others)}"
+    return MARKS["skipped"], "no recording of real Kafka for this scenario"
 
 
-def print_verdict(console: Console, verdict: dict[str, Any], against_kafka: str) -> None:
-    """`against_kafka`: how the run stands to the recordings (see there)."""
-    for expectation in verdict["expectations"]:
-        line = f"  {MARKS[expectation['held']]} {escape(expectation['text'])}"
-        if expectation["held"] is not True:
-            line += f"  [dim](saw {escape(_short(seen_words(expectation['seen'])))})[/]"
-        console.print(line)
-    for fault in verdict["faults"]:
-        console.print(f"  {_fault_mark(fault)} {escape(_fault(fault))}")
-    for name, check in verdict["checks"].items():
-        console.print(f"  {_check_mark(check)} {escape(_check(name, check))}")
+def print_verdict(console: Console, verdict: dict[str, Any], against_kafka: tuple[str, str]) -> None:
+    """What was done, what was seen, the promises, and real Kafka, each under its name. `against_kafka`: how the run
+    stands to the recordings (see there)."""
+    checks = verdict["checks"]
+    if verdict["faults"]:
+        console.print("[bold]Faults[/]")
+        for fault in verdict["faults"]:
+            _item(console, _fault_mark(fault), _fault(fault))
+    below = tuple(f"{name} is violated: " for name, check in checks.items() if check["verdict"] == "violated")
+    seen = [one for one in verdict["expectations"] if one["held"] is not True or not one["text"].startswith(below)]
+    if seen:
+        console.print("[bold]What the scenario expects[/]")
+    for one in seen:
+        saw = "" if one["held"] is True else f"  [dim](saw {escape(_short(seen_words(one['seen'])))})[/]"
+        _item(console, MARKS[one["held"]], escape(one["text"]) + saw)
+    console.print("[bold]Promises[/]")
+    for name, check in checks.items():
+        if check["verdict"] != "held" or check.get("expected"):
+            _print_check(console, name, check, [one["text"] for one in verdict["expectations"]])
+    held = [name for name, check in checks.items() if check["verdict"] == "held" and not check.get("expected")]
+    if held:
+        _item(console, MARKS[True], f"held: {', '.join(held)}")
+    console.print("[bold]Can it be trusted?[/]")
     for reason in verdict.get("unknown_because", []):
-        console.print(f"  {MARKS['unknown']} {escape(reason)}")
+        _item(console, MARKS["unknown"], escape(reason))
     if verdict.get("vouched_by"):
-        console.print(f"  {MARKS[True]} {escape(vouched_text(verdict))}")
-    console.print(f"  {against_kafka}")
+        _item(console, MARKS[True], escape(vouched_text(verdict)))
+    _item(console, *against_kafka)
     console.print(LAST_WORDS[verdict["valid"]])
+
+
+def _item(console: Console, mark: str, text: str, indent: int = 2) -> None:
+    """One line, in a pipe however long; on a terminal what does not fit goes on below where the text began."""
+    if not console.is_terminal:
+        console.print(f"{' ' * indent}{mark} {text}", soft_wrap=True)
+        return
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(width=len(Text.from_markup(mark)))
+    grid.add_column(overflow="fold")
+    grid.add_row(mark, text)
+    console.print(Padding(grid, (0, 0, 0, indent)))
 
 
 def vouched_text(verdict: dict[str, Any]) -> str:
@@ -88,25 +124,27 @@ def _fault(fault: dict[str, Any]) -> str:
 
 
 def _check_mark(check: dict[str, Any]) -> str:
-    if check["verdict"] == "unknown":
-        return MARKS["unknown"]
-    if check["verdict"] == "skipped":
-        return "[dim]-[/]"
-    return MARKS[(check["verdict"] == "violated") == bool(check.get("expected"))]
+    if check["verdict"] in ("unknown", "skipped"):
+        return MARKS[check["verdict"]]
+    if check["verdict"] == "violated" and check.get("expected"):
+        return MARKS["meant"]
+    return MARKS[False]
 
 
-def _check(name: str, check: dict[str, Any]) -> str:
+def _print_check(console: Console, name: str, check: dict[str, Any], expectations: Iterable[str]) -> None:
+    """A check that did not just hold, with why it was expected, and the first of what was found."""
     words = f"{name}: {check['verdict']}"
     if check["verdict"] == "violated":
-        words += f" ({check.get('count', 0)})"
-        words += ", as expected" if check.get("expected") else ", unexpected"
-    elif check.get("expected") and check["verdict"] == "held":
+        because = next((text for text in expectations if text.startswith(f"{name} is violated: ")), "")
+        words += f" ({check.get('count', 0)})" + (", as expected" if check.get("expected") else ", unexpected")
+        words += f": {because.partition(': ')[2]}" if because else ""
+    elif check["verdict"] == "held":
         words += ", though a violation was expected"
-    if check["verdict"] == "unknown" and check.get("reason"):
-        return f"{words}: {check['reason']}"
-    evidence = [_evidence(item) for item in check.get("evidence", [])[:3]]
-    return words + ("" if not evidence else ": " + "; ".join(evidence))
-
-
-def _evidence(item: dict[str, Any]) -> str:
-    return _short(evidence_text(item), 110)
+    elif check.get("reason"):
+        words += f": {check['reason']}"
+    _item(console, _check_mark(check), escape(words))
+    evidence = check.get("evidence", [])[:EVIDENCE_MAX]
+    for one in evidence:
+        _item(console, "[dim]·[/]", f"[dim]{escape(_short(evidence_text(one), 160))}[/]", 4)
+    if (more := check.get("count", 0) - len(evidence)) > 0 and check["verdict"] == "violated":
+        _item(console, "[dim]·[/]", f"[dim]and {more} more[/]", 4)
