@@ -81,7 +81,7 @@ def print_verdict(console: Console, verdict: dict[str, Any], against_kafka: tupl
     if verdict.get("vouched_by"):
         _item(console, MARKS[True], escape(vouched_text(verdict)))
     _item(console, *against_kafka)
-    console.print(LAST_WORDS[verdict["valid"]])
+    console.print(LAST_WORDS[verdict["valid"]], soft_wrap=not console.is_terminal)
 
 
 def _item(console: Console, mark: str, text: str, indent: int = 2) -> None:
