@@ -200,6 +200,7 @@ def workload_start(
     retries: int | None = None,
     idempotent: bool = False,
     value_bytes: int = 0,
+    keys: int = 0,
     set_: Setting = None,
     settings: Files = None,
     consumers: bool = True,
@@ -225,6 +226,8 @@ def workload_start(
         By idempotent producers.
     value_bytes
         At least so many bytes in each value.
+    keys
+        So many keys in turn, by which the partitioner chooses; without any the partitions take turns.
     set_
         A producer's setting, `key=value`; repeatable.
     settings
@@ -248,6 +251,7 @@ def workload_start(
         retries=retries,
         idempotent=idempotent,
         value_bytes=value_bytes,
+        keys=keys,
         consumers=consumers,
         azs=list(az or ()),
     )

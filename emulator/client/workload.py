@@ -7,6 +7,7 @@ them pile up.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from emulator.client.blocked_sends import ANY_PARTITION
 from emulator.client.client_settings import (
     ConsumerSettings,
     ProducerSettings,
@@ -27,11 +28,9 @@ from protocol.chance import Chance
 from protocol.errors import ErrorCode, error_name
 from protocol.ids import TopicPartition, topic_partition_text
 from protocol.machine import Input, Now, Outbox, TimerFired
-from protocol.messages.workload import WorkloadReport, WorkloadSpec
+from protocol.messages.workload import RATE_MAX, WorkloadReport, WorkloadSpec
 
 PROBLEMS_MAX = 100
-RATE_MAX = 100_000.0
-"""Records per second of one workload."""
 CATCH_UP_MS = 1_000.0
 """Who is late by no more (a busy machine) sends at once what was due; who is later (a paused process) lets it go."""
 DUE_MARGIN = 1e-6
@@ -130,8 +129,10 @@ class ProduceWorkload:
         number = report.sent
         report.sent += 1
         value = f"{spec.value_prefix}{number}".encode().ljust(spec.value_bytes, b".")
-        partition = spec.partitions[number % len(spec.partitions)]
-        self._producer.send(now, out, spec.topic, partition, value, self._sent)
+        partition, key = spec.partitions[number % len(spec.partitions)], None
+        if spec.keys:
+            partition, key = ANY_PARTITION, f"key-{number % spec.keys}".encode()
+        self._producer.send(now, out, spec.topic, partition, value, self._sent, key)
 
     def _sent(self, now: Now, out: Outbox, sent: Sent) -> None:
         report = self._report

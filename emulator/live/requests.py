@@ -26,6 +26,8 @@ WORDS_MAX = 64
 VALUES_MAX = 1_000
 VALUE_BYTES_MAX = 32 * 1024
 
+KEYS_MAX = 1_000_000
+
 Word = Annotated[str, msgspec.Meta(max_length=256)]
 Words = Annotated[list[Word], msgspec.Meta(max_length=WORDS_MAX)]
 Values = Annotated[
@@ -128,7 +130,7 @@ class ElectPreferred(Ask, frozen=True, tag="elect-preferred"):
 
 class StartWorkload(Ask, frozen=True, tag="start-workload"):
     """In each of `azs` (none named: all) a producer of `rate_per_s` and, unless `consumers` is false, a consumer.
-    `acks` None: as the cluster's producers are set, else all."""
+    `acks` None: as the cluster's producers are set, else all. `keys`: so many of them, in turn; 0: none."""
 
     name: Word
     topic: Word
@@ -137,6 +139,7 @@ class StartWorkload(Ask, frozen=True, tag="start-workload"):
     retries: int | None = None
     idempotent: bool = False
     value_bytes: Annotated[int, msgspec.Meta(ge=0, le=VALUE_BYTES_MAX)] = 0
+    keys: Annotated[int, msgspec.Meta(ge=0, le=KEYS_MAX)] = 0
     settings: dict[str, SettingValue] = {}
     consumers: bool = True
     azs: Words = []

@@ -5,10 +5,11 @@ dies takes its workload with it; `start` begins another.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import trio
 
+from emulator.client.workload_specs import Load, producers_settings, specs_of, value_prefix
 from emulator.live.desk import Desk
 from emulator.live.requests import Refused, StartWorkload
 from emulator.live.words import client_in, nearest, topics_of
@@ -27,13 +28,7 @@ from protocol.messages.workload import (
     WorkloadReport,
     WorkloadReportsRequest,
     WorkloadReportsResponse,
-    WorkloadSpec,
 )
-
-UNBOUNDED: Final = 1_000_000_000_000
-UNFINISHED_S: Final = 60.0
-UNFINISHED_RANGE: Final = (1_000, 10_000)
-"""Records that a producer may have under way: those of UNFINISHED_S, so that it writes on through a cut."""
 
 
 class Workloads:
@@ -60,52 +55,40 @@ class Workloads:
         azs = [nearest("AZ", az, topology.azs) for az in ask.azs]
         azs = azs or sorted({node.az for node in topology.with_role("client")})
         clients = [self._check_serves(client_in(topology, az).name) for az in azs]
-        began = f"{self._cluster.now_ms():.0f}"
-        jobs: list[tuple[str, Message]] = []
-        for client in clients:
-            for spec in self._specs(ask, topic, topics[topic], f"{client}.{began}."):
-                jobs.append((client, StartWorkloadRequest(spec)))
-        problems = [
-            f"{client}: {answer.problem}"
-            for client, answer in await self._ask_all(jobs)
-            if isinstance(answer, StartWorkloadResponse) and answer.problem
-        ]
+        load = self._load(ask, topic, topics[topic])
+        values = {client: value_prefix(client, self._cluster.now_ms()) for client in clients}
+        specs = [(client, spec) for client in clients for spec in specs_of(load, values[client])]
+        problems: list[str] = []
+        begun: list[tuple[str, Message]] = []
+        for client, spec in specs:  # one after the other: whoever refuses, what has begun must end
+            for _, answer in await self._ask_all([(client, StartWorkloadRequest(spec))]):
+                assert isinstance(answer, StartWorkloadResponse), answer
+                if answer.problem:
+                    problems.append(f"{client}: {answer.problem}")
+                else:
+                    begun.append((client, StopWorkloadRequest(spec.name, at_once=True)))
         if problems:
+            await self._ask_all(begun)
             raise Refused("; ".join(problems))
-        values = {client: f"{client}.{began}." for client in clients}
         told = {"workload": ask.name, "topic": topic, "clients": clients, "rate_per_s": ask.rate_per_s}
         return {**told, "values": values}
 
-    def _specs(self, ask: StartWorkload, topic: str, partitions: list[int], prefix: str) -> list[WorkloadSpec]:
-        settings: dict[str, Any] = {"acks": "all"} | self._producers
-        if ask.acks is not None:
-            settings["acks"] = ask.acks
-        settings |= self._own(ask.settings)
-        if ask.retries is not None:
-            settings["retries"] = ask.retries
-        if ask.idempotent:
-            settings["enable.idempotence"] = True
-        producing = WorkloadSpec(
-            name=f"{ask.name}:produce",
-            kind="produce",
+    def _load(self, ask: StartWorkload, topic: str, partitions: list[int]) -> Load:
+        """Raises Refused."""
+        settings = producers_settings(
+            self._producers, acks=ask.acks, own=self._own(ask.settings), retries=ask.retries, idempotent=ask.idempotent
+        )
+        return Load(
+            name=ask.name,
             topic=topic,
             partitions=partitions,
-            settings=settings,
             rate_per_s=ask.rate_per_s,
-            value_prefix=prefix,
+            settings=settings,
+            consumer_settings=self._consumers,
+            keys=ask.keys,
             value_bytes=ask.value_bytes,
-            limit=UNBOUNDED,
-            unfinished_max=int(min(max(ask.rate_per_s * UNFINISHED_S, UNFINISHED_RANGE[0]), UNFINISHED_RANGE[1])),
+            consumers=ask.consumers,
         )
-        consuming = WorkloadSpec(
-            name=f"{ask.name}:consume",
-            kind="consume",
-            topic=topic,
-            partitions=partitions,
-            settings=self._consumers,
-            offset=0,
-        )
-        return [producing, consuming] if ask.consumers else [producing]
 
     def _own(self, given: dict[str, SettingValue]) -> dict[str, Any]:
         """What producers act on of a workload's own settings. Raises Refused."""

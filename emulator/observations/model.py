@@ -174,12 +174,29 @@ class NotReached(Saw, tag="not-reached"):
     until: str
 
 
+class WorkloadEnded(Saw, tag="workload"):
+    """What a workload's producer, or consumer, in one client came to. `error`: why nobody tells, or ""; `left`: whether
+    it was ended with writes under way, which are `unknown`."""
+
+    name: str
+    client: str
+    kind: str
+    sent: int = 0
+    ok: int = 0
+    failed: int = 0
+    unknown: int = 0
+    skipped: int = 0
+    read: int = 0
+    error: str = ""
+    left: bool = False
+
+
 SAW: dict[str, type[Saw]] = {
     str(kind.__struct_config__.tag): kind
     for kind in (
         *(Attempt, MessageSetAttempt, LibraryResult, Fetched, Metadata, PartitionStateSeen, ControllerSeen),
         *(PartitionsSeen, Snapshot, Logs, Reached, NotReached),
-        *(Consumed, CommitEnded, CommittedSeen),
+        *(Consumed, CommitEnded, CommittedSeen, WorkloadEnded),
     )
 }
 """Value of `saw` -> class."""

@@ -142,6 +142,7 @@ class Player:
         self.seen.start(self.out)
         yield from self._until_ensemble_serves()
         yield from self._run(self.steps)
+        yield from self._runner.end()
 
     def _until_ensemble_serves(self) -> Steps:
         servers = len(self.topology.with_role("session"))

@@ -15,6 +15,7 @@ from emulator.player.settling import settled
 from emulator.player.tasks import Order, StepFailed, Steps
 from emulator.player.timeline import Timeline
 from emulator.player.topics import all_led, placed
+from emulator.player.workload_steps import LIMIT_S, WorkloadSteps
 from emulator.scenario import model as m
 from emulator.scenario.conditions import asks
 from emulator.topology import broker_name
@@ -44,6 +45,7 @@ class StepRunner:
         self._timeline = timeline or player.timeline
         self._faults = FaultSteps(player)
         self._groups = GroupSteps(player, self._place, self._timeline)
+        self._workloads = WorkloadSteps(player, self._place, self._timeline)
 
     def run(self, step: m.AnyStep, following: m.AnyStep | None) -> Steps:
         """The step's own waiting included. `following`: a started broker is not waited for if the next step waits, or,
@@ -68,6 +70,10 @@ class StepRunner:
                 yield from self._fetch(step)
             case m.Consume() | m.Commit() | m.LookCommitted():
                 yield from self._groups.group(step)
+            case m.Workload():
+                yield from self._workloads.begin(step)
+            case m.StopWorkload(name=name, limit_s=limit_s):
+                yield from self._workloads.end(name, limit_s)
             case m.AskMetadata():
                 yield from self._metadata(step)
             case m.CreateTopic():
@@ -88,6 +94,10 @@ class StepRunner:
                 yield from settled(self._player, quiet_s * 1000.0, limit_s * 1000.0)
             case _:
                 raise StepFailed(f"{type(step).__name__} cannot be played yet")
+
+    def end(self) -> Steps:
+        """After the last step: workloads that still run are stopped."""
+        yield from self._workloads.end("", LIMIT_S)
 
     # --- clients ---
 

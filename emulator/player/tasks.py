@@ -61,6 +61,8 @@ def together(parts: Iterable[Steps]) -> Order:
             if not left:
                 done(failures[0] if failures else None)
 
+        if not tasks:
+            done(None)
         for steps in tasks:
             Task(_caught(steps, failures), ended).start()
 

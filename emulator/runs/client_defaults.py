@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from emulator.client.workload_specs import producers_settings
 from emulator.scenario import model as m
 from emulator.settings.accounting import Everything
 from emulator.settings.applied import Given
@@ -30,7 +31,7 @@ def with_client_settings(steps: tuple[m.AnyStep, ...], settings: Mapping[str, An
     """`settings`: the scenario's, in the Java clients' words, of which those of clients are taken."""
     producer = {name: value for name, value in _of(PRODUCER, settings).items() if name not in SAID_BY_STEP}
     consumer = _of(CONSUMER, settings)
-    return tuple(_given(step, producer, consumer) for step in steps)
+    return tuple(_given(step, producer, consumer, _of(PRODUCER, settings)) for step in steps)
 
 
 def client_settings_of(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -50,8 +51,21 @@ def _acts(scope: str, name: str) -> bool:
     return group is not None and group.standing == MODELLED
 
 
-def _given(step: m.AnyStep, producer: dict[str, Any], consumer: dict[str, Any]) -> m.AnyStep:
+def _given(
+    step: m.AnyStep, producer: dict[str, Any], consumer: dict[str, Any], workload: dict[str, Any]
+) -> m.AnyStep:
+    """`workload`: what a workload's producers are given, which say nothing by themselves."""
     match step:
+        case m.Workload():
+            acks = None if step.acks == m.ACKS_AS_SET else step.acks
+            own = _own(PRODUCER, step.settings)
+            settings = producers_settings(
+                workload, acks=acks, own=own, retries=step.retries, idempotent=step.idempotent
+            )
+            given = {name: value for name, value in consumer.items() if name not in OF_OLD_CONSUMERS}
+            return msgspec.structs.replace(
+                step, settings=settings, consumer_settings=given | _own(CONSUMER, step.consumer_settings)
+            )
         case m.Produce(broker=None):
             given = {name: value for name, value in producer.items() if not (step.idempotent and name == IDEMPOTENCE)}
             return msgspec.structs.replace(step, settings=given | _own(PRODUCER, step.settings))
@@ -59,9 +73,11 @@ def _given(step: m.AnyStep, producer: dict[str, Any], consumer: dict[str, Any]) 
             given = {name: value for name, value in consumer.items() if step.old or name not in OF_OLD_CONSUMERS}
             return msgspec.structs.replace(step, settings=given | _own(CONSUMER, step.settings))
         case m.Background(step=inner):
-            return msgspec.structs.replace(step, step=_given(inner, producer, consumer))
+            return msgspec.structs.replace(step, step=_given(inner, producer, consumer, workload))
         case m.Repeat(steps=inner_steps):
-            return msgspec.structs.replace(step, steps=tuple(_given(one, producer, consumer) for one in inner_steps))
+            return msgspec.structs.replace(
+                step, steps=tuple(_given(one, producer, consumer, workload) for one in inner_steps)
+            )
         case _:
             return step
 
@@ -91,6 +107,13 @@ def _clients(steps: Iterable[m.AnyStep]) -> Iterator[tuple[str, dict[str, Given]
                 if step.idempotent:
                     said[IDEMPOTENCE] = True
                 yield PRODUCER, {name: Given(value, where) for name, value in (said | settings).items()}
+            case m.Workload(name=name, settings=settings, consumer_settings=reading):
+                load: dict[str, Any] = {} if step.acks == m.ACKS_AS_SET else {"acks": step.acks}
+                load |= {"retries": step.retries} if step.retries is not None else {}
+                load |= {IDEMPOTENCE: True} if step.idempotent else {}
+                for scope, own in ((PRODUCER, load | settings), (CONSUMER, reading)):
+                    if own:
+                        yield scope, {key: Given(value, f"workload {name}") for key, value in own.items()}
             case m.Consume(settings=settings) | m.Commit(settings=settings) | m.LookCommitted(settings=settings):
                 if settings and not step.old:
                     where = f"a consumer of {step.group}"

@@ -59,6 +59,34 @@ class LibraryProduce(Step, frozen=True, kw_only=True):
     partition: str | None = None
 
 
+class Workload(Step, frozen=True, kw_only=True):
+    """In each of `azs` (none named: all that have a client) a producer of `rate_per_s` and, with `consumers`, a
+    consumer of everything, which go on beside the steps that follow. `topic` "": the scenario's first. `acks`
+    ACKS_AS_SET: as the producers of the scenario are set, else all. `keys`: so many of them, in turn; 0: none, and the
+    partitions take turns. `settings`, `consumer_settings`: of these clients."""
+
+    name: str
+    topic: str = ""
+    rate_per_s: float = 10
+    acks: int = ACKS_AS_SET
+    retries: int | None = None
+    idempotent: bool = False
+    keys: int = 0
+    value_bytes: int = 0
+    settings: dict[str, Any] = {}
+    consumer_settings: dict[str, Any] = {}
+    consumers: bool = True
+    azs: tuple[str, ...] = ()
+
+
+class StopWorkload(Step, frozen=True, kw_only=True):
+    """Nothing more is begun; ends when all that is under way has ended, or after `limit_s`, when it ends as unknown.
+    `name` "": every workload. Verb `stop-workload`; a scenario's end stops those that are left."""
+
+    name: str = ""
+    limit_s: float = 30
+
+
 class Fetch(Step, frozen=True, kw_only=True):
     """A consumer's fetch from `offset` at `broker`, on a fresh connection."""
 

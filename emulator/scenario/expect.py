@@ -39,7 +39,8 @@ def judge(
     expectation that is meant for the run's version, then one for each violation and each exit that is expected."""
     version = version_name(observations.kafka)
     judged = [
-        _judged(expectation, observations, checks, measures or {}) for expectation in scenario.expectations_for(version)
+        _judged(expectation, scenario, observations, checks, measures or {})
+        for expectation in scenario.expectations_for(version)
     ]
     wanted = scenario.violations_expected(version).values()
     judged += [_violation(v, checks) for v in wanted if not v.sometimes]
@@ -49,6 +50,7 @@ def judge(
 
 def _judged(
     expectation: Expectation,
+    scenario: Scenario,
     observations: Observations,
     checks: Mapping[str, Mapping[str, Any]],
     measures: Mapping[str, Any],
@@ -61,6 +63,8 @@ def _judged(
             held, seen = _entry(what, _fetches(observations, what["broker"]))
         case "consume" | "commit" | "committed" as kind:
             held, seen = _entry(what, _of_group(kind, what, observations))
+        case "workload":
+            return _workload(expectation.text, what, scenario, observations)
         case "metadata":
             answers = _saw(observations, "metadata", broker=what["broker"])
             held, seen = _entry(what, [{"error": 0, **answer} for answer in answers])
@@ -209,6 +213,20 @@ def _isr_changes(what: Mapping[str, Any], observations: Observations) -> int:
     asked = [change for change in observations.isr_changes if same(change["broker"], what["broker"])]
     shrinks: int = sum(change["now"].count(",") < change["was"].count(",") for change in asked)
     return shrinks if what["change"] == "shrink" else len(asked) - shrinks
+
+
+def _workload(text: str, what: Mapping[str, Any], scenario: Scenario, observations: Observations) -> Judged:
+    """The count of all that were started under the name; unknown where a client could not tell its own."""
+    azs = what.get("azs") or scenario.topology.azs
+    clients = {node.name for node in scenario.topology.nodes if node.az in azs}
+    ended = [one for one in _saw(observations, "workload", name=what["name"]) if one["client"] in clients]
+    silent = sorted({f"{one['client']}: {one['error']}" for one in ended if one.get("error")})
+    if silent:
+        return Judged(text, UNKNOWN, "; ".join(silent))
+    if not ended:
+        return Judged(text, False, None)
+    count = sum(one.get(what["count"], 0) for one in ended)
+    return Judged(text, all(_bounds(what, count)), count)
 
 
 def _check(text: str, what: Mapping[str, Any], checks: Mapping[str, Mapping[str, Any]]) -> Judged:

@@ -7,6 +7,7 @@ One expectation has a `text` for people, and one subject with what must be found
     consume:    {group, partition, nth, committed, resets, values, position, error, commit}
     commit:     {group, partition, nth, offset, error}
     committed:  {group, partition, nth, offset, leader_epoch, error}
+    workload:   {name, azs, count, at_least, at_most}           of its producers and consumers, in these AZs or in all
     metadata:   {broker, nth, leader, leader_epoch, isr, controller, live_brokers, error}
     snapshot:   {label, replicas, partition, values, epochs, high_watermark}   every replica named has this on disk
     state:      {partition, nth, leader, leader_epoch, isr, controller_epoch, zk_version}
@@ -40,6 +41,9 @@ RESETS = ("OffsetOutOfRangeException", "LogTruncationException")
 """Why a consumer leaves a position for another."""
 NOTHING = "none"
 """In the place of an offset: nothing is committed."""
+
+COUNTS = ("sent", "ok", "failed", "unknown", "skipped", "read")
+"""Of a workload."""
 
 ReadValue = Callable[[StepReader, Node], Any]
 
@@ -146,6 +150,10 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
         "group": _text, "partition": lambda r, n: r.partition(n), "nth": _nth, "offset": _offset_or_none,
         "leader_epoch": _whole, "error": _commit_error,
     },
+    "workload": {
+        "name": _text, "azs": lambda r, n: list(r.each(n, "AZs", r.az, single=True)),
+        "count": lambda r, n: r.word(n, "count", COUNTS), "at_least": _whole, "at_most": _whole,
+    },
     "metadata": {
         "broker": lambda r, n: r.broker(n), "nth": _nth, "leader": _leader, "leader_epoch": _whole, "isr": _brokers,
         "controller": lambda r, n: r.controller(n), "live_brokers": _brokers, "error": _error,
@@ -176,7 +184,7 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
 
 REQUIRED = {
     "attempts": ("values",), "fetch": ("broker",), "consume": ("group",), "commit": ("group",),
-    "committed": ("group",), "metadata": ("broker",), "snapshot": ("label", "replicas"),
+    "committed": ("group",), "workload": ("name", "count"), "metadata": ("broker",), "snapshot": ("label", "replicas"),
     "isr_changes": ("broker", "change"), "check": ("name", "verdict"), "measure": ("name",),
 }  # fmt: skip
 

@@ -28,6 +28,8 @@ from emulator.scenario.client_steps import (
     LookCommitted,
     Produce,
     ProduceMessageSet,
+    StopWorkload,
+    Workload,
 )
 from emulator.scenario.conditions import Condition
 from emulator.scenario.faults import (
@@ -111,9 +113,11 @@ __all__ = [
     "Start",
     "Step",
     "Stop",
+    "StopWorkload",
     "TakeSnapshot",
     "Together",
     "Wait",
+    "Workload",
     "begins_fault",
 ]  # fmt: skip
 
@@ -186,7 +190,7 @@ AnyStep = (
     MachineStep | Together
     | Cut | Hold | Delay | Loss | Heal
     | Produce | ProduceMessageSet | LibraryProduce | Fetch | Consume | Commit | LookCommitted | AskMetadata
-    | CreateTopic | ElectPreferred | ElectController
+    | Workload | StopWorkload | CreateTopic | ElectPreferred | ElectController
     | TakeSnapshot | Record | Wait | Pause | Settle
     | Background | Await | Repeat
 )  # fmt: skip

@@ -101,6 +101,10 @@ def do_entry(step: m.AnyStep) -> Entry | None:
             return {"do": "elect-controller"}
         case m.ElectPreferred(partitions=partitions):
             return {"do": "elect-preferred", **({"partitions": list(partitions)} if partitions else {})}
+        case m.Workload():
+            return _workload_entry(step)
+        case m.StopWorkload(name=name, limit_s=limit_s):
+            return {"do": "stop-workload", **({"name": name} if name else {}), "limit_s": limit_s}
         case m.AskMetadata(broker=broker):
             return {"do": "metadata", "broker": broker, **_partition(step.partition)}
         case m.Fetch(broker=broker, offset=offset):
@@ -164,6 +168,18 @@ def _group_entry(step: m.Consume | m.Commit | m.LookCommitted) -> Entry:
             return entry | _client(step.client, step.partition)
         case _:
             assert_never(step)
+
+
+def _workload_entry(step: m.Workload) -> Entry:
+    """What is as it is without a word is left out."""
+    usual = m.Workload(name="")
+    entry: Entry = {"do": "workload", "name": step.name, "rate": step.rate_per_s}
+    entry |= {"acks": _acks(step.acks)} if step.acks != m.ACKS_AS_SET else {}
+    entry |= {"azs": list(step.azs)} if step.azs else {}
+    names = (
+        "topic", "retries", "idempotent", "keys", "value_bytes", "settings", "consumer_settings", "consumers"
+    )  # fmt: skip
+    return entry | {name: getattr(step, name) for name in names if getattr(step, name) != getattr(usual, name)}
 
 
 def _link_fault(step: m.Cut | m.Hold | m.Delay | m.Loss) -> Entry:

@@ -53,6 +53,8 @@ class StepReader(Reader):
         self.topology = Topology(())
         self.background: set[str] = set()
         self.partitions: set[str] = set()
+        self.workloads: set[str] = set()
+        """Those that have begun and not been stopped."""
         self.num_partitions = 1
         """Of a topic whose creation does not say."""
         self.log_dirs: dict[str, str] = {}

@@ -12,6 +12,7 @@ from emulator.scenario import client_verbs as client
 from emulator.scenario import fault_verbs as fault
 from emulator.scenario import group_verbs as group
 from emulator.scenario import model as m
+from emulator.scenario import workload_verbs as load
 from emulator.scenario.conditions import Condition, described
 from emulator.scenario.document import nearest
 from emulator.scenario.recording import RECORDED
@@ -59,7 +60,7 @@ def read_step(reader: StepReader, item: Node) -> Steps:
     reader.background.add(name or "")  # known to `await` even if the step itself cannot be used
     if name is None or len(steps) != 1:
         return []
-    if isinstance(steps[0], m.Await | m.Repeat | m.Background):
+    if isinstance(steps[0], m.Await | m.Repeat | m.Background | m.Workload):
         reader.problem(verb_node, f"{verb} cannot run in the background")
         return []
     return [m.Background(name=name, step=steps[0], at_s=at_s)]
@@ -205,6 +206,19 @@ VERBS: dict[str, Verb] = {
             "settings", "every_s", "keys", "partition", "batch", "compression",
         ),
         required=("values", "acks"),
+    ),
+    "workload": Verb(
+        does="In each AZ a producer at a rate and a consumer, which go on beside the steps that follow.",
+        read=load.workload,
+        keys=(
+            "name", "topic", "rate", "acks", "retries", "idempotent", "keys", "value_bytes", "settings",
+            "consumer_settings", "consumers", "azs",
+        ),
+        required=("name",), short="name",
+    ),
+    "stop-workload": Verb(
+        does="Ends a workload, or all; until what is under way has ended, at most `limit_s`.",
+        read=load.stop_workload, keys=("name", "limit_s"), short="name",
     ),
     "library-produce": Verb(
         does="A client library's own producer, with its settings.",

@@ -23,6 +23,9 @@ from protocol.messages.base import (
 )
 from protocol.messages.leadership import MetadataResponse
 
+RATE_MAX = 100_000.0
+"""Records per second of one workload."""
+
 SettingValue = str | int | float | bool
 Problem = Annotated[str, unit("text", "empty: none")]
 ErrorOrName = Annotated[int | str, unit("error code", "or the name of an exception where no answer came")]
@@ -154,9 +157,10 @@ class ClientMetadataResponse(Message):
 class WorkloadSpec(msgspec.Struct, omit_defaults=True):
     """Work that goes on by itself.
 
-    produce: `rate_per_s` records, in turn to each of `partitions`, of at least `value_bytes`, at most `limit`
-    in all. A record that would exceed `unfinished_max` is not sent: `skipped` counts those. consume: reads
-    all of `partitions` from `offset` (-1: where the policy in the settings says).
+    produce: `rate_per_s` records, in turn to each of `partitions` (or, with `keys`, so many keys in turn, to where the
+    partitioner says), of at least `value_bytes`, at most `limit` in all. A record that would exceed `unfinished_max` is
+    not sent: `skipped` counts those. consume: reads all of `partitions` from `offset` (-1: where the policy in the
+    settings says).
     """
 
     name: str
@@ -171,6 +175,7 @@ class WorkloadSpec(msgspec.Struct, omit_defaults=True):
     limit: int = 1_000_000
     unfinished_max: int = 1_000
     offset: OffsetField = -1
+    keys: int = 0
 
 
 class WorkloadReport(msgspec.Struct, omit_defaults=True):

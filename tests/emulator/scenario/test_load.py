@@ -63,6 +63,12 @@ GOOD: list[tuple[str, m.AnyStep]] = [
                idempotent=True, partition="t-1")),
     ("produce: {broker: 0, values: [a, b], acks: 1, batch: one message set, compression: gzip, timeout_ms: 8000}",
      m.ProduceMessageSet(broker=0, values=("a", "b"), compression="gzip", acks=1, timeout_ms=8000)),
+    ("workload: {name: w, topic: t, rate: 2.5, acks: 1, keys: 3, idempotent: false, retries: 0, azs: [az-1, 2], "
+     "value_bytes: 9, consumers: false, settings: {linger.ms: 1}, consumer_settings: {fetch.min.bytes: 1}}",
+     m.Workload(name="w", topic="t", rate_per_s=2.5, acks=1, keys=3, retries=0, azs=("az-1", "az-2"), value_bytes=9,
+                consumers=False, settings={"linger.ms": 1}, consumer_settings={"fetch.min.bytes": 1})),
+    ("workload: w", m.Workload(name="w")),
+    ("stop-workload", m.StopWorkload()),
     ("library-produce: {values: [c], settings: {enable.idempotence: true, linger.ms: 0}}",
      m.LibraryProduce(library="librdkafka", broker="any", values=("c",),
                       settings={"enable.idempotence": True, "linger.ms": 0})),

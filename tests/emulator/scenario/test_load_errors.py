@@ -89,6 +89,13 @@ def test_bad_file(text: str, message: str) -> None:
         ("{start: 0, kill: 1}", "5:5: a step has one verb; found start, kill"),
         ("{at_s: 3}", "5:5: a step has one verb; found none"),
         ("{at_s: soon, kill: 1}", "5:12: expected at_s as a number, got 'soon'"),
+        ("workload: {name: w, rate: 0}", "5:31: a rate is above 0 records per second"),
+        ("workload: {name: w, topic: u}", "5:32: unknown topic 'u'; one of: t"),
+        ("workload: {name: w, azs: az-7}", "5:30: unknown AZ 'az-7'; nearest: az-2"),
+        ("workload: {name: w, settings: {linger: 1}}",
+         "5:36: not a producer's setting: 'linger'; nearest: linger.ms"),
+        ("stop-workload: w", "5:20: unknown workload 'w'"),
+        ("{background: b, workload: w2}", "5:21: workload cannot run in the background"),
         ("kill: broker-9", "5:11: unknown node 'broker-9'; nearest: broker-2"),
         ("kill: {node: 0, hard: true}", "5:21: unknown key 'hard' in kill; one of: node"),
         ("cut: az-7", "5:10: unknown AZ 'az-7'; nearest: az-2"),
@@ -156,8 +163,8 @@ def test_bad_step(step: str, message: str) -> None:
     ("expectation", "message"),
     [
         ("{attempts: {values: [a], error: 0}}", "5:5: an expectation needs 'text'"),
-        ("{text: x}", "5:5: an expectation has one subject (attempts, fetch, consume, commit, committed, metadata, "
-         "snapshot, state, controller, partitions, isr_changes, check, measure); found none"),
+        ("{text: x}", "5:5: an expectation has one subject (attempts, fetch, consume, commit, committed, workload, "
+         "metadata, snapshot, state, controller, partitions, isr_changes, check, measure); found none"),
         ("{text: x, partitions: {leaders_apart: -2}}",
          "5:43: expected a value as a whole number, at least -1, got -2"),
         ("{text: x, isr_changes: {broker: 0, change: grow, at_least: 1}}",

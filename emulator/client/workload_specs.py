@@ -1,0 +1,79 @@
+"""What a workload is in each AZ: a producer at a rate, and a consumer of everything, as their client is told. Pure.
+
+Live commands and steps of a scenario begin the same.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from protocol.messages.workload import WorkloadSpec
+
+UNBOUNDED: Final = 1_000_000_000_000
+UNFINISHED_S: Final = 60.0
+UNFINISHED_RANGE: Final = (1_000, 10_000)
+"""Records that a producer may have under way: those of UNFINISHED_S, so that it writes on through a cut."""
+ALL_ACKS: Final = -1
+PRODUCE, CONSUME = "produce", "consume"
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """`partitions` of `topic`, written in turn; or, with `keys`, where the partitioner says by so many keys in turn.
+    `settings`, `consumer_settings`: of the clients, by Kafka's names."""
+
+    name: str
+    topic: str
+    partitions: list[int]
+    rate_per_s: float
+    settings: Mapping[str, Any]
+    consumer_settings: Mapping[str, Any] = {}
+    keys: int = 0
+    value_bytes: int = 0
+    consumers: bool = True
+
+
+def producers_settings(
+    given: Mapping[str, Any], *, acks: int | None, own: Mapping[str, Any], retries: int | None, idempotent: bool
+) -> dict[str, Any]:
+    """`given` to all producers < acks (None: as given, else all) < `own` < retries, idempotence."""
+    settings = {"acks": "all", **given}
+    if acks is not None:
+        settings["acks"] = "all" if acks == ALL_ACKS else str(acks)
+    settings |= own
+    if retries is not None:
+        settings["retries"] = retries
+    if idempotent:
+        settings["enable.idempotence"] = True
+    return settings
+
+
+def value_prefix(client: str, began_ms: float) -> str:
+    """How each value of a client's producer begins: no other begins so."""
+    return f"{client}.{began_ms:.0f}."
+
+
+def specs_of(load: Load, prefix: str) -> list[WorkloadSpec]:
+    """The producer's, then the consumer's, if there is one."""
+    producing = WorkloadSpec(
+        name=f"{load.name}:{PRODUCE}",
+        kind="produce",
+        topic=load.topic,
+        partitions=load.partitions,
+        settings=dict(load.settings),
+        rate_per_s=load.rate_per_s,
+        value_prefix=prefix,
+        value_bytes=load.value_bytes,
+        keys=load.keys,
+        limit=UNBOUNDED,
+        unfinished_max=int(min(max(load.rate_per_s * UNFINISHED_S, UNFINISHED_RANGE[0]), UNFINISHED_RANGE[1])),
+    )
+    consuming = WorkloadSpec(
+        name=f"{load.name}:{CONSUME}",
+        kind="consume",
+        topic=load.topic,
+        partitions=load.partitions,
+        settings=dict(load.consumer_settings),
+        offset=0,
+    )
+    return [producing, consuming] if load.consumers else [producing]

@@ -1,0 +1,71 @@
+"""The verbs of load that goes on beside the steps: workload, stop-workload."""
+
+from ruamel.yaml.nodes import Node
+
+from emulator.scenario import model as m
+from emulator.scenario.step_reader import Keys, Steps
+from emulator.settings.setting import CONSUMER, PRODUCER
+from protocol.ids import topic_partition_of
+from protocol.messages.workload import RATE_MAX
+
+KEYS_MAX = 1_000_000
+VALUE_BYTES_MAX = 1_048_576
+
+
+def workload(k: Keys, at_s: float | None) -> Steps:
+    reader = k.reader
+    name = k.need("name", reader.label)
+    if name in reader.workloads:
+        reader.problem(k.nodes["name"], f"a workload {name!r} has begun already; stop-workload ends it")
+    azs = sorted({client.az for client in reader.topology.with_role("client")})
+    none: dict[str, object] = {}
+    step = m.Workload(
+        name=name,
+        topic=k.get("topic", lambda n: reader.word(n, "topic", _topics(reader.partitions)), ""),
+        rate_per_s=k.get("rate", lambda n: _rate(k, n), 10.0),
+        acks=k.get("acks", reader.acks_to_send, m.ACKS_AS_SET),
+        retries=k.whole("retries", "retries") if "retries" in k else None,
+        idempotent=k.get("idempotent", lambda n: reader.truth(n, "idempotent"), False),
+        keys=k.get("keys", lambda n: reader.integer(n, "keys", 0, KEYS_MAX), 0),
+        value_bytes=k.get("value_bytes", lambda n: reader.integer(n, "value_bytes", 0, VALUE_BYTES_MAX), 0),
+        settings=k.get("settings", lambda n: reader.settings_of(PRODUCER, n, "the producers' settings"), none),
+        consumer_settings=k.get(
+            "consumer_settings", lambda n: reader.settings_of(CONSUMER, n, "the consumers' settings"), none
+        ),
+        consumers=k.get("consumers", lambda n: reader.truth(n, "consumers"), True),
+        azs=k.get("azs", lambda n: reader.each(n, "AZs", lambda one: _az(k, one, azs), single=True), ()),
+        at_s=at_s,
+    )
+    if not reader.partitions:
+        reader.problem(k.node, "a workload writes to a topic: create one first")
+    reader.workloads.add(name)
+    return [step]
+
+
+def stop_workload(k: Keys, at_s: float | None) -> Steps:
+    reader = k.reader
+    name = k.get("name", lambda n: reader.word(n, "workload", sorted(reader.workloads)), "")
+    if name:
+        reader.workloads.discard(name)
+    else:
+        reader.workloads.clear()
+    return [m.StopWorkload(name=name or "", limit_s=k.number("limit_s", "limit_s", 30), at_s=at_s)]
+
+
+def _topics(partitions: set[str]) -> list[str]:
+    return sorted({place[0] for name in partitions if (place := topic_partition_of(name)) is not None})
+
+
+def _rate(k: Keys, node: Node) -> float | None:
+    rate = k.reader.number(node, "rate", 0, RATE_MAX)
+    if rate == 0:
+        k.reader.problem(node, "a rate is above 0 records per second")
+    return rate or None
+
+
+def _az(k: Keys, node: Node, with_client: list[str]) -> str | None:
+    az = k.reader.az(node)
+    if az is not None and az not in with_client:
+        k.reader.problem(node, f"no client is in {az}; there is one in {', '.join(with_client) or 'none'}")
+        return None
+    return az
