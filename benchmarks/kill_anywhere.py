@@ -54,6 +54,8 @@ def played(asked: DeathsAsked, seeds: Sequence[int]) -> Generator[DeathResult, N
         for count, result in enumerate(results, start=1):
             if not result.good:
                 print(told(asked, result, "sim"), flush=True)
+            if len(seeds) == 1:
+                print("\n".join(result.events), file=sys.stderr)
             if count % TELL_EVERY == 0:
                 print(f"{count} of {len(seeds)} runs", file=sys.stderr, flush=True)
             yield result

@@ -30,7 +30,7 @@ from protocol.events import (
 from protocol.ids import TopicPartition
 
 WANTED: tuple[type[Event], ...] = (
-    *HISTORIC, HighWatermarkMoved, IsrChangeEnded, LogCreated, NodeStopped, OperationInvoked, RecordsRead,
+    *HISTORIC, IsrChangeEnded, LogCreated, NodeStopped, OperationInvoked, RecordsRead,
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from protocol.events import (
     ControllerChanged,
     Event,
     FetcherChanged,
+    HighWatermarkMoved,
     LeaderAndIsrIgnored,
     LogLoaded,
     LogTruncated,
@@ -30,8 +31,8 @@ Happened = tuple[str, int, int, object, float, Event]
 """(node, incarnation, seq, cause, at_ms, event)"""
 
 HISTORIC: tuple[type[Event], ...] = (
-    AttemptSent, BatchAppended, BrokersSeen, ControllerChanged, FetcherChanged, LogLoaded, LogTruncated, NodeStarted,
-    OperationEnded, RoleChanged, SessionChanged, StateDecided, ZnodeChanged,
+    AttemptSent, BatchAppended, BrokersSeen, ControllerChanged, FetcherChanged, HighWatermarkMoved, LogLoaded,
+    LogTruncated, NodeStarted, OperationEnded, RoleChanged, SessionChanged, StateDecided, ZnodeChanged,
 )  # fmt: skip
 """Events that a history is made of."""
 
@@ -97,6 +98,15 @@ class Written(msgspec.Struct, frozen=True):
     digest: int
 
 
+class High(msgspec.Struct, frozen=True):
+    """`broker`, leading in `epoch`, moved its high watermark up to there."""
+
+    at_ms: float
+    broker: int
+    epoch: int
+    high_watermark: int
+
+
 class Copied(msgspec.Struct, frozen=True):
     """`broker`, following in epoch `followed`, appended at `first` what had been written in the later `epoch`."""
 
@@ -130,6 +140,7 @@ class History(msgspec.Struct):
     """By partition, in order; brokers by their numbers, nodes by their names.
 
     `written`: by leaders; `copied`: by followers; `ahead`: what these copied of later epochs than they followed in.
+    `highs`: of leaders.
     `stopped`: replicas that fetch no more, {(place, broker): how}. `cut_short`: when an order for this replica was
     ended by a lost session before it came to it.
 
@@ -146,6 +157,7 @@ class History(msgspec.Struct):
     fetched: dict[TopicPartition, list[Fetched]] = {}
     written: dict[TopicPartition, list[Written]] = {}
     copied: dict[TopicPartition, list[Written]] = {}
+    highs: dict[TopicPartition, list[High]] = {}
     ahead: dict[TopicPartition, list[Copied]] = {}
     stopped: dict[tuple[TopicPartition, int], Stopped] = {}
     cut_short: dict[tuple[TopicPartition, int], list[float]] = {}
@@ -189,6 +201,9 @@ class _Writer:
                 self._cut_short(node, at_ms, event)
             case BatchAppended():
                 self._appended(node, at_ms, event)
+            case HighWatermarkMoved(leading=True, leader_epoch=epoch, high_watermark=high):
+                moved = High(at_ms, identifier_named(node), epoch, high)
+                history.highs.setdefault((event.topic, event.partition), []).append(moved)
             case LogTruncated(effective=True):
                 self._cut(node, at_ms, event, event.to, event.log_end, event.reason)
             case LogLoaded(log_end=found):

@@ -3,10 +3,11 @@
 import msgspec
 
 from emulator.deaths.attendant import Recovery
+from emulator.deaths.fates import LostTail
 from emulator.deaths.history import history_of
 from emulator.deaths.play import Died
 from emulator.deaths.promises import Broken, broken_promises, broken_recoveries
-from emulator.deaths.rules import LostTail, Rules
+from emulator.deaths.rules import Rules
 from emulator.deaths.sanity import insane
 from emulator.deaths.stuck import exit_rule, unsettled_rule
 from emulator.oracle.truth import truth_of
@@ -14,10 +15,12 @@ from emulator.topology import Topology
 
 
 class Judged(msgspec.Struct):
-    """`failed`: what nothing allows. `allowed`: {rule: how often it was needed}."""
+    """`failed`: what nothing allows. `allowed`: {rule: how often it was needed}. `events`: what took away the records
+    that were allowed to go, in words."""
 
     failed: list[Broken]
     allowed: dict[str, int]
+    events: list[str] = []
 
 
 def judge_death(died: Died) -> Judged:
@@ -25,11 +28,12 @@ def judge_death(died: Died) -> Judged:
     history = history_of(died.world.trace.entries)
     truth = truth_of(died.world, died.operations, died.probe)
     tails = lost_tails(died.attendant.recoveries, died.world.topology)
-    rules = Rules(died.resolved, history, power=bool(died.attendant.power_lost), tails=tails)
+    rules = Rules(died.resolved, history, tails=tails)
     judged = Judged([], {})
     found = (*broken_promises(truth, history), *broken_recoveries(died.attendant.recoveries))
     for broken in (*found, *insane(died.world, truth, rules.gates)):
         put(judged, broken, rules.allowing(broken))
+    judged.events = rules.losses.events
     for at_ms, name, reason in ((one.at_ms, one.node, one.reason) for one in died.attendant.exits):
         put(judged, Broken("exit", f"{name} ended at {at_ms:.0f} ms: {reason}"), exit_rule(rules.gates, reason))
     for one in died.unsettled:

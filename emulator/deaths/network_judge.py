@@ -27,10 +27,11 @@ def judge_network_death(died: DiedOver, run_dir: Path) -> Judged:
     history = history_of(events)
     truth = truth_left(run_dir, topology, events)
     recoveries = recoveries_of(died.left, died.power_lost, died.disk_lost, events)
-    rules = Rules(died.resolved, history, power=bool(died.power_lost), tails=lost_tails(recoveries, topology))
+    rules = Rules(died.resolved, history, tails=lost_tails(recoveries, topology))
     judged = Judged([], {})
     for broken in (*broken_promises(truth, history), *broken_recoveries(recoveries)):
         put(judged, broken, rules.allowing(broken))
+    judged.events = rules.losses.events
     absent: dict[int, str] = {}
     reasons = {(node, incarnation): event for node, incarnation, *_, event in events if isinstance(event, NodeStopped)}
     for end in died.exits:

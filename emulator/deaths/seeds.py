@@ -29,6 +29,7 @@ class DeathsAsked(msgspec.Struct, frozen=True):
 
 class DeathResult(msgspec.Struct, frozen=True, kw_only=True):
     """`deaths`: how often the victim died. `failed`: what no rule allows. `allowed`: rules that were needed.
+    `events`: what took away the records that were allowed to go.
     `error`: why there is no judgement, such as an assertion of ours."""
 
     seed: int
@@ -36,6 +37,7 @@ class DeathResult(msgspec.Struct, frozen=True, kw_only=True):
     deaths: int = 0
     failed: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
     error: str = ""
     settled_s: float = 0.0
     simulated_s: float = 0.0
@@ -70,6 +72,7 @@ def play_seed(plan: Plan) -> DeathResult:
         deaths=died.attendant.deaths,
         failed=tuple(f"{broken.what}: {broken.text}" for broken in judged.failed[:FAILED_MAX]),
         allowed=tuple(sorted(judged.allowed)),
+        events=tuple(judged.events[:FAILED_MAX]),
         settled_s=round(died.settled_ms / 1000.0, 3),
         simulated_s=round(died.world.now_ms / 1000.0, 3),
         wall_s=perf_counter() - began_s,
@@ -95,6 +98,7 @@ def play_network_seed(plan: Plan, run_dir: Path, speed: float) -> DeathResult:
         deaths=died.deaths,
         failed=tuple(f"{broken.what}: {broken.text}" for broken in judged.failed[:FAILED_MAX]),
         allowed=tuple(sorted(judged.allowed)),
+        events=tuple(judged.events[:FAILED_MAX]),
         wall_s=perf_counter() - began_s,
     )
 

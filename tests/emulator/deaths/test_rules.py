@@ -2,37 +2,100 @@
 
 import pytest
 
-from emulator.deaths.history import UNTOLD, Copied, Cut, Fetched, Followed, History, Led, Stopped, Written
+from emulator.deaths.fates import Fates, LostTail
+from emulator.deaths.history import UNTOLD, Copied, Cut, Fetched, Followed, High, History, Led, Stopped, Written
 from emulator.deaths.idempotence import idempotent_writes
 from emulator.deaths.plan import resolved_for
 from emulator.deaths.promises import Broken, broken_promises
-from emulator.deaths.rules import LostTail
 from emulator.oracle.probe import Office, StepBack
 from emulator.oracle.truth import Batch, Truth, Write
 from emulator.scenario import model as m
-from tests.emulator.deaths.traces import LOST, PLACE, C, rules, stated
+from tests.emulator.deaths.traces import COPIED, LOST, PLACE, C, committed, rules, stated
+
+ACKS_1 = Broken("lost", "", PLACE, 2, 1, "c", digest=7)
 
 
 def test_a_record_of_acks_all_is_promised() -> None:
     """Not even another leader is an excuse (semantics 1.8)."""
-    history = History(
+    history = committed(
+        copied={},
         states={PLACE: [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]},
         leaders={PLACE: [Led(1, 0, 0, 0), Led(9, 1, 1, 2)]},
     )
     for version in ("2.6", "0.10.2"):
         assert rules("leader-crash", version, history).allowing(LOST) == ""
-    one = Broken("lost", "", PLACE, 2, 1, "c")
-    assert rules("leader-crash", "2.6", history).allowing(one).startswith("1.8")
+    assert rules("leader-crash", "2.6", history).allowing(ACKS_1) == "", "nor is it for acks=1, once it is committed"
+    history.highs.clear()
+    assert rules("leader-crash", "2.6", history).allowing(ACKS_1).startswith("1.8")
+    assert rules("leader-crash", "2.6", history).allowing(LOST) == "", "acknowledged before it was committed"
 
 
-def test_with_acks_1_and_one_leader_nothing_is_lost() -> None:
-    history = History(states={PLACE: [stated(1, 0, 0, (0, 1), 0), stated(2, -1, 1, (0,), 1), stated(3, 0, 2, (0,), 2)]})
-    assert rules("leader-crash", "2.6", history).allowing(Broken("lost", "", PLACE, 2, 1, "c")) == ""
+@pytest.mark.parametrize(
+    ("later", "copied", "cuts", "followers", "allowed"),
+    [
+        (Led(9, 1, 1, 2), [], [], [], True),  # it never had c
+        (Led(9, 0, 2, 3), [], [], [], False),  # its own leader has it still
+        (Led(9, 0, 2, 2), [], [], [], False),  # nobody told it to cut
+        (Led(9, 0, 2, 2), [], [Cut(8, 0, 2, 3, "epoch")], [Followed(7, 0, 1, 1)], True),  # it followed, and cut c
+        (Led(9, 0, 2, 2), [], [Cut(8, 0, 3, 4, "epoch")], [Followed(7, 0, 1, 1)], False),  # it cut something else
+        (Led(9, 0, 2, 2), [], [Cut(8, 0, 2, 3, "epoch")], [Followed(3, 0, 1, 0)], False),  # in no later epoch
+        (Led(9, 1, 1, 3), [COPIED], [], [], False),  # the next leader has it, too
+        (Led(9, 1, 0, 2), [], [], [], False),  # in no later epoch
+    ],
+)
+def test_with_acks_1_the_next_leader_may_be_without_it_and_nothing_else_excuses_it(
+    later: Led, copied: list[Written], cuts: list[Cut], followers: list[Followed], allowed: bool
+) -> None:
+    """Semantics 1.8."""
+    history = History(
+        written={PLACE: [C]},
+        copied={PLACE: copied},
+        cuts={PLACE: cuts},
+        leaders={PLACE: [Led(1, 0, 0, 0), later]},
+        followers={PLACE: followers},
+    )
+    assert rules("leader-crash", "2.6", history).allowing(ACKS_1).startswith("1.8") is allowed
+
+
+def test_with_acks_1_a_power_loss_takes_what_it_took() -> None:
+    """Semantics 3. In the same epoch, too: nobody may have seen it go."""
+    for tail, allowed in ((LostTail(8, 0, PLACE, 2, 3), True), (LostTail(8, 0, PLACE, 3, 3), False)):
+        for leaders in ([Led(1, 0, 0, 0)], [Led(1, 0, 0, 0), Led(9, 0, 0, 2)], [Led(1, 0, 0, 0), Led(9, 0, 1, 2)]):
+            history = History(written={PLACE: [C]}, leaders={PLACE: leaders})
+            rule = rules("leader-crash", "2.6", history, tails=[tail]).allowing(ACKS_1)
+            assert rule.startswith("3: power loss takes") is allowed, (tail, leaders)
+    elsewhere = [LostTail(8, 2, PLACE, 2, 3)]
+    history = History(written={PLACE: [C]}, leaders={PLACE: [Led(1, 0, 0, 0)]})
+    assert rules("leader-crash", "2.6", history, tails=elsewhere).allowing(ACKS_1) == "", "another's power"
+
+
+def test_the_leader_that_took_it_away_is_the_first_without_it_behind_the_last_that_had_it() -> None:
+    """What came before that is no excuse, what comes after no cause."""
+    leaders = [Led(1, 0, 0, 0), Led(9, 2, 1, 2), Led(12, 1, 2, 3), Led(15, 0, 3, 2), Led(18, 2, 4, 2)]
+    fates = Fates(committed(leaders={PLACE: leaders}), [LostTail(14, 0, PLACE, 2, 2)])
+    (fate,) = fates.of(PLACE, 2, 7)
+    assert (fate.held, fate.by, fate.gone) == ((2, 1), leaders[3], LostTail(14, 0, PLACE, 2, 2))
+    assert fate.committed_ms == 4.6
+    assert fate.text == (
+        "t-0@2 of epoch 0: broker-0 led from 15 ms on, epoch 3, without it; "
+        "broker-0 was back at 14 ms, and its power had taken [2, 2]"
+    )
+
+
+def test_who_has_a_record_again_has_not_lost_it() -> None:
+    """Its power took it, it copied it once more, and then something without a name took it."""
+    again = Written(7, 1, 0, 2, 2, 7)
+    stayed = {PLACE: [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]}
+    tail = LostTail(6, 1, PLACE, 2, 2)
+    for copied, allowed in (([COPIED], True), ([COPIED, again], False)):
+        history = committed(copied={PLACE: copied}, states=stayed, leaders={PLACE: [Led(9, 1, 1, 2)]})
+        rule = rules("leader-crash", "2.8", history, tails=[tail]).allowing(LOST)
+        assert rule.startswith("8 (KIP-966)") is allowed
 
 
 def test_what_nobody_wrote_is_lost_with_acks_0_only() -> None:
     """Semantics 1.8: it is not answered."""
-    for acks, written, rule in ((0, [], "1.8: acks=0"), (0, [C], ""), (1, [], "")):
+    for acks, written, rule in ((0, [], "1.8: acks=0"), (0, [C], ""), (1, [], ""), (-1, [], "")):
         one = Broken("lost", "", PLACE, -1, acks, "c", digest=7)
         assert rules("acks-0-loss", "1.1", History(written={PLACE: written})).allowing(one)[:11] == rule[:11]
 
@@ -51,38 +114,40 @@ def test_what_its_last_leader_lost_with_its_power_nobody_can_read_while_nobody_l
     tail: LostTail, led: list[Led], allowed: bool
 ) -> None:
     """Semantics 3. Those in the ISR may have it still."""
-    history = History(states={PLACE: [stated(1, 0, 0, (0, 1), 0), stated(9, -1, 1, (1,), 1)]}, leaders={PLACE: led})
-    rule = rules("leader-crash", "1.1", history, power=True, tails=[tail]).allowing(LOST)
+    states = {PLACE: [stated(1, 0, 0, (0, 1), 0), stated(9, -1, 1, (1,), 1)]}
+    history = committed(states=states, leaders={PLACE: led})
+    rule = rules("leader-crash", "1.1", history, tails=[tail]).allowing(LOST)
     assert (rule == "3: power loss took it from its last leader, and nobody has led since") is allowed
 
 
 def test_a_follower_that_cut_to_its_high_watermark_and_led_may_lose_it_before_0_11_only() -> None:
     """KIP-101, semantics 8."""
     leaders = {PLACE: [Led(9, 1, 1, 2)]}
-    history = History(cuts={PLACE: [Cut(5, 1, 2, 3, "high-watermark")]}, leaders=leaders, written={PLACE: [C]})
+    history = committed(cuts={PLACE: [Cut(5, 1, 2, 3, "high-watermark")]}, leaders=leaders)
     assert "KIP-101" in rules("kip101-case1", "0.10.2", history).allowing(LOST)
     assert rules("kip101-case1", "2.8", history).allowing(LOST) == ""
-    below = History(cuts={PLACE: [Cut(5, 1, 3, 4, "high-watermark")]}, leaders=leaders, written={PLACE: [C]})
+    below = committed(cuts={PLACE: [Cut(5, 1, 3, 4, "high-watermark")]}, leaders=leaders)
     assert rules("kip101-case1", "0.10.2", below).allowing(LOST) == "", "it did not cut that record"
-    earlier = History(cuts={PLACE: [Cut(3, 1, 2, 3, "high-watermark")]}, leaders=leaders, written={PLACE: [C]})
+    earlier = committed(cuts={PLACE: [Cut(3, 1, 2, 3, "high-watermark")]}, leaders=leaders)
     assert rules("kip101-case1", "0.10.2", earlier).allowing(LOST) == "", "what it cut was another, before that"
 
 
 def test_a_follower_that_died_while_it_cut_its_log_has_cut_it() -> None:
     """KIP-101, semantics 8. Not if it lost its power: then that is why."""
     cuts, leaders = {PLACE: [Cut(5, 1, 2, 3, UNTOLD)]}, {PLACE: [Led(9, 1, 1, 2)]}
-    history = History(cuts=cuts, leaders=leaders, written={PLACE: [C]})
+    history = committed(cuts=cuts, leaders=leaders)
     assert "KIP-101" in rules("kip101-case1", "0.10.2", history).allowing(LOST)
     assert rules("kip101-case1", "2.8", history).allowing(LOST) == ""
     lost = [LostTail(5.0, 1, PLACE, 2, 2)]
-    assert rules("kip101-case1", "0.10.2", history, power=True, tails=lost).allowing(LOST) == ""
+    assert rules("kip101-case1", "0.10.2", history, tails=lost).allowing(LOST) == ""
 
 
 @pytest.mark.parametrize(
     ("version", "own", "led", "allowed"),
     [
         ("0.10.2", [Written(2, 1, 0, 2, 2, 9)], Led(9, 1, 1, 3), True),
-        ("0.11", [Written(2, 1, 0, 2, 2, 9)], Led(9, 1, 1, 3), False),
+        ("1.1", [Written(2, 1, 0, 2, 2, 9)], Led(9, 1, 1, 3), True),
+        ("2.0.1", [Written(2, 1, 0, 2, 2, 9)], Led(9, 1, 1, 3), False),
         ("0.10.2", [Written(2, 1, 0, 2, 2, 9)], Led(3, 1, 1, 3), False),  # it led before
         ("0.10.2", [Written(2, 1, 0, 2, 2, 9)], Led(9, 1, 1, 2), False),  # it had cut its own
         ("0.10.2", [Written(2, 1, 0, 2, 2, 9), Written(5, 1, 0, 2, 2, 7)], Led(9, 1, 1, 3), False),  # it had c since
@@ -90,13 +155,14 @@ def test_a_follower_that_died_while_it_cut_its_log_has_cut_it() -> None:
         ("0.10.2", [Written(2, 2, 0, 2, 2, 9)], Led(9, 1, 1, 3), False),  # that is somebody else's
     ],
 )
-def test_who_held_another_record_in_its_place_may_lose_it_for_all_before_0_11_only(
+def test_who_held_another_record_in_its_place_may_lose_it_for_all_where_logs_part_unfound(
     version: str, own: list[Written], led: Led, allowed: bool
 ) -> None:
-    """KIP-101 case 2, semantics 8: logs of equal length are taken for equal."""
-    history = History(leaders={PLACE: [led]}, written={PLACE: [C]}, copied={PLACE: own})
+    """KIP-101 case 2 and its appendix, semantics 8: logs of equal length are taken for equal, or one question is not
+    enough."""
+    history = committed(leaders={PLACE: [led]}, copied={PLACE: own})
     rule = rules("kip101-case2", version, history).allowing(LOST)
-    assert rule.startswith("8 (KIP-101): before 0.11") is allowed
+    assert rule.endswith("and who held another record in its place led") is allowed
 
 
 def test_who_lost_its_tail_may_lose_it_for_all_if_it_stays_in_the_isr_and_leads() -> None:
@@ -104,19 +170,22 @@ def test_who_lost_its_tail_may_lose_it_for_all_if_it_stays_in_the_isr_and_leads(
     tail = LostTail(5.0, 1, PLACE, 2, 3)
     stayed = [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]
     left = [stated(1, 0, 0, (0, 1), 0), stated(6, 0, 0, (0,), 1), stated(7, 0, 0, (0, 1), 2), stated(9, 1, 1, (1,), 3)]
+    leaders = {PLACE: [Led(9, 1, 1, 2)]}
     for states, rule in ((stayed, True), (left, False)):
-        allowed = rules("leader-crash", "2.8", History(states={PLACE: states}), power=True, tails=[tail]).allowing(LOST)
+        history = committed(states={PLACE: states}, leaders=leaders)
+        allowed = rules("leader-crash", "2.8", history, tails=[tail]).allowing(LOST)
         assert allowed.startswith("8 (KIP-966)") is rule
     other = LostTail(5.0, 1, PLACE, 3, 3)
-    history = History(states={PLACE: stayed})
-    assert rules("leader-crash", "2.8", history, power=True, tails=[other]).allowing(LOST) == ""
+    history = committed(states={PLACE: stayed}, leaders=leaders)
+    assert rules("leader-crash", "2.8", history, tails=[other]).allowing(LOST) == ""
 
 
 def test_who_lost_its_disk_may_lose_it_for_all_if_it_leads_before_it_has_the_record_again() -> None:
     """KIP-903, semantics 8."""
     tail = LostTail(5.0, 1, PLACE, 0, 3, disk=True)
-    for log_end, allowed in ((0, True), (2, True), (3, False)):
-        history = History(leaders={PLACE: [Led(9, 1, 1, log_end)]})
+    again = Written(7, 1, 0, 2, 2, 7)
+    for log_end, copied, allowed in ((0, [COPIED], True), (2, [COPIED], True), (3, [COPIED, again], False)):
+        history = committed(leaders={PLACE: [Led(9, 1, 1, log_end)]}, copied={PLACE: copied})
         rule = rules("leader-crash", "2.8", history, tails=[tail]).allowing(LOST)
         assert rule.startswith("8 (KIP-903)") is allowed
 
@@ -125,7 +194,8 @@ def test_who_joined_behind_the_leader_epochs_start_may_lose_it_for_all_up_to_2_0
     """KAFKA-7128, semantics 8."""
     states = [stated(1, 0, 1, (0,), 0), stated(5, 0, 1, (0, 1), 1), stated(9, 1, 2, (1,), 2)]
     for version, start, allowed in (("2.0.0", 3, True), ("2.0.0", 2, False), ("2.0.1", 3, False)):
-        history = History(states={PLACE: states}, leaders={PLACE: [Led(2, 0, 1, start), Led(9, 1, 2, 2)]})
+        own = {"written": {PLACE: [Written(4, 0, 1, 2, 2, 7)]}, "copied": {}, "highs": {PLACE: [High(5, 0, 1, 3)]}}
+        history = committed(states={PLACE: states}, leaders={PLACE: [Led(2, 0, 1, start), Led(9, 1, 2, 2)]}, **own)
         rule = rules("kafka-7128", version, history).allowing(LOST)
         assert rule.startswith("8 (KAFKA-7128)") is allowed
 
@@ -145,6 +215,7 @@ def past(leaders: list[Led], fetched: Fetched, *roles: Followed, digest: int = 7
         fetched={PLACE: [fetched]},
         written={PLACE: [Written(11, 0, 2, 2, 2, digest)]},
         acknowledged={(PLACE, digest): 14},
+        highs={PLACE: [High(14, 0, 2, 3)]},
     )
 
 
@@ -213,10 +284,22 @@ def test_who_copied_in_an_epoch_of_the_past_may_differ_before_that_up_to_2_0(
 
 def test_an_unclean_election_must_have_been_one() -> None:
     """Semantics 4.2: the setting alone takes nothing."""
-    clean = History(states={PLACE: [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]})
-    unclean = History(states={PLACE: [stated(1, 0, 0, (0,), 0), stated(9, 1, 1, (1,), 1)]})
-    assert rules("unclean-election", "2.8", clean).allowing(LOST) == ""
-    assert rules("unclean-election", "2.8", unclean).allowing(LOST).startswith("4.2")
+    clean = {PLACE: [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]}
+    unclean = {PLACE: [stated(1, 0, 0, (0,), 0), stated(9, 1, 1, (1,), 1)]}
+    again = {PLACE: [*unclean[PLACE], stated(10, -1, 2, (1,), 2), stated(11, 1, 3, (1,), 3)]}
+    before = {PLACE: [stated(0, 1, -2, (1,), 0), stated(1, 0, 0, (0, 1), 1), stated(9, 1, 1, (1,), 2)]}
+    for states, led, allowed in (
+        (clean, Led(9, 1, 1, 2), False),
+        (unclean, Led(9, 1, 1, 2), True),
+        (again, Led(12, 1, 3, 2), True),  # it died before it was told, and is elected again
+        (before, Led(9, 1, 1, 2), False),  # there was one, before the record was written
+        (unclean, Led(9, 1, 1, 3), False),  # who was elected so has the record
+        (unclean, Led(9, 2, 1, 2), False),  # another led without it
+    ):
+        copied = {PLACE: [COPIED] if led.log_end == 3 else []}
+        history = committed(states=states, leaders={PLACE: [led]}, copied=copied)
+        for lost in (LOST, ACKS_1):
+            assert rules("unclean-election", "2.8", history).allowing(lost).startswith("4.2") is allowed, led
 
 
 # --- the rest ---
@@ -247,8 +330,10 @@ def test_a_tail_that_is_written_again_in_the_same_epoch_differs_from_the_followe
     broken = Broken("divergence", "", PLACE, 2)
     for epoch, allowed in ((4, True), (5, False)):
         history = History(leaders={PLACE: [Led(1, 1, 4, 0), Led(9, 1, epoch, 2)]})
-        rule = rules("leader-crash", "2.8", history, power=True, tails=[tail]).allowing(broken)
+        rule = rules("leader-crash", "2.8", history, tails=[tail]).allowing(broken)
         assert rule.startswith("8 (KIP-966)") is allowed
+        below = Broken("divergence", "", PLACE, 1)
+        assert rules("leader-crash", "2.8", history, tails=[tail]).allowing(below) == "", "the tail began behind that"
 
 
 def test_epochs_out_of_order_in_a_log_are_a_divergence_and_two_leaders_of_one_epoch_are_not() -> None:
@@ -324,4 +409,4 @@ def test_each_copy_has_its_attempt(attempts: int, allowed: bool) -> None:
 @pytest.mark.parametrize("what", ["recovery", "state", "ensemble", "sanity", "settled", "epoch"])
 def test_nothing_allows_these_in_any_version(what: str) -> None:
     for version in ("0.8.2", "1.1", "2.8"):
-        assert rules("kip101-case1", version, History(), power=True).allowing(Broken(what, "", PLACE)) == ""
+        assert rules("kip101-case1", version, History()).allowing(Broken(what, "", PLACE)) == ""
