@@ -5,7 +5,7 @@ from emulator.deaths.seeds import DeathsAsked, replay_command
 from emulator.runs.sources import catalogue
 from emulator.scenario import model as m
 
-SEEDS = range(1, 8_000)
+SEEDS = range(1, 16_000)
 
 
 def test_a_seed_has_one_plan() -> None:
