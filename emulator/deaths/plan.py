@@ -79,12 +79,19 @@ def versions_of(scenario_id: str, among: Collection[str] = ()) -> list[str]:
     return [version for version in known if version in among or not among]
 
 
+@lru_cache(maxsize=64)
+def _wanted(scenarios: tuple[str, ...], versions: tuple[str, ...]) -> dict[str, list[str]]:
+    """The versions to draw among, of every scenario that has any."""
+    known = {name: versions_of(name, versions) for name in scenarios or catalogue()}
+    return {name: of for name, of in known.items() if of}
+
+
 def drawn(seed: int, scenarios: tuple[str, ...] = (), versions: tuple[str, ...] = ()) -> Plan:
     """The plan of a seed; `scenarios`, `versions`: drawn among these alone (all if empty). Some scenario must be for
     some version."""
     draw = random.Random(f"death {seed}")
-    wanted = {name: versions_of(name, versions) for name in scenarios or catalogue()}
-    scenario = scenario_of(draw.choice([name for name, known in wanted.items() if known]))
+    wanted = _wanted(scenarios, versions)
+    scenario = scenario_of(draw.choice(list(wanted)))
     version = draw.choice(wanted[scenario.id])
     storage = draw.random() < STORAGE_SHARE
     plan = Plan(
@@ -106,8 +113,8 @@ def drawn(seed: int, scenarios: tuple[str, ...] = (), versions: tuple[str, ...] 
 def stop_drawn(seed: int, scenarios: tuple[str, ...] = (), versions: tuple[str, ...] = ()) -> Plan:
     """An orderly stop and start of a broker between two steps; drawn as above."""
     draw = random.Random(f"stop {seed}")
-    wanted = {name: versions_of(name, versions) for name in scenarios or catalogue()}
-    scenario = scenario_of(draw.choice([name for name, known in wanted.items() if known]))
+    wanted = _wanted(scenarios, versions)
+    scenario = scenario_of(draw.choice(list(wanted)))
     return Plan(
         seed=seed,
         scenario=scenario.id,
