@@ -50,6 +50,8 @@ def begin_notifications(desk: Desk) -> Procedure[None]:
     """A new controller reads everything anyway: what was there before it needs no answer. Up to 1.0 changed ISRs wait
     for the next of their kind all the same."""
     gates, parents = desk.gates, [ISR_CHANGE_NOTIFICATION]
+    if not gates.hears_of_isr_changes:
+        return
     if gates.hears_of_log_dirs:
         parents.insert(0, LOG_DIR_EVENT_NOTIFICATION)
     if not gates.deletes_old_notifications:

@@ -20,6 +20,8 @@ from controller.session_calls import Procedure, SessionLost, ask, perform, perfo
 from protocol.messages.session import Create, Delete, GetChildren, GetData, SessionError, SessionRequest, SetData
 from protocol.versions import Gates
 from protocol.znodes import (
+    ISR_CHANGE_NOTIFICATION,
+    LOG_DIR_EVENT_NOTIFICATION,
     PERSISTENT_PATHS,
     TOPIC_CONFIGS,
     BrokerRegistration,
@@ -47,10 +49,14 @@ class NotRegistered(msgspec.Struct, frozen=True):
     reason: str
 
 
-def persistent_paths() -> Procedure[None]:
+def persistent_paths(gates: Gates) -> Procedure[None]:
     """Create what is missing of the paths that everything else is under."""
-    results = yield from perform_all([Create(path) for path in PERSISTENT_PATHS])
-    for path, result in zip(PERSISTENT_PATHS, results, strict=True):
+    unknown = set() if gates.hears_of_isr_changes else {ISR_CHANGE_NOTIFICATION}
+    if not gates.hears_of_log_dirs:
+        unknown.add(LOG_DIR_EVENT_NOTIFICATION)
+    paths = [path for path in PERSISTENT_PATHS if path not in unknown]
+    results = yield from perform_all([Create(path) for path in paths])
+    for path, result in zip(paths, results, strict=True):
         assert result.error in (SessionError.OK, SessionError.NODE_EXISTS), (path, result.error)
 
 

@@ -169,6 +169,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     `leader-or-epoch` (2.1+)."""
     truncates_epochs_beyond_log_end: bool
     """2.6+: entries at or beyond the log end are dropped though nothing is cut."""
+    out_of_range_starts_over: bool
+    """0.8.2: a follower out of range whose leader does not end below it throws its log away (KAFKA-2477)."""
     out_of_range_exits: bool
     """E0-2.0.0 with unclean election off: a follower ahead of its leader exits (semantics 2.3)."""
     fetcher_shutdown_waits: bool
@@ -186,6 +188,11 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     # --- high watermark and ISR (binary) ---
     fetch_answer_refreshed_high_watermark: bool
     """1.0.0 to 1.1.0 only (KAFKA-7104)."""
+    recently_caught_up_holds_high_watermark: bool
+    """0.10.2+: the high watermark waits for replicas outside the ISR that were caught up a moment ago (KAFKA-4485)."""
+    leaders_new_epoch_forgets_followers: bool
+    """0.8.2: every leader epoch makes followers' log ends unknown, also that of who led before (0.9: only a new
+    leader's)."""
     answers_at_once_when_high_watermark_moved: bool
     """2.4, 2.5: a parked fetch is answered when the high watermark last sent is older than the leader's own."""
     failed_reads_keep_follower_state: bool
@@ -193,7 +200,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     caught_up_replica_not_shrunk: bool
     """2.4+: a follower at the leader's log end is never removed by time (semantics 1.3)."""
     lag_by_messages: bool
-    """0.8.2: replica.lag.max.messages."""
+    """0.8.2: replica.lag.max.messages; and silence counts from the last fetch, whatever that was answered."""
     shrink_check_full_period: bool
     """Up to 0.10.1: the check runs every replica.lag.time.max.ms instead of half of it."""
     fetch_blocks_on_partition_lock: bool
@@ -250,6 +257,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """1.1+: a broker registers itself, then its controller tries to be elected; before, the other way round."""
     offline_leaders_by_liveness: bool
     """1.0+: a leader of -1 counts as offline when brokers fail; before, only leaders among the brokers that failed."""
+    hears_of_isr_changes: bool
+    """0.9+: the controller watches `/isr_change_notification`, and brokers make the path (KAFKA-1367)."""
     deletes_old_notifications: bool
     """1.1+: a new controller deletes the notifications that were there before it (semantics 4.1); 1.0 only those of
     failed log directories."""
@@ -363,6 +372,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         expand_needs_epoch_start=bin_since("2.0.1"),
         fetcher_restart=restart,
         truncates_epochs_beyond_log_end=bin_since("2.6"),
+        out_of_range_starts_over=not bin_since("0.10.2"),
         out_of_range_exits=not bin_since("2.0.1"),
         fetcher_shutdown_waits=not bin_since("1.1"),
         append_error_fails_partition=bin_since("2.3"),
@@ -370,6 +380,8 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         recovery_skips_epoch_zero=not bin_since("2.6"),
         wrapper_reads_whole=not ibp_since("0.11"),
         fetch_answer_refreshed_high_watermark=b == "1.0",
+        recently_caught_up_holds_high_watermark=bin_since("0.10.2"),
+        leaders_new_epoch_forgets_followers=not bin_since("0.10.2"),
         answers_at_once_when_high_watermark_moved=bin_within("2.4", "2.5"),
         failed_reads_keep_follower_state=bin_since("2.4"),
         caught_up_replica_not_shrunk=bin_since("2.4"),
@@ -398,6 +410,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         enables_unclean_election_at_once=bin_since("2.1"),
         registers_before_election=bin_since("1.1"),
         offline_leaders_by_liveness=bin_since("1.0"),
+        hears_of_isr_changes=bin_since("0.10.2"),
         deletes_old_notifications=bin_since("1.1"),
         preferred_election_moves_leader_to_itself=bin_within("1.1", "2.1"),
         metadata_updates_brokers_only=bin_since("2.2"),

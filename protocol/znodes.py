@@ -32,7 +32,7 @@ PERSISTENT_PATHS = (
     "/admin", DELETE_TOPICS,
     ISR_CHANGE_NOTIFICATION, LOG_DIR_EVENT_NOTIFICATION,
 )  # fmt: skip
-"""What every broker makes sure exists before it registers, parents first."""
+"""What every broker makes sure exists before it registers, parents first; of the last two what its version knows."""
 
 
 class UnreadableZnode(ValueError):

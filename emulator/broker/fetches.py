@@ -10,6 +10,7 @@ from emulator.broker.isr_changes import IsrChanges
 from emulator.broker.partition import Partition
 from emulator.broker.purgatory import Purgatory
 from emulator.broker.reads import Read, Reads
+from emulator.broker.remote_replica import LONG_AGO_MS
 from emulator.broker.replicas import Replicas
 from emulator.broker.requests import Request
 from emulator.broker.threads import Work
@@ -82,8 +83,10 @@ class Fetches:
             if partition is None or not partition.leads or fetch.replica_id not in partition.remotes:
                 continue
             if read.result.error != ErrorCode.NONE:
-                if not self._context.gates.failed_reads_keep_follower_state:
-                    partition.remotes[fetch.replica_id].read_failed()
+                gates = self._context.gates
+                if not gates.failed_reads_keep_follower_state:
+                    fetched_ms = read.at_ms if gates.lag_by_messages else LONG_AGO_MS
+                    partition.remotes[fetch.replica_id].read_failed(fetched_ms)
             elif read.result.diverging_epoch is None:
                 yield from self._progressed(partition, fetch.replica_id, asked, read)
 

@@ -112,7 +112,7 @@ class OutOfRange(Truncating):
         log = partition.the_log
         self._out_of_range.popleft()
         self._reset(place, listed.offset, log.log_end, "start")
-        if listed.offset > log.log_end:
+        if listed.offset > log.log_end or self._context.gates.out_of_range_starts_over:
             try:
                 partition.truncate_fully(listed.offset)
             except StorageError as error:

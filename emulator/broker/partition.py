@@ -99,16 +99,17 @@ class Partition:
     # --- high watermark (1.5) ---
 
     def advance_high_watermark(self, at_ms: float | None = None) -> bool:
-        """Leader: the smallest log end among the maximal ISR and the recently caught up. Only forward. `at_ms`: recent
-        as of a follower's fetch (default: as of now)."""
+        """Leader: the smallest log end among the maximal ISR and, from 0.10.2, the recently caught up. Only forward.
+        `at_ms`: recent as of a follower's fetch (default: as of now)."""
         log = self.the_log
         now_ms = self.context.now.mono_ms if at_ms is None else at_ms
         lag_max_ms = self.settings.replica_lag_time_max_ms
         reached = log.log_end
         in_sync = self.maximal_isr
+        recent_counts = self.context.gates.recently_caught_up_holds_high_watermark
         for replica in self.remotes.values():
             if replica.log_end < reached and (
-                replica.broker in in_sync or now_ms - replica.last_caught_up_ms <= lag_max_ms
+                replica.broker in in_sync or (recent_counts and now_ms - replica.last_caught_up_ms <= lag_max_ms)
             ):
                 reached = replica.log_end
         if reached <= log.high_watermark:

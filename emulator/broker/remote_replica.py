@@ -34,18 +34,19 @@ class RemoteReplica:
         self.last_fetch_leader_log_end = leader_log_end
         self.last_fetch_ms = now_ms
 
-    def read_failed(self) -> None:
-        """Up to 2.3 a fetch that was answered with an error made its position unknown (KAFKA-8400)."""
+    def read_failed(self, fetched_ms: float) -> None:
+        """Up to 2.3 a fetch that was answered with an error made its position unknown (KAFKA-8400). `fetched_ms`: when
+        it counts as having fetched, LONG_AGO_MS but for 0.8.2."""
         self.log_end = -1
         self.last_fetch_leader_log_end = -1
-        self.last_fetch_ms = LONG_AGO_MS
+        self.last_fetch_ms = fetched_ms
 
-    def leader_epoch_began(self, leader_log_end: int, now_ms: float, *, in_isr: bool, new_leader: bool) -> None:
+    def leader_epoch_began(self, leader_log_end: int, now_ms: float, *, in_isr: bool, forgets: bool) -> None:
         """Leadership began anew: members of the ISR count as caught up now."""
         self.last_caught_up_ms = now_ms if in_isr else LONG_AGO_MS
         self.last_fetch_leader_log_end = leader_log_end
         self.last_fetch_ms = now_ms
-        if new_leader:
+        if forgets:
             self.log_end = -1
             self.last_fetch_leader_log_end = -1
             self.last_fetch_ms = LONG_AGO_MS

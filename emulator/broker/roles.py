@@ -103,10 +103,10 @@ class Roles:
                 self._replicas.storage_failed(error)
                 return
             partition.tell_epochs()
+        forgets = new_leader or context.gates.leaders_new_epoch_forgets_followers
         for remote in partition.remotes.values():
-            remote.leader_epoch_began(
-                log.log_end, context.now.mono_ms, in_isr=remote.broker in partition.isr, new_leader=new_leader
-            )
+            in_isr = remote.broker in partition.isr
+            remote.leader_epoch_began(log.log_end, context.now.mono_ms, in_isr=in_isr, forgets=forgets)
         self._role_changed(partition, "leader", previous_epoch, state)
         if partition.advance_high_watermark():
             yield from partition.check_parked()

@@ -137,7 +137,7 @@ class BrokerNode:
                 self.broker.configurations.session_began()
                 self._join(now, out)
             else:
-                Run(_boot(), self._sessions, self._boot_ended, self._boot_failed).start(now, out)
+                Run(_boot(self._gates), self._sessions, self._boot_ended, self._boot_failed).start(now, out)
         elif state == "expired":
             if self._registering is not None:
                 self._registering.abandon()
@@ -269,9 +269,9 @@ class BrokerNode:
         out.exit(0, "stopped")
 
 
-def _boot() -> Procedure[dict[str, dict[str, str]]]:
+def _boot(gates: Gates) -> Procedure[dict[str, dict[str, str]]]:
     """What everything else is under exists; what topics say of themselves."""
-    yield from persistent_paths()
+    yield from persistent_paths(gates)
     return (yield from topic_configurations())
 
 

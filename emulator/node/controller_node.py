@@ -43,6 +43,7 @@ class ControllerNode:
     def __init__(self, node: Node, gates: Gates, settings: Mapping[str, Any], session_servers: list[str]) -> None:
         known = BrokerSettings.from_settings(settings)
         self._name = node.name
+        self._gates = gates
         self._out = Outbox()
         self.session = SessionClient("session", session_servers, known.zookeeper_session_timeout_ms, node.name)
         retrying = RetryingSession(self.session)
@@ -94,7 +95,7 @@ class ControllerNode:
             if self._paths_made:
                 self._join(now, out)
             else:
-                Run(persistent_paths(), self._sessions, self._made_paths, _paths_failed).start(now, out)
+                Run(persistent_paths(self._gates), self._sessions, self._made_paths, _paths_failed).start(now, out)
         elif state == "expired":
             self._resigning = True
             self.controller.session_expired(now, out, then=self._resigned)

@@ -272,6 +272,15 @@ def test_out_of_range_for_no_reason_keeps_what_it_has() -> None:
     assert (bench.log.log_end, fetch(bench)[0]) == (3, 3)
 
 
+@pytest.mark.parametrize(("version", "begins_at"), [("0.8.2", 0), ("0.10.2", 3)])
+def test_out_of_range_for_no_reason_throws_the_log_away_in_0_8_2(version: str, begins_at: int) -> None:
+    """KAFKA-2477: 0.8.2 begins at the leader's start, wherever its own log ends."""
+    bench = follower(version, high_watermark=3)
+    fetched(bench, error=ErrorCode.OFFSET_OUT_OF_RANGE, high_watermark=-1)
+    assert (listed(bench, 50), listed(bench, 0)) == (-1, -2)
+    assert (bench.log.log_end, fetch(bench)[0]) == (begins_at, begins_at)
+
+
 # --- connections ---
 
 

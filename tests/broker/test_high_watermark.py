@@ -85,6 +85,21 @@ def test_a_recently_caught_up_replica_outside_the_isr_holds_it_back() -> None:
     assert bench.log.high_watermark == 2
 
 
+def test_who_was_thrown_out_holds_nothing_back_in_0_8_2() -> None:
+    """Semantics 1.5: it is the ISR's minimum alone, however recently the other was caught up."""
+    bench = Bench("0.8.2", replica_lag_time_max_ms=10_000, replica_lag_max_messages=1)
+    bench.sessions.znodes["/brokers/topics/t/partitions/0/state"] = (b"{}", 0)
+    bench.lead(isr=(0, 1))
+    bench.advance(9_999.0)
+    bench.fetch(0, replica=1)
+    bench.produce("a")
+    waiting = bench.produce("b", acks=-1, timeout_ms=60_000)
+    assert bench.answers(waiting) == []
+    bench.advance(1.0)
+    assert (bench.partition.isr, bench.log.high_watermark) == ([0], 2)
+    assert (bench.produced(waiting).error, bench.produced(waiting).base_offset) == (0, 1)
+
+
 def test_it_advances_when_the_isr_shrinks() -> None:
     """Semantics 1.5: evaluated after an ISR shrink."""
     bench = leader()

@@ -65,7 +65,7 @@ def test_a_failed_read_makes_the_position_unknown() -> None:
     """KAFKA-8400: what came before the failure counts for nothing afterwards."""
     replica = RemoteReplica(1)
     replica.fetched(5, 8, 1000.0)
-    replica.read_failed()
+    replica.read_failed(LONG_AGO_MS)
     assert (replica.log_end, replica.last_caught_up_ms) == (-1, LONG_AGO_MS)
     replica.fetched(5, 8, 2000.0)
     assert replica.last_caught_up_ms == LONG_AGO_MS
@@ -75,9 +75,9 @@ def test_a_new_leader_knows_nothing_of_followers_but_trusts_its_isr() -> None:
     """Semantics 1.7: lastCaughtUp = now for members of the ISR, else long ago; log ends unknown."""
     replica = RemoteReplica(1)
     replica.fetched(5, 5, 1000.0)
-    replica.leader_epoch_began(7, 3000.0, in_isr=True, new_leader=False)
+    replica.leader_epoch_began(7, 3000.0, in_isr=True, forgets=False)
     assert (replica.log_end, replica.last_caught_up_ms) == (5, 3000.0)
-    replica.leader_epoch_began(7, 4000.0, in_isr=False, new_leader=True)
+    replica.leader_epoch_began(7, 4000.0, in_isr=False, forgets=True)
     assert (replica.log_end, replica.last_caught_up_ms) == (-1, LONG_AGO_MS)
 
 
@@ -87,6 +87,15 @@ def test_a_refused_fetch_and_what_the_leader_knows(version: str, log_end: int) -
     bench = leader(version)
     refused = bench.fetch(77, replica=1)
     assert bench.fetched(refused).error == 1
+    assert bench.partition.remotes[1].log_end == log_end
+
+
+@pytest.mark.parametrize(("version", "log_end"), [("0.8.2", -1), ("0.10.2", 2), ("2.6", 2)])
+def test_a_new_epoch_of_the_same_leader_and_what_it_knows(version: str, log_end: int) -> None:
+    """Semantics 1.7: 0.8.2 forgets in every epoch where followers are."""
+    bench = leader(version, isr=(0, 1))
+    assert bench.partition.remotes[1].log_end == 2
+    bench.lead(1, isr=(0, 1), zk_version=1)
     assert bench.partition.remotes[1].log_end == log_end
 
 
@@ -157,6 +166,16 @@ def test_a_silent_follower_in_0_8_2() -> None:
     assert asked(bench) == []
     bench.advance(LAG_MS + 1.0)
     assert asked(bench) == [("shrink", "0,1", "0")]
+
+
+@pytest.mark.parametrize(("version", "left"), [("0.8.2", []), ("0.10.2", [("shrink", "0,1", "0")])])
+def test_a_fetch_that_was_refused_counts_as_heard_in_0_8_2(version: str, left: list[tuple[str, str, str]]) -> None:
+    """Its log end is set to unknown, and that is a change of it (semantics 1.3)."""
+    bench = leader(version, isr=(0, 1))
+    for _ in range(3):
+        bench.advance(LAG_MS / 2)
+        bench.fetch(77, replica=1)
+    assert asked(bench) == left
 
 
 def test_by_messages_no_longer() -> None:

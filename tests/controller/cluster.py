@@ -213,7 +213,7 @@ class Cluster:
         for request, done in retried:
             self._answer(node, request, done)
         if first:
-            self._run(node, persistent_paths(), lambda _: None)
+            self._run(node, persistent_paths(self.gates), lambda _: None)
 
         def register(then: Callable[[], None]) -> None:
             host = BrokerRegistration(node.broker, f"broker-{node.broker}", rack=f"az-{node.broker}")

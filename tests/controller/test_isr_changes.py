@@ -34,6 +34,19 @@ def test_a_notification_is_answered_with_metadata_only_and_deleted() -> None:
     assert c.service.children("/isr_change_notification") == []
 
 
+def test_the_controller_of_0_8_2_does_not_look_for_notifications() -> None:
+    """KAFKA-1367: neither the path nor a watch on it is there; a state that a leader wrote is seen by nobody."""
+    c = started("0.8.2")
+    assert "/isr_change_notification" not in c.service.znodes
+    assert "/log_dir_event_notification" not in c.service.znodes
+    c.leader_writes_isr(0, 2, notify=False)
+    assert (c.state().isr, c.requests(1)) == ((0, 2), [])
+    # Left behind by a newer broker of a cluster that is being downgraded.
+    c.service.put("/isr_change_notification", b"")
+    c.leader_writes_isr(0, 2, 1)
+    assert (c.requests(1), len(c.service.children("/isr_change_notification"))) == ([], 1)
+
+
 def test_an_accepted_change_is_written_answered_and_told_by_metadata_only() -> None:
     c = started()
     (answer,) = c.alter_isr(2, request(c, 0, 2))
