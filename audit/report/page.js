@@ -1,4 +1,5 @@
-// Shows an element's story beside the pointer, or where it was touched; switches between partitions.
+// Shows an element's story beside the pointer, or where it was touched; switches between partitions; leads from a
+// piece of evidence to its moment in the picture.
 const tip = document.getElementById("tip");
 function show(event) {
   const told = event.target.closest("[data-tip]");
@@ -11,6 +12,23 @@ function show(event) {
 }
 for (const name of ["pointermove", "pointerdown"]) document.addEventListener(name, show);
 document.addEventListener("scroll", () => { tip.style.display = "none"; }, true);
-document.getElementById("partition")?.addEventListener("change", (event) => {
-  for (const one of document.querySelectorAll(".picture")) one.hidden = one.dataset.partition !== event.target.value;
+const choice = document.getElementById("partition");
+function choose(number) {
+  for (const one of document.querySelectorAll(".picture")) one.hidden = one.dataset.partition !== number;
+  if (choice) choice.value = number;
+}
+choice?.addEventListener("change", () => choose(choice.value));
+document.addEventListener("click", (event) => {
+  const asked = event.target.closest(".where");
+  if (!asked) return;
+  choose(asked.dataset.in);
+  const pane = document.getElementById("picture"), plot = pane.querySelector(".picture:not([hidden]) .plot");
+  for (const old of document.querySelectorAll(".here")) old.remove();
+  const line = document.createElementNS(plot.namespaceURI, "line");
+  for (const [name, value] of [["class", "here"], ["x1", asked.dataset.x], ["x2", asked.dataset.x], ["y1", 0],
+    ["y2", plot.viewBox.baseVal.height]]) line.setAttribute(name, value);
+  plot.append(line);
+  const scale = plot.getBoundingClientRect().width / plot.viewBox.baseVal.width;
+  pane.scrollLeft = asked.dataset.x * scale - pane.clientWidth / 2;
+  pane.scrollIntoView({ block: "center" });
 });

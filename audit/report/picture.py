@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from audit.report.layout import BAND_HEIGHT, ISR_HEIGHT, WIDTH, Lane, Layout
+from audit.report.layout import BAND_HEIGHT, ISR_HEIGHT, LEFT, WIDTH, Lane, Layout
 from audit.report.thinning import clusters, result_of, ticks
 from audit.report.timeline import Mark, Operation, Place, Replica, Span, Timeline
+from protocol.errors import error_name
 
 MARKS_HEIGHT = 24
-EPOCH_COLOURS = 8
+EPOCH_COLOURS = 4
 COLUMN_PX = 1.5
 """Points of a series closer than this are one."""
 LABELS_MAX = 90
@@ -42,6 +43,7 @@ class Picture:
         self.layout = Layout(timeline, place, dual=bool(dual))
         self.x = self.layout.x
         self.parts: list[str] = []
+        self.labels: list[str] = []
 
     def svg(self) -> str:
         """The whole picture."""
@@ -54,10 +56,15 @@ class Picture:
         self._bands()
         self._operations()
         self._steps()
-        body = "\n".join(self.parts)
+        body, labels = "\n".join(self.parts), "\n".join(self.labels)
+        height = f"{self.layout.height:.0f}"
         return (
-            f'<svg viewBox="0 0 {WIDTH} {self.layout.height:.0f}" role="img" aria-label="Timeline of {escape(title)}" '
-            f'preserveAspectRatio="xMinYMin meet">{_PATTERNS}{body}</svg>'
+            f'<svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="Timeline of {escape(title)}" '
+            f'preserveAspectRatio="xMinYMin meet">{_PATTERNS}{body}</svg>\n'
+            # Names in a picture of their own, which stays when the other is scrolled.
+            f'<svg class="labels" viewBox="0 0 {LEFT - 6} {height}" aria-hidden="true" '
+            f'preserveAspectRatio="xMinYMin meet"><rect class="back" width="{LEFT - 6}" height="{height}"/>'
+            f"{labels}</svg>"
         )
 
     # --- parts, back to front ---
@@ -73,6 +80,8 @@ class Picture:
             name = escape(az or "outside")
             self._add(
                 f'<rect class="az" x="4" y="{top:.0f}" width="{WIDTH - 8}" height="{bottom - top:.0f}" rx="8"/>'
+            )
+            self.labels.append(
                 f'<text class="azname" x="14" y="{top + (bottom - top) / 2:.0f}" text-anchor="middle" '
                 f'transform="rotate(-90 14 {top + (bottom - top) / 2:.0f})">{name}</text>'
             )
@@ -80,7 +89,7 @@ class Picture:
     def _rows_above(self) -> None:
         if self.place is None:
             return
-        self._add(f'<text class="name" x="30" y="{self.layout.top + 15}">in sync</text>')
+        self.labels.append(f'<text class="name" x="30" y="{self.layout.top + 15}">in sync</text>')
         for span in self.timeline.isr.get(self.place, []):
             isr, _, text = span.text.partition("|")
             self._span(
@@ -98,7 +107,8 @@ class Picture:
 
     def _lane(self, lane: Lane) -> None:
         middle = lane.top + lane.height / 2
-        self._add(f'<text class="name {lane.kind}" x="30" y="{middle + 4:.0f}">{escape(lane.node.name)}</text>')
+        name = escape(lane.node.name)
+        self.labels.append(f'<text class="name {lane.kind}" x="30" y="{middle + 4:.0f}">{name}</text>')
         for span in lane.node.alive:
             self._span(span, lane.top, lane.height, "alive", f"{lane.node.name}: {span.text}")
         if lane.kind == "broker":
@@ -209,7 +219,7 @@ class Picture:
             one = cluster[0]
             said = f"{_short(one.value)!r} {_SAID[kind]}"
             at = f" at offset {one.offset}" if one.offset >= 0 else ""
-            error = f", error {one.error}" if one.error else ""
+            error = f", {error_name(one.error)}" if one.error > 0 else ", no answer" if one.error else ""
             tip = _tip(one.at_ms, f"{said}{at}{error}; acks={'all' if one.acks == -1 else one.acks}, {lane.node.name}")
         else:
             some = ", ".join(_short(one.value) for one in cluster[:8]) + (", …" if len(cluster) > 8 else "")
@@ -230,10 +240,7 @@ class Picture:
     def _mark(self, lane: Lane, mark: Mark) -> None:
         x, y = self.x(mark.at_ms), lane.top + lane.height / 2
         tip = _tip(mark.at_ms, f"{lane.node.name}: {mark.text}")
-        if mark.kind in ("machine", "death"):
-            shape = f'<path d="M{x - 6:.1f} {y - 6:.1f}l12 12m0 -12l-12 12"/>'
-        else:
-            shape = f'<path d="M{x:.1f} {y - 5:.1f}l5 5l-5 5l-5 -5z"/>'
+        shape = f'<path d="{_SHAPES.get(mark.kind, _DIAMOND).format(x=x, y=y)}"/>'
         self._add(f'<g class="mark {mark.kind}" data-tip="{tip}">{shape}</g>')
 
     def _steps(self) -> None:
@@ -252,6 +259,16 @@ class Picture:
     def _add(self, part: str) -> None:
         self.parts.append(part)
 
+
+_CROSS = "M{x:.1f} {y:.1f}m-6 -6l12 12m0 -12l-12 12"
+_DIAMOND = "M{x:.1f} {y:.1f}m0 -5l5 5l-5 5l-5 -5z"
+_SHAPES = {
+    "machine": _CROSS,
+    "death": _CROSS,
+    "stop": "M{x:.1f} {y:.1f}m-4 -4h8v8h-8z",
+    "start": "M{x:.1f} {y:.1f}m-4 -5l9 5l-9 5z",
+}
+"""How a mark of each kind is drawn; a session's end and a refused ISR change are diamonds."""
 
 _SAID = {
     "kept": "acknowledged",

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from audit.input import AuditInputError, read_directory
+from audit.report.about import about_run
 from audit.report.page import render
 from audit.report.reading import read_timeline
 from audit.verdict import Verdict, from_json
@@ -23,7 +24,7 @@ def write_report(run: Path, verdict: Verdict | None = None, home: Path | None = 
     verdict = verdict or _verdict_of(run)
     path = (home or run) / "report.html"
     partial = path.with_suffix(".html.partial")
-    partial.write_text(render(verdict, read_timeline(directory)), encoding="utf-8")
+    partial.write_text(render(verdict, read_timeline(directory), about_run(run)), encoding="utf-8")
     partial.replace(path)
     return path
 

@@ -112,7 +112,7 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
     console = Screen(stderr=options.json, highlight=False)
     judge = options.audit or "spark"
     began = time.monotonic()
-    write_scenario(directory, resolved, speed=speed)
+    write_scenario(directory, resolved, seed=options.seed, speed=speed)
     with (
         playing(directory, resolved.scenario.id, options.engine, options.driver),
         spark_ahead(directory, wanted=judge == "spark") as spark,

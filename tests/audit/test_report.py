@@ -12,8 +12,9 @@ import pytest
 
 from audit.input import AuditInputError, read_directory
 from audit.report import write_report
+from audit.report.legend import LEGEND
 from audit.report.page import render
-from audit.report.picture import Picture
+from audit.report.picture import EPOCH_COLOURS, Picture
 from audit.report.reading import read_timeline
 from audit.report.thinning import band_rows, clusters, ticks
 from audit.report.timeline import Band, Operation, Timeline
@@ -84,6 +85,71 @@ def test_the_page_contains_the_facts(page: Path) -> None:
 def test_the_page_asks_nobody_for_anything(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert not re.search(r"""(src|href)\s*=|url\((?!#)|@import|https?://|fetch\(|XMLHttpRequest|<link""", text)
+
+
+def test_a_promise_broken_on_purpose_looks_like_neither_good_nor_bad(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert '<header class="meant"><p class="badge">As expected: 2 promises are broken on purpose</p>' in text
+    assert text.count('<span class="pill meant">violated</span>') == 2
+    assert '<span class="pill bad">' not in text
+    not_meant = msgspec.structs.replace(verdict(), valid=False)
+    for check in not_meant.checks.values():
+        check.expected = False
+    broken = render(not_meant, Timeline())
+    assert '<header class="bad">' in broken and broken.count('<span class="pill bad">violated</span>') == 2
+
+
+def test_the_page_says_what_was_played(tmp_path: Path) -> None:
+    run = cut_run().write(tmp_path)
+    text = "id: x\ntitle: A <title>\nsettings: {replica.lag.time.max.ms: 4000}\nsteps: []\n"
+    (run / "scenario.yaml").write_text(text, encoding="utf-8")
+    nodes = {f"broker-{n}": {"kafka.version": "2.6", "replica.lag.time.max.ms": 4000, "broker.id": n} for n in (0, 1)}
+    told = {"kafka": "2.6", "seed": 7, "speed": 2.0, "nodes": nodes | {"session-0": {"tickTime": 3000}}}
+    (run / "settings.json").write_bytes(msgspec.json.encode(told))
+    page = write_report(run, verdict()).read_text(encoding="utf-8")
+    assert "<h1>A &lt;title&gt;</h1>" in page and "<title>A &lt;title&gt;: as expected" in page
+    assert "az-isolated-leader · Kafka 2.6 · real processes · clock x2 · seed 7 · 61 events · run dual-leader" in page
+    assert "4 settings, 1 of them set by the scenario" in page
+    assert 'replica.lag.time.max.ms</code></td><td>4000</td><td>brokers</td><td>the scenario</td>' in page
+    assert "<td>0 (broker-0); 1 (broker-1)</td>" in page
+
+
+def test_measures_have_names_and_units_in_words_and_no_empty_row_above() -> None:
+    measures = {"wall_s": 61.5, "time_to_new_leader_ms": 5835.5, "unavailable_ms": {"az-0": None, "outside": 20.0}}
+    page = render(msgspec.structs.replace(verdict(), measures=measures), Timeline())
+    for name, value in (
+        ("The run took", "61.5 s"),
+        ("From the first fault to a new leader", "5.8 s"),
+        ("Writes failed, clients of az-0", "not measured: no client there wrote"),
+        ("Writes failed, clients outside every AZ", "20 ms"),
+    ):
+        assert f'<th scope="row">{name}</th><td>{value}</td>' in page
+    assert "_ms" not in page.partition("<h2>Measures</h2>")[2].partition("</section>")[0]
+    assert '<th scope="col"></th>' not in page
+
+
+def test_evidence_leads_to_its_moment_in_its_picture(page: Path) -> None:
+    button = r'<button type="button" class="where" data-x="[\d.]+" data-in="0">0\.03 s<'
+    assert re.search(f"two of them {button}", text_of(page))
+
+
+def test_a_window_that_does_not_end_is_drawn_to_the_end(tmp_path: Path) -> None:
+    """The oracle says so with null."""
+    told = verdict()
+    told.checks["dual-leader"].evidence[0]["to_ms"] = None
+    assert "two leaders" in text_of(write_report(cut_run().write(tmp_path), told))
+
+
+def test_every_mark_that_can_be_drawn_is_in_the_legend() -> None:
+    """Each style of the picture's marks has its words."""
+    for style in ("kept", "lost", "failed", "unknown", "dual", "isr", "controls", "alive", "logend", "watermark",
+                  "wedge", "ensemble leading", "ensemble following", "ensemble looking", "cut", "machine",
+                  *(f"e{n}" for n in range(EPOCH_COLOURS))):  # fmt: skip
+        assert f"{style}\"" in LEGEND, style
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
 
 
 def test_the_picture_marks_as_lost_what_was_lost(page: Path) -> None:
