@@ -65,6 +65,7 @@ from protocol.znodes import (
     PREFERRED_REPLICA_ELECTION,
     REASSIGN_PARTITIONS,
     TOPICS,
+    numbers_in,
     state_partition,
 )
 
@@ -185,7 +186,8 @@ class Controller:
             return None
         parent, _, name = path.rpartition("/")
         if parent == BROKER_IDS:
-            return lambda: broker_events.broker_modified(desk, int(name))
+            numbers = numbers_in([name])
+            return (lambda: broker_events.broker_modified(desk, numbers[0])) if numbers else None
         if parent == TOPICS:
             return lambda: topic_events.partitions_changed(desk, name)
         partition = state_partition(path)

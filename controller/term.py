@@ -38,6 +38,7 @@ from protocol.znodes import (
     decode_controller_epoch,
     encode_controller,
     encode_controller_epoch,
+    numbers_in,
 )
 
 FIRST_EPOCH = 1
@@ -203,7 +204,7 @@ def _take_over(desk: Desk) -> Procedure[None]:
 
 def read_brokers() -> Procedure[dict[int, BrokerRegistration]]:
     """Who is registered now; keeps watching."""
-    ids = sorted(int(child) for child in (yield from read_children(BROKER_IDS)))
+    ids = numbers_in((yield from read_children(BROKER_IDS)))
     found = yield from perform_all([GetData(broker_path(broker), watch=True) for broker in ids])
     return {
         broker: decode_broker(broker, result.data, result.czxid)

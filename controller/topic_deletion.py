@@ -16,6 +16,7 @@ from protocol.messages.session import Delete, GetChildren
 from protocol.znodes import (
     DELETE_TOPICS,
     delete_topic_path,
+    numbers_in,
     partition_path,
     partitions_path,
     state_path,
@@ -140,7 +141,7 @@ def _remove(desk: Desk, topic: str) -> Procedure[None]:
     partitions = state.partitions_of_topic(topic)
     yield from replica_states.move(desk, deleted, ReplicaPosition.NON_EXISTENT)
     found = yield from perform(GetChildren(partitions_path(topic)))
-    numbers = sorted({int(child) for child in found.children} | {partition for _, partition in partitions})
+    numbers = sorted({*numbers_in(found.children)} | {partition for _, partition in partitions})
     paths = [state_path(topic, number) for number in numbers]
     paths += [partition_path(topic, number) for number in numbers]
     paths += [partitions_path(topic), topic_path(topic), topic_config_path(topic), delete_topic_path(topic)]

@@ -57,6 +57,11 @@ class ErrorCode(IntEnum):
     ELECTION_NOT_NEEDED = 84
     INVALID_UPDATE_VERSION = 95
 
+    @classmethod
+    def _missing_(cls, value: object) -> "ErrorCode":
+        """A peer may send any code: one that nobody knows says that something is wrong there (Errors.forCode)."""
+        return cls.UNKNOWN_SERVER_ERROR
+
 
 class ErrorTraits(msgspec.Struct, frozen=True):
     """What a client may conclude from a code."""
@@ -124,7 +129,5 @@ def error_name(code: int, *, renamed: bool = True) -> str:
     `renamed` false gives the name 6 had before 2.6 (gate `not_leader_or_follower_name`). """
     if code == ErrorCode.NOT_LEADER_OR_FOLLOWER and not renamed:
         return "NOT_LEADER_FOR_PARTITION"
-    try:
-        return ErrorCode(code).name
-    except ValueError:
-        return f"UNKNOWN_CODE_{code}"
+    known = ErrorCode(code)
+    return known.name if known == code else f"UNKNOWN_CODE_{code}"

@@ -1,5 +1,6 @@
 """How a partition is named, and what Kafka writes where there is no leader or no epoch."""
 
+import re
 from collections.abc import Iterable
 
 TopicPartition = tuple[str, int]
@@ -14,6 +15,15 @@ EPOCH_UNKNOWN = -1
 """Of a leader, or of a broker's registration (KIP-380)."""
 EPOCH_DURING_DELETE = -2
 """Leader epoch in the StopReplica of a topic being deleted (semantics 1.7)."""
+
+
+TOPIC_CHARACTERS_MAX = 249
+_TOPIC = re.compile(rf"[a-zA-Z0-9._-]{{1,{TOPIC_CHARACTERS_MAX}}}")
+
+
+def can_be_topic(name: str) -> bool:
+    """As Kafka's Topic.validate has it: what can be a directory's name."""
+    return _TOPIC.fullmatch(name) is not None and name not in (".", "..")
 
 
 def topic_partition_text(topic: str, partition: int) -> str:

@@ -3,12 +3,16 @@
 Contents are JSON bytes with Kafka's keys, in Kafka's order. Decoders raise `UnreadableZnode`, which names the path.
 """
 
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from protocol.ids import TopicPartition
+from protocol.undecodable import UNDECODABLE, why
 
+NUMBER_DIGITS_MAX: Final = 18
+"""Of a znode's name that is a number: it fits into 64 bits."""
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
 BROKER_IDS = "/brokers/ids"
@@ -80,6 +84,13 @@ def state_partition(path: str) -> TopicPartition | None:
     return None
 
 
+def numbers_in(children: Iterable[str], prefix: str = "") -> list[int]:
+    """The numbers that children of this prefix are called by, ascending. Others are nobody's whom we know: a session's
+    client may create what it likes."""
+    names = [child.removeprefix(prefix) for child in children if child.startswith(prefix)]
+    return sorted(int(name) for name in names if name.isascii() and name.isdecimal() and len(name) <= NUMBER_DIGITS_MAX)
+
+
 # --- JSON -----------------------------------------------------------------------------------------------------------
 
 T = TypeVar("T")
@@ -92,8 +103,8 @@ def _encode(content: dict[str, Any] | str) -> bytes:
 def _decode(path: str, data: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(data, type=kind)
-    except msgspec.DecodeError as error:
-        raise UnreadableZnode(f"{path}: {error}; it holds {data[:80]!r}") from error
+    except UNDECODABLE as error:
+        raise UnreadableZnode(f"{path}: {why(error)}; it holds {data[:80]!r}") from error
 
 
 class _ControllerContent(msgspec.Struct):

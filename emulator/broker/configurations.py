@@ -15,6 +15,7 @@ from protocol.znodes import (
     CONFIG_CHANGE_PREFIX,
     CONFIG_CHANGES,
     decode_config_change,
+    numbers_in,
 )
 
 UNCLEAN = "unclean.leader.election.enable"
@@ -49,10 +50,10 @@ class Configurations:
         self._asked = False
         try:
             answer = yield from self._context.asked(SessionRequest([GetChildren(CONFIG_CHANGES, watch=True)]))
-            for name in sorted(answer.results[0].children):
-                number = int(name.removeprefix(CONFIG_CHANGE_PREFIX))
+            children = answer.results[0].children if answer.results else []
+            for number in numbers_in(children, CONFIG_CHANGE_PREFIX):
                 if number > self._last_change:
-                    yield from self._take(f"{CONFIG_CHANGES}/{name}")
+                    yield from self._take(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}{number:010d}")
                     self._last_change = number
         except SessionExpired:
             return  # the next session looks again

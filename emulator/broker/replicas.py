@@ -20,10 +20,10 @@ from emulator.storage.log_directory import (
     RECOVERY_POINTS,
 )
 from protocol.errors import ErrorCode
-from protocol.events import LogCreated, LogDirFailed, LogLoaded, ids_text
-from protocol.ids import TopicPartition, partitions_text, topic_partition_of, topic_partition_text
-from protocol.messages.session import GetData, SessionError, SessionRequest
-from protocol.znodes import decode_topic_config, topic_config_path
+from protocol.events import FrameRefused, LogCreated, LogDirFailed, LogLoaded, ids_text
+from protocol.ids import TopicPartition, can_be_topic, partitions_text, topic_partition_of, topic_partition_text
+from protocol.messages.session import GetData, OpResult, SessionError, SessionRequest
+from protocol.znodes import UnreadableZnode, decode_topic_config, topic_config_path
 
 
 class ReplicaOffline(Exception):
@@ -132,7 +132,8 @@ class Replicas:
 
     def open_log(self, partition: Partition, *, is_new: bool) -> Work[Log]:
         """The partition's log, created if need be; HW = min(checkpoint, log end). Raises StorageError, SessionExpired,
-        ReplicaOffline: only a partition that `is_new` surely has no log where nobody can look."""
+        ReplicaOffline: only a partition that `is_new` surely has no log where nobody can look, and one whose name is no
+        topic's never has one."""
         if partition.log is not None:
             return partition.log
         place = (partition.topic, partition.partition)
@@ -140,7 +141,7 @@ class Replicas:
             yield from self._configured(partition)
         log = self.logs.get(place)
         if log is None:
-            if self.directories.offline and not is_new:
+            if (self.directories.offline and not is_new) or not can_be_topic(partition.topic):
                 raise ReplicaOffline(topic_partition_text(*place))
             files = self.directories.least_used(one.files for one in self.logs.values())
             name = topic_partition_text(*place)
@@ -166,8 +167,14 @@ class Replicas:
     def configuration_of(self, topic: str) -> Work[dict[str, str]]:
         """As the session service has it. Raises SessionExpired."""
         response = yield from self.context.asked(SessionRequest([GetData(topic_config_path(topic))]))
-        (result,) = response.results
-        return decode_topic_config(topic, result.data) if result.error == SessionError.OK else {}
+        result = response.results[0] if response.results else OpResult(response.error)
+        if result.error != SessionError.OK:
+            return {}
+        try:
+            return decode_topic_config(topic, result.data)
+        except UnreadableZnode as error:  # whoever may write there can write anything: it counts as no setting
+            self.context.emit(FrameRefused(connection="", peer="session", reason=str(error)))
+            return {}
 
     def delete(self, place: TopicPartition) -> None:
         """Forget a partition and remove its files. Raises StorageError, ReplicaOffline."""

@@ -14,6 +14,7 @@ from emulator.client.group_errands import GroupErrands, TooManyErrands
 from emulator.client.operations import Operation, OperationLog
 from emulator.client.workload import ConsumeWorkload, ProduceWorkload
 from protocol.chance import Chance
+from protocol.conversations import HEARD_BY_CLIENT
 from protocol.machine import (
     ConnectionAccepted,
     ConnectionLost,
@@ -68,6 +69,8 @@ class ClientNode:
 
     Raises protocol.versions.UnknownVersion.
     """
+
+    HEARD = HEARD_BY_CLIENT
 
     def __init__(
         self,

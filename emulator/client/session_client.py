@@ -228,16 +228,16 @@ class SessionClient:
         match message:
             case PingResponse(zxid):
                 self._last_zxid = max(self._last_zxid, zxid)
-            case SessionResponse():
+            case SessionResponse() if self._pending and _fits(self._pending[0][0], message):
                 self._answered(now, out, message)
             case WatchFired():
                 # Not a zxid that we have seen whole: other notices of the same transaction may still be under
                 # way, and be lost with this connection; SetWatches must ask for them again.
                 self._watches.fired(message)
                 self.on_watch(now, out, message)
-            case ConnectResponse():
+            case ConnectResponse() if self.state == "connecting":
                 self._connected(now, out, message)
-            case CloseSessionResponse():
+            case CloseSessionResponse() if self._closing:
                 self._end(now, out, "closed")
             case SetWatchesResponse():
                 pass
@@ -248,7 +248,6 @@ class SessionClient:
                 self._disconnected(now, out)
 
     def _answered(self, now: Now, out: Outbox, response: SessionResponse) -> None:
-        assert self._pending, "an answer without a request"
         request, done = self._pending.popleft()
         self._last_zxid = max(self._last_zxid, response.zxid)
         self._watches.answered(request, response)
@@ -323,6 +322,11 @@ class SessionClient:
     def _emit(self, out: Outbox, state: str) -> None:
         self.changes[state] += 1
         out.emit(SessionChanged(self.session_id, state, self._owner, self._servers.current))
+
+
+def _fits(request: SessionRequest, response: SessionResponse) -> bool:
+    """Whether it can be the answer: a result for each operation, or an error and none."""
+    return len(response.results) == len(request.ops) or (response.error != 0 and not response.results)
 
 
 def failure(request: SessionRequest, error: SessionError) -> SessionResponse:

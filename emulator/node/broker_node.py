@@ -30,6 +30,7 @@ from emulator.node.topic_creation import create_topic
 from emulator.storage.files import Files, StorageError
 from emulator.topology import Node, broker_name
 from protocol.chance import Chance
+from protocol.conversations import HEARD_BY_BROKER
 from protocol.machine import Effect, Input, Now, Outbox, Started, StopRequested, TimerFired
 from protocol.messages.base import Message
 from protocol.messages.leadership import AlterIsrRequest
@@ -58,6 +59,8 @@ class BrokerSessions:
 
 class BrokerNode:
     """One life of a broker's process. State survives only through `files`."""
+
+    HEARD = HEARD_BY_BROKER
 
     def __init__(
         self, node: Node, gates: Gates, settings: Mapping[str, Any], session_servers: list[str], files: Files

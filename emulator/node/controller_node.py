@@ -19,6 +19,7 @@ from emulator.node.broker_node import BrokerSessions, controller_settings
 from emulator.node.broker_status import controller_status
 from emulator.topology import Node, identifier_of, node_name
 from protocol.chance import Chance
+from protocol.conversations import HEARD_BY_CONTROLLER
 from protocol.machine import (
     ConnectionAccepted,
     ConnectionLost,
@@ -39,6 +40,8 @@ from protocol.versions import Gates
 
 class ControllerNode:
     """One life of a dedicated controller's process. It keeps no files."""
+
+    HEARD = HEARD_BY_CONTROLLER
 
     def __init__(self, node: Node, gates: Gates, settings: Mapping[str, Any], session_servers: list[str]) -> None:
         known = BrokerSettings.from_settings(settings)

@@ -12,10 +12,12 @@ from protocol.versions import Gates
 from protocol.znodes import (
     BROKER_IDS,
     ReplicaAssignment,
+    UnreadableZnode,
     broker_path,
     decode_broker,
     encode_topic,
     encode_topic_config,
+    numbers_in,
     topic_config_path,
     topic_path,
 )
@@ -28,18 +30,18 @@ def create_topic(
     exists = yield from perform(Exists(topic_path(topic)))
     if exists.error == SessionError.OK:
         return False
-    ids = sorted(int(name) for name in (yield from perform(GetChildren(BROKER_IDS))).children)
+    ids = numbers_in((yield from perform(GetChildren(BROKER_IDS))).children)
     found = yield from perform_all([GetData(broker_path(broker)) for broker in ids])
-    racks = {
-        broker: decode_broker(broker, result.data, result.czxid).rack
-        for broker, result in zip(ids, found, strict=True)
-        if result.error == SessionError.OK
-    }
     try:
+        racks = {
+            broker: decode_broker(broker, result.data, result.czxid).rack
+            for broker, result in zip(ids, found, strict=True)
+            if result.error == SessionError.OK
+        }
         assigned = assign_replicas(
             sorted(racks), partitions, replication_factor, chance, racks if any(racks.values()) else None
         )
-    except UnassignableTopic:
+    except (UnassignableTopic, UnreadableZnode):
         return False
     config = encode_topic_config(configs)
     written = yield from perform(Create(topic_config_path(topic), config))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from emulator.scenario.conditions import PartitionView
 from emulator.topology import Topology
+from protocol.events import FrameRefused
 from protocol.ids import topic_partition_text
 from protocol.machine import ConnectionLost, ConnectionOpened, Input, MessageReceived, Now, Outbox, TimerFired
 from protocol.messages.leadership import MetadataObserved, MetadataResponse, ObserveMetadataRequest
@@ -18,11 +19,13 @@ from protocol.znodes import (
     CONTROLLER_EPOCH,
     TOPICS,
     Leadership,
+    UnreadableZnode,
     decode_broker,
     decode_controller,
     decode_controller_epoch,
     decode_state,
     decode_topic,
+    numbers_in,
     state_partition,
 )
 
@@ -83,10 +86,13 @@ class Observing:
                 if node in self._wanted:
                     self.watch(out, node)
             case MessageReceived(connection, _, _, Observed() as observed):
-                self._observed(now, self._targets[connection], observed)
+                self._observed(now, self._targets[connection], observed, out)
             case MessageReceived(_, _, _, MetadataObserved(broker, metadata)):
                 self.metadata[broker] = metadata
                 self._changed(now, "views")
+            case MessageReceived(connection):
+                out.close(connection)  # nobody says this to an observer
+                self._lost(now, self._targets.pop(connection), out)
             case _:
                 raise AssertionError(event)
 
@@ -98,13 +104,16 @@ class Observing:
         if node in self._wanted:
             out.set_timer(("observe", node), RETRY_MS)
 
-    def _observed(self, now: Now, server: str, observed: Observed) -> None:
+    def _observed(self, now: Now, server: str, observed: Observed, out: Outbox) -> None:
         (self.serving.add if observed.serving else self.serving.discard)(server)
         fresh = [change for change in observed.changes if change.zxid > self._zxid]
         self._zxid = max(self._zxid, observed.zxid)
         what: set[str] = set()
         for change in fresh:
-            what |= self._apply(change)
+            try:
+                what |= self._apply(change)
+            except UnreadableZnode as error:  # whoever may write there can write anything: what was known stays
+                out.emit(FrameRefused(connection="", peer=server, reason=f"an unreadable znode: {error}"))
         for kind in ("states", "controller", "live"):
             if kind in what:
                 self._changed(now, kind)
@@ -118,7 +127,10 @@ class Observing:
             self.controller_epoch = decode_controller_epoch(data)
             return {"controller"}
         if path.startswith(BROKER_IDS + "/"):
-            broker = int(path[len(BROKER_IDS) + 1 :])
+            numbers = numbers_in([path[len(BROKER_IDS) + 1 :]])
+            if not numbers:
+                return set()
+            (broker,) = numbers
             self.live = self.live - {broker} if data is None else self.live | {broker}
             if data:  # a znode may be created first and filled in the same transaction
                 self.racks[broker] = decode_broker(broker, data, change.zxid).rack

@@ -25,6 +25,7 @@ from emulator.scenario.recording import do_entry
 from emulator.topology import OBSERVER, Topology
 from emulator.world.actions import Act, ActDone, Action, StartNode
 from protocol.chance import Chance
+from protocol.conversations import HEARD_BY_PLAYER
 from protocol.events import ScenarioStep
 from protocol.machine import Effect, Input, Now, Outbox, Started, TimerFired
 
@@ -37,6 +38,8 @@ class Player:
 
     `steps_may_fail`: a step that cannot be done is noted, and the next begins (while somebody else kills nodes, a
     topic may find no leader in time)."""
+
+    HEARD = HEARD_BY_PLAYER
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ A server that finds others already following a leader joins them, if a majority 
 says that it leads.
 """
 
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
 FINALIZE_WAIT_MS = 200.0
 """How long a majority's choice waits for a better vote."""
@@ -19,9 +19,10 @@ ZooKeeper always waits 200 ms. The recordings' servers were started together.)""
 RESEND_FIRST_MS = 200.0
 RESEND_MAX_MS = 60_000.0
 
-LOOKING = "looking"
-FOLLOWING = "following"
-LEADING = "leading"
+Role = Literal["looking", "following", "leading"]
+LOOKING: Final = "looking"
+FOLLOWING: Final = "following"
+LEADING: Final = "leading"
 
 
 class Ballot(NamedTuple):

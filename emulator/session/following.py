@@ -6,6 +6,7 @@ the leader's), AckNewLeader, UpToDate: from then on we serve. Every proposal is 
 acknowledged. Semantics 5.2, 5.3.
 """
 
+from emulator.session.leaders_word import out_of_line
 from emulator.session.quorum import Host, Limits, ReignEnded, Replica
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
@@ -119,6 +120,9 @@ class Following:
         """From the leader, in order of how often they come."""
         self._heard_ms = now.mono_ms
         replica = self._replica
+        objection = out_of_line(message, replica, self._epoch)
+        if objection:
+            raise ReignEnded(f"leader {self._leader} sent {message.API_NAME}: {objection}")
         match message:
             case LeaderPing():
                 touched = list(self._touched)

@@ -15,6 +15,7 @@ from emulator.session.sessions import SessionTracker
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.ensemble import (
+    EPOCH_MAX,
     AckEpoch,
     AckNewLeader,
     CatchUp,
@@ -190,6 +191,8 @@ class Leading:
         history = self._replica.history
         accepted = [learner.accepted_epoch for learner in self._learners.values()]
         self.epoch = max([history.accepted_epoch, *accepted]) + 1
+        if self.epoch > EPOCH_MAX:
+            raise ReignEnded(f"no epoch above {EPOCH_MAX}, which a follower says it has accepted")
         self._own_place = (history.current_epoch, history.last_zxid)
         history.accept_epoch(self.epoch)
         for connection in self._learners:

@@ -14,6 +14,7 @@ from emulator.session.election import (
     RESEND_MAX_MS,
     Ballot,
     Election,
+    Role,
 )
 from emulator.session.peers import RETRY_TIMER, Peers
 from protocol.machine import Now, Outbox, TimerKey
@@ -58,7 +59,7 @@ class Search:
         self.peers.opened(out, connection, self._searching(self.election) if self.election else None)
 
     def heard(
-        self, now: Now, out: Outbox, connection: int, sender: int, vote: Vote, role: str, current_epoch: int
+        self, now: Now, out: Outbox, connection: int, sender: int, vote: Vote, role: Role, current_epoch: int
     ) -> Ballot | None:
         """A vote came. Our `role` and epoch are the answer to who searches while we do not. The decision, if it
         stands at once."""

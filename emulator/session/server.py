@@ -6,7 +6,7 @@ survive is in `files`.
 """
 
 from emulator.session.clients import Clients
-from emulator.session.election import FOLLOWING, LEADING, LOOKING, Ballot
+from emulator.session.election import FOLLOWING, LEADING, LOOKING, Ballot, Role
 from emulator.session.following import FOLLOWING_TIMERS, Following
 from emulator.session.history import History, HistoryDamaged
 from emulator.session.leading import LEADING_TIMERS, PORT_OPENS_MAX_MS, Leading
@@ -18,6 +18,7 @@ from emulator.session.tree import Tree
 from emulator.session.znodes import Change
 from emulator.storage.files import Files, StorageError
 from protocol.chance import Chance
+from protocol.conversations import HEARD_BY_SESSION_SERVER
 from protocol.events import EnsembleChanged, SessionEnded, ZnodeChanged
 from protocol.machine import (
     ConnectionAccepted,
@@ -46,6 +47,8 @@ class SessionServer:
     """`servers`: names of the ensemble, ourselves included; the place in the list is the server number (a
     higher one wins ties)."""
 
+    HEARD = HEARD_BY_SESSION_SERVER
+
     def __init__(
         self, name: str, servers: list[str], tick_time_ms: int, init_limit: int, sync_limit: int, files: Files,
         *, min_session_timeout_ms: int = -1, max_session_timeout_ms: int = -1,
@@ -53,7 +56,7 @@ class SessionServer:
         assert name in servers and len(set(servers)) == len(servers), (name, servers)
         assert tick_time_ms > 0 and init_limit > 0 and sync_limit > 0
         self.name = name
-        self.role = LOOKING
+        self.role: Role = LOOKING
         self.serving = False
         self._servers = list(servers)
         self._me = servers.index(name)
@@ -168,7 +171,7 @@ class SessionServer:
             self._early.clear()
             self._following.start(now, out)
 
-    def _become(self, out: Outbox, role: str, leader: int, serving: bool) -> None:
+    def _become(self, out: Outbox, role: Role, leader: int, serving: bool) -> None:
         was_serving = self.serving
         self.role, self.serving = role, serving
         out.emit(EnsembleChanged(role, self._epoch, leader, serving))

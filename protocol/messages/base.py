@@ -1,7 +1,8 @@
 """What every message is: a typed struct with an API key, a direction and a range of versions.
 
 A field's unit and meaning stand beside it (`msgspec.Meta`); docs/protocol.md and the validation of incoming frames
-both come from these classes. `since` in a field's `extra` is the first message version that carries it: older ones
+both come from these classes, and so do the bounds of numbers, texts and lists: a machine never sees a number that it
+cannot count on with. `since` in a field's `extra` is the first message version that carries it: older ones
 leave it at its default, and defaults are not sent. """
 
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -45,10 +46,17 @@ def unit(name: str, meaning: str = "", since: int = 0) -> Meta:
     return Meta(description=meaning or None, extra=extra)
 
 
-BrokerField = Annotated[int, unit("broker id", "-1 is none")]
-EpochField = Annotated[int, unit("leader epoch", "-1 is unknown")]
-ControllerEpochField = Annotated[int, unit("controller epoch")]
-OffsetField = Annotated[int, unit("offset", "-1 is none; ends are exclusive")]
-ErrorField = Annotated[int, unit("error code", "0 is success")]
-Millis = Annotated[int, unit("ms")]
-Bytes = Annotated[int, unit("bytes")]
+Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, Meta(ge=-(2**62), le=2**62)]
+"""Half of what 64 bits hold: a sum of two still fits into a frame."""
+Count = Annotated[int, Meta(ge=0, le=2**62)]
+PartitionField = Annotated[int, Meta(ge=-1, le=2**31 - 1)]
+BrokerField = Annotated[Int32, unit("broker id", "-1 is none")]
+EpochField = Annotated[Int32, unit("leader epoch", "-1 is unknown")]
+ControllerEpochField = Annotated[Int32, unit("controller epoch")]
+OffsetField = Annotated[Int64, unit("offset", "-1 is none; ends are exclusive")]
+ErrorField = Annotated[Int32, unit("error code", "0 is success")]
+Millis = Annotated[int, Meta(ge=0, le=2**31 - 1), unit("ms")]
+Bytes = Annotated[int, Meta(ge=0, le=2**31 - 1), unit("bytes")]
+Name = Annotated[str, Meta(max_length=255)]
+"""Of a node, a topic, a group."""

@@ -8,10 +8,23 @@ offsets are in the session service (up to 1.1). `settings` under Kafka's names.
 from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
-from protocol.messages.base import RESPONSE, EpochField, Message, Millis, OffsetField, register, unit
+from protocol.messages.base import (
+    RESPONSE,
+    EpochField,
+    Int64,
+    Message,
+    Millis,
+    OffsetField,
+    PartitionField,
+    register,
+    unit,
+)
 from protocol.messages.groups import GroupPartition
 from protocol.messages.workload import ErrorOrName, Problem, SettingValue, ToldRecord
+
+Group = Annotated[str, Meta(min_length=1, max_length=255)]
 
 
 @register
@@ -21,7 +34,7 @@ class ClientConsumeRequest(Message):
 
     API_KEY = 1406
     API_NAME = "ClientConsume"
-    group: str
+    group: Group
     partitions: list[GroupPartition]
     old: bool = False
     settings: dict[str, SettingValue] = {}
@@ -35,9 +48,9 @@ class ToldReading(msgspec.Struct, omit_defaults=True):
     none was found; `error`: what reading ended with."""
 
     topic: str
-    partition: int
+    partition: PartitionField
     position: OffsetField
-    committed: int | None = None
+    committed: Int64 | None = None
     resets: list[str] = []
     records: list[ToldRecord] = []
     error: Annotated[str, unit("text", "empty: none")] = ""
@@ -61,9 +74,9 @@ class ClientCommitRequest(Message):
 
     API_KEY = 1407
     API_NAME = "ClientCommit"
-    group: str
+    group: Group
     topic: str
-    partition: int
+    partition: PartitionField
     offset: OffsetField
     leader_epoch: EpochField = -1
     old: bool = False
@@ -86,9 +99,9 @@ class ClientCommittedRequest(Message):
 
     API_KEY = 1408
     API_NAME = "ClientCommitted"
-    group: str
+    group: Group
     topic: str
-    partition: int
+    partition: PartitionField
     old: bool = False
     settings: dict[str, SettingValue] = {}
     timeout_ms: Millis = 60_000

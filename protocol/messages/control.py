@@ -7,7 +7,7 @@ carries rules and the order to begin; every request is answered.
 from typing import Annotated
 
 from protocol.link_rules import LinkRule
-from protocol.messages.base import ONE_WAY, RESPONSE, Message, register, unit
+from protocol.messages.base import ONE_WAY, RESPONSE, Count, Int32, Int64, Message, Name, register, unit
 
 ScenarioMillis = Annotated[float, unit("ms", "scenario time, from the cluster's launch")]
 
@@ -19,11 +19,11 @@ class Hello(Message):
     API_KEY = 1300
     API_NAME = "Hello"
     DIRECTION = ONE_WAY
-    node: Annotated[str, unit("node name")]
-    incarnation: Annotated[int, unit("lives of this node, from 1")]
-    connection: Annotated[int, unit("connection id", "positive, of the opener")]
-    purpose: Annotated[str, unit("purpose")]
-    token: Annotated[str, unit("hex", "of the run; another run's node is refused")]
+    node: Annotated[Name, unit("node name")]
+    incarnation: Annotated[Int32, unit("lives of this node, from 1")]
+    connection: Annotated[Int64, unit("connection id", "positive, of the opener")]
+    purpose: Annotated[Name, unit("purpose")]
+    token: Annotated[Name, unit("hex", "of the run; another run's node is refused")]
 
 
 @register
@@ -68,7 +68,7 @@ class HealRuleRequest(Message):
     API_KEY = 1303
     API_NAME = "HealRule"
     rule: str
-    packets_dropped: Annotated[int, unit("packets")] = 0
+    packets_dropped: Annotated[Count, unit("packets")] = 0
 
 
 @register
@@ -81,7 +81,7 @@ class HealRuleResponse(Message):
     rule: str
     healed_ms: ScenarioMillis
     was_in_force: bool
-    frames_stopped: Annotated[int, unit("frames")] = 0
+    frames_stopped: Annotated[Count, unit("frames")] = 0
 
 
 @register
@@ -97,7 +97,7 @@ class RuleCountsResponse(Message):
     API_KEY = 1304
     API_NAME = "RuleCounts"
     DIRECTION = RESPONSE
-    frames_stopped: Annotated[dict[str, int], unit("frames", "{rule: held, dropped, delayed or lost here}")]
+    frames_stopped: Annotated[dict[str, Count], unit("frames", "{rule: held, dropped, delayed or lost here}")]
 
 
 @register
@@ -153,7 +153,7 @@ class BreakDiskResponse(Message):
     API_NAME = "BreakDisk"
     DIRECTION = RESPONSE
     broken_ms: ScenarioMillis
-    used_bytes: Annotated[int, unit("bytes")]
+    used_bytes: Annotated[Int64, unit("bytes")]
 
 
 @register

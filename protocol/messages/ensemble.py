@@ -10,18 +10,22 @@ Conversation of a reign, on the one connection that a follower opens to its lead
     then Proposal <- / ProposalAck -> / Commit <-, LeaderPing <- / LearnerPong ->, Forward ->
 """
 
-from typing import Annotated
+from typing import Annotated, Final, Literal
 
 import msgspec
+from msgspec import Meta
 
-from protocol.messages.base import ONE_WAY, Message, register, unit
+from protocol.messages.base import ONE_WAY, Int32, Int64, Message, Millis, register, unit
 from protocol.messages.session import WriteOp
 
-ServerField = Annotated[int, unit("server number", "place in the ensemble's list, from 0")]
-PeerEpochField = Annotated[int, unit("peer epoch", "0: none yet")]
-ZxidField = Annotated[int, unit("zxid", "epoch << 32 | counter; 0: nothing yet")]
-SessionField = Annotated[int, unit("session id", "the zxid that opened it")]
-RequestField = Annotated[int, unit("request number", "the origin server's, unique over its lives")]
+ServerField = Annotated[Int32, unit("server number", "place in the ensemble's list, from 0")]
+EPOCH_MAX: Final = 2**29
+"""So that a zxid, (epoch << 32 | counter), fits into 64 bits."""
+PeerEpochField = Annotated[int, Meta(ge=0, le=EPOCH_MAX), unit("peer epoch", "0: none yet")]
+NewEpochField = Annotated[int, Meta(ge=1, le=EPOCH_MAX), unit("peer epoch", "above all that were accepted")]
+ZxidField = Annotated[Int64, unit("zxid", "epoch << 32 | counter; 0: nothing yet")]
+SessionField = Annotated[Int64, unit("session id", "the zxid that opened it")]
+RequestField = Annotated[Int64, unit("request number", "the origin server's, unique over its lives")]
 
 
 class Transaction(msgspec.Struct, omit_defaults=True):
@@ -34,15 +38,15 @@ class Transaction(msgspec.Struct, omit_defaults=True):
     """
 
     zxid: ZxidField
-    kind: str
+    kind: Literal["operations", "open", "close"]
     session: SessionField = 0
     origin: ServerField = -1
     request: RequestField = 0
     ops: list[WriteOp] = []
     multi: bool = False
-    error: int = 0
-    timeout_ms: Annotated[int, unit("ms")] = 0
-    password: int = 0
+    error: Int32 = 0
+    timeout_ms: Millis = 0
+    password: Int64 = 0
     owner: str = ""
     reason: str = ""
 
@@ -55,8 +59,8 @@ class Vote(Message):
     API_KEY = 1200
     API_NAME = "EnsembleVote"
     DIRECTION = ONE_WAY
-    state: str
-    election_round: Annotated[int, unit("count")]
+    state: Literal["looking", "following", "leading"]
+    election_round: Annotated[Int32, unit("count")]
     leader: ServerField
     zxid: ZxidField
     peer_epoch: PeerEpochField
@@ -79,7 +83,7 @@ class LeaderInfo(Message):
     API_KEY = 1202
     API_NAME = "EnsembleLeaderInfo"
     DIRECTION = ONE_WAY
-    epoch: PeerEpochField
+    epoch: NewEpochField
 
 
 @register
@@ -102,7 +106,7 @@ class History(Message):
     API_KEY = 1204
     API_NAME = "EnsembleHistory"
     DIRECTION = ONE_WAY
-    kind: str
+    kind: Literal["diff", "trunc", "snap"]
     truncate_to: ZxidField = 0
     snapshot: bytes = b""
     transactions: list[Transaction] = []
@@ -115,7 +119,7 @@ class NewLeader(Message):
     API_KEY = 1205
     API_NAME = "EnsembleNewLeader"
     DIRECTION = ONE_WAY
-    epoch: PeerEpochField
+    epoch: NewEpochField
 
 
 @register
@@ -123,7 +127,7 @@ class AckNewLeader(Message):
     API_KEY = 1206
     API_NAME = "EnsembleAckNewLeader"
     DIRECTION = ONE_WAY
-    epoch: PeerEpochField
+    epoch: NewEpochField
     last_zxid: ZxidField
 
 

@@ -8,11 +8,21 @@ from typing import Annotated
 
 import msgspec
 
-from protocol.messages.base import RESPONSE, BrokerField, ErrorField, Message, OffsetField, register, unit
+from protocol.messages.base import (
+    RESPONSE,
+    BrokerField,
+    ErrorField,
+    Int32,
+    Message,
+    OffsetField,
+    PartitionField,
+    register,
+    unit,
+)
 from protocol.messages.leadership import PartitionError
 
-CommittedEpoch = Annotated[int, unit("leader epoch", "of the last record read; -1 unknown (KIP-320)", since=6)]
-FetchedEpoch = Annotated[int, unit("leader epoch", "as committed; -1 unknown (KIP-320)", since=5)]
+CommittedEpoch = Annotated[Int32, unit("leader epoch", "of the last record read; -1 unknown (KIP-320)", since=6)]
+FetchedEpoch = Annotated[Int32, unit("leader epoch", "as committed; -1 unknown (KIP-320)", since=5)]
 
 
 @register
@@ -42,7 +52,7 @@ class OffsetToCommit(msgspec.Struct, omit_defaults=True):
     """`offset`: the next to read."""
 
     topic: str
-    partition: int
+    partition: PartitionField
     offset: OffsetField
     leader_epoch: CommittedEpoch = -1
     metadata: Annotated[str, unit("text", "the client's own")] = ""
@@ -70,7 +80,7 @@ class OffsetCommitResponse(Message):
 
 class GroupPartition(msgspec.Struct):
     topic: str
-    partition: int
+    partition: PartitionField
 
 
 @register
@@ -86,7 +96,7 @@ class CommittedPartition(msgspec.Struct, omit_defaults=True):
     """`offset` -1: nothing is committed."""
 
     topic: str
-    partition: int
+    partition: PartitionField
     offset: OffsetField = -1
     leader_epoch: FetchedEpoch = -1
     metadata: str = ""

@@ -6,9 +6,11 @@ still is told whenever it happens.
 
 from typing import Annotated
 
-from protocol.messages.base import ONE_WAY, RESPONSE, Message, register, unit
+from msgspec import Meta
 
-Pid = Annotated[int, unit("process id", "on the keeper's machine")]
+from protocol.messages.base import ONE_WAY, RESPONSE, Int32, Message, register, unit
+
+Pid = Annotated[Int32, unit("process id", "on the keeper's machine")]
 
 
 @register
@@ -36,7 +38,7 @@ class SignalRequest(Message):
     API_KEY = 1321
     API_NAME = "Signal"
     pid: Pid
-    number: Annotated[int, unit("signal number")]
+    number: Annotated[int, Meta(ge=0, le=64), unit("signal number")]
 
 
 @register
@@ -55,7 +57,7 @@ class ProcessEnded(Message):
     API_NAME = "ProcessEnded"
     DIRECTION = ONE_WAY
     pid: Pid
-    code: Annotated[int, unit("exit code", "or minus the signal")]
+    code: Annotated[Int32, unit("exit code", "or minus the signal")]
 
 
 @register

@@ -12,12 +12,15 @@ from protocol.messages.base import (
     ControllerEpochField,
     EpochField,
     ErrorField,
+    Int32,
+    Int64,
     Message,
+    PartitionField,
     register,
     unit,
 )
 
-BrokerEpochField = Annotated[int, unit("zxid", "of the broker's registration; -1 unknown (KIP-380)", since=2)]
+BrokerEpochField = Annotated[Int64, unit("zxid", "of the broker's registration; -1 unknown (KIP-380)", since=2)]
 
 
 @register
@@ -40,13 +43,13 @@ class BrokerEndpoint(msgspec.Struct, omit_defaults=True):
 
 class PartitionMetadata(msgspec.Struct, omit_defaults=True):
     topic: str
-    partition: int
+    partition: PartitionField
     error: ErrorField = 0
     leader: BrokerField = -1
-    leader_epoch: Annotated[int, unit("leader epoch", since=7)] = -1
-    isr: list[int] = []
-    replicas: list[int] = []
-    offline_replicas: Annotated[list[int], unit("broker ids", since=5)] = []
+    leader_epoch: Annotated[Int32, unit("leader epoch", since=7)] = -1
+    isr: list[Int32] = []
+    replicas: list[Int32] = []
+    offline_replicas: Annotated[list[Int32], unit("broker ids", since=5)] = []
 
 
 @register
@@ -66,17 +69,17 @@ class PartitionState(msgspec.Struct, omit_defaults=True):
     """One partition's leadership as the controller decided it."""
 
     topic: str
-    partition: int
+    partition: PartitionField
     controller_epoch: ControllerEpochField
     leader: BrokerField
     leader_epoch: EpochField
-    isr: list[int]
-    zk_version: int
-    replicas: list[int]
+    isr: list[Int32]
+    zk_version: Int32
+    replicas: list[Int32]
     is_new: Annotated[bool, unit("flag", since=1)] = False
-    adding: Annotated[list[int], unit("broker ids", since=3)] = []
-    removing: Annotated[list[int], unit("broker ids", since=3)] = []
-    offline_replicas: list[int] = []
+    adding: Annotated[list[Int32], unit("broker ids", since=3)] = []
+    removing: Annotated[list[Int32], unit("broker ids", since=3)] = []
+    offline_replicas: list[Int32] = []
 
 
 @register
@@ -95,7 +98,7 @@ class LeaderAndIsrRequest(Message):
 
 class PartitionError(msgspec.Struct, omit_defaults=True):
     topic: str
-    partition: int
+    partition: PartitionField
     error: ErrorField = 0
 
 
@@ -113,9 +116,9 @@ class StoppedPartition(msgspec.Struct, omit_defaults=True):
     """`leader_epoch` -1 unknown, -2 the topic is being deleted (semantics 1.7)."""
 
     topic: str
-    partition: int
+    partition: PartitionField
     delete: bool = False
-    leader_epoch: Annotated[int, unit("leader epoch", since=3)] = -1
+    leader_epoch: Annotated[Int32, unit("leader epoch", since=3)] = -1
 
 
 @register
@@ -183,18 +186,18 @@ class ControlledShutdownResponse(Message):
     DIRECTION = RESPONSE
     VERSIONS = (0, 3)
     error: ErrorField = 0
-    remaining: list[tuple[str, int]] = []
+    remaining: list[tuple[str, Int32]] = []
 
 
 class IsrChange(msgspec.Struct, omit_defaults=True):
     """The ISR a leader proposes, conditional on `zk_version`."""
 
     topic: str
-    partition: int
+    partition: PartitionField
     leader: BrokerField
     leader_epoch: EpochField
-    isr: list[int]
-    zk_version: int
+    isr: list[Int32]
+    zk_version: Int32
 
 
 @register
@@ -213,12 +216,12 @@ class IsrChanged(msgspec.Struct, omit_defaults=True):
     """The state that now holds, or why the change was refused."""
 
     topic: str
-    partition: int
+    partition: PartitionField
     error: ErrorField = 0
     leader: BrokerField = -1
     leader_epoch: EpochField = -1
-    isr: list[int] = []
-    zk_version: int = -1
+    isr: list[Int32] = []
+    zk_version: Int32 = -1
 
 
 @register

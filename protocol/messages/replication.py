@@ -3,6 +3,7 @@
 from typing import Annotated, ClassVar
 
 import msgspec
+from msgspec import Meta
 
 from protocol.messages.base import (
     RESPONSE,
@@ -10,9 +11,12 @@ from protocol.messages.base import (
     Bytes,
     EpochField,
     ErrorField,
+    Int32,
+    Int64,
     Message,
     Millis,
     OffsetField,
+    PartitionField,
     register,
     unit,
 )
@@ -22,7 +26,7 @@ class ProducePartition(msgspec.Struct, omit_defaults=True):
     """Batches for one partition."""
 
     topic: str
-    partition: int
+    partition: PartitionField
     records: bytes
 
 
@@ -30,7 +34,7 @@ class ProduceResult(msgspec.Struct, omit_defaults=True):
     """`base_offset` is real for errors 0, 7 and 20, else -1 (semantics 11.2)."""
 
     topic: str
-    partition: int
+    partition: PartitionField
     error: ErrorField = 0
     base_offset: OffsetField = -1
     log_start: OffsetField = 0
@@ -43,7 +47,7 @@ class ProduceRequest(Message):
     API_KEY = 0
     API_NAME = "Produce"
     VERSIONS = (0, 8)
-    acks: int
+    acks: Annotated[int, Meta(ge=-1, le=1)]
     timeout_ms: Millis
     partitions: list[ProducePartition]
 
@@ -61,12 +65,12 @@ class FetchPartition(msgspec.Struct, omit_defaults=True):
     """Where to read one partition."""
 
     topic: str
-    partition: int
+    partition: PartitionField
     fetch_offset: OffsetField
     max_bytes: Bytes = 1_048_576
     log_start: OffsetField = 0
-    current_leader_epoch: Annotated[int, unit("leader epoch", "-1: unfenced", since=9)] = -1
-    last_fetched_epoch: Annotated[int, unit("leader epoch", "of the last record held", since=12)] = -1
+    current_leader_epoch: Annotated[Int32, unit("leader epoch", "-1: unfenced", since=9)] = -1
+    last_fetched_epoch: Annotated[Int32, unit("leader epoch", "of the last record held", since=12)] = -1
 
 
 @register
@@ -94,7 +98,7 @@ class FetchedPartition(msgspec.Struct, omit_defaults=True):
     """Records of one partition. `high_watermark` -1 with an error."""
 
     topic: str
-    partition: int
+    partition: PartitionField
     error: ErrorField = 0
     high_watermark: OffsetField = -1
     log_start: OffsetField = 0
@@ -115,17 +119,17 @@ class ListOffsetsPartition(msgspec.Struct, omit_defaults=True):
     """`timestamp` -1 latest, -2 earliest."""
 
     topic: str
-    partition: int
-    timestamp: int
-    current_leader_epoch: Annotated[int, unit("leader epoch", since=4)] = -1
+    partition: PartitionField
+    timestamp: Int64
+    current_leader_epoch: Annotated[Int32, unit("leader epoch", since=4)] = -1
 
 
 class ListedOffset(msgspec.Struct, omit_defaults=True):
     topic: str
-    partition: int
+    partition: PartitionField
     error: ErrorField = 0
     offset: OffsetField = -1
-    leader_epoch: Annotated[int, unit("leader epoch", since=4)] = -1
+    leader_epoch: Annotated[Int32, unit("leader epoch", since=4)] = -1
 
 
 @register
@@ -150,18 +154,18 @@ class EpochQuestion(msgspec.Struct, omit_defaults=True):
     """Where does `leader_epoch` end in your log?"""
 
     topic: str
-    partition: int
+    partition: PartitionField
     leader_epoch: EpochField
-    current_leader_epoch: Annotated[int, unit("leader epoch", "-1: unfenced", since=2)] = -1
+    current_leader_epoch: Annotated[Int32, unit("leader epoch", "-1: unfenced", since=2)] = -1
 
 
 class EpochAnswer(msgspec.Struct, omit_defaults=True):
     """(-1, -1) is undefined. Version 0 leaves `leader_epoch` at -1 and gives the offset only."""
 
     topic: str
-    partition: int
+    partition: PartitionField
     error: ErrorField = 0
-    leader_epoch: Annotated[int, unit("leader epoch", since=1)] = -1
+    leader_epoch: Annotated[Int32, unit("leader epoch", since=1)] = -1
     end_offset: OffsetField = -1
 
 
@@ -173,7 +177,7 @@ class OffsetForLeaderEpochRequest(Message):
     API_NAME = "OffsetForLeaderEpoch"
     VERSIONS = (0, 3)
     partitions: list[EpochQuestion]
-    replica_id: Annotated[int, unit("broker id", since=3)] = -2
+    replica_id: Annotated[Int32, unit("broker id", since=3)] = -2
 
 
 @register
@@ -201,5 +205,5 @@ class InitProducerIdResponse(Message):
     DIRECTION: ClassVar[int] = RESPONSE
     VERSIONS = (0, 2)
     error: ErrorField = 0
-    producer_id: int = -1
-    producer_epoch: int = -1
+    producer_id: Int64 = -1
+    producer_epoch: Int32 = -1

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from protocol.messages.base import ONE_WAY, RESPONSE, Message, Millis, register, unit
+from protocol.messages.base import ONE_WAY, RESPONSE, Int32, Int64, Message, Millis, register, unit
 
 
 class SessionError(IntEnum):
@@ -27,6 +27,11 @@ class SessionError(IntEnum):
     SESSION_EXPIRED = -112
     SESSION_MOVED = -118
 
+    @classmethod
+    def _missing_(cls, value: object) -> "SessionError":
+        """A peer may send any code: one that nobody knows says that something is wrong there."""
+        return cls.RUNTIME_INCONSISTENCY
+
 
 @register
 class ConnectRequest(Message):
@@ -35,9 +40,9 @@ class ConnectRequest(Message):
     API_KEY = 1090
     API_NAME = "SessionConnect"
     session_timeout_ms: Millis
-    last_zxid: Annotated[int, unit("zxid", "newest the client has seen; a server behind it refuses")] = 0
-    session_id: int = 0
-    password: int = 0
+    last_zxid: Annotated[Int64, unit("zxid", "newest the client has seen; a server behind it refuses")] = 0
+    session_id: Int64 = 0
+    password: Int64 = 0
 
 
 @register
@@ -48,8 +53,8 @@ class ConnectResponse(Message):
     API_NAME = "SessionConnect"
     DIRECTION = RESPONSE
     session_timeout_ms: Millis
-    session_id: int = 0
-    password: int = 0
+    session_id: Int64 = 0
+    password: Int64 = 0
 
 
 class Create(msgspec.Struct, tag="create", tag_field="op", omit_defaults=True):
@@ -65,7 +70,7 @@ class Delete(msgspec.Struct, tag="delete", tag_field="op", omit_defaults=True):
     """`version` -1: whatever it is."""
 
     path: str
-    version: int = -1
+    version: Int32 = -1
 
 
 class SetData(msgspec.Struct, tag="set", tag_field="op", omit_defaults=True):
@@ -73,14 +78,14 @@ class SetData(msgspec.Struct, tag="set", tag_field="op", omit_defaults=True):
 
     path: str
     data: bytes
-    version: int = -1
+    version: Int32 = -1
 
 
 class Check(msgspec.Struct, tag="check", tag_field="op", omit_defaults=True):
     """In a multi: the znode exists with this version."""
 
     path: str
-    version: int
+    version: Int32
 
 
 class GetData(msgspec.Struct, tag="get", tag_field="op", omit_defaults=True):
@@ -111,12 +116,12 @@ Operation = Create | Delete | SetData | GetData | Exists | GetChildren | Sync | 
 class OpResult(msgspec.Struct, omit_defaults=True):
     """Result of one operation. `version` and `czxid` are the znode's after it (get, set, exists, create)."""
 
-    error: int = 0
+    error: Int32 = 0
     path: str = ""
     data: bytes = b""
-    version: int = -1
-    czxid: int = 0
-    owner: Annotated[int, unit("session id", "of an ephemeral; 0 none")] = 0
+    version: Int32 = -1
+    czxid: Int64 = 0
+    owner: Annotated[Int64, unit("session id", "of an ephemeral; 0 none")] = 0
     children: list[str] = []
 
 
@@ -138,8 +143,8 @@ class SessionResponse(Message):
     API_NAME = "SessionOperation"
     DIRECTION = RESPONSE
     results: list[OpResult]
-    error: int = 0
-    zxid: int = 0
+    error: Int32 = 0
+    zxid: Int64 = 0
 
 
 @register
@@ -153,7 +158,7 @@ class PingResponse(Message):
     API_KEY = 1011
     API_NAME = "SessionPing"
     DIRECTION = RESPONSE
-    zxid: int = 0
+    zxid: Int64 = 0
 
 
 @register
@@ -177,7 +182,7 @@ class SetWatchesRequest(Message):
 
     API_KEY = 1101
     API_NAME = "SessionSetWatches"
-    last_zxid: int
+    last_zxid: Int64
     data_watches: list[str] = []
     exists_watches: list[str] = []
     child_watches: list[str] = []
@@ -199,7 +204,7 @@ class WatchFired(Message):
     DIRECTION = ONE_WAY
     kind: str
     path: str
-    zxid: int = 0
+    zxid: Int64 = 0
 
 
 @register
@@ -215,10 +220,10 @@ class ObservedZnode(msgspec.Struct, omit_defaults=True):
     """`data` None: deleted. `zxid` orders changes; one transaction may change several znodes."""
 
     path: str
-    zxid: int
-    version: int = -1
+    zxid: Int64
+    version: Int32 = -1
     data: bytes | None = None
-    czxid: int = 0
+    czxid: Int64 = 0
 
 
 @register
@@ -229,5 +234,5 @@ class Observed(Message):
     API_NAME = "Observe"
     DIRECTION = ONE_WAY
     serving: bool
-    zxid: int
+    zxid: Int64
     changes: list[ObservedZnode]

@@ -8,16 +8,9 @@ from typing import Annotated
 
 import msgspec
 
-from protocol.messages.base import (
-    RESPONSE,
-    EpochField,
-    Message,
-    OffsetField,
-    register,
-    unit,
-)
+from protocol.messages.base import RESPONSE, Count, EpochField, Int32, Int64, Message, OffsetField, register, unit
 
-BrokerIds = Annotated[list[int], unit("broker id")]
+BrokerIds = Annotated[list[Int32], unit("broker id")]
 
 
 class PartitionStatus(msgspec.Struct):
@@ -30,7 +23,7 @@ class PartitionStatus(msgspec.Struct):
     """
 
     is_leader: bool
-    leader: Annotated[int, unit("broker id", "-1 is none")]
+    leader: Annotated[Int32, unit("broker id", "-1 is none")]
     leader_epoch: EpochField
     isr: BrokerIds
     replicas: BrokerIds
@@ -45,7 +38,7 @@ class SessionStatus(msgspec.Struct):
     """`state`: connected, disconnected (the session may live on) or expired. `session_id` 0: none was ever opened."""
 
     state: str
-    session_id: int = 0
+    session_id: Int64 = 0
 
 
 class EnsembleStatus(msgspec.Struct):
@@ -54,9 +47,9 @@ class EnsembleStatus(msgspec.Struct):
 
     role: str
     serving: bool
-    epoch: Annotated[int, unit("ensemble epoch")] = 0
-    last_zxid: Annotated[int, unit("zxid", "newest in its log")] = 0
-    sessions: int = 0
+    epoch: Annotated[Int32, unit("ensemble epoch")] = 0
+    last_zxid: Annotated[Int64, unit("zxid", "newest in its log")] = 0
+    sessions: Count = 0
 
 
 class WorkloadStatus(msgspec.Struct):
@@ -64,11 +57,11 @@ class WorkloadStatus(msgspec.Struct):
 
     kind: str
     running: bool
-    acked: int = 0
-    failed: int = 0
-    unknown: int = 0
-    skipped: int = 0
-    read: int = 0
+    acked: Count = 0
+    failed: Count = 0
+    unknown: Count = 0
+    skipped: Count = 0
+    read: Count = 0
 
 
 class NodeStatus(msgspec.Struct, omit_defaults=True):
@@ -80,11 +73,11 @@ class NodeStatus(msgspec.Struct, omit_defaults=True):
     """
 
     is_controller: bool = False
-    controller_epoch: Annotated[int, unit("controller epoch")] = -1
+    controller_epoch: Annotated[Int32, unit("controller epoch")] = -1
     controller: Annotated[str, unit("node name")] = ""
     session: SessionStatus | None = None
     partitions: Annotated[dict[str, PartitionStatus], unit("", "{t-0: its replica here}")] = {}
-    metrics: dict[str, int] = {}
+    metrics: dict[str, Int64] = {}
     ensemble: EnsembleStatus | None = None
     workloads: Annotated[dict[str, WorkloadStatus], unit("", "{workload's name: counts}")] = {}
 

@@ -5,19 +5,25 @@ The player stands outside every AZ; the client does the work from where it is an
 is answered; attempts of a produce are also told one by one, as they end. `problem` in an answer says why nothing was
 done. """
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
+from msgspec import Meta
 
 from protocol.messages.base import (
     ONE_WAY,
     RESPONSE,
     BrokerField,
     Bytes,
+    Count,
     EpochField,
+    Int32,
+    Int64,
     Message,
     Millis,
+    Name,
     OffsetField,
+    PartitionField,
     register,
     unit,
 )
@@ -28,8 +34,15 @@ RATE_MAX = 100_000.0
 
 SettingValue = str | int | float | bool
 Problem = Annotated[str, unit("text", "empty: none")]
-ErrorOrName = Annotated[int | str, unit("error code", "or the name of an exception where no answer came")]
+ErrorOrName = Annotated[Int32 | str, unit("error code", "or the name of an exception where no answer came")]
 Library = Literal["java", "librdkafka"]
+Acks = Annotated[int, Meta(ge=-1, le=1)]
+
+# What one request may ask for: beyond this a client process would fill memory and disk with its own events.
+RETRIES_MAX: Final = 10_000
+RATE_PER_S_MAX: Final = 100_000.0
+VALUE_BYTES_MAX: Final = 1024 * 1024
+UNFINISHED_MAX: Final = 100_000
 
 
 class ToldAttempt(msgspec.Struct, omit_defaults=True):
@@ -39,12 +52,12 @@ class ToldAttempt(msgspec.Struct, omit_defaults=True):
     operation: str
     broker: BrokerField
     value: bytes
-    acks: int
-    attempt: int
+    acks: Int32
+    attempt: Int32
     error: ErrorOrName
-    offset: int | None = None
+    offset: Int64 | None = None
     outcome: Annotated[str, unit("text", "by a library: ok, failed or unknown")] = ""
-    partition: int = -1
+    partition: PartitionField = -1
 
 
 @register
@@ -61,14 +74,14 @@ class ClientProduceRequest(Message):
     API_KEY = 1400
     API_NAME = "ClientProduce"
     topic: str
-    partition: int
+    partition: PartitionField
     values: list[bytes]
     keys: list[bytes] = []
     broker: BrokerField = -1
-    acks: int = 1
+    acks: Acks = 1
     timeout_ms: Millis = 1500
     socket_timeout_ms: Millis = 10_000
-    retries: int = 0
+    retries: Annotated[int, Meta(ge=0, le=RETRIES_MAX)] = 0
     batch: bool = False
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "none"
     library: Library = "java"
@@ -111,7 +124,7 @@ class ClientFetchRequest(Message):
     API_NAME = "ClientFetch"
     broker: BrokerField
     topic: str
-    partition: int
+    partition: PartitionField
     offset: OffsetField
     socket_timeout_ms: Millis = 5_000
     max_wait_ms: Millis = 500
@@ -126,7 +139,7 @@ class ClientFetchResponse(Message):
     API_NAME = "ClientFetch"
     DIRECTION = RESPONSE
     error: ErrorOrName = 0
-    high_watermark: int | None = None
+    high_watermark: Int64 | None = None
     records: list[ToldRecord] | None = None
     problem: Problem = ""
 
@@ -163,19 +176,19 @@ class WorkloadSpec(msgspec.Struct, omit_defaults=True):
     settings says).
     """
 
-    name: str
+    name: Name
     kind: Literal["produce", "consume"]
-    topic: str
-    partitions: list[int]
+    topic: Name
+    partitions: list[PartitionField]
     library: Library = "java"
     settings: dict[str, SettingValue] = {}
-    rate_per_s: Annotated[float, unit("1/s")] = 10.0
-    value_prefix: str = ""
-    value_bytes: Bytes = 0
-    limit: int = 1_000_000
-    unfinished_max: int = 1_000
+    rate_per_s: Annotated[float, Meta(ge=0.0, le=RATE_PER_S_MAX), unit("1/s")] = 10.0
+    value_prefix: Name = ""
+    value_bytes: Annotated[int, Meta(ge=0, le=VALUE_BYTES_MAX), unit("bytes")] = 0
+    limit: Count = 1_000_000
+    unfinished_max: Annotated[int, Meta(ge=0, le=UNFINISHED_MAX)] = 1_000
     offset: OffsetField = -1
-    keys: int = 0
+    keys: Count = 0
 
 
 class WorkloadReport(msgspec.Struct, omit_defaults=True):
@@ -184,12 +197,12 @@ class WorkloadReport(msgspec.Struct, omit_defaults=True):
     name: str
     kind: str
     running: bool
-    sent: int = 0
-    ok: int = 0
-    failed: int = 0
-    unknown: int = 0
-    skipped: int = 0
-    read: int = 0
+    sent: Count = 0
+    ok: Count = 0
+    failed: Count = 0
+    unknown: Count = 0
+    skipped: Count = 0
+    read: Count = 0
     problems: list[str] = []
 
 

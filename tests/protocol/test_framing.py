@@ -26,12 +26,12 @@ def values_of(kind: msgspec.inspect.Type) -> st.SearchStrategy[Any]:
             return values_of(inner)
         case msgspec.inspect.BoolType():
             return st.booleans()
-        case msgspec.inspect.IntType():
-            return st.integers(-(2**63), 2**63 - 1)
-        case msgspec.inspect.FloatType():
-            return st.floats(allow_nan=False)
-        case msgspec.inspect.StrType():
-            return st.text(max_size=20)
+        case msgspec.inspect.IntType(ge=low, le=high):
+            return st.integers(-(2**63) if low is None else low, 2**63 - 1 if high is None else high)
+        case msgspec.inspect.FloatType(ge=low, le=high):
+            return st.floats(low, high, allow_nan=False)
+        case msgspec.inspect.StrType(min_length=shortest):
+            return st.text(min_size=shortest or 0, max_size=20)
         case msgspec.inspect.BytesType():
             return st.binary(max_size=40)
         case msgspec.inspect.NoneType():

@@ -13,6 +13,7 @@ import trio
 
 from emulator.injector.paths import Opening, Path
 from emulator.world.network.spec import Address
+from protocol.conversations import Conversation
 from protocol.framing import ProtocolError
 from protocol.machine import Loss
 
@@ -49,9 +50,9 @@ class Connection:
     """`name`: NODE.INCARNATION#ID of the opener, as events spell it."""
 
     __slots__ = (
-        "back", "buffer", "can_read", "draining", "frames_in", "frames_out", "id", "loss", "lost_reason", "name",
-        "opened", "opening", "out", "over", "peer", "pending_bytes", "purpose", "service_ms", "sock", "state",
-        "told_lost", "write_failed",
+        "back", "buffer", "can_read", "conversation", "draining", "frames_in", "frames_out", "id", "loss",
+        "lost_reason", "name", "opened", "opening", "out", "over", "peer", "pending_bytes", "purpose", "service_ms",
+        "sock", "state", "told_lost", "write_failed",
     )  # fmt: skip
 
     def __init__(self, id: int, name: str, peer: str, purpose: str, out: Path, back: Path, state: State) -> None:
@@ -62,6 +63,8 @@ class Connection:
         self.out = out
         self.back = back
         self.state = state
+        self.conversation: Conversation | None = None
+        """None: whatever comes is the machine's."""
         self.opening: Opening | None = None
         self.sock: socket.socket | None = None
         self.opened = state is State.STANDING

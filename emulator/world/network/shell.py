@@ -28,6 +28,7 @@ from emulator.world.network.recorder import InputRecorder
 from emulator.world.network.spec import EXIT_CRASHED, ShellSettings
 from emulator.world.network.switchboard import Switchboard
 from emulator.world.network.timekeeper import Timekeeper
+from protocol.conversations import Hears
 from protocol.events import Event, NodeStarted, NodeStopped
 from protocol.link_rules import LinkRule
 from protocol.machine import (
@@ -99,7 +100,7 @@ class NodeShell:
         )
         self.call_at = self._time.call_at
         """(due ms, callback): a deadline of the shell."""
-        self.switchboard = Switchboard(self, self.links)
+        self.switchboard = Switchboard(self, self.links, machine.HEARD if isinstance(machine, Hears) else None)
         self._flush_due = False
         self.now = self.clock.now()
         self._nursery: trio.Nursery | None = None

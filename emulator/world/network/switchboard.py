@@ -23,6 +23,7 @@ from emulator.world.network.connection import (
 from emulator.world.network.desk import Host, Letter, Outgoing
 from emulator.world.network.spec import Address
 from emulator.world.network.wire_events import WireEvents
+from protocol.conversations import Conversation, Heard, OutOfPlace
 from protocol.events import FrameReceived, FrameRefused, FrameSent
 from protocol.framing import Frame, FrameDecoder, ProtocolError, decode, encode
 from protocol.machine import (
@@ -39,11 +40,13 @@ from protocol.messages.control import Hello
 
 
 class Switchboard:
-    """Connections by id: positive if this node opened them, negative if it accepted them."""
+    """Connections by id: positive if this node opened them, negative if it accepted them. `heard`: what the machine
+    hears, and no other message gets through to it; None: everything does."""
 
-    def __init__(self, host: Host, links: LinkState) -> None:
+    def __init__(self, host: Host, links: LinkState, heard: Heard | None = None) -> None:
         self._host = host
         self.links = links
+        self._heard = heard
         self._wire = WireEvents(host)
         self._connections: dict[int, Connection] = {}
         self._accepted = 0
@@ -66,6 +69,8 @@ class Switchboard:
         name = f"{self._host.name}.{self._host.settings.life.incarnation}#{effect.connection}"
         out, back = self.links.connect(effect.to, effect.purpose, opened_here=True)
         connection = Connection(effect.connection, name, effect.to, effect.purpose, out, back, State.OPENING)
+        if self._heard is not None:
+            connection.conversation = Conversation(self._heard, effect.purpose, opened=True)
         self._connections[connection.id] = connection
         connection.opening = self.links.opening(out, back)
         self._wire.changed(connection, "opening", cause=cause)
@@ -119,6 +124,8 @@ class Switchboard:
         if connection is None or connection.state in (State.CLOSING, State.ENDED):
             return
         assert connection.opened, f"{self._host.name} sends on a connection that is not open yet: {effect}"
+        if connection.conversation is not None:
+            connection.conversation.say(effect.message, effect.correlation_id)
         frame = encode(effect.message, effect.correlation_id, effect.version)
         connection.pending_bytes += len(frame)
         if connection.pending_bytes > OUTGOING_BYTES_MAX:
@@ -218,6 +225,7 @@ class Switchboard:
                 data = await receive(sock)
                 self._host.look_at_clock()
                 if data and connection.state is not State.STANDING:
+                    await trio.lowlevel.checkpoint()  # a peer that goes on talking has no more than its turn
                     continue  # the machine closed it: discarded
                 if not data:
                     if decoder.pending_bytes:
@@ -226,13 +234,16 @@ class Switchboard:
                 while payloads := decoder.feed(data):
                     data = b""
                     for payload in payloads:
-                        self._offer_in(connection, (decode(payload), payload))
+                        frame = decode(payload)
+                        if connection.conversation is not None:
+                            connection.conversation.hear(frame.message, frame.correlation_id)
+                        self._offer_in(connection, (frame, payload))
                 if self._host.full:
                     await self._host.wait_room()
                 if connection.back.waiting > INCOMING_FRAMES_MAX and connection.state is State.STANDING:
                     connection.can_read = trio.Event()
                     await connection.can_read.wait()
-        except ProtocolError as error:
+        except (ProtocolError, OutOfPlace) as error:
             reason = f"refused: {error}"
             self._host.emit(FrameRefused(connection=connection.name, peer=connection.peer, reason=str(error)), "wire")
         except OSError:
@@ -286,6 +297,8 @@ class Switchboard:
         name = f"{hello.node}.{hello.incarnation}#{hello.connection}"
         connection = Connection(-self._accepted, name, hello.node, hello.purpose, out, back, State.STANDING)
         connection.sock = sock
+        if self._heard is not None:
+            connection.conversation = Conversation(self._heard, hello.purpose, opened=False)
         self._connections[connection.id] = connection
         self._offer_in(connection, Marker.ACCEPTED)
         return connection

@@ -106,8 +106,8 @@ class Transport:
         """The SYN is at the peer's: accepted if there is a process, refused if not."""
         if end.closed:
             return
-        peer = self.nodes[to]
-        if not peer.alive:
+        peer = self.nodes.get(to)
+        if peer is None or not peer.alive:
             refused_ms = self.now_ms + self.draws.frame_ms(to, end.node)
             self.at(refused_ms, lambda: self._lose(node, end, Loss.REFUSED))
             return

@@ -1,0 +1,154 @@
+"""A simulated cluster with a peer in it that has the token and no manners: it opens connections to every node for every
+purpose and says whatever comes to its mind, and puts words into the mouths of those whom nodes asked."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+
+from emulator.world.simulated.node import SimulatedNode
+from emulator.world.simulated.wire import End
+from protocol.conversations import Conversation, Heard, OutOfPlace
+from protocol.framing import decode
+from protocol.machine import ConnectionAccepted, ConnectionLost, MessageReceived, Send
+from protocol.messages import REGISTRY
+from protocol.messages.base import REQUEST, RESPONSE, Message
+from protocol.purposes import ALL, CONTROL
+from tests.attack.messages import Messages
+from tests.simulated.cluster import BEGIN, Cluster
+
+PURPOSES = [purpose for purpose in ALL if purpose != CONTROL]
+THEIRS = -1_000_000
+"""Connections of the peer count down from here: no other has such a number."""
+
+
+class Victims:
+    """`said`: messages that reached a machine; `refused`: those that a conversation had no place for."""
+
+    def __init__(self, seed: int, batches: list[bytes]) -> None:
+        self.cluster = Cluster(BEGIN + "  - pause: 100000\n", seed=seed, steps_may_fail=True, topology="{brokers: 3}")
+        self.cluster.run(until=self._begun)
+        self.world = self.cluster.world
+        self.chance = random.Random(seed)
+        self.messages = Messages(self.chance, batches)
+        self.said = self.refused = 0
+        self.ends: Counter[str] = Counter()
+        self._count = 0
+        self._open: dict[tuple[str, int], Conversation] = {}
+        self._asked: dict[tuple[str, int, int], Send] = {}
+        """{(node, incarnation, its connection): its last request there}."""
+        send = self.world._send
+
+        def noted(node: SimulatedNode, order: Send) -> None:
+            if order.connection > 0 and order.message.DIRECTION == REQUEST:
+                self._asked[node.node.name, node.incarnation, order.connection] = order
+            send(node, order)
+
+        receive = self.world._receive
+
+        def heard(end: End, data: bytes) -> None:
+            node = self.world.nodes[end.node]
+            asked = self._asked.get((end.node, node.incarnation, end.connection))
+            if asked is not None and data and decode(data[4:]).message.DIRECTION == RESPONSE:
+                del self._asked[end.node, node.incarnation, end.connection]  # the true answer came first
+            receive(end, data)
+
+        self.world._send = noted  # type: ignore[method-assign]
+        self.world._receive = heard  # type: ignore[method-assign]
+
+    def _begun(self) -> bool:
+        return len(self.cluster.attempts()) >= 2
+
+    def attack(self, messages: int, peek: Callable[[Message], object] = lambda message: None) -> None:
+        """Raises what a machine raises."""
+        world, chance = self.world, self.chance
+        for number in range(messages):
+            name = chance.choice(list(world.nodes))
+            node = world.nodes[name]
+            if not node.alive:
+                self.ends[f"{name}: {node.died}"] += 1
+                world.start(name)
+                continue
+            if chance.random() < 0.15:
+                self._answer(node, peek)
+            else:
+                self._ask(node, peek)
+            if number % 10 == 0:
+                self.cluster.go_on(chance.choice((0.0, 1.0, 20.0, 500.0)))
+
+    def _ask(self, node: SimulatedNode, peek: Callable[[Message], object]) -> None:
+        chance = self.chance
+        mine = [place for place in self._open if place[0] == node.node.name]
+        if not mine or chance.random() < 0.05:
+            self._count += 1
+            number, purpose = THEIRS - self._count, chance.choice(PURPOSES)
+            peer = chance.choice(list(self.world.nodes))
+            heard: Heard = getattr(node.machine, "HEARD", {})
+            self._open[node.node.name, number] = Conversation(heard, purpose, opened=False)
+            self.world.deliver(node, ConnectionAccepted(number, peer, purpose), "attack")
+            return
+        place = chance.choice(mine)
+        if place[1] in node.closed:
+            del self._open[place]
+            return
+        if chance.random() < 0.02:
+            del self._open[place]
+            self.world.deliver(node, ConnectionLost(place[1], "closed by peer"), "attack")
+            return
+        fitting = sorted(self._open[place]._heard, key=lambda one: one.__name__)
+        message = (
+            self.messages.of(chance.choice(fitting)) if fitting and chance.random() < 0.9 else self.messages.any()
+        )
+        self._say(node, place[1], self._open[place], message, chance.randrange(3), peek)
+
+    def _answer(self, node: SimulatedNode, peek: Callable[[Message], object]) -> None:
+        """On a connection that the node opened: the other end is one of the cluster, and says this."""
+        ours = [end for end in node.ends.values() if end.connection > 0 and end.opened and not end.closed]
+        if not ours:
+            return
+        end = self.chance.choice(ours)
+        conversation = Conversation({}, end.wire.purpose, opened=True)
+        asked = self._asked.get((node.node.name, node.incarnation, end.connection))
+        place = (asked.message.API_KEY, RESPONSE) if asked is not None else None
+        if asked is not None and place in REGISTRY and self.chance.random() < 0.6:
+            # In the place of the true answer, which would then be one too many: it ends the connection.
+            conversation.say(asked.message, asked.correlation_id)
+            answer = self.messages.of(REGISTRY[place])
+            self._say(node, end.connection, conversation, answer, asked.correlation_id, peek)
+            if node.ends.get(end.connection) is end:
+                self._hang_up(node, end.connection, "one answer too many")
+            return
+        fitting = sorted(conversation._heard, key=lambda one: one.__name__)
+        message = (
+            self.messages.of(self.chance.choice(fitting))
+            if fitting and self.chance.random() < 0.9
+            else self.messages.any()
+        )
+        self._say(node, end.connection, conversation, message, self.chance.randrange(3), peek)
+
+    def _say(
+        self,
+        node: SimulatedNode,
+        connection: int,
+        conversation: Conversation,
+        message: Message,
+        correlation_id: int,
+        peek: Callable[[Message], object],
+    ) -> None:
+        try:
+            conversation.hear(message, correlation_id)
+        except OutOfPlace as error:
+            self.refused += 1
+            self._open.pop((node.node.name, connection), None)
+            self._hang_up(node, connection, str(error))
+            return
+        self.said += 1
+        peek(message)
+        event = MessageReceived(connection, correlation_id, self.chance.randrange(13), message)
+        self.world.deliver(node, event, "attack")
+
+    def _hang_up(self, node: SimulatedNode, connection: int, reason: str) -> None:
+        """As the switchboard does: the socket is closed, and the machine hears of it."""
+        end = node.ends.pop(connection, None)
+        if end is not None:
+            self.world._close(end, reason)
+        self.world.deliver(node, ConnectionLost(connection, reason), "attack")
