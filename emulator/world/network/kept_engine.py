@@ -114,10 +114,11 @@ class KeptEngine:
         if answer.problem:
             raise ClusterError(answer.problem)
         self._count += 1
-        self._processes[self._count] = _Process(node, answer.pid)
+        number = self._count  # others are launched while this one is awaited
+        self._processes[number] = _Process(node, answer.pid)
         with trio.move_on_after(ANSWER_LIMIT_S):
             control = await ControlConnection.open(Address(keeper.host, NODE_PORT), token, node)
-            return Launched(self._count, control)
+            return Launched(number, control)
         raise ClusterError(f"{node}: its machine died while the node was started")
 
     async def send_signal(self, pid: int, number: int) -> bool:

@@ -91,6 +91,30 @@ async def test_a_node_lives_dies_and_lives_again_behind_its_keeper(tmp_path: Pat
         ]
 
 
+async def test_nodes_that_are_launched_together_are_each_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, both = ControlConnection.open, trio.Event()
+    waiting: list[str] = []
+
+    async def open_together(address: Address, token: str, node: str) -> ControlConnection:
+        waiting.append(node)
+        if len(waiting) == 2:
+            both.set()
+        await both.wait()
+        return await opened(address, token, node)
+
+    monkeypatch.setattr(ControlConnection, "open", open_together)
+    with keepers("broker-0", "broker-1"):
+        async with kept_cluster(tmp_path) as cluster:
+            await cluster.start("broker-0", "broker-1")
+            for node, other in (("broker-0", "broker-1"), ("broker-1", "")):
+                with trio.fail_after(10):
+                    await cluster.kill(node)
+                assert cluster.running() == ((other,) if other else ())
+                assert cluster.exits[-1].node == node
+
+
 async def test_a_machine_that_goes_away_takes_its_node_along(tmp_path: Path) -> None:
     with keepers("broker-0") as started:
         async with kept_cluster(tmp_path) as cluster:
