@@ -76,6 +76,8 @@ class LiveCluster:
             return r.unknown("the cluster is not there: it begins, or ends")
         if self._jobs >= JOBS_MAX:
             return r.unknown(f"{JOBS_MAX} requests are under way, no more at a time: try again")
+        if isinstance(ask, r.Ready):  # who looks again and again must not pile up what has not ended
+            return await self._ready(wait_s)
         job, ended = Job(), trio.Event()
         answers: list[r.Answer] = []
 
@@ -99,8 +101,14 @@ class LiveCluster:
             await ended.wait()
         if answers:
             return answers[0]
-        lacking = self.lacking() if isinstance(ask, r.Ready) else ""
-        return r.unknown(lacking or f"not ended after {wait_s:g} s; it goes on", _so_far(job))
+        return r.unknown(f"not ended after {wait_s:g} s; it goes on", _so_far(job))
+
+    async def _ready(self, wait_s: float) -> r.Answer:
+        with trio.move_on_after(wait_s):
+            await self.desk.until(lambda: bool(self.problem) or not self.lacking())
+        if not self.lacking():
+            return r.Answer(result={"ready_ms": round(self.cluster.now_ms(), 3)})
+        return r.unusable(self.problem) if self.problem else r.unknown(self.lacking())
 
     def lacking(self) -> str:
         """What is not there, as the session service has it; "" if all is."""
@@ -119,10 +127,7 @@ class LiveCluster:
         """The result. Raises Refused, ClusterError."""
         match ask:
             case r.Ready():
-                await self.desk.until(lambda: bool(self.problem) or not self.lacking())
-                if self.problem and self.lacking():
-                    raise r.Refused(self.problem)
-                return {"ready_ms": round(self.cluster.now_ms(), 3)}
+                raise AssertionError("it is answered without a job")
             case r.Down():
                 if self._owner:
                     raise r.Refused(f"its machines are {self._owner}'s: {self._owner} down ends it")
