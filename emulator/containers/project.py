@@ -17,7 +17,7 @@ import msgspec
 from ruamel.yaml import YAML
 
 from emulator.cluster_file.networks import CONTROL, data_name
-from emulator.containers.removal import OWNER_LABEL, PROJECT_LABEL, remove_project
+from emulator.containers.removal import FOLDER_LABEL, OWN_FOLDER, OWNER_LABEL, PROJECT_LABEL, remove_project
 from emulator.containers.tool import DockerFailed, DockerMissing, compose, docker, image_exists
 from emulator.runs.identity import mine
 from emulator.topology import OBSERVER, Topology
@@ -27,8 +27,6 @@ from emulator.world.network.spec import Address
 SERVICE_LABEL: Final = "com.docker.compose.service"
 UP_LIMIT_S: Final = 120.0
 NAME_MAX: Final = 40
-OWN_FOLDER: Final = ".containers"
-"""Of the run's directory: what its containers are made with, beside the compose file."""
 IMAGE: Final = "faultline:dev"
 IMAGE_USER: Final = 10001
 """Who owns the image's folders, and whose containers are by default."""
@@ -109,7 +107,7 @@ class Project:
         if os.getuid() == 0:
             os.chown(secret, IMAGE_USER, IMAGE_USER)
         service = {
-            "labels": {OWNER_LABEL: mine().text()},
+            "labels": {OWNER_LABEL: mine().text(), FOLDER_LABEL: str(own)},
             "environment": {"FAULTLINE_TOKEN": ""},
             "volumes": [f"{secret}:{TOKEN_FILE.parent}:ro"],
         }

@@ -1,8 +1,11 @@
 """What a cluster has on a container engine, by the labels that the compose tool and `Project` put on it: found and
 removed without its compose file, its directory or the tool."""
 
+import contextlib
+import shutil
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -13,6 +16,9 @@ from emulator.runs.identity import identity_from, standing_of
 PROJECT_LABEL: Final = "com.docker.compose.project"
 OWNER_LABEL: Final = "faultline.owner"
 """The Identity of the process that it lives and dies with, as text."""
+FOLDER_LABEL: Final = "faultline.folder"
+"""What a container was made with, in its run's directory."""
+OWN_FOLDER: Final = ".containers"
 REMOVAL_LIMIT_S: Final = 60.0
 NETWORK_TRIES: Final = 8
 NETWORK_AGAIN_S: Final = 0.25
@@ -51,15 +57,20 @@ def remove_abandoned() -> dict[str, Objects]:
     DockerMissing, DockerFailed."""
     every = _with_label(OWNER_LABEL)
     dead: dict[str, Objects] = {}
+    folders: set[str] = set()
     for kind in Objects.__struct_fields__:
-        for one, project, owner in _labels(kind, getattr(every, kind)):
+        for one, project, owner, folder in _labels(kind, getattr(every, kind)):
             identity = identity_from(owner)
             if identity is None or standing_of(identity) != "dead":
                 continue
             before = dead.get(project, Objects())
             dead[project] = msgspec.structs.replace(before, **{kind: (*getattr(before, kind), one)})
+            folders.add(folder)
     for there in dead.values():
         _remove(there)
+    for folder in folders:
+        if Path(folder).name == OWN_FOLDER:
+            shutil.rmtree(folder, ignore_errors=True)
     return dead
 
 
@@ -93,20 +104,17 @@ def _ids(*words: str) -> tuple[str, ...]:
     return tuple(docker(*words, "--quiet").split())
 
 
-def _labels(kind: str, ids: Sequence[str]) -> list[tuple[str, str, str]]:
-    """(id, project, owner) of each. One that has gone meanwhile is left out."""
+def _labels(kind: str, ids: Sequence[str]) -> list[tuple[str, ...]]:
+    """(id, project, owner, folder) of each. One that has gone meanwhile is left out."""
     if not ids:
         return []
     where = ".Config.Labels" if kind == "containers" else ".Labels"
-    form = "\t".join(f'{{{{index {where} "{label}"}}}}' for label in (PROJECT_LABEL, OWNER_LABEL))
+    form = "\t".join(f'{{{{index {where} "{label}"}}}}' for label in (PROJECT_LABEL, OWNER_LABEL, FOLDER_LABEL))
     name = ".Name" if kind == "volumes" else ".Id"
     words = ["inspect", "--format", f"{{{{{name}}}}}\t{form}"]
     command = {"containers": words, "networks": ["network", *words], "volumes": ["volume", *words]}[kind]
     found = []
     for one in ids:
-        try:
-            told, project, owner = docker(*command, one).strip().split("\t")
-        except DockerFailed:
-            continue
-        found.append((told, project, owner))
+        with contextlib.suppress(DockerFailed):
+            found.append(tuple(docker(*command, one).rstrip("\n").split("\t")))
     return found
