@@ -7,6 +7,7 @@ agree is rare, shown by fewer than 1 in `RARE` of the runs.
 differ in it, and each is held against runs of its own. """
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from statistics import mean
 
@@ -32,7 +33,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     recordings agree on; `by_two_seeds`: on how many two runs agree, on average; `always`: how many entries hold in
     every seed. `broken`: seeds in which some agreed entry, also of the states, controllers and
     truncations, does not hold. `rare`: agreed entries that fewer than 1 in `RARE` of the runs show, how to see that.
-    `reached`: {recording: seeds that equal it}. `examples`: what failed most, how to see it."""
+    `reached`: {recording: seeds that equal it}; one above `seeds` if it took more of them. `examples`: what failed
+    most, how to see it."""
 
     schedule: str
     seeds: int
@@ -51,8 +53,9 @@ def schedules(golden: Path = GOLDEN) -> tuple[str, ...]:
     return tuple(sorted(path.name for path in golden.glob("random-*") if path.is_dir()))
 
 
-def judge(schedule: str, seeds: Sequence[int], golden: Path = GOLDEN) -> Judged:
-    """Plays every seed of every script. Raises what reading a recording and playing it raise."""
+def judge(schedule: str, seeds: Sequence[int], golden: Path = GOLDEN, further: Sequence[int] = ()) -> Judged:
+    """Plays every seed of every script, and of `further` as many as a recording needs that none of `seeds` has reached.
+    Raises what reading a recording and playing it raise."""
     files = sorted((golden / schedule).glob("*.json"))
     loaded = {path.name: load(path) for path in files}
     recordings = {name: comparable(recorded) for name, recorded in loaded.items()}
@@ -79,6 +82,11 @@ def judge(schedule: str, seeds: Sequence[int], golden: Path = GOLDEN) -> Judged:
             for name in alike:
                 if not compare_reduced(run, recordings[name]):
                     reached[name].append(seed)
+    for name, found in reached.items():
+        resolved = resolve(scenario_of_recording(loaded[name]))
+        if not found:
+            alike_seeds = (seed for seed in further if not compare_reduced(_run(resolved, seed), recordings[name]))
+            found.extend(islice(alike_seeds, 1))
     worst = sorted(lacking.items(), key=lambda item: -len(item[1]))
 
     def example(where: str, found: list[int]) -> str:
