@@ -18,8 +18,8 @@ that races abound. Simulated with {seeds} seeds each by `python -m benchmarks.ra
   the scripts of two recordings may differ: each is held against runs of its own.
 
 **{found} of {recordings} recordings are reached, {within} of them within {seeds} seeds; {rare} agreed entries are
-rare**, shown by fewer than 1 in 50 of the seeds: two recordings that agree on a rare outcome are luck, two that agree on an
-impossible one would show a wrong rule.
+rare**, shown by fewer than 1 in 50 of the seeds: two recordings that agree on a rare outcome are luck, two that agree
+on an impossible one would show a wrong rule.
 
 What can be compared, too, is how much is left to chance: of {results} results, **two recordings agree on {agreed}
 ({agreed_share:.0%}), two simulated runs on {by_two:.0f} ({by_two_share:.0%})**. Three races of real Kafka account for
