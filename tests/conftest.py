@@ -6,9 +6,14 @@ need the whole of its own. Those with real processes have most to spare, for the
 
 Tests marked `if_time_is_left` come last, and are skipped and counted when the run has taken `TIME_LEFT_UNTIL_S`.
 
-With `-n 2` (make test) one process runs the suites with real parts, one test after the other: they measure lateness or
-start Java, and need both cores. Beside it a second one runs all others, on the time that the first leaves idle, and
-stands still while a test is marked `alone`.
+With `-n 2` (make test) xdist's own groups (`--dist loadgroup`, in pyproject.toml) give the suites with real parts to
+one process, one test after the other: they measure lateness or start Java, and need both cores. A second process runs
+all others.
+
+Two things xdist has no word for, and they are done here. The second process runs on the time that the first leaves
+idle: groups say who runs what, not who goes first. And it stands still while a test is marked `alone`: a group of such
+tests would begin while the other process is in the midst of its own, and a lock between tests would leave both cores
+idle until the longest of those has ended.
 """
 
 from __future__ import annotations
@@ -27,14 +32,9 @@ from functools import cache
 from pathlib import Path
 from tempfile import gettempdir
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-if TYPE_CHECKING:
-    from xdist.remote import Producer
-    from xdist.scheduler import LoadScopeScheduling
 
 TESTS = Path(__file__).parent
 
@@ -65,6 +65,8 @@ SUITE_BUDGETS_S = {
 """{folder under tests/: seconds}. One that is not listed counts towards the nearest above it. Seconds of the clock for
 suites with real parts; of processors, on a slow machine, for those that run on what these leave."""
 
+REAL, PURE = "real", "pure"
+"""The groups, of which each process of a run has one."""
 WITH_REAL_PARTS = (
     "attack", "audit", "compose", "emulator/packet_filter", "emulator/world", "live", "recordings", "system"
 )  # fmt: skip
@@ -142,19 +144,6 @@ def has_real_parts(path: Path) -> bool:
     return path.relative_to(TESTS).as_posix().startswith(tuple(f"{name}/" for name in WITH_REAL_PARTS))
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
-    from xdist.scheduler import LoadScopeScheduling
-
-    class TwoKinds(LoadScopeScheduling):  # type: ignore[misc] # it has no types
-        """Each worker has one kind of tests."""
-
-        def _split_scope(self, nodeid: str) -> str:
-            return str(has_real_parts(config.rootpath / nodeid.partition("::")[0]))
-
-    return TwoKinds(config, log)
-
-
 def _told(config: pytest.Config) -> Path | None:
     """Where it is said who has stepped aside; None: one process runs all."""
     run = getattr(config, "workerinput", {}).get("testrunuid")
@@ -212,7 +201,11 @@ def _taken_longer(session: pytest.Session, limit_s: float) -> bool:
     return taken_s > limit_s * float(session.config.getoption("--budget-factor"))
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before xdist looks at the groups."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(REAL if has_real_parts(item.path) else PURE))
     items.sort(key=lambda item: item.get_closest_marker("if_time_is_left") is not None)
 
 

@@ -30,7 +30,8 @@ def run_suite(
     if beside:
         (tests / "broker").mkdir()
         (tests / "broker" / "test_other.py").write_text(beside, encoding="utf-8")
-    pytester.makeini("[pytest]\nmarkers =\n    docker: needs an engine\n    if_time_is_left: last\n")
+    markers = "markers =\n    docker: needs an engine\n    if_time_is_left: last\n"
+    pytester.makeini(f"[pytest]\naddopts = --dist=loadgroup\n{markers}")
     return pytester.runpytest_subprocess("-p", "no:cacheprovider", *args, timeout=240)
 
 
