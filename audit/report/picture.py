@@ -14,6 +14,7 @@ from audit.report.layout import BAND_HEIGHT, ISR_HEIGHT, LEFT, WIDTH, Lane, Layo
 from audit.report.thinning import clusters, result_of, ticks
 from audit.report.timeline import Mark, Operation, Place, Replica, Span, Timeline
 from protocol.errors import error_name
+from protocol.ids import topic_partition_text
 
 MARKS_HEIGHT = 24
 EPOCH_COLOURS = 4
@@ -46,8 +47,36 @@ class Picture:
         self.labels: list[str] = []
 
     def svg(self) -> str:
-        """The whole picture."""
-        title = f"{self.place[0]}-{self.place[1]}" if self.place else "the cluster"
+        """The whole picture, for a page."""
+        self._draw()
+        body, labels = "\n".join(self.parts), "\n".join(self.labels)
+        height = f"{self.layout.height:.0f}"
+        return (
+            f'<svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{self._title()}" '
+            f'preserveAspectRatio="xMinYMin meet">{_PATTERNS}{body}</svg>\n'
+            # Names in a picture of their own, which stays when the other is scrolled.
+            f'<svg class="labels" viewBox="0 0 {LEFT - 6} {height}" aria-hidden="true" '
+            f'preserveAspectRatio="xMinYMin meet"><rect class="back" width="{LEFT - 6}" height="{height}"/>'
+            f"{labels}</svg>"
+        )
+
+    def alone(self, style: str) -> str:
+        """The whole picture as a file, with its style."""
+        self._draw()
+        height = f"{self.layout.height:.0f}"
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
+            f'aria-label="{self._title()}">\n<style>\n{style}</style>\n'
+            f'<rect width="{WIDTH}" height="{height}" style="fill:var(--card)"/>{_PATTERNS}\n'
+            + "\n".join((*self.parts, *self.labels))
+            + "\n</svg>\n"
+        )
+
+    def _title(self) -> str:
+        return escape(f"Timeline of {topic_partition_text(*self.place)}" if self.place else "Timeline of the cluster")
+
+    def _draw(self) -> None:
+        assert not self.parts, "drawn once"
         self._frame()
         self._rows_above()
         for _, lanes in self.layout.groups:
@@ -56,16 +85,6 @@ class Picture:
         self._bands()
         self._operations()
         self._steps()
-        body, labels = "\n".join(self.parts), "\n".join(self.labels)
-        height = f"{self.layout.height:.0f}"
-        return (
-            f'<svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="Timeline of {escape(title)}" '
-            f'preserveAspectRatio="xMinYMin meet">{_PATTERNS}{body}</svg>\n'
-            # Names in a picture of their own, which stays when the other is scrolled.
-            f'<svg class="labels" viewBox="0 0 {LEFT - 6} {height}" aria-hidden="true" '
-            f'preserveAspectRatio="xMinYMin meet"><rect class="back" width="{LEFT - 6}" height="{height}"/>'
-            f"{labels}</svg>"
-        )
 
     # --- parts, back to front ---
 

@@ -14,6 +14,8 @@ from docs.generate import (
     kafka_logs,
     layers,
     messages,
+    readme,
+    report_picture,
     rules,
     schedules,
     settings,
@@ -23,6 +25,7 @@ from docs.generate import (
 from docs.session import picture as session
 
 PAGES: dict[str, Callable[[Path], str]] = {
+    readme.README: readme.page,
     "docs/settings.md": settings.page,
     "docs/errors.md": errors.page,
     "docs/versions.md": versions.page,
@@ -38,6 +41,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "docs/random-schedules.md": schedules.page,
     "docs/architecture.svg": drawing.page,
     "docs/layers.svg": layers.page,
+    "docs/report.svg": report_picture.page,
     "docs/session.svg": session.page,
 }
 

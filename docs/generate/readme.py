@@ -1,0 +1,56 @@
+"""README.md: what its commands print, which a simulated run repeats to the letter. Its words are written by hand.
+
+Every `$ faultline ...` of the README is run in a directory of its own, one after the other; a `$ cat FILE` makes that
+file as it is shown. What tells only how fast this machine is stays as it was."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+README = "README.md"
+LIMIT_S = 120.0
+_SHOWN = re.compile(r"^\$ (faultline|cat) (.*)\n((?:(?!\$ |```).*\n)*)", re.MULTILINE)
+_SPEED = re.compile(r"^(\d+\.\d+ s)(?=; )|(?<=simulated in )\S+ s: \S+(?= x real time)", re.MULTILINE)
+
+
+def page(root: Path) -> str:
+    text = (root / README).read_text(encoding="utf-8")
+    with TemporaryDirectory() as scratch:
+        (Path(scratch) / "tests").symlink_to((root / "tests").resolve())
+
+        def shown(found: re.Match[str]) -> str:
+            program, words, was = found.groups()
+            if program == "cat":
+                (Path(scratch) / words).write_text(was, encoding="utf-8")
+                return found[0]
+            return f"$ faultline {words}\n{as_fast_as(was, printed(words, Path(scratch)))}"
+
+        return _SHOWN.sub(shown, text)
+
+
+def printed(words: str, folder: Path) -> str:
+    """What `faultline WORDS`, or `faultline WORDS | grep PATTERN`, prints in `folder`."""
+    command, _, pattern = words.partition(" | grep ")
+    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
+    ended = subprocess.run(
+        [sys.executable, "-m", "emulator", *command.split()],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,  # a run that is not valid is part of the story
+    )
+    assert not ended.stderr, f"faultline {command}: {ended.stderr}"
+    return "".join(line for line in ended.stdout.splitlines(keepends=True) if pattern in line)
+
+
+def as_fast_as(was: str, now: str) -> str:
+    """`now`, with the speeds of `was` where both have as many."""
+    speeds = [found[0] for found in _SPEED.finditer(was)]
+    if len(speeds) != len(_SPEED.findall(now)):
+        return now
+    return _SPEED.sub(lambda _: speeds.pop(0), now)

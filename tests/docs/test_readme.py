@@ -1,0 +1,57 @@
+"""The README: five minutes long, true in its numbers. What its commands print is held by test_pages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from docs.generate.readme import as_fast_as, printed
+from emulator.runs.equal import recorded_versions
+from emulator.runs.sources import GOLDEN, catalogue
+from protocol.versions import LADDER
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROSE = re.sub(r"^```.*?^```", "", README, flags=re.DOTALL | re.MULTILINE)
+WORDS_MAX = 900
+
+
+def test_it_takes_five_minutes() -> None:
+    assert len(PROSE.split()) <= WORDS_MAX
+
+
+def test_its_versions_are_those_that_were_recorded() -> None:
+    recorded = {version for name in catalogue() for version in recorded_versions(name)}
+    recorded |= {path.name.rpartition("@")[2] for path in GOLDEN.glob("random-*@*")}
+    *some, last = sorted(recorded, key=lambda version: [int(part) for part in version.split(".")])
+    assert f"Versions {', '.join(some)} and {last} are held against recordings" in " ".join(PROSE.split())
+    assert f"versions {LADDER[0]} to {LADDER[-1]}" in PROSE
+
+
+def test_its_numbers_of_recordings_are_right() -> None:
+    recorded = sum(bool(recorded_versions(name)) for name in catalogue())
+    schedules = len(list(GOLDEN.glob("random-*@*")))
+    said = " ".join(PROSE.split())
+    assert f"{recorded} of the {len(catalogue())} scenarios have recordings" in said
+    assert f"and so have {schedules} [random schedules]" in said
+
+
+def test_the_tour_leaves_nothing_that_git_sees() -> None:
+    written = re.findall(r"--out (\S+)|> ?(\S+\.\w+)$", README, flags=re.MULTILINE)
+    assert written and all(out.startswith("runs/") and not redirected for out, redirected in written)
+    assert "/runs/" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+
+
+def test_what_a_command_prints_is_what_is_shown(tmp_path: Path) -> None:
+    assert printed("scenarios show leader-crash | grep id:", tmp_path).startswith("id:")
+    with pytest.raises(AssertionError, match="no scenario or file"):
+        printed("scenarios show no-such-scenario", tmp_path)
+
+
+def test_speeds_stay_and_nothing_else_does() -> None:
+    was = "a\n  799 s simulated in 1.2 s: 673 x real time\n0.3 s; the run is in runs/x\n"
+    now = "b\n  801 s simulated in 9.9 s: 81 x real time\n7.7 s; the run is in runs/y\n"
+    assert as_fast_as(was, now) == "b\n  801 s simulated in 1.2 s: 673 x real time\n0.3 s; the run is in runs/y\n"
+    assert as_fast_as("nothing like it\n", now) == now
