@@ -325,8 +325,8 @@ class SessionClient:
 
 
 def _fits(request: SessionRequest, response: SessionResponse) -> bool:
-    """Whether it can be the answer: a result for each operation, or an error and none."""
-    return len(response.results) == len(request.ops) or (response.error != 0 and not response.results)
+    """Whether it can be the answer: there is a result for each operation."""
+    return len(response.results) == len(request.ops)
 
 
 def failure(request: SessionRequest, error: SessionError) -> SessionResponse:

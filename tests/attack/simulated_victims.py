@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 
+from benchmarks.attack.messages import Messages
 from emulator.world.simulated.node import SimulatedNode
 from emulator.world.simulated.wire import End
 from protocol.conversations import Conversation, Heard, OutOfPlace
@@ -13,7 +14,6 @@ from protocol.machine import ConnectionAccepted, ConnectionLost, MessageReceived
 from protocol.messages import REGISTRY
 from protocol.messages.base import REQUEST, RESPONSE, Message
 from protocol.purposes import ALL, CONTROL
-from tests.attack.messages import Messages
 from tests.simulated.cluster import BEGIN, Cluster
 
 PURPOSES = [purpose for purpose in ALL if purpose != CONTROL]

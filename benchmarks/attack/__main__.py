@@ -1,0 +1,190 @@
+"""`python -m benchmarks.attack`: ten million frames and lines that no peer should say; nothing may end or grow.
+
+    python -m benchmarks.attack [--messages 10000000] [--over-sockets 200000] [--silent 5000]
+
+A cluster is started as `faultline up` starts it. What goes over sockets is said to its nodes, its player and its
+control server; the rest to the layers that decode, in this process, without sockets. Meanwhile an ordinary client
+writes and reads, and silent strangers sit at a broker's port. Prints figures, and writes
+benchmarks/results/attack.json for a full run. Exit code 1 if something is broken.
+"""
+
+import argparse
+import contextlib
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import trio
+
+from benchmarks.attack.frames import Frames, decoded
+from benchmarks.attack.lines import Lines, understood
+from benchmarks.attack.sockets import Attackers, ports_of
+from benchmarks.figures import Figure, show, write
+from emulator.commands.live_up import UpOptions, prepared
+from emulator.live import requests as r
+from emulator.live.ask import ask
+from emulator.live.ending import end
+from emulator.live.launch import launch
+from emulator.live.registry import Found
+from tests.attack.strangers import silent
+
+FULL: int = 10_000_000
+LINES_SHARE: float = 0.1
+"""Of what is said without sockets."""
+STEP: int = 50_000
+ANSWER_S: float = 20.0
+WARM: float = 0.2
+"""Share of the socket messages after which memory is measured for the first time."""
+
+
+class Beside:
+    """An ordinary client: one record written and read again, over and over."""
+
+    def __init__(self, found: Found) -> None:
+        self._at = found.registration
+        self.done = 0
+        self.slowest_s = 0.0
+        self.problems: list[str] = []
+        self.was_served = trio.Event()
+
+    async def go_on(self) -> None:
+        while True:
+            began = trio.current_time()
+            value = f"beside-{self.done}"
+            await self._did(r.Produce("beside", [value], idempotent=True, az="az-0"))
+            read = await self._did(r.Consume("beside", offset=self.done, records_max=1, az="az-0"))
+            if value not in str(read):
+                self.problems.append(f"{value} was acknowledged, and this was read: {read}")
+            self.done += 1
+            if self.done >= 3 or self.problems:
+                self.was_served.set()
+            self.slowest_s = max(self.slowest_s, trio.current_time() - began)
+            await trio.sleep(0.2)
+
+    async def _did(self, what: r.Ask) -> dict[str, Any]:
+        answer = await trio.to_thread.run_sync(ask, self._at, what, ANSWER_S)
+        if answer.code:
+            self.problems.append(f"{type(what).__name__}: {answer.code} {answer.error}")
+        return answer.result
+
+
+def rss_mib(processes: list[psutil.Process]) -> dict[str, float]:
+    """{process: resident memory}; of all called alike the largest."""
+    found: dict[str, float] = {}
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            name = "supervisor" if process is processes[0] else process.name()
+            found[name] = max(found.get(name, 0.0), process.memory_info().rss / 2**20)
+    return found
+
+
+async def over_sockets(found: Found, count: int, strangers: int, seed: int) -> dict[str, Any]:
+    """The attack, and what came of it."""
+    created = ask(found.registration, r.CreateTopic("beside", partitions=1, replicas=3), ANSWER_S)
+    assert created.code == 0, created
+    supervisor = psutil.Process(found.registration.pid)
+    processes = [supervisor, *supervisor.children(recursive=True)]
+    before = {process.pid: process.create_time() for process in processes}
+    ports = ports_of(processes[1:])
+    targets = {name: of[0] for name, of in ports.items() if name.partition("-")[0] in ("broker", "session", "client")}
+    (players,) = [port for port in ports_of([supervisor])[supervisor.name()] if port != found.registration.port]
+    targets["observer"] = players
+    attackers = Attackers(targets, found.registration.port, found.registration.token, seed)
+    beside = Beside(found)
+    broker = next(port for name, port in targets.items() if name.startswith("broker"))
+    began = time.monotonic()
+    with silent(("127.0.0.1", broker), strangers):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(beside.go_on)
+            await attackers.attack(int(count * WARM))
+            warm = rss_mib(processes)
+            await attackers.attack(int(count * (1 - WARM)))
+            await beside.was_served.wait()
+            nursery.cancel_scope.cancel()
+    last = rss_mib(processes)
+    ended = [process.pid for process in processes if not process.is_running()]
+    assert len(before) == len(processes)
+    return {
+        "said_over_sockets": dict(attackers.said),
+        "seconds": round(time.monotonic() - began, 1),
+        "targets": sorted(targets),
+        "silent_strangers": strangers,
+        "processes_ended": len(ended),
+        "rss_mib_after_a_fifth": {name: round(mib, 1) for name, mib in sorted(warm.items())},
+        "rss_mib_at_the_end": {name: round(mib, 1) for name, mib in sorted(last.items())},
+        "beside_written_and_read": beside.done,
+        "beside_slowest_s": round(beside.slowest_s, 2),
+        "problems": attackers.problems + beside.problems,
+    }
+
+
+def in_process(count: int, seed: int) -> dict[str, int]:
+    """Raises whatever a decoder should not."""
+    frames, lines = Frames(seed), Lines(seed)
+    told: dict[str, int] = {}
+    done = 0
+    while done < count:
+        part = min(STEP, count - done)
+        of_lines = int(part * LINES_SHARE)
+        for prefix, became in (
+            ("frames", decoded(frames, part - of_lines)),
+            ("lines", understood(lines, of_lines)),
+        ):
+            for what, times in became.items():
+                told[f"{prefix}: {what}"] = told.get(f"{prefix}: {what}", 0) + times
+        done += part
+        if done % 1_000_000 == 0:
+            print(f"{done:,} in process", file=sys.stderr, flush=True)
+    return told
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.attack", description=__doc__)
+    parser.add_argument("--messages", type=int, default=FULL)
+    parser.add_argument("--over-sockets", type=int, default=200_000)
+    parser.add_argument("--silent", type=int, default=5_000)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args(arguments)
+    sockets = min(asked.over_sockets, asked.messages)
+    with tempfile.TemporaryDirectory(prefix="faultline-") as directory:
+        run = Path(directory) / "attacked"
+        prepared(UpOptions(topology="three-az", name="attacked", speed=1.0, out=run))
+        found = launch(run)
+        try:
+            came = trio.run(over_sockets, found, sockets, asked.silent, asked.seed)
+        finally:
+            how = end(found).how
+        log = (run / "supervisor.log").read_text()
+        events_mib = sum(path.stat().st_size for path in (run / "events").iterdir()) / 2**20
+    told = in_process(asked.messages - sockets, asked.seed)
+    problems = list(came["problems"])
+    if "Traceback" in log:
+        problems.append(f"the supervisor's log has a traceback: {log[-2000:]}")
+    grown = max(
+        came["rss_mib_at_the_end"].get(name, 0.0) - mib for name, mib in came["rss_mib_after_a_fifth"].items()
+    )
+    figures = [
+        Figure(line="frames and lines said, none of them an end", value=sum(told.values())
+               + sum(came["said_over_sockets"].values()), unit="", target=asked.messages, higher_is_better=True),
+        Figure(line="of them over sockets, to real nodes and a real control server",
+               value=sum(came["said_over_sockets"].values()), unit="", target=sockets, higher_is_better=True),
+        Figure(line="nodes and supervisors that ended", value=came["processes_ended"], unit="", target=0),
+        Figure(line="what else went wrong", value=len(problems), unit="", target=0),
+        Figure(line="memory that a process grew by, at most", value=grown, unit="MiB", target=64),
+        Figure(line="a record written and read beside it, at the slowest", value=came["beside_slowest_s"], unit="s",
+               target=ANSWER_S),
+        Figure(line="events of the attacked cluster", value=events_mib, unit="MiB", target=100),
+    ]  # fmt: skip
+    show(figures)
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    if asked.messages >= FULL:
+        write("attack", figures, {**came, "problems": problems, "in_process": told, "ended": how})
+    return 0 if all(figure.met for figure in figures) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

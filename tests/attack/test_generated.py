@@ -1,0 +1,53 @@
+"""Generated frames and lines: to what decodes them, to every kind of machine, and to real processes."""
+
+from pathlib import Path
+
+import pytest
+import trio
+
+from benchmarks.attack.__main__ import over_sockets
+from benchmarks.attack.frames import Frames, decoded
+from benchmarks.attack.lines import Lines, understood
+from emulator.commands.live_up import UpOptions, prepared
+from emulator.live.ending import end
+from emulator.live.launch import launch
+from protocol.conversations import Hears
+from tests.attack.simulated_victims import Victims
+
+FRAMES = 90_000
+LINES = 10_000
+
+
+def test_frames_and_lines_are_understood_or_refused_and_nothing_else_comes_of_them() -> None:
+    frames = decoded(Frames(1), FRAMES)
+    lines = understood(Lines(1), LINES)
+    assert frames.total() == FRAMES and lines.total() == LINES
+    assert all(frames[what] > 1_000 for what in ("no frame", "out of place", "heard"))
+    assert all(lines[what] > 100 for what in ("no token", "no request", "heard"))
+
+
+@pytest.mark.parametrize("seed", [2, 3, 15, 1039])
+def test_no_machine_minds_what_a_peer_with_the_token_says(seed: int) -> None:
+    """Well-formed messages of every type to every kind of node for every purpose, and answers to what it asked. Nodes
+    may end with a reason, as they do when the session service says that another is registered; no machine raises."""
+    victims = Victims(seed, [])
+    assert all(isinstance(node.machine, Hears) for node in victims.world.nodes.values())
+    victims.attack(250)
+    assert victims.said > 50 and victims.refused > 20
+
+
+@pytest.mark.network
+def test_a_real_cluster_stands_and_others_notice_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    run = tmp_path / "attacked"
+    prepared(UpOptions(topology="three-az", name="attacked", speed=1.0, out=run))
+    found = launch(run)
+    try:
+        came = trio.run(over_sockets, found, 2_000, 300, 1)
+    finally:
+        ended = end(found)
+    assert came["problems"] == [] and came["processes_ended"] == 0
+    said = came["said_over_sockets"]
+    assert set(said) == {"lines", "frames without the token", "frames with the token"} and sum(said.values()) >= 2_000
+    assert came["beside_written_and_read"] >= 3
+    assert "Traceback" not in (run / "supervisor.log").read_text(), ended
