@@ -2,13 +2,13 @@
 
 One flat table; its columns are the fields of `protocol.events`, so the schema has one source. A line is put in
 quarantine, with the reason, when it is not JSON of the right types, is of another format, names no event that we
-know, or lacks a part of the envelope. It is counted, kept in RUN/quarantine.jsonl, and makes the verdict unknown:
-what it would have said is missing.
+know, or lacks a part of the envelope or of its event (`protocol.events.reading`). It is counted, kept in
+RUN/quarantine.jsonl, and makes the verdict unknown: what it would have said is missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -17,6 +17,18 @@ from pyspark.sql import types as T
 
 from audit.input import RunDirectory
 from protocol.events import ENVELOPE, EVENT_FORMAT, EVENTS, FIELDS
+from protocol.events.reading import (
+    BOUNDED,
+    BUCKETS_CHARACTERS_MAX,
+    BUCKETS_PATTERN,
+    ENVELOPE_NEEDED,
+    LINE_BYTES_MAX,
+    NAME_SHOWN_MAX,
+    NEEDED,
+    NUMBER_MAX,
+    TIME_MS_MAX,
+    TIMES,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -32,10 +44,15 @@ UNPARSED = "_unparsed"
 """The text of a line that is no JSON of the right types; null for every other line."""
 
 
+LONGEST_LINE = "mapreduce.input.linerecordreader.line.maxlength"
+"""Hadoop's reader passes over a longer line; `audit.input` counts those."""
+LINE_SHOWN_MAX = 4_096
+"""Characters of a broken line that are kept."""
+
 PROBLEM = "problem"
 """Why a line is no event; null: it is one."""
 
-ENVELOPE_NEEDED = ("node", "incarnation", "seq", "at_ms")
+FREQUENT = ("batch_appended", "high_watermark_moved", "operation_ended", "operation_invoked", "records_read")
 
 
 def spark_schema(fields: Iterable[str] = FIELDS) -> T.StructType:
@@ -62,6 +79,7 @@ def read_lines(
         spark.read.schema(schema)
         .option("mode", "PERMISSIVE")
         .option("columnNameOfCorruptRecord", UNPARSED)
+        .option(LONGEST_LINE, LINE_BYTES_MAX)
         .json(paths)
         .withColumn("run", _run_column(runs))
     )
@@ -83,7 +101,7 @@ def read_quarantine(spark: SparkSession, runs: Sequence[RunDirectory]) -> DataFr
     paths = [path for run in runs for wire in (False, True) for path in run.paths(wire=wire)]
     schema = spark_schema(FIELDS).add(UNPARSED, T.StringType())
     parsed = F.from_json("value", schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNPARSED})
-    text = spark.read.text(paths).where(F.trim("value") != "")
+    text = spark.read.option(LONGEST_LINE, LINE_BYTES_MAX).text(paths).where(F.trim("value") != "")
     file = F.col("_metadata.file_name").alias("_file")
     about = (_run_column(runs).alias("_run"), file, F.col("value").alias("_line"))
     lines = text.select(*about, parsed.alias("parsed")).select("_run", "_file", "_line", "parsed.*")
@@ -91,7 +109,7 @@ def read_quarantine(spark: SparkSession, runs: Sequence[RunDirectory]) -> DataFr
         F.col("_run").alias("run"),
         F.col("_file").alias("file"),
         problem_of(lines).alias("reason"),
-        F.col("_line").alias("line"),
+        F.left("_line", F.lit(LINE_SHOWN_MAX)).alias("line"),
     )
     return reasons.where(F.col("reason").isNotNull())
 
@@ -103,16 +121,59 @@ def run_key(run: RunDirectory, runs: Sequence[RunDirectory]) -> str:
 
 
 def problem_of(lines: DataFrame) -> Column:
-    """Why a line of `lines` is no event; null when it is one."""
-    known = F.col("event").isin(sorted(EVENTS))
-    problem = F.when(F.col(UNPARSED).isNotNull(), F.lit("no JSON object of the schema's types"))
-    problem = problem.when(F.col("format").isNull(), F.lit("no format"))
-    problem = problem.when(F.col("format") != EVENT_FORMAT, F.concat(F.lit("unknown format "), "format"))
-    problem = problem.when(F.col("event").isNull(), F.lit("no event"))
-    problem = problem.when(~known, F.concat(F.lit("unknown event "), "event"))
-    for name in ENVELOPE_NEEDED:
-        problem = problem.when(F.col(name).isNull(), F.lit(f"no {name}"))
-    return problem
+    """Why a line of `lines` is no event, as `protocol.events.reading` has it of the columns there are; null when it is
+    one."""
+    columns, known = set(lines.columns), ", ".join(map(_text, sorted(EVENTS)))
+    cases = [
+        (f"`{UNPARSED}` IS NOT NULL", _text("no JSON object of the schema's types")),
+        ("format IS NULL", _text("no format")),
+        (f"format != {EVENT_FORMAT}", f"concat('unknown format ', left(format, {NAME_SHOWN_MAX}))"),
+        ("event IS NULL", _text("no event")),
+        (f"event NOT IN ({known})", f"concat('unknown event ', left(event, {NAME_SHOWN_MAX}))"),
+        *((f"{name} IS NULL", _text(f"no {name}")) for name in ENVELOPE_NEEDED),
+        *_lacking(columns),
+        *_out_of_range(columns),
+    ]
+    if "buckets" in columns:
+        fits = f"length(buckets) <= {BUCKETS_CHARACTERS_MAX} AND buckets RLIKE {_text(BUCKETS_PATTERN)}"
+        cases.append((f"NOT ({fits})", _text("buckets cannot be read")))
+    return F.expr("CASE " + " ".join(f"WHEN {wrong} THEN {why}" for wrong, why in cases) + " END")
+
+
+def _lacking(columns: set[str]) -> Iterator[tuple[str, str]]:
+    """(a field of the line's event is null, which). Who is looked for first is most frequent."""
+    needed = {event: [field for field in fields if field in columns] for event, fields in NEEDED.items()}
+    order = sorted((event for event in needed if needed[event]), key=lambda event: (event not in FREQUENT, event))
+    if not order:
+        return
+    cases = " ".join(
+        f"WHEN '{event}' THEN {' OR '.join(f'`{field}` IS NULL' for field in needed[event])}" for event in order
+    )
+    events_with: dict[str, list[str]] = {}
+    for event in order:
+        for field in needed[event]:
+            events_with.setdefault(field, []).append(_text(event))
+    names = ", ".join(
+        f"IF(`{field}` IS NULL AND event IN ({', '.join(events)}), '{field}', NULL)"
+        for field, events in events_with.items()
+    )
+    yield f"CASE event {cases} ELSE false END", f"concat(event, ' lacks ', concat_ws(', ', {names}))"
+
+
+def _out_of_range(columns: set[str]) -> Iterator[tuple[str, str]]:
+    for names, most in ((BOUNDED, NUMBER_MAX), (TIMES, TIME_MS_MAX)):
+        here = [f"`{name}`" for name in FIELDS if name in names & columns]
+        if here:
+            # Never null: greatest and least leave nulls out, and every line has these two of the envelope.
+            worst = f"greatest({', '.join(here)}) > {most:.0f} OR least({', '.join(here)}) < {-most:.0f}"
+            if len(here) == 1:
+                worst = f"{here[0]} > {most:.0f} OR {here[0]} < {-most:.0f}"
+            yield worst, _text("a number is out of range")
+
+
+def _text(text: str) -> str:
+    """As a literal of SQL."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _run_column(runs: Sequence[RunDirectory]) -> Column:

@@ -7,6 +7,7 @@ a scenario but no observations was cut short, and cannot be more than unknown.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,16 @@ import msgspec
 
 from audit.input import AuditInputError
 from audit.verdict import CheckVerdict, ExpectationVerdict
+from emulator.regular_files import read_regular
 from emulator.settings.account import Account
+from protocol.undecodable import UNDECODABLE, why
 
 if TYPE_CHECKING:
     from emulator.observations.model import Observations
     from emulator.scenario.model import Scenario
 
+SCENARIO_BYTES_MAX = 8 << 20
+"""A scenario as resolved may be longer than what it was written as."""
 Judge = Callable[[Mapping[str, Mapping[str, Any]], Mapping[str, Any]], Sequence[Mapping[str, Any]]]
 """(checks, measures) as in verdict.json -> one {"text", "held", "seen"} for each expectation."""
 Vouch = Callable[[Mapping[str, CheckVerdict], Sequence[ExpectationVerdict], int], tuple[str, str]]
@@ -81,6 +86,16 @@ def _violation(name: str, wanted: bool | int, check: CheckVerdict | None) -> Exp
     return ExpectationVerdict(text, held, f"{check.verdict}, {check.count}")
 
 
+class _Settings(msgspec.Struct, frozen=True):
+    """What is read of settings.json."""
+
+    world: str = "network"
+    timer_limit_ms: float | None = None
+    speed: float | None = None
+    settings: Account = Account()
+    nodes: dict[str, Any] = {}
+
+
 def expected_of(run: Path) -> Expected:
     """What the scenario of the run at `run` expects. settings.json may say the world, the limit of timers, settings.
 
@@ -88,10 +103,9 @@ def expected_of(run: Path) -> Expected:
         AuditInputError: its files cannot be understood.
     """
     settings = _settings(run)
-    world, limit_ms = settings.get("world", "network"), settings.get("timer_limit_ms")
-    account = _account(run, settings)
+    world, limit_ms, account = settings.world, settings.timer_limit_ms, settings.settings
     script = run / "scenario.yaml"
-    if not script.is_file():
+    if not os.path.lexists(script):
         return Expected(world=world, timer_limit_ms=limit_ms, account=account)
     from emulator.observations import files
     from emulator.observations.comparable import version_name
@@ -102,20 +116,21 @@ def expected_of(run: Path) -> Expected:
     from emulator.scenario.missed_waits import missed_waits
 
     try:
-        scenario = load_scenario(script.read_text(encoding="utf-8"), str(script))
+        text = read_regular(script, SCENARIO_BYTES_MAX).decode("utf-8")
+        scenario = load_scenario(text, str(script))
     except (ScenarioErrors, OSError, UnicodeDecodeError) as error:
         raise AuditInputError(f"{script}: not a scenario: {error}") from error
     about = Expected(
-        scenario=scenario.id, world=world, timer_limit_ms=limit_ms, speed=settings.get("speed"), account=account
+        scenario=scenario.id, world=world, timer_limit_ms=limit_ms, speed=settings.speed, account=account
     )
-    if not (run / "observations.json").is_file():
+    if not os.path.lexists(run / "observations.json"):
         why = "there is no observations.json: the run was cut short, and what its scenario expects cannot be judged"
         return msgspec.structs.replace(about, unfinished=why)
     try:
-        observations = files.load(run / "observations.json")
+        observations = files.load(run / "observations.json", follow=False)
     except Malformed as error:
         raise AuditInputError(str(error)) from error
-    version, nodes = version_name(observations.kafka), settings.get("nodes", {})
+    version, nodes = version_name(observations.kafka), settings.nodes
     wanted = scenario.violations_expected(version)
     return msgspec.structs.replace(
         about,
@@ -145,19 +160,11 @@ def _vouched(
     return vouched.by, vouched.compared
 
 
-def _account(run: Path, settings: Mapping[str, Any]) -> Account:
-    try:
-        return msgspec.convert(settings.get("settings", {}), Account)
-    except msgspec.ValidationError as error:
-        raise AuditInputError(f"{run / 'settings.json'}: settings: {error}") from error
-
-
-def _settings(run: Path) -> dict[str, Any]:
+def _settings(run: Path) -> _Settings:
     path = run / "settings.json"
-    if not path.is_file():
-        return {}
+    if not os.path.lexists(path):
+        return _Settings()
     try:
-        settings = msgspec.json.decode(path.read_bytes())
-    except msgspec.DecodeError as error:
-        raise AuditInputError(f"{path}: not JSON: {error}") from error
-    return settings if isinstance(settings, dict) else {}
+        return msgspec.json.decode(read_regular(path), type=_Settings)
+    except (OSError, *UNDECODABLE) as error:
+        raise AuditInputError(f"{path}: not the settings of a run: {why(error)}") from error

@@ -11,6 +11,7 @@ import msgspec
 from audit.events import read_events
 from audit.input import RunDirectory
 from audit.verdict import Verdict
+from emulator.regular_files import write_whole
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,4 +21,4 @@ def export(spark: SparkSession, runs: Sequence[RunDirectory], verdicts: Sequence
     """`out/events` (Parquet, by level) and `out/verdicts.jsonl`; earlier ones are replaced."""
     out.mkdir(parents=True, exist_ok=True)
     read_events(spark, runs).write.partitionBy("level").mode("overwrite").parquet(str(out / "events"))
-    (out / "verdicts.jsonl").write_bytes(b"".join(msgspec.json.encode(verdict) + b"\n" for verdict in verdicts))
+    write_whole(out / "verdicts.jsonl", b"".join(msgspec.json.encode(verdict) + b"\n" for verdict in verdicts))

@@ -15,14 +15,20 @@ import glob
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
+
+from emulator.regular_files import open_regular, refuse_foreign_link
+from protocol.events.reading import LINE_BYTES_MAX
+from protocol.undecodable import UNDECODABLE
 
 EVENT_SUFFIX = ".jsonl"
 WIRE_SUFFIX = ".wire.jsonl"
 RUNS_MAX = 10_000
-LINE_MAX_BYTES = 1 << 20
-"""Longest line that is looked at when a file does not end with a line's end."""
+WINDOW_BYTES = LINE_BYTES_MAX // 2
+"""A line of more than LINE_BYTES_MAX fills one of these from its beginning to its end."""
+PROBE_BYTES = 4096
 
 
 class AuditInputError(Exception):
@@ -30,11 +36,13 @@ class AuditInputError(Exception):
 
 
 class EventFile(msgspec.Struct, frozen=True):
-    """`torn`: the text of its last line if that was cut off in the middle, else None."""
+    """`torn`: the text of its last line if that was cut off in the middle, else None. `too_long`: lines that nobody
+    looks at (LINE_BYTES_MAX)."""
 
     path: Path
     size_bytes: int
     torn: bytes | None
+    too_long: int = 0
 
     @property
     def wire(self) -> bool:
@@ -78,12 +86,14 @@ def find_runs(given: Sequence[str | Path]) -> list[RunDirectory]:
 
 
 def read_directory(path: Path) -> RunDirectory:
-    """Raises AuditInputError when there is no `events` folder in it, or it cannot be read."""
+    """Raises AuditInputError when there is no `events` folder in it, or it cannot be read, or something in it is no
+    regular file."""
     events = path / "events"
     if not events.is_dir():
         hint = f"; did you mean {path.parent}?" if (path.parent / "events").is_dir() else ""
         raise AuditInputError(f"{path}: not a run, it has no folder events{hint}")
     try:
+        refuse_foreign_link(events)
         files = tuple(_event_file(file) for file in sorted(events.glob(f"*{EVENT_SUFFIX}")))
     except OSError as error:
         raise AuditInputError(f"{error.filename}: cannot be read: {error.strerror}") from error
@@ -112,27 +122,48 @@ def _nearest(path: Path) -> str:
 
 
 def _event_file(path: Path) -> EventFile:
-    size_bytes = path.stat().st_size
-    return EventFile(path.resolve(), size_bytes, _torn_tail(path, size_bytes))
+    with open_regular(path) as file:
+        size_bytes = os.fstat(file.fileno()).st_size
+        return EventFile(path.resolve(), size_bytes, _torn_tail(file, size_bytes), _too_long(file, size_bytes))
 
 
-def _torn_tail(path: Path, size_bytes: int) -> bytes | None:
+def _torn_tail(file: BinaryIO, size_bytes: int) -> bytes | None:
     """The last line if it has no end and is no JSON either: a complete line may lack just its line end."""
     if size_bytes == 0:
         return None
-    with path.open("rb") as file:
-        file.seek(-1, os.SEEK_END)
-        if file.read(1) == b"\n":
-            return None
-        file.seek(max(0, size_bytes - LINE_MAX_BYTES))
-        tail = file.read().rpartition(b"\n")[2]
-    if not tail.strip():
+    file.seek(-1, os.SEEK_END)
+    if file.read(1) == b"\n":
+        return None
+    begin = max(0, size_bytes - LINE_BYTES_MAX)
+    file.seek(begin)
+    _, end, tail = file.read(LINE_BYTES_MAX).rpartition(b"\n")
+    if not tail.strip() or (begin and not end):
         return None
     try:
         msgspec.json.decode(tail)
-    except msgspec.DecodeError:
+    except UNDECODABLE:
         return tail
     return None
+
+
+def _too_long(file: BinaryIO, size_bytes: int) -> int:
+    """How many lines are longer than LINE_BYTES_MAX. Where they are not, next to nothing of the file is read."""
+    descriptor = file.fileno()
+    for begin in range(0, size_bytes, WINDOW_BYTES):
+        if b"\n" not in os.pread(descriptor, PROBE_BYTES, begin) and b"\n" not in os.pread(
+            descriptor, WINDOW_BYTES, begin
+        ):
+            break
+    else:
+        return 0
+    file.seek(0)
+    count = 0
+    while line := file.readline(LINE_BYTES_MAX + 1):
+        if len(line) > LINE_BYTES_MAX:
+            count += 1
+            while line and not line.endswith(b"\n"):
+                line = file.readline(LINE_BYTES_MAX)
+    return count
 
 
 def _escaped(path: str) -> str:

@@ -111,23 +111,30 @@ SELECT run, '' AS check, '{kind}' AS kind, '' AS topic, -1L AS partition, -1L AS
 FROM ({rows})"""
 
 
+# Of a broken line nothing is believed: its numbers may be none.
+_OF_EVENTS = ", ".join(f"IF({PROBLEM} IS NULL, {name}, NULL) AS {name}" for name in ("node", "incarnation", "event"))
+_SPAN = ", ".join(
+    f"{pick}(IF({PROBLEM} IS NULL, {field}, NULL)) AS {name}"
+    for pick, field, name in (("min", "seq", "first_seq"), ("max", "seq", "last_seq"), ("max", "at_ms", "last_ms"))
+)
+
 _COUNTS = _as_answer(
     "counts",
     EventCount,
     f"""
-  SELECT run, node, incarnation, event, {PROBLEM}, count(*) AS events, min(seq) AS first_seq, max(seq) AS last_seq,
-    max(at_ms) AS last_ms, count_if(kind = 'produce' AND outcome = 'ok') AS acknowledged,
+  SELECT run, {_OF_EVENTS}, {PROBLEM}, count(*) AS events, {_SPAN},
+    count_if(kind = 'produce' AND outcome = 'ok') AS acknowledged,
     count_if(coalesce(as_leader, leading)) AS led
-  FROM lines GROUP BY run, node, incarnation, event, {PROBLEM}""",
+  FROM lines GROUP BY ALL""",
 )
 
 _WIRE_COUNTS = _as_answer(
     "counts",
     EventCount,
     f"""
-  SELECT run, node, incarnation, event, {PROBLEM}, count(*) AS events, min(seq) AS first_seq, max(seq) AS last_seq,
-    max(at_ms) AS last_ms, 0L AS acknowledged, 0L AS led
-  FROM wire_lines GROUP BY run, node, incarnation, event, {PROBLEM}""",
+  SELECT run, {_OF_EVENTS}, {PROBLEM}, count(*) AS events, {_SPAN},
+    0L AS acknowledged, 0L AS led
+  FROM wire_lines GROUP BY ALL""",
 )
 
 # A process tells every few seconds how late its timers were: those reports are one note, its last with the counts of

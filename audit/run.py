@@ -24,6 +24,7 @@ from audit.judging import judge
 from audit.measures import measures_of
 from audit.quarantine import quarantine
 from audit.verdict import CheckVerdict, Verdict, compose, doubt, to_json
+from emulator.regular_files import write_whole
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,9 +63,7 @@ def audit_runs(
 def write_verdict(verdict: Verdict, run: Path) -> Path:
     """verdict.json in the run's directory, whole or not at all. Returns its path."""
     path = run / "verdict.json"
-    partial = path.with_suffix(".json.partial")
-    partial.write_bytes(to_json(verdict))
-    partial.replace(path)
+    write_whole(path, to_json(verdict))
     return path
 
 

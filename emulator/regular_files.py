@@ -9,6 +9,7 @@ has its name.
 import os
 import secrets
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -46,6 +47,23 @@ def read_regular(path: Path, bytes_max: int = JSON_BYTES_MAX, *, follow: bool = 
     if len(data) > bytes_max:
         raise NotRegular(path, f"is larger than {bytes_max} bytes, which no such file is")
     return data
+
+
+def lines_of(file: BinaryIO, bytes_max: int) -> Iterator[bytes]:
+    """Lines with their ends; longer ones are left out."""
+    while line := file.readline(bytes_max + 1):
+        if len(line) <= bytes_max:
+            yield line
+            continue
+        while line and not line.endswith(b"\n"):
+            line = file.readline(bytes_max)
+
+
+def refuse_foreign_link(folder: Path) -> None:
+    """A folder may be a symbolic link that we, or root, have made. Raises NotRegular, OSError."""
+    about = folder.lstat()
+    if stat.S_ISLNK(about.st_mode) and about.st_uid not in (0, os.geteuid()):
+        raise NotRegular(folder, "is another user's symbolic link")
 
 
 def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:

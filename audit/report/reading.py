@@ -11,10 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import msgspec
-
 from audit.input import RunDirectory
 from audit.report.timeline import Band, Mark, Node, Operation, Place, Replica, Span, Timeline
+from emulator.regular_files import lines_of, open_regular
+from protocol.events.reading import LINE_BYTES_MAX, event_in
 
 READ_MAX_BYTES = 48 << 20
 
@@ -50,8 +50,8 @@ def _events(run: RunDirectory) -> tuple[list[dict[str, Any]], bool]:
     found: list[dict[str, Any]] = []
     left_bytes = READ_MAX_BYTES
     for file in files:
-        with file.path.open("rb") as lines:
-            for line in _kept(lines, one_in):
+        with open_regular(file.path) as lines:
+            for line in _kept(lines_of(lines, LINE_BYTES_MAX), one_in):
                 left_bytes -= len(line)
                 if left_bytes < 0:
                     one_in = max(one_in, 2)
@@ -94,11 +94,8 @@ def _text_after(line: bytes, key: bytes) -> bytes:
 
 def _decoded(line: bytes) -> Iterator[dict[str, Any]]:
     """None of a line that is no event."""
-    try:
-        event = msgspec.json.decode(line)
-    except msgspec.DecodeError:
-        return
-    if isinstance(event, dict) and isinstance(event.get("at_ms"), float | int) and "node" in event:
+    event = event_in(line)
+    if event is not None:
         yield event
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
-
 from audit.input import AuditInputError, read_directory
 from audit.report.about import about_run
 from audit.report.page import render
 from audit.report.reading import read_timeline
 from audit.verdict import Verdict, from_json
+from emulator.regular_files import read_regular, write_whole
+from protocol.undecodable import UNDECODABLE, why
 
 
 def write_report(run: Path, verdict: Verdict | None = None, home: Path | None = None) -> Path:
@@ -23,17 +23,15 @@ def write_report(run: Path, verdict: Verdict | None = None, home: Path | None = 
     directory = read_directory(run)
     verdict = verdict or _verdict_of(run)
     path = (home or run) / "report.html"
-    partial = path.with_suffix(".html.partial")
-    partial.write_text(render(verdict, read_timeline(directory), about_run(run)), encoding="utf-8")
-    partial.replace(path)
+    write_whole(path, render(verdict, read_timeline(directory), about_run(run)).encode("utf-8", "replace"))
     return path
 
 
 def _verdict_of(run: Path) -> Verdict:
     path = run / "verdict.json"
     try:
-        return from_json(path.read_bytes())
+        return from_json(read_regular(path))
     except FileNotFoundError:
         raise AuditInputError(f"{run}: has no verdict.json yet; audit it first: faultline audit {run}") from None
-    except (OSError, msgspec.DecodeError) as error:
-        raise AuditInputError(f"{path}: cannot be read as a verdict: {error}") from error
+    except (OSError, *UNDECODABLE) as error:
+        raise AuditInputError(f"{path}: cannot be read as a verdict: {why(error)}") from error

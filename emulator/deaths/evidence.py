@@ -4,14 +4,13 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-import msgspec
-
 from emulator.client.operations import Read
 from emulator.deaths.attendant import DiskLost, Recovery
 from emulator.deaths.history import HISTORIC, Happened
 from emulator.deaths.network import Left
 from emulator.oracle.probe import Office, StepBack
 from emulator.oracle.truth import Batch, Truth, Write, read_logs
+from emulator.runs.events import events_in
 from emulator.runs.network import as_happened, with_files
 from emulator.topology import Topology
 from protocol.events import (
@@ -40,16 +39,10 @@ def happened(run_dir: Path) -> list[Happened]:
 
 
 def _read(run_dir: Path) -> Iterator[Happened]:
-    markers = tuple(f'"event":"{cls.NAME}"'.encode() for cls in WANTED)
+    names = {cls.NAME for cls in WANTED}
     for path in sorted((run_dir / "events").glob("*.jsonl")):
-        if path.name.endswith(".wire.jsonl"):
-            continue
-        for line in path.read_bytes().splitlines():
-            if any(marker in line for marker in markers):
-                try:
-                    fields = msgspec.json.decode(line)
-                except msgspec.DecodeError:
-                    continue
+        if not path.name.endswith(".wire.jsonl"):
+            for fields in events_in(path, names):
                 yield as_happened(fields, EVENTS[fields["event"]])
 
 

@@ -4,21 +4,26 @@ What is done is what a scenario does (`emulator.runs.network.Actions`); here is 
 it twice, or of the wrong node.
 """
 
+import contextlib
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import msgspec
 import trio
 
 from emulator.live.requests import Machine, MachineFault, Refused
 from emulator.live.words import machines_meant, nearest
+from emulator.regular_files import open_regular
 from emulator.runs.layout import EVENTS_FOLDER
 from emulator.runs.network import Actions, with_files
 from emulator.storage.disk import DiskFiles
+from emulator.storage.files import StorageError
 from emulator.storage.log_directory import directory_names
 from emulator.storage.power_loss import cut, surviving_bytes
 from emulator.world import actions as act
 from emulator.world.network.cluster import Cluster, ClusterError
+from protocol.events import NodeStopped
+from protocol.events.reading import event_in
 
 LAST_BYTES: Final = 16_384
 """Of an event file, in which a life's last words are."""
@@ -137,7 +142,10 @@ class MachineFaults:
         """Raises Refused, ClusterError."""
         if ask.fault == "power-loss":  # a person need not know how long each log is: no more is kept than there is
             await self._cluster.kill(name, "power-loss")
-            with_files(self._cluster.run_dir, name, lambda files: _lose_unsynced(files, ask.batches_kept))
+            try:
+                with_files(self._cluster.run_dir, name, lambda files: _lose_unsynced(files, ask.batches_kept))
+            except (StorageError, OSError) as error:
+                raise Refused(f"{name} was killed, and its disk cannot be cut: {error}") from error
             return
         self._orders += 1
         action = DISKS[ask.fault](name, directory) if ask.fault in DISKS else ACTIONS[ask.fault](name)
@@ -188,10 +196,10 @@ def last_word(cluster: Cluster, name: str) -> str:
     """Why the node's last life ended, as it wrote itself."""
     end = next(end for end in reversed(cluster.exits) if end.node == name)
     path = cluster.run_dir / EVENTS_FOLDER / f"{name}.{end.incarnation}.jsonl"
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - LAST_BYTES))
-        lines = file.read().splitlines()
-    for line in reversed(lines):
-        if b'"node_stopped"' in line:
-            return str(msgspec.json.decode(line)["reason"])
+    with contextlib.suppress(OSError), open_regular(path) as file:  # it may have come to nothing
+        file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_BYTES))
+        for line in reversed(file.read(2 * LAST_BYTES).splitlines()):
+            event = event_in(line)
+            if event is not None and event["event"] == NodeStopped.NAME:
+                return str(event["reason"])
     return f"exit code {end.code}, and no word"

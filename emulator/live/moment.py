@@ -5,7 +5,8 @@ something, that something is told of, too. Event files only grow, their lines in
 beginning of each.
 """
 
-import shutil
+import math
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,10 @@ import msgspec
 from emulator.live.ask import ask
 from emulator.live.registry import Found
 from emulator.live.requests import Refused, Status
+from emulator.regular_files import open_regular, read_regular
 from emulator.runs.layout import EVENTS_FOLDER, SETTINGS_FILE
+from protocol.events.reading import LINE_BYTES_MAX
+from protocol.undecodable import UNDECODABLE
 
 WRITTEN_S: Final = 0.5
 """Real time after which a line should be on disk: ten times what processes keep it for."""
@@ -46,7 +50,7 @@ def copy_moment(found: Found, target: Path) -> float:
     running = [name for name, node in answer.result["nodes"].items() if node["alive"] and not node["paused"]]
     _until_written(found.directory / EVENTS_FOLDER, running, moment_ms)
     (target / EVENTS_FOLDER).mkdir(parents=True)
-    shutil.copyfile(found.directory / SETTINGS_FILE, target / SETTINGS_FILE)
+    (target / SETTINGS_FILE).write_bytes(read_regular(found.directory / SETTINGS_FILE))
     for path in sorted((found.directory / EVENTS_FOLDER).glob("*.jsonl")):
         _copy(path, target / EVENTS_FOLDER / path.name, end_of(path, moment_ms))
     return moment_ms
@@ -71,17 +75,18 @@ def _files(events: Path, node: str) -> list[Path]:
 
 def is_past(path: Path, moment_ms: float) -> bool:
     """Whether it has a whole line of after the moment."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - TAIL_BYTES))
+    with open_regular(path) as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
         whole, end, _ = file.read(2 * TAIL_BYTES).rpartition(b"\n")
-    return bool(end) and _lines.decode(whole.rpartition(b"\n")[2]).at_ms > moment_ms
+    return bool(end) and _at_ms(whole.rpartition(b"\n")[2]) > moment_ms
 
 
 def end_of(path: Path, moment_ms: float) -> int:
-    """Where the last whole line that was written by the moment ends, in bytes."""
-    size_bytes = path.stat().st_size
+    """Where the last whole line that was written by the moment ends, in bytes. What is no event is taken along: the
+    audit counts it."""
     tail_bytes = TAIL_BYTES
-    with path.open("rb") as file:
+    with open_regular(path) as file:
+        size_bytes = os.fstat(file.fileno()).st_size
         while True:
             begin = max(0, size_bytes - tail_bytes)
             file.seek(begin)
@@ -91,17 +96,29 @@ def end_of(path: Path, moment_ms: float) -> int:
                 start = tail.rfind(b"\n", 0, end - 1) + 1
                 if start == 0 and begin > 0:
                     break  # its beginning is further back
-                if _lines.decode(tail[start:end]).at_ms <= moment_ms:
+                if _at_ms(tail[start:end]) <= moment_ms:
                     return begin + end
                 end = start
             if begin == 0:
                 return 0
+            if tail_bytes > LINE_BYTES_MAX:
+                return size_bytes  # a line of which no more is looked at
             tail_bytes *= 4
 
 
+def _at_ms(line: bytes) -> float:
+    """Of what is no event: before everything."""
+    try:
+        return _lines.decode(line).at_ms
+    except UNDECODABLE:
+        return -math.inf
+
+
 def _copy(source: Path, target: Path, size_bytes: int) -> None:
-    with source.open("rb") as reading, target.open("wb") as writing:
+    with open_regular(source) as reading, target.open("xb") as writing:
         while size_bytes > 0:
             data = reading.read(min(COPY_BYTES, size_bytes))
+            if not data:
+                return  # it was cut meanwhile
             writing.write(data)
             size_bytes -= len(data)

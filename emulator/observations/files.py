@@ -1,6 +1,7 @@
 """Observations on disk. The one module of this package that reads files."""
 
 import difflib
+import stat
 from pathlib import Path
 
 from emulator.observations.model import Observations
@@ -10,11 +11,14 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 """A run of an hour is a few MiB; more is not observations."""
 
 
-def load(path: Path) -> Observations:
+def load(path: Path, *, follow: bool = True) -> Observations:
     """Reads one file. Raises Malformed, with one message, if it is missing, unreadable or not
-    observations."""
+    observations. `follow`: through a symbolic link."""
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
+        about = path.stat() if follow else path.lstat()
+        if not stat.S_ISREG(about.st_mode):
+            raise Malformed(f"{path}: is no regular file")
+        if about.st_size > MAX_FILE_BYTES:
             raise Malformed(f"{path}: larger than {MAX_FILE_BYTES} bytes, which no run's observations are")
         text = path.read_bytes()
     except FileNotFoundError:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import inspect
 
 from emulator.observations.model import FORMAT, LISTS, SAW, TIMES, Observations
+from protocol.undecodable import UNDECODABLE, why
 
 
 class Malformed(ValueError):
@@ -23,8 +24,8 @@ def parse(text: str | bytes, name: str) -> Observations:
     """Reads a file's text; `name` stands in messages. Raises Malformed."""
     try:
         document = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Malformed(f"{name}: not JSON: {error}") from error
+    except UNDECODABLE as error:
+        raise Malformed(f"{name}: not JSON: {why(error)}") from error
     return from_document(document, name)
 
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import msgspec
 
+from emulator.regular_files import read_regular
 from emulator.runs.layout import OBSERVATIONS_FILE, SETTINGS_FILE
+from protocol.undecodable import UNDECODABLE, why
 
 RUNS = Path("runs")
 """Where `faultline run` puts runs, below the working directory."""
@@ -56,23 +58,23 @@ def brokers_of(run: Path) -> dict[str, Versions]:
     """{broker or dedicated controller: its versions}, as settings.json has them. Raises NoRun."""
     path = run / SETTINGS_FILE
     try:
-        nodes: dict[str, dict[str, Any]] = msgspec.json.decode(path.read_bytes())["nodes"]
+        nodes: dict[str, dict[str, Any]] = msgspec.json.decode(read_regular(path))["nodes"]
         return {
             node: Versions(own["kafka.version"], own.get("inter.broker.protocol.version") or own["kafka.version"])
             for node, own in nodes.items()
             if "kafka.version" in own
         }
-    except (OSError, msgspec.DecodeError, KeyError, TypeError, AttributeError) as error:
-        raise NoRun(f"{path}: is not the settings of a run: {error}") from error
+    except (OSError, *UNDECODABLE, KeyError, TypeError, AttributeError) as error:
+        raise NoRun(f"{path}: is not the settings of a run: {why(error)}") from error
 
 
 def version_of(run: Path) -> str:
     """Of its brokers, as settings.json has it. Raises NoRun."""
     path = run / SETTINGS_FILE
     try:
-        return str(msgspec.json.decode(path.read_bytes())["kafka"])
-    except (OSError, msgspec.DecodeError, KeyError, TypeError) as error:
-        raise NoRun(f"{path}: is not the settings of a run: {error}") from error
+        return str(msgspec.json.decode(read_regular(path))["kafka"])
+    except (OSError, *UNDECODABLE, KeyError, TypeError) as error:
+        raise NoRun(f"{path}: is not the settings of a run: {why(error)}") from error
 
 
 def check_part(kind: str, given: str, known: list[str], where: Path) -> None:

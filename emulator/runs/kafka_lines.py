@@ -14,6 +14,9 @@ from emulator.topology import identifier_named
 from protocol.events import EVENTS, Event, NodeStarted
 from protocol.versions import gates_for
 
+WALL_MS_MAX = 2.5e14
+"""The last year that a date has."""
+
 
 class UnreadableEvent(ValueError):
     """A line of events that is JSON, but not of this format."""
@@ -30,15 +33,16 @@ def kafka_lines(run: Path, node: str) -> Iterator[LogLine]:
     directory = f"{DATA_FOLDER}/{node}"
     rendering = Rendering(Broker(number, gates_for(versions.binary, versions.inter_broker_protocol), directory))
     lines = sorted(
-        read(run, (NodeStarted.NAME, *rendering.rendered), node), key=lambda line: (line["incarnation"], line["seq"])
+        read(run, (NodeStarted.NAME, *rendering.rendered), node, broken=True),
+        key=lambda line: (line["incarnation"], line["seq"]),
     )
     for line in lines:
         event = _typed(line)
         if isinstance(event, NodeStarted) and event.kafka_version:
             gates = gates_for(event.kafka_version, event.protocol_version or None)
             rendering.begin_life(Broker(number, gates, directory))
-        step = (line["incarnation"], line["cause"])
-        yield from rendering.lines([Written(event, line["wall_ms"], step)])
+        step = (line["incarnation"], str(line.get("cause", "")))
+        yield from rendering.lines([Written(event, _wall_ms(line), step)])
 
 
 def _typed(line: Line) -> Event:
@@ -47,3 +51,10 @@ def _typed(line: Line) -> Event:
     except msgspec.ValidationError as error:
         which = f"event {line['seq']} of {line['node']}.{line['incarnation']}"
         raise UnreadableEvent(f"{which}, {line['event']}: {error}") from error
+
+
+def _wall_ms(line: Line) -> float:
+    wall_ms = line.get("wall_ms")
+    if isinstance(wall_ms, int | float) and 0 <= wall_ms <= WALL_MS_MAX:
+        return wall_ms
+    raise UnreadableEvent(f"event {line['seq']} of {line['node']}.{line['incarnation']}: no time of day: {wall_ms!r}")

@@ -11,10 +11,14 @@ from emulator.node.specs import RunSpec
 from emulator.observations.model import Observations
 from emulator.player.player import Player
 from emulator.player.steps import StepFailed
+from emulator.regular_files import refuse_foreign_link
+from emulator.runs.events import events_in
+from emulator.runs.layout import DATA_FOLDER
 from emulator.runs.observed import Happened, observations_of
 from emulator.runs.resolve import Resolved
 from emulator.storage import inspect
 from emulator.storage.disk import DiskFiles
+from emulator.storage.files import StorageError
 from emulator.storage.power_loss import NotSoMany, cut, surviving_bytes
 from emulator.topology import OBSERVER
 from emulator.world import actions as act
@@ -50,7 +54,7 @@ class Actions:
         """One action; what cannot be done is said in `error`."""
         try:
             return act.ActDone(order.number, await self._do(order.action))
-        except (ClusterError, NotSoMany) as error:
+        except (ClusterError, NotSoMany, StorageError, OSError) as error:
             return act.ActDone(order.number, {}, str(error))
 
     def _lose_power(self, files: DiskFiles, batches_kept: int, partition: str) -> None:
@@ -104,8 +108,12 @@ class Actions:
 
 
 def with_files(run_dir: Path, node: str, use: Callable[[DiskFiles], Any]) -> Any:
-    """A node's log directory, opened for one look."""
-    files = DiskFiles(run_dir / "data" / node)
+    """A node's log directory, opened for one look. Raises StorageError, also for one that is not where it should be: a
+    node in a container may put a link in its place."""
+    folder = run_dir / DATA_FOLDER
+    if folder.is_symlink():
+        refuse_foreign_link(folder)
+    files = DiskFiles(folder / node)
     try:
         return use(files)
     finally:
@@ -164,26 +172,16 @@ async def play_network(
 def observed_events(run_dir: Path) -> Iterator[Happened]:
     """The replica events that observations.json is made of, from the nodes' files."""
     wanted = {cls.NAME: cls for cls in OBSERVED_EVENTS}
-    markers = tuple(f'"{name}"'.encode() for name in wanted)
     for path in sorted((run_dir / "events").glob("broker-*.jsonl")):
-        if path.name.endswith(".wire.jsonl"):
-            continue
-        for line in path.read_bytes().splitlines():
-            if not any(marker in line for marker in markers):
-                continue
-            try:
-                fields = msgspec.json.decode(line)
-            except msgspec.DecodeError:
-                continue  # a line torn by a kill; the audit counts it
-            cls = wanted.get(fields["event"])
-            if cls is not None:
-                yield as_happened(fields, cls)
+        if not path.name.endswith(".wire.jsonl"):
+            for fields in events_in(path, wanted):  # a line torn by a kill is none; the audit counts it
+                yield as_happened(fields, wanted[fields["event"]])
 
 
 def as_happened(fields: dict[str, Any], cls: type[Event]) -> Happened:
     """A line of an event file, as the simulated world's trace holds it."""
-    event = cls(**{name: fields[name] for name in cls.__struct_fields__})
-    envelope = (fields["node"], fields["incarnation"], fields["seq"], fields["cause"], fields["at_ms"])
+    event = cls(**{name: fields[name] for name in cls.__struct_fields__ if name in fields})
+    envelope = (fields["node"], fields["incarnation"], fields["seq"], fields.get("cause", ""), fields["at_ms"])
     return (*envelope, event)
 
 

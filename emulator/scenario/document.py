@@ -5,6 +5,7 @@ all. Texts are taken as they are written: `2.10` is not a number that lost its z
 """
 
 import difflib
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -14,12 +15,15 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 T = TypeVar("T")
+_DEEP = re.compile(r"(?:[\[{]\s*+){100}")
 
 MAX_TEXT_BYTES = 1024 * 1024
 MAX_NODES = 100_000
 """Aliases count each time they are used."""
 
 MAX_PROBLEMS = 100
+NUMBER_MAX = 1e15
+"""Of a number without a bound of its own. `1e999` is infinite."""
 
 
 class Problem(msgspec.Struct, frozen=True, order=True):
@@ -62,6 +66,9 @@ class Reader:
         if len(text.encode()) > MAX_TEXT_BYTES:
             self._note(1, 1, f"larger than {MAX_TEXT_BYTES} bytes")
             return None
+        if _DEEP.search(text):  # the parser would take minutes to find out
+            self._note(1, 1, "nested too deep")
+            return None
         try:
             root = YAML(typ="rt", pure=True).compose(text)
         except MarkedYAMLError as error:
@@ -71,6 +78,9 @@ class Reader:
             return None
         except YAMLError as error:
             self._note(1, 1, f"not YAML: {' '.join(str(error).split())}")
+            return None
+        except RecursionError:
+            self._note(1, 1, "nested too deep")
             return None
         if root is None:
             self._note(1, 1, "empty")
@@ -175,7 +185,7 @@ class Reader:
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.problem(node, f"expected {what} as a number, got {kind(node)}")
             return None
-        if not value >= low or (high is not None and value > high):
+        if not value >= low or value > (NUMBER_MAX if high is None else high):
             bounds = f"at least {low:g}" if high is None else f"{low:g} to {high:g}"
             self.problem(node, f"expected {what} as a number, {bounds}, got {value:g}")
             return None

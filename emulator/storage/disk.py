@@ -33,9 +33,11 @@ OPEN_FILES_MAX: Final = 64
 
 _MISSING = frozenset((errno.ENOENT, errno.ENOTDIR, errno.EISDIR))
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
-_READ = os.O_RDONLY | os.O_CLOEXEC
-_APPEND = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
-_REPLACE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+_OURS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+"""No link is followed and no pipe waited for: a node in a container may leave them for whoever reads its disk."""
+_READ = os.O_RDONLY | _OURS
+_APPEND = os.O_RDWR | os.O_APPEND | _OURS
+_REPLACE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _OURS
 
 
 class _OpenFile:
@@ -76,6 +78,8 @@ class DiskFiles:
         self._open: OrderedDict[str, _OpenFile] = OrderedDict()
         self._open_files_max = open_files_max
         self._durable: dict[str, int] | None = None
+        if os.path.islink(root):
+            raise DiskFailed(LOG_DIRECTORY, f"{root} is a symbolic link")
         with _reported(LOG_DIRECTORY):
             os.makedirs(root, exist_ok=True)
             self._root = os.path.realpath(root)

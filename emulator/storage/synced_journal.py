@@ -8,6 +8,8 @@ journal is made anew when a node starts, with one line for each file that still 
 import os
 from pathlib import Path
 
+from emulator.regular_files import read_regular
+
 JOURNAL = ".synced"
 
 
@@ -37,7 +39,7 @@ class SyncedJournal:
     def read(self) -> dict[str, int]:
         """{path: bytes that are durable}; a torn last line does not count. Raises OSError."""
         try:
-            text = Path(self._path).read_bytes()
+            text = read_regular(Path(self._path))
         except FileNotFoundError:
             return {}
         found: dict[str, int] = {}

@@ -1,0 +1,111 @@
+"""Whether a line that was read is an event: every field of its type there, of its type, and of a possible size.
+
+Who reads events relies on them as on a Struct; so a line that says `batch_appended` and no topic is no event at all,
+and is counted as broken. The audit asks Spark the same (`audit.events`), of the fields that its tables have.
+"""
+
+import math
+import re
+from typing import Any, Final
+
+import msgspec
+
+from protocol.events import ENVELOPE, EVENT_FORMAT, EVENTS, FIELDS
+from protocol.undecodable import UNDECODABLE
+
+ENVELOPE_NEEDED: Final = ("node", "incarnation", "seq", "at_ms")
+TIME_MS_MAX: Final = 1e12
+"""Thirty years: of the scenario's clock, and of a timer's lateness."""
+NUMBER_MAX: Final = 1 << 53
+"""Of offsets, epochs and counts: what JSON's readers agree on, and what can be added up without overflowing."""
+WIDE: Final = frozenset(("digest", "session", "zxid"))
+"""Numbers that are only compared, and may have 64 bits."""
+CLOCKS: Final = frozenset(("mono_ms", "wall_ms"))
+"""They count from elsewhere."""
+_BUCKET: Final = r"[0-9]{1,12}([.][0-9]{1,6})?(e[+][0-9]{1,2})?:[0-9]{1,15}"
+BUCKETS_PATTERN: Final = rf"^({_BUCKET}( {_BUCKET})*)?$"
+"""Of a text of `protocol.lateness.buckets_text`."""
+BUCKETS_CHARACTERS_MAX: Final = 4_096
+LINE_BYTES_MAX: Final = 8 << 20
+"""The longest value that can be produced, written in escapes, and its envelope fit several times. A longer line is no
+event, and is not looked at."""
+NAME_SHOWN_MAX: Final = 40
+
+NEEDED: Final[dict[str, tuple[str, ...]]] = {
+    name: tuple(field.name for field in msgspec.structs.fields(event) if field.required)
+    for name, event in EVENTS.items()
+}
+"""{event: its fields, but those that came later}"""
+BOUNDED: Final = frozenset(name for name, kind in FIELDS.items() if kind is int) - WIDE
+TIMES: Final = frozenset(name for name, kind in FIELDS.items() if kind is float) - CLOCKS
+
+_buckets = re.compile(BUCKETS_PATTERN)
+
+
+def event_in(line: bytes) -> dict[str, Any] | None:
+    """The event that a line holds; None: it holds none."""
+    fields = _object_in(line)
+    return fields if fields is not None and problem_of(fields) is None else None
+
+
+def placed_in(line: bytes) -> dict[str, Any] | None:
+    """The object that a line holds, whatever it lacks, if it is called after an event and has its place among the
+    others of its node; else None."""
+    fields = _object_in(line) or {}
+    if not isinstance(fields.get("event"), str):
+        return None
+    return None if any(fields.get(name) is None or _wrong(name, fields[name]) for name in ENVELOPE_NEEDED) else fields
+
+
+def _object_in(line: bytes) -> dict[str, Any] | None:
+    if len(line) > LINE_BYTES_MAX:
+        return None
+    try:
+        fields = msgspec.json.decode(line)
+    except UNDECODABLE:
+        return None
+    return fields if isinstance(fields, dict) else None
+
+
+def problem_of(fields: dict[str, Any]) -> str | None:
+    """Why the object is no event, in a few words; None: it is one."""
+    if "format" not in fields:
+        return "no format"
+    if fields["format"] != EVENT_FORMAT:
+        return f"unknown format {str(fields['format'])[:NAME_SHOWN_MAX]}"
+    name = fields.get("event")
+    if name is None:
+        return "no event"
+    if not isinstance(name, str) or name not in EVENTS:
+        return f"unknown event {str(name)[:NAME_SHOWN_MAX]}"
+    for needed in ENVELOPE_NEEDED:
+        if fields.get(needed) is None:
+            return f"no {needed}"
+    lacking = [field for field in NEEDED[name] if fields.get(field) is None]
+    if lacking:
+        return f"{name} lacks {', '.join(lacking)}"
+    for field in (*ENVELOPE, *EVENTS[name].__struct_fields__):
+        value = fields.get(field)
+        if value is not None and (wrong := _wrong(field, value)):
+            return wrong
+    return None
+
+
+def _wrong(field: str, value: object) -> str | None:
+    kind = FIELDS[field]
+    if kind is float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return f"{field} is no number"
+        possible = math.isfinite(value) and (field not in TIMES or abs(value) <= TIME_MS_MAX)
+        return None if possible else f"{field} is out of range"
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        return f"{field} is of another type"
+    if field in BOUNDED and isinstance(value, int) and abs(value) > NUMBER_MAX:
+        return f"{field} is out of range"
+    if field == "buckets" and isinstance(value, str) and not _are_buckets(value):
+        return "buckets cannot be read"
+    return None
+
+
+def _are_buckets(text: str) -> bool:
+    return len(text) <= BUCKETS_CHARACTERS_MAX and _buckets.match(text) is not None
