@@ -166,5 +166,10 @@ def _settings(run: Path) -> _Settings:
         return _Settings()
     try:
         return msgspec.json.decode(read_regular(path), type=_Settings)
-    except (OSError, *UNDECODABLE) as error:
-        raise AuditInputError(f"{path}: not the settings of a run: {why(error)}") from error
+    except msgspec.ValidationError as error:
+        field = str(error).partition("`$.")[2].partition(".")[0].rstrip("`")
+        raise AuditInputError(f"{path}: {field or 'all of it'}: {why(error)}") from error
+    except OSError as error:
+        raise AuditInputError(f"{path}: {error.strerror}") from error
+    except UNDECODABLE as error:
+        raise AuditInputError(f"{path}: not JSON: {why(error)}") from error
