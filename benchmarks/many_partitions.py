@@ -31,6 +31,7 @@ from emulator.world.network.spec import MachineSpec
 from protocol.chance import Chance
 from protocol.machine import Effect, Input, Now, Started
 from protocol.messages.session import SessionError
+from protocol.versions import gates_for
 
 RUNS = 3
 SEEDS = 10
@@ -45,7 +46,8 @@ class Creator(Watcher):
         self._topic = step
         self._names = [f"{step.topic}-{number}" for number in range(step.count)]
         self._chance = Chance(1)
-        self._writes = SessionWrites([node.name for node in spec.topology.with_role("session")], self._chance)
+        servers = [node.name for node in spec.topology.with_role("session")]
+        self._writes = SessionWrites(servers, self._chance, gates_for(spec.kafka_version))
         self._asked = False
         self._watched = [node.name for node in spec.topology.with_role("broker")]
         self.led = trio.Event()

@@ -102,6 +102,12 @@ def _begin_asked(desk: Desk) -> Procedure[set[TopicPartition]]:
         if assignment is None or not target or desk.state.is_being_deleted(partition[0]):
             refused.add(partition)
             continue
+        if desk.gates.ignores_reassignment_to_same_replicas and target == assignment.replicas:
+            refused.add(partition)
+            continue
+        if desk.gates.reassigns_to_live_brokers_only and not set(target) <= set(desk.state.brokers):
+            refused.add(partition)
+            continue
         yield from _go_on(desk, partition, towards(assignment, target))
         begun.add(partition)
     if refused:

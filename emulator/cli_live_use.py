@@ -18,7 +18,7 @@ def add_to(main: App) -> None:
     """Mounts every command here beside those of `main`."""
     main.command(topic_app)
     main.command(workload_app)
-    for name in ("produce", "consume", "elect-preferred"):
+    for name in ("produce", "consume", "elect-preferred", "reassign"):
         app[name].group = LIVE
         main.command(app[name], name=name)
 
@@ -74,6 +74,89 @@ def topic_describe(name: str = "", /, *, cluster: Cluster = None, json: Json = F
     from emulator.commands.live_clients import describe_topic_command
 
     return describe_topic_command(Asking("topic describe", cluster, None, json), name)
+
+
+@topic_app.command(name="list")
+def topic_list(*, cluster: Cluster = None, json: Json = False) -> int:
+    """Every topic, with how many partitions and replicas it has, and how many partitions are led."""
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_topics import list_topics_command
+
+    return list_topics_command(Asking("topic list", cluster, None, json))
+
+
+@topic_app.command(name="alter")
+def topic_alter(
+    name: str,
+    /,
+    *,
+    set_: Setting = None,
+    remove: Listed = None,
+    wait: Wait = None,
+    cluster: Cluster = None,
+    json: Json = False,
+) -> int:
+    """Alter a topic's settings while it is used; done when brokers are notified.
+
+    Parameters
+    ----------
+    name
+        The topic's name.
+    set_
+        A setting of the topic, `key=value`; repeatable.
+    remove
+        A setting that is to be as the cluster has it again; repeatable.
+    """
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_topics import alter_topic_command
+
+    return alter_topic_command(Asking("topic alter", cluster, wait, json), name, set_ or (), remove or ())
+
+
+@topic_app.command(name="add-partitions")
+def topic_add_partitions(
+    name: str,
+    partitions: int,
+    /,
+    *,
+    assignment: Listed = None,
+    wait: Wait = None,
+    cluster: Cluster = None,
+    json: Json = False,
+) -> int:
+    """Let a topic have more partitions; done when each new one has a leader.
+
+    Parameters
+    ----------
+    name
+        The topic's name.
+    partitions
+        How many it has from then on.
+    assignment
+        Brokers of one new partition: 0,1,2; repeat it for each. Without it they are placed as Kafka's admin tool does.
+    """
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_topics import add_partitions_command
+
+    asking = Asking("topic add-partitions", cluster, wait, json)
+    return add_partitions_command(asking, name, partitions, assignment or ())
+
+
+@app.command
+def reassign(
+    *moves: str, wait: Wait = None, cluster: Cluster = None, json: Json = False
+) -> int:
+    """Move partitions to other brokers; done when the controller has moved them all.
+
+    Parameters
+    ----------
+    moves
+        A partition and its replicas, the preferred leader first: t-0=2,3.
+    """
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_topics import reassign_command
+
+    return reassign_command(Asking("reassign", cluster, wait, json), moves)
 
 
 @app.command

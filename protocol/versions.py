@@ -223,6 +223,11 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
     fetches_configuration_of_held_logs: bool
     """Up to 2.5: the first LeaderAndIsr of a life asks for a topic's configuration even where its log is there."""
+    reassigns_to_live_brokers_only: bool
+    """0.8.2: a reassignment to a broker that is dead is refused."""
+    ignores_reassignment_to_same_replicas: bool
+    """Up to 2.3: a reassignment to the replicas that a partition has, in their order, is refused; from 2.4 it is done,
+    which costs a leader epoch."""
     needs_controller_to_try_shutdown_again: bool
     """Up to 1.0: an orderly stop that finds no controller goes on without one at once; from 1.1 it looks again."""
     shutdown_answer_within_request_timeout: bool
@@ -395,6 +400,8 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         stuck_zk_version_pends=bin_since("2.8") and not ibp_since("2.7"),
         session_wait_ends_at_expiry=bin_since("1.1"),
         fetches_configuration_of_held_logs=not bin_since("2.6"),
+        reassigns_to_live_brokers_only=not bin_since("0.10.2"),
+        ignores_reassignment_to_same_replicas=not bin_since("2.4"),
         needs_controller_to_try_shutdown_again=not bin_since("1.1"),
         shutdown_answer_within_request_timeout=ibp_since("0.10.2"),
         controlled_shutdown_occupies_handler=not bin_since("0.11"),

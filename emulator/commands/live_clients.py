@@ -43,18 +43,23 @@ def create_topic_command(
 ) -> int:
     """`assignment`: one text such as `0,1,2` per partition."""
     try:
-        brokers = [[int(broker) for broker in text.split(",")] for text in assignment]
-    except ValueError:
-        return refused(asking.command, f"--assignment {' '.join(assignment)}: numbers of brokers, such as 0,1,2")
-    try:
-        given = settings_of(asking, TOPIC, files) | _settings(settings)
+        brokers = [brokers_of(text) for text in assignment]
+        given = settings_of(asking, TOPIC, files) | settings_given(settings)
     except (*UNUSABLE_SCENARIO, NoRun, NoCluster) as error:
         return refused(asking.command, str(error))
-    return ask_cluster(asking, CreateTopic(topic, brokers, partitions, replicas, given), _show_topics)
+    return ask_cluster(asking, CreateTopic(topic, brokers, partitions, replicas, given), show_topics)
+
+
+def brokers_of(text: str) -> list[int]:
+    """Raises ValueError."""
+    try:
+        return [int(broker) for broker in text.split(",")]
+    except ValueError:
+        raise ValueError(f"{text!r}: numbers of brokers, such as 0,1,2") from None
 
 
 def describe_topic_command(asking: Asking, topic: str) -> int:
-    return ask_cluster(asking, DescribeTopic(topic), _show_topics)
+    return ask_cluster(asking, DescribeTopic(topic), show_topics)
 
 
 def produce_command(asking: Asking, acks: str, **options: Any) -> int:
@@ -75,7 +80,7 @@ def start_workload_command(
     asking: Asking, acks: str | None, settings: Sequence[str], files: Sequence[str], **options: Any
 ) -> int:
     try:
-        given = settings_of(asking, PRODUCER, files) | _settings(settings)
+        given = settings_of(asking, PRODUCER, files) | settings_given(settings)
     except (*UNUSABLE_SCENARIO, NoRun, NoCluster) as error:
         return refused(asking.command, str(error))
     if acks is None:
@@ -105,7 +110,7 @@ def settings_of(asking: Asking, scope: str, words: Sequence[str]) -> dict[str, A
     return {REGISTRY[key].name: given.value for key, given in layer.cluster.items()}
 
 
-def _settings(words: Sequence[str]) -> dict[str, Any]:
+def settings_given(words: Sequence[str]) -> dict[str, Any]:
     """Of `--set name=value`. Raises UnusableSetting."""
     given = {}
     for text in words:
@@ -131,7 +136,7 @@ def _all_acknowledged(result: dict[str, Any]) -> int:
 # --- as text --------------------------------------------------------------------------------------------------------
 
 
-def _show_topics(out: Console, result: dict[str, Any]) -> None:
+def show_topics(out: Console, result: dict[str, Any]) -> None:
     for topic, partitions in result.get("topics", {}).items():
         for it in partitions:
             replicas, isr = ",".join(map(str, it["replicas"])), ",".join(map(str, it["isr"]))

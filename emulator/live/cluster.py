@@ -17,6 +17,7 @@ from emulator.live.machine_faults import MachineFaults, last_word
 from emulator.live.registry import LOG_FILE
 from emulator.live.specification import LiveSpec
 from emulator.live.status import Life, as_json, status_of
+from emulator.live.topic_changes import TopicChanges
 from emulator.live.workloads import Workloads
 from emulator.player.live_player import LivePlayer
 from emulator.runs.network import Actions
@@ -48,6 +49,7 @@ class LiveCluster:
         self.machines = MachineFaults(cluster, Actions(cluster, cluster.run_dir, seed=0), log_dirs)
         serves = self.machines.check_serves
         self.clients = ClientWork(cluster, self.desk, serves, version, spec.topics)
+        self.topics = TopicChanges(cluster, self.desk, self.clients.describe, version)
         self.workloads = Workloads(cluster, self.desk, serves, version, spec.producers, spec.consumers)
         self.problem = ""
         """Why it cannot get ready."""
@@ -146,6 +148,12 @@ class LiveCluster:
                 return await self.clients.create_topic(ask, job)
             case r.DescribeTopic():
                 return self.clients.describe(ask)
+            case r.AlterTopic():
+                return await self.topics.alter(ask, job)
+            case r.AddPartitions():
+                return await self.topics.add_partitions(ask, job)
+            case r.Reassign():
+                return await self.topics.reassign(ask, job)
             case r.Produce():
                 return await self.clients.produce(ask, job)
             case r.Consume():

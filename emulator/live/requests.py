@@ -96,6 +96,28 @@ class DescribeTopic(Ask, frozen=True, tag="describe-topic"):
     topic: Word = ""
 
 
+class AlterTopic(Ask, frozen=True, tag="alter-topic"):
+    """Set settings of a topic, and let others be as the cluster has them again."""
+
+    topic: Word
+    settings: dict[str, SettingValue] = {}
+    removed: Words = []
+
+
+class AddPartitions(Ask, frozen=True, tag="add-partitions"):
+    """So many there are from now on. `assignment`: replicas of each new one; else they are placed."""
+
+    topic: Word
+    partitions: int
+    assignment: Annotated[list[list[int]], msgspec.Meta(max_length=1_000)] = []
+
+
+class Reassign(Ask, frozen=True, tag="reassign"):
+    """{partition: its replicas, the preferred leader first}; ended when the controller has moved them all."""
+
+    targets: Annotated[dict[Word, list[int]], msgspec.Meta(min_length=1, max_length=1_000)]
+
+
 class Produce(Ask, frozen=True, tag="produce"):
     """By a client in `az`, to whom that AZ's broker takes for the leader, or from outside every AZ, to the leader; or
     to `broker`, whoever leads. Idempotent: by a client's own producer, which finds the leader by itself."""
@@ -157,8 +179,8 @@ class WorkloadStatus(Ask, frozen=True, tag="workload-status"):
 
 
 AnyAsk = (
-    Ready | Down | Status | LinkFault | Heal | Machine | CreateTopic | DescribeTopic | Produce | Consume
-    | ElectPreferred | StartWorkload | StopWorkload | WorkloadStatus
+    Ready | Down | Status | LinkFault | Heal | Machine | CreateTopic | DescribeTopic | AlterTopic
+    | AddPartitions | Reassign | Produce | Consume | ElectPreferred | StartWorkload | StopWorkload | WorkloadStatus
 )  # fmt: skip
 
 

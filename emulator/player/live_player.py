@@ -17,6 +17,7 @@ from emulator.player.player import Player
 from emulator.player.steps import StepRunner
 from emulator.player.tasks import StepFailed, Steps
 from emulator.player.timeline import Entry, Timeline
+from emulator.player.topic_steps import TopicStep
 from emulator.scenario import model as m
 from emulator.topology import Topology
 from emulator.world.actions import ActDone
@@ -29,8 +30,8 @@ WRITES_MAX = 8
 """Of them, those that write into the session service, which wait for its quorum."""
 
 Live = (
-    m.Produce | m.Fetch | m.AskMetadata | m.CreateTopic | m.ElectPreferred | m.ElectController | m.Wait | m.Pause
-    | m.Consume | m.Commit | m.LookCommitted
+    m.Produce | m.Fetch | m.AskMetadata | m.CreateTopic | m.AlterTopic | m.AddPartitions | m.Reassign
+    | m.ElectPreferred | m.ElectController | m.Wait | m.Pause | m.Consume | m.Commit | m.LookCommitted
 )  # fmt: skip
 """What may be asked of a live player. Faults are done to the cluster directly."""
 
@@ -136,7 +137,7 @@ class LivePlayer(Player):
 
     def _begin(self, command: Command) -> None:
         number = command.number
-        writes = any(isinstance(s, m.CreateTopic | m.ElectPreferred | m.ElectController) for s in command.steps)
+        writes = any(isinstance(step, TopicStep) for step in command.steps)
         problem = self._too_much(writes)
         if problem:
             self.tell_world(CommandEnded(number, (), problem))

@@ -147,8 +147,10 @@ class Observing:
             return {"states"}
         topic = path[len(TOPICS) + 1 :]
         if "/" not in topic and data is not None:
+            known = topic_partition_text(topic, 0) in self.assignments
             for partition, assigned in decode_topic(topic, data).items():
                 self.assignments[topic_partition_text(topic, partition)] = assigned.replicas
+            return {"states"} if known else set()  # a new topic is there when it has states
         return set()
 
     # --- as conditions see it ---

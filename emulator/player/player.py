@@ -28,6 +28,7 @@ from protocol.chance import Chance
 from protocol.conversations import HEARD_BY_PLAYER
 from protocol.events import ScenarioStep
 from protocol.machine import Effect, Input, Now, Outbox, Started, TimerFired
+from protocol.versions import gates_for
 
 ENSEMBLE_LIMIT_S = 60.0
 
@@ -116,7 +117,9 @@ class Player:
         self.chance = chance
         log = OperationLog(OBSERVER, incarnation, self._kept())
         self.direct = DirectClient("player", log, self._record_magic)
-        self.writes = SessionWrites([node.name for node in self.topology.with_role("session")], chance)
+        self.writes = SessionWrites(
+            [node.name for node in self.topology.with_role("session")], chance, gates_for(self._kafka_version)
+        )
         brokers = [node.name for node in self.topology.with_role("broker")]
         self.libraries = LibraryProducers(brokers, log, chance)
         servers = [node.name for node in self.topology.with_role("session")]

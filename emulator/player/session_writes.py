@@ -1,21 +1,41 @@
-"""What the player writes into the session service: topics with explicit assignments, elections that it asks for.
+"""What the player writes into the session service: topics and changes of them, elections and moves that it asks for.
 
-Each goes through a session of its own, opened for it and closed after it, as an admin tool's would be.
+Each goes through a session of its own, opened for it and closed after it, as an admin tool's would be. What changes
+something is a generator: it yields what it asks, is resumed with the answers, and begins again where the connection
+was lost meanwhile.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping, Sequence
 
 from emulator.client.pipeline import Done as Answered
 from emulator.client.pipeline import pipelined
 from emulator.client.session_client import SessionClient
 from protocol.chance import Chance
 from protocol.machine import Input, Now, Outbox
-from protocol.messages.session import Create, Delete, SessionError, SessionRequest, SessionResponse, WriteOp
+from protocol.messages.session import (
+    Create,
+    Delete,
+    GetData,
+    Operation,
+    OpResult,
+    SessionError,
+    SessionRequest,
+    SessionResponse,
+    SetData,
+)
+from protocol.versions import Gates
 from protocol.znodes import (
+    CONFIG_CHANGE_PREFIX,
+    CONFIG_CHANGES,
     CONTROLLER,
     PREFERRED_REPLICA_ELECTION,
+    REASSIGN_PARTITIONS,
     ReplicaAssignment,
+    decode_topic,
+    decode_topic_config,
+    encode_config_change,
     encode_partitions,
+    encode_reassignment,
     encode_topic,
     encode_topic_config,
     topic_config_path,
@@ -24,27 +44,76 @@ from protocol.znodes import (
 
 SESSION_TIMEOUT_MS = 10_000.0
 Done = Callable[[SessionError], None]
+Change = Generator[list[Operation], list[OpResult], int]
+"""Yields operations, is resumed with their results; its end is the first error (0: none)."""
 
 
 class SessionWrites:
-    """One write at a time; others wait their turn."""
+    """One change at a time; others wait their turn. `gates`: of the brokers, whose forms the znodes have."""
 
-    def __init__(self, servers: list[str], chance: Chance) -> None:
+    def __init__(self, servers: list[str], chance: Chance, gates: Gates) -> None:
         self._servers = servers
         self._chance = chance
+        self._gates = gates
         self._client: SessionClient | None = None
-        self._queue: list[tuple[list[WriteOp], Done]] = []
+        self._queue: list[tuple[Callable[[], Change], Done]] = []
+        self._under_way: Change | None = None
 
     def create_topic(
         self, now: Now, out: Outbox, topic: str, assignment: dict[int, list[int]], configs: dict[str, str], done: Done
     ) -> None:
         """Config first, then the assignment that the controller watches."""
         assigned = {partition: ReplicaAssignment(tuple(brokers)) for partition, brokers in assignment.items()}
-        writes: list[WriteOp] = [
+        writes: list[Operation] = [
             Create(topic_config_path(topic), encode_topic_config(configs)),
             Create(topic_path(topic), encode_topic(assigned)),
         ]
         self._write(now, out, writes, done)
+
+    def alter_topic(
+        self, now: Now, out: Outbox, topic: str, configs: Mapping[str, str], removed: Sequence[str], done: Done
+    ) -> None:
+        """AdminUtils.changeTopicConfig: the whole configuration, then the notification of it. NO_NODE: no topic."""
+
+        def change() -> Change:
+            there, found = yield [GetData(topic_path(topic)), GetData(topic_config_path(topic))]
+            if there.error != SessionError.OK:
+                return there.error
+            known = decode_topic_config(topic, found.data) if found.error == SessionError.OK else {}
+            content = encode_topic_config({k: v for k, v in (known | dict(configs)).items() if k not in removed})
+            missing = found.error == SessionError.NO_NODE
+            path = topic_config_path(topic)
+            (written,) = yield [Create(path, content) if missing else SetData(path, content)]
+            if written.error != SessionError.OK:
+                return written.error
+            told = encode_config_change(topic, self._gates.config_change_form)
+            (notified,) = yield [Create(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}", told, sequential=True)]
+            return notified.error
+
+        self._queued(now, out, change, done)
+
+    def add_partitions(self, now: Now, out: Outbox, topic: str, added: dict[int, list[int]], done: Done) -> None:
+        """AdminUtils.addPartitions: the topic's znode with more of them. NODE_EXISTS: one of them is there already."""
+
+        def change() -> Change:
+            (found,) = yield [GetData(topic_path(topic))]
+            if found.error != SessionError.OK:
+                return found.error
+            known = decode_topic(topic, found.data)
+            wanted = {partition: ReplicaAssignment(tuple(brokers)) for partition, brokers in added.items()}
+            if all(known.get(partition) == assignment for partition, assignment in wanted.items()):
+                return SessionError.OK  # written, and the answer was lost
+            if known.keys() & wanted.keys():
+                return SessionError.NODE_EXISTS
+            content = encode_topic(known | wanted, with_reassignment=self._gates.topic_znode_keeps_reassignment)
+            (written,) = yield [SetData(topic_path(topic), content)]
+            return written.error
+
+        self._queued(now, out, change, done)
+
+    def reassign(self, now: Now, out: Outbox, targets: dict[tuple[str, int], tuple[int, ...]], done: Done) -> None:
+        """`kafka-reassign-partitions --zookeeper --execute`. NODE_EXISTS: a reassignment is under way."""
+        self._write(now, out, [Create(REASSIGN_PARTITIONS, encode_reassignment(targets))], done)
 
     def elect_preferred(self, now: Now, out: Outbox, partitions: list[tuple[str, int]], done: Done) -> None:
         """Kafka's admin znode; NODE_EXISTS: an election is under way."""
@@ -61,8 +130,15 @@ class SessionWrites:
         assert self._client is not None
         self._client.handle(now, event, out)
 
-    def _write(self, now: Now, out: Outbox, writes: list[WriteOp], done: Done) -> None:
-        self._queue.append((writes, done))
+    def _write(self, now: Now, out: Outbox, writes: list[Operation], done: Done) -> None:
+        def change() -> Change:
+            results = yield writes
+            return next((result.error for result in results if result.error != SessionError.OK), SessionError.OK)
+
+        self._queued(now, out, change, done)
+
+    def _queued(self, now: Now, out: Outbox, change: Callable[[], Change], done: Done) -> None:
+        self._queue.append((change, done))
         if len(self._queue) == 1:
             self._begin(now, out)
 
@@ -74,24 +150,40 @@ class SessionWrites:
 
     def _state(self, now: Now, out: Outbox, state: str) -> None:
         if state == "connected" and self._client is not None:
-            client = self._client
-
-            def ask(one: SessionRequest, answered: Answered) -> None:
-                client.submit(now, out, one, answered)
-
-            pipelined(SessionRequest(list(self._queue[0][0])), ask, self._written)
+            self._under_way = self._queue[0][0]()
+            self._ask(now, out, next(self._under_way))
         elif state == "expired" and self._client is not None:
             self._client.restart(now, out)  # no server could be asked for longer than a session lives
 
-    def _written(self, now: Now, out: Outbox, response: SessionResponse) -> None:
-        if any(result.error == SessionError.CONNECTION_LOSS for result in response.results):
-            return  # connected again, it is asked again; what was done meanwhile answers NODE_EXISTS
+    def _ask(self, now: Now, out: Outbox, operations: list[Operation]) -> None:
+        client, change = self._client, self._under_way
+        assert client is not None and change is not None
+
+        def ask(one: SessionRequest, answered: Answered) -> None:
+            client.submit(now, out, one, answered)
+
+        def answered(now: Now, out: Outbox, response: SessionResponse) -> None:
+            self._answered(now, out, change, response)
+
+        pipelined(SessionRequest(operations), ask, answered)
+
+    def _answered(self, now: Now, out: Outbox, change: Change, response: SessionResponse) -> None:
+        results = response.results or [OpResult(response.error)]
+        lost = (SessionError.CONNECTION_LOSS, SessionError.SESSION_EXPIRED)
+        if change is not self._under_way or any(result.error in lost for result in results):
+            return  # connected again, it begins again; what was done meanwhile is found, or answers NODE_EXISTS
+        try:
+            self._ask(now, out, change.send(results))
+        except StopIteration as ended:
+            self._ended(now, out, SessionError(ended.value))
+
+    def _ended(self, now: Now, out: Outbox, error: SessionError) -> None:
         assert self._client is not None
+        self._under_way = None
         self._client.on_state = self._closed
         self._client.close(now, out)
         _, done = self._queue[0]
-        worst = next((r.error for r in response.results if r.error != SessionError.OK), response.error)
-        done(SessionError(worst))
+        done(error)
 
     def _closed(self, now: Now, out: Outbox, state: str) -> None:
         if state not in ("closed", "expired"):

@@ -1,10 +1,9 @@
 """What each verb does, as steps that wait. One method per verb; those on machines and links
-are in `fault_steps`, those of groups in `group_steps`."""
+are in `fault_steps`, those of topics in `topic_steps`, of groups in `group_steps`, of load in `workload_steps`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from controller.assignment import UnassignableTopic
 from emulator.client.blocked_sends import ANY_PARTITION
 from emulator.client.direct_results import Attempt, Described, Fetched
 from emulator.player.client_steps import fetch_order, library_order, produce_order
@@ -14,7 +13,7 @@ from emulator.player.log_ends import until_log_ends
 from emulator.player.settling import settled
 from emulator.player.tasks import Order, StepFailed, Steps
 from emulator.player.timeline import Timeline
-from emulator.player.topics import all_led, placed
+from emulator.player.topic_steps import TopicSteps
 from emulator.player.workload_steps import LIMIT_S, WorkloadSteps
 from emulator.scenario import model as m
 from emulator.scenario.conditions import asks
@@ -26,11 +25,6 @@ from protocol.records.offset_commits import OFFSETS_TOPIC
 
 if TYPE_CHECKING:
     from emulator.player.player import Player
-
-STATE_LIMIT_S = 30.0
-STATE_NOTICED_MS = (20.0, 90.0)
-"""From the topic's first state to the script's next step, as recorded."""
-
 
 def by_number(name: str) -> tuple[str, int]:
     """Sorts t-2 before t-10."""
@@ -45,6 +39,7 @@ class StepRunner:
         self._timeline = timeline or player.timeline
         self._faults = FaultSteps(player)
         self._groups = GroupSteps(player, self._place, self._timeline)
+        self._topics = TopicSteps(player, self._place, self._timeline)
         self._workloads = WorkloadSteps(player, self._place, self._timeline)
 
     def run(self, step: m.AnyStep, following: m.AnyStep | None) -> Steps:
@@ -76,12 +71,11 @@ class StepRunner:
                 yield from self._workloads.end(name, limit_s)
             case m.AskMetadata():
                 yield from self._metadata(step)
-            case m.CreateTopic():
-                yield from self._create_topic(step)
-            case m.ElectPreferred():
-                yield from self._elect_preferred(step)
-            case m.ElectController():
-                yield self._elect_controller
+            case (
+                m.CreateTopic() | m.AlterTopic() | m.AddPartitions() | m.Reassign() | m.ElectPreferred()
+                | m.ElectController()
+            ):  # fmt: skip
+                yield from self._topics.topic(step)
             case m.TakeSnapshot(label=label):
                 yield from self._snapshot(label)
             case m.Record(what=what, partition=partition):
@@ -217,47 +211,6 @@ class StepRunner:
 
         described: Described = yield order
         self._timeline.metadata(player.now.mono_ms, described, self._partition(step.partition))
-
-    # --- topics and elections ---
-
-    def _create_topic(self, step: m.CreateTopic) -> Steps:
-        player = self._player
-        names = [f"{step.topic}-{number}" for number in range(step.count)]
-        if not self._timeline.first:
-            self._timeline.first = player.waits.first = names[0]
-        try:
-            assignment = placed(step, player.seen, player.chance)
-        except UnassignableTopic as error:
-            raise StepFailed(f"{step.topic}: {error}") from error
-        configs = {name: str(value) for name, value in step.configs.items()}
-
-        def order(done: Callable[[Any], None]) -> None:
-            assert player.writes is not None
-            player.writes.create_topic(player.now, player.out, step.topic, assignment, configs, done)
-
-        yield order
-        waited_ms = player.now.mono_ms
-        while not all_led(names, player.seen):
-            if player.now.mono_ms - waited_ms > STATE_LIMIT_S * 1000.0:
-                raise StepFailed(f"{step.topic} has no leaders after {STATE_LIMIT_S:g} s")
-            yield player.sleep(50.0)
-        yield player.sleep(player.waits.between_ms(STATE_NOTICED_MS))
-
-    def _elect_preferred(self, step: m.ElectPreferred) -> Steps:
-        player = self._player
-        names = step.partitions or tuple(player.seen.states)
-        places = [self._place(name) for name in names]
-
-        def order(done: Callable[[Any], None]) -> None:
-            assert player.writes is not None
-            player.writes.elect_preferred(player.now, player.out, places, done)
-
-        yield order
-
-    def _elect_controller(self, done: Callable[[Any], None]) -> None:
-        player = self._player
-        assert player.writes is not None
-        player.writes.elect_controller(player.now, player.out, done)
 
     # --- observing ---
 

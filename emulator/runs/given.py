@@ -6,7 +6,7 @@ What the version does not have is dropped, save from `--set`, where it is an err
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,6 +20,7 @@ from emulator.settings.registry import BY_SCOPE, found, usable
 from emulator.settings.setting import TOPIC, Setting
 from emulator.topology import Topology
 
+Kind = TypeVar("Kind", bound=m.Step)
 BY_SCENARIO, BY_COMMAND = "settings", "--set"
 
 
@@ -117,18 +118,29 @@ def _topics(steps: Iterable[m.AnyStep], version: str, dropped: list[Dropped]) ->
                 own[name] = Given(value, where)
             else:
                 dropped.append(Dropped(setting.key, why_dropped(setting, version), where))
+    for altered in _all_of(steps, m.AlterTopic):
+        for name in (*altered.configs, *altered.remove):
+            setting = BY_SCOPE[TOPIC][name]
+            if not setting.exists_in(version):
+                where = f"alter-topic {altered.topic}"
+                dropped.append(Dropped(setting.key, why_dropped(setting, version), where))
     return found_topics
 
 
 def created(steps: Iterable[m.AnyStep]) -> Iterable[m.CreateTopic]:
     """Every topic's creation, however deep."""
+    return _all_of(steps, m.CreateTopic)
+
+
+def _all_of(steps: Iterable[m.AnyStep], kind: type[Kind]) -> Iterable[Kind]:
+    """Every step of a kind, however deep."""
     for step in steps:
         match step:
-            case m.CreateTopic():
-                yield step
             case m.Background(step=inner):
-                yield from created([inner])
+                yield from _all_of([inner], kind)
             case m.Repeat(steps=inner_steps):
-                yield from created(inner_steps)
+                yield from _all_of(inner_steps, kind)
+            case _ if isinstance(step, kind):
+                yield step
             case _:
                 pass

@@ -21,7 +21,7 @@ from emulator.settings.bearing import MODELLED, NOT_MODELLED
 from emulator.settings.files import SettingsFile
 from emulator.settings.in_force import resolve_settings
 from emulator.settings.java_names import java_consumer, java_producer
-from emulator.settings.registry import GROUP_OF, REGISTRY
+from emulator.settings.registry import BY_SCOPE, GROUP_OF, REGISTRY
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PREFIXES, PRODUCER, TOPIC
 from emulator.topology import Topology
 from protocol.versions import gates_for, ladder_name
@@ -156,6 +156,10 @@ def _as_set(step: m.AnyStep, settings: Mapping[str, Any], everything: Everything
             partitions = step.partitions or settings.get("num.partitions", 1)
             replicas = step.replicas or settings.get("default.replication.factor", 1)
             return msgspec.structs.replace(step, partitions=partitions, replicas=replicas, configs=configs)
+        case m.AlterTopic(configs=configs, remove=remove):
+            known = {name for name, one in BY_SCOPE[TOPIC].items() if one.exists_in(everything.version)}
+            kept = {name: value for name, value in configs.items() if name in known}
+            return msgspec.structs.replace(step, configs=kept, remove=tuple(name for name in remove if name in known))
         case m.Produce(acks=m.ACKS_AS_SET) | m.ProduceMessageSet(acks=m.ACKS_AS_SET):
             safe = settings.get("producer.enable.idempotence") or settings.get("producer.transactional.id")
             acks = str(settings.get("producer.acks", "all" if safe else "1"))

@@ -159,6 +159,30 @@ class CreateTopic(Step, frozen=True, kw_only=True):
         return len(self.assignment) or self.partitions
 
 
+class AlterTopic(Step, frozen=True, kw_only=True):
+    """Settings of a topic that is there: `configs` are set, `remove` are as the cluster has them again. Done when it is
+    written and brokers are notified, which is before they act on it."""
+
+    topic: str
+    configs: dict[str, Any] = {}
+    remove: tuple[str, ...] = ()
+
+
+class AddPartitions(Step, frozen=True, kw_only=True):
+    """The topic has `partitions` from now on: the new ones with replicas as `assignment` says, one list each; or placed
+    as Kafka's admin tool places them, beside the first partition's. Ends when each has a leader."""
+
+    topic: str
+    partitions: int
+    assignment: tuple[tuple[int, ...], ...] = ()
+
+
+class Reassign(Step, frozen=True, kw_only=True):
+    """Asks the controller to move partitions to these replicas, (partition, replicas) each; does not wait."""
+
+    targets: tuple[tuple[str, tuple[int, ...]], ...]
+
+
 class ElectPreferred(Step, frozen=True, kw_only=True):
     """Asks for the preferred leaders, of all partitions if none is named; does not wait."""
 

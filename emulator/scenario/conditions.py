@@ -82,6 +82,13 @@ class Isr(msgspec.Struct, frozen=True):
     partition: str = ""
 
 
+class Replicas(msgspec.Struct, frozen=True):
+    """The partition is assigned to exactly `members`, in this order: nothing is being moved."""
+
+    members: tuple[int, ...]
+    partition: str = ""
+
+
 class InIsr(msgspec.Struct, frozen=True):
     """`broker` is in sync."""
 
@@ -166,6 +173,7 @@ Condition = (
     | NewLeader
     | PreferredLeader
     | Isr
+    | Replicas
     | InIsr
     | IsrShrunk
     | IsrRestored
@@ -230,7 +238,9 @@ def holds(condition: Condition, view: View) -> bool:
             return state is not None and _holds_in(condition, state, view)
 
 
-_OfPartition = Leader | NewLeader | PreferredLeader | Isr | InIsr | IsrShrunk | IsrRestored | LeadsInView | CaughtUp
+_OfPartition = (
+    Leader | NewLeader | PreferredLeader | Isr | Replicas | InIsr | IsrShrunk | IsrRestored | LeadsInView | CaughtUp
+)
 
 
 def _holds_in(condition: _OfPartition, state: PartitionView, view: View) -> bool:
@@ -244,6 +254,8 @@ def _holds_in(condition: _OfPartition, state: PartitionView, view: View) -> bool
             return bool(state.assignment) and state.leader == state.assignment[0]
         case Isr(members=members):
             return set(state.isr) == members
+        case Replicas(members=members):
+            return state.assignment == members
         case InIsr(broker=broker):
             return broker in state.isr
         case IsrShrunk():
@@ -272,6 +284,8 @@ def described(condition: Condition) -> str:
             return "preferred leader"
         case Isr(members=members):
             return f"isr={sorted(members)}"
+        case Replicas(members=members):
+            return f"replicas={list(members)}"
         case InIsr(broker=broker):
             return f"broker-{broker} in isr"
         case IsrShrunk():

@@ -17,6 +17,8 @@ from emulator.scenario.client_steps import (
     ALL_ACKS,
     ANY_BROKER,
     ANY_PARTITION,
+    AddPartitions,
+    AlterTopic,
     AskMetadata,
     Commit,
     Consume,
@@ -28,6 +30,7 @@ from emulator.scenario.client_steps import (
     LookCommitted,
     Produce,
     ProduceMessageSet,
+    Reassign,
     StopWorkload,
     Workload,
 )
@@ -67,6 +70,8 @@ __all__ = [
     "ANY_PARTITION",
     "CHECKS",
     "FAULTS",
+    "AddPartitions",
+    "AlterTopic",
     "AnyStep",
     "AskMetadata",
     "Await",
@@ -105,6 +110,7 @@ __all__ = [
     "PowerLoss",
     "Produce",
     "ProduceMessageSet",
+    "Reassign",
     "Record",
     "Repeat",
     "ResumeNode",
@@ -190,7 +196,7 @@ AnyStep = (
     MachineStep | Together
     | Cut | Hold | Delay | Loss | Heal
     | Produce | ProduceMessageSet | LibraryProduce | Fetch | Consume | Commit | LookCommitted | AskMetadata
-    | Workload | StopWorkload | CreateTopic | ElectPreferred | ElectController
+    | Workload | StopWorkload | CreateTopic | AlterTopic | AddPartitions | Reassign | ElectPreferred | ElectController
     | TakeSnapshot | Record | Wait | Pause | Settle
     | Background | Await | Repeat
 )  # fmt: skip

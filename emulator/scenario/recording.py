@@ -97,6 +97,14 @@ def do_entry(step: m.AnyStep) -> Entry | None:
         case m.CreateTopic(topic=topic, assignment=assignment, configs=configs):
             flat: Any = assignment[0] if len(assignment) == 1 else assignment
             return {"do": "create-topic", "topic": topic, "assignment": _lists(flat), "configs": configs}
+        case m.AlterTopic(topic=topic, configs=configs, remove=remove):
+            entry = {"do": "alter-topic", "topic": topic, **({"configs": configs} if configs else {})}
+            return entry | ({"remove": list(remove)} if remove else {})
+        case m.AddPartitions(topic=topic, partitions=partitions, assignment=assignment):
+            named: Entry = {"assignment": _lists(assignment)} if assignment else {}
+            return {"do": "add-partitions", "topic": topic, "partitions": partitions, **named}
+        case m.Reassign(targets=targets):
+            return {"do": "reassign", "partitions": {name: list(replicas) for name, replicas in targets}}
         case m.ElectController():
             return {"do": "elect-controller"}
         case m.ElectPreferred(partitions=partitions):

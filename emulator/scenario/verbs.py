@@ -12,6 +12,7 @@ from emulator.scenario import client_verbs as client
 from emulator.scenario import fault_verbs as fault
 from emulator.scenario import group_verbs as group
 from emulator.scenario import model as m
+from emulator.scenario import topic_verbs as topics
 from emulator.scenario import workload_verbs as load
 from emulator.scenario.conditions import Condition, described
 from emulator.scenario.document import nearest
@@ -84,36 +85,6 @@ def _made(reader: StepReader, name: str, value: Node, at_s: float | None, bare: 
 def _no_keys(reader: StepReader, node: Node) -> Keys:
     empty = MappingNode("tag:yaml.org,2002:map", [], node.start_mark, node.end_mark)
     return Keys(reader, empty, "", ())
-
-
-def _create_topic(k: Keys, at_s: float | None) -> Steps:
-    topic = k.need("topic", k.reader.label)
-    configs: dict[str, object] = k.get("configs", k.reader.topic_configs, {})
-    none: tuple[tuple[int, ...], ...] = ()
-    assignment = k.get("assignment", k.reader.assignment, none)
-    partitions = k.get("partitions", lambda n: k.reader.integer(n, "partitions", 1, m.PARTITIONS_MAX), 0)
-    brokers = len(k.reader.topology.with_role("broker"))
-    replicas = k.get("replicas", lambda n: k.reader.integer(n, "replicas", 1, brokers), 0)
-    if "assignment" in k and ("partitions" in k or "replicas" in k):
-        k.reader.problem(k.node, "an assignment says by itself how many partitions and replicas there are")
-    count = len(assignment or ()) or partitions or k.reader.num_partitions
-    k.reader.partitions.update(f"{topic}-{number}" for number in range(count))
-    return [
-        m.CreateTopic(
-            topic=topic, assignment=assignment, partitions=partitions, replicas=replicas, configs=configs, at_s=at_s
-        )
-    ]
-
-
-def _elect_preferred(k: Keys, at_s: float | None) -> Steps:
-    def read(node: Node) -> tuple[str, ...]:
-        return k.reader.each(node, "partitions", k.reader.partition, single=True)
-
-    return [m.ElectPreferred(partitions=k.get("partitions", read, ()), at_s=at_s)]
-
-
-def _elect_controller(k: Keys, at_s: float | None) -> Steps:
-    return [m.ElectController(at_s=at_s)]
 
 
 def _snapshot(k: Keys, at_s: float | None) -> Steps:
@@ -196,7 +167,20 @@ VERBS: dict[str, Verb] = {
     ),
     "create-topic": Verb(
         does="A topic with its replicas per partition, named or placed; ends when every partition has a leader.",
-        read=_create_topic, keys=("topic", "assignment", "partitions", "replicas", "configs"), required=("topic",),
+        read=topics.create_topic, keys=("topic", "assignment", "partitions", "replicas", "configs"),
+        required=("topic",),
+    ),
+    "alter-topic": Verb(
+        does="Settings of a topic that is there; ends when they are written and brokers are notified.",
+        read=topics.alter_topic, keys=("topic", "configs", "remove"), required=("topic",),
+    ),
+    "add-partitions": Verb(
+        does="More partitions, up to so many, named or placed; ends when each has a leader.",
+        read=topics.add_partitions, keys=("topic", "partitions", "assignment"), required=("topic", "partitions"),
+    ),
+    "reassign": Verb(
+        does="Asks the controller to move partitions to other replicas; does not wait.",
+        read=topics.reassign, keys=("partitions",), required=("partitions",),
     ),
     "produce": Verb(
         does="One batch per value to a broker (or as a client in an AZ, who asks for the leader).",
@@ -249,11 +233,11 @@ VERBS: dict[str, Verb] = {
         read=client.metadata, keys=("broker", "partition"), required=("broker",), short="broker",
     ),
     "elect-preferred": Verb(
-        does="Asks for the preferred leaders; does not wait.", read=_elect_preferred, keys=("partitions",),
+        does="Asks for the preferred leaders; does not wait.", read=topics.elect_preferred, keys=("partitions",),
         short="partitions",
     ),
     "elect-controller": Verb(
-        does="Deletes `/controller`, so that a controller is elected; does not wait.", read=_elect_controller,
+        does="Deletes `/controller`, so that a controller is elected; does not wait.", read=topics.elect_controller,
     ),
     "snapshot": Verb(
         does="Notes every replica's log and checkpoints under a label.",

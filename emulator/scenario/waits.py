@@ -37,6 +37,11 @@ def _members(reader: StepReader, node: Node) -> frozenset[int]:
     return frozenset(reader.each(node, "brokers", reader.broker, single=True))
 
 
+def _replicas(reader: StepReader, node: Node, partition: str) -> c.Condition | None:
+    members = reader.each(node, "brokers", reader.broker)
+    return c.Replicas(members, partition) if members else None
+
+
 def _in_isr(reader: StepReader, node: Node, partition: str) -> c.Condition | None:
     broker = reader.broker(node)
     return None if broker is None else c.InIsr(broker, partition)
@@ -80,6 +85,7 @@ def _all(reader: StepReader, node: Node, partition: str) -> c.Condition | None:
 KEYS: dict[str, Callable[[StepReader, Node, str], c.Condition | None]] = {
     "leader": _leader,
     "isr": lambda r, n, p: c.Isr(_members(r, n), p),
+    "replicas": _replicas,
     "in_isr": _in_isr,
     "controller": _controller,
     "registered": lambda r, n, _: c.Registered(_members(r, n)),
@@ -129,6 +135,8 @@ def _written(condition: c.Condition) -> str | dict[str, object]:
             return {"leader": "none" if broker == NO_LEADER else broker}
         case c.Isr(members=members):
             return {"isr": sorted(members)}
+        case c.Replicas(members=members):
+            return {"replicas": list(members)}
         case c.InIsr(broker=broker):
             return {"in_isr": broker}
         case c.Controller(broker=broker):

@@ -4,8 +4,8 @@ from ruamel.yaml.nodes import Node
 
 from emulator.scenario import model as m
 from emulator.scenario.step_reader import Keys, Steps
+from emulator.scenario.topic_verbs import topics_of
 from emulator.settings.setting import CONSUMER, PRODUCER
-from protocol.ids import topic_partition_of
 from protocol.messages.workload import RATE_MAX
 
 KEYS_MAX = 1_000_000
@@ -21,7 +21,7 @@ def workload(k: Keys, at_s: float | None) -> Steps:
     none: dict[str, object] = {}
     step = m.Workload(
         name=name,
-        topic=k.get("topic", lambda n: reader.word(n, "topic", _topics(reader.partitions)), ""),
+        topic=k.get("topic", lambda n: reader.word(n, "topic", topics_of(reader)), ""),
         rate_per_s=k.get("rate", lambda n: _rate(k, n), 10.0),
         acks=k.get("acks", reader.acks_to_send, m.ACKS_AS_SET),
         retries=k.whole("retries", "retries") if "retries" in k else None,
@@ -50,10 +50,6 @@ def stop_workload(k: Keys, at_s: float | None) -> Steps:
     else:
         reader.workloads.clear()
     return [m.StopWorkload(name=name or "", limit_s=k.number("limit_s", "limit_s", 30), at_s=at_s)]
-
-
-def _topics(partitions: set[str]) -> list[str]:
-    return sorted({place[0] for name in partitions if (place := topic_partition_of(name)) is not None})
 
 
 def _rate(k: Keys, node: Node) -> float | None:

@@ -67,6 +67,25 @@ def test_it_waits_for_the_target_to_be_in_sync_then_moves_and_cleans_up(version:
         assert stopped == [False, True]
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_one_to_the_replicas_that_are_there_is_refused_up_to_2_3_and_done_later(version: str) -> None:
+    """2.4: onPartitionReassignment tells everybody, with a new epoch."""
+    c = started(version)
+    ask(c, 0, 1)
+    assert REASSIGN_PARTITIONS not in c.service.znodes
+    assert c.state().leader_epoch == (0 if c.gates.ignores_reassignment_to_same_replicas else 1)
+    assert c.gates.ignores_reassignment_to_same_replicas == (not c.gates.topic_znode_keeps_reassignment)
+
+
+def test_one_to_a_dead_broker_is_refused_by_0_8_2_alone() -> None:
+    for version in ("0.8.2", "0.10.2"):
+        c = started(version)
+        c.die(3)
+        ask(c, 2, 3)
+        assert (REASSIGN_PARTITIONS in c.service.znodes) == (version != "0.8.2")
+        assert assignment(c).replicas == ((0, 1) if version == "0.8.2" else (2, 3, 0, 1))
+
+
 @pytest.mark.parametrize("version", ["1.1", "2.8"])
 def test_a_leader_that_stays_keeps_leading(version: str) -> None:
     c = started(version)

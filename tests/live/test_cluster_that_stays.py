@@ -9,6 +9,8 @@ import pytest
 
 from emulator.live.moment import copy_moment
 from emulator.live.requests import (
+    AddPartitions,
+    AlterTopic,
     Consume,
     CreateTopic,
     ElectPreferred,
@@ -16,6 +18,7 @@ from emulator.live.requests import (
     LinkFault,
     Machine,
     Produce,
+    Reassign,
     StartWorkload,
     StopWorkload,
     WorkloadStatus,
@@ -107,6 +110,29 @@ def test_dead_and_paused_nodes_take_the_rules_in_force_when_they_return(up: Call
 
 def _with_connections(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return events if any(event["event"] == "connection_changed" for event in events) else []
+
+
+def test_topics_are_altered_grown_and_moved_while_they_are_used(up: Callable[..., Live]) -> None:
+    live = up()
+    live.did(CreateTopic("t", [[0, 1]]))
+    live.did(Produce("t", ["a"], acks=-1))
+    refusals = (
+        (AlterTopic("t", {"min.insync.replica": 2}), "min.insync.replicas"),
+        (AlterTopic("t"), "which settings?"),
+        (AddPartitions("t", 1), "it has 1 partitions, and can only have more, not 1"),
+        (AddPartitions("u", 2), "no topic 'u'"),
+        (Reassign({"t-0": [0, 7]}), "no broker 7"),
+        (Reassign({"t-9": [0]}), "did you mean t-0?"),
+    )
+    for ask, why in refusals:
+        answer = live.ask(ask, 10.0)
+        assert answer.code == 2 and why in answer.error, answer
+    assert live.did(AlterTopic("t", {"min.insync.replicas": "2"}))["set"] == {"min.insync.replicas": 2}
+    grown = live.did(AddPartitions("t", 3))["topics"]["t"]
+    assert [one["replicas"] for one in grown] == [[0, 1], [1, 2], [2, 0]]
+    live.did(Reassign({"t-0": [2, 1]}), 60.0)
+    assert (live.partition()["replicas"], live.partition()["leader"]) == ([2, 1], 2)
+    assert values(live.did(Consume("t"))) == ["a"]
 
 
 def test_machines_are_told_once_what_cannot_be_done_and_come_back(up: Callable[..., Live]) -> None:

@@ -96,6 +96,14 @@ def test_bad_file(text: str, message: str) -> None:
          "5:36: not a producer's setting: 'linger'; nearest: linger.ms"),
         ("stop-workload: w", "5:20: unknown workload 'w'"),
         ("{background: b, workload: w2}", "5:21: workload cannot run in the background"),
+        ("alter-topic: {topic: t}", "5:18: alter-topic says which 'configs' to set, or which to 'remove'"),
+        ("alter-topic: {topic: t, remove: flush}", "5:37: unknown topic setting 'flush'; nearest: flush.ms"),
+        ("add-partitions: {topic: t, partitions: 1}",
+         "5:44: t cannot have 1: it has 1 partitions, and can only have more"),
+        ("add-partitions: {topic: t, partitions: 3, assignment: [[0]]}",
+         "5:59: 1 lists of replicas for 2 new partitions"),
+        ("reassign: {partitions: {t-7: [0]}}", "5:29: unknown partition 't-7'; nearest: t-0"),
+        ("reassign: {partitions: {t-0: [[0], [1]]}}", "5:34: t-0 has one list of replicas"),
         ("kill: broker-9", "5:11: unknown node 'broker-9'; nearest: broker-2"),
         ("kill: {node: 0, hard: true}", "5:21: unknown key 'hard' in kill; one of: node"),
         ("cut: az-7", "5:10: unknown AZ 'az-7'; nearest: az-2"),
@@ -144,8 +152,8 @@ def test_bad_file(text: str, message: str) -> None:
         ("wait: {until: {leads: {broker: 1}}}", "5:27: a view needs 'seen_by'"),
         ("wait: {until: {}}",
          "5:19: expected a condition: words (new leader, preferred leader, no leader, new controller, "
-         "isr shrunk, isr restored, caught up) or keys (leader, isr, in_isr, controller, registered, session_expired, "
-         "leads, quiet_s, not, all, every)"),
+         "isr shrunk, isr restored, caught up) or keys (leader, isr, replicas, in_isr, controller, registered, "
+         "session_expired, leads, quiet_s, not, all, every)"),
         ("wait: {until: new leader, limit_s: 0x}", "5:40: expected limit_s as a number, got '0x'"),
         ("pause: 2s", "5:12: expected seconds as a number, got '2s'"),
         ("await: w", "5:12: unknown background step 'w'"),

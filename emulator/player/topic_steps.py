@@ -1,0 +1,136 @@
+"""Steps of topics: created, altered, grown, moved; and elections that are asked for."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from controller.assignment import UnassignableTopic
+from emulator.player.tasks import StepFailed, Steps
+from emulator.player.timeline import Timeline
+from emulator.player.topics import all_led, more_placed, placed
+from emulator.scenario import model as m
+from protocol.messages.session import SessionError
+
+if TYPE_CHECKING:
+    from emulator.player.player import Player
+
+STATE_LIMIT_S = 30.0
+STATE_NOTICED_MS = (20.0, 90.0)
+"""From the topic's first state to the script's next step, as recorded."""
+
+TopicStep = m.CreateTopic | m.AlterTopic | m.AddPartitions | m.Reassign | m.ElectPreferred | m.ElectController
+WHY = {SessionError.NO_NODE: "there is no such topic", SessionError.NODE_EXISTS: "one is under way, or done, already"}
+
+
+class TopicSteps:
+    """Runs those steps for a player. `place`: topic and number of the partition that a step names."""
+
+    def __init__(
+        self, player: "Player", place: Callable[[str | None], tuple[str, int]], timeline: Timeline
+    ) -> None:
+        self._player = player
+        self._place = place
+        self._timeline = timeline
+
+    def topic(self, step: TopicStep) -> Steps:
+        """Raises StepFailed."""
+        match step:
+            case m.CreateTopic():
+                yield from self._create(step)
+            case m.AlterTopic():
+                yield from self._alter(step)
+            case m.AddPartitions():
+                yield from self._add_partitions(step)
+            case m.Reassign():
+                yield from self._reassign(step)
+            case m.ElectPreferred():
+                yield from self._elect_preferred(step)
+            case m.ElectController():
+                yield self._elect_controller
+
+    def _create(self, step: m.CreateTopic) -> Steps:
+        player = self._player
+        names = [f"{step.topic}-{number}" for number in range(step.count)]
+        if not self._timeline.first:
+            self._timeline.first = player.waits.first = names[0]
+        try:
+            assignment = placed(step, player.seen, player.chance)
+        except UnassignableTopic as error:
+            raise StepFailed(f"{step.topic}: {error}") from error
+        configs = {name: _text(value) for name, value in step.configs.items()}
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert player.writes is not None
+            player.writes.create_topic(player.now, player.out, step.topic, assignment, configs, done)
+
+        yield order
+        yield from self._until_led(step.topic, names)
+
+    def _until_led(self, topic: str, names: list[str]) -> Steps:
+        player = self._player
+        waited_ms = player.now.mono_ms
+        while not all_led(names, player.seen):
+            if player.now.mono_ms - waited_ms > STATE_LIMIT_S * 1000.0:
+                raise StepFailed(f"{topic} has no leaders after {STATE_LIMIT_S:g} s")
+            yield player.sleep(50.0)
+        yield player.sleep(player.waits.between_ms(STATE_NOTICED_MS))
+
+    def _alter(self, step: m.AlterTopic) -> Steps:
+        player = self._player
+        configs = {name: _text(value) for name, value in step.configs.items()}
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert player.writes is not None
+            player.writes.alter_topic(player.now, player.out, step.topic, configs, step.remove, done)
+
+        yield from self._written(order, f"alter-topic {step.topic}")
+
+    def _add_partitions(self, step: m.AddPartitions) -> Steps:
+        player = self._player
+        try:
+            added = more_placed(step, player.seen)
+        except UnassignableTopic as error:
+            raise StepFailed(f"add-partitions {step.topic}: {error}") from error
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert player.writes is not None
+            player.writes.add_partitions(player.now, player.out, step.topic, added, done)
+
+        yield from self._written(order, f"add-partitions {step.topic}")
+        yield from self._until_led(step.topic, [f"{step.topic}-{number}" for number in sorted(added)])
+
+    def _reassign(self, step: m.Reassign) -> Steps:
+        player = self._player
+        targets = {self._place(name): replicas for name, replicas in step.targets}
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert player.writes is not None
+            player.writes.reassign(player.now, player.out, targets, done)
+
+        yield from self._written(order, "reassign")
+
+    def _written(self, order: Callable[[Callable[[Any], None]], None], what: str) -> Steps:
+        error: SessionError = yield order
+        if error != SessionError.OK:
+            raise StepFailed(f"{what}: {WHY.get(error, error.name)}")
+
+    def _elect_preferred(self, step: m.ElectPreferred) -> Steps:
+        player = self._player
+        names = step.partitions or tuple(player.seen.states)
+        places = [self._place(name) for name in names]
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert player.writes is not None
+            player.writes.elect_preferred(player.now, player.out, places, done)
+
+        yield order
+
+    def _elect_controller(self, done: Callable[[Any], None]) -> None:
+        player = self._player
+        assert player.writes is not None
+        player.writes.elect_controller(player.now, player.out, done)
+
+
+def _text(value: object) -> str:
+    """As Kafka's tools write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+

@@ -1,0 +1,96 @@
+"""The verbs of topics and where they lie: create-topic, alter-topic, add-partitions, reassign, and elections."""
+
+from ruamel.yaml.nodes import Node
+
+from emulator.scenario import model as m
+from emulator.scenario.step_reader import Keys, StepReader, Steps
+from emulator.settings.registry import BY_SCOPE
+from emulator.settings.setting import TOPIC
+from protocol.ids import topic_partition_of
+
+Assignment = tuple[tuple[int, ...], ...]
+
+
+def create_topic(k: Keys, at_s: float | None) -> Steps:
+    topic = k.need("topic", k.reader.label)
+    configs: dict[str, object] = k.get("configs", k.reader.topic_configs, {})
+    none: Assignment = ()
+    assignment = k.get("assignment", k.reader.assignment, none)
+    partitions = k.get("partitions", lambda n: k.reader.integer(n, "partitions", 1, m.PARTITIONS_MAX), 0)
+    brokers = len(k.reader.topology.with_role("broker"))
+    replicas = k.get("replicas", lambda n: k.reader.integer(n, "replicas", 1, brokers), 0)
+    if "assignment" in k and ("partitions" in k or "replicas" in k):
+        k.reader.problem(k.node, "an assignment says by itself how many partitions and replicas there are")
+    count = len(assignment or ()) or partitions or k.reader.num_partitions
+    k.reader.partitions.update(f"{topic}-{number}" for number in range(count))
+    return [
+        m.CreateTopic(
+            topic=topic, assignment=assignment, partitions=partitions, replicas=replicas, configs=configs, at_s=at_s
+        )
+    ]
+
+
+def alter_topic(k: Keys, at_s: float | None) -> Steps:
+    configs: dict[str, object] = k.get("configs", k.reader.topic_configs, {})
+    known = sorted(BY_SCOPE[TOPIC])
+    none: tuple[str, ...] = ()
+
+    def removed(node: Node) -> tuple[str, ...]:
+        return k.reader.each(node, "topic settings", lambda n: k.reader.word(n, "topic setting", known), single=True)
+
+    remove = k.get("remove", removed, none)
+    if "configs" not in k and "remove" not in k:
+        k.reader.problem(k.node, "alter-topic says which 'configs' to set, or which to 'remove'")
+    return [m.AlterTopic(topic=_topic(k), configs=configs, remove=remove, at_s=at_s)]
+
+
+def add_partitions(k: Keys, at_s: float | None) -> Steps:
+    topic = _topic(k)
+    partitions = k.need("partitions", lambda n: k.reader.integer(n, "partitions", 1, m.PARTITIONS_MAX))
+    count = sum(place[0] == topic for place in map(topic_partition_of, k.reader.partitions) if place is not None)
+    none: Assignment = ()
+    assignment = k.get("assignment", k.reader.assignment, none)
+    if not k.failed and partitions <= count:
+        more = f"it has {count} partitions, and can only have more"
+        k.reader.problem(k.nodes["partitions"], f"{topic} cannot have {partitions}: {more}")
+    elif not k.failed and assignment and len(assignment) != partitions - count:
+        what = f"{len(assignment)} lists of replicas for {partitions - count} new partitions"
+        k.reader.problem(k.nodes["assignment"], what)
+    k.reader.partitions.update(f"{topic}-{number}" for number in range(count, partitions or 0))
+    return [m.AddPartitions(topic=topic, partitions=partitions, assignment=assignment, at_s=at_s)]
+
+
+def reassign(k: Keys, at_s: float | None) -> Steps:
+    def read(node: Node) -> tuple[tuple[str, tuple[int, ...]], ...] | None:
+        found = []
+        for name, key, value in k.reader.pairs(node, "partitions"):
+            k.reader.partition(key)
+            replicas = k.reader.assignment(value)
+            if replicas is not None and len(replicas) != 1:
+                k.reader.problem(value, f"{name} has one list of replicas")
+            elif replicas is not None:
+                found.append((name, replicas[0]))
+        return tuple(found) or None
+
+    return [m.Reassign(targets=k.need("partitions", read), at_s=at_s)]
+
+
+def elect_preferred(k: Keys, at_s: float | None) -> Steps:
+    def read(node: Node) -> tuple[str, ...]:
+        return k.reader.each(node, "partitions", k.reader.partition, single=True)
+
+    return [m.ElectPreferred(partitions=k.get("partitions", read, ()), at_s=at_s)]
+
+
+def elect_controller(k: Keys, at_s: float | None) -> Steps:
+    return [m.ElectController(at_s=at_s)]
+
+
+def topics_of(reader: StepReader) -> list[str]:
+    """Those that have been created before, by their partitions."""
+    return sorted({place[0] for place in map(topic_partition_of, reader.partitions) if place is not None})
+
+
+def _topic(k: Keys) -> str:
+    """None, and `k.failed`, if there is none of that name."""
+    return k.need("topic", lambda n: k.reader.word(n, "topic", topics_of(k.reader)))
