@@ -1,0 +1,90 @@
+"""`python -m benchmarks.judge_mutants [--runs N] [MUTANT...]`: does the judge of crash testing find what is wrong?
+
+Every mutant (`benchmarks.mutants`) is played as `benchmarks.kill_anywhere` plays: seeds of the whole catalogue in the
+mutant's versions, until one run fails; the same seed is then played with machines that are right, and must be good.
+Printed and written to benchmarks/results/judge_mutants.json: how many runs it took, and what was found. Exit code 1 if
+a mutant lives, or a failure is not the mutant's.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import msgspec
+
+from benchmarks.mutants import MUTANTS, applied
+from emulator.deaths.seeds import DeathResult, DeathsAsked, play_seed
+from emulator.runs.cores import on_all_cores
+
+RESULTS = Path(__file__).parent / "results" / "judge_mutants.json"
+RUNS = 400
+FIRST = 1
+
+
+class MutantAsked(msgspec.Struct, frozen=True):
+    """What a worker is told."""
+
+    mutant: str
+    deaths: DeathsAsked
+
+
+class MutantWorker:
+    def __init__(self, asked: MutantAsked) -> None:
+        self._asked = asked
+
+    def play(self, seed: int) -> DeathResult:
+        return mutated(self._asked, seed)
+
+
+def mutated(asked: MutantAsked, seed: int) -> DeathResult:
+    """One run with that mutant."""
+    with applied(MUTANTS[asked.mutant]):
+        return play_seed(asked.deaths.plan(seed))
+
+
+def hunted(mutant: str, seeds: Sequence[int], processes: int | None = None) -> dict[str, Any]:
+    """Until a run fails."""
+    asked = MutantAsked(mutant, DeathsAsked(MUTANTS[mutant].scenarios, MUTANTS[mutant].versions))
+    began_s, runs = perf_counter(), 0
+    row: dict[str, Any] = {"mutant": mutant, "wrong": MUTANTS[mutant].wrong, "found": False}
+    with closing(on_all_cores(MutantWorker, asked, seeds, processes)) as results:
+        for result in results:
+            runs += 1
+            if result.error:
+                row |= {"error": result.error}  # a machine that stumbles over its own assertion proves nothing
+            elif result.failed:
+                right = play_seed(result.plan)
+                row |= {"found": right.good, "seed": result.seed, "plan": result.plan.text}
+                row |= {"by": result.failed[0]}
+                break
+    return {**row, "runs": runs, "wall_s": round(perf_counter() - began_s, 1)}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mutants", nargs="*", help="all if none is given")
+    parser.add_argument("--runs", type=int, default=RUNS, help="of each, at most")
+    parser.add_argument("--first", type=int, default=FIRST, help="the first seed; others follow")
+    given = parser.parse_args(arguments)
+    unknown = [name for name in given.mutants if name not in MUTANTS]
+    if unknown:
+        parser.error(f"no mutant {unknown[0]!r}; there are: {', '.join(MUTANTS)}")
+    if given.runs < 1:
+        parser.error(f"--runs {given.runs}: at least 1")
+    rows = []
+    for mutant in given.mutants or MUTANTS:
+        rows.append(hunted(mutant, range(given.first, given.first + given.runs)))
+        print(msgspec.json.encode(rows[-1]).decode(), flush=True)
+    if not given.mutants:
+        RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(rows)) + b"\n")
+    found = sum(row["found"] for row in rows)
+    print(f"{found} of {len(rows)} mutants found")
+    return 0 if found == len(rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

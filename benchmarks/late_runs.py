@@ -1,0 +1,171 @@
+"""`python -m benchmarks.late_runs [--late N] [--minutes M]`: is anybody vouched for who should not be?
+
+Plays scenarios with real processes, several clusters at once, until N runs were late or M minutes are over. Each is
+audited as any run is. By a way of its own, leaf by leaf and with the allowances of recordings, it is then told which
+of the late ones equal a recording or a simulated seed: who is vouched for must be among them, and who equals none must
+stay unknown. Printed and written to benchmarks/results/late_runs.json. Exit code 1 if one is vouched for wrongly; 3 if
+no run was late.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from audit.run import audit_runs
+from audit.session import find_java, spark_session, start_gateway
+from audit.verdict import Verdict
+from emulator.observations.comparable import Comparable, comparable
+from emulator.observations.compare import compare_reduced
+from emulator.observations.files import load
+from emulator.observations.reading import plain
+from emulator.runs.resolve import resolve
+from emulator.runs.simulated import play
+from emulator.runs.sources import find_scenario, recordings_of
+from emulator.runs.vouching import SEEDS
+
+RESULTS = Path(__file__).parent / "results" / "late_runs.json"
+SCENARIOS = (
+    "az-isolated-leader",
+    "az-isolated-leader-acks-all",
+    "az-isolated-controller",
+    "az-isolated-follower",
+    "leader-crash",
+    "link-follower-leader",
+)
+VERSIONS = ("2.6", "2.8")
+AT_ONCE = 4
+"""Clusters: on two cores that alone makes most runs late."""
+BATCH = 12
+RUN_LIMIT_S = 300.0
+
+
+@contextmanager
+def load_beside(processes: int) -> Iterator[None]:
+    """So many processes that do nothing, as fast as they can."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+def played(numbers: Sequence[int], folder: Path, speed: float) -> list[Path]:
+    """Those runs, AT_ONCE at a time; one that did not come to its end is left out."""
+    done: list[Path] = []
+    for begin in range(0, len(numbers), AT_ONCE):
+        runs: list[tuple[subprocess.Popen[bytes], Path]] = []
+        for number in numbers[begin : begin + AT_ONCE]:
+            scenario = SCENARIOS[number % len(SCENARIOS)]
+            version = VERSIONS[number // len(SCENARIOS) % len(VERSIONS)]
+            directory = folder / f"{number}-{scenario}@{version}"
+            words = [sys.executable, "-m", "emulator", "run", scenario, "--kafka-version", version, "--audit", "none"]
+            words += ["--seed", str(number + 1), "--speed", f"{speed:g}", "--out", str(directory)]
+            runs.append((subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL), directory))
+        for process, directory in runs:
+            try:
+                process.wait(RUN_LIMIT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            if (directory / "observations.json").is_file():
+                done.append(directory)
+    return done
+
+
+@cache
+def punctual(scenario: str, version: str) -> list[Comparable]:
+    """What recordings and seeds show."""
+    resolved = resolve(find_scenario(scenario), version)
+    seeds = [comparable(plain(play(resolved, seed).observations)) for seed in range(1, SEEDS + 1)]
+    outcomes: dict[bytes, Comparable] = {msgspec.json.encode(_tokens(one)): one for one in seeds}
+    return [comparable(load(path)) for path in recordings_of(scenario, version)] + list(outcomes.values())
+
+
+def _tokens(run: Comparable) -> list[Any]:
+    parts = [*run.states.items(), *((str(key), items) for key, items in run.truncations.items())]
+    return [[i.entry for i in (*run.timeline, *run.controllers)], [[k, [i.entry for i in of]] for k, of in parts]]
+
+
+def equals_any(directory: Path) -> bool:
+    """A recording or a seed, as `faultline compare` would say."""
+    scenario, version = directory.name.partition("-")[2].split("@")
+    run = comparable(load(directory / "observations.json"))
+    return any(not compare_reduced(run, one) for one in punctual(scenario, version))
+
+
+def judged(verdict: Verdict, directory: Path) -> tuple[str, str]:
+    """(what kind of run it was, what vouches for it)."""
+    late = any(reason.startswith("timers were later") for reason in verdict.unknown_because)
+    if not late and not verdict.vouched_by:
+        return "otherwise unknown" if verdict.unknown_because else "punctual", ""
+    equal = "equal" if equals_any(directory) else "different"
+    if verdict.vouched_by:
+        return f"late, {equal}, vouched for", verdict.vouched_by.partition(" ")[0]
+    others = len(verdict.unknown_because) > 1
+    return f"late, {equal}, {'unknown, for other reasons, too' if others else 'unknown'}", ""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--late", type=int, default=200, help="until so many runs were late")
+    parser.add_argument("--minutes", type=float, default=60.0, help="or so long")
+    parser.add_argument("--speed", type=float, default=5.0)
+    parser.add_argument("--load", type=int, default=0, help="processes that are busy beside the clusters")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="the file that is written")
+    given = parser.parse_args(arguments)
+    began_s, number = time.monotonic(), 0
+    kinds: Counter[str] = Counter()
+    by: Counter[str] = Counter()
+    wrong: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="faultline-late-") as name:
+        folder = Path(name)
+        (scratch := folder / "spark").mkdir()
+        with start_gateway(find_java(os.environ), scratch) as gateway:
+            spark = spark_session(gateway)
+            while sum(n for kind, n in kinds.items() if kind.startswith("late")) < given.late:
+                if time.monotonic() - began_s > given.minutes * 60.0:
+                    break
+                with load_beside(given.load):
+                    runs = played(range(number, number + BATCH), folder, given.speed)
+                number += BATCH
+                for verdict, directory in zip(audit_runs(spark, runs, scratch=str(scratch)), runs, strict=True):
+                    kind, what = judged(verdict, directory)
+                    kinds[kind] += 1
+                    by[what] += bool(what)
+                    if kind == "late, different, vouched for":
+                        wrong.append(f"{directory.name}: vouched for by {verdict.vouched_by}")
+                    shutil.rmtree(directory)
+                print(msgspec.json.encode(dict(sorted(kinds.items()))).decode(), flush=True)
+    late = sum(n for kind, n in kinds.items() if kind.startswith("late"))
+    summary = {
+        "runs": sum(kinds.values()),
+        "late": late,
+        "kinds": dict(sorted(kinds.items())),
+        "vouched_for_by": dict(+by),
+        "wrongly": wrong,
+        "speed": given.speed,
+        "minutes": round((time.monotonic() - began_s) / 60.0, 1),
+    }
+    print(msgspec.json.format(msgspec.json.encode(summary)).decode())
+    given.results.write_bytes(msgspec.json.format(msgspec.json.encode(summary)) + b"\n")
+    if wrong:
+        return 1
+    return 0 if late else 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())

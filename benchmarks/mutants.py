@@ -1,0 +1,241 @@
+"""Machines that are wrong on purpose, each in one way that Kafka's replication forbids. `applied(MUTANTS[name])` makes
+them so, in this process, for as long as it lasts."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from controller import elections
+from emulator.broker import isr_changes, truncating
+from emulator.broker.appends import Appends
+from emulator.broker.isr_changes import IsrChanges
+from emulator.broker.leader_epochs import LeaderEpochCache
+from emulator.broker.log import Log
+from emulator.broker.partition import Partition, PendingIsr
+from emulator.broker.producer_state import ProducerState
+from emulator.broker.remote_replica import RemoteReplica
+from emulator.broker.roles import Roles
+from emulator.broker.truncation import Cut, cut_for
+from emulator.node import specs
+from protocol.errors import ErrorCode
+from protocol.versions import Gates, gates_for
+
+Patches = list[tuple[Any, str, Any]]
+"""(whose, name, what is there instead)"""
+
+
+class Mutant(msgspec.Struct, frozen=True):
+    """`wrong`: in words. `versions` that it is made of: all of them must be ones that do it right. `scenarios` in which
+    it can matter; all if empty."""
+
+    wrong: str
+    versions: tuple[str, ...]
+    patches: Callable[[], Patches]
+    scenarios: tuple[str, ...] = ()
+
+
+@contextmanager
+def applied(mutant: Mutant) -> Iterator[None]:
+    """For as long as it lasts; not to be nested with itself."""
+    patches = mutant.patches()
+    before = [(whose, name, getattr(whose, name)) for whose, name, _ in patches]
+    try:
+        for whose, name, instead in patches:
+            setattr(whose, name, instead)
+        yield
+    finally:
+        for whose, name, was in before:
+            setattr(whose, name, was)
+
+
+# --- the high watermark ---
+
+
+def _at_the_log_end() -> Patches:
+    def advance(self: Partition, at_ms: float | None = None) -> bool:
+        return _moved(self, self.the_log.log_end)
+
+    return [(Partition, "advance_high_watermark", advance)]
+
+
+def _by_the_fastest() -> Patches:
+    def advance(self: Partition, at_ms: float | None = None) -> bool:
+        others = [replica.log_end for replica in self.remotes.values() if replica.broker in self.maximal_isr]
+        return _moved(self, min(self.the_log.log_end, max(others, default=self.the_log.log_end)))
+
+    return [(Partition, "advance_high_watermark", advance)]
+
+
+def _without_the_isr() -> Patches:
+    """Who has not been heard of lately is not waited for, though it is in the ISR still."""
+
+    def advance(self: Partition, at_ms: float | None = None) -> bool:
+        now_ms = self.context.now.mono_ms if at_ms is None else at_ms
+        heard = [r.log_end for r in self.remotes.values() if now_ms - r.last_caught_up_ms <= 500.0]
+        return _moved(self, min([self.the_log.log_end, *heard]))
+
+    return [(Partition, "advance_high_watermark", advance)]
+
+
+def _moved(partition: Partition, reached: int) -> bool:
+    if reached <= partition.the_log.high_watermark:
+        return False
+    partition._moved(reached)
+    return True
+
+
+def _counted_when_sent() -> Patches:
+    fetched = RemoteReplica.fetched
+
+    def counted(self: RemoteReplica, fetch_offset: int, leader_log_end: int, now_ms: float) -> None:
+        fetched(self, max(fetch_offset, leader_log_end), leader_log_end, now_ms)
+
+    return [(RemoteReplica, "fetched", counted)]
+
+
+def _answered_at_once() -> Patches:
+    append = Appends._append
+
+    def hasty(self: Appends, asked: Any, acks: int) -> Any:
+        result, _ = append(self, asked, acks)
+        return result, None
+
+    return [(Appends, "_append", hasty)]
+
+
+# --- the ISR ---
+
+
+def _joins_behind() -> Patches:
+    def may_join(self: Partition, replica: RemoteReplica) -> bool:
+        return self.pending is None and replica.broker not in self.isr and self.leads
+
+    return [(Partition, "may_join_isr", may_join)]
+
+
+def _shrunk_before_it_is_recorded() -> Patches:
+    class Hasty(PendingIsr):
+        def __init__(self, isr: list[int], maximal: list[int], *, expands: bool) -> None:
+            super().__init__(isr, isr, expands=expands)
+
+    change = IsrChanges._change
+
+    def counted(self: IsrChanges, partition: Partition, isr: list[int], *, expands: bool) -> Any:
+        yield from change(self, partition, isr, expands=expands)
+        if partition.leads and partition.advance_high_watermark():
+            yield from partition.check_parked()
+
+    return [(isr_changes, "PendingIsr", Hasty), (IsrChanges, "_change", counted)]
+
+
+# --- elections ---
+
+
+def _anybody_is_elected() -> Patches:
+    offline = elections.offline
+
+    def anybody(assignment: Any, state: Any, live: Any, unclean: bool) -> Any:
+        return offline(assignment, msgspec.structs.replace(state, isr=tuple(assignment)), live, unclean)
+
+    return [(elections, "offline", anybody)]
+
+
+# --- truncation ---
+
+
+def _cut_to_high_watermark() -> Patches:
+    return _gates(truncates_to_high_watermark=True)
+
+
+def _cut_too_far() -> Patches:
+    def too_far(log: Log, fetch_offset: int, epoch: int, end_offset: int) -> Cut:
+        cut = cut_for(log, fetch_offset, epoch, end_offset)
+        return msgspec.structs.replace(cut, offset=max(log.log_start, min(cut.offset, log.high_watermark) - 1))
+
+    return [(truncating, "cut_for", too_far)]
+
+
+def _new_leader_cuts() -> Patches:
+    make = Roles._make_leader
+
+    def cutting(self: Roles, partition: Partition, state: Any) -> Any:
+        if not partition.leads:
+            partition.truncate_to(partition.the_log.high_watermark, "high-watermark")
+        yield from make(self, partition, state)
+
+    return [(Roles, "_make_leader", cutting)]
+
+
+def _recovered_to_high_watermark() -> Patches:
+    load = Log.load
+
+    def forgetful(*arguments: Any, **named: Any) -> Log:
+        log = load(*arguments, **named)
+        log.truncate_to(log.high_watermark)
+        return log
+
+    return [(Log, "load", forgetful)]
+
+
+def _epochs_not_cut() -> Patches:
+    def kept(self: LeaderEpochCache, offset: int) -> None:
+        return
+
+    return [(LeaderEpochCache, "truncate_from_end", kept)]
+
+
+def _nobody_is_fenced() -> Patches:
+    return _gates(fences_by_epoch=False)
+
+
+def _no_epoch_on_election() -> Patches:
+    return _gates(assigns_epoch_on_election=False)
+
+
+def _gates(**wrong: bool) -> Patches:
+    """What a version does, but for that."""
+
+    def mutated(binary: str, protocol: str | None = None) -> Gates:
+        gates: Gates = msgspec.structs.replace(gates_for(binary, protocol), **wrong)
+        return gates
+
+    return [(specs, "gates_for", mutated)]
+
+
+# --- producers ---
+
+
+def _retries_are_stored() -> Patches:
+    def anything(self: ProducerState, header: Any) -> Any:
+        return ErrorCode.NONE, None
+
+    return [(ProducerState, "check", anything)]
+
+
+OLD, EPOCHS, ALTER_ISR = ("0.10.2",), ("2.1", "2.3", "2.6"), ("2.7", "2.8")
+
+ALONE = ("az-isolated-leader", "az-isolated-leader-acks-all", "az-isolated-leader-and-controller", "cap-choice")
+"""A leader has nobody but its clients."""
+
+MUTANTS = {
+    "high-watermark-at-log-end": Mutant("waits for no follower", (*OLD, *EPOCHS, *ALTER_ISR), _at_the_log_end),
+    "high-watermark-by-the-fastest": Mutant("waits for one follower", (*EPOCHS, *ALTER_ISR), _by_the_fastest),
+    "high-watermark-without-the-isr": Mutant("waits for who is heard of", (*EPOCHS, *ALTER_ISR), _without_the_isr),
+    "counted-when-sent": Mutant("a fetch counts what it is given", (*EPOCHS, *ALTER_ISR), _counted_when_sent),
+    "acks-all-as-1": Mutant("acks=all is answered by the leader alone", (*EPOCHS, *ALTER_ISR), _answered_at_once),
+    "joins-behind": Mutant("whoever fetches joins the ISR", (*EPOCHS, *ALTER_ISR), _joins_behind),
+    "isr-before-it-is-recorded": Mutant("a shrunk ISR counts at once", ALTER_ISR, _shrunk_before_it_is_recorded, ALONE),
+    "anybody-is-elected": Mutant("elects from the assignment", (*EPOCHS, *ALTER_ISR), _anybody_is_elected),
+    "cut-to-high-watermark": Mutant("a follower cuts to its high watermark", EPOCHS, _cut_to_high_watermark),
+    "cut-too-far": Mutant("a follower cuts one record too much", EPOCHS, _cut_too_far),
+    "new-leader-cuts": Mutant("a new leader cuts to its high watermark", (*EPOCHS, *ALTER_ISR), _new_leader_cuts),
+    "recovered-to-high-watermark": Mutant(
+        "a restart cuts to the checkpointed high watermark", (*OLD, *EPOCHS, *ALTER_ISR), _recovered_to_high_watermark
+    ),
+    "epochs-not-cut": Mutant("epochs outlive what was written in them", (*EPOCHS, *ALTER_ISR), _epochs_not_cut),
+    "nobody-is-fenced": Mutant("fetches of any epoch count", (*EPOCHS, *ALTER_ISR), _nobody_is_fenced),
+    "no-epoch-on-election": Mutant("an epoch begins with its first record", EPOCHS, _no_epoch_on_election),
+    "retries-are-stored": Mutant("idempotence is forgotten", (*EPOCHS, *ALTER_ISR), _retries_are_stored),
+}
