@@ -1,4 +1,4 @@
-"""The judge of deaths finds machines that are wrong on purpose; `python -m benchmarks.judge_mutants` has all of them."""
+"""The judge of deaths finds machines that are wrong on purpose; all of them: `python -m benchmarks.judge_mutants`."""
 
 import pytest
 
