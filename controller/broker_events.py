@@ -86,8 +86,8 @@ def broker_modified(desk: Desk, broker: int) -> Procedure[None]:
 
 
 def _started(desk: Desk, brokers: list[int]) -> Procedure[None]:
-    """onBrokerStartup: tell the old ones of the new, the new ones everything; bring replicas and partitions
-    online."""
+    """onBrokerStartup: tell the old ones of the new (not in 0.8.2), the new ones everything; bring replicas and
+    partitions online."""
     state = desk.state
     desk.emit(BrokersHandled("startup", ids_text(brokers)))
     for broker in brokers:
@@ -96,7 +96,7 @@ def _started(desk: Desk, brokers: list[int]) -> Procedure[None]:
         desk.update_metadata([broker for broker in sorted(state.brokers) if broker not in brokers], [])
         desk.update_metadata(brokers, sorted(state.states))
     else:
-        desk.update_metadata(sorted(state.brokers), [])
+        desk.update_metadata(sorted(state.brokers) if desk.gates.tells_all_who_lives else brokers, [])
     replicas = state.replicas_on(brokers)
     yield from replica_states.move(desk, replicas, ReplicaPosition.ONLINE)
     yield from partition_states.elect_where_needed(desk)
@@ -127,7 +127,7 @@ def _failed(desk: Desk, brokers: list[int]) -> Procedure[None]:
 def replicas_offline(desk: Desk, replicas: list[Replica], without_leader: list[tuple[str, int]]) -> Procedure[None]:
     """onReplicasBecomeOffline, in this order: partitions without leader go offline; leaders are elected;
     replicas leave the ISR; and if no partition lost its leader, brokers are told who is gone (an election
-    tells them anyway)."""
+    tells them anyway; 0.8.2 leaves it at that)."""
     deleted = [replica for replica in replicas if desk.state.is_being_deleted(replica[0])]
     kept = [replica for replica in replicas if not desk.state.is_being_deleted(replica[0])]
     yield from partition_states.move(desk, without_leader, PartitionPosition.OFFLINE)
@@ -135,5 +135,5 @@ def replicas_offline(desk: Desk, replicas: list[Replica], without_leader: list[t
     yield from replica_states.move(desk, kept, ReplicaPosition.OFFLINE)
     if deleted:
         yield from fail_replicas(desk, deleted)
-    if not without_leader:
+    if not without_leader and desk.gates.tells_all_who_lives:
         desk.update_metadata(sorted(desk.state.brokers), [])

@@ -1,7 +1,7 @@
 """Channels: the controller's way to each broker, its own included (semantics 4.3).
 
 One queue and one connection per broker, one request in flight. A request that could not be delivered is
-tried again, the same one, 100 ms later, until the broker's znode is gone and the channel is closed with
+tried again, the same one, 100 ms later (0.8.2: 300), until the broker's znode is gone and the channel is closed with
 everything in it: requests are never dropped one by one, because a later UpdateMetadata does not repeat an
 earlier one.
 
@@ -22,7 +22,6 @@ from protocol.machine import Now, Outbox, TimerKey
 from protocol.messages.base import Message
 from protocol.purposes import CONTROLLER
 
-RETRY_PAUSE_MS = 100
 MAX_QUEUED = 10_000
 """Requests waiting for one broker. Kafka has no bound; a controller that reaches this one is beyond
 recovery."""
@@ -49,11 +48,14 @@ def timer_key(broker: int) -> TimerKey:
 class Channel:
     """To one broker. `closing`: no further request is begun."""
 
-    def __init__(self, broker: int, node: str, settings: ControllerSettings, answered: Answered) -> None:
+    def __init__(
+        self, broker: int, node: str, settings: ControllerSettings, answered: Answered, resends_after_ms: int
+    ) -> None:
         self.broker = broker
         self.node = node
         self._settings = settings
         self._answered = answered
+        self._resends_after_ms = resends_after_ms
         self._queue: deque[tuple[Message, int]] = deque()
         self._connection = 0
         self._doing = _Doing.IDLE
@@ -143,7 +145,7 @@ class Channel:
         out.cancel_timer(timer_key(self.broker))
         if not self._end_if_closing(now, out):
             self._doing = _Doing.PAUSING
-            out.set_timer(timer_key(self.broker), RETRY_PAUSE_MS)
+            out.set_timer(timer_key(self.broker), self._resends_after_ms)
 
     def _end_if_closing(self, now: Now, out: Outbox) -> bool:
         if self._closing is None:
@@ -163,17 +165,20 @@ class Channel:
 class Channels:
     """All of them, by broker and by connection."""
 
-    def __init__(self, node_of: Callable[[int], str], settings: ControllerSettings, answered: Answered) -> None:
+    def __init__(
+        self, node_of: Callable[[int], str], settings: ControllerSettings, answered: Answered, resends_after_ms: int
+    ) -> None:
         self._node_of = node_of
         self._settings = settings
         self._answered = answered
+        self._resends_after_ms = resends_after_ms
         self._by_broker: dict[int, Channel] = {}
 
     def add(self, broker: int) -> None:
         """A broker appeared; its connection is opened with its first request."""
         if broker not in self._by_broker:
             node = self._node_of(broker)
-            self._by_broker[broker] = Channel(broker, node, self._settings, self._answered)
+            self._by_broker[broker] = Channel(broker, node, self._settings, self._answered, self._resends_after_ms)
 
     def remove(self, out: Outbox, broker: int) -> None:
         """The broker's znode is gone: so is everything that waited for it."""

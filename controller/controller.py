@@ -85,7 +85,7 @@ class Controller:
         node_of: Callable[[int], str],
     ) -> None:
         """`node_of`: name of a broker's node, for connections to it."""
-        channels = Channels(node_of, settings, self._answered)
+        channels = Channels(node_of, settings, self._answered, gates.resends_after_ms)
         self._gates = gates
         self._desk = Desk(broker, gates, settings, channels)
         self._events = EventQueue(self._desk, sessions)

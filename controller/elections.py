@@ -1,8 +1,8 @@
 """Elections: who leads a partition and who is in sync, as functions of what is known (semantics 4.2).
 
-All strategies look through the assignment in its order, so the first replica that qualifies leads. They
-return the next state, its leader epoch one higher, or None where nobody qualifies. The ISR keeps its order
-(semantics 11.3).
+All strategies look through the assignment in its order (but for the controlled shutdown of old versions), so
+the first replica that qualifies leads. They return the next state, its leader epoch one higher, or None where
+nobody qualifies. The ISR keeps its order (semantics 11.3).
 
 `live` is who may lead: alive, not shutting down, its log directory in order. `controller_epoch` and
 `zk_version` of what comes back are those of the state that went in; whoever writes it fills them in.
@@ -53,11 +53,17 @@ def controlled_shutdown(
     state: Leadership,
     live_or_shutting_down: Collection[int],
     shutting_down: Collection[int],
+    *,
+    by_isr: bool = False,
 ) -> Leadership | None:
-    """The first live replica in sync that is not shutting down; those shutting down leave the ISR."""
+    """The first live replica in sync that is not shutting down; those shutting down leave the ISR. `by_isr`: the first
+    that is left of the ISR, alive or not."""
+    isr = [member for member in state.isr if member not in shutting_down]
+    if by_isr:
+        return _elected(state, isr[0], isr) if isr else None
     for replica in assignment:
-        if replica in live_or_shutting_down and replica in state.isr and replica not in shutting_down:
-            return _elected(state, replica, [member for member in state.isr if member not in shutting_down])
+        if replica in live_or_shutting_down and replica in isr:
+            return _elected(state, replica, isr)
     return None
 
 

@@ -163,7 +163,10 @@ def _choose(
             return elections.preferred(assignment, leadership, online)
         case Strategy.CONTROLLED_SHUTDOWN:
             candidates = desk.state.online(partition, even_shutting_down=True)
-            return elections.controlled_shutdown(assignment, leadership, candidates, desk.state.shutting_down)
+            by_isr = desk.gates.shutdown_elects_by_isr
+            return elections.controlled_shutdown(
+                assignment, leadership, candidates, desk.state.shutting_down, by_isr=by_isr
+            )
         case Strategy.REASSIGN:
             return elections.reassign(desk.state.assignments[partition].target, leadership, online)
 

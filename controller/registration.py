@@ -26,6 +26,7 @@ from protocol.znodes import (
     TOPIC_CONFIGS,
     BrokerRegistration,
     broker_path,
+    decode_broker,
     decode_topic_config,
     encode_broker,
     topic_config_path,
@@ -44,9 +45,11 @@ class Registered(msgspec.Struct, frozen=True):
 
 
 class NotRegistered(msgspec.Struct, frozen=True):
-    """At start the process exits with this; in a later session the broker goes on unregistered."""
+    """At start the process exits with this; in a later session the broker goes on unregistered. `waits`: neither; it
+    tries again after the session's time-out (0.8.2)."""
 
     reason: str
+    waits: bool = False
 
 
 def persistent_paths(gates: Gates) -> Procedure[None]:
@@ -98,9 +101,12 @@ def register_broker(
             if existing.owner == session():
                 return Registered(existing.czxid, session())  # made by a request whose answer was lost
             if not (gates.registration_retries_node_exists and existing.owner == previous_session):
+                there = decode_broker(registration.broker, existing.data, existing.czxid)
+                same_place = (there.host, there.port) == (registration.host, registration.port)
                 return NotRegistered(
                     f"{path} exists and belongs to session {existing.owner}, not to ours ({session()}): "
-                    "a broker with this id is registered, or its earlier session has not expired yet"
+                    "a broker with this id is registered, or its earlier session has not expired yet",
+                    waits=gates.registration_waits_for_old_session and same_place,
                 )
             yield from perform(Delete(path))
     except SessionLost:

@@ -185,6 +185,14 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     wrapper_reads_whole: bool
     """Magic 0 and 1: a read returns the first whole wrapper whose last offset is >= the asked one (semantics 11.9)."""
 
+    deposed_leader_answers_parked: bool
+    """0.9+: becoming follower, or losing its replica, a broker answers what is parked; 0.8.2 leaves it to the next
+    fetch of a follower (produces) and to its time-out."""
+    leaders_known_by_metadata: bool
+    """0.9+: who may be followed is told by UpdateMetadata; in 0.8.2 by the LeaderAndIsr itself."""
+    fetcher_answer_within_request_timeout: bool
+    """0.10+: how long a fetcher waits for an answer is request.timeout.ms; before, replica.socket.timeout.ms."""
+
     # --- high watermark and ISR (binary) ---
     fetch_answer_refreshed_high_watermark: bool
     """1.0.0 to 1.1.0 only (KAFKA-7104)."""
@@ -245,13 +253,22 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.3+: a new controller moves replicas on dead brokers to OfflineReplica first (KAFKA-3143)."""
     sole_isr_member_kept: bool
     """1.1+: the last member always stays in the ISR; before only with unclean election off."""
+    tells_all_who_lives: bool
+    """0.9+: every broker is told of one that came, and of one that went without leading anything."""
+    shutdown_elects_by_isr: bool
+    """Up to 0.9: a controlled shutdown's new leader is the first of the ISR that stays; then, of the assignment."""
+    resends_after_ms: int
+    """Pause of the controller before it tries a request again: 300 up to 0.9, then 100."""
+    registration_waits_for_old_session: bool
+    """0.8.2: a broker that finds its own znode of an earlier session waits zookeeper.session.timeout.ms and tries
+    again."""
     registration_retries_node_exists: bool
     """2.2+: a stale ephemeral of an earlier session of the same broker is replaced (KAFKA-7165)."""
     batched_controller_writes: bool
     """1.1+: the controller reads and writes states in pipelined batches."""
     failure_waits_for_sender_thread: bool
-    """Up to 2.0: removing a dead broker waits for its blocked sender thread (semantics 11.13 saw it on 0.10.2; the
-    sender's client is first closed from under it in 2.1)."""
+    """0.10 to 2.0: removing a dead broker waits for its blocked sender thread (semantics 11.13 saw it on 0.10.2; the
+    sender's client is first closed from under it in 2.1; in 0.8.2 the thread is interrupted)."""
     registers_rack: bool
     """0.10+: a broker registers its rack, here its AZ, and replicas are placed by it (KIP-36, semantics 4.4)."""
     config_change_form: int
@@ -385,6 +402,9 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         recovery_skips_epoch_zero=not bin_since("2.6"),
         wrapper_reads_whole=not ibp_since("0.11"),
         fetch_answer_refreshed_high_watermark=b == "1.0",
+        deposed_leader_answers_parked=bin_since("0.10.2"),
+        leaders_known_by_metadata=bin_since("0.10.2"),
+        fetcher_answer_within_request_timeout=bin_since("0.10.2"),
         recently_caught_up_holds_high_watermark=bin_since("0.10.2"),
         leaders_new_epoch_forgets_followers=not bin_since("0.10.2"),
         answers_at_once_when_high_watermark_moved=bin_within("2.4", "2.5"),
@@ -409,9 +429,13 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         broker_epochs=bin_since("2.2"),
         startup_offlines_dead_replicas=bin_since("2.3"),
         sole_isr_member_kept=bin_since("1.1"),
+        tells_all_who_lives=bin_since("0.10.2"),
+        shutdown_elects_by_isr=not bin_since("0.10.2"),
+        resends_after_ms=100 if bin_since("0.10.2") else 300,
+        registration_waits_for_old_session=not bin_since("0.10.2"),
         registration_retries_node_exists=bin_since("2.2"),
         batched_controller_writes=bin_since("1.1"),
-        failure_waits_for_sender_thread=not bin_since("2.1"),
+        failure_waits_for_sender_thread=bin_within("0.10.2", "2.0.1"),
         registers_rack=bin_since("0.10.2"),
         config_change_form=2 if bin_since("0.10.2") else 0,
         enables_unclean_election_at_once=bin_since("2.1"),

@@ -197,7 +197,8 @@ class ReplicaFetcher(OutOfRange):
     def _send(self, message: Message, version: int, handle: Callable[[Message], None]) -> None:
         """Send when connected; otherwise connect first (the loop comes back here).
 
-        replica.socket.timeout.ms bounds connecting alone; an answer may take request.timeout.ms (2.4).
+        replica.socket.timeout.ms bounds connecting alone; an answer may take request.timeout.ms (2.4), in 0.8.2 as long
+        as connecting.
         """
         out, settings = self._context.out, self._context.settings
         self._fetching = isinstance(message, FetchRequest)
@@ -206,7 +207,8 @@ class ReplicaFetcher(OutOfRange):
             self._connection = out.open(self._node, FETCHER)
             self._connecting = True
             return
-        out.set_timer(self._timeout, settings.request_timeout_ms)
+        of_request = self._context.gates.fetcher_answer_within_request_timeout
+        out.set_timer(self._timeout, settings.request_timeout_ms if of_request else settings.replica_socket_timeout_ms)
         self._correlation += 1
         self._awaiting = handle
         out.send(self._connection, message, self._correlation, version)

@@ -80,7 +80,11 @@ class Fetches:
         the rest, and the answer."""
         for asked, read in zip(fetch.partitions, reads, strict=True):
             partition = self._replicas.partitions.get((asked.topic, asked.partition))
-            if partition is None or not partition.leads or fetch.replica_id not in partition.remotes:
+            if partition is None or fetch.replica_id not in partition.remotes:
+                continue
+            if not partition.leads:
+                if not self._context.gates.deposed_leader_answers_parked:
+                    yield from partition.check_parked_produces()
                 continue
             if read.result.error != ErrorCode.NONE:
                 gates = self._context.gates

@@ -222,9 +222,12 @@ class Partition:
 
     def check_parked(self) -> Work[None]:
         """The high watermark moved, or leadership changed: see who can be answered."""
+        yield from self.check_parked_produces()
+        yield from self.check_parked_fetches()
+
+    def check_parked_produces(self) -> Work[None]:
         for delayed in list(self.parked_produces.values()):
             yield from self._produces.check(delayed)
-        yield from self.check_parked_fetches()
 
     def check_parked_fetches(self) -> Work[None]:
         for delayed in list(self.parked_fetches.values()):

@@ -150,7 +150,7 @@ class Roles:
         the one that has none have their new leader and epoch, but none of the fetchers is touched (KAFKA-9307)."""
         restarts: list[tuple[Partition, str]] = []
         for partition, state in changes:
-            node = self._replicas.metadata.node_of(state.leader)
+            node = self._node_of(state.leader, leaders)
             yield from self._locked(partition)
             try:
                 has_log = yield from self._has_log(partition, state)
@@ -180,12 +180,18 @@ class Roles:
         if self._context.gates.truncates_to_high_watermark:
             for partition, _ in restarts:
                 partition.truncate_to(partition.the_log.high_watermark, "high-watermark")
-        for partition, _ in restarts:
-            yield from partition.check_parked()
+        if self._context.gates.deposed_leader_answers_parked:
+            for partition, _ in restarts:
+                yield from partition.check_parked()
         for partition, node in restarts:
             # Another partition of this order may have found their directory failed.
             if not partition.offline and not self._context.stopping:
                 self._fetchers.add(partition, partition.leader, leaders.get(partition.leader, node))
+
+    def _node_of(self, leader: int, leaders: dict[int, str]) -> str | None:
+        """Where a leader is to be reached; None: it is not alive, as far as this broker knows."""
+        known_by_metadata = self._context.gates.leaders_known_by_metadata
+        return self._replicas.metadata.node_of(leader) if known_by_metadata else leaders.get(leader)
 
     def _must_restart(self, previous_leader: int, previous_epoch: int, partition: Partition) -> bool:
         """1.7, makeFollower: when the fetcher is left alone, by era."""
@@ -232,7 +238,8 @@ class Roles:
                 self._coordinator.resigned(partition.partition)
             self._alter_isr.discard(partition)
             partition.leader = NO_LEADER
-            yield from partition.check_parked()
+            if self._context.gates.deposed_leader_answers_parked:
+                yield from partition.check_parked()
         try:
             self._replicas.delete(place)
         except ReplicaOffline:

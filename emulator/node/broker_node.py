@@ -42,6 +42,9 @@ from protocol.znodes import CONFIG_CHANGES, BrokerRegistration
 CONNECT_LIMIT = ("session-connect-limit",)
 """zookeeper.connection.timeout.ms: of the first connection of a life."""
 
+REGISTER_AGAIN = ("register-again",)
+"""0.8.2: the znode of an earlier session should be gone by then."""
+
 
 class BrokerSessions:
     """The session service for broker and controller: calls that survive lost connections."""
@@ -120,6 +123,8 @@ class BrokerNode:
             case TimerFired(key) if key == CONNECT_LIMIT:
                 waited_ms = self._settings.zookeeper_connection_timeout_ms
                 out.exit(1, f"no session service within {waited_ms} ms (zookeeper.connection.timeout.ms)")
+            case TimerFired(key) if key == REGISTER_AGAIN:
+                self._register(now, out)
             case _ if self.session.handles(event):
                 self.session.handle(now, event, out)
             case _ if self._shutdown is not None and self._shutdown.handles(event):
@@ -142,6 +147,7 @@ class BrokerNode:
             else:
                 Run(_boot(self._gates), self._sessions, self._boot_ended, self._boot_failed).start(now, out)
         elif state == "expired":
+            out.cancel_timer(REGISTER_AGAIN)
             if self._registering is not None:
                 self._registering.abandon()
                 self._registering = None
@@ -200,7 +206,9 @@ class BrokerNode:
         self.context.now = now
         self._registering = None
         if isinstance(result, NotRegistered):
-            if self._registered_in < 0:
+            if result.waits:
+                out.set_timer(REGISTER_AGAIN, self._settings.zookeeper_session_timeout_ms)
+            elif self._registered_in < 0:
                 out.exit(1, result.reason)
             return  # in a later session: alive, unregistered, out of elections (KAFKA-7165)
         self.context.broker_epoch = result.broker_epoch

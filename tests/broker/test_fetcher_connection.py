@@ -34,6 +34,18 @@ def test_an_answer_is_waited_for_as_long_as_any_request(version: str) -> None:
     assert Close(connection) in bench.effects
 
 
+def test_in_0_8_2_the_socket_timeout_bounds_an_answer_too() -> None:
+    bench = Bench("0.8.2", replica_socket_timeout_ms=2_000, request_timeout_ms=30_000)
+    bench.follow()
+    bench.advance(0.0)
+    (connection,) = bench.opened("fetcher")
+    bench.establish(connection)
+    bench.advance(1_999.0)
+    assert Close(connection) not in bench.effects
+    bench.advance(1.0)
+    assert Close(connection) in bench.effects
+
+
 @pytest.mark.parametrize("version", ("0.10.2", "2.6", "2.8"))
 def test_a_fetch_without_an_answer_costs_the_backoff_twice(version: str) -> None:
     """The thread pauses, then delays its partitions: two seconds until it connects again."""

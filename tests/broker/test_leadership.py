@@ -191,6 +191,44 @@ def test_when_the_same_leader_restarts_the_fetcher(
         assert [e.source for e in bench.events(FetcherChanged) if e.change == "added"][len(added) :] == [2]
 
 
+def deposed(version: str) -> tuple[Bench, int]:
+    """It led, a produce waits, and it follows broker-1 now."""
+    bench = Bench(version)
+    bench.lead(0, isr=(0, 1))
+    waiting = bench.produce("a", acks=-1, timeout_ms=9_000)
+    bench.follow(leader=1, epoch=1)
+    return bench, waiting
+
+
+@pytest.mark.parametrize("version", ["0.10.2", "2.8"])
+def test_what_is_parked_is_answered_when_its_leader_is_deposed(version: str) -> None:
+    bench, waiting = deposed(version)
+    assert bench.produced(waiting).error == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_what_is_parked_at_a_deposed_leader_of_0_8_2_waits_for_its_time_out() -> None:
+    """Semantics 1.7."""
+    bench, waiting = deposed("0.8.2")
+    bench.advance(8_999.0)
+    assert bench.answers(waiting) == []
+    bench.advance(1.0)
+    assert bench.produced(waiting).error == ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_what_is_parked_at_a_deposed_leader_of_0_8_2_is_looked_at_when_a_follower_fetches() -> None:
+    bench, waiting = deposed("0.8.2")
+    assert bench.fetched(bench.fetch(0, replica=2)).error == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert bench.produced(waiting).error == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+@pytest.mark.parametrize(("version", "leader"), [("0.8.2", 1), ("0.10.2", -1)])
+def test_whom_0_8_2_follows_is_told_by_the_order_itself(version: str, leader: int) -> None:
+    """Semantics 1.7: later versions follow nobody of whom UpdateMetadata has not told them."""
+    bench = Bench(version)
+    bench.become(1, 0, (0, 1))
+    assert bench.partition.leader == leader
+
+
 @pytest.mark.parametrize(("version", "cuts"), [("0.8.2", [1]), ("0.10.2", [1]), ("0.11", []), ("2.6", []), ("2.8", [])])
 def test_only_before_0_11_a_new_follower_cuts_to_its_high_watermark(version: str, cuts: list[int]) -> None:
     """E0 (semantics 1.7)."""

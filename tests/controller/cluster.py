@@ -99,6 +99,7 @@ class Broker:
     """Receives, and never answers."""
     storage_errors: set[tuple[str, int]] = field(default_factory=set)
     unregistered: str = ""
+    waits_to_register: bool = False
     broker_epoch: int = -1
 
 
@@ -224,7 +225,7 @@ class Cluster:
                     node.broker_epoch = result.broker_epoch
                     then()
                 else:
-                    node.unregistered = result.reason
+                    node.unregistered, node.waits_to_register = result.reason, result.waits
 
             self._run(node, procedure, ended)
 

@@ -43,6 +43,19 @@ def test_a_broker_that_comes_is_told_everything_and_the_others_only_who_is_live(
     assert c.states()[2:] == []
 
 
+@pytest.mark.parametrize(("version", "told"), [("0.8.2", []), ("0.10.2", [UpdateMetadataRequest] * 2)])
+def test_of_a_broker_without_replicas_0_8_2_tells_nobody_else(version: str, told: list[type]) -> None:
+    """Neither when it comes nor when it goes."""
+    c = started(version)
+    c.create_topic("t", (0, 2))
+    c.die(1)
+    c.forget_requests()
+    c.start(1)
+    assert [type(message) for message in c.requests(1)] == [UpdateMetadataRequest]
+    c.die(1)
+    assert [type(message) for message in c.requests(0)] == told
+
+
 @pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.8"])
 def test_a_dead_leader_is_replaced_before_its_replica_leaves_the_isr(version: str) -> None:
     """The election takes it out of the ISR already; the same epoch is sent again and will be ignored."""

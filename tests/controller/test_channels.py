@@ -82,7 +82,21 @@ def test_connecting_is_given_up_after_controller_socket_timeout_ms_and_begun_aga
     c.cut.clear()
     c.advance(2999)
     assert c.requests(0) == []
-    c.advance(1 + channels.RETRY_PAUSE_MS)
+    c.advance(1 + c.gates.resends_after_ms)
+    assert c.requests(0) != []
+
+
+@pytest.mark.parametrize(("version", "pause_ms"), [("0.8.2", 300), ("0.10.2", 100)])
+def test_a_request_that_failed_is_sent_again_after_a_pause(version: str, pause_ms: int) -> None:
+    settings = ControllerSettings(auto_leader_rebalance_enable=False, controller_socket_timeout_ms=3000)
+    c = Cluster(version=version, settings=settings)
+    c.start(2, 1)
+    c.cut.add(frozenset((0, 2)))
+    c.start(0)
+    c.cut.clear()
+    c.advance(3000 + pause_ms - 1)
+    assert c.requests(0) == []
+    c.advance(1)
     assert c.requests(0) != []
 
 

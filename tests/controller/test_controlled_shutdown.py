@@ -1,5 +1,7 @@
 """Controlled shutdown (semantics 4.2)."""
 
+import pytest
+
 from protocol.errors import ErrorCode
 from protocol.messages.leadership import ControlledShutdownRequest, LeaderAndIsrRequest, StopReplicaRequest
 from tests.controller.cluster import Cluster
@@ -25,6 +27,16 @@ def test_leaderships_move_and_followed_replicas_are_stopped_without_deletion() -
     assert c.states(("t", 1))[1:] == [(1, 1, [1], 1, 1)]
     stopped = [p for m in c.requests(0) if isinstance(m, StopReplicaRequest) for p in m.partitions]
     assert {(p.topic, p.partition, p.delete) for p in stopped} == {("t", 1, False)}
+
+
+@pytest.mark.parametrize(("version", "leader"), [("0.8.2", 2), ("0.10.2", 1), ("2.8", 1)])
+def test_who_leads_next_is_the_first_of_the_assignment_in_0_8_2_of_the_isr(version: str, leader: int) -> None:
+    c = Cluster(version=version)
+    c.start(2, 0, 1)
+    c.create_topic("t", (0, 1, 2))
+    c.leader_writes_isr(0, 2, 1, notify=False)
+    ask(c)
+    assert (c.state().leader, c.state().isr) == (leader, (2, 1))
 
 
 def test_the_broker_hears_that_it_leads_no_more() -> None:

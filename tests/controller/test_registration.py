@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from protocol.messages.session import Create, SessionRequest, SetData
-from protocol.znodes import PERSISTENT_PATHS
+from protocol.znodes import PERSISTENT_PATHS, BrokerRegistration, encode_broker
 from tests.controller.cluster import Cluster
 
 
@@ -43,6 +43,19 @@ def test_a_broker_restarted_before_its_old_session_expired_cannot_register(versi
     c.kill(0)
     c.start(0)
     assert "belongs to session" in c.brokers[0].unregistered
+
+
+def test_0_8_2_tells_a_leftover_of_its_own_from_another_broker_of_its_id() -> None:
+    """Semantics 11.10: only the former will go away."""
+    c = Cluster(version="0.8.2")
+    c.start(2, 0)
+    c.kill(0)
+    c.start(0)
+    assert c.brokers[0].waits_to_register
+    c.service.put("/brokers/ids/1", encode_broker(BrokerRegistration(1, "elsewhere"), 0.0))
+    c.start(1)
+    assert "belongs to session" in c.brokers[1].unregistered
+    assert not c.brokers[1].waits_to_register
 
 
 @pytest.mark.parametrize(("version", "registered"), [("1.1", False), ("2.1", False), ("2.2", True), ("2.8", True)])

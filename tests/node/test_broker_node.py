@@ -43,6 +43,14 @@ def test_a_broker_back_before_its_old_session_ended_exits(version: str) -> None:
     assert not cluster.alive("broker-1")
 
 
+def test_a_broker_of_0_8_2_back_before_its_old_session_ended_waits_and_registers() -> None:
+    """Semantics 11.10: it finds what it wrote itself, and tries again after zookeeper.session.timeout.ms."""
+    cluster = played("  - kill: 1\n  - start: 1\n  - wait: {until: {isr: [0, 2]}}\n  - wait: isr restored\n", "0.8.2")
+    assert cluster.alive("broker-1")
+    assert seen(cluster, "broker-1", NodeStopped) == []
+    assert states(cluster)[-1] == (0, 1, (0, 2, 1))
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_broker_back_after_its_session_ended_registers_and_catches_up(version: str) -> None:
     cluster = played("  - kill: 1\n  - pause: 8\n  - start: 1\n  - wait: isr restored\n", version)
