@@ -126,7 +126,11 @@ class Switchboard:
         assert connection.opened, f"{self._host.name} sends on a connection that is not open yet: {effect}"
         if connection.conversation is not None:
             connection.conversation.say(effect.message, effect.correlation_id)
-        frame = encode(effect.message, effect.correlation_id, effect.version)
+        try:
+            frame = encode(effect.message, effect.correlation_id, effect.version)
+        except ProtocolError as error:  # somebody asked for more than a frame holds
+            self._lose(connection, str(error))
+            return
         connection.pending_bytes += len(frame)
         if connection.pending_bytes > OUTGOING_BYTES_MAX:
             self._lose(connection, f"more than {OUTGOING_BYTES_MAX} bytes wait to be sent")
