@@ -25,6 +25,8 @@ from protocol.records.errors import CorruptRecord
 
 VALUES_MAX = 10_000
 """Values of one produce call."""
+ATTEMPTS_MAX = 100_000
+"""Of one produce call, retries included: each is written down, and told in the answer."""
 
 SOCKET_TIMEOUT_MS = 10_000.0
 """The recordings' client gives up on a produce after this long, unless its script says otherwise."""
@@ -82,6 +84,9 @@ class DirectClient:
         """
         if not 0 < len(values) <= VALUES_MAX:
             raise ValueError(f"produce of {len(values)} values; allowed are 1 to {VALUES_MAX}")
+        attempts = (1 if batch else len(values)) * (retries + 1)
+        if attempts > ATTEMPTS_MAX:
+            raise ValueError(f"up to {attempts:,} attempts in one produce; allowed are {ATTEMPTS_MAX:,}: fewer retries")
         self._exchanges.require_room()
         one_batch = (tuple(values),)
         order = WriteOrder(

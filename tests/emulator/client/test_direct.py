@@ -354,6 +354,8 @@ def test_bounds_are_clear_errors() -> None:
     bench = Bench()
     with pytest.raises(ValueError, match="produce of 0 values; allowed are 1 to 10000"):
         bench.produce()
+    with pytest.raises(ValueError, match="up to 200,020 attempts in one produce; allowed are 100,000: fewer retries"):
+        bench.produce(*[b"v"] * 20, retries=10_000)
     with pytest.raises(ValueError, match="produce of 10001 values"):
         bench.produce(*[b"v"] * (VALUES_MAX + 1))
     for _ in range(EXCHANGES_MAX):

@@ -12,8 +12,11 @@ from emulator.world import actions as act
 from emulator.world.network import switchboard
 from emulator.world.network.reports import ClusterError
 from emulator.world.network.spec import MachineSpec
+from protocol.framing import ProtocolError, encode
 from protocol.link_rules import LinkRule
 from protocol.machine import Exit, Input, Now, Started
+from protocol.messages.base import Message
+from protocol.messages.session import PingRequest
 from tests.emulator.world.conformance import seen, texts
 from tests.emulator.world.network_world import FACTORY, network_world
 from tests.emulator.world.scripted import build
@@ -117,6 +120,23 @@ async def test_a_peer_that_does_not_read_costs_a_bounded_number_of_bytes(
         await seen(world, "broker-1", "lost ours more than 2000 bytes wait to be sent")
         changes = [event["reason"] for event in world.events("broker-1", "connection_changed")]
         assert changes[-1] == "more than 2000 bytes wait to be sent"
+
+
+async def test_what_no_frame_holds_costs_its_connection_and_not_the_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bounded(message: Message, *rest: int) -> bytes:
+        if isinstance(message, PingRequest) and rest[0] == 3:
+            raise ProtocolError("SessionPing of 40000000 bytes exceeds the frame bound")
+        return encode(message, *rest)
+
+    monkeypatch.setattr(switchboard, "encode", bounded)
+    async with network_world(tmp_path) as world:
+        await world.spawn("broker-0", {})
+        machine = build(None, MemoryFiles(), {"open_to": ["broker-0"], "every_ms": 1.0})
+        here = await world.cluster.run_here("broker-1", machine)
+        await seen(world, "broker-1", "lost ours SessionPing of 40000000 bytes exceeds the frame bound")
+        assert here.exit is None
 
 
 async def test_a_full_mailbox_pauses_reading_and_nothing_is_lost(
