@@ -152,7 +152,10 @@ def write_observations(directory: Path, observations: Observations) -> None:
 
 
 def write_verdict(directory: Path, verdict: Verdict) -> None:
-    (directory / VERDICT_FILE).write_bytes(to_json(verdict))
+    """Whole or not at all: somebody may be reading an older one."""
+    partial = (directory / VERDICT_FILE).with_suffix(".json.partial")
+    partial.write_bytes(to_json(verdict))
+    partial.replace(directory / VERDICT_FILE)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -149,7 +149,7 @@ class Transport:
         peer = end.peer
         if peer is not None and not peer.closed:
             at_ms = max(end.last_arrival_ms, self.now_ms + self.draws.frame_ms(end.node, peer.node))
-            self.at(at_ms, lambda: self._at_gate(peer, EOF, ""))
+            self.at(at_ms, lambda: self._at_gate(peer, EOF))
 
     def _end(self, end: End) -> None:
         end.closed = True
@@ -212,13 +212,14 @@ class Transport:
         at_ms = max(end.last_arrival_ms, at_ms)
         end.last_arrival_ms = at_ms
         self._seq += 1
-        heappush(self._heap, (at_ms, self._seq, lambda: self._at_gate(peer, data, "")))
+        heappush(self._heap, (at_ms, self._seq, lambda: self._at_gate(peer, data)))
 
-    def _at_gate(self, end: End, data: bytes, api: str) -> None:
-        """At the receiver's gate."""
+    def _at_gate(self, end: End, data: bytes) -> None:
+        """At the receiver's gate, where a rule for some frames only meets those that were on their way."""
         if end.closed:
             return
         if not end.back.calm:
+            api = "" if data is EOF else decode(memoryview(data)[4:]).message.API_NAME
             stopped = end.back.offer(self.now_ms, data, api)
             if stopped is not None:
                 self._stopped(self.nodes[end.node], end, stopped, api, len(data))

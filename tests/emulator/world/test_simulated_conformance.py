@@ -11,6 +11,7 @@ from emulator.storage.memory import MemoryFiles
 from emulator.topology import Node, three_azs
 from emulator.world.simulated.world import SimulatedWorld
 from protocol.link_rules import LinkRule
+from protocol.messages.session import PingRequest
 from tests.emulator.world.conformance import *  # noqa: F403
 from tests.emulator.world.conformance import LIMIT_MS, Sighting
 from tests.emulator.world.scripted import JOURNAL, Script, ScriptedMachine
@@ -89,3 +90,17 @@ class Simulated:
 @pytest.fixture(params=[1, 2, 3])
 def world(request: pytest.FixtureRequest) -> Simulated:
     return Simulated(request.param)
+
+
+@pytest.mark.parametrize(("api", "meant"), [(PingRequest.API_NAME, True), ("Produce", False)])
+async def test_a_rule_for_some_frames_meets_those_in_flight(world: Simulated, api: str, meant: bool) -> None:
+    """At the receiver's end, as over the network: what was said last had left its sender when the rule came."""
+    await world.spawn("broker-1", {})
+    await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 100.0})
+    await seen(world, "broker-0", "answer 3")
+    count = len(texts(world, "broker-0", "said"))
+    last = int((await seen(world, "broker-0", "said", count + 1)).text.split()[1])
+    assert last not in numbers(world, "broker-1", "got"), "it is on its way"
+    await world.cut(f"broker-0 broker-1 --only {api}")
+    await seen(world, "broker-0", "said", count + 20)
+    assert (last in numbers(world, "broker-1", "got")) is not meant
