@@ -1,4 +1,5 @@
-"""README.md: what its commands print, which a simulated run repeats to the letter. Its words are written by hand.
+"""README.md: what its commands print, which a simulated run repeats to the letter, and how much is recorded. Its words
+are written by hand.
 
 Every `$ faultline ...` of the README is run in a directory of its own, one after the other; a `$ cat FILE` makes that
 file as it is shown. What tells only how fast this machine is stays as it was."""
@@ -10,9 +11,13 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from emulator.runs.equal import recorded_versions
+from emulator.runs.sources import GOLDEN, catalogue
+
 README = "README.md"
 LIMIT_S = 120.0
 _SHOWN = re.compile(r"^\$ (faultline|cat) (.*)\n((?:(?!\$ |```).*\n)*)", re.MULTILINE)
+_RECORDED = re.compile(r"\d+ of the \d+ scenarios have recordings of real Kafka, and so have \d+ \[")
 _SPEED = re.compile(r"^(\d+\.\d+ s)(?=; )|(?<=simulated in )\S+ s: \S+(?= x real time)", re.MULTILINE)
 
 
@@ -28,7 +33,14 @@ def page(root: Path) -> str:
                 return found[0]
             return f"$ faultline {words}\n{as_fast_as(was, printed(words, Path(scratch)))}"
 
-        return _SHOWN.sub(shown, text)
+        return _SHOWN.sub(shown, _RECORDED.sub(recorded(), text))
+
+
+def recorded() -> str:
+    """How much of it was recorded from real Kafka."""
+    scenarios = sum(bool(recorded_versions(name)) for name in catalogue())
+    schedules = len(list(GOLDEN.glob("random-*@*")))
+    return f"{scenarios} of the {len(catalogue())} scenarios have recordings of real Kafka, and so have {schedules} ["
 
 
 def printed(words: str, folder: Path) -> str:

@@ -13,7 +13,7 @@ from emulator.world.simulated.world import SimulatedWorld
 from protocol.link_rules import LinkRule
 from protocol.messages.session import PingRequest
 from tests.emulator.world.conformance import *  # noqa: F403
-from tests.emulator.world.conformance import LIMIT_MS, Sighting
+from tests.emulator.world.conformance import LIMIT_MS, Sighting, numbers, seen, texts
 from tests.emulator.world.scripted import JOURNAL, Script, ScriptedMachine
 
 pytestmark = pytest.mark.trio
