@@ -1,4 +1,5 @@
-"""A few shapes of SVG, with the styles that both pictures share. Plain system fonts, no script, light background."""
+"""A few shapes of SVG, with the styles that both pictures share. Plain system fonts, no script; light, or dark where
+the reader's screen is."""
 
 from collections.abc import Iterable
 from html import escape
@@ -14,11 +15,26 @@ STYLE = """
   .area { fill: #f6f8fa; stroke: #d0d7de; rx: 8; }
   .edge { stroke: #8c959f; fill: none; marker-end: url(#arrow); }
   .cut { stroke: #cf222e; fill: none; stroke-dasharray: 5 4; stroke-width: 2; }
+  .paper { fill: #ffffff; }
+  .head { fill: #8c959f; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e6edf3; }
+    .small { fill: #9da7b3; }
+    .box { fill: #161b22; stroke: #8b949e; }
+    .pure { fill: #12291c; stroke: #4cc38a; }
+    .shell { fill: #14233b; stroke: #62a3e6; }
+    .judge { fill: #33250c; stroke: #e5b045; }
+    .area { fill: #11161c; stroke: #30363d; }
+    .edge { stroke: #7d8590; }
+    .cut { stroke: #ff7b72; }
+    .paper { fill: #0d1117; }
+    .head { fill: #7d8590; }
+  }
 """
 
 _ARROW = (
     '<marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-    '<path d="M0 0 L8 4 L0 8 z" fill="#8c959f"/></marker>'
+    '<path d="M0 0 L8 4 L0 8 z" class="head"/></marker>'
 )
 
 
@@ -27,7 +43,7 @@ def picture(width: int, height: int, title: str, shapes: Iterable[str]) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         f'role="img" aria-label="{escape(title)}">\n<title>{escape(title)}</title>\n<style>{STYLE}</style>\n'
-        f'<defs>{_ARROW}</defs>\n<rect width="{width}" height="{height}" fill="#ffffff"/>\n'
+        f'<defs>{_ARROW}</defs>\n<rect width="{width}" height="{height}" class="paper"/>\n'
         + "\n".join(shapes)
         + "\n</svg>\n"
     )
