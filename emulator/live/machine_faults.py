@@ -201,5 +201,5 @@ def last_word(cluster: Cluster, name: str) -> str:
         for line in reversed(file.read(2 * LAST_BYTES).splitlines()):
             event = event_in(line)
             if event is not None and event["event"] == NodeStopped.NAME:
-                return str(event["reason"])
+                return str(event.get("reason", ""))
     return f"exit code {end.code}, and no word"

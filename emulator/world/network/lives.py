@@ -1,5 +1,7 @@
 """The lives of one run's nodes, from the order to an engine to the exit code; and the shell of the player here."""
 
+import contextlib
+import os
 import signal
 import zlib
 from collections.abc import Callable, Mapping
@@ -9,6 +11,7 @@ from typing import Final
 import msgspec
 import trio
 
+from emulator.regular_files import open_regular
 from emulator.topology import Topology
 from emulator.world.network.clock import Clock
 from emulator.world.network.engine import Engine, LinkDriver
@@ -24,6 +27,8 @@ from protocol.messages.control import BeginRequest, BeginResponse, EndRequest
 
 BEGIN_LIMIT_S: Final = 20.0
 END_LIMIT_S: Final = 3.0
+DYING_BYTES: Final = 4096
+"""Of what a process printed last: whatever it is, a line of it is told."""
 
 
 class RunOrders(msgspec.Struct, frozen=True):
@@ -217,5 +222,8 @@ class Lives:
     def _dying_words(self, name: str, node: Supervised) -> str:
         """The last line of what a dead process printed."""
         output = self._orders.run_dir / "output" / f"{name}.{node.incarnation}.txt"
-        lines = output.read_text().strip().splitlines() if output.exists() else []
+        lines: list[str] = []
+        with contextlib.suppress(OSError), open_regular(output) as file:  # it may have come to nothing
+            file.seek(max(0, os.fstat(file.fileno()).st_size - DYING_BYTES))
+            lines = file.read(DYING_BYTES).decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else f"exit code {self.exits[-1].code}, no word (see its events)"
