@@ -195,6 +195,11 @@ class GroupErrands:
 
     def _time_is_over(self, now: Now, out: Outbox, number: int) -> None:
         if number in self._readings:
+            reading = self._readings[number]
+            assert reading.consumer is not None
+            for key, told in reading.told.items():
+                if reading.consumer.position(*key) < 0 and not told.error:
+                    told.error = TIMED_OUT  # no coordinator, or nobody who knows an offset
             self._leave(now, out, number)
         else:
             self._timed[number](now, out)

@@ -29,7 +29,7 @@ from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for
 from emulator.runs.network import play_network
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.settings_files import read_settings_files
-from emulator.runs.sources import find_scenario
+from emulator.runs.sources import find_scenario, place_of_step
 from emulator.screen import Screen
 from emulator.settings.registry import parse_assignment
 from emulator.world.network.cluster import ClusterError
@@ -78,7 +78,10 @@ def run_command(options: RunOptions) -> int:
             judge = options.audit or "oracle"
             if judge == "spark":
                 return _simulated_for_spark(options, resolved, directory)
-            return run_simulated(resolved, options.seed, directory, with_oracle=judge == "oracle", json=options.json)
+            oracle, given = judge == "oracle", options.scenario
+            return run_simulated(
+                resolved, options.seed, directory, with_oracle=oracle, json=options.json, given=given
+            )
         prepare(directory)
         return _run_network(options, resolved, directory.resolve())
     except UNUSABLE_INPUT as error:
@@ -120,7 +123,7 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
         try:
             observations = _play(options, resolved, directory, speed, console, spark)
         except NOT_PLAYED as error:
-            print(f"faultline run: the scenario was not played to its end: {error}", file=sys.stderr)
+            print(not_played(options.scenario, error), file=sys.stderr)
             return UNKNOWN
         except KeyboardInterrupt:
             print("faultline run: interrupted; what was written is in " + str(directory), file=sys.stderr)
@@ -141,6 +144,12 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
             f"[dim]{time.monotonic() - began:.1f} s; the picture of the run:[/] {escape(shown(directory))}/report.html"
         )
     return code
+
+
+def not_played(scenario: str, error: BaseException) -> str:
+    """Why a scenario has not been played to its end: one line, which begins with the place of the step in its file."""
+    place = place_of_step(scenario, error.step) if isinstance(error, StepFailed) else ""
+    return f"{place}faultline run: the scenario was not played to its end: {error}"
 
 
 def speed_of(options: RunOptions, of_scenario: float | None) -> float:

@@ -13,16 +13,19 @@ from emulator.player.steps import StepFailed
 from emulator.runs.directory import prepare, write_simulated, write_verdict
 from emulator.runs.judged import JudgedRun, play_and_judge
 from emulator.runs.resolve import Resolved
+from emulator.runs.sources import place_of_step
 from emulator.screen import Screen
 from emulator.world.simulated.world import RunTooLong
 
 
 def run_simulated(
-    resolved: Resolved, seed: int, directory: Path, *, with_oracle: bool = True, json: bool = False
-) -> int:
+    resolved: Resolved, seed: int, directory: Path, *, with_oracle: bool = True, json: bool = False,
+    given: str = "",
+) -> int:  # fmt: skip
     """Plays, writes the run's directory and prints the verdict; returns the exit code.
 
-    `with_oracle` False: the run is left unjudged. `json`: the verdict on stdout, nothing else.
+    `with_oracle` False: the run is left unjudged. `json`: the verdict on stdout, nothing else. `given`: as the scenario
+    was asked for, an id or a file; without a word its id.
 
     Raises NotEmpty, OSError."""
     began_s = perf_counter()
@@ -30,7 +33,8 @@ def run_simulated(
     try:
         run = simulate_into(directory, resolved, seed, with_oracle=with_oracle)
     except (StepFailed, RunTooLong) as error:
-        print(f"faultline run: the scenario was not played to its end: {error}", file=sys.stderr)
+        place = place_of_step(given or resolved.scenario.id, error.step) if isinstance(error, StepFailed) else ""
+        print(f"{place}faultline run: the scenario was not played to its end: {error}", file=sys.stderr)
         return UNKNOWN
     console = Screen(stderr=json, highlight=False, soft_wrap=not sys.stdout.isatty())
     if not with_oracle:

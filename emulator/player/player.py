@@ -78,6 +78,8 @@ class Player:
         self._started: set[str] = set()
         self.step_number = 0
         """Of the step that began last, from 1; those of a repetition count each time."""
+        self.failed: StepFailed | None = None
+        """Of the step that could not be done."""
         self.on_step: Callable[[], None] = lambda: None
         """Called when a step has begun."""
         self._runner = StepRunner(self)
@@ -178,13 +180,17 @@ class Player:
                 case m.Await(name=name):
                     yield self._await(name)
                 case _:
-                    yield from self._tried(self._runner.run(step, following))
+                    yield from self._tried(self._runner.run(step, following), step)
 
-    def _tried(self, steps: Steps) -> Steps:
+    def _tried(self, steps: Steps, step: m.AnyStep) -> Steps:
+        number = self.step_number
         try:
             yield from steps
         except StepFailed as failed:
             if not self._steps_may_fail:
+                failed.step = number
+                failed.args = (f"step {number} ({described_step(step)}): {failed}",)
+                self.failed = failed
                 raise
             self.timeline.add(self.now.mono_ms, {"saw": "step-failed", "why": str(failed)})
 
@@ -197,7 +203,7 @@ class Player:
             if waiting is not None:
                 waiting(None)
 
-        self.run_task(self._tried(self._runner.run(step, None)), ended)
+        self.run_task(self._tried(self._runner.run(step, None), step), ended)
 
     def _await(self, name: str) -> Order:
         def order(done: Callable[[Any], None]) -> None:

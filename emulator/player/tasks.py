@@ -11,7 +11,9 @@ Steps = Generator[Order, Any, None]
 
 
 class StepFailed(Exception):
-    """A step that could not be done: the scenario asks for what cannot be."""
+    """A step that could not be done: the scenario asks for what cannot be. `step`: its number, from 1; 0: of none."""
+
+    step = 0
 
 
 class Task:

@@ -162,7 +162,7 @@ async def play_network(
             await here.ended.wait()
             if here.crashed or not player.finished:
                 reason = here.exit.reason if here.exit is not None else "it ended early"
-                raise StepFailed(f"the player: {reason}")
+                raise player.failed or StepFailed(f"the player: {reason}")
             ended_ms = cluster.now_ms()
     happened = sorted(observed_events(run_dir), key=lambda entry: entry[4])
     observations = observations_of(resolved, player.timeline, happened, ended_ms)

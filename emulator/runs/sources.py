@@ -10,6 +10,7 @@ from emulator.observations.model import Observations
 from emulator.runs.settings_files import anchored
 from emulator.scenario.load import load_scenario
 from emulator.scenario.model import Scenario
+from emulator.scenario.places import line_of_step
 from emulator.scenario.recorded import scenario_of_recording
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -45,6 +46,15 @@ def find_scenario(given: str) -> Scenario:
         raise NoScenario(f"{given}: not UTF-8 text: {error}") from error
     scenario = load_scenario(text, str(path))
     return msgspec.structs.replace(scenario, settings_files=anchored(scenario.settings_files, path.parent))
+
+
+def place_of_step(given: str, number: int) -> str:
+    """`FILE:LINE: ` of a step of the scenario that was asked for; "" where it has none."""
+    path = catalogue().get(given, Path(given))
+    if not number or path.suffix == ".json" or not path.is_file():
+        return ""
+    line = line_of_step(path.read_text(encoding="utf-8"), number)
+    return f"{path}:{line}: " if line else ""
 
 
 def _of_recording(recording: Observations) -> Scenario:

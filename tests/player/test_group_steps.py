@@ -44,6 +44,13 @@ def test_the_offsets_topic_is_made_when_the_first_group_asks_for_its_coordinator
     assert {event.change for event in loaded} == {"loading", "loaded"}
 
 
+def test_a_consumer_that_finds_no_coordinator_ends_with_an_error_by_its_name() -> None:
+    """Two of three brokers: the offsets topic cannot be made, and nobody coordinates."""
+    script = "  - kill: 2\n  - pause: 8\n  - consume: {group: g, settings: {auto.offset.reset: earliest}, limit_s: 5}\n"
+    (entry,) = saw(played(script, "2.6", OFFSETS), "consume")
+    assert (entry["error"], entry["position"], entry["records"]) == ("TimeoutException", -1, [])
+
+
 @pytest.mark.parametrize(("version", "old"), [("0.8.2", True), ("1.1", True), ("0.10.2", False), ("2.8", False)])
 def test_what_a_group_has_read_and_committed_the_next_of_it_goes_on_from(version: str, old: bool) -> None:
     policy = "smallest" if old else "earliest"

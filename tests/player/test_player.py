@@ -128,9 +128,10 @@ def test_where_steps_may_fail_one_is_noted_and_the_next_begins() -> None:
         ("  - start: 0\n  - create-topic: {topic: t, assignment: [1, 2]}\n", "t has no leaders after 30 s"),
     ],
 )
-def test_a_step_that_cannot_be_done_says_why(script: str, message: str) -> None:
-    with pytest.raises(StepFailed, match=f"^{message}$"):
+def test_a_step_that_cannot_be_done_says_which_it_is_and_why(script: str, message: str) -> None:
+    with pytest.raises(StepFailed, match=rf"^step 2 \((produce|start|create-topic) .*\): {message}$") as failed:
         played(script)
+    assert failed.value.step == 2
 
 
 # --- the timeline's shapes (golden/README.md) ---

@@ -55,7 +55,8 @@ def test_a_topic_that_says_nothing_has_what_the_settings_say() -> None:
 
 def test_replicas_need_brokers_that_are_registered() -> None:
     script = "  - start: 2\n  - start: 1\n  - create-topic: {topic: t, partitions: 4, replicas: 3}\n"
-    with pytest.raises(StepFailed, match=r"^t: replication factor 3 is larger than the 2 available brokers$"):
+    why = "t: replication factor 3 is larger than the 2 available brokers"
+    with pytest.raises(StepFailed, match=rf"^step 3 \(create-topic .*\): {why}$"):
         played(script)
 
 
@@ -92,5 +93,5 @@ def test_a_client_writes_to_partitions_of_its_own_choice() -> None:
 
 
 def test_logs_of_a_partition_without_a_second_replica_cannot_be_noted() -> None:
-    with pytest.raises(StepFailed, match=r"^t-0 has no two replicas whose logs could be noted$"):
+    with pytest.raises(StepFailed, match=r"^step 5 \(record\): t-0 has no two replicas whose logs could be noted$"):
         played(BEGIN + "  - create-topic: {topic: t, assignment: [0]}\n  - record: logs\n")

@@ -209,6 +209,15 @@ def test_a_simulated_wait_in_vain_is_unknown_unless_it_may_time_out(
     assert simulated(again, WAIT_IN_VAIN[0].replace("}", ", may_time_out: true}")) == (0, [])
 
 
+def test_a_step_that_cannot_be_done_is_named_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Steps of a repetition count each time, and `record` with two things is two."""
+    script = short(tmp_path, "repeat: {times: 2, steps: [{record: [controller, partition-state]}]}", "start: 1")
+    line = script.read_text().splitlines().index("  - start: 1") + 1
+    last = len(script.read_text().splitlines())
+    assert run_simulated(resolve(find_scenario(str(script))), 1, tmp_path / "run", given=str(script)) == 3
+    assert line < last and f"{script}:{last}: faultline run: " in capsys.readouterr().err
+
+
 def test_a_simulated_broker_that_may_not_register_is_unknown(tmp_path: Path) -> None:
     code, reasons = simulated(tmp_path, *REGISTERED_STILL)
     assert code == 3 and any(reason.startswith("broker-1 died by itself with code") for reason in reasons), reasons
