@@ -11,7 +11,7 @@ from rich.text import Text
 
 from audit.verdict import evidence_text
 from emulator.observations.model import Observations
-from emulator.runs.equal import equal_recording, recorded_versions
+from emulator.runs.equal import equal_recording, recorded_as_played, recorded_versions
 from emulator.runs.resolve import Resolved
 from emulator.scenario.seen import seen_words
 from emulator.settings.account import Account, lines
@@ -45,6 +45,8 @@ def against_kafka(resolved: Resolved, observations: Observations) -> tuple[str, 
     equals = equal_recording(scenario, version, observations)
     if equals:
         return MARKS[True], f"equals real Kafka: {escape(equals)}"
+    if equals is not None and not recorded_as_played(resolved):
+        return MARKS["skipped"], "differs from the recordings of real Kafka, which were made with other settings"
     if equals is not None:
         return MARKS[False], "differs from every recording of real Kafka (faultline compare says where)"
     others = recorded_versions(scenario.id)

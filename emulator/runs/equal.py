@@ -8,8 +8,10 @@ from emulator.observations.files import load
 from emulator.observations.model import Observations
 from emulator.observations.races import nearest_with_races
 from emulator.observations.reading import plain
+from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.sources import GOLDEN, recordings_of
 from emulator.scenario.model import Scenario
+from emulator.scenario.recorded import scenario_of_recording
 
 LOADED_MAX = 64
 
@@ -29,6 +31,12 @@ def recorded_versions(scenario_id: str, folder: Path = GOLDEN) -> list[str]:
     """Versions of which there is a recording, oldest first."""
     found = (path.name.rpartition("@")[2] for path in folder.glob(f"{escape(scenario_id)}@*"))
     return sorted(found, key=lambda version: [int(part) for part in version.split(".")])
+
+
+def recorded_as_played(resolved: Resolved) -> bool:
+    """Whether some recording of the scenario was made with the run's settings, so that the run ought to equal one."""
+    paths = recordings_of(resolved.scenario.id, resolved.spec.kafka_version)
+    return any(resolve(scenario_of_recording(_loaded(path))).spec == resolved.spec for path in paths)
 
 
 @lru_cache(LOADED_MAX)
