@@ -26,6 +26,15 @@ def can_be_topic(name: str) -> bool:
     return _TOPIC.fullmatch(name) is not None and name not in (".", "..")
 
 
+ID_CHARACTERS_MAX = 100
+_ID = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{ID_CHARACTERS_MAX - 1}}}")
+
+
+def can_be_id(text: str) -> bool:
+    """Of a scenario: what a directory can be called after."""
+    return _ID.fullmatch(text) is not None
+
+
 def topic_partition_text(topic: str, partition: int) -> str:
     """`t-0`, as Kafka's logs and directories write it."""
     return f"{topic}-{partition}"

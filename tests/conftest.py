@@ -38,6 +38,12 @@ from hypothesis import HealthCheck, settings
 
 TESTS = Path(__file__).parent
 
+# Whoever starts the suite in the background may have it ignore an interrupt (a shell does, at `&`), and what is ignored
+# stays so in every program that a test starts, even when the test interrupts it. What has a handler does not.
+for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda _number, _frame: None)
+
 RUN_BUDGET_S = 1_500.0
 """The whole run, on two cores."""
 

@@ -4,7 +4,7 @@ is not the input's: `emulator.last_resort` tells the world's from ours."""
 from typing import Final
 
 from emulator.observations.reading import Malformed
-from emulator.runs.directory import NotEmpty
+from emulator.runs.directory import ForeignDirectory, NotEmpty
 from emulator.runs.living import UnusableSpeed
 from emulator.runs.sources import NoScenario
 from emulator.scenario.load import ScenarioErrors
@@ -22,4 +22,4 @@ UNUSABLE_SCENARIO: Final = (
     UnusableProtocolVersion,
 )
 """What reading and resolving a scenario raises."""
-UNUSABLE_RUN: Final = (*UNUSABLE_SCENARIO, UnusableSpeed, NotEmpty)
+UNUSABLE_RUN: Final = (*UNUSABLE_SCENARIO, UnusableSpeed, NotEmpty, ForeignDirectory)

@@ -18,6 +18,7 @@ from typing import Final, Literal
 import msgspec
 
 from emulator.live.state_home import NoStateHome, state_home
+from emulator.regular_files import write_whole
 from emulator.runs.finished import RUNS
 from emulator.runs.identity import Identity, Standing, standing_of
 from emulator.runs.layout import shown
@@ -179,11 +180,8 @@ def _entry_of(run_dir: Path) -> Path:
 
 
 def _write(path: Path, registration: Registration) -> None:
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(registration), indent=2) + b"\n")
-    partial.replace(path)
+    text = msgspec.json.format(msgspec.json.encode(registration), indent=2) + b"\n"
+    write_whole(path, text, mode=0o600)
 
 
 def _read(path: Path, directory: Path | None) -> Found | None:

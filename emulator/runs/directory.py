@@ -2,6 +2,8 @@
 
 Same seed and name, same bytes; only verdict.json tells how long it took."""
 
+import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import msgspec
 from audit.verdict import Verdict, to_json
 from emulator.client.client_settings import ClientSettings, consumer_settings, producer_settings
 from emulator.observations.model import Observations
+from emulator.regular_files import write_whole
 from emulator.runs.bounds import in_force, limits_of
 from emulator.runs.client_defaults import OF_OLD_CONSUMERS, client_settings_of
 from emulator.runs.layout import (
@@ -38,9 +41,19 @@ class NotEmpty(ValueError):
     """There is something else in the directory that a run was to be written to."""
 
 
+class ForeignDirectory(ValueError):
+    """Others may write to the directory that a run was to be written to."""
+
+
 def prepare(directory: Path) -> None:
-    """Make the directory. Raises NotEmpty; OSError."""
+    """Make the directory. Raises NotEmpty; ForeignDirectory where somebody else could put links into it, and so learn
+    a token or have a file of ours overwritten; OSError."""
     directory.mkdir(parents=True, exist_ok=True)
+    about = directory.stat()
+    if about.st_uid != os.geteuid():
+        raise ForeignDirectory(f"{directory}: is another user's; a run is written to a directory of its own")
+    if about.st_mode & stat.S_IWOTH:
+        raise ForeignDirectory(f"{directory}: everybody may write there; a run is written to a directory of its own")
     if any(directory.iterdir()):
         raise NotEmpty(f"{directory}: is not empty; a run is written to a directory of its own")
 
@@ -71,7 +84,7 @@ def write_scenario(
     `nodes`: {node: its settings in force}, `clients`: those of a producer and of a consumer whose step says nothing
     else, and `settings`: what is to be said of what was asked for (emulator.settings.account).
     """
-    (directory / SCENARIO_FILE).write_text(written(resolved.scenario), encoding="utf-8")
+    write_whole(directory / SCENARIO_FILE, written(resolved.scenario).encode())
     settings: dict[str, Any] = {"world": world, "kafka": resolved.spec.kafka_version}
     if seed is not None:
         settings["seed"] = seed
@@ -153,10 +166,8 @@ def write_observations(directory: Path, observations: Observations) -> None:
 
 def write_verdict(directory: Path, verdict: Verdict) -> None:
     """Whole or not at all: somebody may be reading an older one."""
-    partial = (directory / VERDICT_FILE).with_suffix(".json.partial")
-    partial.write_bytes(to_json(verdict))
-    partial.replace(directory / VERDICT_FILE)
+    write_whole(directory / VERDICT_FILE, to_json(verdict))
 
 
 def write_json(path: Path, value: Any) -> None:
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=INDENT) + b"\n")
+    write_whole(path, msgspec.json.format(msgspec.json.encode(value), indent=INDENT) + b"\n")

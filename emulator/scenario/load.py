@@ -13,6 +13,7 @@ from emulator.scenario.verbs import MAX_STEPS, read_steps
 from emulator.settings.registry import found as known_setting
 from emulator.topology import DEDICATED_FROM, Topology, broker_name, three_azs
 from emulator.topology import Node as ClusterNode
+from protocol.ids import ID_CHARACTERS_MAX, can_be_id
 from protocol.versions import DEFAULT_VERSION
 
 KEYS = (
@@ -75,7 +76,7 @@ def _scenario(reader: StepReader, root: Node) -> m.Scenario | None:
     expectations = read_expectations(reader, fields["expectations"], kafka) if "expectations" in fields else ()
     violations, exits = fields.get("expects_violations"), fields.get("expects_exits")
     return m.Scenario(
-        id=_text(reader, fields.get("id")),
+        id=_id(reader, fields.get("id")),
         title=_text(reader, fields.get("title")),
         article=_text(reader, fields.get("article")),
         kafka=kafka,
@@ -100,6 +101,15 @@ def _scenario(reader: StepReader, root: Node) -> m.Scenario | None:
 def unrolled(steps: Iterable[m.AnyStep]) -> int:
     """How many steps will be taken."""
     return sum(step.times * unrolled(step.steps) if isinstance(step, m.Repeat) else 1 for step in steps)
+
+
+def _id(reader: StepReader, node: Node | None) -> str:
+    """Runs are called after it: it is part of a path."""
+    given = _text(reader, node)
+    if node is not None and not can_be_id(given):
+        of = f"letters, digits, '.', '_' and '-', at most {ID_CHARACTERS_MAX}"
+        reader.problem(node, f"an id is of {of}, got {given!r}")
+    return given
 
 
 def _text(reader: StepReader, node: Node | None) -> str:

@@ -2,16 +2,20 @@
 
 from emulator.observations.comparable import version_name
 from emulator.observations.model import Observations
+from emulator.observations.reading import Malformed
 from emulator.scenario.model import Scenario
 from emulator.scenario.recording import steps_of_recording
 from emulator.settings.registry import usable
+from protocol.ids import can_be_id
 
 RANDOM_TICK_TIME_MS = 500
 """The random schedules were recorded with tickTime 500, which they don't list: it is the ensemble's, not Kafka's."""
 
 
 def scenario_of_recording(recording: Observations) -> Scenario:
-    """What `run golden/ID@VERSION/N.json` plays. Raises UnknownText, ValueError, UnusableSetting."""
+    """What `run golden/ID@VERSION/N.json` plays. Raises UnknownText, Malformed, UnusableSetting."""
+    if not can_be_id(recording.scenario):
+        raise Malformed(f"scenario: expected letters, digits, '.', '_' and '-', got {recording.scenario!r}")
     settings = {name: usable(name, value) for name, value in recording.settings.items()}
     if recording.scenario.startswith("random-"):
         settings.setdefault("tickTime", RANDOM_TICK_TIME_MS)

@@ -13,6 +13,7 @@ from emulator.observations.model import Entry, Observations
 from emulator.observations.reading import Malformed
 from emulator.scenario import model as m
 from emulator.scenario.recorded_conditions import Context, meaning
+from protocol.ids import can_be_topic
 
 RECORDED = ("partition-state", "controller", "logs", "partitions")
 """Kinds of `saw` that stand for themselves."""
@@ -297,6 +298,8 @@ def _step(e: Entry, dead: frozenset[int]) -> m.AnyStep:
         case "heal":
             return m.Heal()
         case "create-topic":
+            if not can_be_topic(e["topic"]):
+                raise Malformed(f"create-topic: {e['topic']!r} cannot be a topic's name")
             return m.CreateTopic(topic=e["topic"], assignment=(tuple(e["assignment"]),), configs=e["configs"])
         case "produce" if e.get("batch") == ONE_SET:
             kept = {key: e[key] for key in ("broker", "compression", "acks", "timeout_ms")}

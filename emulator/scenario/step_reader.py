@@ -17,6 +17,7 @@ from emulator.settings.setting import BROKER, TOPIC
 from emulator.storage.log_directory import directory_names
 from emulator.topology import Topology, broker_name, identifier_of, is_group, machines_named
 from protocol import purposes
+from protocol.ids import TOPIC_CHARACTERS_MAX, can_be_topic
 
 T = TypeVar("T")
 
@@ -158,6 +159,15 @@ class StepReader(Reader):
 
     def label(self, node: Node) -> str | None:
         return self.text(node, "a name")
+
+    def topic_name(self, node: Node) -> str | None:
+        """One that a topic can have."""
+        given = self.text(node, "a topic's name")
+        if given is not None and not can_be_topic(given):
+            what = f"letters, digits, '.', '_' and '-', at most {TOPIC_CHARACTERS_MAX}"
+            self.problem(node, f"a topic's name is of {what}, got {given!r}")
+            return None
+        return given
 
     def acks(self, node: Node) -> int | None:
         given = self.word(node, "acks", ("all", "-1", "0", "1"))

@@ -12,7 +12,7 @@ Assignment = tuple[tuple[int, ...], ...]
 
 
 def create_topic(k: Keys, at_s: float | None) -> Steps:
-    topic = k.need("topic", k.reader.label)
+    topic = k.need("topic", k.reader.topic_name)
     configs: dict[str, object] = k.get("configs", k.reader.topic_configs, {})
     none: Assignment = ()
     assignment = k.get("assignment", k.reader.assignment, none)
