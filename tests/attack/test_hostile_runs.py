@@ -74,7 +74,7 @@ BROKEN: dict[str, bytes] = {
     "seq of 100 bits": encoded(stopped().replace(b'"seq":5', b'"seq":5' + b"9" * 30)),
     "offsets of 64 bits": encoded(line_of("batch_appended", 5, base_offset=1 - 2**63, last_offset=2**63 - 1)),
     "topic null": encoded(line_of("batch_appended", 5) | {"topic": None}),
-    "topic a list": encoded(line_of("batch_appended", 5, topic=[1])),
+    "a list for a number": encoded(line_of("batch_appended", 5, partition=[1])),
     "truth for a number": encoded(line_of("batch_appended", 5, base_offset=True)),
     "deep list": encoded(b"[" * 20_000),
     "deep object": encoded(b'{"a":' * 20_000),
