@@ -21,7 +21,9 @@ Heard = Mapping[str, Kinds]
 TO_A_CONTROLLER: Final[Kinds] = frozenset({leadership.AlterIsrRequest, leadership.ControlledShutdownRequest})
 
 HEARD_BY_BROKER: Final[Heard] = {
-    FETCHER: Kinds({replication.FetchRequest, replication.OffsetForLeaderEpochRequest}),
+    FETCHER: Kinds(
+        {replication.FetchRequest, replication.OffsetForLeaderEpochRequest, replication.ListOffsetsRequest}
+    ),
     CONTROLLER: Kinds(
         {leadership.LeaderAndIsrRequest, leadership.StopReplicaRequest, leadership.UpdateMetadataRequest}
     ),
