@@ -1,0 +1,57 @@
+"""Conversations have a place for everything that nodes really say: scenarios, frame by frame."""
+
+import pytest
+
+from emulator.runs.resolve import resolve
+from emulator.runs.simulated import play
+from emulator.runs.sources import catalogue, find_scenario
+from emulator.world.simulated.node import SimulatedNode
+from emulator.world.simulated.wire import EOF, End
+from emulator.world.simulated.world import SimulatedWorld
+from protocol.conversations import Conversation
+from protocol.framing import decode
+from protocol.machine import Send
+
+
+@pytest.mark.parametrize("scenario", sorted(catalogue()))
+def test_what_nodes_say_belongs_there(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversations: dict[int, tuple[End, Conversation]] = {}
+    """{id of an end: it, which so keeps its id, and its conversation}."""
+    heard = 0
+
+    def of(node: SimulatedNode, end: End) -> Conversation:
+        if id(end) not in conversations:
+            table = getattr(node.machine, "HEARD", {})
+            conversations[id(end)] = (end, Conversation(table, end.wire.purpose, opened=end.connection > 0))
+        return conversations[id(end)][1]
+
+    send, receive = SimulatedWorld._send, SimulatedWorld._receive
+
+    def sent(world: SimulatedWorld, node: SimulatedNode, order: Send) -> None:
+        end = node.ends.get(order.connection)
+        if end is not None and end.opened:
+            of(node, end).say(order.message, order.correlation_id)
+        send(world, node, order)
+
+    def received(world: SimulatedWorld, end: End, data: bytes) -> None:
+        nonlocal heard
+        node = world.nodes[end.node]
+        if data is not EOF and node.machine is not None:
+            frame = decode(memoryview(data)[4:])
+            of(node, end).hear(frame.message, frame.correlation_id)
+            heard += 1
+        receive(world, end, data)
+
+    monkeypatch.setattr(SimulatedWorld, "_send", sent)
+    monkeypatch.setattr(SimulatedWorld, "_receive", received)
+    play(resolve(find_scenario(scenario)), seed=1)
+    assert heard > 200
+
+
+def test_a_follower_out_of_range_asks_where_the_log_begins() -> None:
+    """ListOffsets on a fetcher's connection: rare, and in no scenario's first seed."""
+    from protocol.conversations import HEARD_BY_BROKER
+    from protocol.messages.replication import FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
+    from protocol.purposes import FETCHER
+
+    assert HEARD_BY_BROKER[FETCHER] == {FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest}
