@@ -28,7 +28,7 @@ LADDER: tuple[str, ...] = (
     "2.7",
     "2.8",
 )
-"""Every version the emulator plays, oldest first."""
+"""Every version the emulator plays, oldest first; each does as its last patch release does (1.0 as 1.0.2)."""
 
 BETWEEN: tuple[str, ...] = ("0.9", "0.10.0", "0.10.1")
 """Kafka's minor releases between the ladder's first two steps, which are not played: tables say since which of all
@@ -150,6 +150,10 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """E3+: requests carry the current leader epoch and are fenced by it (semantics 2.2)."""
     has_epoch_cache: bool
     """0.11+: leader-epoch-checkpoint is kept."""
+    cuts_without_asking: bool
+    """2.1+ (binary): who knows no epoch cuts to the high watermark at once; before, it asks, and is told nothing."""
+    drops_answers_of_older_epochs: bool
+    """2.1+ (binary): an answer about epochs counts only in the leader epoch in which it was asked for."""
     fetch_start_at_log_end: bool
     """0.11, 1.0: a truncating follower starts at its log end instead of its high watermark (semantics 1.7)."""
 
@@ -194,8 +198,6 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """0.10+: how long a fetcher waits for an answer is request.timeout.ms; before, replica.socket.timeout.ms."""
 
     # --- high watermark and ISR (binary) ---
-    fetch_answer_refreshed_high_watermark: bool
-    """1.0.0 to 1.1.0 only (KAFKA-7104)."""
     recently_caught_up_holds_high_watermark: bool
     """0.10.2+: the high watermark waits for replicas outside the ISR that were caught up a moment ago (KAFKA-4485)."""
     leaders_new_epoch_forgets_followers: bool
@@ -239,8 +241,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     needs_controller_to_try_shutdown_again: bool
     """Up to 1.0: an orderly stop that finds no controller goes on without one at once; from 1.1 it looks again."""
     shutdown_answer_within_request_timeout: bool
-    """0.9+ (IBP): how long the controller may take to answer a controlled shutdown is request.timeout.ms; before,
-    controller.socket.timeout.ms."""
+    """0.9+ (IBP; from binary 1.0 always): how long the controller may take to answer a controlled shutdown is
+    request.timeout.ms; before, controller.socket.timeout.ms."""
     controlled_shutdown_occupies_handler: bool
     """Up to 0.10.2: the controller handles ControlledShutdown on the request handler's thread (KAFKA-5028)."""
 
@@ -386,6 +388,8 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         fetch_version=fetch_version,
         fences_by_epoch=ibp_since("2.1"),
         has_epoch_cache=ibp_since("0.11"),
+        cuts_without_asking=bin_since("2.1"),
+        drops_answers_of_older_epochs=bin_since("2.1"),
         fetch_start_at_log_end=bin_within("0.11", "1.0"),
         assigns_epoch_on_election=bin_since("2.0.1") and ibp_since("0.11"),
         epoch_entry_below_first_answered=bin_since("2.0.1"),
@@ -401,7 +405,6 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         stop_replica_checks_epoch=bin_since("2.6"),
         recovery_skips_epoch_zero=not bin_since("2.6"),
         wrapper_reads_whole=not ibp_since("0.11"),
-        fetch_answer_refreshed_high_watermark=b == "1.0",
         deposed_leader_answers_parked=bin_since("0.10.2"),
         leaders_known_by_metadata=bin_since("0.10.2"),
         fetcher_answer_within_request_timeout=bin_since("0.10.2"),
@@ -423,7 +426,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         reassigns_to_live_brokers_only=not bin_since("0.10.2"),
         ignores_reassignment_to_same_replicas=not bin_since("2.4"),
         needs_controller_to_try_shutdown_again=not bin_since("1.1"),
-        shutdown_answer_within_request_timeout=ibp_since("0.10.2"),
+        shutdown_answer_within_request_timeout=ibp_since("0.10.2") or bin_since("1.0"),
         controlled_shutdown_occupies_handler=not bin_since("0.11"),
         controller_epoch_multi=bin_since("2.1"),
         broker_epochs=bin_since("2.2"),

@@ -47,8 +47,6 @@ class Fetches:
                 error = ErrorCode.UNKNOWN_SERVER_ERROR
                 request.answer(FetchResponse([FetchedPartition(p.topic, p.partition, error) for p in fetch.partitions]))
                 return
-        if self._context.gates.fetch_answer_refreshed_high_watermark:
-            self._reads.refresh_high_watermarks(reads)
         if (
             fetch.max_wait_ms <= 0
             or not fetch.partitions

@@ -120,13 +120,6 @@ class Reads:
                     return True
         return False
 
-    def refresh_high_watermarks(self, reads: list[Read]) -> None:
-        """KAFKA-7104: the answer carries the present ones."""
-        for read in reads:
-            partition = self._replicas.partitions.get((read.result.topic, read.result.partition))
-            if read.result.error == ErrorCode.NONE and partition is not None and partition.leads:
-                read.result.high_watermark = partition.the_log.high_watermark
-
 
 def fence(partition: Partition, current_leader_epoch: int) -> ErrorCode:
     """2.2: -1 is not checked."""

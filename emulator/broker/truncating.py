@@ -21,7 +21,7 @@ class Truncating(FetcherCore):
 
     def _truncate_without_asking(self, now_ms: float) -> None:
         """No epoch is known of the own log: cut to the fetch offset, which is the high watermark."""
-        if self._context.gates.epoch_request_version == 0:
+        if not self._context.gates.cuts_without_asking:
             return
         for place, state in list(self.states.items()):
             # An earlier cut may have found their log directory failed.
@@ -55,7 +55,7 @@ class Truncating(FetcherCore):
         asked = self._asked.get(place)
         if state is None or asked is None or not state.truncating:
             return
-        if self._context.gates.fences_by_epoch and asked[1] != state.leader_epoch:
+        if self._context.gates.drops_answers_of_older_epochs and asked[1] != state.leader_epoch:
             return
         if answer.error == ErrorCode.FENCED_LEADER_EPOCH:
             self._fenced(place, asked[1])

@@ -281,6 +281,35 @@ def test_out_of_range_for_no_reason_throws_the_log_away_in_0_8_2(version: str, b
     assert (bench.log.log_end, fetch(bench)[0]) == (begins_at, begins_at)
 
 
+@pytest.mark.parametrize(
+    ("version", "ibp", "asks"),
+    [("0.11", None, True), ("1.1", None, True), ("2.0.1", None, True), ("2.1", None, False), ("2.6", "1.1", False)],
+)
+def test_who_knows_no_epoch_asks_up_to_2_0(version: str, ibp: str | None, asks: bool) -> None:
+    """By the binary, whatever it speaks (semantics 2.1)."""
+    bench = Bench(version, ibp=ibp)
+    bench.follow(leader=1, epoch=1)
+    bench.advance(0.0)
+    bench.establish(bench.opened("fetcher")[-1])
+    if asks:
+        assert question(bench)[0] == -1
+        assert cuts(bench) == []
+        epoch_ends(bench, -1, -1)
+    assert (len(cuts(bench)), fetch(bench)[0]) == (1, 0)
+
+
+@pytest.mark.parametrize("ibp", ["1.1", "2.6"])
+def test_an_answer_to_a_question_of_an_older_leader_epoch_is_dropped(ibp: str) -> None:
+    """By the binary (2.1 on), also where requests do not carry the leader epoch (semantics 2.1)."""
+    bench = follower("2.6", ibp=ibp)
+    assert question(bench)[0] == 0
+    bench.follow(leader=1, epoch=2)
+    epoch_ends(bench, 0, 2)
+    assert (cuts(bench), question(bench)[0]) == ([], 0)
+    epoch_ends(bench, 0, 2)
+    assert [to for to, _, _ in cuts(bench)] == [2]
+
+
 # --- connections ---
 
 

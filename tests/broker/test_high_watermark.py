@@ -21,7 +21,7 @@ def leader(version: str = "2.6", isr: tuple[int, ...] = (0, 1), **more: int) -> 
 def test_the_leaders_side_of_the_two_rounds(version: str) -> None:
     """Scenario two-round-high-watermark, n=3 and m=2, as a follower that never parks sees it.
 
-    The immediate answer carries the high watermark of before the fetch (semantics 1.2.4), but for 1.0.0 to 1.1.0.
+    The immediate answer carries the high watermark of before the fetch (semantics 1.2.4).
     """
     bench = leader(version)
     for number in range(3):
@@ -34,10 +34,10 @@ def test_the_leaders_side_of_the_two_rounds(version: str) -> None:
         bench.produce(f"m{number}")
     second = bench.fetched(bench.fetch(3, replica=1))
     assert (bench.log.log_end, bench.log.high_watermark, bench.partition.remotes[1].log_end) == (5, 3, 3)
-    assert second.high_watermark == (3 if version == "1.0" else 0)
+    assert second.high_watermark == 0
     third = bench.fetched(bench.fetch(5, replica=1))
     assert (bench.log.high_watermark, bench.partition.remotes[1].log_end) == (5, 5)
-    assert third.high_watermark == (5 if version == "1.0" else 3)
+    assert third.high_watermark == 3
     assert bench.fetched(bench.fetch(5, replica=1)).high_watermark == 5
 
 

@@ -30,6 +30,8 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "alter_isr": ("2.7", "2.8", IBP),
     "idempotence": ("0.11", "2.8", IBP),
     "epoch_entry_below_first_answered": ("2.0.1", "2.8", BINARY),
+    "cuts_without_asking": ("2.1", "2.8", BINARY),
+    "drops_answers_of_older_epochs": ("2.1", "2.8", BINARY),
     "epoch_cache_strict_assign": ("2.0.1", "2.8", BINARY),
     "expand_needs_epoch_start": ("2.0.1", "2.8", BINARY),
     "truncates_epochs_beyond_log_end": ("2.6", "2.8", BINARY),
@@ -38,7 +40,7 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "stop_replica_checks_epoch": ("2.6", "2.8", BINARY),
     "recovery_skips_epoch_zero": (ALWAYS, "2.5", BINARY),
     # semantics 1.2, 1.3, 1.6
-    "fetch_answer_refreshed_high_watermark": ("1.0", "1.0", BINARY),
+    "recently_caught_up_holds_high_watermark": ("0.10.2", "2.8", BINARY),
     "answers_at_once_when_high_watermark_moved": ("2.4", "2.5", BINARY),
     "failed_reads_keep_follower_state": ("2.4", "2.8", BINARY),
     "caught_up_replica_not_shrunk": ("2.4", "2.8", BINARY),
@@ -105,11 +107,14 @@ def test_a_gates_value_grows_with_its_version(gate: str) -> None:
 
 
 def test_gates_that_need_both_versions() -> None:
-    """2.0.1+ writes the epoch on election only where epochs are kept; 2.8 pends only with direct writes."""
+    """2.0.1+ writes the epoch on election only where epochs are kept; 2.8 pends only with direct writes; from 1.0 one
+    client asks for controlled shutdowns, whatever is spoken."""
     for binary, ibp in pairs():
         gates = gates_for(binary, ibp)
         assert gates.assigns_epoch_on_election is (rank(binary) >= rank("2.0.1") and rank(ibp) >= rank("0.11"))
         assert gates.stuck_zk_version_pends is (binary == "2.8" and rank(ibp) < rank("2.7"))
+        waits_as_a_request = rank(binary) >= rank("1.0") or rank(ibp) >= rank("0.10.2")
+        assert gates.shutdown_answer_within_request_timeout is waits_as_a_request
 
 
 def test_every_gate_is_documented() -> None:
