@@ -164,7 +164,7 @@ def main(arguments: list[str]) -> int:
     if "Traceback" in log:
         problems.append(f"the supervisor's log has a traceback: {log[-2000:]}")
     grown = max(
-        came["rss_mib_at_the_end"].get(name, 0.0) - mib for name, mib in came["rss_mib_after_a_fifth"].items()
+        round(came["rss_mib_at_the_end"].get(name, 0.0) - mib, 1) for name, mib in came["rss_mib_after_a_fifth"].items()
     )
     figures = [
         Figure(line="frames and lines said, none of them an end", value=sum(told.values())
