@@ -11,7 +11,7 @@ topic_app = App(name="topic", help="Topics of a cluster that stays.", group=LIVE
 workload_app = App(name="workload", help="Producers and consumers that go on by themselves.", group=LIVE)
 
 Listed = Annotated[list[str] | None, Parameter(negative=())]
-Values = Annotated[list[str], Parameter(negative=())]
+Values = Annotated[list[str], Parameter(negative=(), allow_leading_hyphen=True)]
 
 
 def add_to(main: App) -> None:
@@ -183,7 +183,7 @@ def produce(
     topic
         The topic's name.
     values
-        One record each, in order.
+        One record each, in order; - for the lines of standard input.
     partition
         Of the topic.
     acks

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from rich.console import Console
@@ -11,6 +12,7 @@ from emulator.commands.unusable import UNUSABLE_SCENARIO
 from emulator.exit_codes import BROKEN, HELD
 from emulator.live.registry import NoCluster, choose
 from emulator.live.requests import (
+    VALUES_MAX,
     Ask,
     Consume,
     CreateTopic,
@@ -29,6 +31,7 @@ from emulator.settings.registry import REGISTRY, UnusableSetting
 from emulator.settings.setting import PRODUCER, TOPIC
 from protocol.errors import error_name
 
+STDIN = "-"
 ACKS = {"0": 0, "1": 1, "-1": -1, "all": -1}
 
 
@@ -63,7 +66,15 @@ def describe_topic_command(asking: Asking, topic: str) -> int:
 
 
 def produce_command(asking: Asking, acks: str, **options: Any) -> int:
-    """1 when a value was not acknowledged. `options`: of a Produce."""
+    """1 when a value was not acknowledged. `options`: of a Produce; values `-` are the lines of standard input."""
+    slip = next((value for value in options["values"] if value.startswith("--")), None)
+    if slip is not None:
+        return refused(asking.command, f"unknown option {slip}; a value that begins so comes from standard input (-)")
+    if options["values"] == [STDIN]:
+        options["values"] = [line.rstrip("\r\n") for line in islice(sys.stdin, VALUES_MAX + 1)]
+    if not 0 < len(options["values"]) <= VALUES_MAX:
+        given = f"{len(options['values'])} values" if len(options["values"]) <= VALUES_MAX else "more values"
+        return refused(asking.command, f"{given}; a command takes 1 to {VALUES_MAX}")
     return _with_acks(asking, acks, lambda number: Produce(acks=number, **options), _show_attempts, _all_acknowledged)
 
 

@@ -20,6 +20,7 @@ from emulator.live.status import Life, as_json, status_of
 from emulator.live.topic_changes import TopicChanges
 from emulator.live.workloads import Workloads
 from emulator.player.live_player import LivePlayer
+from emulator.runs.bounds import session_timeout_ms
 from emulator.runs.network import Actions
 from emulator.topology import OBSERVER, Node
 from emulator.world.network.cluster import Cluster
@@ -199,7 +200,18 @@ class LiveCluster:
             await self.desk.until(lambda: ended() or registered())
             done["registered"] = registered()
         if ended():
-            died.append(f"{node.name} started, and ended by itself: {last_word(self.cluster, node.name)}")
+            why = last_word(self.cluster, node.name) + self._try_again(node, done["asked_ms"])
+            died.append(f"{node.name} started, and ended by itself: {why}")
+
+    def _try_again(self, node: Node, asked_ms: float) -> str:
+        """When it may register, if what keeps it from it is the session of its life before."""
+        before = [end.at_ms for end in self.cluster.exits if end.node == node.name and end.at_ms < asked_ms]
+        if node.number not in self.desk.player.seen.live or not before:
+            return ""
+        spec, cluster = self.spec.run, self.cluster
+        expired_ms = before[-1] + session_timeout_ms(spec, node.name) + spec.tick_time_ms
+        left_s = max(0.0, expired_ms - cluster.now_ms()) / 1000.0 / cluster.clock.speed
+        return f"; it expires within {left_s:.1f} s, if the ensemble has a quorum: then faultline start {node.name}"
 
     async def status(self) -> dict[str, Any]:
         """As the contract's `faultline status --json`."""

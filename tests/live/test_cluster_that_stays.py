@@ -1,5 +1,6 @@
 """Real processes: written to on both sides of a cut, healed, and gone; faults that wait for dead and paused nodes."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -169,6 +170,7 @@ def test_machines_are_told_once_what_cannot_be_done_and_come_back(up: Callable[.
     live.did(Machine("power-loss", "broker-1", 0))
     died = live.ask(Machine("start", "broker-1"))
     assert died.code == 3 and "its earlier session has not expired yet" in died.error
+    assert re.search(r"; it expires within \d\.\d s, .*: then faultline start broker-1$", died.error), died.error
     live.bring_back()
     live.until(lambda: sorted(live.partition()["isr"]) == [0, 1, 2])
     assert live.until(lambda: _acknowledged(live, Produce("t", ["z"], acks=-1, idempotent=True, timeout_ms=5000)))

@@ -1,0 +1,84 @@
+"""Words of live commands before anything is asked of a cluster: standard input, slips, moves."""
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from emulator.commands import live_clients, live_topics
+from emulator.commands.live_asking import Asking
+from emulator.commands.live_clients import produce_command
+from emulator.commands.live_faults import machine_command
+from emulator.commands.live_topics import reassign_command
+from emulator.live.requests import VALUES_MAX, Ask, Produce, Reassign
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Ask]:
+    """What would be asked of a cluster."""
+    found: list[Ask] = []
+
+    def ask(asking: Asking, what: Ask, *show: Any) -> int:
+        found.append(what)
+        return 0
+
+    monkeypatch.setattr(live_clients, "ask_cluster", ask)
+    monkeypatch.setattr(live_topics, "ask_cluster", ask)
+    return found
+
+
+def produce(values: Sequence[str]) -> int:
+    return produce_command(Asking("produce"), "all", topic="t", values=list(values))
+
+
+def test_values_are_the_lines_of_standard_input(asked: list[Ask], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("a\n\nb c\r\nlast"))
+    assert produce(["-"]) == 0
+    (ask,) = asked
+    assert isinstance(ask, Produce) and ask.values == ["a", "", "b c", "last"]
+
+
+@pytest.mark.parametrize(
+    ("values", "stdin", "message"),
+    [
+        (["-"], "", f"0 values; a command takes 1 to {VALUES_MAX}"),
+        (["-"], "x\n" * (VALUES_MAX + 1), f"more values; a command takes 1 to {VALUES_MAX}"),
+        (["a", "--ackss", "all"], "", "unknown option --ackss; a value that begins so comes from standard input (-)"),
+    ],
+)
+def test_what_cannot_be_written_is_one_line_and_2(
+    asked: list[Ask], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], values: list[str],
+    stdin: str, message: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+    assert produce(values) == 2 and asked == []
+    assert capsys.readouterr().err == f"faultline produce: {message}\n"
+
+
+@pytest.mark.parametrize(
+    ("moves", "message"),
+    [
+        ([], "which partitions, to where? such as t-0=2,3"),
+        (["t-0"], "'t-0': a partition and its replicas, such as t-0=2,3"),
+        (["t-0=1", "t-0=2"], "'t-0=2': is named twice"),
+        (["t-0=1,x"], "'1,x': numbers of brokers, such as 0,1,2"),
+    ],
+)
+def test_a_move_that_says_not_where_to(
+    asked: list[Ask], capsys: pytest.CaptureFixture[str], moves: list[str], message: str
+) -> None:
+    assert reassign_command(Asking("reassign"), moves) == 2 and asked == []
+    assert capsys.readouterr().err == f"faultline reassign: {message}\n"
+
+
+def test_moves_are_asked_for_together(asked: list[Ask]) -> None:
+    assert reassign_command(Asking("reassign"), ["t-0=2,3", "t-1=0"]) == 0
+    assert asked == [Reassign({"t-0": [2, 3], "t-1": [0]})]
+
+
+def test_a_fault_on_no_machine_says_what_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert machine_command(Asking("kill"), "kill", ()) == 2
+    assert capsys.readouterr().err == (
+        "faultline kill: which nodes? kill broker-0, several, az-0, or 'broker-*'\n"
+    )
