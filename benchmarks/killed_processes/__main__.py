@@ -7,8 +7,8 @@ import random
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
-from itertools import cycle
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import count
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
@@ -41,31 +41,32 @@ def places() -> tuple[list[Place], dict[str, str]]:
     return [place for place in PLACES if not set(place) & set(lacking)], lacking
 
 
-def orders(there: list[Place]) -> Iterator[Ordered]:
-    """Without an end, every kind in every place in turn; those that are cheap more often."""
-    for turn in cycle(range(6)):
+def orders(there: list[Place], runs: int) -> list[Ordered]:
+    """For so many kills or a few more: every kind in every place in turn. A run that is played to its end takes as long
+    as its scenario, so there are fewer of those where the clock is that of the wall."""
+    found: list[Ordered] = []
+    for turn in count():
         az = turn % 3
         nodes = (f"broker-{az}", f"session-{az}", f"client-{az}")
         for place in there:
             kept = place != ("process", "nodes")
-            if place[0] == "docker" and turn % 3:
-                continue
             keepers = (f"keeper client-{az}", f"keeper broker-{(az + 1) % 3}", f"keeper session-{az}") if kept else ()
             last = "owner" if kept or turn % 2 else "fork server"
-            yield Ordered("up", place, (*nodes, *keepers, last))
-            yield Ordered("run", place, ("owner",))
-            other = ("keeper broker-0",) if kept else ("fork server",)
-            yield Ordered("run", place, (nodes[0],) if turn % 2 else other)
-        if not turn % 3:
-            yield Ordered("run", ("process", "nodes"), ("java",))
-        yield Ordered("audit", ("", ""), ("owner",))
-        yield Ordered("audit", ("", ""), ("java",))
+            found += [Ordered("up", place, (*nodes, *keepers, last)), Ordered("run", place, ("owner",))]
+            if not kept or turn % 4 == 1:
+                other = "keeper broker-0" if kept else "fork server"
+                found.append(Ordered("run", place, (nodes[0] if turn % 2 else other,)))
+        found += [Ordered("audit", ("", ""), (victim,)) for victim in ("owner", "java")]
+        found.append(Ordered("run", ("process", "nodes"), ("java",)))
+        if sum(len(order.victims) for order in found) >= runs:
+            return found
+    raise AssertionError("unreachable")
 
 
 def summary_of(trials: list[Trial], lacking: dict[str, str], wall_s: float) -> dict[str, Any]:
     kills: defaultdict[str, int] = defaultdict(int)
     for trial in trials:
-        kills[" ".join(part for part in (trial.what, trial.engine, trial.driver, trial.killed) if part)] += 1
+        kills[_words(trial)] += 1
     return {
         "machine": machine(),
         "runs": len(trials),
@@ -77,10 +78,19 @@ def summary_of(trials: list[Trial], lacking: dict[str, str], wall_s: float) -> d
     }
 
 
+def _words(trial: Trial) -> str:
+    return " ".join(part for part in (trial.what, trial.engine, trial.driver, trial.killed) if part)
+
+
+def _named(order: Ordered) -> str:
+    return "/".join(order.place) if order.what != "audit" else "audit"
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.killed_processes", description=__doc__)
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    parser.add_argument("--at-once", type=int, default=2, choices=range(1, 17), help="clusters beside each other")
     parser.add_argument("--only", action="append", default=[], help="engine/driver, or audit (repeatable)")
     parser.add_argument("--results", type=Path, help="the file that is written; none for less than a whole benchmark")
     given = parser.parse_args(arguments)
@@ -90,24 +100,26 @@ def main(arguments: list[str] | None = None) -> int:
     known = ["audit", *("/".join(place) for place in there)]
     if unknown := [one for one in given.only if one not in known]:
         parser.error(f"--only {unknown[0]}: here there is {', '.join(known)}")
-    began_s, trials, draw = perf_counter(), list[Trial](), random.Random(given.seed)
-    with tempfile.TemporaryDirectory(prefix="faultline-killed-") as name:
+    wanted = [one for one in orders(there, given.runs) if not given.only or _named(one) in given.only]
+    target = given.results or (RESULTS if given.runs >= RUNS and not given.only else None)
+    began_s, trials = perf_counter(), list[Trial]()
+    with tempfile.TemporaryDirectory(prefix="faultline-killed-") as name, ThreadPoolExecutor(given.at_once) as pool:
         events = Path(name) / "events"
         run = Home(Path(name) / "first", docker=False).ran("run", SCENARIO, "--audit", "none", "--out", str(events))
         assert events.exists(), run.said
-        for number, order in enumerate(orders(there)):
-            if len(trials) >= given.runs:
-                break
-            if given.only and ("/".join(order.place) if order.what != "audit" else "audit") not in given.only:
-                continue
-            for trial in played(order, Path(name) / str(number), draw, events if order.what == "audit" else None):
+
+        def play(number: int) -> list[Trial]:
+            order, draw = wanted[number], random.Random(f"{given.seed} {number}")
+            return played(order, Path(name) / str(number), draw, events if order.what == "audit" else None)
+
+        summary = summary_of([], lacking, 0.0)
+        for result in as_completed([pool.submit(play, number) for number in range(len(wanted))]):
+            for trial in result.result():
                 trials.append(trial)
-                words = " ".join(part for part in (trial.what, trial.engine, trial.driver, trial.killed) if part)
-                print(f"{len(trials)}: {words}: {'; '.join(trial.problems) or 'nothing left'}", flush=True)
-    summary = summary_of(trials, lacking, perf_counter() - began_s)
-    target = given.results or (RESULTS if len(trials) >= RUNS and not given.only else None)
-    if target is not None:
-        target.write_bytes(msgspec.json.format(msgspec.json.encode(summary)) + b"\n")
+                print(f"{len(trials)}: {_words(trial)}: {'; '.join(trial.problems) or 'nothing left'}", flush=True)
+            summary = summary_of(trials, lacking, perf_counter() - began_s)
+            if target is not None:
+                target.write_bytes(msgspec.json.format(msgspec.json.encode(summary)) + b"\n")
     print(f"{summary['runs']} processes killed, {summary['failed']} trials failed, {summary['wall_s']:g} s")
     return 1 if summary["failed"] else 0
 
