@@ -34,8 +34,8 @@ def run(
     /,
     *,
     world: World = "network",
-    engine: Engine = "process",
-    driver: Driver = "nodes",
+    engine: Engine | None = None,
+    driver: Driver | None = None,
     seed: int = 1,
     speed: float | None = None,
     kafka_version: str | None = None,
@@ -54,9 +54,10 @@ def run(
     world
         `network`: real processes and sockets; `sim`: the same machines in virtual time.
     engine
-        How nodes run in the network world: local processes, or containers.
+        How nodes run in the network world: local processes (the default), or containers.
     driver
-        Who cuts links: the nodes themselves, or the kernel's packet filter (cut and heal only, speed 1, as root).
+        Who cuts links: the nodes themselves (the default), or the kernel's packet filter (cut and heal only, speed 1,
+        as root).
     seed
         Varies latency, scheduling and ties; the simulated world repeats it to the byte.
     speed
@@ -76,9 +77,10 @@ def run(
     """
     from emulator.commands.run import RunOptions, run_command
 
+    given = {"--engine": engine, "--driver": driver, "--speed": speed}
     options = RunOptions(
-        scenario, world, engine, driver, seed, speed, kafka_version, tuple(set_ or ()), out, audit, json,
-        tuple(settings or ()),
+        scenario, world, engine or "process", driver or "nodes", seed, speed, kafka_version, tuple(set_ or ()), out,
+        audit, json, tuple(settings or ()), tuple(option for option, value in given.items() if value is not None),
     )  # fmt: skip
     return run_command(options)
 

@@ -22,9 +22,9 @@ from emulator.live.specification import (
     resolved,
     write_specification,
 )
-from emulator.runs.directory import prepare
+from emulator.runs.directory import fresh, prepare
 from emulator.runs.layout import shown
-from emulator.runs.living import Driver, Engine, check_speed
+from emulator.runs.living import Driver, Engine, check_seed, check_speed
 from emulator.runs.settings_files import read_settings_files
 from emulator.screen import Screen
 from emulator.settings.account import Account
@@ -98,6 +98,7 @@ def prepared(options: UpOptions) -> tuple[Path, Account]:
         raise UnusableName(f"--name {name!r}: a name is of letters, digits, '-', '_' and '.'")
     speed = given.speed if options.speed is None else options.speed
     check_speed(speed, options.driver)
+    check_seed(options.seed)
     for one in named(name):
         if one.running:
             raise NoCluster(f"a cluster {name} runs already ({one.directory}): end it, or give another --name")
@@ -115,7 +116,7 @@ def prepared(options: UpOptions) -> tuple[Path, Account]:
         compose_file=str(file),
         **of_clients(about),
     )
-    directory = options.out or Path("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    directory = options.out or fresh(name)
     prepare(directory)
     directory = directory.resolve()
     write_specification(directory, spec, about)

@@ -21,10 +21,10 @@ from emulator.last_resort import leaves
 from emulator.live.playing import playing
 from emulator.observations.model import Observations
 from emulator.player.steps import StepFailed
-from emulator.runs.directory import prepare, write_observations, write_scenario
+from emulator.runs.directory import fresh, prepare, write_observations, write_scenario
 from emulator.runs.equal import equal_recording
 from emulator.runs.layout import shown
-from emulator.runs.living import KERNEL_SPEED, Driver, Engine, check_speed
+from emulator.runs.living import KERNEL_SPEED, Driver, Engine, UnusableOption, check_seed, check_speed
 from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for
 from emulator.runs.network import play_network
 from emulator.runs.resolve import Resolved, resolve
@@ -49,7 +49,7 @@ NOT_PLAYED = (StepFailed, ClusterError, ForkServerLost, trio.TooSlowError)
 
 
 class RunOptions(msgspec.Struct, frozen=True):
-    """The words of the command line."""
+    """The words of the command line. `of_network`: those given that are nothing to the simulated world."""
 
     scenario: str
     world: str
@@ -63,15 +63,20 @@ class RunOptions(msgspec.Struct, frozen=True):
     audit: str | None
     json: bool
     settings_files: tuple[str, ...] = ()
+    of_network: tuple[str, ...] = ()
 
 
 def run_command(options: RunOptions) -> int:
     """The exit code of a run (see exit_codes)."""
     try:
         resolved = resolved_from(options.scenario, options.kafka_version, options.settings, options.settings_files)
+        check_seed(options.seed)
+        if options.world == "sim" and options.of_network:
+            words = ", ".join(options.of_network)
+            raise UnusableOption(f"{words}: nothing to a simulated run; leave it out, or give --world network")
         if options.speed is not None:
             check_speed(options.speed, options.driver)
-        directory = options.out or Path("runs") / f"{resolved.scenario.id}-{time.strftime('%Y%m%d-%H%M%S')}"
+        directory = options.out or fresh(resolved.scenario.id)
         if options.world == "sim":
             from emulator.commands.run_simulated import run_simulated
 

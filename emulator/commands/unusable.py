@@ -5,7 +5,7 @@ from typing import Final
 
 from emulator.observations.reading import Malformed
 from emulator.runs.directory import ForeignDirectory, NotEmpty
-from emulator.runs.living import UnusableSpeed
+from emulator.runs.living import UnusableOption
 from emulator.runs.sources import NoScenario
 from emulator.scenario.load import ScenarioErrors
 from emulator.settings.files import UnusableFile
@@ -22,4 +22,4 @@ UNUSABLE_SCENARIO: Final = (
     UnusableProtocolVersion,
 )
 """What reading and resolving a scenario raises."""
-UNUSABLE_RUN: Final = (*UNUSABLE_SCENARIO, UnusableSpeed, NotEmpty, ForeignDirectory)
+UNUSABLE_RUN: Final = (*UNUSABLE_SCENARIO, UnusableOption, NotEmpty, ForeignDirectory)

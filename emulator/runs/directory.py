@@ -4,7 +4,10 @@ Same seed and name, same bytes; only verdict.json tells how long it took."""
 
 import os
 import stat
+import time
 from collections.abc import Iterable
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from emulator.observations.model import Observations
 from emulator.regular_files import write_whole
 from emulator.runs.bounds import in_force, limits_of
 from emulator.runs.client_defaults import OF_OLD_CONSUMERS, client_settings_of
+from emulator.runs.finished import RUNS
 from emulator.runs.layout import (
     DATA_FOLDER,
     EVENTS_FOLDER,
@@ -43,6 +47,19 @@ class NotEmpty(ValueError):
 
 class ForeignDirectory(ValueError):
     """Others may write to the directory that a run was to be written to."""
+
+
+def fresh(name: str) -> Path:
+    """A new directory in runs/, `name` with the time; one more of the same second has a number as well. Raises
+    OSError."""
+    wanted = f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    RUNS.mkdir(exist_ok=True)
+    for number in count(1):
+        made = RUNS / (wanted if number == 1 else f"{wanted}-{number}")
+        with suppress(FileExistsError):
+            made.mkdir()
+            return made
+    raise AssertionError("unreachable")
 
 
 def prepare(directory: Path) -> None:

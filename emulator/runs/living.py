@@ -10,6 +10,7 @@ ENGINES: Final = get_args(Engine)
 DRIVERS: Final = get_args(Driver)
 SPEEDS: Final = (0.1, 100.0)
 KERNEL_SPEED: Final = 1.0
+SEED_MAX: Final = 2**63 - 1
 
 
 class Living(TypedDict):
@@ -20,13 +21,19 @@ class Living(TypedDict):
     compose_file: Path | None
 
 
-class UnusableSpeed(ValueError):
-    """A clock that nobody can keep, or the driver cannot."""
+class UnusableOption(ValueError):
+    """A clock that nobody can keep, or the driver cannot; a seed that is none; what is nothing to this world."""
+
+
+def check_seed(seed: int) -> None:
+    """Raises UnusableOption for what is no seed: it would be another one's run."""
+    if not 0 <= seed <= SEED_MAX:
+        raise UnusableOption(f"--seed {seed}: from 0 to {SEED_MAX}")
 
 
 def check_speed(speed: float, driver: Driver) -> None:
-    """Raises UnusableSpeed."""
+    """Raises UnusableOption."""
     if not SPEEDS[0] <= speed <= SPEEDS[1]:
-        raise UnusableSpeed(f"--speed {speed:g}: from {SPEEDS[0]:g} to {SPEEDS[1]:g}")
+        raise UnusableOption(f"--speed {speed:g}: from {SPEEDS[0]:g} to {SPEEDS[1]:g}")
     if driver == "kernel" and speed != KERNEL_SPEED:
-        raise UnusableSpeed(f"--speed {speed:g}: the kernel's TCP knows no other speed than {KERNEL_SPEED:g}")
+        raise UnusableOption(f"--speed {speed:g}: the kernel's TCP knows no other speed than {KERNEL_SPEED:g}")

@@ -34,8 +34,8 @@ KEEPER_LIMIT_S: Final = 20.0
 """For a keeper to listen, from the first try."""
 CONNECT_LIMIT_S: Final = 1.5
 """For one try. To a machine that has just died the kernel may go on sending for minutes."""
-ANSWER_LIMIT_S: Final = 10.0
-"""For a keeper to answer an order: it forks, or signals, and has nothing else to do."""
+ANSWER_LIMIT_S: Final = 60.0
+"""For a keeper to answer an order. It may still be about to begin, on a busy machine for long."""
 RETRY_S: Final = 0.05
 KILLED: Final = -9
 PROCESSES_MAX: Final = 100_000
