@@ -1,9 +1,11 @@
 """One trial each: something is started, one process of it is killed, and what must be true then is looked at."""
 
+import contextlib
 import os
 import random
 import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -52,12 +54,19 @@ def played(ordered: Ordered, folder: Path, draw: random.Random, events: Path | N
     home = Home(folder, docker=ordered.place[0] == "docker")
     if events is not None:
         shutil.copytree(events, home.run)
+    trials: list[Trial] = []
     try:
-        return list(plays[ordered.what](ordered, home, draw))
+        for trial in plays[ordered.what](ordered, home, draw):
+            trials.append(trial)
+    except subprocess.TimeoutExpired as late:  # a command that does not end is what this is about, too
+        trials.append(Trial(ordered.what, *ordered.place, "unknown", (str(late),), late.timeout))
     finally:
-        home.ran("down", "--all")  # of a trial that failed
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            home.ran("down", "--all")  # of a trial that failed
         for process in home.processes():
-            process.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+    return trials
 
 
 @contextmanager
