@@ -125,6 +125,10 @@ class Attendant:
                     self.disk_lost.append(DiskLost.of(self._world.now_ms, name, directory, files))
             case _:
                 pass
+        about = self._world.nodes.get(getattr(order.action, "node", ""))
+        if about is not None and not about.alive and act.unfit(order.action, alive=False, paused=False):
+            self._done(node, order, "")  # it died before the script thinks
+            return
         try:
             self._deeds.do(node, order)
         except ValueError as error:

@@ -68,6 +68,10 @@ class Actions:
 
     async def _do(self, action: act.Action) -> dict[str, object]:
         cluster = self._cluster
+        name = getattr(action, "node", "")
+        alive = name in cluster.running()
+        if why := act.unfit(action, alive=alive, paused=name in cluster.paused()):
+            raise ClusterError(why)
         match action:
             case act.StartNode(node):
                 await cluster.start(node)
@@ -81,7 +85,10 @@ class Actions:
             case act.ResumeNode(node):
                 await cluster.resume(node)
             case act.PowerLoss(node, batches_kept, partition):
-                await cluster.kill(node, "power-loss")
+                if alive:
+                    await cluster.kill(node, "power-loss")
+                else:
+                    cluster.note("power-loss", node)
                 with_files(self._run_dir, node, lambda files: self._lose_power(files, batches_kept, partition))
             case act.LoseUnsynced(node, partition, batches_kept):
                 cluster.note("lose-unsynced", node)

@@ -9,7 +9,7 @@ from emulator.scenario import model as m
 from emulator.scenario.document import ScenarioErrors, nearest
 from emulator.scenario.expectations import read_exits, read_expectations, read_races, read_version, read_violations
 from emulator.scenario.step_reader import StepReader
-from emulator.scenario.verbs import MAX_STEPS, read_steps
+from emulator.scenario.verbs import MAX_STEPS, read_script
 from emulator.settings.registry import found as known_setting
 from emulator.topology import DEDICATED_FROM, Topology, broker_name, three_azs
 from emulator.topology import Node as ClusterNode
@@ -70,7 +70,7 @@ def _scenario(reader: StepReader, root: Node) -> m.Scenario | None:
     reader.log_dirs = {broker_name(broker): own["log.dirs"] for broker, own in by_broker.items() if "log.dirs" in own}
     reader.log_dirs[""] = settings.get("log.dirs", "")
     # Names first: whatever is wrong with the steps, expectations are judged by the right versions and nodes.
-    steps = read_steps(reader, fields["steps"]) if "steps" in fields else ()
+    steps = read_script(reader, fields["steps"]) if "steps" in fields else ()
     if unrolled(steps) > MAX_STEPS:
         reader.problem(fields["steps"], f"more than {MAX_STEPS} steps, repeats counted")
     expectations = read_expectations(reader, fields["expectations"], kafka) if "expectations" in fields else ()

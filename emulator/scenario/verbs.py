@@ -4,6 +4,7 @@ The table at the end is the grammar; docs/scenarios.md describes each verb in it
 given that one value without its key: `kill: 0`.
 """
 
+from collections.abc import Iterator
 from typing import cast
 
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
@@ -17,6 +18,7 @@ from emulator.scenario import workload_verbs as load
 from emulator.scenario.conditions import Condition, described
 from emulator.scenario.document import nearest
 from emulator.scenario.recording import RECORDED
+from emulator.scenario.standing import Standings
 from emulator.scenario.step_reader import LINK_KEYS, Keys, StepReader, Steps, Verb
 from emulator.scenario.waits import read_condition
 
@@ -26,10 +28,22 @@ MAX_STEPS = 10_000
 
 def read_steps(reader: StepReader, node: Node) -> tuple[m.AnyStep, ...]:
     """All steps of a list; faults are noted."""
+    return tuple(step for _, steps in _items(reader, node) for step in steps)
+
+
+def read_script(reader: StepReader, node: Node) -> tuple[m.AnyStep, ...]:
+    """A scenario's own steps, from a cluster that is not started yet; what makes no sense in their order is noted."""
+    standings = Standings(reader.topology)
     found: Steps = []
-    for item in reader.items(node, "steps"):
-        found.extend(read_step(reader, item))
+    for item, steps in _items(reader, node):
+        standings.take(reader, item, steps)
+        found += steps
     return tuple(found)
+
+
+def _items(reader: StepReader, node: Node) -> Iterator[tuple[Node, Steps]]:
+    for item in reader.items(node, "steps"):
+        yield item, read_step(reader, item)
 
 
 def read_step(reader: StepReader, item: Node) -> Steps:

@@ -76,6 +76,25 @@ class DiskError(msgspec.Struct, frozen=True, tag="disk-error"):
     directory: str = ""
 
 
+def unfit(action: object, *, alive: bool, paused: bool) -> str:
+    """Why this cannot be done to a node as it is now; "": it can. A dead node that is killed stays dead, and its
+    machine may still lose its power."""
+    match action:
+        case StartNode(node) if alive:
+            return f"{node} runs already"
+        case StopNode(node) | PauseNode(node) | ResumeNode(node) | DiskFull(node) if not alive:
+            return f"{node} does not run"
+        case PauseNode(node) if paused:
+            return f"{node} is paused already"
+        case ResumeNode(node) if not paused:
+            return f"{node} is not paused"
+        case StopNode(node) | DiskFull(node) if paused:
+            return f"{node} is paused, and hears nothing: resume it first"
+        case LoseDisk(node) | LoseUnsynced(node) if alive:
+            return f"{node} runs: its disk cannot be lost under it"
+    return ""
+
+
 class ApplyRule(msgspec.Struct, frozen=True, tag="apply"):
     """A fault on links, in force at both ends when done."""
 

@@ -122,6 +122,10 @@ class Cluster:
         """Nodes with a living process (or shell in this process), paused ones included."""
         return self.lives.running()
 
+    def paused(self) -> tuple[str, ...]:
+        """Those of them that stand still."""
+        return tuple(name for name, node in self.lives.nodes.items() if node.halted)
+
     def incarnations(self) -> dict[str, int]:
         """{node: which of its lives this is, or was; 0: it has had none}."""
         return {name: node.incarnation for name, node in self.lives.nodes.items()}

@@ -35,12 +35,13 @@ class Deeds:
         def done() -> None:
             world.deliver(node, act.ActDone(number, result, error), f"act:{number}")
 
+        broken = world.nodes.get(getattr(order.action, "node", ""))
+        if broken is not None and (error := act.unfit(order.action, alive=broken.alive, paused=broken.paused)):
+            world.at(world.now_ms + 1.0, done)
+            return
         match order.action:
             case act.StartNode(name):
-                if world.nodes[name].alive:
-                    error = f"{name} is alive"
-                else:
-                    world.at(world.now_ms + self.start_takes_ms(name), lambda: world.start(name))
+                world.at(world.now_ms + self.start_takes_ms(name), lambda: world.start(name))
             case act.KillNode(name):
                 world.kill(name)
             case act.StopNode(name):
@@ -60,10 +61,7 @@ class Deeds:
                 inspect.keep_batches(world.nodes[name].files, partition, batches_kept)
                 world.trace.add(world.nodes[name], "fault", world.now_ms, MachineFault("lose-unsynced", name))
             case act.LoseDisk(name, directory):
-                if world.nodes[name].alive:
-                    error = f"{name} is alive: its disk cannot be lost under it"
-                else:
-                    world.replace_disk(name, directory)
+                world.replace_disk(name, directory)
             case act.DiskFull(name, directory):
                 world.fill_disk(name, directory)
             case act.DiskError(name, directory):

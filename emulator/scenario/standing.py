@@ -1,0 +1,78 @@
+"""What a scenario's own steps say of its machines: whether one that is to be broken can still run.
+
+Only what is certain is a fault of the file. A node may die by itself, so nothing is known of one that could have; what
+runs in the background or more than once leaves nothing known at all.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from ruamel.yaml.nodes import Node
+
+from emulator.scenario import model as m
+from emulator.scenario.step_reader import StepReader
+from emulator.topology import Topology
+
+NEVER, DEAD, RUNS, PAUSED = "never", "dead", "runs", "paused"
+NEEDS_LIFE = m.Kill | m.Stop | m.PauseNode | m.ResumeNode | m.DiskFull
+
+
+class Standings:
+    """{node: as the steps so far have left it}; one that is not in it may be anything."""
+
+    def __init__(self, topology: Topology) -> None:
+        clients = [node for node in topology.nodes if not {"broker", "controller"} & set(node.roles)]
+        self._is = dict.fromkeys((node.name for node in topology.nodes), NEVER)
+        self._is |= dict.fromkeys((node.name for node in clients), RUNS)  # they are started first, before every step
+
+    def take(self, reader: StepReader, node: Node, steps: Iterable[m.AnyStep]) -> None:
+        """Notes what is wrong with these steps, of `node`, and what they do."""
+        for step in steps:
+            if isinstance(step, m.Background | m.Repeat):
+                for one in _machine_steps(step):
+                    self._is.pop(one.node, None)
+                continue
+            for one in _machine_steps(step):
+                if why := self._unfit(one):
+                    reader.problem(node, f"{one.node} {why}")
+                self._do(one)
+
+    def _unfit(self, step: m.MachineStep) -> str:
+        now = self._is.get(step.node)
+        if isinstance(step, NEEDS_LIFE) and now == NEVER:
+            return "does not run yet: no step before has started it"
+        if isinstance(step, NEEDS_LIFE) and now == DEAD:
+            return "does not run: a step before has ended it, and none has started it again"
+        match step:
+            case m.PauseNode() if now == PAUSED:
+                return "is paused already"
+            case m.ResumeNode() if now == RUNS:
+                return "is not paused"
+            case m.Stop() | m.DiskFull() if now == PAUSED:
+                return "is paused, and hears nothing: resume-node first"
+        return ""
+
+    def _do(self, step: m.MachineStep) -> None:
+        match step:
+            case m.Start() | m.ResumeNode():
+                self._is[step.node] = RUNS
+            case m.Kill() | m.Stop() | m.PowerLoss():
+                self._is[step.node] = DEAD
+            case m.PauseNode():
+                self._is[step.node] = PAUSED
+            case m.DiskFull() | m.DiskError():
+                self._is.pop(step.node, None)  # it may die of it
+
+
+def _machine_steps(step: m.AnyStep) -> Iterator[m.MachineStep]:
+    match step:
+        case m.Repeat(steps=steps) | m.Together(steps=steps):
+            for one in steps:
+                yield from _machine_steps(one)
+        case m.Background(step=one):
+            yield from _machine_steps(one)
+        case m.Start() | m.Kill() | m.Stop() | m.PauseNode() | m.ResumeNode() | m.PowerLoss() | m.DiskFull():
+            yield step
+        case m.DiskError() | m.LoseDisk() | m.LoseUnsynced():
+            yield step
+        case _:
+            pass

@@ -1,0 +1,64 @@
+"""Steps that break a machine which, by the steps before them, is in no state for it."""
+
+import pytest
+
+from emulator.scenario.load import ScenarioErrors, load_scenario
+from emulator.world import actions as act
+
+HEAD = "id: x\ntitle: x\nkafka: [2.6]\nsteps:\n"
+ENDED = "does not run: a step before has ended it, and none has started it again"
+
+
+def problems(*steps: str) -> list[str]:
+    text = HEAD + "".join(f"  - {step}\n" for step in steps)
+    try:
+        load_scenario(text, "x.yaml")
+    except ScenarioErrors as errors:
+        return str(errors).splitlines()
+    return []
+
+
+@pytest.mark.parametrize(
+    ("steps", "line", "why"),
+    [
+        (("start: 0", "kill: 1"), 6, "broker-1 does not run yet: no step before has started it"),
+        (("start: 0", "kill: 0", "kill: 0"), 7, f"broker-0 {ENDED}"),
+        (("start: 0", "stop: 0", "resume-node: 0"), 7, f"broker-0 {ENDED}"),
+        (("start: 0", "power-loss: {node: 0}", "stop: 0"), 7, f"broker-0 {ENDED}"),
+        (("kill: session-0", "disk-full: session-0"), 6, f"session-0 {ENDED}"),
+        (("start: 0", "resume-node: 0"), 6, "broker-0 is not paused"),
+        (("pause-node: client-1", "pause-node: client-1"), 6, "client-1 is paused already"),
+        (("pause-node: client-1", "stop: client-1"), 6, "client-1 is paused, and hears nothing: resume-node first"),
+    ],
+)
+def test_it_is_a_fault_of_the_file_with_its_line(steps: tuple[str, ...], line: int, why: str) -> None:
+    assert problems(*steps) == [f"x.yaml:{line}:5: {why}"]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ("start: 0", "kill: 0", "start: 0", "kill: 0"),
+        ("start: 0", "start: 0"),  # it may have died by itself
+        ("start: 0", "disk-full: 0", "stop: 0"),
+        ("start: 0", "kill: 0", "power-loss: {node: 0}", "lose-disk: 0", "start: 0"),
+        ("pause-node: client-1", "kill: client-1", "start: client-1"),
+        ("repeat: {times: 2, steps: [{start: 0}, {kill: 0}]}", "kill: 0"),
+        ("start: 0", "{kill: 0, background: k}", "stop: 0", "await: k"),
+    ],
+)
+def test_what_may_make_sense_is_let_through(steps: tuple[str, ...]) -> None:
+    assert problems(*steps) == []
+
+
+def test_both_worlds_refuse_alike() -> None:
+    dead, runs, paused = {"alive": False, "paused": False}, {"alive": True, "paused": False}, {"alive": True, "paused": True}
+    for action in (act.StopNode("n"), act.PauseNode("n"), act.ResumeNode("n"), act.DiskFull("n")):
+        assert act.unfit(action, **dead) == "n does not run"
+    assert act.unfit(act.StartNode("n"), **runs) == "n runs already"
+    assert act.unfit(act.ResumeNode("n"), **runs) == "n is not paused"
+    assert act.unfit(act.PauseNode("n"), **paused) == "n is paused already"
+    assert act.unfit(act.StopNode("n"), **paused) == "n is paused, and hears nothing: resume it first"
+    assert act.unfit(act.LoseDisk("n"), **runs) == "n runs: its disk cannot be lost under it"
+    for action in (act.KillNode("n"), act.PowerLoss("n"), act.LoseDisk("n"), act.StartNode("n")):
+        assert act.unfit(action, **dead) == ""
