@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from ruamel.yaml.nodes import Node
 
 from emulator.scenario import model as m
-from emulator.scenario.step_reader import StepReader
 from emulator.topology import Topology
 
 NEVER, DEAD, RUNS, PAUSED = "never", "dead", "runs", "paused"
@@ -24,8 +23,8 @@ class Standings:
         self._is = dict.fromkeys((node.name for node in topology.nodes), NEVER)
         self._is |= dict.fromkeys((node.name for node in clients), RUNS)  # they are started first, before every step
 
-    def take(self, reader: StepReader, node: Node, steps: Iterable[m.AnyStep]) -> None:
-        """Notes what is wrong with these steps, of `node`, and what they do."""
+    def take(self, node: Node, steps: Iterable[m.AnyStep]) -> Iterator[tuple[Node, str]]:
+        """What is wrong with these steps, of `node`; what they do is noted."""
         for step in steps:
             if isinstance(step, m.Background | m.Repeat):
                 for one in _machine_steps(step):
@@ -33,7 +32,7 @@ class Standings:
                 continue
             for one in _machine_steps(step):
                 if why := self._unfit(one):
-                    reader.problem(node, f"{one.node} {why}")
+                    yield node, f"{one.node} {why}"
                 self._do(one)
 
     def _unfit(self, step: m.MachineStep) -> str:

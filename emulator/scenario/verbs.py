@@ -35,9 +35,13 @@ def read_script(reader: StepReader, node: Node) -> tuple[m.AnyStep, ...]:
     """A scenario's own steps, from a cluster that is not started yet; what makes no sense in their order is noted."""
     standings = Standings(reader.topology)
     found: Steps = []
+    problems: list[tuple[Node, str]] = []
     for item, steps in _items(reader, node):
-        standings.take(reader, item, steps)
+        problems += standings.take(item, steps)
         found += steps
+    if not reader.problems:  # of steps that were not understood, these would only say what follows from that
+        for item, problem in problems:
+            reader.problem(item, problem)
     return tuple(found)
 
 
