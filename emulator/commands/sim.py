@@ -19,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from emulator.commands.unusable import UNUSABLE_SCENARIO
 from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN, UNUSABLE
-from emulator.runs.directory import NotEmpty, prepare
+from emulator.runs.directory import ForeignDirectory, NotEmpty, prepare
 from emulator.runs.resolve import Resolved
 from emulator.runs.seeds import SEEDS_MAX, SeedResult, SeedsAsked, play_seeds
 from emulator.runs.sources import GOLDEN
@@ -72,7 +72,7 @@ def sim_command(
             raise UnusableSeeds(f"--golden {golden}: no such folder")
         if out is not None:
             prepare(out)
-    except (*UNUSABLE_SCENARIO, UnusableSeeds, NotEmpty, OSError) as error:
+    except (*UNUSABLE_SCENARIO, UnusableSeeds, NotEmpty, ForeignDirectory, OSError) as error:
         print(f"faultline sim: {error}", file=sys.stderr)
         return UNUSABLE
     began_s = perf_counter()
