@@ -18,10 +18,11 @@ base=${FAULTLINE_BASE:-}
 if [ -z "$base" ]; then
   if present "$own"; then
     base=$own
-  elif present "$public" || timeout "$pull_limit_s" docker pull --quiet "$public" >/dev/null 2>&1; then
+  elif present "$public" || pulled=$(timeout "$pull_limit_s" docker pull --quiet "$public" 2>&1); then
     base=$public
   else
-    echo "no registry has $public: making a base from Debian's packages, which takes minutes" >&2
+    echo "docker pull $public: ${pulled:-nothing within $pull_limit_s s}" >&2
+    echo "so a base is made from Debian's packages, which takes minutes, root and debootstrap" >&2
     compose/build-base.sh "$own" "$audit"
     base=$own
   fi

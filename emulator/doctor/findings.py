@@ -163,7 +163,10 @@ def _docker(docker: DockerFacts) -> Iterator[Finding]:
     if docker.image:
         yield Finding("image", "ok", f"built {docker.image}")
     else:
-        advice = f"compose/build.sh builds it, without a registry too; {without}"
+        advice = (
+            "compose/build.sh builds it; where no registry answers, as root and with debootstrap "
+            f"(apt install debootstrap); {without}"
+        )
         yield Finding("image", "missing", "not built yet", advice)
 
 

@@ -69,6 +69,7 @@ OPTIONAL = [
     ),
     ("Docker compose", {"docker": DockerFacts(True, "20.10")}, "missing", "neither", "apt install docker-compose"),
     ("image", {"docker": DockerFacts(True, "20.10")}, "missing", "not built", "compose/build.sh"),
+    ("image", {"docker": DockerFacts(True, "20.10")}, "missing", "not built", "apt install debootstrap"),
     (
         "kernel faults",
         {"rights": Rights(frozenset(), frozenset({"nsenter", "iptables"}))},
