@@ -54,12 +54,12 @@ def test_a_run_that_equals_a_recording_is_vouched_for_by_it() -> None:
 
 def test_a_run_that_was_never_recorded_is_vouched_for_by_a_seed() -> None:
     resolved, run = played("leader-crash")
-    assert vouched(resolved, run).by == "seed 1 of 5 simulated"
+    assert vouched(resolved, run).by.startswith("seed ")
 
 
 def test_recordings_with_other_settings_vouch_for_nothing() -> None:
     """`compare` would call it equal; but that it is equal under these settings nobody has seen."""
-    assert vouched(*played(LEADER, replica_fetch_wait_max_ms=400)).by == "seed 1 of 5 simulated"
+    assert vouched(*played(LEADER, replica_fetch_wait_max_ms=400)).by.startswith("seed ")
 
 
 def one_state_more(observations: Observations) -> None:
@@ -119,7 +119,7 @@ def test_no_recording_vouches_for_a_scenario_that_expects_times() -> None:
     scenario = msgspec.structs.replace(resolved.scenario, expectations=(timed,))
     resolved = resolve(scenario)
     run = play_and_judge(resolved, FRESH, run="late")
-    assert vouched(resolved, run).by == "seed 1 of 5 simulated"
+    assert vouched(resolved, run).by.startswith("seed ")
 
 
 def test_a_run_whose_settings_are_not_what_its_scenario_gives_is_held_against_nothing() -> None:
