@@ -105,11 +105,13 @@ def read_quarantine(spark: SparkSession, runs: Sequence[RunDirectory]) -> DataFr
     file = F.col("_metadata.file_name").alias("_file")
     about = (_run_column(runs).alias("_run"), file, F.col("value").alias("_line"))
     lines = text.select(*about, parsed.alias("parsed")).select("_run", "_file", "_line", "parsed.*")
+    # From a text, Spark parses leniently what is not UTF-8; from a file it does not.
+    lines = lines.withColumn(UNPARSED, F.expr(f"IF(is_valid_utf8(_line), `{UNPARSED}`, _line)"))
     reasons = lines.select(
         F.col("_run").alias("run"),
         F.col("_file").alias("file"),
         problem_of(lines).alias("reason"),
-        F.left("_line", F.lit(LINE_SHOWN_MAX)).alias("line"),
+        F.expr(f"left(make_valid_utf8(_line), {LINE_SHOWN_MAX})").alias("line"),
     )
     return reasons.where(F.col("reason").isNotNull())
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,17 @@ from emulator.commands.unusable import UNUSABLE_RUN
 from emulator.commands.verdict_text import print_account
 from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN
 from emulator.live.launch import READY_LIMIT_S, NotUp, launch
-from emulator.live.registry import NoCluster, named
+from emulator.live.registry import CLUSTER_FILE, LOG_FILE, NoCluster, named
 from emulator.live.specification import (
     DEFAULT_TOPOLOGY,
+    LIVE_FILE,
     LiveSpec,
     of_clients,
     resolved,
     write_specification,
 )
 from emulator.runs.directory import fresh, prepare
-from emulator.runs.layout import shown
+from emulator.runs.layout import DATA_FOLDER, EVENTS_FOLDER, SETTINGS_FILE, shown
 from emulator.runs.living import Driver, Engine, check_seed, check_speed
 from emulator.runs.settings_files import read_settings_files
 from emulator.screen import Screen
@@ -60,6 +61,7 @@ class UpOptions(msgspec.Struct, frozen=True):
 def up_command(options: UpOptions) -> int:
     """0 when the cluster is ready; 3 when it did not get ready in time (nothing is left running then)."""
     began = time.monotonic()
+    directory: Path | None = None
     try:
         directory, account = prepared(options)
         print_account(Screen(stderr=True, highlight=False, soft_wrap=True), account)
@@ -67,6 +69,8 @@ def up_command(options: UpOptions) -> int:
             found = launch(directory, options.wait_s, show)
     except NotUp as error:
         code = refused("up", error)
+        if directory is not None:
+            remove_unused(directory)
         return UNKNOWN if error.late else code
     except KeyboardInterrupt:
         refused("up", "interrupted; nothing is left running")
@@ -86,6 +90,21 @@ def up_command(options: UpOptions) -> int:
         where = shown(found.directory)
         console().print(f"{found.name} is up after {told['ready_s']:.1f} s; its events are in {where}")
     return HELD
+
+
+def remove_unused(directory: Path) -> None:
+    """A run in which nothing has happened; but not where a bug of ours was written down, or something is left running
+    that `down` has to find."""
+    log = directory / LOG_FILE
+    if (directory / CLUSTER_FILE).exists() or (log.exists() and b"Traceback" in log.read_bytes()):
+        return
+    if any((directory / EVENTS_FOLDER).glob("*")):
+        return
+    for name in (LIVE_FILE, SETTINGS_FILE, LOG_FILE):
+        (directory / name).unlink(missing_ok=True)
+    for folder in (directory / EVENTS_FOLDER, directory / DATA_FOLDER, directory):
+        with suppress(OSError):  # what is not ours stays
+            folder.rmdir()
 
 
 def prepared(options: UpOptions) -> tuple[Path, Account]:

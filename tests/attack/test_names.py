@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from emulator.cluster_file.files import read_cluster_file, topologies
+from emulator.commands.live_up import remove_unused
 from emulator.runs.directory import ForeignDirectory, prepare
 from emulator.runs.network import with_files
 from emulator.scenario.load import ScenarioErrors, load_scenario
@@ -123,3 +124,27 @@ def test_a_suite_that_is_to_ignore_interrupts_starts_programs_that_do_not() -> N
         [sys.executable, "-c", INHERITS], cwd=TESTS.parent, preexec_fn=ignoring, timeout=60, check=False
     )
     assert done.returncode == 0
+
+
+def test_a_cluster_that_did_not_come_up_leaves_no_directory(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    (run / "events").mkdir(parents=True)
+    for name in ("live.json", "settings.json", "supervisor.log"):
+        (run / name).write_text("")
+    remove_unused(run)
+    assert not run.exists()
+
+
+@pytest.mark.parametrize("kept", ["events/broker-0.1.jsonl", "cluster.json", "notes.txt"])
+def test_what_tells_something_is_kept(tmp_path: Path, kept: str) -> None:
+    run = tmp_path / "run"
+    (run / "events").mkdir(parents=True)
+    (run / kept).write_text("x")
+    remove_unused(run)
+    assert (run / kept).exists()
+
+
+def test_a_traceback_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "supervisor.log").write_text("Traceback (most recent call last):\n")
+    remove_unused(tmp_path)
+    assert (tmp_path / "supervisor.log").exists()
