@@ -47,8 +47,9 @@ the checks order events of different nodes by these edges. Clocks only place eve
 - *wire*: every frame. In files of its own, `NODE.INCARNATION.wire.jsonl`, because frames are the majority
   of events and no check needs their fields.
 
-A process that is killed leaves at most one line without its end. Lines that don't parse are counted and
-kept in the run's `quarantine.jsonl`.
+A process that is killed leaves at most one line without its end. Lines that are no events (no JSON, a field of
+their event missing or of another type, a number out of range, more than 8 MiB) are counted and kept in the run's
+`quarantine.jsonl`; they make the verdict unknown. Only regular files are read.
 
 Lists of brokers are texts: `0,2,1`.
 """
