@@ -81,8 +81,8 @@ def test_a_cluster_in_containers_is_broken_mended_and_gone(image: str, tmp_path:
 
 
 def ended(of: Sequence[str]) -> None:
-    """The compose tool removes networks at once, and a busy engine is still about to let go of their containers; then it
-    says so, and is asked again."""
+    """The compose tool removes networks at once, while a busy engine is still about to let go of their containers; then
+    it says so, and is asked again."""
     down = (*of, "down", "--volumes", "--timeout", "1")
     try:
         compose(*down, limit_s=COMMAND_LIMIT_S)

@@ -158,8 +158,8 @@ def test_a_replica_whose_epoch_falls_is_found(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_follower_that_keeps_what_it_should_cut_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker that never truncates comes back from its isolation with records that nobody else has; it never catches up,
-    so that the scenario's wait for it is in vain, too."""
+    """A broker that never truncates comes back from its isolation with records that nobody else has; it never catches
+    up, so that the scenario's wait for it is in vain, too."""
     monkeypatch.setattr(Partition, "truncate_to", lambda *_: None)
     verdict = verdict_of(resolve(find_scenario("az-isolated-leader"), "2.8"))
     assert verdict.checks["replica-divergence"].verdict == "violated"
