@@ -1,5 +1,6 @@
 """The words of using a cluster that stays: topics, records, preferred leaders, workloads."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from cyclopts import App, Parameter
@@ -11,7 +12,16 @@ topic_app = App(name="topic", help="Topics of a cluster that stays.", group=LIVE
 workload_app = App(name="workload", help="Producers and consumers that go on by themselves.", group=LIVE)
 
 Listed = Annotated[list[str] | None, Parameter(negative=())]
-Values = Annotated[list[str], Parameter(negative=(), allow_leading_hyphen=True)]
+
+
+def _no_option(_: object, values: Sequence[str]) -> None:
+    """A value may begin with a hyphen, and - is standard input; what looks like an option is a slip of the pen."""
+    for value in values:
+        if value.startswith("--"):
+            raise ValueError(f"there is no option {value}; a value that begins with -- comes from standard input (-)")
+
+
+Values = Annotated[list[str], Parameter(negative=(), allow_leading_hyphen=True, validator=_no_option)]
 
 
 def add_to(main: App) -> None:

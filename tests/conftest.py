@@ -38,6 +38,8 @@ from hypothesis import HealthCheck, settings
 
 TESTS = Path(__file__).parent
 
+pytest.register_assert_rewrite("tests.emulator.world.conformance")  # a suite of asserts that others import
+
 # Whoever starts the suite in the background may have it ignore an interrupt (a shell does, at `&`), and what is ignored
 # stays so in every program that a test starts, even when the test interrupts it. What has a handler does not.
 for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):

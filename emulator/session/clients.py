@@ -279,7 +279,8 @@ class Clients:
                 answer = SessionResponse([result], result.error, tree.zxid)
             else:
                 # Several operations without `multi`, a multi that reads, or none at all.
-                answer = SessionResponse([], SessionError.BAD_ARGUMENTS, tree.zxid)
+                bad = SessionError.BAD_ARGUMENTS
+                answer = SessionResponse([OpResult(bad, op.path) for op in message.ops], bad, tree.zxid)
         out.send(client.connection, answer, pending.correlation_id)
 
     def _read(self, client: _Client, op: Operation) -> OpResult:

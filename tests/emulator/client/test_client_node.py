@@ -206,7 +206,7 @@ def test_an_errand_of_a_group_ends_when_its_time_is_over() -> None:
     bench.run(1990)
     assert bench.answers() == []
     bench.run(20)
-    assert bench.answers() == [ClientConsumeResponse([ToldReading("t", 0, -1)])]
+    assert bench.answers() == [ClientConsumeResponse([ToldReading("t", 0, -1, error="TimeoutException")])]
     bench.run(1000)
     assert bench.answers() == [ClientCommitResponse("TimeoutException")]
     bench.run(1000)

@@ -18,7 +18,7 @@ EXPECTED = Path(__file__).parent / "expected"
 LAYOUT = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ .+ \([\w.$]+\)")
 VERSIONS = ("0.10.2", "1.1", "2.6", "2.8")
 SEEDS = (1, 2, 3)
-SEED_OF = {"0.10.2": 1, "1.1": 2, "2.6": 2, "2.8": 1}
+SEED_OF = {"0.10.2": 8, "1.1": 2, "2.6": 2, "2.8": 1}
 """Whose lines were written down: races have other outcomes with other seeds."""
 
 RECORDED = (

@@ -53,11 +53,14 @@ def test_a_symbolic_link_leads_nowhere(tmp_path: Path) -> None:
     assert (tmp_path / "secret").read_bytes() == b"outside"
 
 
-def test_a_log_directory_may_itself_be_reached_by_a_link(tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    DiskFiles(tmp_path / "link").append("log", b"abc")
-    assert (tmp_path / "real" / "log").read_bytes() == b"abc"
+def test_a_log_directory_is_no_link_but_may_lie_behind_one(tmp_path: Path) -> None:
+    """What stands for a node's data may be the node's own doing; what the run lies in is its owner's."""
+    (tmp_path / "real" / "broker-0").mkdir(parents=True)
+    (tmp_path / "run").symlink_to(tmp_path / "real")
+    DiskFiles(tmp_path / "run" / "broker-0").append("log", b"abc")
+    assert (tmp_path / "real" / "broker-0" / "log").read_bytes() == b"abc"
+    with pytest.raises(DiskFailed, match="is a symbolic link"):
+        DiskFiles(tmp_path / "run")
 
 
 @pytest.mark.parametrize(
