@@ -105,8 +105,9 @@ def unrolled(steps: Iterable[m.AnyStep]) -> int:
 
 def _id(reader: StepReader, node: Node | None) -> str:
     """Runs are called after it: it is part of a path."""
+    before = len(reader.problems)
     given = _text(reader, node)
-    if node is not None and not can_be_id(given):
+    if node is not None and len(reader.problems) == before and not can_be_id(given):
         of = f"letters, digits, '.', '_' and '-', at most {ID_CHARACTERS_MAX}"
         reader.problem(node, f"an id is of {of}, got {given!r}")
     return given

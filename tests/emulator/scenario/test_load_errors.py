@@ -31,6 +31,7 @@ def step_errors(step: str) -> list[str]:
          "f.yaml:4:1: unknown key 'setings' in a scenario; nearest: settings"),
         ("id: x\ntitle: x\nsteps: {}\n", "f.yaml:3:8: expected a list of steps, got keys with values"),
         ("id: ~\ntitle: x\nsteps: []\n", "f.yaml:1:5: expected a text, got nothing"),
+        ("id: [a, b]\ntitle: x\nsteps: []\n", "f.yaml:1:5: expected a text, got a list of 2"),
         (
             "id: x\ntitle: x\nsteps: []\nkafka: [2.6, 2.9]\n",
             "f.yaml:4:14: unknown Kafka version '2.9'; one of: 0.8.2, 0.10.2, 0.11, 1.0, 1.1, 2.0.0, 2.0.1, 2.1, 2.2, "
