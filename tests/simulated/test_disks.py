@@ -46,5 +46,5 @@ def test_a_broker_whose_disk_is_lost_returns_with_nothing_and_fetches_everything
 
 def test_a_living_broker_keeps_its_disk() -> None:
     cluster = Cluster(f"{BEGIN}  - lose-disk: 1\n")
-    with pytest.raises(StepFailed, match="broker-1 is alive: its disk cannot be lost under it"):
+    with pytest.raises(StepFailed, match="broker-1 runs: its disk cannot be lost under it"):
         cluster.run()

@@ -9,12 +9,16 @@ from emulator.scenario import model as m
 from emulator.scenario.load import load_scenario
 from emulator.scenario.verbs import VERBS
 
-HEAD = "id: x\ntitle: x\nsteps:\n  - create-topic: {topic: t, assignment: [[0, 1], [1, 2]]}\n"
+HEAD = (
+    "id: x\ntitle: x\nsteps:\n"
+    "  - start: 'broker-*'\n"
+    "  - create-topic: {topic: t, assignment: [[0, 1], [1, 2]]}\n"
+)
 
 
 def steps(*lines: str) -> tuple[m.AnyStep, ...]:
-    """Without the topic `t` (two partitions) that is created first."""
-    return load_scenario(HEAD + "".join(f"  - {line}\n" for line in lines), "f.yaml").steps[1:]
+    """Without the two before them: brokers are started, and the topic `t` (two partitions) is created."""
+    return load_scenario(HEAD + "".join(f"  - {line}\n" for line in lines), "f.yaml").steps[2:]
 
 
 AZ0 = m.AzLinks("az-0")
@@ -112,7 +116,8 @@ GOOD: list[tuple[str, m.AnyStep]] = [
 
 @pytest.mark.parametrize(("line", "step"), GOOD)
 def test_step(line: str, step: m.AnyStep) -> None:
-    assert steps(line) == (step,)
+    before = ["pause-node: 1"] if isinstance(step, m.ResumeNode) else []
+    assert steps(*before, line)[len(before) :] == (step,)
 
 
 def test_every_verb_is_in_the_table_of_good_steps() -> None:

@@ -43,6 +43,7 @@ STEPS: tuple[m.AnyStep, ...] = (
     m.PowerLoss(node="broker-1"),
     m.PowerLoss(node="broker-1", batches_kept=0, partition="t-1"),
     m.LoseDisk(node="broker-1"),
+    m.Start(node="broker-1"),
     m.Together(steps=(m.Kill(node="broker-1"), m.Kill(node="session-0")), at_s=4),
     m.Together(steps=tuple(m.PowerLoss(node=f"broker-{n}", batches_kept=1, partition="t-1") for n in (0, 2))),
     m.LoseDisk(node="broker-2", directory="d0"),
