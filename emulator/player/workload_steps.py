@@ -61,7 +61,7 @@ class WorkloadSteps:
         for node in player.topology.with_role("client"):
             clients.setdefault(node.az, node.name)
         begun = self._running[step.name] = []
-        for az in step.azs or sorted(clients):
+        for az in step.azs or clients:
             client = clients[az]
             for spec in specs_of(load, value_prefix(f"{step.name}.{client}", player.now.mono_ms)):
                 answer: Message | Failure = yield self._asked(client, StartWorkloadRequest(spec))
