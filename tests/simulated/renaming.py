@@ -23,10 +23,13 @@ from protocol.records.offset_commits import OFFSETS_TOPIC
 
 BROKER_KEYS = frozenset(
     {"broker", "of", "leader", "controller", "seen_by", "assignment", "members", "brokers", "isr", "live_brokers"}
+    | {"targets", "not_led_by"}
 )
 """Fields of steps, conditions and expectations that hold ids of brokers, or lists of them."""
-NODE_KEYS = frozenset({"node", "az", "between", "opened_by", "to", "source", "client", "replicas"})
+NODE_KEYS = frozenset({"node", "az", "between", "opened_by", "to", "source", "client", "replicas", "azs"})
 """The same for names of nodes and AZs."""
+TOPIC_KEYS = frozenset({"topic", "partition", "partitions", "targets"})
+"""The same for topics and partitions; `targets` holds both, (partition, replicas) each."""
 NEW_IDS = (917, 702, 83)
 """Of up to three brokers: neither in this order nor in that of their digits. Below those of dedicated controllers."""
 NEW_IDS_OF_MANY = (917, 702, 813, 283, 611, 409)
@@ -91,7 +94,7 @@ class Renaming(msgspec.Struct, frozen=True, dict=True):
             return self.name(part)
         if key == "values":
             return self.value + part
-        if key in ("topic", "partition", "partitions") and part != ANY_PARTITION and not part.startswith(OFFSETS_TOPIC):
+        if key in TOPIC_KEYS and part != ANY_PARTITION and not part.startswith(OFFSETS_TOPIC):
             return self.topic + part
         return part
 
@@ -104,8 +107,8 @@ class Renaming(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _numbers(self) -> re.Pattern[str]:
-        """Not those of operations (`observer.1:83`)."""
-        return re.compile(rf"(?<!\d:)\b({'|'.join(self._new) or '(?!)'})\b")
+        """Not those of operations (`observer.1:83`) or of a workload's values (`steady.client-0.3213.83`)."""
+        return re.compile(rf"(?<!\d[:.])\b({'|'.join(self._new) or '(?!)'})\b")
 
     def back(self, text: str) -> str:
         """A text of the renamed run in the old names."""

@@ -45,10 +45,12 @@ ERA_PLAYS = [
 
 ASKED_FIRST = "semantics 6: a client draws whom it asks for the leader, from a list in order of ids"
 PLACED = "semantics 4.4: replicas are placed over racks and brokers in order of their names and ids"
+LEAVE_BY_ID = "semantics 11.4: replicas that leave the ISR together leave one after the other, by id"
 TIES = {
     "many-partitions": PLACED,
     "leader-balance": PLACED,
-    "min-insync": "semantics 11.4: two brokers found dead in one event leave the ISR one after the other, by id",
+    "partitions-move": f"{PLACED}; {LEAVE_BY_ID}",
+    "min-insync": LEAVE_BY_ID,
     "kafka-6082": "semantics 11.13: who resigns waits for its senders one after the other, by id",
     "retry-duplicates": ASKED_FIRST,
     "retry-duplicates-idempotent": ASKED_FIRST,
