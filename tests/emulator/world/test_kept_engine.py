@@ -24,7 +24,9 @@ from tests.emulator.world.network_world import FACTORY
 pytestmark = [pytest.mark.trio, pytest.mark.network]
 
 TOKEN = "a-token-of-the-test"
-HOSTS = {node.name: f"127.9.{number}.1" for number, node in enumerate(three_azs().nodes)}
+NET = 9 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+"""Keepers listen on a fixed port: each process of a run of tests has addresses of its own."""
+HOSTS = {node.name: f"127.{NET}.{number}.1" for number, node in enumerate(three_azs().nodes)}
 
 
 Keepers = Iterator[dict[str, subprocess.Popen[bytes]]]
