@@ -118,7 +118,7 @@ def _begin_asked(desk: Desk) -> Procedure[set[TopicPartition]]:
 def _go_on(desk: Desk, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
     """onPartitionReassignment."""
     state = desk.state
-    mark_ineligible(desk, {partition[0]})
+    mark_ineligible(desk, {partition[0]}, "reassignment")
     yield from _record(desk, partition, assignment)
     if not desk.gates.alter_isr:
         yield from perform(GetData(state_path(*partition), watch=True))

@@ -12,6 +12,7 @@ from controller.session_calls import Procedure, perform
 from controller.state import PartitionPosition, Replica, ReplicaPosition
 from controller.state_writes import checked_writes
 from controller.watches import read_children
+from protocol.events import TopicDeletionChanged, TopicRemoved
 from protocol.messages.session import Delete, GetChildren
 from protocol.znodes import (
     DELETE_TOPICS,
@@ -27,7 +28,7 @@ from protocol.znodes import (
 
 def deletions_changed(desk: Desk) -> Procedure[None]:
     """The children of `/admin/delete_topics` changed."""
-    if not desk.active:
+    if not desk.active or not _looks_at_marks(desk):
         return
     asked = set((yield from read_children(DELETE_TOPICS)))
     unknown = asked - desk.state.topics
@@ -36,11 +37,25 @@ def deletions_changed(desk: Desk) -> Procedure[None]:
     if not asked:
         return
     if not desk.settings.delete_topic_enable:
-        yield from checked_writes(desk, [Delete(delete_topic_path(topic)) for topic in sorted(asked)])
+        yield from _refuse(desk, asked)
         return
-    _hold_back(desk, asked & {partition[0] for partition in desk.state.being_reassigned}, asked)
+    for topic in sorted(asked - desk.state.to_be_deleted):
+        _tell(desk, topic, "asked")
     desk.state.to_be_deleted |= asked
+    mark_ineligible(desk, {partition[0] for partition in desk.state.being_reassigned} & asked, "reassignment")
     yield from try_deletions(desk)
+
+
+def _refuse(desk: Desk, asked: set[str]) -> Procedure[None]:
+    """delete.topic.enable is off. Up to 0.10.0 nobody looks at the marks, which stay."""
+    if desk.gates.removes_refused_deletions:
+        for topic in sorted(asked):
+            _tell(desk, topic, "refused", "delete.topic.enable")
+        yield from checked_writes(desk, [Delete(delete_topic_path(topic)) for topic in sorted(asked)])
+
+
+def _tell(desk: Desk, topic: str, change: str, reason: str = "") -> None:
+    desk.emit(TopicDeletionChanged(topic, change, desk.state.epoch, reason))
 
 
 def initialize_deletions(desk: Desk) -> Procedure[None]:
@@ -48,21 +63,25 @@ def initialize_deletions(desk: Desk) -> Procedure[None]:
     state = desk.state
     asked = set((yield from read_children(DELETE_TOPICS)))
     if not desk.settings.delete_topic_enable:
-        yield from checked_writes(desk, [Delete(delete_topic_path(topic)) for topic in sorted(asked)])
+        yield from _refuse(desk, asked)
         return
     state.to_be_deleted = asked & state.topics
+    for topic in sorted(state.to_be_deleted):
+        _tell(desk, topic, "asked")
     _, offline = state.replicas_by_liveness()
-    waiting = {replica[0] for replica in offline} | {partition[0] for partition in state.being_reassigned}
-    _hold_back(desk, waiting, state.to_be_deleted)
+    mark_ineligible(desk, {replica[0] for replica in offline}, "offline replicas")
+    mark_ineligible(desk, {partition[0] for partition in state.being_reassigned}, "reassignment")
 
 
-def _hold_back(desk: Desk, topics: set[str], among: set[str]) -> None:
-    desk.state.ineligible_for_deletion |= topics & among
+def _looks_at_marks(desk: Desk) -> bool:
+    return desk.settings.delete_topic_enable or desk.gates.removes_refused_deletions
 
 
-def mark_ineligible(desk: Desk, topics: Iterable[str]) -> None:
-    """No deletion of these for now."""
-    _hold_back(desk, set(topics), desk.state.to_be_deleted)
+def mark_ineligible(desk: Desk, topics: Iterable[str], reason: str) -> None:
+    """No deletion of these for now, if they are to be deleted at all."""
+    for topic in sorted(set(topics) & desk.state.to_be_deleted):
+        desk.state.ineligible_for_deletion.add(topic)
+        _tell(desk, topic, "halted", reason)
 
 
 def resume_topics(desk: Desk, topics: Iterable[str]) -> Procedure[None]:
@@ -78,7 +97,7 @@ def fail_replicas(desk: Desk, replicas: Iterable[Replica]) -> Procedure[None]:
     failed = [replica for replica in replicas if desk.state.is_being_deleted(replica[0])]
     if failed:
         yield from replica_states.move(desk, failed, ReplicaPosition.DELETION_INELIGIBLE)
-        mark_ineligible(desk, {replica[0] for replica in failed})
+        mark_ineligible(desk, {replica[0] for replica in failed}, "replica deletion failure")
         yield from try_deletions(desk)
 
 
@@ -113,6 +132,8 @@ def try_deletions(desk: Desk) -> Procedure[None]:
 def _begin(desk: Desk, topics: list[str]) -> Procedure[None]:
     """Partitions NonExistent, brokers told (leader -2), replicas stopped and deleted."""
     state = desk.state
+    for topic in topics:
+        _tell(desk, topic, "begun")
     unseen = [topic for topic in topics if topic not in state.deletion_started]
     partitions = [partition for topic in unseen for partition in state.partitions_of_topic(topic)]
     yield from partition_states.move(desk, partitions, PartitionPosition.OFFLINE)
@@ -131,7 +152,7 @@ def _begin(desk: Desk, topics: list[str]) -> Procedure[None]:
     yield from replica_states.move(desk, dead, ReplicaPosition.DELETION_INELIGIBLE)
     yield from replica_states.move(desk, alive, ReplicaPosition.OFFLINE)
     yield from replica_states.move(desk, alive, ReplicaPosition.DELETION_STARTED)
-    mark_ineligible(desk, {replica[0] for replica in dead})
+    mark_ineligible(desk, {replica[0] for replica in dead}, "offline replicas")
 
 
 def _remove(desk: Desk, topic: str) -> Procedure[None]:
@@ -145,5 +166,6 @@ def _remove(desk: Desk, topic: str) -> Procedure[None]:
     paths = [state_path(topic, number) for number in numbers]
     paths += [partition_path(topic, number) for number in numbers]
     paths += [partitions_path(topic), topic_path(topic), topic_config_path(topic), delete_topic_path(topic)]
+    desk.emit(TopicRemoved(topic, state.epoch))
     yield from checked_writes(desk, [Delete(path) for path in paths])
     state.forget_topic(topic)

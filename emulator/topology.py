@@ -81,6 +81,8 @@ def identifier_named(name: str) -> int:
 
 OBSERVER = "observer"
 """The scenario's player: a client outside every AZ, never cut."""
+SESSION_SERVICE = "session"
+"""As one end of a link: all session servers."""
 
 
 def three_azs(brokers: int = 3, sessions: int = 3, clients: int = 3, azs: int = 3, controllers: int = 0) -> Topology:

@@ -135,21 +135,24 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
     # --- records (IBP) ---
     record_magic: int
-    """Format of batches: 0 (0.8.2), 1 (0.10.x), 2 (0.11+)."""
+    """Format of batches: 0 (0.8.2), 1 (0.10.x), 2 (0.11+), or an older one by log.message.format.version."""
 
     # --- truncation (IBP; semantics 2.1, table of eras) ---
     truncates_to_high_watermark: bool
     """E0: a follower cuts to its own high watermark on becoming follower."""
     epoch_request_version: int
-    """Version of OFFSET_FOR_LEADER_EPOCH a follower sends: -1 none, 0 (KIP-101), 1 (KIP-279), 2 fenced (KIP-320), 3."""
+    """Version of OFFSET_FOR_LEADER_EPOCH a follower sends: -1 none, 0 (KIP-101), 1 (KIP-279), 2 fenced (KIP-320), 3;
+    not 2.8's 4, which says the same in another form."""
     truncates_on_fetch: bool
     """E4: no separate request; the fetch answer names the divergence (Fetch v12)."""
     fetch_version: int
     """Version of the FETCH a follower sends."""
+    consumer_fetch_version: int
+    """Version of the FETCH a consumer sends: 0 in 0.8.2, which has the old one alone. From 3 on all are alike here."""
     fences_by_epoch: bool
     """E3+: requests carry the current leader epoch and are fenced by it (semantics 2.2)."""
     has_epoch_cache: bool
-    """0.11+: leader-epoch-checkpoint is kept."""
+    """0.11+ (record format): leader-epoch-checkpoint is kept. Older records name no epoch, whatever brokers speak."""
     cuts_without_asking: bool
     """2.1+ (binary): who knows no epoch cuts to the high watermark at once; before, it asks, and is told nothing."""
     drops_answers_of_older_epochs: bool
@@ -184,6 +187,16 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.3+: an unexpected append error marks one partition failed; before, the fetcher thread dies."""
     stop_replica_checks_epoch: bool
     """2.6+: StopReplica carries a leader epoch."""
+    cut_checkpoints_though_nothing_was_cut: bool
+    """Up to 0.11: recovery points are written after every cut that is ordered, also one at or beyond the log end
+    (LogManager.truncateTo)."""
+    cut_checkpoints_all_directories: bool
+    """Up to 2.1: after a cut recovery points are written in every log directory; from 2.2 in that of what was cut."""
+    start_over_checkpoints_all_directories: bool
+    """Up to 1.0: the same where a log is thrown away (LogManager.truncateFullyAndStartAt); from 1.1 in its own."""
+    recovery_counts_as_flushed: bool
+    """1.0 to 2.7: what a start after an unclean stop finds, the recovery point is its end, though nothing was synced;
+    before and after, it stays where it was checkpointed (Log.recoverLog)."""
     recovery_skips_epoch_zero: bool
     """Up to 2.5: recovery does not add epoch 0 from batches (KAFKA-10432)."""
     wrapper_reads_whole: bool
@@ -208,7 +221,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     failed_reads_keep_follower_state: bool
     """2.4+ (KAFKA-8400)."""
     caught_up_replica_not_shrunk: bool
-    """2.4+: a follower at the leader's log end is never removed by time (semantics 1.3)."""
+    """2.1+: a follower at the leader's log end is never removed by time (semantics 1.3)."""
     lag_by_messages: bool
     """0.8.2: replica.lag.max.messages; and silence counts from the last fetch, whatever that was answered."""
     shrink_check_full_period: bool
@@ -219,6 +232,11 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.7+: a produce is answered before what it completes by its append is looked at (KAFKA-8334)."""
     high_watermark_needs_moved_follower: bool
     """2.4+: a follower's fetch moves the high watermark only if it is at another offset than before."""
+    fetch_above_high_watermark_fails: bool
+    """Up to 0.9: a consumer between the high watermark and the log end is told -1; then nothing, and no error."""
+    unassigned_follower_fails_fetch: bool
+    """Up to 0.11: the fetch of a follower that one of its partitions is not assigned to fails as a whole, with -1; from
+    1.0 that partition comes empty, until the fetch was parked (semantics 1.2)."""
 
     # --- ISR persistence (IBP and binary; semantics 1.6) ---
     alter_isr: bool
@@ -260,7 +278,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     shutdown_elects_by_isr: bool
     """Up to 0.9: a controlled shutdown's new leader is the first of the ISR that stays; then, of the assignment."""
     resends_after_ms: int
-    """Pause of the controller before it tries a request again: 300 up to 0.9, then 100."""
+    """Pause of the controller before it tries a request again: 300 up to 0.10.0, then 100."""
     registration_waits_for_old_session: bool
     """0.8.2: a broker that finds its own znode of an earlier session waits zookeeper.session.timeout.ms and tries
     again."""
@@ -293,9 +311,11 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     topic_znode_keeps_reassignment: bool
     """2.4+: `/brokers/topics/T` says which replicas are being added and removed (KIP-455)."""
     leader_and_isr_version: int
-    """Version of LEADER_AND_ISR that the controller sends (IBP); 2 and later carry the broker epoch."""
+    """Version of LEADER_AND_ISR that the controller sends (IBP); 2 and later carry the broker epoch. Not 2.8's 5, which
+    adds topic ids."""
     update_metadata_version: int
-    """Version of UPDATE_METADATA that the controller sends (IBP); 5 and later carry the broker epoch."""
+    """Version of UPDATE_METADATA that the controller sends (IBP); 5 and later carry the broker epoch. Not 2.8's 7,
+    which adds topic ids."""
     stop_replica_version: int
     """Version of STOP_REPLICA that the controller sends (IBP); 1 and later carry the broker epoch, 3 leader epochs."""
     metadata_keeps_isr_without_leader: bool
@@ -303,6 +323,10 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     (semantics 11.12)."""
     metadata_has_leader_epoch: bool
     """2.1+: metadata answers carry leader epochs (Metadata v7, KIP-320)."""
+    metadata_has_epoch_without_leader: bool
+    """2.5+: also of a partition whose leader is unknown or not alive."""
+    metadata_epochs_reliable: bool
+    """2.4+ (Metadata v9): clients from 2.4 on go by the epochs of metadata of this broker, and not by older ones'."""
     unknown_replica_answers_not_leader: bool
     """A replica known from disk that has heard nothing answers 6, not 3."""
 
@@ -328,14 +352,54 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """0.11+ (KIP-115): the offsets topic is not created with fewer replicas than configured."""
     consumer_epoch_validation: bool
     """2.3+: consumers detect truncation (KIP-320, OFFSET_FOR_LEADER_EPOCH v3)."""
+    client_ignores_older_epochs: bool
+    """2.2+: producers and consumers ignore metadata of an older leader epoch than they have heard of (Metadata)."""
+    metadata_without_epoch_forgets_all: bool
+    """2.2: a partition told of without an epoch makes a client forget those of all; later, that one's."""
+    ignored_metadata_hides_leader: bool
+    """2.2, 2.3: a consumer that ignored metadata of an older epoch has no leader until it hears of the newer one."""
+    first_epoch_may_come_with_an_offset: bool
+    """2.2 to 2.4: the epoch that comes with a committed or listed offset counts also where metadata have told none."""
+    client_needs_reliable_epochs: bool
+    """2.4+: epochs in metadata of a broker before 2.4 count as absent."""
+    client_knows_topic_ids: bool
+    """2.8: what was heard of a topic's epochs does not hold against another one of the same name (KAFKA-12257)."""
     offset_not_available: bool
     """2.2+: ListOffsets answers 78 while the high watermark is below the leader epoch's start."""
     not_leader_or_follower_name: bool
     """2.6+: code 6 has its new name."""
+    renames_deleted_logs: bool
+    """0.10.1+: the folder of a log that is deleted is renamed first, and what is in it goes later; before, its files go
+    one by one (semantics 4.5)."""
+    removes_refused_deletions: bool
+    """0.10.1+: with `delete.topic.enable` off the controller takes the mark away; before, it stays until there is a
+    controller that may delete (semantics 4.5)."""
+    forgets_offsets_of_deleted_topics: bool
+    """0.10.1+: coordinators drop what groups have committed of partitions that are deleted (semantics 6)."""
     storage_failure_kills_broker: bool
     """Up to 0.11 (IBP): a failed log directory stops the process; from 1.0 (KIP-112) only if it was the last."""
     hears_of_log_dirs: bool
     """1.0+: the controller asks a broker that lost a log directory which replicas are gone (KIP-112)."""
+
+    def understands(self, api_key: int, version: int) -> bool:
+        """Whether this binary can read that version of a request of another broker. A binary knows each up to the
+        version that it sends by default, with its own inter.broker.protocol.version."""
+        newest = _understood(self.binary).get(api_key)
+        return newest is None or version <= newest
+
+
+@lru_cache(maxsize=64)
+def _understood(binary: str) -> dict[int, int]:
+    """{api key of what brokers send each other: newest version; -1: none}, where it has changed."""
+    own = gates_for(binary)
+    return {
+        1: own.fetch_version,
+        4: own.leader_and_isr_version,
+        5: own.stop_replica_version,
+        6: own.update_metadata_version,
+        23: own.epoch_request_version,
+        56: 0 if own.alter_isr else -1,
+    }
 
 
 class UnusableProtocolVersion(ValueError):
@@ -343,8 +407,9 @@ class UnusableProtocolVersion(ValueError):
 
 
 @lru_cache(maxsize=256)
-def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
-    """The gates of a binary that speaks `inter_broker_protocol` (default: its own) to other brokers.
+def gates_for(binary: str, inter_broker_protocol: str | None = None, message_format: str | None = None) -> Gates:
+    """The gates of a binary that speaks `inter_broker_protocol` (default: its own) to other brokers and writes records
+    as `message_format` says, log.message.format.version (default: as it speaks).
 
     Raises UnknownVersion, UnusableProtocolVersion. """
     b = ladder_name(binary)
@@ -364,6 +429,9 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
     def ibp_newest(versions: tuple[tuple[str, int], ...]) -> int:
         return max([0, *(version for first, version in versions if ibp_since(first))])
 
+    magic = 2 if ibp_since("0.11") else 1 if ibp_since("0.10.2") else 0
+    if message_format:
+        magic = min(magic, message_format_magic(message_format))
     epoch_request = -1
     for first, version in (("0.11", 0), ("2.0.0", 1), ("2.1", 2), ("2.3", 3)):
         if ibp_since(first):
@@ -381,17 +449,18 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
     return Gates(
         binary=b,
         inter_broker_protocol=p,
-        record_magic=2 if ibp_since("0.11") else 1 if ibp_since("0.10.2") else 0,
+        record_magic=magic,
         truncates_to_high_watermark=not ibp_since("0.11"),
         epoch_request_version=epoch_request,
         truncates_on_fetch=ibp_since("2.7"),
         fetch_version=fetch_version,
+        consumer_fetch_version=12 if bin_since("0.10.2") else 0,
         fences_by_epoch=ibp_since("2.1"),
-        has_epoch_cache=ibp_since("0.11"),
+        has_epoch_cache=magic >= 2,
         cuts_without_asking=bin_since("2.1"),
         drops_answers_of_older_epochs=bin_since("2.1"),
         fetch_start_at_log_end=bin_within("0.11", "1.0"),
-        assigns_epoch_on_election=bin_since("2.0.1") and ibp_since("0.11"),
+        assigns_epoch_on_election=bin_since("2.0.1") and magic >= 2,
         epoch_entry_below_first_answered=bin_since("2.0.1"),
         no_epochs_end_at_log_end=b == "0.11",
         epoch_cache_strict_assign=bin_since("2.0.1"),
@@ -403,8 +472,12 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         fetcher_shutdown_waits=not bin_since("1.1"),
         append_error_fails_partition=bin_since("2.3"),
         stop_replica_checks_epoch=bin_since("2.6"),
+        cut_checkpoints_though_nothing_was_cut=not bin_since("1.0"),
+        cut_checkpoints_all_directories=not bin_since("2.2"),
+        start_over_checkpoints_all_directories=not bin_since("1.1"),
+        recovery_counts_as_flushed=bin_within("1.0", "2.7"),
         recovery_skips_epoch_zero=not bin_since("2.6"),
-        wrapper_reads_whole=not ibp_since("0.11"),
+        wrapper_reads_whole=magic < 2,
         deposed_leader_answers_parked=bin_since("0.10.2"),
         leaders_known_by_metadata=bin_since("0.10.2"),
         fetcher_answer_within_request_timeout=bin_since("0.10.2"),
@@ -412,12 +485,14 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         leaders_new_epoch_forgets_followers=not bin_since("0.10.2"),
         answers_at_once_when_high_watermark_moved=bin_within("2.4", "2.5"),
         failed_reads_keep_follower_state=bin_since("2.4"),
-        caught_up_replica_not_shrunk=bin_since("2.4"),
+        caught_up_replica_not_shrunk=bin_since("2.1"),
         lag_by_messages=b == "0.8.2",
         shrink_check_full_period=not bin_since("0.10.2"),
         fetch_blocks_on_partition_lock=bin_since("2.1"),
         looks_after_parked_requests_last=bin_since("2.7"),
         high_watermark_needs_moved_follower=bin_since("2.4"),
+        fetch_above_high_watermark_fails=not bin_since("0.10.2"),
+        unassigned_follower_fails_fetch=not bin_since("1.0"),
         alter_isr=ibp_since("2.7"),
         notifies_isr_changes=bin_since("0.10.2") and not ibp_since("2.7"),
         stuck_zk_version_pends=bin_since("2.8") and not ibp_since("2.7"),
@@ -454,6 +529,8 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         stop_replica_version=ibp_newest((("2.2", 1), ("2.4", 2), ("2.6", 3))),
         metadata_keeps_isr_without_leader=bin_since("2.4"),
         metadata_has_leader_epoch=bin_since("2.1"),
+        metadata_has_epoch_without_leader=bin_since("2.5"),
+        metadata_epochs_reliable=bin_since("2.4"),
         unknown_replica_answers_not_leader=True,
         idempotence=ibp_since("0.11"),
         remembered_batches=1 if not bin_since("1.0") else 5,
@@ -465,8 +542,17 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None) -> Gates:
         offsets_loaded_to_log_end=bin_since("0.11"),
         offsets_topic_needs_all_brokers=bin_since("0.11"),
         consumer_epoch_validation=bin_since("2.3"),
+        client_ignores_older_epochs=bin_since("2.2"),
+        metadata_without_epoch_forgets_all=b == "2.2",
+        ignored_metadata_hides_leader=bin_within("2.2", "2.3"),
+        first_epoch_may_come_with_an_offset=bin_within("2.2", "2.4"),
+        client_needs_reliable_epochs=bin_since("2.4"),
+        client_knows_topic_ids=bin_since("2.8"),
         offset_not_available=bin_since("2.2"),
         not_leader_or_follower_name=bin_since("2.6"),
+        renames_deleted_logs=bin_since("0.10.2"),
+        removes_refused_deletions=bin_since("0.10.2"),
+        forgets_offsets_of_deleted_topics=bin_since("0.10.2"),
         storage_failure_kills_broker=not ibp_since("1.0"),
         hears_of_log_dirs=bin_since("1.0"),
     )

@@ -123,9 +123,9 @@ class Broker:
                 return self._message(connection, event)
             case TimerFired():
                 return self._timer(event)
-            case ConnectionAccepted(connection, _, purpose):
+            case ConnectionAccepted(connection, peer, purpose):
                 if self._serving or purpose == OBSERVE:
-                    self.requests.accepted(connection)
+                    self.requests.accepted(connection, peer, purpose)
                 else:
                     # Kafka does not listen yet, and would refuse it.
                     self.context.out.close(connection)

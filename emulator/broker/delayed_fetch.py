@@ -11,17 +11,27 @@ from emulator.broker.replicas import Replicas
 from emulator.broker.requests import Request
 from emulator.broker.threads import Work
 from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
 from protocol.messages.replication import FetchPartition, FetchRequest
 
 
 class DelayedFetch(Delayed):
-    """`fetch` is what `request` asks."""
+    """`fetch` is what `request` asks; in `unassigned` nothing is waited for, though it is read with the rest in the end
+    (DelayedFetch: an unknown offset)."""
 
-    __slots__ = ("_fetch", "_reads", "_replicas")
+    __slots__ = ("_fetch", "_reads", "_replicas", "_unassigned")
 
-    def __init__(self, request: Request, fetch: FetchRequest, reads: Reads, replicas: Replicas) -> None:
+    def __init__(
+        self,
+        request: Request,
+        fetch: FetchRequest,
+        reads: Reads,
+        replicas: Replicas,
+        unassigned: frozenset[TopicPartition] = frozenset(),
+    ) -> None:
         super().__init__(request)
         self._fetch = fetch
+        self._unassigned = unassigned
         self._reads = reads
         self._replicas = replicas
 
@@ -73,6 +83,8 @@ class DelayedFetch(Delayed):
     def _readable(self, asked: FetchPartition) -> int | None:
         """Bytes that wait there; None: whoever asked has to be told something else (1.9: lost leadership, fencing,
         divergence)."""
+        if (asked.topic, asked.partition) in self._unassigned:
+            return 0
         partition = self._partition(asked)
         if partition is None or not partition.leads:
             return None
@@ -97,8 +109,8 @@ class DelayedFetch(Delayed):
             partition = self._partition(asked)
             if partition is not None:
                 partition.parked_fetches.pop(self.number, None)
-        reads = yield from self._reads.of(self._fetch)
         assert self.request is not None
+        reads = yield from self._reads.of(self._fetch, self.request.version)
         self._reads.answer(self.request, self._fetch, reads)
 
     def expire(self) -> Work[None]:

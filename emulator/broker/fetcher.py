@@ -33,6 +33,9 @@ from protocol.messages.replication import (
 )
 from protocol.purposes import FETCHER
 
+OVERSIZED = "a message larger than replica.fetch.max.bytes"
+"""Why a partition is delayed whose next message no fetch can bring (FETCH up to version 2)."""
+
 
 class ReplicaFetcher(OutOfRange):
     """From `source` (a broker id) at node `node`."""
@@ -334,6 +337,8 @@ class ReplicaFetcher(OutOfRange):
             partition.appended(header, as_leader=False)
         partition.follow_high_watermark(result.high_watermark)
         state.lag = max(0, result.high_watermark - log.log_end)
+        if result.incomplete:
+            self._delay([place], OVERSIZED)
         if headers:
             state.offset = log.log_end
             state.last_fetched_epoch = log.epochs.latest

@@ -16,7 +16,12 @@ from emulator.broker.requests import Request
 from emulator.broker.threads import Work
 from protocol.errors import ErrorCode
 from protocol.events import FetchOutOfRange
+from protocol.ids import TopicPartition
 from protocol.messages.replication import FetchedPartition, FetchPartition, FetchRequest, FetchResponse
+
+
+class NotAssigned(Exception):
+    """A follower asks for a partition that it is not assigned to."""
 
 
 class Fetches:
@@ -38,12 +43,13 @@ class Fetches:
         Up to 2.0 reading needs no lock: a follower's position is known at once, and only joining the ISR, the high
         watermark and the answer wait for a partition that is locked (semantics 1.6).
         """
-        reads = yield from self._reads.of(fetch)
+        reads = yield from self._reads.of(fetch, request.version)
+        unassigned: frozenset[TopicPartition] = frozenset()
         if fetch.replica_id >= 0:
             self._tell_out_of_range(fetch, reads, request.correlation_id)
             try:
-                yield from self._note_progress(fetch, reads)
-            except SessionExpired:
+                unassigned = yield from self._note_progress(fetch, reads)
+            except (SessionExpired, NotAssigned):
                 error = ErrorCode.UNKNOWN_SERVER_ERROR
                 request.answer(FetchResponse([FetchedPartition(p.topic, p.partition, error) for p in fetch.partitions]))
                 return
@@ -56,7 +62,7 @@ class Fetches:
         ):
             self._reads.answer(request, fetch, reads)
             return
-        delayed = DelayedFetch(request, fetch, self._reads, self._replicas)
+        delayed = DelayedFetch(request, fetch, self._reads, self._replicas, unassigned)
         # More may be there than when it was read: joining the ISR takes a while.
         yield from self._purgatory.check(delayed)
         if not delayed.done and self._purgatory.park(delayed, fetch.max_wait_ms):
@@ -73,12 +79,23 @@ class Fetches:
 
     # --- what a follower's fetch says ---
 
-    def _note_progress(self, fetch: FetchRequest, reads: list[Read]) -> Work[None]:
+    def _note_progress(self, fetch: FetchRequest, reads: list[Read]) -> Work[frozenset[TopicPartition]]:
         """Partition by partition; one that is locked, or whose ISR grows by a write to the session service, holds up
-        the rest, and the answer."""
+        the rest, and the answer. Returns those that the follower is not assigned to, whose reads are emptied.
+
+        Raises NotAssigned."""
+        unassigned = set()
         for asked, read in zip(fetch.partitions, reads, strict=True):
-            partition = self._replicas.partitions.get((asked.topic, asked.partition))
-            if partition is None or fetch.replica_id not in partition.remotes:
+            place = (asked.topic, asked.partition)
+            partition = self._replicas.partitions.get(place)
+            if partition is None:
+                continue
+            if fetch.replica_id not in partition.remotes:
+                if self._context.gates.unassigned_follower_fails_fetch:
+                    raise NotAssigned
+                unassigned.add(place)
+                read.result.records = b""
+                read.result.incomplete = False
                 continue
             if not partition.leads:
                 if not self._context.gates.deposed_leader_answers_parked:
@@ -91,6 +108,7 @@ class Fetches:
                     partition.remotes[fetch.replica_id].read_failed(fetched_ms)
             elif read.result.diverging_epoch is None:
                 yield from self._progressed(partition, fetch.replica_id, asked, read)
+        return frozenset(unassigned)
 
     def _progressed(self, partition: Partition, follower: int, asked: FetchPartition, read: Read) -> Work[None]:
         """It counts as of its read, however long it waits for the lock from now on."""

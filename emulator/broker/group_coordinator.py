@@ -217,6 +217,17 @@ class GroupCoordinator:
         )
         yield from self._appends.append(produce, appended)
 
+    def partitions_deleted(self, places: list[TopicPartition]) -> Work[None]:
+        """What groups have committed of them is dropped, by records without a value, whoever gets them
+        (GroupMetadataManager.cleanupGroupMetadata). What is being loaded keeps it."""
+        for number, cache in sorted(self._caches.items()):
+            keys = [] if cache.loading else cache.drop(places)
+            if keys:
+                magic, now_ms = self._context.gates.record_magic, int(self._context.now.wall_ms)
+                records = encode([(encode_key(key), None, ()) for key in keys], magic=magic, timestamp_ms=now_ms)
+                produce = ProduceRequest(0, 0, [ProducePartition(OFFSETS_TOPIC, number, records)])
+                yield from self._appends.append(produce, lambda results: None)
+
     def _refused(self, asked: OffsetToCommit) -> ErrorCode:
         if (asked.topic, asked.partition) not in self._metadata.partitions:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -57,7 +57,7 @@ class Leadership:
         if self._is_of_the_past(update.controller_epoch):
             request.answer(UpdateMetadataResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
         else:
-            self._replicas.metadata.update(update)
+            yield from self._roles.forget(self._replicas.metadata.update(update))
             request.answer(UpdateMetadataResponse())
         self._turns.pass_on()
 

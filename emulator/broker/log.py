@@ -116,7 +116,8 @@ class Log:
             log._add_segment(0)
         log.log_start = log.segments[0].base_offset
         log.log_end = log.segments[-1].next_offset
-        log.recovery_point = log.log_end if clean else min(recovery_point, log.log_end)
+        whole_counts = clean or gates.recovery_counts_as_flushed
+        log.recovery_point = log.log_end if whole_counts else min(recovery_point, log.log_end)
         log._load_epochs([] if clean else beginnings)
         log._rebuild_producers()
         return log

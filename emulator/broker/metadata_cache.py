@@ -35,20 +35,25 @@ class MetadataCache:
         self.controller = request.controller
         self.live = {broker.broker: broker for broker in request.live_brokers}
         deleted: list[TopicPartition] = []
+        forgotten = False
         for state in request.partitions:
             place = (state.topic, state.partition)
             if state.leader == LEADER_DURING_DELETE:
-                self.partitions.pop(place, None)
-                self._told.pop(place, None)
                 deleted.append(place)
+                self._told.pop(place, None)
+                if self.partitions.pop(place, None) is not None:
+                    forgotten = True
+                    live = ids_text(sorted(self.live))
+                    told = (self.controller, LEADER_DURING_DELETE, state.leader_epoch, ids_text(state.isr), live)
+                    self._context.emit(MetadataChanged(state.topic, state.partition, *told))
             else:
                 self.partitions[place] = state
-        self._tell()
+        self._tell(forgotten)
         return deleted
 
-    def _tell(self) -> None:
+    def _tell(self, changed: bool) -> None:
+        """Who listens; `changed`: something is not told of any more."""
         live = ids_text(sorted(self.live))
-        changed = False
         for place, state in self.partitions.items():
             told = (self.controller, state.leader, state.leader_epoch, ids_text(state.isr), live)
             if self._told.get(place) != told:
@@ -89,19 +94,21 @@ class MetadataCache:
 
     def answer(self, request: MetadataRequest) -> MetadataResponse:
         """The metadata answer; an unknown topic asked for by name gets one entry with error 3."""
+        gates = self._context.gates
         partitions: list[PartitionMetadata] = []
         for (topic, partition), state in sorted(self.partitions.items()):
             if request.topics and topic not in request.topics:
                 continue
             reachable = state.leader in self.live
-            shows_isr = reachable or self._context.gates.metadata_keeps_isr_without_leader
+            shows_isr = reachable or gates.metadata_keeps_isr_without_leader
+            shows_epoch = gates.metadata_has_leader_epoch and (reachable or gates.metadata_has_epoch_without_leader)
             partitions.append(
                 PartitionMetadata(
                     topic,
                     partition,
                     ErrorCode.NONE if reachable else ErrorCode.LEADER_NOT_AVAILABLE,
                     state.leader if reachable else NO_LEADER,
-                    state.leader_epoch if self._context.gates.metadata_has_leader_epoch else EPOCH_UNKNOWN,
+                    state.leader_epoch if shows_epoch else EPOCH_UNKNOWN,
                     list(state.isr) if shows_isr else [],
                     list(state.replicas),
                     [broker for broker in state.replicas if broker not in self.live],
@@ -111,4 +118,6 @@ class MetadataCache:
         for topic in request.topics:
             if topic not in known:
                 partitions.append(PartitionMetadata(topic, -1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-        return MetadataResponse(self.controller, list(self.live.values()), partitions)
+        return MetadataResponse(
+            self.controller, list(self.live.values()), partitions, gates.metadata_epochs_reliable
+        )

@@ -6,6 +6,7 @@ appends (semantics 6).
 
 import msgspec
 
+from protocol.ids import TopicPartition
 from protocol.records.format import iter_headers, read_records
 from protocol.records.offset_commits import CommittedOffset, OffsetKey, decode_key, decode_value
 
@@ -46,6 +47,14 @@ class OffsetCache:
         held = self._held.get(key)
         if held is None or held.at < at:
             self._held[key] = _Held(committed, at)
+
+    def drop(self, places: list[TopicPartition]) -> list[OffsetKey]:
+        """Nothing is committed of these any more; returns of whom it was."""
+        gone = set(places)
+        keys = [key for key in self._held if (key.topic, key.partition) in gone]
+        for key in keys:
+            del self._held[key]
+        return keys
 
     def load(self, data: bytes) -> None:
         """The next entries of the log. Raises what is wrong with records that no coordinator wrote:

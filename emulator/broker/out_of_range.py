@@ -7,12 +7,18 @@ from emulator.broker.context import SessionExpired
 from emulator.broker.settings import with_topic_overrides
 from emulator.broker.threads import Work
 from emulator.broker.truncating import Truncating
-from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import FetchOffsetReset
 from protocol.ids import TopicPartition
 from protocol.messages.base import Message
-from protocol.messages.replication import ListedOffset, ListOffsetsPartition, ListOffsetsRequest, ListOffsetsResponse
+from protocol.messages.replication import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    ListedOffset,
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
 
 FENCED_LIST_OFFSETS = 4
 """The version of ListOffsets that carries the current leader epoch (KIP-320)."""
@@ -26,7 +32,7 @@ class OutOfRange(Truncating):
     """Whether it may cut: it does nothing else meanwhile."""
 
     def _ask_latest(self, place: TopicPartition) -> None:
-        self._ask_offset(place, -1, lambda listed: self._latest_answered(place, listed))
+        self._ask_offset(place, LATEST_TIMESTAMP, lambda listed: self._latest_answered(place, listed))
 
     def _ask_offset(self, place: TopicPartition, timestamp: int, answered: Callable[[ListedOffset], None]) -> None:
         state = self.states.get(place)
@@ -62,7 +68,7 @@ class OutOfRange(Truncating):
         partition = self._replicas.partitions[place]
         log = partition.the_log
         if listed.offset >= log.log_end:
-            self._ask_offset(place, -2, lambda earliest: self._earliest_answered(place, earliest))
+            self._ask_offset(place, EARLIEST_TIMESTAMP, lambda earliest: self._earliest_answered(place, earliest))
             return
         if self._context.gates.out_of_range_exits:
             self._asks_session = True
@@ -113,10 +119,8 @@ class OutOfRange(Truncating):
         self._out_of_range.popleft()
         self._reset(place, listed.offset, log.log_end, "start")
         if listed.offset > log.log_end or self._context.gates.out_of_range_starts_over:
-            try:
-                partition.truncate_fully(listed.offset)
-            except StorageError as error:
-                self._replicas.storage_failed(error)
+            self._replicas.truncate_fully(partition, listed.offset)
+            if partition.offline:
                 return
         state = self.states[place]
         state.offset = log.log_end

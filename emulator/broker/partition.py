@@ -160,12 +160,13 @@ class Partition:
         """Write down which epochs the log has noted since the last time."""
         tell_epochs(self.context, (self.topic, self.partition), self.the_log)
 
-    def truncate_to(self, offset: int, reason: str) -> None:
-        """Cut, and say so even where nothing is cut (as Kafka's log does)."""
+    def truncate_to(self, offset: int, reason: str) -> bool:
+        """Cut, and say so even where nothing is cut (as Kafka's log does). Whether something was."""
         log = self.the_log
         log_end, high_watermark = log.log_end, log.high_watermark
         effective = log.truncate_to(offset)
         self.context.emit(LogTruncated(self.topic, self.partition, offset, log_end, effective, high_watermark, reason))
+        return effective
 
     def truncate_fully(self, offset: int) -> None:
         log = self.the_log

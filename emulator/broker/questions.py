@@ -11,6 +11,7 @@ from emulator.broker.requests import Request
 from emulator.broker.threads import Work
 from protocol.errors import ErrorCode
 from protocol.messages.replication import (
+    EARLIEST_TIMESTAMP,
     EpochAnswer,
     EpochQuestion,
     ListedOffset,
@@ -20,9 +21,6 @@ from protocol.messages.replication import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
-
-LATEST = -1
-EARLIEST = -2
 
 
 class Questions:
@@ -68,7 +66,7 @@ class Questions:
         if log is None:
             return ListedOffset(*place, error)
         epoch = self._replicas.partitions[place].leader_epoch
-        if asked.timestamp == EARLIEST:
+        if asked.timestamp == EARLIEST_TIMESTAMP:
             return ListedOffset(*place, ErrorCode.NONE, log.log_start, epoch)
         if follower:
             return ListedOffset(*place, ErrorCode.NONE, log.log_end, epoch)

@@ -1,6 +1,7 @@
 """What a fetch reads, partition by partition, and how it is answered. Semantics 1.2, 1.9."""
 
 from emulator.broker.context import BrokerContext
+from emulator.broker.log import LONG_MAX
 from emulator.broker.partition import Partition
 from emulator.broker.replicas import Replicas
 from emulator.broker.requests import Request
@@ -14,6 +15,9 @@ from protocol.messages.replication import (
     FetchRequest,
     FetchResponse,
 )
+
+FIRST_WITH_PROGRESS = 3
+"""Version of FETCH from which on a fetch brings at least one whole batch (KIP-74)."""
 
 
 class Read:
@@ -43,11 +47,13 @@ class Reads:
     def waits_for_locks(self) -> bool:
         return self._context.gates.fetch_blocks_on_partition_lock
 
-    def of(self, fetch: FetchRequest) -> Work[list[Read]]:
-        """One after the other; from 2.1 each waits for its partition's lock (semantics 1.6)."""
+    def of(self, fetch: FetchRequest, version: int) -> Work[list[Read]]:
+        """One after the other; from 2.1 each waits for its partition's lock (semantics 1.6). `version`: of the request.
+        Up to 2 each partition has its own limit, which holds for its first batch too (KIP-74)."""
         reads: list[Read] = []
-        left_bytes = fetch.max_bytes
-        first = True
+        limited_each = version < FIRST_WITH_PROGRESS
+        left_bytes = LONG_MAX if limited_each else fetch.max_bytes
+        first = not limited_each
         for asked in fetch.partitions:
             at_ms = self._context.now.mono_ms
             if self.waits_for_locks:
@@ -55,11 +61,21 @@ class Reads:
                 if partition is not None and partition.lock.held:
                     yield from partition.lock.reading()
             result, leader_log_end = self._one(fetch.replica_id, asked, left_bytes, first=first)
-            if result.records:
+            if limited_each:
+                result.incomplete = self._nothing_whole(asked, result, fetch.replica_id)
+            elif result.records:
                 left_bytes = max(0, left_bytes - len(result.records))
                 first = False
             reads.append(Read(result, leader_log_end, at_ms))
         return reads
+
+    def _nothing_whole(self, asked: FetchPartition, result: FetchedPartition, replica_id: int) -> bool:
+        """Something is there to be read, and asked for, and its first batch does not fit."""
+        partition = self._replicas.partitions.get((asked.topic, asked.partition))
+        if partition is None or result.error != ErrorCode.NONE or result.records or not asked.max_bytes:
+            return False
+        stop = partition.the_log.log_end if replica_id >= 0 else result.high_watermark
+        return asked.fetch_offset < stop
 
     def _one(
         self, replica_id: int, asked: FetchPartition, left_bytes: int, *, first: bool
@@ -71,8 +87,6 @@ class Reads:
         error = fence(partition, asked.current_leader_epoch)
         if error == ErrorCode.NONE and not partition.leads:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if error == ErrorCode.NONE and replica_id >= 0 and replica_id not in partition.remotes:
-            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if error != ErrorCode.NONE:
             return FetchedPartition(*place, error), -1
         log = partition.the_log
@@ -87,6 +101,9 @@ class Reads:
         if not log.log_start <= asked.fetch_offset <= log_end:
             return FetchedPartition(*place, ErrorCode.OFFSET_OUT_OF_RANGE), -1
         stop = log_end if replica_id >= 0 else high_watermark
+        above = stop < asked.fetch_offset < log_end
+        if above and self._context.gates.fetch_above_high_watermark_fails:
+            return FetchedPartition(*place, ErrorCode.UNKNOWN_SERVER_ERROR), -1
         records = b""
         if asked.fetch_offset < stop and (left_bytes > 0 or first):
             try:

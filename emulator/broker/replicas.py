@@ -1,6 +1,6 @@
 """The replicas one broker hosts, by partition, and what is common to all of them: log directories, checkpoints."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from emulator.broker.context import BrokerContext
 from emulator.broker.log import Log, LogSettings
@@ -18,9 +18,11 @@ from emulator.storage.log_directory import (
     LOG_STARTS,
     META_PROPERTIES,
     RECOVERY_POINTS,
+    deleted_log_directory,
+    is_deleted_log,
 )
 from protocol.errors import ErrorCode
-from protocol.events import FrameRefused, LogCreated, LogDirFailed, LogLoaded, ids_text
+from protocol.events import FrameRefused, LogCreated, LogDeleted, LogDirFailed, LogLoaded, ids_text
 from protocol.ids import TopicPartition, can_be_topic, partitions_text, topic_partition_of, topic_partition_text
 from protocol.messages.session import GetData, OpResult, SessionError, SessionRequest
 from protocol.znodes import UnreadableZnode, decode_topic_config, topic_config_path
@@ -48,6 +50,8 @@ class Replicas:
         self.tell_controller: Callable[[], None] = lambda: None
         self.topic_configs: dict[str, dict[str, str]] = {}
         self.failed = False
+        self.incarnation = 0
+        self._deleted_logs = 0
 
     # --- asked for a partition ---
 
@@ -103,6 +107,9 @@ class Replicas:
         recovery_points = _offsets(files, RECOVERY_POINTS)
         high_watermarks = _offsets(files, HIGH_WATERMARKS)
         for name in files.list(LOG_DIRECTORY):
+            if is_deleted_log(name):
+                _remove(files, name)
+                continue
             place = topic_partition_of(name)
             if place is None or not files.list(name):
                 continue
@@ -177,15 +184,21 @@ class Replicas:
             return {}
 
     def delete(self, place: TopicPartition) -> None:
-        """Forget a partition and remove its files. Raises StorageError, ReplicaOffline."""
+        """Forget a partition and remove its files. What is renamed is gone, whatever becomes of this life: Kafka leaves
+        it on disk for a while (file.delete.delay.ms), here it goes at once. Raises StorageError, ReplicaOffline."""
         if place in self.offline or (place not in self.logs and self.directories.offline):
             raise ReplicaOffline(topic_partition_text(*place))
         self.partitions.pop(place, None)
         log = self.logs.pop(place, None)
         if log is not None:
-            for name in log.files.list(log.directory):
-                log.files.delete(f"{log.directory}/{name}")
-            log.files.delete(log.directory)
+            directory = log.directory
+            if self.context.gates.renames_deleted_logs:
+                self._deleted_logs += 1
+                directory = deleted_log_directory(log.directory, self.incarnation, self._deleted_logs)
+                log.files.rename(log.directory, directory)
+            _remove(log.files, directory)
+            reason = "replica-moved" if place in self.metadata.partitions else "topic-deleted"
+            self.context.emit(LogDeleted(*place, log.log_end, reason, self.directories.name_of(log.files)))
 
     # --- checkpoints: a file of each kind in each log directory ---
 
@@ -213,6 +226,32 @@ class Replicas:
     def checkpoint_recovery_points(self) -> None:
         self._everywhere(self._checkpoint_recovery_points)
 
+    def truncate(self, cuts: Sequence[tuple[Partition, int]], reason: str) -> None:
+        """Cut each to its offset, then write recovery points (semantics 2.1): one that stayed beyond a cut would keep
+        a start from looking at what was written there since. A partition may be offline then."""
+        cut: list[Files] = []
+        for partition, offset in cuts:
+            try:
+                if not partition.offline and partition.truncate_to(offset, reason):
+                    cut.append(partition.the_log.files)
+            except StorageError as error:
+                self.storage_failed(error)
+        gates = self.context.gates
+        if gates.cut_checkpoints_though_nothing_was_cut or (cut and gates.cut_checkpoints_all_directories):
+            self.checkpoint_recovery_points()
+        else:
+            self._everywhere(self._checkpoint_recovery_points, only=cut)
+
+    def truncate_fully(self, partition: Partition, offset: int) -> None:
+        """Throw the log away and begin at `offset`; else as `truncate`."""
+        files = partition.the_log.files
+        try:
+            partition.truncate_fully(offset)
+        except StorageError as error:
+            self.storage_failed(error)
+        own = None if self.context.gates.start_over_checkpoints_all_directories else [files]
+        self._everywhere(self._checkpoint_recovery_points, only=own)
+
     def _checkpoint_recovery_points(self, files: Files) -> None:
         points = {place: log.recovery_point for place, log in self._logs_in(files)}
         _write_offsets(files, RECOVERY_POINTS, points)
@@ -231,9 +270,11 @@ class Replicas:
         self.checkpoint_high_watermarks()
         self._everywhere(close)
 
-    def _everywhere(self, what: Callable[[Files], None]) -> None:
-        """In every live directory; one that fails is none any more."""
+    def _everywhere(self, what: Callable[[Files], None], only: Sequence[Files] | None = None) -> None:
+        """In every live directory, or in those of them that are named; one that fails is none any more."""
         for files in list(self.directories.live.values()):
+            if only is not None and not any(files is one for one in only):
+                continue
             if self.failed:
                 return
             try:
@@ -272,6 +313,13 @@ class Replicas:
             partition = self.partitions.pop(place, None)
             if partition is not None:
                 partition.go_offline()
+
+
+def _remove(files: Files, directory: str) -> None:
+    """Raises StorageError."""
+    for name in files.list(directory):
+        files.delete(f"{directory}/{name}")
+    files.delete(directory)
 
 
 def _offsets(files: Files, path: str) -> dict[TopicPartition, int]:

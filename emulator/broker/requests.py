@@ -12,9 +12,12 @@ from collections.abc import Callable
 
 from emulator.broker.context import BrokerContext
 from emulator.broker.threads import Work
+from protocol.events import RequestNotUnderstood
 from protocol.machine import MessageReceived
 from protocol.messages.base import Message
+from protocol.purposes import CONTROLLER, FETCHER, TO_CONTROLLER
 
+BETWEEN_BROKERS = (FETCHER, CONTROLLER, TO_CONTROLLER)
 PIPELINED_MAX = 500
 """Requests that one connection may have in line behind the one that is under way; with more it is closed."""
 
@@ -22,10 +25,12 @@ PIPELINED_MAX = 500
 class _Connection:
     """One that was accepted: whether a request of it is under way, and what came meanwhile."""
 
-    __slots__ = ("busy", "number", "pipelined")
+    __slots__ = ("busy", "number", "peer", "pipelined")
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, peer: str) -> None:
         self.number = number
+        self.peer = peer
+        """The broker or controller that opened it; "": somebody else."""
         self.busy = False
         self.pipelined: deque[MessageReceived] = deque()
 
@@ -85,8 +90,8 @@ class RequestChannel:
 
     # --- connections ---
 
-    def accepted(self, connection: int) -> None:
-        self._connections[connection] = _Connection(connection)
+    def accepted(self, connection: int, peer: str, purpose: str) -> None:
+        self._connections[connection] = _Connection(connection, peer if purpose in BETWEEN_BROKERS else "")
 
     def lost(self, connection: int) -> bool:
         """Whether it was one of these. What was under way goes on, and is answered to nobody."""
@@ -101,6 +106,11 @@ class RequestChannel:
         connection = self._connections.get(event.connection)
         if connection is None:
             return False
+        if connection.peer and not self._context.gates.understands(event.message.API_KEY, event.version):
+            # Kafka cannot parse it, and closes the connection (SocketServer, semantics 4.6); who sent it tries again.
+            self._context.emit(RequestNotUnderstood(connection.peer, event.message.API_NAME, event.version))
+            self.hang_up(connection.number)
+            return True
         if not connection.busy:
             self._put(connection, event)
         elif len(connection.pipelined) < PIPELINED_MAX:

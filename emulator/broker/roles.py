@@ -177,9 +177,8 @@ class Roles:
             if self._must_restart(previous_leader, previous_epoch, partition):
                 restarts.append((partition, node))
         yield from self._fetchers.remove([(partition.topic, partition.partition) for partition, _ in restarts])
-        if self._context.gates.truncates_to_high_watermark:
-            for partition, _ in restarts:
-                partition.truncate_to(partition.the_log.high_watermark, "high-watermark")
+        if changes and self._context.gates.truncates_to_high_watermark:
+            self._replicas.truncate([(one, one.the_log.high_watermark) for one, _ in restarts], "high-watermark")
         if self._context.gates.deposed_leader_answers_parked:
             for partition, _ in restarts:
                 yield from partition.check_parked()
@@ -227,6 +226,11 @@ class Roles:
         ):
             return ErrorCode.FENCED_LEADER_EPOCH
         return ErrorCode.NONE
+
+    def forget(self, places: list[TopicPartition]) -> Work[None]:
+        """These are being deleted, wherever they are."""
+        if places and self._context.gates.forgets_offsets_of_deleted_topics:
+            yield from self._coordinator.partitions_deleted(places)
 
     def _delete(self, place: TopicPartition) -> Work[ErrorCode]:
         if place in self._replicas.offline:

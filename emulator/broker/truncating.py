@@ -3,7 +3,6 @@
 from emulator.broker.fetch_state import FetcherCore, FetchState
 from emulator.broker.partition import Partition
 from emulator.broker.truncation import Cut, cut_for
-from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import EpochAnswered
 from protocol.ids import TopicPartition
@@ -91,10 +90,8 @@ class Truncating(FetcherCore):
 
     def _cut(self, partition: Partition, place: TopicPartition, offset: int, reason: str, *, complete: bool) -> None:
         state = self.states[place]
-        try:
-            partition.truncate_to(offset, reason)
-        except StorageError as error:
-            self._replicas.storage_failed(error)
+        self._replicas.truncate([(partition, offset)], reason)
+        if partition.offline:
             return
         state.offset = min(offset, partition.the_log.log_end)
         state.last_fetched_epoch = partition.the_log.epochs.latest

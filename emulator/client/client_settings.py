@@ -39,11 +39,15 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     metadata_max_age_ms: float = 300_000.0
     reconnect_backoff_ms: float = 50.0
     reconnect_backoff_max_ms: float = 1_000.0
-    socket_connection_setup_timeout_ms: float = 127_000.0
-    """Before 2.7 the operating system's own patience: six SYNs, 127 s."""
+    socket_connection_setup_timeout_ms: float = 136_000.0
+    """Before 2.7 there is none: the operating system gives up first, ten SYNs and 133.2 to 135.4 s later."""
+    # How metadata are taken in (semantics 6): what clients of a version do, no settings of Kafka's.
     rejects_older_epochs: bool = False
-    """2.3 and later (KIP-320): metadata of an older leader epoch is not believed. Not a setting of Kafka's.
-    """
+    epochless_forgets_all: bool = False
+    rejected_hides_leader: bool = False
+    first_epoch_may_come_with_an_offset: bool = False
+    needs_reliable_epochs: bool = False
+    knows_topic_ids: bool = False
 
 
 class ProducerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,6 +90,8 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     fetch_min_bytes: int = 1
     fetch_max_bytes: int = 52_428_800
     max_partition_fetch_bytes: int = 1_048_576
+    fetch_version: int = 12
+    """Of its FETCH; below 3 a message that is larger than max.partition.fetch.bytes cannot be read. Not a setting."""
     group_id: str = ""
     """Empty: the consumer commits nothing, and starts where its policy says."""
     enable_auto_commit: bool = True
@@ -183,6 +189,8 @@ def old_consumer_settings(version: str, settings: Mapping[str, Any] | None = Non
         raise UnusableSetting("the old consumer's offsets.storage=kafka is not modelled")
     values = _common_defaults(version) | {
         "offsets_storage": "zookeeper",
+        "retry_backoff_ms": 200.0,  # refresh.leader.backoff.ms
+        "fetch_version": gates_for(version).consumer_fetch_version,
         "auto_commit_interval_ms": 60_000.0,
         "auto_offset_reset": "largest",
         "fetch_max_wait_ms": 100,
@@ -191,7 +199,15 @@ def old_consumer_settings(version: str, settings: Mapping[str, Any] | None = Non
 
 
 def _common_defaults(version: str) -> dict[str, Any]:
-    values: dict[str, Any] = {"rejects_older_epochs": gates_for(version).consumer_epoch_validation}
+    gates = gates_for(version)
+    values: dict[str, Any] = {
+        "rejects_older_epochs": gates.client_ignores_older_epochs,
+        "epochless_forgets_all": gates.metadata_without_epoch_forgets_all,
+        "rejected_hides_leader": gates.ignored_metadata_hides_leader,
+        "first_epoch_may_come_with_an_offset": gates.first_epoch_may_come_with_an_offset,
+        "needs_reliable_epochs": gates.client_needs_reliable_epochs,
+        "knows_topic_ids": gates.client_knows_topic_ids,
+    }
     if not since(version, "0.11"):
         values["reconnect_backoff_max_ms"] = 50.0  # KIP-144 made it grow
     if since(version, "2.7"):

@@ -211,7 +211,7 @@ class Consumer:
         for key, position in list(self._positions.items()):
             if position.busy or position.paused or position.state in ("stopped", "looking-up"):
                 continue
-            leader = self._metadata.leader(*key)
+            leader = self._metadata.current_leader(*key)
             if leader is None:
                 self._metadata.request_update()
                 continue

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from emulator.client.client_settings import ConsumerSettings
 from emulator.client.connections import BrokerConnections
 from emulator.client.consumer_position import Position, reset_timestamp
-from emulator.client.consumer_positioning import CONSUMER, Trouble
+from emulator.client.consumer_positioning import Trouble
 from emulator.client.exchange import Failure
 from emulator.client.fetched import FetchedEntry, read_entries
 from emulator.client.metadata_cache import Leader
@@ -19,6 +19,7 @@ from protocol.ids import TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.replication import (
+    CONSUMER_REPLICA_ID,
     FetchedPartition,
     FetchPartition,
     FetchRequest,
@@ -74,7 +75,7 @@ class Fetching:
                     self._fetched(now, out, key, position, results.get(key, missing), leader.broker)
 
         request = FetchRequest(
-            replica_id=CONSUMER,
+            replica_id=CONSUMER_REPLICA_ID,
             max_wait_ms=settings.fetch_max_wait_ms,
             min_bytes=settings.fetch_min_bytes,
             max_bytes=settings.fetch_max_bytes,
@@ -88,7 +89,8 @@ class Fetching:
                 for key, (position, _) in asked.items()
             ],
         )
-        self._connections.send(now, out, leader.node, request, wait_ms=settings.request_timeout_ms, answered=answered)
+        wait_ms, version = settings.request_timeout_ms, settings.fetch_version
+        self._connections.send(now, out, leader.node, request, wait_ms=wait_ms, answered=answered, version=version)
 
     def _fetched(
         self,
@@ -106,10 +108,16 @@ class Fetching:
                 self._trouble.reset(now, out, key, position, "OffsetOutOfRangeException")
                 position.restart()
             return
+        if result.error == ErrorCode.UNKNOWN_SERVER_ERROR:
+            self._trouble.wait(now, position)  # Fetcher only warns of it; the old consumer tries again after any error
+            return
         if result.error != ErrorCode.NONE:
             self._trouble.failed(now, out, key, position, result.error)
             return
         position.high_watermark = result.high_watermark
+        if result.incomplete:
+            self._trouble.stop(now, out, key, position, "MessageSizeTooLargeException")
+            return
         try:
             entries = read_entries(result.records, position.offset)
         except CorruptRecord:

@@ -17,12 +17,9 @@ import msgspec
 
 from emulator.client.client_settings import ConsumerSettings
 from emulator.client.operations import Operation
+from protocol.messages.replication import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
 State = Literal["looking-up", "resetting", "validating", "fetching", "stopped"]
-
-EARLIEST = -2
-LATEST = -1
-"""Timestamps of ListOffsets."""
 
 
 class ReadProblem(msgspec.Struct, frozen=True):
@@ -106,8 +103,8 @@ def reset_timestamp(settings: ConsumerSettings) -> int | None:
     """What to ask ListOffsets for; None: the policy is none."""
     match settings.auto_offset_reset:
         case "earliest" | "smallest":
-            return EARLIEST
+            return EARLIEST_TIMESTAMP
         case "latest" | "largest":
-            return LATEST
+            return LATEST_TIMESTAMP
         case "none":
             return None

@@ -17,6 +17,7 @@ from protocol.ids import TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.replication import (
+    CONSUMER_REPLICA_ID,
     EpochQuestion,
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -24,9 +25,6 @@ from protocol.messages.replication import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
-
-CONSUMER = -1
-"""The replica id of those who are none."""
 
 _RETRIABLE = frozenset(int(code) for code, traits in TRAITS.items() if traits.retriable)
 
@@ -69,6 +67,10 @@ class Trouble:
         if self._on_reset is not None:
             self._on_reset(now, out, ReadProblem(*key, name, position.offset, diverging_offset))
 
+    def heard_of(self, key: TopicPartition, epoch: int) -> None:
+        """An offset came with an epoch (-1: none), which may be newer than what metadata told."""
+        self._metadata.heard_of(*key, epoch)
+
     def wait(self, now: Now, position: Position) -> None:
         position.not_before_ms = now.mono_ms + self._settings.retry_backoff_ms
 
@@ -101,7 +103,7 @@ class Positioning:
         """Ask what the position's state needs; `leader` is ready to be asked."""
         if position.state == "validating":
             question = EpochQuestion(*key, position.offset_epoch, position.leader_epoch)
-            self._send(now, out, key, position, leader, OffsetForLeaderEpochRequest([question], CONSUMER))
+            self._send(now, out, key, position, leader, OffsetForLeaderEpochRequest([question], CONSUMER_REPLICA_ID))
             return
         assert position.state == "resetting", position.state
         timestamp = reset_timestamp(self._settings)
@@ -110,7 +112,7 @@ class Positioning:
             return
         epoch = leader.epoch if self._settings.validates_epochs else -1
         asked = ListOffsetsPartition(*key, timestamp, epoch)
-        self._send(now, out, key, position, leader, ListOffsetsRequest(CONSUMER, [asked]))
+        self._send(now, out, key, position, leader, ListOffsetsRequest(CONSUMER_REPLICA_ID, [asked]))
 
     def _send(
         self,
@@ -146,6 +148,7 @@ class Positioning:
                     if (each.topic, each.partition) == key:
                         error = each.error
                         if error == ErrorCode.NONE:
+                            self._trouble.heard_of(key, each.leader_epoch)
                             position.seek(each.offset, each.leader_epoch)
             case OffsetForLeaderEpochResponse(partitions=ends):
                 for end in ends:

@@ -8,7 +8,8 @@ immediate. An attempt ends with the broker's code, or with the name of an except
 
 from collections.abc import Callable, Sequence
 
-from emulator.client.direct_results import Attempt, Described, ErrorOrName, Fetched, failure_terms
+from emulator.client.direct_offsets import DirectOffsets
+from emulator.client.direct_results import Attempt, Described, ErrorOrName, Fetched, Listed, failure_terms
 from emulator.client.direct_write import DirectWrite, WriteOrder
 from emulator.client.exchange import Exchanges, Failure
 from emulator.client.fetched import read_entries
@@ -19,7 +20,7 @@ from protocol.events import RecordsRead
 from protocol.machine import Input, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.leadership import MetadataRequest, MetadataResponse
-from protocol.messages.replication import FetchPartition, FetchRequest, FetchResponse
+from protocol.messages.replication import CONSUMER_REPLICA_ID, FetchPartition, FetchRequest, FetchResponse
 from protocol.records.compression import Compression
 from protocol.records.errors import CorruptRecord
 
@@ -38,7 +39,7 @@ FETCH_MAX_BYTES = 1_048_576
 
 
 class DirectClient:
-    """Produce, fetch and metadata at a named broker. Raises TooManyExchanges beyond the bound.
+    """Produce, fetch, offsets and metadata at a named broker. Raises TooManyExchanges beyond the bound.
 
     A component: its owner hands it the inputs that it `handles` and returns the effects in the outbox. `key`
     is its alone on its node; `magic` the record format it writes (2; 1 for 0.10, 0 before).
@@ -132,7 +133,7 @@ class DirectClient:
             out,
             node=broker_name(broker),
             request=FetchRequest(
-                replica_id=-1,
+                replica_id=CONSUMER_REPLICA_ID,
                 max_wait_ms=max_wait_ms,
                 min_bytes=1,
                 max_bytes=max_bytes,
@@ -141,6 +142,20 @@ class DirectClient:
             timeout_ms=socket_timeout_ms,
             answered=answered,
         )
+
+    def list_offsets(
+        self,
+        now: Now,
+        out: Outbox,
+        *,
+        broker: int,
+        topic: str,
+        partition: int,
+        done: Callable[[Now, Outbox, Listed], None],
+    ) -> None:
+        """Where it begins and ends for a consumer, as `broker` answers."""
+        self._exchanges.require_room()
+        DirectOffsets(self._exchanges, self._operations, broker, topic, partition, done).begin(out)
 
     def metadata(
         self,

@@ -46,6 +46,18 @@ class Described(msgspec.Struct, frozen=True):
     metadata: MetadataResponse | None
 
 
+class Listed(msgspec.Struct, frozen=True):
+    """Where a partition begins and ends for consumers; None: what was answered instead is `error`. `leader_epoch` -1:
+    not said."""
+
+    operation: str
+    broker: int
+    error: ErrorOrName
+    earliest: int | None
+    latest: int | None
+    leader_epoch: int = -1
+
+
 def failure_terms(answer: Message | Failure | None) -> tuple[str, bool | None]:
     """Reason and definiteness of an attempt; where there was an answer both are its code's own matter."""
     if not isinstance(answer, Failure):

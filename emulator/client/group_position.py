@@ -56,17 +56,18 @@ class GroupPosition:
                     name = error_name(error) if isinstance(error, int) else error
                     self._trouble.stop(now, out, key, position, name, error=error if isinstance(error, int) else -1)
                 else:
-                    self._begin(position, found.get(key, Committed(-1)))
+                    self._begin(key, position, found.get(key, Committed(-1)))
             self._changed(now, out)
 
         self._store.look(now, out, sought, looked)
 
-    def _begin(self, position: Position, committed: Committed) -> None:
+    def _begin(self, key: TopicPartition, position: Position, committed: Committed) -> None:
         """At the committed offset. Its epoch, if it has one, is checked with the leader (2.3 and later)."""
         if committed.offset < 0:
             position.restart()
             return
         position.committed = committed.offset
+        self._trouble.heard_of(key, committed.leader_epoch)
         position.seek(committed.offset, committed.leader_epoch if self._settings.validates_epochs else -1)
 
     # --- committing -----------------------------------------------------------------------------------------

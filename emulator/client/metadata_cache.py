@@ -2,8 +2,8 @@
 
 Asked when something proves wrong (`request_update`), when a connection is lost, and every
 `metadata.max.age.ms`; never more often than every `retry.backoff.ms`. Any broker will do, so what is known is
-what *some* broker believed. Clients with KIP-320 do not believe a leader of an older epoch than one they have
-heard of (semantics 6).
+what *some* broker believed. Clients from 2.2 on do not believe a leader of an older epoch than one they have
+heard of, from metadata or, as consumers, with an offset (semantics 6; Kafka's Metadata.lastSeenLeaderEpochs).
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from emulator.client.exchange import Failure
 from protocol.ids import TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
-from protocol.messages.leadership import MetadataRequest, MetadataResponse
+from protocol.messages.leadership import MetadataRequest, MetadataResponse, PartitionMetadata
 
 TOPICS_MAX = 10_000
 
@@ -48,6 +48,7 @@ class MetadataCache:
         self._topics: set[str] = set()
         self._nodes: dict[int, str] = {}
         self._partitions: dict[TopicPartition, _Partition] = {}
+        self._epochs_heard: dict[TopicPartition, int] = {}
         self._update_wanted = False
         self._under_way = False
         self._asked_ms = -NEVER
@@ -89,10 +90,23 @@ class MetadataCache:
             return None
         return Leader(known.leader, self._nodes[known.leader], known.epoch)
 
+    def current_leader(self, topic: str, partition: int) -> Leader | None:
+        """The same for a consumer: none, either, while what is known is not of the newest epoch heard of."""
+        leader = self.leader(topic, partition)
+        heard = self._epochs_heard.get((topic, partition))
+        return None if leader is None or heard not in (None, leader.epoch) else leader
+
     def epoch(self, topic: str, partition: int) -> int:
         """The newest leader epoch heard of, -1 unknown."""
-        known = self._partitions.get((topic, partition))
-        return -1 if known is None else known.epoch
+        return self._epochs_heard.get((topic, partition), -1)
+
+    def heard_of(self, topic: str, partition: int, epoch: int) -> None:
+        """An offset came with this epoch (-1: none). A newer one than metadata have told asks for fresh ones."""
+        place = (topic, partition)
+        told = place in self._epochs_heard or self._settings.first_epoch_may_come_with_an_offset
+        if self._settings.rejects_older_epochs and told and epoch > self.epoch(*place):
+            self._epochs_heard[place] = epoch
+            self._update_wanted = True
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -140,13 +154,33 @@ class MetadataCache:
         self._choices.clear()
         self._nodes = {endpoint.broker: endpoint.node for endpoint in answer.brokers}
         for partition in answer.partitions:
-            place = (partition.topic, partition.partition)
-            known = self._partitions.get(place)
-            if (
-                self._settings.rejects_older_epochs
-                and known is not None
-                and 0 <= partition.leader_epoch < known.epoch
-            ):
-                continue
-            self._partitions[place] = _Partition(partition.leader, partition.leader_epoch)
+            if partition.partition < 0:
+                self._forget(partition.topic)
+            else:
+                self._take_in(partition, reliable=answer.reliable_epochs or not self._settings.needs_reliable_epochs)
         self.version += 1
+
+    def _take_in(self, told: PartitionMetadata, *, reliable: bool) -> None:
+        """What a broker says of one partition (Metadata.updateLatestMetadata, before 2.6 updatePartitionInfo)."""
+        place = (told.topic, told.partition)
+        epoch = told.leader_epoch if reliable else -1
+        if not self._settings.rejects_older_epochs:
+            self._partitions[place] = _Partition(told.leader, epoch)
+        elif epoch < 0:
+            if self._settings.epochless_forgets_all:
+                self._epochs_heard.clear()
+            self._epochs_heard.pop(place, None)
+            self._partitions[place] = _Partition(told.leader, -1)
+        elif epoch >= self.epoch(*place):
+            self._epochs_heard[place] = epoch
+            self._partitions[place] = _Partition(told.leader, epoch)
+        elif self._settings.rejected_hides_leader and place in self._partitions:
+            self._partitions[place] = _Partition(self._partitions[place].leader, epoch)
+
+    def _forget(self, topic: str) -> None:
+        """Who answered knows no such topic. What was heard of its epochs stays, and holds against a topic of the same
+        name, until topics have ids (2.8; Metadata.updateLatestMetadata, KAFKA-12257)."""
+        for place in [place for place in self._partitions if place[0] == topic]:
+            del self._partitions[place]
+            if self._settings.knows_topic_ids:
+                self._epochs_heard.pop(place, None)

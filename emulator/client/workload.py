@@ -44,6 +44,21 @@ def library_settings(library: str, kafka_version: str, settings: Mapping[str, An
     return librdkafka_settings(settings) if library == "librdkafka" else producer_settings(kafka_version, settings)
 
 
+def settings_of(spec: WorkloadSpec, kafka_version: str) -> ProducerSettings | ConsumerSettings:
+    """What that workload would go by. Raises UnusableSetting, as beginning it does."""
+    return _producing(spec, kafka_version) if spec.kind == "produce" else _consuming(spec, kafka_version)
+
+
+def _producing(spec: WorkloadSpec, kafka_version: str) -> ProducerSettings:
+    if not 0 < spec.rate_per_s <= RATE_MAX:
+        raise UnusableSetting(f"{spec.rate_per_s:g} records per second; allowed are more than 0, up to {RATE_MAX:g}")
+    return library_settings(spec.library, kafka_version, spec.settings)
+
+
+def _consuming(spec: WorkloadSpec, kafka_version: str) -> ConsumerSettings:
+    return consumer_settings(kafka_version, spec.settings)
+
+
 class ProduceWorkload:
     """Sends numbered values at a rate, partitions in turn. Raises UnusableSetting."""
 
@@ -56,11 +71,9 @@ class ProduceWorkload:
         kafka_version: str,
         chance: Chance,
     ) -> None:
-        if not 0 < spec.rate_per_s <= RATE_MAX:
-            raise UnusableSetting(f"rate_per_s {spec.rate_per_s:g}; allowed are more than 0, up to {RATE_MAX:g}")
+        settings = _producing(spec, kafka_version)
         self._key = f"{key}-pace"
         self._spec = spec
-        settings = library_settings(spec.library, kafka_version, spec.settings)
         self._producer = Producer(key, brokers, operations, settings, chance)
         self._report = WorkloadReport(spec.name, spec.kind, True)
         self._began_ms = 0.0
@@ -158,7 +171,7 @@ class ConsumeWorkload:
         chance: Chance,
     ) -> None:
         self._spec = spec
-        settings: ConsumerSettings = consumer_settings(kafka_version, spec.settings)
+        settings = _consuming(spec, kafka_version)
         self._report = WorkloadReport(spec.name, spec.kind, True, problems=[])
         store: OffsetStore | None = None
         if settings.group_id:

@@ -2,6 +2,8 @@
 
 They go through the client's own session. Nobody checks them against a log: what is wrong with one, the next fetch
 finds out (semantics 6). A call waits for the connection without limit, and is sent again in the next session.
+What this consumer has found or written there itself is not written again, whoever else has been there since
+(ZookeeperConsumerConnector.commitOffsetToZooKeeper).
 """
 
 from collections.abc import Callable, Mapping
@@ -51,6 +53,8 @@ class ZnodeOffsets:
         self._chance = chance
         self._commits: list[CommitOperations] = []
         self._closing = False
+        self._written: dict[TopicPartition, int] = {}
+        """As found or written last; -1: nothing was there."""
 
     def look(self, now: Now, out: Outbox, partitions: list[TopicPartition], looked: Looked) -> None:
         """See OffsetStore."""
@@ -61,6 +65,7 @@ class ZnodeOffsets:
                 result = response.results[0]
                 known = result.error == SessionError.OK
                 found[place] = Committed(decode_consumer_offset(result.path, result.data) if known else -1)
+                self._written[place] = found[place].offset
                 if len(found) == len(partitions):
                     looked(now, out, found, ErrorCode.NONE)
 
@@ -77,15 +82,20 @@ class ZnodeOffsets:
         ended: CommitEnded,
         timeout_ms: float | None,
     ) -> None:
-        """See OffsetStore. It has no time-out of its own."""
+        """See OffsetStore. It has no time-out of its own. Of what has not moved since, nobody hears."""
+        offsets = {place: each for place, each in offsets.items() if self._written.get(place) != each.offset}
+        if not offsets:
+            ended(now, out, ErrorCode.NONE)
+            return
         assert len(self._commits) < COMMITS_MAX, "too many commits wait for the session service"
         operations = CommitOperations(self._operations, out, self._group, offsets)
         operations.sent(out, SESSION_SERVICE)
         self._commits.append(operations)
         left = set(offsets)
 
-        def write(place: TopicPartition) -> Callable[[Now, Outbox], None]:
+        def write(place: TopicPartition, offset: int) -> Callable[[Now, Outbox], None]:
             def written(now: Now, out: Outbox) -> None:
+                self._written[place] = offset
                 left.discard(place)
                 if not left and not self._closing:
                     self._commits.remove(operations)
@@ -96,7 +106,7 @@ class ZnodeOffsets:
             return written
 
         for place, committed in offsets.items():
-            self._write(now, out, place, committed.offset, write(place))
+            self._write(now, out, place, committed.offset, write(place, committed.offset))
 
     def handles(self, event: Input) -> bool:
         return self._client.handles(event)

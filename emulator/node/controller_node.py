@@ -129,12 +129,13 @@ class ControllerNode:
                 out.send(event.connection, response, event.correlation_id, event.version)
 
         match event.message:
-            case AlterIsrRequest() as request:
+            case AlterIsrRequest() as request if self._gates.understands(request.API_KEY, event.version):
                 self.controller.alter_isr(now, out, request, reply)
             case ControlledShutdownRequest() as request:
                 self.controller.controlled_shutdown(now, out, request, reply)
             case _:
-                # A well-formed message that no controller serves: the peer is told by the end of its connection.
+                # A well-formed message that no controller serves, or not this binary's: the peer is told by the end of
+                # its connection.
                 self._brokers.discard(event.connection)
                 out.close(event.connection)
 

@@ -15,12 +15,14 @@ from emulator.storage.files import Files
 from emulator.topology import Node, Topology
 from emulator.world.network.spec import Life
 from protocol.machine import Machine
-from protocol.versions import Gates, gates_for
+from protocol.versions import Gates, gates_for, rank
 
 
 class RunSpec(msgspec.Struct, frozen=True):
-    """`settings`: {broker or controller node: every setting in force}. The rest is the session service's; -1: in
-    ticks, as ZooKeeper has it."""
+    """`kafka_version`: of clients always, of brokers and controllers unless `binaries` has another: {node: its own}.
+    `settings`: {broker or controller node: every setting in force}; `given`: those of them that somebody asked for,
+    from which a start with another binary begins. The rest is the session service's; -1: in ticks, as ZooKeeper has it.
+    """
 
     topology: Topology
     kafka_version: str
@@ -30,6 +32,25 @@ class RunSpec(msgspec.Struct, frozen=True):
     sync_limit: int = 4
     min_session_timeout_ms: int = -1
     max_session_timeout_ms: int = -1
+    binaries: dict[str, str] = {}
+    given: dict[str, dict[str, Any]] = {}
+
+    def binary(self, node: str) -> str:
+        """The version of a node's programs."""
+        return self.binaries.get(node, self.kafka_version)
+
+    def protocol(self, node: str) -> str:
+        """inter.broker.protocol.version of a broker or controller."""
+        return str(self.settings[node].get("inter.broker.protocol.version") or self.binary(node))
+
+    def gates(self, node: str) -> Gates:
+        """What a broker or controller does in its next life."""
+        protocol, written = self.protocol(node), str(self.settings[node].get("log.message.format.version") or "")
+        return gates_for(self.binary(node), protocol, written if written not in ("", protocol) else None)
+
+    def versions(self) -> tuple[str, ...]:
+        """Every binary's among brokers and controllers, oldest first."""
+        return tuple(sorted({self.binary(node) for node in self.settings} or {self.kafka_version}, key=rank))
 
 
 def network_machine(life: Life, files: Files, arguments: dict[str, Any]) -> Machine:
@@ -46,14 +67,8 @@ def machine_for(spec: RunSpec, node: Node, files: Files, kept: list[Operation] |
             min_session_timeout_ms=spec.min_session_timeout_ms, max_session_timeout_ms=spec.max_session_timeout_ms,
         )  # fmt: skip
     if "broker" in node.roles:
-        return BrokerNode(node, _gates(spec, node), spec.settings[node.name], servers, files)
+        return BrokerNode(node, spec.gates(node.name), spec.settings[node.name], servers, files)
     if "controller" in node.roles:
-        return ControllerNode(node, _gates(spec, node), spec.settings[node.name], servers)
+        return ControllerNode(node, spec.gates(node.name), spec.settings[node.name], servers)
     brokers = [broker.name for broker in spec.topology.with_role("broker")]
     return ClientNode(node.name, brokers, servers, spec.kafka_version, kept)
-
-
-def _gates(spec: RunSpec, node: Node) -> Gates:
-    settings = spec.settings[node.name]
-    binary = str(settings.get("kafka.version", spec.kafka_version))
-    return gates_for(binary, str(settings.get("inter.broker.protocol.version") or binary))

@@ -16,6 +16,20 @@ META_PROPERTIES: Final = "meta.properties"
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 
 
+DELETED_LOG_SUFFIX: Final = "-delete"
+
+
+def deleted_log_directory(directory: str, incarnation: int, number: int) -> str:
+    """`t-0.000000010000000a-delete`: where a log goes that is deleted, the 10th of the broker's first life. No other
+    one of this broker has that name; Kafka draws a number for it."""
+    return f"{directory}.{incarnation:08x}{number:08x}{DELETED_LOG_SUFFIX}"
+
+
+def is_deleted_log(directory: str) -> bool:
+    """Whether it is such a folder. A topic's own may end so, but for the number of the partition."""
+    return directory.endswith(DELETED_LOG_SUFFIX) and "." in directory
+
+
 def directory_names(log_dirs: str) -> list[str]:
     """The folders that the setting `log.dirs` names ("d0, d1"); none: the disk is the only log directory."""
     return [name.strip() for name in log_dirs.split(",") if name.strip()]

@@ -54,6 +54,24 @@ class StateDecided(Event):
     replica: int = -1
 
 
+class TopicDeletionChanged(Event):
+    """The controller deletes a topic. `change`: asked (heard of its mark), begun (its replicas are told to go), halted
+    (`reason`: a replica is offline, could not be deleted, a reassignment is under way), refused
+    (delete.topic.enable)."""
+    NAME = "topic_deletion_changed"
+    topic: str
+    change: str
+    controller_epoch: int
+    reason: str
+
+
+class TopicRemoved(Event):
+    """Every replica of the topic is deleted, as was asked for, and the controller takes it out of the session service
+    now. What is called so from here on is another topic."""
+    NAME = "topic_removed"
+    topic: str
+    controller_epoch: int
+
 
 class SessionChanged(Event):
     """Seen by a client: `state` connected, disconnected, expired, closed. `owner`: whose session."""

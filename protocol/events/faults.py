@@ -47,9 +47,14 @@ DEADLY_FAULTS = ("disk-full", "disk-error")
 """Machine faults that a broker may die of by itself, as Kafka's does: no surprise when they were done on purpose."""
 
 
+START_REFUSED = "start-refused"
+"""What a machine fault is called that tells of an end to whom it concerns: no surprise either."""
+
+
 class MachineFault(Event):
     """Something was done to a node: kill, stop, pause, resume, start, power-loss, lose-unsynced, lose-disk, disk-full,
-    disk-error. `died`: it ended, and nobody had asked for it. `directory`: of its log directories that one alone."""
+    disk-error. `died`: it ended, and nobody had asked for it. `start-refused`: whoever asked for its start was told
+    that it had ended, and why. `directory`: of its log directories that one alone."""
     NAME = "machine_fault"
     what: str
     target: str

@@ -142,6 +142,15 @@ class GroupCoordinatorChanged(Event):
     offsets: int
 
 
+class RequestNotUnderstood(Event):
+    """A request of another broker, `peer`, is of a version that this binary does not know yet: the connection is
+    closed, as Kafka does with what it cannot parse. The other's inter.broker.protocol.version is too new."""
+    NAME = "request_not_understood"
+    peer: str
+    api: str
+    request_version: int
+
+
 class LeaderAndIsrIgnored(Event):
     """An order of the controller that changed nothing for this partition, or (half-way) not all that it should, why.
     `controller_epoch`: of the order; `state_controller_epoch`: of the partition's state in it. An order of an older

@@ -29,6 +29,18 @@ class LogCreated(Event):
     directory: str
 
 
+class LogDeleted(Event):
+    """A replica's log was deleted, as the controller ordered. `reason`: topic-deleted (this broker has been told that
+    the topic is on its way out) or replica-moved. `log_end`: of what was in it. `directory` "": the only log
+    directory."""
+    NAME = "log_deleted"
+    topic: str
+    partition: int
+    log_end: int
+    reason: str
+    directory: str
+
+
 class BatchAppended(Event):
     """One batch at [base_offset, last_offset]. `as_leader`: from a producer; otherwise fetched from the leader."""
     NAME = "batch_appended"

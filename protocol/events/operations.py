@@ -10,7 +10,7 @@ class _Client(Event):
 
 class OperationInvoked(_Client):
     """A client is about to do something. Written before the request leaves. `kind`: produce, fetch, metadata,
-    commit (of an offset)."""
+    list-offsets, commit (of an offset)."""
     NAME = "operation_invoked"
     operation: str              # unique in the run: NODE.INCARNATION:N
     kind: str

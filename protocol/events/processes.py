@@ -5,12 +5,13 @@ from protocol.events.base import Event
 # fmt: off
 
 class NodeStarted(Event):
-    """A life of a process begins; its versions are what it was told to play."""
+    """A life of a process begins; its versions are what it was told to play, `settings` those that somebody gave it."""
     NAME = "node_started"
     roles: str                  # "broker,controller", "session", "client"
     az: str
     kafka_version: str
     protocol_version: str
+    settings: str = ""          # "min.insync.replicas=2 replica.lag.time.max.ms=4000"
 
 
 class NodeStopped(Event):

@@ -54,7 +54,8 @@ class PartitionMetadata(msgspec.Struct, omit_defaults=True):
 
 @register
 class MetadataResponse(Message):
-    """What this broker believes: `controller` -1 is none."""
+    """What this broker believes: `controller` -1 is none. `reliable_epochs`: of version 9, which Kafka has from 2.4 on;
+    here all speak one version, so it is said."""
 
     API_KEY = 3
     API_NAME = "Metadata"
@@ -63,6 +64,7 @@ class MetadataResponse(Message):
     controller: BrokerField
     brokers: list[BrokerEndpoint]
     partitions: list[PartitionMetadata]
+    reliable_epochs: bool = True
 
 
 class PartitionState(msgspec.Struct, omit_defaults=True):

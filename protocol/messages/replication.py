@@ -1,6 +1,6 @@
 """Messages that replicate and read logs: Produce, Fetch, ListOffsets, OffsetForLeaderEpoch, InitProducerId."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
 import msgspec
 from msgspec import Meta
@@ -20,6 +20,12 @@ from protocol.messages.base import (
     register,
     unit,
 )
+
+LATEST_TIMESTAMP: Final = -1
+EARLIEST_TIMESTAMP: Final = -2
+"""Of ListOffsets."""
+CONSUMER_REPLICA_ID: Final = -1
+"""Of those who are no replica, in Fetch, ListOffsets and OffsetForLeaderEpoch."""
 
 
 class ProducePartition(msgspec.Struct, omit_defaults=True):
@@ -95,7 +101,8 @@ class DivergingEpoch(msgspec.Struct):
 
 
 class FetchedPartition(msgspec.Struct, omit_defaults=True):
-    """Records of one partition. `high_watermark` -1 with an error."""
+    """Records of one partition. `high_watermark` -1 with an error. `incomplete`: up to version 2, the first message is
+    larger than what was asked for; Kafka sends its beginning, here there are no records."""
 
     topic: str
     partition: PartitionField
@@ -104,6 +111,7 @@ class FetchedPartition(msgspec.Struct, omit_defaults=True):
     log_start: OffsetField = 0
     diverging_epoch: Annotated[DivergingEpoch | None, unit("leader epoch", "truncation on fetch", since=12)] = None
     records: bytes = b""
+    incomplete: bool = False
 
 
 @register
