@@ -8,7 +8,6 @@ import hashlib
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -20,8 +19,10 @@ from emulator.cluster_file.networks import CONTROL, data_name
 from emulator.containers.removal import FOLDER_LABEL, OWN_FOLDER, OWNER_LABEL, PROJECT_LABEL, remove_project
 from emulator.containers.tool import DockerFailed, DockerMissing, compose, docker, image_exists
 from emulator.runs.identity import mine
+from emulator.runs.layout import DATA_FOLDER, EVENTS_FOLDER
 from emulator.topology import OBSERVER, Topology
 from emulator.world.network.container import NODE_PORT, TOKEN_FILE
+from emulator.world.network.kept_engine import RUN_DIR
 from emulator.world.network.spec import Address
 
 SERVICE_LABEL: Final = "com.docker.compose.service"
@@ -56,11 +57,12 @@ class Project:
     def up(self) -> None:
         """Makes and starts the nodes' containers; their keepers wait for a supervisor then. Raises DockerMissing,
         DockerFailed."""
-        for folder in ("events", "data"):
-            made = self._run_dir / folder
-            made.mkdir(parents=True, exist_ok=True)
-            if os.getuid() == 0:  # no container runs as root, not even for root
-                os.chown(made, IMAGE_USER, IMAGE_USER)
+        for node in self._nodes:  # which sees no other's
+            for folder in (EVENTS_FOLDER, DATA_FOLDER):
+                made = self._run_dir / folder / node
+                made.mkdir(parents=True, exist_ok=True)
+                if os.getuid() == 0:  # no container runs as root, not even for root
+                    os.chown(made, IMAGE_USER, IMAGE_USER)
         addition = self._addition()
         try:
             self._compose(addition, "up", "--detach", "--no-build", *self._nodes, limit_s=UP_LIMIT_S)
@@ -90,8 +92,8 @@ class Project:
 
     def _compose(self, addition: Path, *words: str, limit_s: float) -> None:
         env = {
-            "FAULTLINE_EVENTS": str(self._run_dir / "events"),
-            "FAULTLINE_DATA": str(self._run_dir / "data"),
+            "FAULTLINE_EVENTS": f"{self._run_dir / EVENTS_FOLDER}/",
+            "FAULTLINE_DATA": f"{self._run_dir / DATA_FOLDER}/",
             "FAULTLINE_UID": str(os.getuid() or IMAGE_USER),
             "FAULTLINE_GID": str(os.getgid() or IMAGE_USER),
         }
@@ -106,19 +108,19 @@ class Project:
         _write_token(secret / TOKEN_FILE.name, self.token)
         if os.getuid() == 0:
             os.chown(secret, IMAGE_USER, IMAGE_USER)
+        labels = {OWNER_LABEL: mine().text(), FOLDER_LABEL: str(own)}
         service = {
-            "labels": {OWNER_LABEL: mine().text(), FOLDER_LABEL: str(own)},
+            "labels": labels,
             "environment": {"FAULTLINE_TOKEN": ""},
             "volumes": [f"{secret}:{TOKEN_FILE.parent}:ro"],
         }
         added: dict[str, Any] = {"services": dict.fromkeys(self._nodes, service)}
         given = YAML(typ="safe", pure=True).load(self.file) or {}
+        require_own_folders({node: given["services"][node] for node in self._nodes})
         for kind in ("networks", "volumes"):
             of_kind = {name: about or {} for name, about in (given.get(kind) or {}).items()}
             added[kind] = {
-                name: {"labels": {OWNER_LABEL: mine().text()}}
-                for name, about in of_kind.items()
-                if not about.get("external")
+                name: {"labels": labels} for name, about in of_kind.items() if not about.get("external")
             }
         path = own / "compose.json"
         path.write_bytes(msgspec.json.encode(added))
@@ -128,8 +130,24 @@ class Project:
 def remove_machines_of(run_dir: Path) -> None:
     """The containers of the run in this directory, which may be gone, and what they were made with. Raises
     DockerMissing, DockerFailed."""
-    remove_project(project_name(run_dir))
-    shutil.rmtree(run_dir / OWN_FOLDER, ignore_errors=True)
+    remove_project(project_name(run_dir), run_dir / OWN_FOLDER)
+
+
+def require_own_folders(services: Mapping[str, Any]) -> None:
+    """No two nodes may write to one place: a hostile one would write what others say. Raises DockerFailed."""
+    mounted_by: dict[str, str] = {}
+    for node, service in services.items():
+        for volume in service.get("volumes") or ():
+            if isinstance(volume, dict):
+                source, writable = str(volume.get("source", "")), not volume.get("read_only")
+            else:
+                source, writable = str(volume).partition(":/")[0], not str(volume).endswith(":ro")
+            if writable and source and mounted_by.setdefault(source, node) != node:
+                raise DockerFailed(
+                    f"{mounted_by[source]} and {node} both mount {source}; each needs folders of its own: "
+                    f"${{FAULTLINE_EVENTS:-events-}}{node}:{RUN_DIR}/{EVENTS_FOLDER} and "
+                    f"${{FAULTLINE_DATA:-data-}}{node}:/faultline/data, with FAULTLINE_DATA_FOLDER: /faultline/data"
+                )
 
 
 def _write_token(path: Path, token: str) -> None:

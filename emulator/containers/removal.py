@@ -4,7 +4,8 @@ removed without its compose file, its directory or the tool."""
 import contextlib
 import shutil
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Final
 
@@ -17,11 +18,11 @@ PROJECT_LABEL: Final = "com.docker.compose.project"
 OWNER_LABEL: Final = "faultline.owner"
 """The Identity of the process that it lives and dies with, as text."""
 FOLDER_LABEL: Final = "faultline.folder"
-"""What a container was made with, in its run's directory."""
+"""What its cluster's containers were made with, in the run's directory."""
 OWN_FOLDER: Final = ".containers"
 REMOVAL_LIMIT_S: Final = 60.0
-NETWORK_TRIES: Final = 8
-NETWORK_AGAIN_S: Final = 0.25
+TRIES: Final = 40
+AGAIN_S: Final = 0.25
 
 
 class Objects(msgspec.Struct, frozen=True):
@@ -44,11 +45,11 @@ def objects_of(project: str) -> Objects:
     return _with_label(f"{PROJECT_LABEL}={project}")
 
 
-def remove_project(project: str) -> Objects:
-    """Removes its containers, networks and volumes; nothing, if there is nothing. Returns what there was. Raises
-    DockerMissing, DockerFailed."""
+def remove_project(project: str, folder: Path) -> Objects:
+    """Removes its containers, networks and volumes, and the folder that they were made with; nothing, if there is
+    nothing. Returns what there was. Raises DockerMissing, DockerFailed."""
     there = objects_of(project)
-    _remove(there)
+    _remove(there, {folder})
     return there
 
 
@@ -57,7 +58,7 @@ def remove_abandoned() -> dict[str, Objects]:
     DockerMissing, DockerFailed."""
     every = _with_label(OWNER_LABEL)
     dead: dict[str, Objects] = {}
-    folders: set[str] = set()
+    folders: defaultdict[str, set[Path]] = defaultdict(set)
     for kind in Objects.__struct_fields__:
         for one, project, owner, folder in _labels(kind, getattr(every, kind)):
             identity = identity_from(owner)
@@ -65,32 +66,54 @@ def remove_abandoned() -> dict[str, Objects]:
                 continue
             before = dead.get(project, Objects())
             dead[project] = msgspec.structs.replace(before, **{kind: (*getattr(before, kind), one)})
-            folders.add(folder)
-    for there in dead.values():
-        _remove(there)
-    for folder in folders:
-        if Path(folder).name == OWN_FOLDER:
-            shutil.rmtree(folder, ignore_errors=True)
+            if Path(folder).name == OWN_FOLDER:
+                folders[project].add(Path(folder))
+    for project, there in dead.items():
+        _remove(there, folders[project])
     return dead
 
 
-def _remove(there: Objects) -> None:
-    """A network may have endpoints for a moment after its last container is gone: the engine takes its time."""
-    if there.containers:
-        docker("rm", "--force", "--volumes", *there.containers, limit_s=REMOVAL_LIMIT_S)
-    for left in reversed(range(NETWORK_TRIES)):
+def _remove(there: Objects, folders: Set[Path]) -> None:
+    """Somebody else may be at it, too; and a network has endpoints for a moment after its last container is gone.
+
+    The folders go before the last object that tells of them: whoever finds nothing of a project any more, while
+    somebody else removes it or was killed at it, finds no folder either. They go after the containers: one that starts
+    would make its folder anew. Containers go one after the other: an engine in which nine of a network end at the same
+    moment may come to stand still in its network's locks (seen in 20.10.24, in libnetwork's endpoint.Delete)."""
+    for container in there.containers:
+        _until_gone((container,), ("rm", "--force", "--volumes"), ("ps", "--all", "--no-trunc"))
+    problems = [problem for folder in sorted(folders) if (problem := _problem_of_removing(folder))]
+    _until_gone(there.networks, ("network", "rm"), ("network", "ls", "--no-trunc"))
+    _until_gone(there.volumes, ("volume", "rm", "--force"), ("volume", "ls"))
+    if problems:
+        raise DockerFailed("; ".join(problems))
+
+
+def _problem_of_removing(folder: Path) -> str:
+    try:
+        while folder.exists():
+            with contextlib.suppress(FileNotFoundError):  # a part of it was removed by somebody else
+                shutil.rmtree(folder)
+    except OSError as error:
+        return f"{folder} could not be removed: {error}"
+    return ""
+
+
+def _until_gone(ids: Sequence[str], remove: Sequence[str], listed: Sequence[str]) -> None:
+    """The engine takes its time, and refuses what is being removed already. Raises DockerFailed when the last try
+    failed and one of them is there still."""
+    for left in reversed(range(TRIES)):
+        if not ids:
+            return
         try:
-            if there.networks:
-                docker("network", "rm", *there.networks, limit_s=REMOVAL_LIMIT_S)
-            break
+            docker(*remove, *ids, limit_s=REMOVAL_LIMIT_S)
+            return
         except DockerFailed:
-            networks = [one for one in there.networks if one in _ids("network", "ls", "--no-trunc")]
-            if not left and networks:
+            there = _ids(*listed)
+            ids = [one for one in ids if one in there]
+            if not left and ids:
                 raise
-            there = msgspec.structs.replace(there, networks=tuple(networks))
-            time.sleep(NETWORK_AGAIN_S)
-    if there.volumes:
-        docker("volume", "rm", "--force", *there.volumes, limit_s=REMOVAL_LIMIT_S)
+            time.sleep(AGAIN_S)
 
 
 def _with_label(label: str) -> Objects:

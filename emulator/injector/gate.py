@@ -1,30 +1,31 @@
 """A gate: what TCP does while nothing gets through, and when it tries again."""
 
-from emulator.world.links import given_up_at, retransmission_at
+from emulator.world.links import DATA, Retransmission, given_up_at, retransmission_at
 from protocol.link_rules import LinkRule
 
 
 class Gate:
     """Shut since the first loss; opens at the retransmission after the heal."""
 
-    __slots__ = ("_first_ms", "_retries", "first_lost_ms", "release_ms")
+    __slots__ = ("_of", "first_lost_ms", "release_ms")
 
-    def __init__(self, first_ms: float, retries: int) -> None:
-        self._first_ms = first_ms
-        self._retries = retries
+    def __init__(self) -> None:
+        self._of = DATA
         self.first_lost_ms: float | None = None
         self.release_ms: float | None = None
 
-    def shut(self, now_ms: float) -> None:
+    def shut(self, now_ms: float, of: Retransmission) -> None:
+        """`of`: how what is lost now is repeated; what is lost first decides."""
         if self.first_lost_ms is None:
             self.first_lost_ms = now_ms
+            self._of = of
         self.release_ms = None
 
     def healed(self, now_ms: float, rule: LinkRule) -> None:
         if self.first_lost_ms is None:
             return
         instant = rule.recovery == "instant" or rule.kind == "hold"
-        self.release_ms = now_ms if instant else retransmission_at(self.first_lost_ms, now_ms, self._first_ms)
+        self.release_ms = now_ms if instant else retransmission_at(self.first_lost_ms, now_ms, self._of)
 
     def open(self) -> None:
         self.first_lost_ms = None
@@ -35,4 +36,4 @@ class Gate:
         """When TCP gives up if nothing gets through until then."""
         if self.first_lost_ms is None:
             return None
-        return given_up_at(self.first_lost_ms, self._first_ms, self._retries)
+        return given_up_at(self.first_lost_ms, self._of)

@@ -1,12 +1,13 @@
 """Paths: the gatekeepers of one connection at one of its ends, a path for each direction and one for its opening."""
 
 from collections import deque
+from itertools import islice
 from typing import Any, Final, Protocol
 
 import msgspec
 
 from emulator.injector.gate import Gate
-from emulator.world.links import RTO_FIRST_MS, RTO_MAX_MS, SYN_FIRST_MS, SYN_RETRIES, TCP_RETRIES
+from emulator.world.links import DATA, SYN, Retransmission, fires_at
 from protocol.chance import Chance
 from protocol.link_rules import LinkRule
 
@@ -35,10 +36,11 @@ class Links(Protocol):
 
 
 class _Waiting:
-    __slots__ = ("payload", "ready_ms", "stopped_by")
+    __slots__ = ("of", "payload", "ready_ms", "stopped_by")
 
-    def __init__(self, payload: Any, ready_ms: float, stopped_by: str) -> None:
+    def __init__(self, payload: Any, of: Retransmission, ready_ms: float, stopped_by: str) -> None:
         self.payload = payload
+        self.of = of
         self.ready_ms = ready_ms
         self.stopped_by = stopped_by
 
@@ -71,7 +73,7 @@ class Path:
         self.opener = opener
         self.purpose = purpose
         self.outgoing = outgoing
-        self._gate = Gate(RTO_FIRST_MS, TCP_RETRIES)
+        self._gate = Gate()
         self._line: deque[_Waiting] = deque()
         self._aside: list[_Waiting] = []
         self._last_ready_ms = 0.0
@@ -83,8 +85,9 @@ class Path:
         self.calm = True
         """Nothing to do: `offer` would return None and mean it. Callers in a hurry ask this first."""
 
-    def offer(self, now_ms: float, payload: Any, api: str = "") -> Stopped | None:
-        """`payload` reaches this gate. None: it passes now, and the caller sends or delivers it."""
+    def offer(self, now_ms: float, payload: Any, api: str = "", of: Retransmission = DATA) -> Stopped | None:
+        """`payload` reaches this gate, and is repeated as `of` says. None: it passes now, and the caller sends or
+        delivers it."""
         if self.calm:
             return None
         links = self._links
@@ -96,15 +99,15 @@ class Path:
                 return Stopped(rule.rule, "dropped")
             if rule.kind == "hold":
                 links.count(rule.rule)
-                self._aside.append(_Waiting(payload, now_ms, rule.rule))
+                self._aside.append(_Waiting(payload, of, now_ms, rule.rule))
                 return Stopped(rule.rule, "held")
         if self.stopping is not None:
-            return self._hold(now_ms, payload)
-        ready_ms, stopped = self._shaped(now_ms, api)
+            return self._hold(now_ms, payload, of)
+        ready_ms, stopped = self._shaped(now_ms, api, of)
         if stopped is None and not self._line and self._gate.first_lost_ms is None:
             self._passed()
             return None
-        self._line.append(_Waiting(payload, ready_ms, stopped.rule if stopped else ""))
+        self._line.append(_Waiting(payload, of, ready_ms, stopped.rule if stopped else ""))
         return stopped or QUEUED
 
     def take(self, now_ms: float) -> list[Any]:
@@ -147,23 +150,23 @@ class Path:
         """Payloads in line."""
         return len(self._line) + len(self._aside)
 
-    def _hold(self, now_ms: float, payload: Any) -> Stopped:
+    def _hold(self, now_ms: float, payload: Any, of: Retransmission) -> Stopped:
         assert self.stopping is not None
-        self._gate.shut(now_ms)
-        self._line.append(_Waiting(payload, now_ms, self.stopping.rule))
+        self._gate.shut(now_ms, of)
+        self._line.append(_Waiting(payload, of, now_ms, self.stopping.rule))
         self._links.count(self.stopping.rule)
         return Stopped(self.stopping.rule, "held")
 
     def _shut_on_line(self, now_ms: float) -> None:
         """Delayed frames meet a gate that was shut meanwhile."""
         assert self.stopping is not None
-        self._gate.shut(now_ms)
+        self._gate.shut(now_ms, self._line[0].of)
         for waiting in self._line:
             if waiting.stopped_by != self.stopping.rule:
                 waiting.stopped_by = self.stopping.rule
                 self._links.count(self.stopping.rule)
 
-    def _shaped(self, now_ms: float, api: str) -> tuple[float, Stopped | None]:
+    def _shaped(self, now_ms: float, api: str, of: Retransmission) -> tuple[float, Stopped | None]:
         """When a frame that nothing stops is ready to pass, and what delays it."""
         if not self.outgoing or not (self._shaping or self._frame_rules or self._line):
             return now_ms, None
@@ -175,10 +178,10 @@ class Path:
                 stopped = Stopped(rule.rule, "delayed")
                 self._links.count(rule.rule)
             elif rule.kind == "loss":
-                wait_ms = RTO_FIRST_MS
-                while chance.fraction() < rule.loss and wait_ms <= RTO_MAX_MS:
-                    ready_ms += wait_ms
-                    wait_ms *= 2
+                for wait_ms in islice(of.waits_ms(), of.tries):
+                    if chance.fraction() >= rule.loss:
+                        break
+                    ready_ms = fires_at(ready_ms, wait_ms)
                     stopped = Stopped(rule.rule, "lost")
                     self._links.count(rule.rule)
         if ready_ms <= self._last_ready_ms:  # the stream stays in order
@@ -229,7 +232,7 @@ class Opening:
         self._links = links
         self._there = there
         self._back = back
-        self._gate = Gate(SYN_FIRST_MS, SYN_RETRIES)
+        self._gate = Gate()
 
     def attempt(self, now_ms: float) -> Stopped | None:
         """A SYN is sent. None: it gets through, the caller connects. Otherwise: again at `next_ms`."""
@@ -240,7 +243,7 @@ class Opening:
             return None
         if self._gate.first_lost_ms is None:
             self._links.count(rule.rule)
-        self._gate.shut(now_ms)
+        self._gate.shut(now_ms, SYN)
         return Stopped(rule.rule, "held")
 
     @property
@@ -249,7 +252,7 @@ class Opening:
         return self._gate.gives_up_ms if self._rule() is not None else self._gate.release_ms
 
     def given_up(self, now_ms: float) -> bool:
-        """127 s after the first SYN that nothing answered: ConnectionLost."""
+        """About 134 s after the first SYN that nothing answered: ConnectionLost."""
         gives_up_ms = self._gate.gives_up_ms
         return self._rule() is not None and gives_up_ms is not None and now_ms >= gives_up_ms
 

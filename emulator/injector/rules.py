@@ -1,9 +1,9 @@
 """Rules from commands: `cut az-0`, `cut broker-0 -> broker-1`, `delay az-0 az-1 50ms 10ms`, `heal rule-2`.
 Pure.
 
-A place is a node or an AZ. One place means: it against all others. Two places mean the link between them,
-both ways; with `->` between them one way; with `opened_by A to B` only packets from A to B of connections
-that A opened (their answers' way stays open, and so do connections that B opened).
+A place is a node, an AZ, or `session`: all session servers. One place means: it against all others. Two places
+mean the link between them, both ways; with `->` between them one way; with `opened_by A to B` only packets
+from A to B of connections that A opened (their answers' way stays open, and so do connections that B opened).
 
 - Nodes outside every AZ (the player) are never cut, nor is control.
 - Between two brokers `A B`, `A -> B` and `opened_by` mean a broker's port: session traffic passes, as in
@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from emulator.topology import Topology
+from emulator.topology import SESSION_SERVICE, Topology
 from protocol.link_rules import LinkRule
 from protocol.messages import REGISTRY
 from protocol.purposes import ALL as ALL_PURPOSES
@@ -28,6 +28,10 @@ KINDS: Final = ("cut", "hold", "delay", "loss")
 RECOVERIES: Final = ("rto", "instant")
 API_NAMES: Final = tuple(sorted({m.API_NAME for m in REGISTRY.values()}))
 ALL_RULES: Final = "all"
+AMOUNTS: Final = {
+    "delay": "milliseconds, then jitter if any, such as 50ms 10ms",
+    "loss": "one share such as 0.05 or 5%",
+}
 
 
 class RuleError(ValueError):
@@ -59,6 +63,8 @@ def parse(words: Sequence[str], topology: Topology, rule_id: str) -> LinkRule | 
     amounts: list[str] = []
     while rest and (rest[-1][:1].isdigit() or rest[-1][:1] == "."):
         amounts.insert(0, rest.pop())
+    if kind in AMOUNTS and not amounts and len(rest) > 1:
+        raise RuleError(f"{kind} ends with {AMOUNTS[kind]}; {rest[-1]!r} is no number")
     places, one_way, opened = _places(kind, rest)
     delay_ms, jitter_ms, loss = _amounts(kind, amounts)
     return rule(
@@ -153,11 +159,13 @@ def matrix(topology: Topology, rules: Iterable[LinkRule]) -> dict[tuple[str, str
 
 
 def place_nodes(topology: Topology, place: str) -> tuple[str, ...]:
-    """The nodes of an AZ, or the node itself. Raises RuleError."""
+    """The nodes of an AZ, the session servers, or the node itself. Raises RuleError."""
     if place in topology.azs:
         return tuple(node.name for node in topology.in_az(place))
+    if place == SESSION_SERVICE:
+        return tuple(node.name for node in topology.with_role("session"))
     names = tuple(node.name for node in topology.nodes)
-    name = _one_of("node or AZ", place, (*names, *topology.azs))
+    name = _one_of("node or AZ", place, (*names, *topology.azs, SESSION_SERVICE))
     if not topology.node(name).az:
         raise RuleError(f"{place} is outside every AZ and is never cut")
     return (name,)
@@ -231,8 +239,8 @@ def _amounts(kind: str, amounts: Sequence[str]) -> tuple[float, float, float]:
         return 0.0, 0.0, share / 100 if amounts[0].endswith("%") else share
     if kind in ("cut", "hold") and not amounts:
         return 0.0, 0.0, 0.0
-    wanted = {"delay": "milliseconds, then jitter if any", "loss": "one share such as 0.05 or 5%"}
-    raise RuleError(f"{kind} takes {wanted.get(kind, 'no amount')}, not {' '.join(amounts) or 'nothing'}")
+    not_these = f"not {' '.join(amounts)}" if amounts else "and none is given"
+    raise RuleError(f"{kind} takes {AMOUNTS.get(kind, 'no amount')}, {not_these}")
 
 
 def _number(text: str, suffix: str) -> float:

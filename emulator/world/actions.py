@@ -3,15 +3,20 @@
 `Act` is an effect beside those of `protocol.machine`; its outcome comes back as the input `ActDone`. Both worlds
 carry out the same actions, so the player cannot tell them apart either. """
 
+from typing import Any
+
 import msgspec
 
 from protocol.link_rules import LinkRule
 
 
 class StartNode(msgspec.Struct, frozen=True, tag="start"):
-    """Begin a life of `node` (its next incarnation)."""
+    """Begin a life of `node` (its next incarnation), from now on with another binary (`version` "": the same) and these
+    settings besides (None: no longer given)."""
 
     node: str
+    version: str = ""
+    settings: dict[str, Any] = {}
 
 
 class KillNode(msgspec.Struct, frozen=True, tag="kill"):

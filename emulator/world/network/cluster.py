@@ -244,7 +244,7 @@ class Cluster:
     def replace_disk(self, name: str, directory: str = "") -> None:
         """A dead node's disk, or that log directory, is another; what was on it is the caller's to remove."""
         if name in self.running():
-            raise ClusterError(f"{name} is alive: its disk cannot be lost under it")
+            raise ClusterError(f"{name} runs: its disk cannot be lost under it")
         self._write(MachineFault("lose-disk", name, directory))
         if directory:
             self.lives.failing_folders[name].discard(directory)

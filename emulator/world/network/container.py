@@ -5,8 +5,9 @@
 The machine outlives its node: while the node is dead its port refuses connections, as a machine does whose process was
 killed. Orders are taken on the control network's address only (FAULTLINE_CONTROL_HOST, by default what the name
 NODE.control stands for), with the run's token; other nodes dial any address (or FAULTLINE_NODE_HOST). Without
-FAULTLINE_TOKEN the token is what appears in the file TOKEN_FILE. When the supervisor is gone the node ends, and the
-next supervisor is waited for; with FAULTLINE_PARENT, the supervisor's process, the keeper ends with that.
+FAULTLINE_TOKEN the token is what appears in the file TOKEN_FILE. FAULTLINE_DATA_FOLDER is the node's disk, by default
+`data/NODE` of the run's directory. When the supervisor is gone the node ends, and the next supervisor is waited for;
+with FAULTLINE_PARENT, the supervisor's process, the keeper ends with that.
 """
 
 import os
@@ -59,10 +60,12 @@ class SupervisorGone(Exception):
 
 class Keeper:
     """`listener`: on this machine's address on the control network; `node_host` "": the node is dialled at all of its
-    addresses. One supervisor at a time; the next one waits. Whoever has no token holds up neither (introductions)."""
+    addresses; `data_dir`: its disk, "" where the order says. One supervisor at a time; the next one waits. Whoever has
+    no token holds up neither (introductions)."""
 
-    def __init__(self, node: str, token: str, listener: socket.socket, node_host: str) -> None:
+    def __init__(self, node: str, token: str, listener: socket.socket, node_host: str, data_dir: str = "") -> None:
         self._node = node
+        self._data_dir = data_dir
         self._listener = listener
         self._introductions = Introductions(listener, token)
         self._node_host = node_host
@@ -129,7 +132,8 @@ class Keeper:
         ours = [*self._introductions.sockets, self._reservation, *supervisor]
         try:
             told = _orders.decode(order)
-            settings = msgspec.structs.replace(told.settings, control_host=self._listener.getsockname()[0])
+            here = self._listener.getsockname()[0]
+            settings = msgspec.structs.replace(told.settings, control_host=here, data_dir=self._data_dir)
             with bound(self._node_host, NODE_PORT) as node_listener:
                 node_listener.listen(BACKLOG)
                 told = msgspec.structs.replace(told, settings=settings)
@@ -178,7 +182,8 @@ def main() -> int:
     listener.listen(BACKLOG)
     import_and_freeze([FACTORIES])
     token = token_of(os.environ.get("FAULTLINE_TOKEN", ""))
-    Keeper(node, token, listener, os.environ.get("FAULTLINE_NODE_HOST", "")).serve()
+    node_host, data_dir = (os.environ.get(name, "") for name in ("FAULTLINE_NODE_HOST", "FAULTLINE_DATA_FOLDER"))
+    Keeper(node, token, listener, node_host, data_dir).serve()
 
 
 if __name__ == "__main__":

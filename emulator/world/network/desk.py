@@ -17,7 +17,7 @@ class Outgoing(NamedTuple):
     """A frame on its way out, with what its events need."""
 
     frame: bytes
-    message: type[Message]
+    message: Message
     correlation_id: int
     cause: str
 

@@ -197,6 +197,7 @@ class Lives:
             levels=orders.levels,
             record_inputs=orders.record_inputs,
             versions=spec.versions if spec is not None else ("", ""),
+            settings=spec.settings if spec is not None else "",
             failing_folders=tuple(sorted(self.failing_folders.get(life.node.name, ()))),
         )
 

@@ -50,7 +50,7 @@ def run_node(order: ProcessOrder, listener: socket.socket) -> int:
     _redirect_output(run_dir / "output" / f"{life.node.name}.{life.incarnation}.txt")
     faulthandler.enable()
     _ahead_of_others()
-    data_dir = run_dir / "data" / life.node.name
+    data_dir = Path(settings.data_dir) if settings.data_dir else run_dir / "data" / life.node.name
     data_dir.mkdir(parents=True, exist_ok=True)
     files = DiskFiles(data_dir, syncs=False)
     files.faults.failing.update(settings.failing_folders)

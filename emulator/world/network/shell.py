@@ -114,8 +114,8 @@ class NodeShell:
         for rule in rules:
             self.apply(rule)
         life = self.settings.life
-        roles, versions = ",".join(life.node.roles), self.settings.versions
-        self.emit(NodeStarted(roles, life.node.az, versions[0], versions[1]), "start")
+        roles, told = ",".join(life.node.roles), (*self.settings.versions, self.settings.settings)
+        self.emit(NodeStarted(roles, life.node.az, *told), "start")
         self.post_letter(Letter(Started(life.seed, life.incarnation), "start"))
         self._time.begin()
         self.begun.set()

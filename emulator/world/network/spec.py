@@ -38,12 +38,13 @@ class SpecError(ValueError):
 
 
 class MachineSpec(msgspec.Struct, frozen=True):
-    """`factory`: `module:function` of a Factory. `arguments`: whatever msgpack carries. `versions`: kafka.version and
-    inter.broker.protocol.version, for the event of its start ("": it has none)."""
+    """`factory`: `module:function` of a Factory. `arguments`: whatever msgpack carries. For the event of its start:
+    `versions`, kafka.version and inter.broker.protocol.version ("": it has none), and the `settings` it was given."""
 
     factory: str
     arguments: dict[str, Any] = {}
     versions: tuple[str, str] = ("", "")
+    settings: str = ""
 
     def load(self) -> Factory:
         """Imports the factory. Raises SpecError."""
@@ -58,7 +59,7 @@ class MachineSpec(msgspec.Struct, frozen=True):
 class ShellSettings(msgspec.Struct, frozen=True):
     """Everything a shell needs beside its machine. `routes`: {other node: where it is dialled}; others are no nodes of
     this run. `control_host`: the only address of this node at which orders are taken ("": any). `failing_folders`: of
-    its disk ("": all of it).
+    its disk ("": all of it). `data_dir`: where its disk is ("": `data/NODE` of `run_dir`).
 
     `epoch_s` is CLOCK_MONOTONIC's value at scenario time 0, `wall_epoch_ms` the wall clock's then.
     """
@@ -73,8 +74,10 @@ class ShellSettings(msgspec.Struct, frozen=True):
     levels: tuple[str, ...] = LEVELS
     record_inputs: bool = False
     versions: tuple[str, str] = ("", "")
+    settings: str = ""
     control_host: str = ""
     failing_folders: tuple[str, ...] = ()
+    data_dir: str = ""
 
 
 class ProcessOrder(msgspec.Struct, frozen=True):

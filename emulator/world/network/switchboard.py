@@ -11,6 +11,7 @@ from typing import Any
 import trio
 
 from emulator.injector.enforcement import LinkState
+from emulator.world.links import DATA, retransmission_of
 from emulator.world.network.connection import (
     INCOMING_FRAMES_MAX,
     OUTGOING_BYTES_MAX,
@@ -135,7 +136,7 @@ class Switchboard:
         if connection.pending_bytes > OUTGOING_BYTES_MAX:
             self._lose(connection, f"more than {OUTGOING_BYTES_MAX} bytes wait to be sent")
             return
-        outgoing = Outgoing(frame, type(effect.message), effect.correlation_id, cause)
+        outgoing = Outgoing(frame, effect.message, effect.correlation_id, cause)
         self._offer_out(connection, outgoing)
 
     def close(self, effect: Close, cause: str) -> None:
@@ -156,10 +157,11 @@ class Switchboard:
         if path.calm:
             self._pass_out(connection, payload)
             return
-        api, size_bytes = "", 0
+        api, size_bytes, of = "", 0, DATA
         if isinstance(payload, Outgoing):
             api, size_bytes = payload.message.API_NAME, len(payload.frame)
-        stopped = path.offer(self._host.now.mono_ms, payload, api)
+            of = retransmission_of(payload.message, size_bytes)
+        stopped = path.offer(self._host.now.mono_ms, payload, api, of)
         if stopped is None:
             self._pass_out(connection, payload)
             return
@@ -172,7 +174,7 @@ class Switchboard:
         if isinstance(payload, Outgoing):
             connection.frames_out += 1
             if self._host.events.wire:
-                self._wire.frame(FrameSent, connection, connection.frames_out, payload.message,
+                self._wire.frame(FrameSent, connection, connection.frames_out, type(payload.message),
                                   payload.correlation_id, len(payload.frame), payload.cause)  # fmt: skip
             connection.buffer.append(payload.frame)
             self._dirty[connection.id] = connection
@@ -261,10 +263,11 @@ class Switchboard:
         if path.calm:
             self._pass_in(connection, payload)
             return
-        api, size_bytes = "", 0
+        api, size_bytes, of = "", 0, DATA
         if isinstance(payload, tuple):
             api, size_bytes = payload[0].message.API_NAME, len(payload[1])
-        stopped = path.offer(self._host.now.mono_ms, payload, api)
+            of = retransmission_of(payload[0].message, size_bytes)
+        stopped = path.offer(self._host.now.mono_ms, payload, api, of)
         if stopped is None:
             self._pass_in(connection, payload)
         else:

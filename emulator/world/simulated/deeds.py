@@ -41,6 +41,10 @@ class Deeds:
             return
         match order.action:
             case act.StartNode(name):
+                error = world.before_start(order.action)
+                if error:
+                    world.at(world.now_ms + 1.0, done)
+                    return
                 world.at(world.now_ms + self.start_takes_ms(name), lambda: world.start(name))
             case act.KillNode(name):
                 world.kill(name)

@@ -11,6 +11,7 @@ from typing import Any
 from emulator.injector.paths import Path, Stopped
 from emulator.topology import identifier_of
 from emulator.world.actions import ActDone
+from emulator.world.links import DATA, retransmission_of
 from emulator.world.simulated.chance import Bounded, Draws
 from emulator.world.simulated.node import SimulatedNode
 from emulator.world.simulated.trace import Cause, Trace
@@ -180,7 +181,7 @@ class Transport:
         if kind is not None:
             self._first_of_its_kind(node, end, message, kind)
         if not end.out.calm:
-            stopped = end.out.offer(self.now_ms, data, message.API_NAME)
+            stopped = end.out.offer(self.now_ms, data, message.API_NAME, retransmission_of(message, len(data)))
             if stopped is not None:
                 self._stopped(node, end, stopped, message.API_NAME, len(data))
                 self._watch_gate(end, end.out)
@@ -219,8 +220,11 @@ class Transport:
         if end.closed:
             return
         if not end.back.calm:
-            api = "" if data is EOF else decode(memoryview(data)[4:]).message.API_NAME
-            stopped = end.back.offer(self.now_ms, data, api)
+            api, of = "", DATA
+            if data is not EOF:
+                message = decode(memoryview(data)[4:]).message
+                api, of = message.API_NAME, retransmission_of(message, len(data))
+            stopped = end.back.offer(self.now_ms, data, api, of)
             if stopped is not None:
                 self._stopped(self.nodes[end.node], end, stopped, api, len(data))
                 self._watch_gate(end, end.back)

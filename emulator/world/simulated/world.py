@@ -82,6 +82,10 @@ class SimulatedWorld(Transport):
         }
         self.stopped = False
         self.on_act: Callable[[SimulatedNode, act.Act], None] = Deeds(self).do
+        self.before_start: Callable[[act.StartNode], str] = lambda order: ""
+        """Told of an ordered start; says why it cannot be, "": it can."""
+        self.told: Callable[[str], tuple[str, str, str]] = lambda name: ("", "", "")
+        """Of a node that starts: its versions and settings, for the event."""
 
     # --- the heap ---
 
@@ -243,7 +247,7 @@ class SimulatedWorld(Transport):
         if "broker" in node.node.roles:
             node.files.operation_hook = lambda operation, path: self._before_storage(node, operation, path)
         node.machine = self._factory(node.node, node.files)
-        event = NodeStarted(",".join(node.node.roles), node.node.az, "", "")
+        event = NodeStarted(",".join(node.node.roles), node.node.az, *self.told(name))
         self.trace.add(node, "start", self.now_ms, event)
         self._step(node, Started(self.draws.life_seed(name), node.incarnation), "start")
 
