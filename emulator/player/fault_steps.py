@@ -40,8 +40,8 @@ class FaultSteps:
     def _one(self, step: m.MachineStep, following: m.AnyStep | None, at_once: bool = False) -> Steps:
         """`at_once`: the command's own time is not in it."""
         match step:
-            case m.Start(node=node):
-                yield from self._start(node, following)
+            case m.Start():
+                yield from self._start(step, following)
             case m.Kill(node=node):
                 yield from self._act(act.KillNode(node), takes=not at_once)
                 self._player.seen.unwatch(node)
@@ -109,9 +109,9 @@ class FaultSteps:
         if names:
             yield from self._act(act.HealRules(tuple(names)), takes=True)
 
-    def _start(self, node: str, following: m.AnyStep | None) -> Steps:
-        player = self._player
-        yield from self._act(act.StartNode(node))
+    def _start(self, step: m.Start, following: m.AnyStep | None) -> Steps:
+        player, node = self._player, step.node
+        yield from self._act(act.StartNode(node, step.version, step.settings))
         roles = player.topology.node(node).roles
         if "broker" in roles or "session" in roles:
             player.seen.watch(player.out, node)

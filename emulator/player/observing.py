@@ -146,6 +146,10 @@ class Observing:
                 self.states[name] = decode_state(*place, data, change.version)
             return {"states"}
         topic = path[len(TOPICS) + 1 :]
+        if "/" not in topic and data is None:
+            for name in [name for name in self.assignments if _topic_of(name) == topic]:
+                del self.assignments[name]
+            return {"states"}
         if "/" not in topic and data is not None:
             known = topic_partition_text(topic, 0) in self.assignments
             for partition, assigned in decode_topic(topic, data).items():
@@ -154,6 +158,11 @@ class Observing:
         return set()
 
     # --- as conditions see it ---
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """Those that the session service knows."""
+        return frozenset(map(_topic_of, self.assignments))
 
     def partition_views(self) -> dict[str, PartitionView]:
         return {
@@ -167,3 +176,7 @@ class Observing:
             broker: {topic_partition_text(p.topic, p.partition): p.leader for p in metadata.partitions}
             for broker, metadata in self.metadata.items()
         }
+
+
+def _topic_of(name: str) -> str:
+    return name.rpartition("-")[0]

@@ -61,6 +61,8 @@ class Player:
         self.waits = Waits(self.seen, self.out)
         self._record_magic = record_magic
         self._kafka_version = kafka_version
+        self.gates = gates_for(kafka_version)
+        """Of brokers of that version."""
         self._steps_may_fail = steps_may_fail
         self.operations: list[Operation] = []
         self.direct: DirectClient | None = None
@@ -120,7 +122,7 @@ class Player:
         log = OperationLog(OBSERVER, incarnation, self._kept())
         self.direct = DirectClient("player", log, self._record_magic)
         self.writes = SessionWrites(
-            [node.name for node in self.topology.with_role("session")], chance, gates_for(self._kafka_version)
+            [node.name for node in self.topology.with_role("session")], chance, self.gates
         )
         brokers = [node.name for node in self.topology.with_role("broker")]
         self.libraries = LibraryProducers(brokers, log, chance)

@@ -15,6 +15,7 @@ from protocol.machine import Input, Now, Outbox
 from protocol.messages.session import (
     Create,
     Delete,
+    Exists,
     GetData,
     Operation,
     OpResult,
@@ -33,6 +34,7 @@ from protocol.znodes import (
     ReplicaAssignment,
     decode_topic,
     decode_topic_config,
+    delete_topic_path,
     encode_config_change,
     encode_partitions,
     encode_reassignment,
@@ -62,13 +64,43 @@ class SessionWrites:
     def create_topic(
         self, now: Now, out: Outbox, topic: str, assignment: dict[int, list[int]], configs: dict[str, str], done: Done
     ) -> None:
-        """Config first, then the assignment that the controller watches."""
+        """Config first, then the assignment that the controller watches. NODE_EXISTS: there is such a topic."""
         assigned = {partition: ReplicaAssignment(tuple(brokers)) for partition, brokers in assignment.items()}
-        writes: list[Operation] = [
-            Create(topic_config_path(topic), encode_topic_config(configs)),
-            Create(topic_path(topic), encode_topic(assigned)),
-        ]
-        self._write(now, out, writes, done)
+        begun = False
+
+        def change() -> Change:
+            nonlocal begun
+            again, begun = begun, True
+            config, made = yield [
+                Create(topic_config_path(topic), encode_topic_config(configs)),
+                Create(topic_path(topic), encode_topic(assigned)),
+            ]
+            if made.error == SessionError.NODE_EXISTS and again:
+                return SessionError.OK  # by us: the answer was lost
+            if made.error == SessionError.OK and config.error == SessionError.NODE_EXISTS and not again:
+                # What a topic of this name has left behind.
+                (config,) = yield [SetData(topic_config_path(topic), encode_topic_config(configs))]
+            return made.error
+
+        self._queued(now, out, change, done)
+
+    def delete_topic(self, now: Now, out: Outbox, topic: str, done: Done) -> None:
+        """AdminUtils.deleteTopic: a mark, which the controller watches. NO_NODE: no such topic; NODE_EXISTS: it is
+        marked already."""
+        begun = False
+
+        def change() -> Change:
+            nonlocal begun
+            again, begun = begun, True
+            (there,) = yield [Exists(topic_path(topic))]
+            if there.error != SessionError.OK:
+                return SessionError.OK if again else there.error
+            (marked,) = yield [Create(delete_topic_path(topic))]
+            if marked.error == SessionError.NODE_EXISTS and again:
+                return SessionError.OK  # by us: the answer was lost
+            return marked.error
+
+        self._queued(now, out, change, done)
 
     def alter_topic(
         self, now: Now, out: Outbox, topic: str, configs: Mapping[str, str], removed: Sequence[str], done: Done

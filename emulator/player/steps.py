@@ -4,8 +4,10 @@ are in `fault_steps`, those of topics in `topic_steps`, of groups in `group_step
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from emulator.client.blocked_sends import ANY_PARTITION
-from emulator.client.direct_results import Attempt, Described, Fetched
+from emulator.client.direct_results import Attempt, Described, Fetched, Listed
 from emulator.player.client_steps import fetch_order, library_order, produce_order
 from emulator.player.fault_steps import FaultSteps
 from emulator.player.group_steps import GroupSteps
@@ -71,9 +73,11 @@ class StepRunner:
                 yield from self._workloads.end(name, limit_s)
             case m.AskMetadata():
                 yield from self._metadata(step)
+            case m.ListOffsets():
+                yield from self._list_offsets(step)
             case (
-                m.CreateTopic() | m.AlterTopic() | m.AddPartitions() | m.Reassign() | m.ElectPreferred()
-                | m.ElectController()
+                m.CreateTopic() | m.DeleteTopic() | m.AlterTopic() | m.AddPartitions() | m.Reassign()
+                | m.ElectPreferred() | m.ElectController()
             ):  # fmt: skip
                 yield from self._topics.topic(step)
             case m.TakeSnapshot(label=label):
@@ -107,7 +111,7 @@ class StepRunner:
     def _produce(self, step: m.Produce) -> Steps:
         player = self._player
         if step.partition == m.ANY_PARTITION:
-            topic, partition = self._place(None)[0], ANY_PARTITION
+            topic, partition = step.topic or self._place(None)[0], ANY_PARTITION
         else:
             topic, partition = self._place(step.partition)
         if step.client:
@@ -212,6 +216,26 @@ class StepRunner:
         described: Described = yield order
         self._timeline.metadata(player.now.mono_ms, described, self._partition(step.partition))
 
+    def _list_offsets(self, step: m.ListOffsets) -> Steps:
+        player = self._player
+        topic, partition = self._place(step.partition)
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert player.direct is not None
+            player.direct.list_offsets(
+                player.now,
+                player.out,
+                broker=step.broker,
+                topic=topic,
+                partition=partition,
+                done=lambda now, out, listed: done(listed),
+            )
+
+        listed: Listed = yield order
+        if not player.gates.metadata_has_leader_epoch:  # neither have the answers (KIP-320)
+            listed = msgspec.structs.replace(listed, leader_epoch=-1)
+        self._timeline.offsets(player.now.mono_ms, listed, self._partition(step.partition))
+
     # --- observing ---
 
     def _snapshot(self, label: str) -> Steps:
@@ -220,6 +244,8 @@ class StepRunner:
             if by_number(name)[0] == OFFSETS_TOPIC:
                 continue  # no values that anybody could read: `committed` says what is there
             assignment = player.seen.assignments.get(name, ())
+            if by_number(name)[0] in self._topics.deleted and not assignment:
+                continue
             nodes = tuple(broker_name(broker) for broker in sorted(assignment))
             done: ActDone = yield player.act(act.Snapshot(name, nodes))
             if done.error:

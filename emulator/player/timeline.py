@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from emulator.client.direct_results import Attempt, Described, Fetched
+from emulator.client.direct_results import Attempt, Described, Fetched, Listed
 from emulator.player.observing import Observing
 from emulator.topology import Topology, broker_name
 from protocol.ids import topic_partition_text
@@ -103,6 +103,13 @@ class Timeline:
         }  # fmt: skip
         return self.add(at_ms, {**entry, **self._where(partition)})
 
+    def offsets(self, at_ms: float, listed: Listed, partition: str) -> None:
+        entry = {
+            "saw": "list-offsets", "broker": listed.broker, "earliest": listed.earliest, "latest": listed.latest,
+            "leader_epoch": epoch_or_null(listed.leader_epoch), "error": listed.error,
+        }  # fmt: skip
+        self.add(at_ms, {**entry, **self._where(partition)})
+
     # --- what the session service holds ---
 
     def record_state(self, at_ms: float, seen: Observing, partition: str) -> None:
@@ -163,6 +170,8 @@ class Timeline:
             self._views(t, seen)
 
     def _states(self, t: float, seen: Observing) -> None:
+        for gone in self._last_states.keys() - seen.states.keys():
+            del self._last_states[gone]  # should it come again, it is another topic's
         for name, s in seen.states.items():
             if self._last_states.get(name) == s:
                 continue

@@ -1,4 +1,4 @@
-"""Steps of topics: created, altered, grown, moved; and elections that are asked for."""
+"""Steps of topics: created, deleted, altered, grown, moved; and elections that are asked for."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,12 @@ STATE_LIMIT_S = 30.0
 STATE_NOTICED_MS = (20.0, 90.0)
 """From the topic's first state to the script's next step, as recorded."""
 
-TopicStep = m.CreateTopic | m.AlterTopic | m.AddPartitions | m.Reassign | m.ElectPreferred | m.ElectController
-WHY = {SessionError.NO_NODE: "there is no such topic", SessionError.NODE_EXISTS: "one is under way, or done, already"}
+TopicStep = (
+    m.CreateTopic | m.DeleteTopic | m.AlterTopic | m.AddPartitions | m.Reassign | m.ElectPreferred | m.ElectController
+)
+UNDER_WAY = "one is under way, or done, already"
+EXISTS = "there is such a topic already; one that is marked for deletion is there until all of its replicas are gone"
+MARKED = "it is marked for deletion already"
 
 
 class TopicSteps:
@@ -30,12 +34,16 @@ class TopicSteps:
         self._player = player
         self._place = place
         self._timeline = timeline
+        self.deleted: set[str] = set()
+        """Topics that were asked to be deleted."""
 
     def topic(self, step: TopicStep) -> Steps:
         """Raises StepFailed."""
         match step:
             case m.CreateTopic():
                 yield from self._create(step)
+            case m.DeleteTopic():
+                yield from self._delete(step)
             case m.AlterTopic():
                 yield from self._alter(step)
             case m.AddPartitions():
@@ -62,7 +70,7 @@ class TopicSteps:
             assert player.writes is not None
             player.writes.create_topic(player.now, player.out, step.topic, assignment, configs, done)
 
-        yield order
+        yield from self._written(order, f"create-topic {step.topic}", exists=EXISTS)
         yield from self._until_led(step.topic, names)
 
     def _until_led(self, topic: str, names: list[str]) -> Steps:
@@ -73,6 +81,16 @@ class TopicSteps:
                 raise StepFailed(f"{topic} has no leaders after {STATE_LIMIT_S:g} s")
             yield player.sleep(50.0)
         yield player.sleep(player.waits.between_ms(STATE_NOTICED_MS))
+
+    def _delete(self, step: m.DeleteTopic) -> Steps:
+        player = self._player
+        self.deleted.add(step.topic)
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert player.writes is not None
+            player.writes.delete_topic(player.now, player.out, step.topic, done)
+
+        yield from self._written(order, f"delete-topic {step.topic}", exists=MARKED)
 
     def _alter(self, step: m.AlterTopic) -> Steps:
         player = self._player
@@ -108,10 +126,12 @@ class TopicSteps:
 
         yield from self._written(order, "reassign")
 
-    def _written(self, order: Callable[[Callable[[Any], None]], None], what: str) -> Steps:
+    def _written(self, order: Callable[[Callable[[Any], None]], None], what: str, *, exists: str = UNDER_WAY) -> Steps:
+        """`exists`: what it means that the znode is there already."""
         error: SessionError = yield order
         if error != SessionError.OK:
-            raise StepFailed(f"{what}: {WHY.get(error, error.name)}")
+            why = {SessionError.NO_NODE: "there is no such topic", SessionError.NODE_EXISTS: exists}
+            raise StepFailed(f"{what}: {why.get(error, error.name)}")
 
     def _elect_preferred(self, step: m.ElectPreferred) -> Steps:
         player = self._player

@@ -47,6 +47,7 @@ class Waits:
         return View(
             first=self.first,
             partitions=seen.partition_views(),
+            topics=seen.topics,
             controller=seen.controller,
             controller_epoch=seen.controller_epoch,
             live=seen.live,

@@ -21,8 +21,8 @@ class Produce(Step, frozen=True, kw_only=True):
     `acks` may be ACKS_AS_SET. `timeout_ms` goes to the broker; the client gives up after `socket_timeout_s`. `client`
     "" is outside every AZ; `broker` None: the leader by that client's own metadata, through the library's producer,
     with `settings` of its own; then values may follow each other `every_s`, whatever became of those before. Its
-    partitioner chooses among the first topic's partitions if `partition` is "any", by the value's key where `keys` are
-    given."""
+    partitioner chooses among the partitions of `topic` ("": the first) if `partition` is "any", by the value's key
+    where `keys` are given."""
 
     broker: int | None
     values: tuple[str, ...]
@@ -36,6 +36,7 @@ class Produce(Step, frozen=True, kw_only=True):
     client: str = ""
     keys: tuple[str, ...] = ()
     partition: str | None = None
+    topic: str = ""
 
 
 class ProduceMessageSet(Step, frozen=True, kw_only=True):
@@ -142,6 +143,13 @@ class AskMetadata(Step, frozen=True, kw_only=True):
     partition: str | None = None
 
 
+class ListOffsets(Step, frozen=True, kw_only=True):
+    """Where a partition begins and ends for a consumer, as that broker answers. Verb `list-offsets`."""
+
+    broker: int
+    partition: str | None = None
+
+
 class CreateTopic(Step, frozen=True, kw_only=True):
     """`assignment`: replicas of each partition, the preferred leader first; empty: `partitions` with `replicas` each
     (0: as `num.partitions` and `default.replication.factor` say) are placed as Kafka's admin tool places them
@@ -175,6 +183,13 @@ class AddPartitions(Step, frozen=True, kw_only=True):
     topic: str
     partitions: int
     assignment: tuple[tuple[int, ...], ...] = ()
+
+
+class DeleteTopic(Step, frozen=True, kw_only=True):
+    """Marks a topic for deletion, as Kafka's admin tool does; what becomes of it is the controller's matter. Does not
+    wait (`deleted`, a condition, does)."""
+
+    topic: str
 
 
 class Reassign(Step, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The verbs of clients: produce, fetch, metadata; those of groups are in `group_verbs`."""
+"""The verbs of clients: produce, fetch, metadata, list-offsets; those of groups are in `group_verbs`."""
 
 from ruamel.yaml.nodes import Node
 
@@ -98,6 +98,10 @@ def fetch(k: Keys, at_s: float | None) -> Steps:
     broker, client = k.need("broker", k.reader.broker), k.get("client", k.reader.client, "")
     offset = k.whole("offset", "offset", 0)
     return [m.Fetch(broker=broker, offset=offset, client=client, partition=k.partition(), at_s=at_s)]
+
+
+def list_offsets(k: Keys, at_s: float | None) -> Steps:
+    return [m.ListOffsets(broker=k.need("broker", k.reader.broker), partition=k.partition(), at_s=at_s)]
 
 
 def metadata(k: Keys, at_s: float | None) -> Steps:

@@ -33,12 +33,14 @@ class Before(msgspec.Struct, frozen=True):
 class View(msgspec.Struct, frozen=True, kw_only=True):
     """What is known at one moment.
 
-    partitions: {"t-0": state} in the session service. live: registered brokers. unchanged_s: for how long
-    nothing of this changed. broker_views: {broker: {"t-0": leader}} by each broker's own metadata; a
-    broker that did not answer is not in it. log_ends: {"t-0": {broker: log end}} of the running brokers."""
+    partitions: {"t-0": state} in the session service. topics: those that it knows, led or not. live: registered
+    brokers. unchanged_s: for how long nothing of this changed. broker_views: {broker: {"t-0": leader}} by each broker's
+    own metadata; a broker that did not answer is not in it. log_ends: {"t-0": {broker: log end}} of the running
+    brokers."""
 
     first: str = ""
     partitions: dict[str, PartitionView] = {}
+    topics: frozenset[str] = frozenset()
     controller: int | None = None
     controller_epoch: int = 0
     live: frozenset[int] = frozenset()
@@ -138,6 +140,12 @@ class LeadsInView(msgspec.Struct, frozen=True):
     partition: str = ""
 
 
+class Deleted(msgspec.Struct, frozen=True):
+    """The session service knows no such topic (any more)."""
+
+    topic: str
+
+
 class CaughtUp(msgspec.Struct, frozen=True):
     """The logs of all running replicas end at the same offset."""
 
@@ -182,6 +190,7 @@ Condition = (
     | Registered
     | SessionsExpired
     | LeadsInView
+    | Deleted
     | CaughtUp
     | Every
     | Quiet
@@ -226,6 +235,8 @@ def holds(condition: Condition, view: View) -> bool:
             return brokers <= view.live
         case SessionsExpired(brokers=brokers):
             return not brokers & view.live
+        case Deleted(topic=topic):
+            return topic not in view.topics
         case Not(condition=inner):
             return not holds(inner, view)
         case AllOf(conditions=inner_all):
@@ -302,6 +313,8 @@ def described(condition: Condition) -> str:
             return f"session of {_named(brokers)} expired"
         case LeadsInView(broker=broker, of=of):
             return f"broker-{broker} leads, as broker-{of} sees it"
+        case Deleted(topic=topic):
+            return f"{topic} deleted"
         case CaughtUp():
             return "caught up"
         case Every(condition=inner):

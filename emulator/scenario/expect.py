@@ -68,6 +68,8 @@ def _judged(
         case "metadata":
             answers = _saw(observations, "metadata", broker=what["broker"])
             held, seen = _entry(what, [{"error": 0, **answer} for answer in answers])
+        case "list_offsets":
+            held, seen = _entry(what, _offsets(what, observations))
         case "snapshot":
             held, seen = _snapshot(what, observations)
         case "state":
@@ -123,6 +125,13 @@ def _of_group(kind: str, what: Mapping[str, Any], observations: Observations) ->
                 shown["values"] = [record[-1] for record in entry["records"]]
             found.append(shown)
     return found
+
+
+def _offsets(what: Mapping[str, Any], observations: Observations) -> list[Entry]:
+    """What that broker answered about one partition, the scenario's first if none is named."""
+    first = first_partition(observations)
+    listed = _saw(observations, "list-offsets", broker=what["broker"])
+    return [entry for entry in listed if entry.get("partition", first) == what.get("partition", first)]
 
 
 def _entry(what: Mapping[str, Any], entries: list[Entry]) -> tuple[Held, Any]:

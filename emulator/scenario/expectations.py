@@ -9,6 +9,7 @@ One expectation has a `text` for people, and one subject with what must be found
     committed:  {group, partition, nth, offset, leader_epoch, error}
     workload:   {name, azs, count, at_least, at_most}           of its producers and consumers, in these AZs or in all
     metadata:   {broker, nth, leader, leader_epoch, isr, controller, live_brokers, error}
+    list_offsets: {broker, partition, nth, earliest, latest, leader_epoch, error}
     snapshot:   {label, replicas, partition, values, epochs, high_watermark}   every replica named has this on disk
     state:      {partition, nth, leader, leader_epoch, isr, controller_epoch, zk_version}
     controller: {nth, controller, epoch}
@@ -158,6 +159,10 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
         "broker": lambda r, n: r.broker(n), "nth": _nth, "leader": _leader, "leader_epoch": _whole, "isr": _brokers,
         "controller": lambda r, n: r.controller(n), "live_brokers": _brokers, "error": _error,
     },
+    "list_offsets": {
+        "broker": lambda r, n: r.broker(n), "partition": lambda r, n: r.partition(n), "nth": _nth, "earliest": _whole,
+        "latest": _whole, "leader_epoch": _whole, "error": _error,
+    },
     "snapshot": {
         "label": _text, "replicas": _replicas, "partition": lambda r, n: r.partition(n), "values": _values,
         "epochs": _epochs, "high_watermark": _checkpointed,
@@ -184,7 +189,8 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
 
 REQUIRED = {
     "attempts": ("values",), "fetch": ("broker",), "consume": ("group",), "commit": ("group",),
-    "committed": ("group",), "workload": ("name", "count"), "metadata": ("broker",), "snapshot": ("label", "replicas"),
+    "committed": ("group",), "workload": ("name", "count"), "metadata": ("broker",), "list_offsets": ("broker",),
+    "snapshot": ("label", "replicas"),
     "isr_changes": ("broker", "change"), "check": ("name", "verdict"), "measure": ("name",),
 }  # fmt: skip
 

@@ -7,10 +7,33 @@ import msgspec
 from ruamel.yaml.nodes import Node
 
 from emulator.scenario import model as m
+from emulator.scenario.expectations import read_version
 from emulator.scenario.step_reader import APIS, Keys, Steps, Verb
 
 
-def machine(step: type[m.Start | m.Kill | m.Stop | m.PauseNode | m.ResumeNode]) -> Verb:
+def start() -> Verb:
+    def read(k: Keys, at_s: float | None) -> Steps:
+        names = k.need("node", k.reader.machines)
+        version: str = k.get("version", lambda n: read_version(k.reader, n), "")
+        settings: dict[str, object] = k.get("settings", k.reader.restart_settings, {})
+        changed = [name for name in names or () if name in brokers(k)]
+        if (version or settings) and names and not changed:
+            k.reader.problem(k.node, f"{names[0]} is no broker: it has no version and no settings of its own")
+
+        def of(name: str) -> m.Start:
+            # Of an AZ's machines those that are brokers are meant.
+            return m.Start(node=name, version=version, settings=settings) if name in changed else m.Start(node=name)
+
+        return _to_each(names, of, at_s)
+
+    def brokers(k: Keys) -> set[str]:
+        return {node.name for node in k.reader.topology.nodes if {"broker", "controller"} & set(node.roles)}
+
+    does = " ".join((m.Start.__doc__ or "").split())
+    return Verb(does=does, read=read, keys=("node", "version", "settings"), required=("node",), short="node")
+
+
+def machine(step: type[m.Kill | m.Stop | m.PauseNode | m.ResumeNode]) -> Verb:
     def read(k: Keys, at_s: float | None) -> Steps:
         return _to_each(k.need("node", k.reader.machines), lambda name: step(node=name), at_s)
 

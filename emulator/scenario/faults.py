@@ -3,6 +3,8 @@
 Nodes have their full names (`broker-2`, `session-0`), AZs too (`az-0`). `partition` None is the scenario's first.
 """
 
+from typing import Any
+
 import msgspec
 
 
@@ -16,9 +18,12 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Start(Step, frozen=True, kw_only=True):
-    """Starts a node and waits until it is ready: a broker when it is registered and answers."""
+    """Starts a node and waits until it is ready: a broker when it is registered and answers. From then on it has the
+    binary of that `version`, and these `settings` besides those it had (null: no longer)."""
 
     node: str
+    version: str = ""
+    settings: dict[str, Any] = {}
 
 
 class Kill(Step, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ Nodes have their full names (`broker-2`, `session-0`, `client-1`), AZs too (`az-
 numbers, as in the recordings. `partition` None is the scenario's first.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -23,10 +24,12 @@ from emulator.scenario.client_steps import (
     Commit,
     Consume,
     CreateTopic,
+    DeleteTopic,
     ElectController,
     ElectPreferred,
     Fetch,
     LibraryProduce,
+    ListOffsets,
     LookCommitted,
     Produce,
     ProduceMessageSet,
@@ -82,6 +85,7 @@ __all__ = [
     "CreateTopic",
     "Cut",
     "Delay",
+    "DeleteTopic",
     "DiskError",
     "DiskFull",
     "ElectController",
@@ -96,6 +100,7 @@ __all__ = [
     "LibraryProduce",
     "LinkFault",
     "Links",
+    "ListOffsets",
     "LookCommitted",
     "LoseDisk",
     "LoseUnsynced",
@@ -125,6 +130,7 @@ __all__ = [
     "Wait",
     "Workload",
     "begins_fault",
+    "plain_steps",
 ]  # fmt: skip
 
 
@@ -196,7 +202,9 @@ AnyStep = (
     MachineStep | Together
     | Cut | Hold | Delay | Loss | Heal
     | Produce | ProduceMessageSet | LibraryProduce | Fetch | Consume | Commit | LookCommitted | AskMetadata
-    | Workload | StopWorkload | CreateTopic | AlterTopic | AddPartitions | Reassign | ElectPreferred | ElectController
+    | ListOffsets
+    | Workload | StopWorkload | CreateTopic | DeleteTopic | AlterTopic | AddPartitions | Reassign
+    | ElectPreferred | ElectController
     | TakeSnapshot | Record | Wait | Pause | Settle
     | Background | Await | Repeat
 )  # fmt: skip
@@ -218,6 +226,19 @@ def begins_fault(step: AnyStep) -> bool:
     return isinstance(step, FAULTS)
 
 
+def plain_steps(steps: Iterable[AnyStep]) -> Iterator[AnyStep]:
+    """Those that do something themselves, in their order: what is in the background, repeated (once) or done together
+    is unfolded, however deep."""
+    for step in steps:
+        match step:
+            case Background(step=inner):
+                yield from plain_steps([inner])
+            case Repeat(steps=several) | Together(steps=several):
+                yield from plain_steps(several)
+            case _:
+                yield step
+
+
 # --- what is expected ---
 
 
@@ -234,9 +255,9 @@ CHECKS = (
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
-    """`text`: what a person reads. `of`: attempts, fetch, consume, commit, committed, metadata, snapshot, state,
-    controller, partitions, isr_changes, check or measure; `what`: what must be found there (`expect` gives the keys of
-    each). `kafka`: only in these versions; all if empty."""
+    """`text`: what a person reads. `of`: attempts, fetch, consume, commit, committed, metadata, list_offsets,
+    snapshot, state, controller, partitions, isr_changes, check or measure; `what`: what must be found there (`expect`
+    gives the keys of each). `kafka`: only in these versions; all if empty."""
 
     text: str
     of: str

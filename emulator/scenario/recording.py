@@ -69,7 +69,8 @@ def do_entry(step: m.AnyStep) -> Entry | None:
             rest = {key: value for key, value in entry.items() if key not in ("do", "broker", "node")}
             return {"do": entry["do"], "nodes": [one.node for one in steps], **rest}
         case m.Start(node=node):
-            return {"do": "start", **_node(node)}
+            changed: Entry = {"version": step.version} if step.version else {}
+            return {"do": "start", **_node(node), **changed, **({"settings": step.settings} if step.settings else {})}
         case m.Kill(node=node):
             return {"do": "kill", **_node(node)}
         case m.Stop(node=node):
@@ -106,6 +107,8 @@ def do_entry(step: m.AnyStep) -> Entry | None:
             return {"do": "add-partitions", "topic": topic, "partitions": partitions, **named}
         case m.Reassign(targets=targets):
             return {"do": "reassign", "partitions": {name: list(replicas) for name, replicas in targets}}
+        case m.DeleteTopic(topic=topic):
+            return {"do": "delete-topic", "topic": topic}
         case m.ElectController():
             return {"do": "elect-controller"}
         case m.ElectPreferred(partitions=partitions):
@@ -116,6 +119,8 @@ def do_entry(step: m.AnyStep) -> Entry | None:
             return {"do": "stop-workload", **({"name": name} if name else {}), "limit_s": limit_s}
         case m.AskMetadata(broker=broker):
             return {"do": "metadata", "broker": broker, **_partition(step.partition)}
+        case m.ListOffsets(broker=broker):
+            return {"do": "list-offsets", "broker": broker, **_partition(step.partition)}
         case m.Fetch(broker=broker, offset=offset):
             return {"do": "fetch", "broker": broker, "offset": offset, **_client(step.client, step.partition)}
         case m.Consume() | m.Commit() | m.LookCommitted():

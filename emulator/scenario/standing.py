@@ -19,9 +19,9 @@ class Standings:
     """{node: as the steps so far have left it}; one that is not in it may be anything."""
 
     def __init__(self, topology: Topology) -> None:
-        clients = [node for node in topology.nodes if not {"broker", "controller"} & set(node.roles)]
+        others = [node for node in topology.nodes if not {"broker", "controller"} & set(node.roles)]
         self._is = dict.fromkeys((node.name for node in topology.nodes), NEVER)
-        self._is |= dict.fromkeys((node.name for node in clients), RUNS)  # they are started first, before every step
+        self._is |= dict.fromkeys((node.name for node in others), RUNS)  # they are started first, before every step
 
     def take(self, node: Node, steps: Iterable[m.AnyStep]) -> Iterator[tuple[Node, str]]:
         """What is wrong with these steps, of `node`; what they do is noted."""
@@ -63,15 +63,4 @@ class Standings:
 
 
 def _machine_steps(step: m.AnyStep) -> Iterator[m.MachineStep]:
-    match step:
-        case m.Repeat(steps=steps) | m.Together(steps=steps):
-            for one in steps:
-                yield from _machine_steps(one)
-        case m.Background(step=one):
-            yield from _machine_steps(one)
-        case m.Start() | m.Kill() | m.Stop() | m.PauseNode() | m.ResumeNode() | m.PowerLoss() | m.DiskFull():
-            yield step
-        case m.DiskError() | m.LoseDisk() | m.LoseUnsynced():
-            yield step
-        case _:
-            pass
+    return (one for one in m.plain_steps([step]) if isinstance(one, m.MachineStep))

@@ -15,9 +15,9 @@ from emulator.scenario.document import Reader, kind, nearest, plain
 from emulator.settings.registry import BY_SCOPE, UnusableSetting, found, nearest_setting, usable, usable_value
 from emulator.settings.setting import BROKER, TOPIC
 from emulator.storage.log_directory import directory_names
-from emulator.topology import Topology, broker_name, identifier_of, is_group, machines_named
+from emulator.topology import SESSION_SERVICE, Topology, broker_name, identifier_of, is_group, machines_named
 from protocol import purposes
-from protocol.ids import TOPIC_CHARACTERS_MAX, can_be_topic
+from protocol.ids import TOPIC_CHARACTERS_MAX, can_be_topic, topic_partition_of
 
 T = TypeVar("T")
 
@@ -127,8 +127,8 @@ class StepReader(Reader):
         return self._name(node, "AZ", self.topology.azs, "az-")
 
     def end(self, node: Node, what: str = "node or AZ") -> str | None:
-        """One end of a link: a node or a whole AZ."""
-        known = [*(n.name for n in self.topology.nodes if n.az), *self.topology.azs]
+        """One end of a link: a node, a whole AZ, or all session servers."""
+        known = [*(n.name for n in self.topology.nodes if n.az), *self.topology.azs, SESSION_SERVICE]
         return self._name(node, what, known, "broker-")
 
     def client(self, node: Node) -> str | None:
@@ -141,6 +141,11 @@ class StepReader(Reader):
     def partition(self, node: Node) -> str | None:
         """`t-1`, of a topic that was created before."""
         return self.word(node, "partition", sorted(self.partitions))
+
+    @property
+    def topics(self) -> list[str]:
+        """Those that were created before, by their partitions."""
+        return sorted({place[0] for place in map(topic_partition_of, self.partitions) if place is not None})
 
     def _name(self, node: Node, what: str, known: list[str] | tuple[str, ...], prefix: str) -> str | None:
         given = self.text(node, what)
@@ -228,6 +233,16 @@ class StepReader(Reader):
             self.problem(key, f"{setting.key} is not one broker's")
             return {}
         return self.setting(name, key, value)
+
+    def restart_settings(self, node: Node) -> dict[str, object]:
+        """Of a broker that starts; null: no longer given."""
+        read: dict[str, object] = {}
+        for name, key, value in self.pairs(node, "settings"):
+            if plain(value) is None and name in BY_SCOPE[BROKER]:
+                read[name] = None
+            else:
+                read.update(self.brokers_setting(name, key, value))
+        return read
 
     def links(self, node: Node) -> m.Links | None:
         """`az-0` for short, or the keys of one kind of links."""

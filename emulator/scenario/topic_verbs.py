@@ -1,9 +1,10 @@
-"""The verbs of topics and where they lie: create-topic, alter-topic, add-partitions, reassign, and elections."""
+"""The verbs of topics and where they lie: create-topic, delete-topic, alter-topic,
+add-partitions, reassign, and elections."""
 
 from ruamel.yaml.nodes import Node
 
 from emulator.scenario import model as m
-from emulator.scenario.step_reader import Keys, StepReader, Steps
+from emulator.scenario.step_reader import Keys, Steps
 from emulator.settings.registry import BY_SCOPE
 from emulator.settings.setting import TOPIC
 from protocol.ids import topic_partition_of
@@ -75,6 +76,10 @@ def reassign(k: Keys, at_s: float | None) -> Steps:
     return [m.Reassign(targets=k.need("partitions", read), at_s=at_s)]
 
 
+def delete_topic(k: Keys, at_s: float | None) -> Steps:
+    return [m.DeleteTopic(topic=_topic(k), at_s=at_s)]
+
+
 def elect_preferred(k: Keys, at_s: float | None) -> Steps:
     def read(node: Node) -> tuple[str, ...]:
         return k.reader.each(node, "partitions", k.reader.partition, single=True)
@@ -86,11 +91,6 @@ def elect_controller(k: Keys, at_s: float | None) -> Steps:
     return [m.ElectController(at_s=at_s)]
 
 
-def topics_of(reader: StepReader) -> list[str]:
-    """Those that have been created before, by their partitions."""
-    return sorted({place[0] for place in map(topic_partition_of, reader.partitions) if place is not None})
-
-
 def _topic(k: Keys) -> str:
     """None, and `k.failed`, if there is none of that name."""
-    return k.need("topic", lambda n: k.reader.word(n, "topic", topics_of(k.reader)))
+    return k.need("topic", lambda n: k.reader.word(n, "topic", k.reader.topics))

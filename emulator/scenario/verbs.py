@@ -158,7 +158,7 @@ def _repeat(k: Keys, at_s: float | None) -> Steps:
 _LINKS = (*LINK_KEYS, "only", "expects_traffic")
 
 VERBS: dict[str, Verb] = {
-    "start": fault.machine(m.Start),
+    "start": fault.start(),
     "kill": fault.machine(m.Kill),
     "stop": fault.machine(m.Stop),
     "pause-node": fault.machine(m.PauseNode),
@@ -187,6 +187,10 @@ VERBS: dict[str, Verb] = {
         does="A topic with its replicas per partition, named or placed; ends when every partition has a leader.",
         read=topics.create_topic, keys=("topic", "assignment", "partitions", "replicas", "configs"),
         required=("topic",),
+    ),
+    "delete-topic": Verb(
+        does="Marks a topic for deletion; does not wait.",
+        read=topics.delete_topic, keys=("topic",), required=("topic",), short="topic",
     ),
     "alter-topic": Verb(
         does="Settings of a topic that is there; ends when they are written and brokers are notified.",
@@ -249,6 +253,10 @@ VERBS: dict[str, Verb] = {
     "metadata": Verb(
         does="A broker's own metadata.",
         read=client.metadata, keys=("broker", "partition"), required=("broker",), short="broker",
+    ),
+    "list-offsets": Verb(
+        does="Where a partition begins and ends for consumers, by a broker.",
+        read=client.list_offsets, keys=("broker", "partition"), required=("broker",), short="broker",
     ),
     "elect-preferred": Verb(
         does="Asks for the preferred leaders; does not wait.", read=topics.elect_preferred, keys=("partitions",),

@@ -58,6 +58,11 @@ def _leads(reader: StepReader, node: Node, partition: str) -> c.Condition | None
     return None if keys.failed else condition
 
 
+def _deleted(reader: StepReader, node: Node, _: str) -> c.Condition | None:
+    topic = reader.word(node, "topic", reader.topics)
+    return None if topic is None else c.Deleted(topic)
+
+
 def _quiet(reader: StepReader, node: Node, _: str) -> c.Condition | None:
     quiet_s = reader.number(node, "quiet_s")
     return None if quiet_s is None else c.Quiet(quiet_s)
@@ -91,6 +96,7 @@ KEYS: dict[str, Callable[[StepReader, Node, str], c.Condition | None]] = {
     "registered": lambda r, n, _: c.Registered(_members(r, n)),
     "session_expired": lambda r, n, _: c.SessionsExpired(_members(r, n)),
     "leads": _leads,
+    "deleted": _deleted,
     "quiet_s": _quiet,
     "not": _not,
     "all": _all,
@@ -147,6 +153,8 @@ def _written(condition: c.Condition) -> str | dict[str, object]:
             return {"session_expired": sorted(brokers)}
         case c.LeadsInView(broker=broker, of=of):
             return {"leads": {"broker": broker, "seen_by": of}}
+        case c.Deleted(topic=topic):
+            return {"deleted": topic}
         case c.Quiet(quiet_s=quiet_s):
             return {"quiet_s": quiet_s}
         case c.Not(condition=inner):

@@ -4,7 +4,6 @@ from ruamel.yaml.nodes import Node
 
 from emulator.scenario import model as m
 from emulator.scenario.step_reader import Keys, Steps
-from emulator.scenario.topic_verbs import topics_of
 from emulator.settings.setting import CONSUMER, PRODUCER
 from protocol.messages.workload import RATE_MAX
 
@@ -21,7 +20,7 @@ def workload(k: Keys, at_s: float | None) -> Steps:
     none: dict[str, object] = {}
     step = m.Workload(
         name=name,
-        topic=k.get("topic", lambda n: reader.word(n, "topic", topics_of(reader)), ""),
+        topic=k.get("topic", lambda n: reader.word(n, "topic", reader.topics), ""),
         rate_per_s=k.get("rate", lambda n: _rate(k, n), 10.0),
         acks=k.get("acks", reader.acks_to_send, m.ACKS_AS_SET),
         retries=k.whole("retries", "retries") if "retries" in k else None,
