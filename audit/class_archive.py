@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from audit.java import Java, NoJavaError, find_java
 from audit.session import GatewayError, spark_session, start_gateway
 from audit.spark_home import archive_path, class_path
+from emulator.last_resort import ended
 from emulator.runs.scratch import scratch
 
 if TYPE_CHECKING:
@@ -140,4 +141,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended("audit.class_archive", main))

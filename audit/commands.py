@@ -26,6 +26,8 @@ from audit.session import (
     tuning_for,
 )
 from audit.verdict import EXIT_UNKNOWN, EXIT_UNUSABLE, Verdict, evidence_text, exit_code, to_json
+from emulator.regular_files import write_whole
+from emulator.runs.junit import junit_xml, suite_of
 from emulator.runs.layout import shown
 from emulator.runs.scratch import scratch
 from emulator.scenario.seen import seen_words
@@ -44,20 +46,26 @@ def audit_command(
     out: Path | None = None,
     json: bool = False,
     homes: Mapping[Path, Path] | None = None,
+    junit: Path | None = None,
+    own: Sequence[Path] = (),
 ) -> int:
     """`faultline audit RUN...`: verdict.json and report.html into each run; `out`: Parquet and JSON of all of them.
 
-    `homes`: {copy of a run: where what is written about it goes}.
+    `homes`: {copy of a run: where what is written about it goes}. `junit`: a file of JUnit's XML, of all of them.
+    `own`: files of checks beside ours (audit.checks.own).
     """
+    from audit.checks.own import all_checks
     from audit.export import export
     from audit.report import write_report
     from audit.run import audit_runs, write_verdict
 
     try:
+        checks = all_checks(own)
         directories = find_runs(runs)
         paths = [run.path for run in directories]
-        with _progress(len(paths)), spark_of(master, sum(run.size_bytes for run in directories)) as (spark, own):
-            verdicts = audit_runs(spark, paths, scratch=str(own))
+        size_bytes = sum(run.size_bytes for run in directories)
+        with _progress(len(paths)), spark_of(master, size_bytes) as (spark, place):
+            verdicts = audit_runs(spark, paths, scratch=str(place), checks=checks)
             for run, verdict in zip(paths, verdicts, strict=True):
                 home = (homes or {}).get(run, run)
                 write_verdict(verdict, home)
@@ -68,6 +76,8 @@ def audit_command(
         return _unknown(error)
     except (AuditInputError, GatewayError, NoJavaError) as error:
         return _unusable(error)
+    if junit is not None:
+        write_whole(junit, junit_xml(suite_of(msgspec.to_builtins(verdict)) for verdict in verdicts))
     if json:
         print_json(verdicts)
     else:

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from audit.input import RunDirectory
+from emulator.runs.layout import CONTROL_FOLDER, EVENTS_FOLDER, only_writer
 from protocol.events import ENVELOPE, EVENT_FORMAT, EVENTS, FIELDS
 from protocol.events.reading import (
     BOUNDED,
@@ -49,6 +50,10 @@ LONGEST_LINE = "mapreduce.input.linerecordreader.line.maxlength"
 LINE_SHOWN_MAX = 4_096
 """Characters of a broken line that are kept."""
 
+WRITER = "_writer"
+"""The folder of a line's file: whatever is in that of a node is told by this node."""
+
+
 PROBLEM = "problem"
 """Why a line is no event; null: it is one."""
 
@@ -81,7 +86,7 @@ def read_lines(
         .option("columnNameOfCorruptRecord", UNPARSED)
         .option(LONGEST_LINE, LINE_BYTES_MAX)
         .json(paths)
-        .withColumn("run", _run_column(runs))
+        .withColumns({"run": _run_column(runs), **_writer_column(runs)})
     )
     return lines.select(*columns, problem_of(lines).alias(PROBLEM))
 
@@ -103,8 +108,10 @@ def read_quarantine(spark: SparkSession, runs: Sequence[RunDirectory]) -> DataFr
     parsed = F.from_json("value", schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNPARSED})
     text = spark.read.option(LONGEST_LINE, LINE_BYTES_MAX).text(paths).where(F.trim("value") != "")
     file = F.col("_metadata.file_name").alias("_file")
-    about = (_run_column(runs).alias("_run"), file, F.col("value").alias("_line"))
-    lines = text.select(*about, parsed.alias("parsed")).select("_run", "_file", "_line", "parsed.*")
+    writers = _writer_column(runs)
+    own = [column.alias(name) for name, column in writers.items()]
+    about = (_run_column(runs).alias("_run"), file, F.col("value").alias("_line"), *own)
+    lines = text.select(*about, parsed.alias("parsed")).select("_run", "_file", "_line", *writers, "parsed.*")
     # From a text, Spark parses leniently what is not UTF-8; from a file it does not.
     lines = lines.withColumn(UNPARSED, F.expr(f"IF(is_valid_utf8(_line), `{UNPARSED}`, _line)"))
     reasons = lines.select(
@@ -136,6 +143,9 @@ def problem_of(lines: DataFrame) -> Column:
         *_lacking(columns),
         *_out_of_range(columns),
     ]
+    if WRITER in columns:
+        writer = f"`{WRITER}` NOT IN ('', '{EVENTS_FOLDER}', '{CONTROL_FOLDER}', node)"
+        cases.append((writer, f"concat('of ', left(node, {NAME_SHOWN_MAX}), ', in the folder of ', `{WRITER}`)"))
     if "buckets" in columns:
         fits = f"length(buckets) <= {BUCKETS_CHARACTERS_MAX} AND buckets RLIKE {_text(BUCKETS_PATTERN)}"
         cases.append((f"NOT ({fits})", _text("buckets cannot be read")))
@@ -182,10 +192,23 @@ def _run_column(runs: Sequence[RunDirectory]) -> Column:
     if len(runs) == 1:
         return F.lit(runs[0].name)
     depth = _depth(runs)
-    name = F.regexp_extract(F.col("_metadata.file_path"), rf"((?:[^/]+/){{{depth - 1}}}[^/]+)/events/[^/]+$", 1)
+    folder = "(?:[^/]+/)?" if _have_folders(runs) else ""
+    pattern = rf"((?:[^/]+/){{{depth - 1}}}[^/]+)/events/{folder}[^/]+$"
+    name = F.regexp_extract(F.col("_metadata.file_path"), pattern, 1)
     if all(quote(str(run.path)) == str(run.path) for run in runs):
         return name
     return F.url_decode(F.replace(name, F.lit("+"), F.lit("%2B")))  # the path is a URL, but its + is no blank
+
+
+def _writer_column(runs: Sequence[RunDirectory]) -> dict[str, Column]:
+    """WRITER, if these runs have folders for nodes: the one whose events a line's file may hold, else ""."""
+    if not _have_folders(runs):
+        return {}
+    return {WRITER: F.regexp_extract(F.col("_metadata.file_path"), "/events/([^/]+)/[^/]+$", 1)}
+
+
+def _have_folders(runs: Sequence[RunDirectory]) -> bool:
+    return any(only_writer(file.path) for run in runs for file in run.files)
 
 
 def _depth(runs: Sequence[RunDirectory]) -> int:

@@ -10,6 +10,9 @@ big ones, divided by family, so that a check reads no more than it asks for. Che
 - `log_ranges`: the same by replica and leader epoch, in numbers (LOG_RANGES)
 - `overlaps`: windows in which two nodes held one office (`audit.offices`)
 
+A topic that was deleted has a name of its own in them, `t#1` (`audit.lives`); `operations` say of one of its records
+that it is `gone`, and `logs` are of the others.
+
 Order within a node is that of (incarnation, seq).
 """
 
@@ -23,6 +26,7 @@ from pyspark.sql import functions as F
 
 from audit.events import PROBLEM, read_lines, run_key, spark_schema
 from audit.input import RunDirectory
+from audit.lives import Lives, lives_in_files, lives_in_rows
 from audit.offices import OVERLAPS
 
 if TYPE_CHECKING:
@@ -63,15 +67,15 @@ LOGS = """
 -- a batch that survived; `leads`: the replica is the partition's final leader, the last in the order of leader epochs;
 -- a bound (base_offset null): a log end that was seen and never undercut, so the log must reach it.
 -- A batch survives when no later cut of the same replica reaches it: a truncation, or a log found shorter after a
--- restart (power loss), or made anew (another disk). Kafka cuts whole batches, so one that is cut in the middle is
--- gone.
+-- restart (power loss), or made anew (another disk), or deleted. Kafka cuts whole batches, so one that is cut in the
+-- middle is gone.
 WITH cuts AS (
   SELECT run, node, topic, partition, incarnation, seq,
     CASE WHEN event = 'log_loaded' THEN log_end
-         WHEN event = 'log_created' THEN 0L
+         WHEN event IN ('log_created', 'log_deleted') THEN 0L
          WHEN reason = 'full' THEN 0L  -- wiped, to start elsewhere
          ELSE least(`to`, log_end) END AS cut
-  FROM rest WHERE event IN ('log_created', 'log_loaded', 'log_truncated')
+  FROM rest WHERE event IN ('log_created', 'log_deleted', 'log_loaded', 'log_truncated')
 ),
 --big cut_replicas AS (SELECT DISTINCT run, node, topic, partition FROM cuts),
 folded AS (
@@ -140,14 +144,19 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], scratch: str | No
     lines = _in_memory(lines) if scratch is None else _in_files(spark, lines, runs, f"{scratch}/lines")
     facts = Facts(spark, lines, small=scratch is None)
     lines.createOrReplaceTempView("lines")
-    for table, (_, columns) in TABLES.items():
-        _of_family(lines, table).select(*columns).createOrReplaceTempView(table)
     rest = _of_family(lines, "rest")
     if scratch is not None:
         rare = F.from_json("rare", spark_schema(RARE)).alias("rare")
         rest = rest.select(*FREQUENT, rare).select(*FREQUENT, "rare.*").localCheckpoint(eager=False)
-    rest.select(*REST).createOrReplaceTempView("rest")
+    lives = lives_in_files(runs) if scratch is None else lives_in_rows(spark, rest)
+    _named(rest.select(*REST), lives).createOrReplaceTempView("rest")
+    for table, (_, columns) in TABLES.items():
+        rows = _of_family(lines, table).select(*columns)
+        rows = _operations(lines, rows, lives) if table == "operations" else _named(rows, lives)
+        rows.createOrReplaceTempView(table)
     logs = facts.sql(LOGS)
+    if lives.told:
+        logs = logs.where(f"NOT {lives.gone}")
     if scratch is None:
         logs = _in_memory(logs)
     else:
@@ -157,6 +166,21 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], scratch: str | No
     _in_memory(facts.sql(LOG_RANGES)).createOrReplaceTempView("log_ranges")
     _in_memory(facts.sql(OVERLAPS)).createOrReplaceTempView("overlaps")
     return facts
+
+
+def _named(rows: DataFrame, lives: Lives) -> DataFrame:
+    """With each topic called after its life."""
+    return rows.withColumn("topic", F.expr(lives.name())) if lives.told else rows
+
+
+def _operations(lines: DataFrame, rows: DataFrame, lives: Lives) -> DataFrame:
+    """The same of operations, by when they began; `gone`."""
+    if not lives.told:
+        return rows.withColumn("gone", F.lit(False))
+    invoked = _of_family(lines, "invocations").select("run", "operation", F.col("at_ms").alias("begun_ms"))
+    rows = rows.join(invoked, ["run", "operation"], "left")
+    rows = rows.withColumn("topic", F.expr(lives.name("coalesce(begun_ms, at_ms)"))).drop("begun_ms")
+    return rows.withColumn("gone", F.expr(lives.gone))
 
 
 def _of_family(lines: DataFrame, family: str) -> DataFrame:

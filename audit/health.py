@@ -14,7 +14,7 @@ import msgspec
 
 from audit.findings import EventCount, Note
 from audit.verdict import FaultVerdict
-from protocol.events.faults import DEADLY_FAULTS
+from protocol.events.faults import DEADLY_FAULTS, START_REFUSED
 from protocol.lateness import merged, share_ms
 
 ENDING_FAULTS = ("kill", "stop", "power-loss")
@@ -141,8 +141,11 @@ def exits(notes: Iterable[Note]) -> dict[str, int]:
 
 
 def unexpected_deaths(notes: Iterable[Note], expected: Container[str] = ()) -> list[str]:
-    """Nodes that ended by themselves, but for `expected` ones that ended as Kafka would: `node_stopped` with a code, an
-    end that the supervisor had not asked for, or a next start that nothing explains."""
+    """Nodes that ended by themselves, but for `expected` ones that ended as Kafka would, and those whose start somebody
+    asked for who was told so: `node_stopped` with a code, an end that the supervisor had not asked for, or a next start
+    that nothing explains."""
+    notes = list(notes)
+    refused = _refused_starts(notes)
     reasons = []
     faults: dict[str, set[str]] = defaultdict(set)
     started: dict[str, int] = {}
@@ -169,11 +172,24 @@ def unexpected_deaths(notes: Iterable[Note], expected: Container[str] = ()) -> l
             stopped[note.node] = note.incarnation
             if note.code and not faults[note.node] & {*ENDING_FAULTS, *DEADLY_FAULTS}:
                 told.add((note.node, note.incarnation))
-                if note.node in expected and note.code == KAFKAS_EXIT:
+                as_kafka = note.node in expected or (note.node, note.incarnation) in refused
+                if as_kafka and note.code == KAFKAS_EXIT:
                     continue
                 why = f": {note.reason}" if note.reason else ""
                 reasons.append(f"{note.node} died by itself at {note.at_ms:.0f} ms with code {note.code}{why}")
     return reasons
+
+
+def _refused_starts(notes: Iterable[Note]) -> set[tuple[str, int | None]]:
+    """The lives, (node, incarnation), that somebody started who was told that they had ended."""
+    lives: dict[str, int | None] = {}
+    refused = set()
+    for note in notes:
+        if note.event == "node_started":
+            lives[note.node] = note.incarnation
+        elif note.event == "machine_fault" and note.what == START_REFUSED and note.target in lives:
+            refused.add((note.target, lives[note.target]))
+    return refused
 
 
 class Lateness(msgspec.Struct, frozen=True):

@@ -2,7 +2,8 @@
 
 A run's directory has `events/NODE.INCARNATION.jsonl` (levels client and replica) and, where the wire level is
 recorded, `events/NODE.INCARNATION.wire.jsonl`: frames are the majority of events and no check needs their fields, so
-they have files of their own. Both count towards one sequence of numbers per incarnation.
+they have files of their own. Both count towards one sequence of numbers per incarnation. Of a node in a container they
+are in `events/NODE/`.
 
 A process that is killed leaves at most one line without its end. Such a line is *torn*: it tells of a death, not of
 a broken file, and is counted apart from lines that are broken (`audit.events`).
@@ -19,12 +20,11 @@ from typing import BinaryIO
 
 import msgspec
 
-from emulator.regular_files import open_regular, refuse_foreign_link
+from emulator.regular_files import NotRegular, open_regular, refuse_foreign_link
+from emulator.runs.layout import WIRE_SUFFIX, event_paths, is_foreign, only_writer
 from protocol.events.reading import LINE_BYTES_MAX
 from protocol.undecodable import UNDECODABLE
 
-EVENT_SUFFIX = ".jsonl"
-WIRE_SUFFIX = ".wire.jsonl"
 RUNS_MAX = 10_000
 WINDOW_BYTES = LINE_BYTES_MAX // 2
 """A line of more than LINE_BYTES_MAX fills one of these from its beginning to its end."""
@@ -87,14 +87,14 @@ def find_runs(given: Sequence[str | Path]) -> list[RunDirectory]:
 
 def read_directory(path: Path) -> RunDirectory:
     """Raises AuditInputError when there is no `events` folder in it, or it cannot be read, or something in it is no
-    regular file."""
+    regular file, or is named after another node than the one that it is of."""
     events = path / "events"
     if not events.is_dir():
         hint = f"; did you mean {path.parent}?" if (path.parent / "events").is_dir() else ""
         raise AuditInputError(f"{path}: not a run, it has no folder events{hint}")
     try:
         refuse_foreign_link(events)
-        files = tuple(_event_file(file) for file in sorted(events.glob(f"*{EVENT_SUFFIX}")))
+        files = tuple(_event_file(file) for file in event_paths(events))
     except OSError as error:
         raise AuditInputError(f"{error.filename}: cannot be read: {error.strerror}") from error
     return RunDirectory(path.resolve(), files)
@@ -122,6 +122,8 @@ def _nearest(path: Path) -> str:
 
 
 def _event_file(path: Path) -> EventFile:
+    if is_foreign(path):
+        raise NotRegular(path, f"is in the folder of {only_writer(path)}, and not named after it")
     with open_regular(path) as file:
         size_bytes = os.fstat(file.fileno()).st_size
         return EventFile(path.resolve(), size_bytes, _torn_tail(file, size_bytes), _too_long(file, size_bytes))

@@ -14,6 +14,7 @@ import msgspec
 from audit.events import read_events
 from audit.facts import LOGS
 from audit.input import RunDirectory
+from audit.lives import lives_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -131,9 +132,17 @@ VIEWS: tuple[View, ...] = (
 
 def create_views(spark: SparkSession, runs: Sequence[RunDirectory]) -> None:
     """Make all of them in the session. They read the files whenever they are asked."""
-    read_events(spark, runs).createOrReplaceTempView("events")
-    tables = "appends AS (SELECT * FROM events WHERE event = 'batch_appended'), rest AS (SELECT * FROM events)"
-    spark.sql(f"WITH {tables} SELECT * FROM ({LOGS})").createOrReplaceTempView("final_logs")
+    events = read_events(spark, runs)
+    events.createOrReplaceTempView("events")
+    lives = lives_of(spark, runs, events)
+    source = "events"
+    if lives.told:
+        source = "events_by_life"
+        named = [f"{lives.name()} AS topic" if name == "topic" else f"`{name}`" for name in events.columns]
+        events.selectExpr(*named).createOrReplaceTempView(source)
+    tables = f"appends AS (SELECT * FROM {source} WHERE event = 'batch_appended'), rest AS (SELECT * FROM {source})"
+    logs = spark.sql(f"WITH {tables} SELECT * FROM ({LOGS})")
+    (logs.where(f"NOT {lives.gone}") if lives.told else logs).createOrReplaceTempView("final_logs")
     for view in VIEWS:
         spark.sql(view.query).createOrReplaceTempView(view.name)
 

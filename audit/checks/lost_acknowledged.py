@@ -5,7 +5,8 @@ when the log of the final leader (the last leader epoch anybody led), after ever
 batch with that digest at that offset. acks=0 promises no offset: any place will do. With acks=1 Kafka allows such a
 loss,
 with acks=all only if leaders are elected uncleanly or disks forget: `acks` is in every row, and the verdict counts by
-it. A record that only a stale leader still holds is lost too: nobody can read it.
+it. A record that only a stale leader still holds is lost too: nobody can read it. What went with its topic, which was
+deleted on request, is not.
 """
 
 from audit.checks.check import Check
@@ -20,7 +21,7 @@ FROM operations AS o
 LEFT ANTI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
   ON o.run = log.run AND o.topic = log.topic AND o.partition = log.partition AND o.digest = log.digest
   AND (o.offset < 0 OR o.offset BETWEEN log.base_offset AND log.last_offset)
-WHERE kind = 'produce' AND outcome = 'ok'
+WHERE kind = 'produce' AND outcome = 'ok' AND NOT gone
 """
 
 LOST_ACKNOWLEDGED = Check(

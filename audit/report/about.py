@@ -45,11 +45,18 @@ def about_run(run: Path) -> About:
     told = _settings_file(run)
     return About(
         title=title,
-        kafka=str(told.get("kafka", "")),
+        kafka=_versions(told),
         seed=told.get("seed"),
         speed=told.get("speed"),
         settings=tuple(_settings(told, chosen)),
     )
+
+
+def _versions(told: dict[str, Any]) -> str:
+    """`2.6`; of brokers that were started with others later `0.11, then 2.8`."""
+    starts = [of for of in told.get("starts", ()) if isinstance(of, dict)]
+    found = [told.get("kafka", ""), *(of.get("kafka.version", "") for of in starts)]
+    return ", then ".join(dict.fromkeys(str(version) for version in found if version))
 
 
 def _settings_file(run: Path) -> dict[str, Any]:

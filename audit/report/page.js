@@ -16,6 +16,7 @@ const choice = document.getElementById("partition");
 function choose(number) {
   for (const one of document.querySelectorAll(".picture")) one.hidden = one.dataset.partition !== number;
   if (choice) choice.value = number;
+  zoom.again();
 }
 choice?.addEventListener("change", () => choose(choice.value));
 document.addEventListener("click", (event) => {
@@ -28,7 +29,6 @@ document.addEventListener("click", (event) => {
   for (const [name, value] of [["class", "here"], ["x1", asked.dataset.x], ["x2", asked.dataset.x], ["y1", 0],
     ["y2", plot.viewBox.baseVal.height]]) line.setAttribute(name, value);
   plot.append(line);
-  const scale = plot.getBoundingClientRect().width / plot.viewBox.baseVal.width;
-  pane.scrollLeft = asked.dataset.x * scale - pane.clientWidth / 2;
+  zoom.show(Number(asked.dataset.x));
   pane.scrollIntoView({ block: "center" });
 });

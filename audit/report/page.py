@@ -28,6 +28,13 @@ _HEADLINES_ALONE = {True: "Every check held", False: "Checks are violated", "unk
 """Of a cluster that was just used: nobody said what to expect."""
 _CLASSES: dict[Any, str] = {True: "good", False: "bad", "unknown": "unsure"}
 _PILLS = {"held": "good", "violated": "bad", "unknown": "unsure", "skipped": "quiet"}
+_PANE = "Timeline: plus and minus zoom, 0 shows all of it, arrows move along"
+_ZOOM = (
+    # Hidden until the script is there that does it.
+    '<p class="zoom" id="zoom" hidden><button type="button" data-by="2">Zoom in</button> '
+    '<button type="button" data-by="0.5">Zoom out</button> <button type="button" data-by="0">Whole run</button> '
+    '<span role="status"></span> <small>Or drag across a part; Ctrl and the wheel; the keys + - 0.</small></p>'
+)
 _WORLDS = {"network": "real processes", "sim": "simulated"}
 
 
@@ -44,7 +51,8 @@ def render(verdict: Verdict, timeline: Timeline, about: About = UNKNOWN) -> str:
         tables.settings(about),
     ]
     style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
-    script = files(__package__).joinpath("page.js").read_text(encoding="utf-8")
+    scripts = (files(__package__).joinpath(name).read_text(encoding="utf-8") for name in ("zoom.js", "page.js"))
+    script = "\n".join(scripts)
     title = about.title or verdict.scenario or verdict.run
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -126,8 +134,9 @@ def _pictures(verdict: Verdict, timeline: Timeline, drawn: list[Place]) -> str:
             '<p class="note">The run is too big to be drawn whole: of its writes and appends the picture shows some, '
             "and does not tell lost records apart. The verdict is about all of them.</p>"
         )
-    scroll = f'<p class="hint">The picture goes on to the right.</p><div class="scroll" id="picture">{figures}</div>'
-    return f"<section><h2>What happened</h2>{choice}{note}{scroll}{LEGEND}</section>"
+    pane = f'<div class="scroll" id="picture" tabindex="0" role="group" aria-label="{_PANE}">{figures}</div>'
+    hint = '<p class="hint">The picture goes on to the right.</p>'
+    return f"<section><h2>What happened</h2>{choice}{note}{_ZOOM}{hint}{pane}{LEGEND}</section>"
 
 
 def _dual(verdict: Verdict, timeline: Timeline, place: Place) -> list[Span]:

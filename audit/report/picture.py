@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from audit.report.layout import BAND_HEIGHT, ISR_HEIGHT, LEFT, WIDTH, Lane, Layout
+from audit.report.layout import BAND_HEIGHT, ISR_HEIGHT, LEFT, RIGHT, WIDTH, Lane, Layout
 from audit.report.thinning import clusters, result_of, ticks
 from audit.report.timeline import Mark, Operation, Place, Replica, Span, Timeline
 from protocol.errors import error_name
@@ -30,6 +30,10 @@ MARKS_MAX = 60
 MARK_PX = 5.0
 BAND_CHAR_PX = 6.2
 """What a character of a band's head takes at most."""
+FINE_ZOOM = 8
+"""From this zoom on (`zoom.js` has the same), writes that were one mark are told apart."""
+FINE_MAX = 400
+"""Marks for that, in a picture. With more, a mark stays one."""
 
 
 class Picture:
@@ -47,12 +51,16 @@ class Picture:
         self.labels: list[str] = []
 
     def svg(self) -> str:
-        """The whole picture, for a page."""
-        self._draw()
+        """The whole picture, for a page, which can be zoomed."""
+        fine = self._fine()
+        self._draw(told_apart=bool(fine))
+        for lane, several in fine:
+            self._cluster(lane, several, labelled=True, css=" fine")
         body, labels = "\n".join(self.parts), "\n".join(self.labels)
         height = f"{self.layout.height:.0f}"
         return (
-            f'<svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{self._title()}" '
+            f'<svg class="plot" data-left="{LEFT}" data-right="{RIGHT}" data-end="{self.timeline.end_ms:.0f}" '
+            f'data-axis="{self.layout.top}" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{self._title()}" '
             f'preserveAspectRatio="xMinYMin meet">{_PATTERNS}{body}</svg>\n'
             # Names in a picture of their own, which stays when the other is scrolled.
             f'<svg class="labels" viewBox="0 0 {LEFT - 6} {height}" aria-hidden="true" '
@@ -75,7 +83,7 @@ class Picture:
     def _title(self) -> str:
         return escape(f"Timeline of {topic_partition_text(*self.place)}" if self.place else "Timeline of the cluster")
 
-    def _draw(self) -> None:
+    def _draw(self, *, told_apart: bool = False) -> None:
         assert not self.parts, "drawn once"
         self._frame()
         self._rows_above()
@@ -83,7 +91,7 @@ class Picture:
             for lane in lanes:
                 self._lane(lane)
         self._bands()
-        self._operations()
+        self._operations(told_apart)
         self._steps()
 
     # --- parts, back to front ---
@@ -223,13 +231,24 @@ class Picture:
         next_px = next(later, float(WIDTH))
         return next_px - self.x(bands[number].from_ms) >= 8 + BAND_CHAR_PX * len(bands[number].text)
 
-    def _operations(self) -> None:
+    def _operations(self, told_apart: bool) -> None:
         labelled = len(self.layout.operations) <= LABELS_MAX
         for lane, operations in self.layout.answered():
             for cluster in clusters(operations, self.x):
-                self._cluster(lane, cluster, labelled)
+                self._cluster(lane, cluster, labelled, " coarse" if told_apart and len(cluster) > 1 else "")
 
-    def _cluster(self, lane: Lane, cluster: list[Operation], labelled: bool) -> None:
+    def _fine(self) -> list[tuple[Lane, list[Operation]]]:
+        """What marks for several writes stand for. The page shows it in their place when it is zoomed in."""
+        fine = [
+            (lane, several)
+            for lane, operations in self.layout.answered()
+            for cluster in clusters(operations, self.x)
+            if len(cluster) > 1
+            for several in clusters(cluster, lambda at_ms: self.x(at_ms) * FINE_ZOOM)
+        ]
+        return fine if len(fine) <= FINE_MAX else []
+
+    def _cluster(self, lane: Lane, cluster: list[Operation], labelled: bool, css: str = "") -> None:
         kinds = [result_of(one) for one in cluster]
         # A mark that stands for several shows the worst of them.
         kind = next(kind for kind in ("lost", "unknown", "failed", "kept") if kind in kinds)
@@ -254,7 +273,7 @@ class Picture:
                 text = f"{cluster[0].value}…{cluster[-1].value}"
             if len(text) <= LABEL_CHARS_MAX:
                 label = f'<text x="{x:.1f}" y="{y + 14:.1f}" text-anchor="middle">{escape(text)}</text>'
-        self._add(f'<g class="op {kind}" data-tip="{tip}">{shape}{label}</g>')
+        self._add(f'<g class="op {kind}{css}" data-tip="{tip}">{shape}{label}</g>')
 
     def _mark(self, lane: Lane, mark: Mark) -> None:
         x, y = self.x(mark.at_ms), lane.top + lane.height / 2

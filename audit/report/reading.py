@@ -14,6 +14,7 @@ from typing import Any
 from audit.input import RunDirectory
 from audit.report.timeline import Band, Mark, Node, Operation, Place, Replica, Span, Timeline
 from emulator.regular_files import lines_of, open_regular
+from protocol.events.faults import START_REFUSED
 from protocol.events.reading import LINE_BYTES_MAX, event_in
 
 READ_MAX_BYTES = 48 << 20
@@ -153,7 +154,7 @@ class _Reader:
         self.node(event["node"]).marks.append(Mark(at_ms, kind, text))
 
     def _machine_fault(self, event: dict[str, Any], at_ms: float) -> None:
-        if event["what"] == "start":
+        if event["what"] in ("start", START_REFUSED):  # its end tells of itself
             return
         self.node(event["target"]).marks.append(Mark(at_ms, "machine", event["what"]))
         if event["what"] in ("kill", "power-loss"):

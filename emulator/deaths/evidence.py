@@ -4,13 +4,16 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from emulator.client.operations import Read
 from emulator.deaths.attendant import DiskLost, Recovery
 from emulator.deaths.history import HISTORIC, Happened
 from emulator.deaths.network import Left
-from emulator.oracle.probe import Office, StepBack
+from emulator.oracle.probe import Office, StepBack, former_life
 from emulator.oracle.truth import Batch, Truth, Write, read_logs
 from emulator.runs.events import events_in
+from emulator.runs.layout import EVENTS_FOLDER, WIRE_SUFFIX, event_paths
 from emulator.runs.network import as_happened, with_files
 from emulator.topology import Topology
 from protocol.events import (
@@ -25,6 +28,7 @@ from protocol.events import (
     OperationInvoked,
     RecordsRead,
     RoleChanged,
+    TopicRemoved,
 )
 from protocol.ids import TopicPartition
 
@@ -40,8 +44,8 @@ def happened(run_dir: Path) -> list[Happened]:
 
 def _read(run_dir: Path) -> Iterator[Happened]:
     names = {cls.NAME for cls in WANTED}
-    for path in sorted((run_dir / "events").glob("*.jsonl")):
-        if not path.name.endswith(".wire.jsonl"):
+    for path in event_paths(run_dir / EVENTS_FOLDER):
+        if not path.name.endswith(WIRE_SUFFIX):
             for fields in events_in(path, names):
                 yield as_happened(fields, EVENTS[fields["event"]])
 
@@ -55,13 +59,18 @@ def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) ->
     places: dict[str, TopicPartition] = {}
     epochs: dict[tuple[str, TopicPartition], int] = {}
     watermarks: dict[tuple[str, TopicPartition, int], int] = {}
+    lives: dict[str, int] = {}
+    begun_in: dict[str, int] = {}
     for node_name, _, _, _, at_ms, event in events:
         match event:
             case OperationInvoked(operation=operation, value=value):
                 values[operation] = value
                 places[operation] = (event.topic, event.partition)
+                begun_in[operation] = lives.get(event.topic, 0)
             case OperationEnded(kind="produce", operation=operation):
-                place = (event.topic, event.partition)
+                life = begun_in.get(operation, lives.get(event.topic, 0))
+                former = life < lives.get(event.topic, 0)
+                place = (former_life(event.topic, life + 1) if former else event.topic, event.partition)
                 value = values.get(operation, "")
                 outcome, digest = event.outcome, event.digest
                 truth.writes.append(Write(operation, value, place, event.acks, outcome, event.offset, digest))
@@ -83,9 +92,29 @@ def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) ->
                 if now < before:
                     truth.watermarks_back.append(StepBack(place, node_name, epoch, before, now, at_ms))
                 watermarks[node_name, place, epoch] = max(before, now)
+            case TopicRemoved(topic=topic):
+                lives[topic] = lives.get(topic, 0) + 1
+                _life_ended(truth, topic, former_life(topic, lives[topic]))
+                epochs = {key: seen for key, seen in epochs.items() if key[1][0] != topic}
+                watermarks = {key: seen for key, seen in watermarks.items() if key[1][0] != topic}
             case _:
                 pass
     return truth
+
+
+def _life_ended(truth: Truth, topic: str, name: str) -> None:
+    """What was seen of a topic until now was of one that is called `name` from here on, and gone on request."""
+
+    def renamed(place: TopicPartition) -> TopicPartition:
+        return (name, place[1]) if place[0] == topic else place
+
+    truth.gone.add(name)
+    truth.writes = [replace(write, place=renamed(write.place)) for write in truth.writes]
+    truth.reads = [(renamed(place), read) for place, read in truth.reads]
+    for office in truth.leaders:
+        office.place = renamed(office.place) if office.place is not None else None
+    truth.epochs_back = [replace(back, place=renamed(back.place)) for back in truth.epochs_back]
+    truth.watermarks_back = [replace(back, place=renamed(back.place)) for back in truth.watermarks_back]
 
 
 def recoveries_of(

@@ -1,7 +1,7 @@
 """What the events of a run say of its past: states, roles, who wrote and copied what, what clients were told."""
 
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -22,6 +22,7 @@ from protocol.events import (
     RoleChanged,
     SessionChanged,
     StateDecided,
+    TopicRemoved,
     ZnodeChanged,
 )
 from protocol.ids import TopicPartition
@@ -32,7 +33,8 @@ Happened = tuple[str, int, int, object, float, Event]
 
 HISTORIC: tuple[type[Event], ...] = (
     AttemptSent, BatchAppended, BrokersSeen, ControllerChanged, FetcherChanged, HighWatermarkMoved, LogLoaded,
-    LogTruncated, NodeStarted, OperationEnded, RoleChanged, SessionChanged, StateDecided, ZnodeChanged,
+    LogTruncated, NodeStarted, OperationEnded, RoleChanged, SessionChanged, StateDecided, TopicRemoved,
+    ZnodeChanged,
 )  # fmt: skip
 """Events that a history is made of."""
 
@@ -137,7 +139,8 @@ class Office(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct):
-    """By partition, in order; brokers by their numbers, nodes by their names.
+    """By partition, in order; brokers by their numbers, nodes by their names. Of a topic that was deleted nothing: what
+    is called so now is what came after.
 
     `written`: by leaders; `copied`: by followers; `ahead`: what these copied of later epochs than they followed in.
     `highs`: of leaders.
@@ -193,6 +196,8 @@ class _Writer:
     def add(self, node: str, incarnation: int, seq: int, cause: object, at_ms: float, event: Event) -> None:
         history = self.history
         match event:
+            case TopicRemoved(topic=topic):
+                self._removed(topic)
             case ZnodeChanged():
                 self._znode(node, at_ms, event)
             case RoleChanged():
@@ -246,6 +251,19 @@ class _Writer:
             other = self._committed[written]
             text = f"transaction {event.zxid:#x} wrote {event.data!r} to {event.path} at {node}, {other!r} elsewhere"
             history.contradictions.append(text)
+
+    def _removed(self, topic: str) -> None:
+        """What is called so from now on is another topic."""
+        history = self.history
+        by_place = (
+            history.states, history.cuts, history.leaders, history.followers, history.fetched, history.written,
+            history.copied, history.highs, history.ahead,
+        )  # fmt: skip
+        for places in by_place:
+            _drop(places, lambda place: place[0] == topic)
+        for replicas in (history.stopped, history.cut_short, history.acknowledged, self._roles, self._ends):
+            _drop(replicas, lambda replica: replica[0][0] == topic)
+        history.created = {made for made in history.created if made[0][0] != topic}
 
     def _cut_short(self, node: str, at_ms: float, event: LeaderAndIsrIgnored) -> None:
         """A lost session ended an order after it had come to this replica, or before."""
@@ -337,3 +355,8 @@ def _end(lasting: list[Lasting], broker: int, at_ms: float) -> None:
             if lasting[index].until_ms > at_ms:
                 lasting[index] = msgspec.structs.replace(lasting[index], until_ms=at_ms)
             return
+
+
+def _drop(by_key: dict[Any, Any], matches: Callable[[Any], bool]) -> None:
+    for key in [key for key in by_key if matches(key)]:
+        del by_key[key]

@@ -16,6 +16,8 @@ from emulator.deaths.attendant import DiskLost
 from emulator.deaths.mortal import FACTORY as MORTAL
 from emulator.deaths.mortal import tell
 from emulator.deaths.plan import Plan, resolved_for, step_count
+from emulator.node.restarts import Roster
+from emulator.node.specs import RunSpec
 from emulator.oracle.truth import Batch, Truth, read_logs
 from emulator.player.player import Player
 from emulator.player.steps import StepFailed
@@ -74,7 +76,7 @@ async def play_network_death(plan: Plan, run_dir: Path, *, speed: float) -> Died
     )
     order = run_dir / "death"
     cluster = Cluster(run_dir, spec.topology, _specs(resolved, plan.victim, order), speed=speed, seed=plan.seed)
-    attended = AttendedActions(cluster, run_dir, plan, player, order, step_count(script))
+    attended = AttendedActions(cluster, run_dir, plan, player, order, step_count(script), spec)
     with trio.fail_after(RUN_LIMIT_S):
         async with cluster, trio.open_nursery() as nursery:
             nursery.start_soon(attended.restart_the_dead)
@@ -123,9 +125,9 @@ class AttendedActions(Actions):
     """The player's actions on a cluster whose dead are started again: see `attendant`, whose rules these are too."""
 
     def __init__(
-        self, cluster: Cluster, run_dir: Path, plan: Plan, player: Player, order: Path, script_steps: int
+        self, cluster: Cluster, run_dir: Path, plan: Plan, player: Player, order: Path, script_steps: int, spec: RunSpec
     ) -> None:
-        super().__init__(cluster, run_dir, plan.seed)
+        super().__init__(cluster, run_dir, plan.seed, Roster(spec))
         self.plan = plan
         self.deaths = 0
         self.left: list[Left] = []

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.sources import catalogue, find_scenario
+from emulator.runs.starts import starts_in
 from emulator.scenario.model import AnyStep, Repeat, Scenario
 from protocol.versions import ladder_name
 
@@ -74,9 +75,18 @@ def resolved_for(scenario_id: str, version: str) -> Resolved:
 
 
 def versions_of(scenario_id: str, among: Collection[str] = ()) -> list[str]:
-    """Those that a scenario is for, of `among` (all if empty)."""
-    known = [ladder_name(version) for version in scenario_of(scenario_id).kafka]
+    """Those that a scenario is for, of `among` (all if empty). None of one whose brokers change their version or
+    settings: the rules that allow something are those of one version."""
+    scenario = scenario_of(scenario_id)
+    if any(start.version or start.settings for start in starts_in(scenario.steps)):
+        return []
+    known = [ladder_name(version) for version in scenario.kafka]
     return [version for version in known if version in among or not among]
+
+
+def mortal_scenarios() -> list[str]:
+    """Those of the catalogue in which deaths are judged."""
+    return [name for name in catalogue() if versions_of(name)]
 
 
 @lru_cache(maxsize=64)

@@ -49,7 +49,7 @@ def play_death(plan: Plan) -> Died:
     steps, magic = resolved.scenario.steps, resolved.record_magic
     player = Player(spec.topology, steps, magic, spec.kafka_version, steps_may_fail=True)
     operations = player.operations
-    attendant, probe = Attendant(plan), Probe()
+    attendant, probe = Attendant(plan), Probe(operations)
 
     def factory(node: Node, files: MemoryFiles) -> Machine:
         return player if node.name == OBSERVER else machine_for(spec, node, files, operations)

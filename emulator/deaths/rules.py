@@ -10,16 +10,14 @@ from emulator.deaths.stopped import EARLIER_LIFE, HALF_WAY, still
 from emulator.runs.resolve import Resolved
 from emulator.scenario import model as m
 from protocol.ids import TopicPartition
-from protocol.versions import Gates, gates_for
+from protocol.versions import Gates
 
 UNCLEAN = "unclean.leader.election.enable"
 
 
 def gates_of(resolved: Resolved) -> Gates:
     """Of the cluster's brokers, which are all alike in the catalogue."""
-    spec = resolved.spec
-    settings = next(iter(spec.settings.values()))
-    return gates_for(spec.kafka_version, str(settings.get("inter.broker.protocol.version") or spec.kafka_version))
+    return resolved.spec.gates(next(iter(resolved.spec.settings)))
 
 
 class Rules:

@@ -1,6 +1,7 @@
 """Why Kafka would not have settled there either: which rule of docs/semantics.md lets a node end by itself, a partition
 have no leader, a replica stand still. An empty answer: none does."""
 
+from emulator.broker.reads import FIRST_WITH_PROGRESS
 from emulator.deaths.history import History
 from emulator.deaths.play import Died
 from emulator.deaths.settled import (
@@ -27,6 +28,7 @@ ORDINARY_EXITS = ("earlier session has not expired", "the session expired while 
 NO_SERVICE = ("no session service within", "the session expired while starting")
 """A broker that is started while it cannot reach the session service exits (4.2)."""
 UNREGISTERED = "8 (KAFKA-7165): a broker finds its old registration in a new session, and lives on"
+LARGER_THAN_FETCH = "1.9 (KIP-74): up to FETCH 2 no follower gets past a record larger than replica.fetch.max.bytes"
 LOG_DIR_FAILED = "log directory failed"
 """Nothing fails here but what was told to."""
 COMES_AND_GOES_MS = 10_000.0
@@ -69,6 +71,7 @@ def unsettled_rule(died: Died, history: History, gates: Gates, one: Unsettled) -
         or _behind_half_way(died, history, gates, one.place, assigned)
         or _leader_stuck(died, gates, one.place, state)
         or _replicas_still(history, gates, one, assigned, state)
+        or _larger_than_fetch(died, gates, one, assigned, state)
     )
 
 
@@ -183,14 +186,43 @@ def _replicas_still(
 ) -> str:
     """All followers that this is about have stopped, by a rule."""
     followers = [broker for broker in assigned if broker != state.leader]
-    match one.what:
-        case "role" | "log-end":
-            about = [broker for broker in followers if broker == one.broker]
-        case "isr":
-            about = [broker for broker in followers if broker not in state.isr]
-        case "high-watermark":
-            about = [broker for broker in followers if still(history, gates, one.place, broker)]
-        case _:
-            about = []
+    if one.what == "high-watermark":
+        about = [broker for broker in followers if still(history, gates, one.place, broker)]
+    else:
+        about = _about(one, followers, state)
     rules = [still(history, gates, one.place, broker) for broker in about]
     return rules[0] if rules and all(rules) else ""
+
+
+def _about(one: Unsettled, followers: list[int], state: Leadership) -> list[int]:
+    """The followers on account of which it is not settled."""
+    match one.what:
+        case "role" | "log-end":
+            return [broker for broker in followers if broker == one.broker]
+        case "isr":
+            return [broker for broker in followers if broker not in state.isr]
+        case _:
+            return []
+
+
+def _larger_than_fetch(
+    died: Died, gates: Gates, one: Unsettled, assigned: tuple[int, ...], state: Leadership
+) -> str:
+    """All followers that this is about have come to a record that their fetches cannot bring."""
+    brokers = brokers_of(died.world)
+    leader = partition_of(brokers[state.leader], one.place) if state.leader in brokers else None
+    if gates.fetch_version >= FIRST_WITH_PROGRESS or leader is None or leader.log is None:
+        return ""
+    log = leader.log
+
+    def stands_before_one(number: int) -> bool:
+        partition = partition_of(brokers[number], one.place) if number in brokers else None
+        if partition is None or partition.log is None or not log.log_start <= partition.log.log_end < log.log_end:
+            return False
+        most_bytes = brokers[number].broker.context.settings.replica_fetch_max_bytes
+        return not log.read(partition.log.log_end, log.log_end, most_bytes, at_least_one=False)
+
+    followers = [broker for broker in assigned if broker != state.leader]
+    stand = [broker for broker in followers if stands_before_one(broker)]
+    about = stand if one.what == "high-watermark" else _about(one, followers, state)
+    return LARGER_THAN_FETCH if about and set(about) <= set(stand) else ""

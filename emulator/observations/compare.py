@@ -24,6 +24,7 @@ IDENTITY = {
     "attempt": ("broker", "value", "acks", "attempt"),
     "fetch": ("broker",),
     "metadata": ("broker",),
+    "list-offsets": ("broker",),
     "snapshot": ("label",),
     "reached": ("until",),
 }
@@ -161,7 +162,7 @@ def _about(entry: dict[str, object]) -> str:
         case "attempt":
             which = f"attempt {entry['attempt']} of {entry['value']}"
             return f"{which} at broker-{entry['broker']}, acks {entry['acks']}"
-        case "fetch" | "metadata":
+        case "fetch" | "metadata" | "list-offsets":
             return f"{kind} from broker-{entry['broker']}"
         case "snapshot":
             return f"snapshot {entry['label']!r}"

@@ -108,6 +108,17 @@ class Metadata(Saw, tag="metadata"):
     error: int | str = 0
 
 
+class OffsetsListed(Saw, tag="list-offsets"):
+    """Where a partition begins and ends for consumers, as a broker answered; null where an error, Kafka's code or an
+    exception's name, came instead."""
+
+    broker: int
+    earliest: int | None
+    latest: int | None
+    leader_epoch: int | None
+    error: int | str = 0
+
+
 class PartitionStateSeen(Saw, tag="partition-state"):
     """The partition's state in the session service, when the script asked for it."""
 
@@ -194,7 +205,8 @@ class WorkloadEnded(Saw, tag="workload"):
 SAW: dict[str, type[Saw]] = {
     str(kind.__struct_config__.tag): kind
     for kind in (
-        *(Attempt, MessageSetAttempt, LibraryResult, Fetched, Metadata, PartitionStateSeen, ControllerSeen),
+        *(Attempt, MessageSetAttempt, LibraryResult, Fetched, Metadata, OffsetsListed),
+        *(PartitionStateSeen, ControllerSeen),
         *(PartitionsSeen, Snapshot, Logs, Reached, NotReached),
         *(Consumed, CommitEnded, CommittedSeen, WorkloadEnded),
     )

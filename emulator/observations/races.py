@@ -18,8 +18,8 @@ from emulator.observations.comparable import Comparable, comparable, same
 from emulator.observations.compare import compare_reduced
 from emulator.observations.model import Entry, Observations
 
-MAX_RACES = 6
-"""In one scenario: all combinations are tried, 2 ** 6 of them."""
+MAX_RACES = 7
+"""In one scenario: all combinations are tried, 2 ** 7 of them."""
 
 SECTIONS = ("timeline", "partition_states", "controllers", "truncations")
 

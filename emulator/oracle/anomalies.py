@@ -40,7 +40,7 @@ class Violation(msgspec.Struct, frozen=True):
 def lost_acknowledged(truth: Truth) -> Iterator[Violation]:
     held: dict[TopicPartition, dict[int, list[Batch]] | None] = {}
     for write in truth.writes:
-        if write.outcome != "ok":
+        if write.outcome != "ok" or write.place[0] in truth.gone:
             continue
         if write.place not in held:
             held[write.place] = _by_digest(_final_log(truth, write.place))
@@ -57,6 +57,8 @@ def lost_acknowledged(truth: Truth) -> Iterator[Violation]:
 def duplicate(truth: Truth) -> Iterator[Violation]:
     produces = Counter((write.place, write.digest) for write in truth.writes)
     for place in truth.logs:
+        if place[0] in truth.gone:
+            continue
         for digest, batches in (_by_digest(_final_log(truth, place)) or {}).items():
             records = sum(batch.last - batch.first + 1 for batch in batches)
             produced = produces[place, digest]
@@ -71,6 +73,8 @@ def duplicate(truth: Truth) -> Iterator[Violation]:
 
 def replica_divergence(truth: Truth) -> Iterator[Violation]:
     for place, replicas in truth.logs.items():
+        if place[0] in truth.gone:
+            continue
         beginning: dict[int, dict[tuple[int, int], list[str]]] = {}
         for node, log in replicas.items():
             for batch in log:

@@ -1,20 +1,27 @@
 """The probe: looks at a broker's state after each of its inputs and keeps who held which office when.
 
+Whatever is called as a topic that was deleted is another topic (semantics 4.5): when one vanishes from the session
+service, what was seen of it until then is put under a name of its own, `t#1`.
+
 Picture: a bystander with a notebook at every broker's door. Nothing is asked of anybody; whoever leads a partition or
 controls the cluster in the broker's own memory is in office, until that memory says otherwise or the process is gone.
 
 The look must cost next to nothing when nothing changed: three comparisons per partition.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from emulator.broker.partition import Partition
+from emulator.client.operations import Operation
 from emulator.node.broker_node import BrokerNode
 from emulator.node.controller_node import ControllerNode
+from emulator.session.server import SessionServer
 from emulator.world.simulated.node import SimulatedNode
 from protocol.ids import TopicPartition
+from protocol.znodes import TOPICS
 
 PLACES = 3
 """Times are kept to the microsecond, as events are."""
@@ -76,9 +83,19 @@ class _Watch:
 
 
 class Probe:
-    """Give `look` to the world as `after_step`; everything it keeps is in order of time."""
+    """Give `look` to the world as `after_step`; everything it keeps is in order of time. `operations`: of all clients,
+    a list that grows as they begin.
 
-    def __init__(self) -> None:
+    `removed`: {topic: for each of its lives that has ended, how many operations had begun by then}. `going`: topics
+    whose deletion has begun, and is not over."""
+
+    def __init__(self, operations: Sequence[Operation] = ()) -> None:
+        self._operations = operations
+        self._topics: dict[str, int] = {}
+        self._gone: set[int] = set()
+        self._zxids: dict[str, int] = {}
+        self.removed: dict[str, list[int]] = {}
+        self.going: set[str] = set()
         self.leaders: list[Office] = []
         self.controllers: list[Office] = []
         self.watermarks_back: list[StepBack] = []
@@ -100,6 +117,8 @@ class Probe:
             if watch is not None:
                 self._life_ended(watch, round(now_ms, PLACES))
             if not isinstance(machine, BrokerNode | ControllerNode):
+                if isinstance(machine, SessionServer):
+                    self._session_service(node.node.name, machine)
                 return
             watch = self._watches[node.node.name] = _Watch(node.node.name, machine)
         seen = watch.seen
@@ -122,6 +141,45 @@ class Probe:
         if controller.active or watch.control is not None:
             self._control(watch, controller.controller_epoch if controller.active else 0, round(now_ms, PLACES))
 
+    # --- topics that come and go ---
+
+    def _session_service(self, name: str, server: SessionServer) -> None:
+        """Its copy tells by the transaction that made it whether a topic is the one that was known."""
+        tree = server.tree
+        if self._zxids.get(name) == tree.zxid:
+            return
+        self._zxids[name] = tree.zxid
+        znode = tree.znodes.get(TOPICS)
+        there = {topic: tree.znodes[f"{TOPICS}/{topic}"].czxid for topic in (znode.children if znode else ())}
+        for topic, made in list(self._topics.items()):
+            if there.get(topic) != made and tree.zxid >= made:
+                del self._topics[topic]
+                self._gone.add(made)
+                self._removed(topic)
+        self._topics.update({topic: made for topic, made in there.items() if made not in self._gone})
+
+    def _removed(self, topic: str) -> None:
+        """What was seen of it is seen of it no more."""
+        self.going.discard(topic)
+        lives = self.removed.setdefault(topic, [])
+        lives.append(len(self._operations))
+        name = former_life(topic, len(lives))
+
+        def of(place: TopicPartition | None) -> bool:
+            return place is not None and place[0] == topic
+
+        for office in self.leaders:
+            if of(office.place):
+                office.place = (name, office.place[1] if office.place else -1)
+        for steps in (self.watermarks_back, self.epochs_back):
+            steps[:] = [
+                msgspec.structs.replace(back, place=(name, back.place[1])) if of(back.place) else back for back in steps
+            ]
+        for epochs in [key for key in self._highest_epoch if of(key[1])]:
+            self._highest_epoch[epochs[0], (name, epochs[1][1])] = self._highest_epoch.pop(epochs)
+        for watermarks in [key for key in self._highest_watermark if of(key[1])]:
+            del self._highest_watermark[watermarks]
+
     # --- what changed ---
 
     def _life_ended(self, watch: _Watch, at_ms: float) -> None:
@@ -134,6 +192,9 @@ class Probe:
         """Some came, which the look itself will notice; some are gone."""
         for place in [place for place in watch.seen if place not in watch.partitions]:
             _end(watch.seen.pop(place).office, at_ms)
+            machine = watch.machine
+            if isinstance(machine, BrokerNode) and place not in machine.broker.metadata.partitions:
+                self.going.add(place[0])  # deleted where it is known that the topic goes
 
     def _partition_changed(self, watch: _Watch, place: TopicPartition, partition: Partition, at_ms: float) -> None:
         seen = watch.seen.get(place)
@@ -184,6 +245,11 @@ class Probe:
         if office is None and epoch > 0:
             office = watch.control = Office(None, watch.name, epoch, at_ms)
             self.controllers.append(office)
+
+
+def former_life(topic: str, number: int) -> str:
+    """What a topic is called here that was deleted; `number` from 1. No topic can be called so."""
+    return f"{topic}#{number}"
 
 
 def _end(office: Office | None, at_ms: float) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from emulator.client.operations import Operation, Read
-from emulator.oracle.probe import Office, Probe, StepBack
+from emulator.oracle.probe import Office, Probe, StepBack, former_life
 from emulator.storage.files import Files
 from emulator.storage.inspect import log_directories, partitions_in
 from emulator.world.simulated.world import SimulatedWorld
@@ -42,7 +42,10 @@ class Write(msgspec.Struct, frozen=True):
 
 class Truth(msgspec.Struct):
     """`logs`: {place: {node: its batches in order}}; `damaged`: logs that cannot be read. `reads`: what consumers were
-    given. `roles_seen`: how many replicas ever had a role."""
+    given. `roles_seen`: how many replicas ever had a role.
+
+    A topic that was deleted is `t#1` here, its successor of the same name `t` (`t#2`, once that is deleted too).
+    `gone`: those, and topics that are being deleted: nobody is asked what became of their records."""
 
     logs: dict[TopicPartition, dict[str, list[Batch]]] = {}
     damaged: dict[TopicPartition, dict[str, str]] = {}
@@ -53,6 +56,7 @@ class Truth(msgspec.Struct):
     watermarks_back: list[StepBack] = []
     epochs_back: list[StepBack] = []
     roles_seen: int = 0
+    gone: set[str] = set()
 
     def final_leader(self, place: TopicPartition) -> str | None:
         """Who led in the last leader epoch that anybody led in."""
@@ -68,12 +72,15 @@ def truth_of(world: SimulatedWorld, operations: Iterable[Operation], probe: Prob
         watermarks_back=probe.watermarks_back,
         epochs_back=probe.epochs_back,
         roles_seen=probe.roles_seen,
+        gone=probe.going | {former_life(t, n + 1) for t, lives in probe.removed.items() for n in range(len(lives))},
     )
     for node in world.nodes.values():
         if "broker" in node.node.roles:
             read_logs(truth, node.node.name, node.files)
-    for operation in operations:
-        place = (operation.topic, operation.partition)
+    for number, operation in enumerate(operations):
+        lives = probe.removed.get(operation.topic, ())
+        life = next((life for life, begun in enumerate(lives, 1) if number < begun), 0)
+        place = (former_life(operation.topic, life) if life else operation.topic, operation.partition)
         if operation.kind == "produce" and operation.ended:
             truth.writes.append(
                 Write(

@@ -1,0 +1,140 @@
+"""Lives of a topic: whatever is called as a topic that was deleted is another topic (semantics 4.5).
+
+A life ends when the controller, all replicas being deleted, takes the topic out of the session service
+(`topic_removed`). In the tables that checks read, the last life has the topic's name, those before are `t#1`, `t#2`
+and so on (no topic can be called so). An event belongs to the life in which it happened, an operation to that in which
+it began. What a life that has ended held is gone, as was asked for: `gone` is the name of such a life, and of one of
+which a log has been deleted already (`log_deleted`, topic-deleted).
+
+Most runs have none. So files are looked through for the two events before anything else is done: as text where runs are
+small, by a query of rare events where they are big.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from audit.events import run_key
+from audit.input import RunDirectory
+from emulator.regular_files import open_regular
+from protocol.events import LogDeleted, TopicRemoved
+from protocol.events.reading import LINE_BYTES_MAX
+from protocol.undecodable import UNDECODABLE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+LIVES_MAX = 10_000
+"""Of all topics of all runs together; more are not told apart, and come last."""
+AS_TEXT_MAX_BYTES = 64 << 20
+MARKS = tuple(f'"{event.NAME}"'.encode() for event in (TopicRemoved, LogDeleted))
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """A topic was removed at `at_ms`, or, `only_begun`, a log of it deleted."""
+
+    run: str
+    topic: str
+    at_ms: float
+    only_begun: bool
+
+
+class _Line(msgspec.Struct):
+    event: str
+    topic: str
+    at_ms: float
+    reason: str = ""
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+
+
+class Lives:
+    """`ended`: in any order."""
+
+    def __init__(self, ended: Iterable[Ended] = ()) -> None:
+        self._removed: dict[tuple[str, str], list[float]] = {}
+        begun: dict[tuple[str, str], float] = {}
+        for one in sorted(ended, key=lambda one: one.at_ms)[:LIVES_MAX]:
+            if one.only_begun:
+                begun[one.run, one.topic] = one.at_ms
+            else:
+                self._removed.setdefault((one.run, one.topic), []).append(one.at_ms)
+        self._going = {key for key, at_ms in begun.items() if at_ms > max(self._removed.get(key, (-1.0,)))}
+
+    @property
+    def told(self) -> bool:
+        """Whether there is anything to tell apart."""
+        return bool(self._removed or self._going)
+
+    def name(self, at_ms: str = "at_ms") -> str:
+        """SQL: what the topic of a row is called that happened at `at_ms`, a column."""
+        cases = []
+        for (run, topic), times in self._removed.items():
+            that = f"run = {_text(run)} AND topic = {_text(topic)}"
+            cases += [
+                f"WHEN {that} AND {at_ms} <= {time!r}D THEN {_text(f'{topic}#{number}')}"
+                for number, time in enumerate(times, 1)
+            ]
+        return f"CASE {' '.join(cases)} ELSE topic END" if cases else "topic"
+
+    @property
+    def gone(self) -> str:
+        """SQL: whether the topic of a row, so called, is gone or on its way."""
+        names = [
+            (run, f"{topic}#{number}")
+            for (run, topic), times in self._removed.items()
+            for number in range(1, len(times) + 1)
+        ]
+        names += sorted(self._going)
+        listed = ", ".join(f"struct({_text(run)}, {_text(name)})" for run, name in names)
+        return f"coalesce(struct(run, topic) IN ({listed}), false)" if names else "false"
+
+
+def lives_of(spark: SparkSession, runs: Sequence[RunDirectory], events: DataFrame) -> Lives:
+    """By whichever way suits the size of the runs."""
+    small = sum(run.size_bytes for run in runs) <= AS_TEXT_MAX_BYTES
+    return lives_in_files(runs) if small else lives_in_rows(spark, events)
+
+
+def lives_in_files(runs: Sequence[RunDirectory]) -> Lives:
+    """Read as text: for small runs."""
+    return Lives(one for run in runs for one in _of_run(run, run_key(run, runs)))
+
+
+def lives_in_rows(spark: SparkSession, rest: DataFrame) -> Lives:
+    """Asked of the rare events: for big runs."""
+    rest.createOrReplaceTempView("rest_for_lives")
+    rows = spark.sql(
+        f"""SELECT run, topic, max(at_ms) AS at_ms, event FROM rest_for_lives
+        WHERE event = '{LogDeleted.NAME}' AND reason = 'topic-deleted' GROUP BY run, topic, event
+        UNION ALL SELECT run, topic, at_ms, event FROM rest_for_lives WHERE event = '{TopicRemoved.NAME}'
+        LIMIT {2 * LIVES_MAX}"""
+    ).collect()
+    return Lives(Ended(row.run, row.topic, row.at_ms, row.event == LogDeleted.NAME) for row in rows)
+
+
+def _of_run(run: RunDirectory, key: str) -> Iterator[Ended]:
+    for path in (file.path for file in run.files if not file.wire and file.size_bytes):
+        with open_regular(path) as file:
+            text = file.read()
+        if not any(mark in text for mark in MARKS):
+            continue
+        for line in text.splitlines():
+            if len(line) <= LINE_BYTES_MAX and any(mark in line for mark in MARKS):
+                try:
+                    said = _decode(line)
+                except UNDECODABLE:
+                    continue  # a broken line, which is counted where lines are read
+                if said.event == TopicRemoved.NAME:
+                    yield Ended(key, said.topic, said.at_ms, only_begun=False)
+                elif said.event == LogDeleted.NAME and said.reason == "topic-deleted":
+                    yield Ended(key, said.topic, said.at_ms, only_begun=True)
+
+
+def _text(text: str) -> str:
+    """As a literal of SQL."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
