@@ -4,6 +4,7 @@ Unusable arguments end with code 2 and one line that says what would be usable; 
 nothing running. """
 
 import sys
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,9 +15,19 @@ from emulator.exit_codes import UNUSABLE
 from emulator.last_resort import ended
 from emulator.runs.living import Driver, Engine
 
+
+def installed_version() -> str:
+    """Of the distribution; of sources that are not installed there is none."""
+    try:
+        return version("faultline")
+    except PackageNotFoundError:
+        return "not installed, run from its sources"
+
+
 app = App(
     name="faultline",
     help="A cluster of real processes that replicates partitions the way Kafka does, made to be broken on purpose.",
+    version=installed_version,
     version_flags=["--version"],
     suppress_keyboard_interrupt=False,
 )
@@ -25,6 +36,7 @@ World = Literal["network", "sim"]
 Audit = Literal["spark", "oracle", "none"]
 LogFile = Literal["server", "controller", "state-change"]
 Setting = Annotated[list[str] | None, Parameter(name="--set", negative=())]
+Checks = Annotated[list[Path] | None, Parameter(negative=())]
 Files = Annotated[list[str] | None, Parameter(name="--settings", negative=())]
 
 
@@ -44,6 +56,7 @@ def run(
     out: Path | None = None,
     audit: Audit | None = None,
     json: bool = False,
+    junit: Path | None = None,
 ) -> int:
     """Play a scenario and judge it.
 
@@ -74,6 +87,8 @@ def run(
         Who judges: Spark (default in the network world), the oracle (default in the simulated), or nobody.
     json
         Print the verdict as JSON and nothing else.
+    junit
+        Also write the verdict there, as JUnit's XML.
     """
     from emulator.commands.run import RunOptions, run_command
 
@@ -81,6 +96,7 @@ def run(
     options = RunOptions(
         scenario, world, engine or "process", driver or "nodes", seed, speed, kafka_version, tuple(set_ or ()), out,
         audit, json, tuple(settings or ()), tuple(option for option, value in given.items() if value is not None),
+        junit,
     )  # fmt: skip
     return run_command(options)
 
@@ -105,7 +121,14 @@ def compare(run_directory: Path, goldens: list[Path], /, *, json: bool = False) 
 
 @app.command
 def audit(
-    runs: list[str], /, *, master: str = "local[*]", out: Path | None = None, json: bool = False
+    runs: list[str],
+    /,
+    *,
+    master: str = "local[*]",
+    out: Path | None = None,
+    json: bool = False,
+    junit: Path | None = None,
+    check: Checks = None,
 ) -> int:
     """Judge one or many runs with Spark; a running cluster as it is at this moment.
 
@@ -119,10 +142,14 @@ def audit(
         Write the violations there, as Parquet and JSON.
     json
         Print the verdicts as JSON.
+    junit
+        Also write the verdicts there, as JUnit's XML.
+    check
+        A check of your own, a Python file (docs/how-to-add-a-check.md); repeatable.
     """
     from emulator.commands.audit import audit_runs_command
 
-    return audit_runs_command(runs, master, out, json)
+    return audit_runs_command(runs, master, out, json, junit, check or ())
 
 
 @app.command
@@ -173,7 +200,7 @@ def explain(run_directory: Path, subject: str, /, *, partition: str | None = Non
 
 
 @app.command
-def diff(left: Path, right: Path, /) -> int:
+def diff(left: Path, right: Path, /, *, json: bool = False) -> int:
     """Where two runs first part, times left out.
 
     Parameters
@@ -182,10 +209,12 @@ def diff(left: Path, right: Path, /) -> int:
         A run's directory.
     right
         Another run's.
+    json
+        Print the first difference of each node as JSON; none: the runs do the same.
     """
     from emulator.commands.diff import diff_command
 
-    return diff_command(left, right)
+    return diff_command(left, right, json)
 
 
 @app.command
@@ -260,6 +289,7 @@ def sim(
     out: Path | None = None,
     golden: Path | None = None,
     json: bool = False,
+    junit: Path | None = None,
 ) -> int:
     """Play many seeds of one scenario in the simulated world, on all cores.
 
@@ -281,10 +311,13 @@ def sim(
         Where the recordings are; by default those of the project.
     json
         Print the summary as JSON.
+    junit
+        Also write there, as JUnit's XML, what became of each seed.
     """
     from emulator.commands.sim import sim_command
 
-    return sim_command(scenario, seeds, kafka_version, tuple(set_ or ()), out, golden, json, tuple(settings or ()))
+    files = tuple(settings or ())
+    return sim_command(scenario, seeds, kafka_version, tuple(set_ or ()), out, golden, json, files, junit)
 
 
 @app.command
@@ -337,31 +370,38 @@ def scenarios_list(*, json: bool = False) -> int:
 
 
 @scenarios_app.command(name="show")
-def scenarios_show(scenario: str, /) -> int:
+def scenarios_show(scenario: str, /, *, json: bool = False) -> int:
     """Print a scenario as it would be played.
 
     Parameters
     ----------
     scenario
         A catalogue id, a YAML file, or a recording.
+    json
+        Print it as JSON.
     """
     from emulator.commands.scenarios import show_command
 
-    return show_command(scenario)
+    return show_command(scenario, json)
 
 
 @scenarios_app.command(name="check")
-def scenarios_check(files: list[Path], /) -> int:
+def scenarios_check(files: list[Path], /, *, json: bool = False) -> int:
     """Validate scenario files; every error with its line and column.
 
     Parameters
     ----------
     files
         YAML files.
+    json
+        Print the errors as JSON.
     """
     from emulator.commands.scenarios import check_command
 
-    return check_command(files)
+    return check_command(files, json)
+
+
+app.register_install_completion_command(add_to_startup=False)
 
 
 def main(arguments: list[str] | None = None) -> None:

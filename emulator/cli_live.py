@@ -128,7 +128,7 @@ def status(*, watch: bool = False, cluster: Cluster = None, json: Json = False) 
     Parameters
     ----------
     watch
-        Look again every half second, until Ctrl-C.
+        Look again every half second, until Ctrl-C or q; keys there cut, heal, kill, pause, resume, start and filter.
     """
     from emulator.commands.live_status import live_status_command
 

@@ -4,9 +4,11 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from emulator.cli_live import LIVE, Cluster, Json, Wait
+from emulator.cli_live import LIVE, Cluster, Files, Json, Setting, Wait
 
 Dir = Annotated[str | None, Parameter(name="--dir", help="One of its log.dirs alone; else the whole disk.")]
+
+Unset = Annotated[list[str] | None, Parameter(name="--unset", negative=())]
 
 app = App(name="live-machines")
 
@@ -68,9 +70,34 @@ def resume(*nodes: Nodes, cluster: Cluster = None, json: Json = False) -> int:
 
 
 @app.command
-def start(*nodes: Nodes, wait: Wait = None, cluster: Cluster = None, json: Json = False) -> int:
-    """Begin a dead node's next life; a full disk has room again."""
-    return _machine("start", nodes, wait, cluster, json)
+def start(
+    *nodes: Nodes,
+    kafka_version: str | None = None,
+    set_: Setting = None,
+    unset: Unset = None,
+    settings: Files = None,
+    wait: Wait = None,
+    cluster: Cluster = None,
+    json: Json = False,
+) -> int:
+    """Begin a dead node's next life; a full disk has room again.
+
+    Parameters
+    ----------
+    kafka_version
+        The broker's binary from now on, such as 2.8.
+    set_
+        A setting from now on, `key=value`; repeatable.
+    unset
+        A setting that is no longer given; repeatable.
+    settings
+        A server.properties with settings from now on; repeatable.
+    """
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_faults import start_command
+
+    asking = Asking("start", cluster, wait, json)
+    return start_command(asking, nodes, kafka_version, tuple(set_ or ()), tuple(unset or ()), tuple(settings or ()))
 
 
 @app.command

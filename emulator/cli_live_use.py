@@ -95,6 +95,40 @@ def topic_list(*, cluster: Cluster = None, json: Json = False) -> int:
     return list_topics_command(Asking("topic list", cluster, None, json))
 
 
+@topic_app.command(name="offsets")
+def topic_offsets(name: str, /, *, wait: Wait = None, cluster: Cluster = None, json: Json = False) -> int:
+    """Where a topic's partitions begin and end: for consumers, by their leaders, and each replica's log.
+
+    Parameters
+    ----------
+    name
+        The topic's name.
+    """
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_topics import topic_offsets_command
+
+    return topic_offsets_command(Asking("topic offsets", cluster, wait, json), name)
+
+
+@topic_app.command(name="delete")
+def topic_delete(
+    name: str, /, *, wait: Wait = None, cluster: Cluster = None, json: Json = False
+) -> int:
+    """Delete a topic and all that is in it; done when every replica is deleted.
+
+    A replica on a broker that does not run holds it up until the broker is back.
+
+    Parameters
+    ----------
+    name
+        The topic's name.
+    """
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_topics import delete_topic_command
+
+    return delete_topic_command(Asking("topic delete", cluster, wait, json), name)
+
+
 @topic_app.command(name="alter")
 def topic_alter(
     name: str,
@@ -182,6 +216,7 @@ def produce(
     timeout_ms: int = 1000,
     idempotent: bool = False,
     az: str = "",
+    key_separator: str | None = None,
     wait: Wait = None,
     cluster: Cluster = None,
     json: Json = False,
@@ -208,6 +243,8 @@ def produce(
         By an idempotent producer, which finds the leader by itself.
     az
         By the client in that AZ, who asks whom that AZ's broker takes for the leader; else from outside every AZ.
+    key_separator
+        Each value is KEY, this, VALUE; by a client's own producer, whose partitioner goes by the key.
     """
     from emulator.commands.live_asking import Asking
     from emulator.commands.live_clients import produce_command
@@ -223,6 +260,7 @@ def produce(
         timeout_ms=timeout_ms,
         idempotent=idempotent,
         az=az,
+        key_separator=key_separator,
     )
 
 

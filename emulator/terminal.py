@@ -13,7 +13,7 @@ from typing import Any, Final, TextIO
 
 HELD_BACK: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """C0 without tab and line feed, DEL, C1, what turns the direction of writing, and halves of a character."""
-PLAIN: Final = str.maketrans({"✓": "+", "✗": "x", "→": "->", "…": "...", "–": "-", "—": "-"})
+PLAIN: Final = str.maketrans({"✓": "+", "✗": "x", "→": "->", "…": "...", "–": "-", "—": "-", "·": "-", "×": "x"})
 """For a terminal that knows no more than ASCII."""
 
 

@@ -31,7 +31,8 @@ OF_IMAGES: Final = frozenset(
 """What Kafka's images take and is no setting: options of the Java machine and of its logs."""
 
 NODE, TOKEN, VERSION, SPEED = "FAULTLINE_NODE", "FAULTLINE_TOKEN", "FAULTLINE_KAFKA_VERSION", "FAULTLINE_SPEED"
-OWN: Final = (NODE, TOKEN, VERSION, SPEED)
+DATA_FOLDER = "FAULTLINE_DATA_FOLDER"
+OWN: Final = (NODE, TOKEN, VERSION, SPEED, DATA_FOLDER)
 """What the process of a node reads beside the settings."""
 
 _CAPITALS: Final = {name.lower(): name for name in REGISTRY if name != name.lower()}

@@ -14,8 +14,15 @@ from emulator.live.requests import Refused
 from emulator.runs.scratch import scratch
 
 
-def audit_runs_command(runs: Sequence[str], master: str, out: Path | None, json: bool) -> int:
-    """The exit code of the audit; 3 when a running cluster does not answer."""
+def audit_runs_command(
+    runs: Sequence[str],
+    master: str,
+    out: Path | None,
+    json: bool,
+    junit: Path | None = None,
+    own: Sequence[Path] = (),
+) -> int:
+    """The exit code of the audit; 3 when a running cluster does not answer. `own`: files of checks."""
     homes: dict[Path, Path] = {}
     with ExitStack() as stack:
         given: list[str] = []
@@ -36,4 +43,4 @@ def audit_runs_command(runs: Sequence[str], master: str, out: Path | None, json:
         except Refused as refused:
             print(f"faultline audit: {refused}", file=sys.stderr)
             return UNKNOWN
-        return audit_command(given, master, out, json, homes)
+        return audit_command(given, master, out, json, homes, junit, own)

@@ -25,7 +25,7 @@ class Parting(msgspec.Struct, frozen=True):
     right: Line | None
 
 
-def diff_command(left: Path, right: Path) -> int:
+def diff_command(left: Path, right: Path, json: bool = False) -> int:
     """Exit code 0: no difference but times; 1: they part."""
     try:
         events = [_by_node(run) for run in (left, right)]
@@ -33,6 +33,9 @@ def diff_command(left: Path, right: Path) -> int:
         print(f"faultline diff: {error}", file=sys.stderr)
         return UNUSABLE
     partings = sorted(partings_of(*events), key=lambda parting: parting.at_ms)
+    if json:
+        print(msgspec.json.encode(partings).decode())
+        return BROKEN if partings else HELD
     if not partings:
         print("the runs do the same, node by node; only times differ")
         return HELD

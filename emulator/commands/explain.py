@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.exit_codes import BROKEN, HELD, UNUSABLE
+from emulator.exit_codes import HELD, UNUSABLE
 from emulator.runs.events import Line, NoEvents, TooManyEvents, read
 from protocol.errors import error_name
 from protocol.ids import TopicPartition, topic_partition_text
@@ -41,7 +41,7 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 def explain_command(run: Path, subject: str, partition: str | None = None, json: bool = False) -> int:
-    """Prints the chain, one for each partition in which the record was; exit code 1 when nothing in the run is about
+    """Prints the chain, one for each partition in which the record was; exit code 2 when nothing in the run is about
     `subject`. `partition`: only that one, such as t-0."""
     try:
         events = sorted(read(run, FOLLOWED), key=lambda event: (event["at_ms"], event["node"], event["seq"]))
@@ -51,12 +51,12 @@ def explain_command(run: Path, subject: str, partition: str | None = None, json:
     lives = lives_of(events, subject)
     if not lives:
         print(f"faultline explain: nothing in {run} is about {subject!r}: no such value was sent", file=sys.stderr)
-        return BROKEN
+        return UNUSABLE
     if partition is not None:
         if partition not in lives:
             where = ", ".join(lives)
             print(f"faultline explain: {subject!r} was never in {partition}; it was in {where}", file=sys.stderr)
-            return BROKEN
+            return UNUSABLE
         lives = {partition: lives[partition]}
     if json:
         told = [moment for life in lives.values() for moment in life]

@@ -65,8 +65,9 @@ def describe_topic_command(asking: Asking, topic: str) -> int:
     return ask_cluster(asking, DescribeTopic(topic), show_topics)
 
 
-def produce_command(asking: Asking, acks: str, **options: Any) -> int:
-    """1 when a value was not acknowledged. `options`: of a Produce; values `-` are the lines of standard input."""
+def produce_command(asking: Asking, acks: str, key_separator: str | None = None, **options: Any) -> int:
+    """1 when a value was not acknowledged. `options`: of a Produce; values `-` are the lines of standard input.
+    `key_separator`: each value has its key before this."""
     slip = next((value for value in options["values"] if value.startswith("--")), None)
     if slip is not None:
         return refused(asking.command, f"unknown option {slip}; a value that begins so comes from standard input (-)")
@@ -75,6 +76,14 @@ def produce_command(asking: Asking, acks: str, **options: Any) -> int:
     if not 0 < len(options["values"]) <= VALUES_MAX:
         given = f"{len(options['values'])} values" if len(options["values"]) <= VALUES_MAX else "more values"
         return refused(asking.command, f"{given}; a command takes 1 to {VALUES_MAX}")
+    if key_separator is not None:
+        if not key_separator:
+            return refused(asking.command, "--key-separator '': a character or more, such as : for KEY:VALUE")
+        without = next((value for value in options["values"] if key_separator not in value), None)
+        if without is not None:
+            return refused(asking.command, f"{without!r} has no {key_separator!r}; write KEY{key_separator}VALUE")
+        parted = [value.partition(key_separator) for value in options["values"]]
+        options |= {"keys": [key for key, _, _ in parted], "values": [value for _, _, value in parted]}
     return _with_acks(asking, acks, lambda number: Produce(acks=number, **options), _show_attempts, _all_acknowledged)
 
 

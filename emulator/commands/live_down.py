@@ -19,17 +19,17 @@ def down_command(cluster: str | None, every: bool, json: bool) -> int:
             ended.append(end(one))
             if not json:
                 print(_ended_text(ended[-1]))
-        swept = _swept() if every else []
+        swept, left = _swept() if every else ([], [])
     except (NoCluster, *UNUSABLE_MACHINES) as error:
         return refused("down", error)
     if json:
-        print(msgspec.json.encode({"ended": ended, "removed": swept}).decode())
-        return HELD
-    for line in swept:
-        print(line)
-    if not ended and not swept:
-        print("no cluster runs")
-    return HELD
+        print(msgspec.json.encode({"ended": ended, "removed": swept, "left": left}).decode())
+    else:
+        for line in swept:
+            print(line)
+        if not ended and not swept and not left:
+            print("no cluster runs")
+    return refused("down", "; ".join(left)) if left else HELD
 
 
 def _to_end(cluster: str | None, every: bool) -> list[Found]:
@@ -46,8 +46,10 @@ def _to_end(cluster: str | None, every: bool) -> list[Found]:
     return [*stale, *running]
 
 
-def _swept() -> list[str]:
-    return [*remove_abandoned(), *(f"{path} removed" for path in remove_scratch())]
+def _swept() -> tuple[list[str], list[str]]:
+    """(what was removed, what could not be)."""
+    removed, left = remove_abandoned()
+    return [*removed, *(f"{path} removed" for path in remove_scratch())], left
 
 
 def _ended_text(ended: Ended) -> str:

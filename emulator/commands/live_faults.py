@@ -7,7 +7,12 @@ from typing import Any
 from rich.console import Console
 
 from emulator.commands.live_asking import Asking, ask_cluster, refused
-from emulator.live.requests import Heal, LinkFault, Machine, MachineFault
+from emulator.live.requests import Heal, LinkFault, Machine, MachineFault, Refused, SettingValue
+from emulator.live.start_files import settings_from
+from emulator.runs.settings_files import read_settings_files
+from emulator.settings.files import UnusableFile
+from emulator.settings.registry import UnusableSetting, parse_assignment
+from emulator.settings.setting import BROKER
 
 
 def link_fault_command(
@@ -29,9 +34,32 @@ def machine_command(
     asking: Asking, fault: MachineFault, nodes: Sequence[str], batches_kept: int = -1, directory: str = ""
 ) -> int:
     """Machines, broken or mended, all at once."""
-    if not nodes:
+    return _ask_machines(asking, Machine(fault, list(nodes), batches_kept, directory))
+
+
+def start_command(
+    asking: Asking,
+    nodes: Sequence[str],
+    version: str | None,
+    assignments: Sequence[str],
+    unset: Sequence[str],
+    files: Sequence[str],
+) -> int:
+    """Machines that begin their next life, from now on with another binary or other settings. `assignments`: `k=v`."""
+    try:
+        settings: dict[str, SettingValue | None] = dict.fromkeys(unset)
+        settings |= dict(parse_assignment(text) for text in assignments)
+        from_files = settings_from(read_settings_files(files, BROKER), nodes)
+    except (UnusableSetting, UnusableFile, Refused) as error:
+        return refused(asking.command, error)
+    ask = Machine("start", list(nodes), version=version or "", settings=settings, from_files=from_files)
+    return _ask_machines(asking, ask)
+
+
+def _ask_machines(asking: Asking, ask: Machine) -> int:
+    if not ask.node:
         return refused(asking.command, f"which nodes? {asking.command} broker-0, several, az-0, or 'broker-*'")
-    return ask_cluster(asking, Machine(fault, list(nodes), batches_kept, directory), _show_machines)
+    return ask_cluster(asking, ask, _show_machines)
 
 
 def _show_applied(out: Console, result: dict[str, Any]) -> None:
@@ -97,3 +125,8 @@ def _show_machine(out: Console, result: dict[str, Any]) -> None:
         f"{result['fault']} {result['node']}{where}: done after {result['after_ms']:.1f} ms, at "
         f"{result['done_ms'] / 1000:.3f} s; it {state}"
     )
+    if "said" in result:
+        binary, protocol = result["kafka.version"], result["inter.broker.protocol.version"]
+        out.print(f"  Kafka {binary}, inter.broker.protocol.version {protocol}", markup=False)
+        for line in result["said"]:
+            out.print(f"  {line}", markup=False)

@@ -5,10 +5,12 @@ from typing import Any
 
 from emulator.commands.live_asking import refused
 from emulator.commands.status import NoStatus, status_command
+from emulator.commands.watch_keys import asked_for, said
 from emulator.live.ask import ask
 from emulator.live.left import left_by
 from emulator.live.registry import NoCluster, choose, clusters, plays
-from emulator.live.requests import Status
+from emulator.live.requests import Refused, Status
+from emulator.watch.keys import Order
 
 
 def live_status_command(cluster: str | None, watch: bool, json: bool) -> int:
@@ -26,7 +28,13 @@ def live_status_command(cluster: str | None, watch: bool, json: bool) -> int:
             raise NoStatus(answer.error)
         return answer.result
 
-    return status_command(look, watch, json)
+    def act(order: Order) -> str:
+        try:
+            return said(order, ask(registration, asked_for(order)))
+        except Refused as error:
+            return f"{order.verb}: {error}"
+
+    return status_command(look, watch, json, act=act)
 
 
 def _tell_what_else_there_is(cluster: str | None) -> None:

@@ -1,4 +1,4 @@
-"""Live changes of topics: `topic list`, `topic alter`, `topic add-partitions`, `reassign`."""
+"""Topics of a live cluster, beyond making and describing them: `topic list`, `topic delete`, `reassign` and others."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,12 +6,21 @@ from typing import Any
 from rich.console import Console
 
 from emulator.commands.live_asking import Asking, ask_cluster, refused
-from emulator.commands.live_clients import brokers_of, settings_given, show_topics
-from emulator.live.requests import AddPartitions, AlterTopic, DescribeTopic, Reassign
+from emulator.commands.live_clients import brokers_of, error_text, settings_given, show_topics
+from emulator.exit_codes import BROKEN, HELD
+from emulator.live.requests import AddPartitions, AlterTopic, DeleteTopic, DescribeTopic, Reassign, TopicOffsets
 
 
 def list_topics_command(asking: Asking) -> int:
     return ask_cluster(asking, DescribeTopic(), _show_list)
+
+
+def topic_offsets_command(asking: Asking, topic: str) -> int:
+    return ask_cluster(asking, TopicOffsets(topic), _show_offsets, _all_listed)
+
+
+def delete_topic_command(asking: Asking, topic: str) -> int:
+    return ask_cluster(asking, DeleteTopic(topic), _show_deleted)
 
 
 def alter_topic_command(asking: Asking, topic: str, settings: Sequence[str], removed: Sequence[str]) -> int:
@@ -68,6 +77,37 @@ def _show_altered(out: Console, result: dict[str, Any]) -> None:
         out.print(f"{result['topic']}: {name}={value}", markup=False)
     for name in result["removed"]:
         out.print(f"{result['topic']}: {name} as the cluster has it", markup=False)
+
+
+def _all_listed(result: dict[str, Any]) -> int:
+    return HELD if all(one["error"] == 0 for one in result["partitions"]) else BROKEN
+
+
+def _show_offsets(out: Console, result: dict[str, Any]) -> None:
+    for one in result.get("partitions", ()):
+        if one["error"] == 0:
+            said = f"{one['earliest']} to {one['latest']}, by its leader, broker-{one['leader']}"
+        elif one["leader"] is None:
+            said = "no leader says where it begins and ends"
+        else:
+            said = f"its leader, broker-{one['leader']}, says {error_text(one['error'])}"
+        out.print(f"{result['topic']}-{one['partition']}: {said}", markup=False)
+        for replica in one["replicas"]:
+            out.print(f"  broker-{replica['broker']}: {_held(replica)}", markup=False)
+
+
+def _held(replica: dict[str, Any]) -> str:
+    if "why" in replica:
+        return str(replica["why"])
+    epoch = "" if replica["leader_epoch"] is None else f", epoch {replica['leader_epoch']}"
+    leads = ", leads" if replica["is_leader"] else ""
+    log = f"log {replica['log_start']} to {replica['log_end']}"
+    return f"{log}, high watermark {replica['high_watermark']}{epoch}{leads}"
+
+
+def _show_deleted(out: Console, result: dict[str, Any]) -> None:
+    if result.get("deleted"):
+        out.print(f"{result['topic']}: deleted", markup=False)
 
 
 def _show_moved(out: Console, result: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ from emulator.live.specification import (
     write_specification,
 )
 from emulator.runs.directory import fresh, prepare
-from emulator.runs.layout import DATA_FOLDER, EVENTS_FOLDER, SETTINGS_FILE, shown
+from emulator.runs.layout import DATA_FOLDER, EVENTS_FOLDER, SETTINGS_FILE, event_paths, shown
 from emulator.runs.living import Driver, Engine, check_seed, check_speed
 from emulator.runs.settings_files import read_settings_files
 from emulator.screen import Screen
@@ -98,11 +98,12 @@ def remove_unused(directory: Path) -> None:
     log = directory / LOG_FILE
     if (directory / CLUSTER_FILE).exists() or (log.exists() and b"Traceback" in log.read_bytes()):
         return
-    if any((directory / EVENTS_FOLDER).glob("*")):
+    events, data = directory / EVENTS_FOLDER, directory / DATA_FOLDER
+    if event_paths(events):
         return
     for name in (LIVE_FILE, SETTINGS_FILE, LOG_FILE):
         (directory / name).unlink(missing_ok=True)
-    for folder in (directory / EVENTS_FOLDER, directory / DATA_FOLDER, directory):
+    for folder in (*events.glob("*"), events, *data.glob("*"), data, directory):
         with suppress(OSError):  # what is not ours stays
             folder.rmdir()
 

@@ -15,14 +15,16 @@ from rich.markup import escape
 from emulator.commands.progress import Progress
 from emulator.commands.spark_ahead import Spark, SparkMissing, spark_ahead
 from emulator.commands.unusable import UNUSABLE_RUN
-from emulator.commands.verdict_text import against_kafka, print_account, print_verdict
+from emulator.commands.verdict_text import against_kafka, print_account, print_verdict, versions_shown
 from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN, UNUSABLE
 from emulator.last_resort import leaves
 from emulator.live.playing import playing
 from emulator.observations.model import Observations
 from emulator.player.steps import StepFailed
+from emulator.regular_files import write_whole
 from emulator.runs.directory import fresh, prepare, write_observations, write_scenario
 from emulator.runs.equal import equal_recording
+from emulator.runs.junit import junit_xml, suite_of, suite_of_a_run_not_played
 from emulator.runs.layout import shown
 from emulator.runs.living import KERNEL_SPEED, Driver, Engine, UnusableOption, check_seed, check_speed
 from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for
@@ -64,6 +66,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     json: bool
     settings_files: tuple[str, ...] = ()
     of_network: tuple[str, ...] = ()
+    junit: Path | None = None
 
 
 def run_command(options: RunOptions) -> int:
@@ -74,6 +77,8 @@ def run_command(options: RunOptions) -> int:
         if options.world == "sim" and options.of_network:
             words = ", ".join(options.of_network)
             raise UnusableOption(f"{words}: nothing to a simulated run; leave it out, or give --world network")
+        if options.junit is not None and options.audit == "none":
+            raise UnusableOption("--junit: nothing is judged with --audit none, so there is nothing to write")
         if options.speed is not None:
             check_speed(options.speed, options.driver)
         directory = options.out or fresh(resolved.scenario.id)
@@ -85,8 +90,9 @@ def run_command(options: RunOptions) -> int:
                 return _simulated_for_spark(options, resolved, directory)
             oracle, given = judge == "oracle", options.scenario
             return run_simulated(
-                resolved, options.seed, directory, with_oracle=oracle, json=options.json, given=given
-            )
+                resolved, options.seed, directory, with_oracle=oracle, json=options.json, given=given,
+                junit=options.junit,
+            )  # fmt: skip
         prepare(directory)
         return _run_network(options, resolved, directory.resolve())
     except UNUSABLE_INPUT as error:
@@ -101,7 +107,7 @@ def _simulated_for_spark(options: RunOptions, resolved: Resolved, directory: Pat
 
     prepare(directory)
     simulate_into(directory, resolved, options.seed, with_oracle=False)
-    return audit_command([str(directory)], json=options.json)
+    return audit_command([str(directory)], json=options.json, junit=options.junit)
 
 
 def resolved_from(
@@ -129,6 +135,8 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
             observations = _play(options, resolved, directory, speed, console, spark)
         except NOT_PLAYED as error:
             print(not_played(options.scenario, error), file=sys.stderr)
+            if options.junit is not None:
+                write_whole(options.junit, junit_xml([suite_of_a_run_not_played(resolved.scenario.id, str(error))]))
             return UNKNOWN
         except KeyboardInterrupt:
             print("faultline run: interrupted; what was written is in " + str(directory), file=sys.stderr)
@@ -141,6 +149,8 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
         played_s = round(time.monotonic() - began, 3)
         with Progress(console, said="Spark judges"):
             verdict, code = spark.judge(directory, resolved.scenario.id, began, played_s)
+    if options.junit is not None:
+        write_whole(options.junit, junit_xml([suite_of(verdict)]))
     if options.json:
         print(msgspec.json.encode(verdict).decode())
     else:
@@ -170,9 +180,9 @@ def speed_of(options: RunOptions, of_scenario: float | None) -> float:
 def _play(
     options: RunOptions, resolved: Resolved, directory: Path, speed: float, console: Console, spark: Spark | None
 ) -> Observations:
-    version = resolved.spec.kafka_version
     if not options.json:
-        console.print(f"[bold]{resolved.scenario.id}[/] on Kafka {version}: {escape(resolved.scenario.title)}")
+        title = f"[bold]{resolved.scenario.id}[/] on Kafka {versions_shown(resolved)}"
+        console.print(f"{title}: {escape(resolved.scenario.title)}")
         cuts = ", cuts by the kernel" if options.driver == "kernel" else ""
         console.print(f"[dim]{LIVING[options.engine]}{cuts}, clock x{speed:g}, seed {options.seed}[/]")
         print_account(console, resolved.account)
@@ -181,9 +191,14 @@ def _play(
         async with trio.open_nursery() as nursery:
             if spark is not None:
                 nursery.start_soon(trio.to_thread.run_sync, spark.warm_up)
-            played = await play_network(
-                resolved, directory, seed=options.seed, speed=speed, began=progress.began, make_cluster=make_cluster
-            )
+            try:
+                played = await play_network(
+                    resolved, directory, seed=options.seed, speed=speed, began=progress.began, make_cluster=make_cluster
+                )
+            except BaseException:
+                if spark is not None:
+                    spark.abandon()
+                raise
             if spark is not None:
                 spark.hurry()
                 progress.say("played; Spark starts" if not spark.ready_s else "played")

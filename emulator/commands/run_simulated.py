@@ -7,11 +7,13 @@ from time import perf_counter
 import msgspec
 from rich.markup import escape
 
-from emulator.commands.verdict_text import against_kafka, print_account, print_verdict
+from emulator.commands.verdict_text import against_kafka, print_account, print_verdict, versions_shown
 from emulator.exit_codes import HELD, UNKNOWN
 from emulator.player.steps import StepFailed
+from emulator.regular_files import write_whole
 from emulator.runs.directory import prepare, write_simulated, write_verdict
 from emulator.runs.judged import JudgedRun, play_and_judge
+from emulator.runs.junit import junit_xml, suite_of, suite_of_a_run_not_played
 from emulator.runs.resolve import Resolved
 from emulator.runs.sources import place_of_step
 from emulator.screen import Screen
@@ -20,7 +22,7 @@ from emulator.world.simulated.world import RunTooLong
 
 def run_simulated(
     resolved: Resolved, seed: int, directory: Path, *, with_oracle: bool = True, json: bool = False,
-    given: str = "",
+    given: str = "", junit: Path | None = None,
 ) -> int:  # fmt: skip
     """Plays, writes the run's directory and prints the verdict; returns the exit code.
 
@@ -35,15 +37,19 @@ def run_simulated(
     except (StepFailed, RunTooLong) as error:
         place = place_of_step(given or resolved.scenario.id, error.step) if isinstance(error, StepFailed) else ""
         print(f"{place}faultline run: the scenario was not played to its end: {error}", file=sys.stderr)
+        if junit is not None:
+            write_whole(junit, junit_xml([suite_of_a_run_not_played(resolved.scenario.id, str(error))]))
         return UNKNOWN
     console = Screen(stderr=json, highlight=False, soft_wrap=not sys.stdout.isatty())
     if not with_oracle:
         console.print(f"not judged; the run is in {escape(str(directory))}")
         return HELD
+    if junit is not None:
+        write_whole(junit, junit_xml([suite_of(msgspec.to_builtins(run.verdict))]))
     if json:
         print(msgspec.json.encode(run.verdict).decode())
         return run.verdict.exit_code
-    title = f"[bold]{resolved.scenario.id}[/] on Kafka {resolved.spec.kafka_version}, simulated with seed {seed}"
+    title = f"[bold]{resolved.scenario.id}[/] on Kafka {versions_shown(resolved)}, simulated with seed {seed}"
     console.print(f"{title}: {escape(resolved.scenario.title)}")
     print_account(console, resolved.account)
     print_verdict(console, msgspec.to_builtins(run.verdict), against_kafka(resolved, run.observations))

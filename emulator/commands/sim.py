@@ -18,8 +18,11 @@ import msgspec
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from emulator.commands.unusable import UNUSABLE_SCENARIO
+from emulator.commands.verdict_text import versions_shown
 from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN, UNUSABLE
+from emulator.regular_files import write_whole
 from emulator.runs.directory import ForeignDirectory, NotEmpty, prepare
+from emulator.runs.junit import junit_xml, suite_of_seeds
 from emulator.runs.resolve import Resolved
 from emulator.runs.seeds import SEEDS_MAX, SeedResult, SeedsAsked, play_seeds
 from emulator.runs.sources import GOLDEN
@@ -58,6 +61,7 @@ def sim_command(
     golden: Path | None,
     json: bool,
     settings_files: tuple[str, ...] = (),
+    junit: Path | None = None,
 ) -> int:
     """Plays and sums up; results to stdout, errors and progress to stderr. An interrupt leaves no process."""
     try:
@@ -78,6 +82,10 @@ def sim_command(
     began_s = perf_counter()
     results = _played(asked, wanted, resolved)
     summary = summary_of(asked, resolved, recordings, results, perf_counter() - began_s)
+    if junit is not None:
+        codes = codes_of(resolved, recordings, results)
+        why = {failure["seed"]: f"{failure['why']}\n{failure['replay']}" for failure in summary["failures"]}
+        write_whole(junit, junit_xml([suite_of_seeds(resolved.scenario.id, codes, why, summary["wall_s"])]))
     if json:
         print(msgspec.json.encode(summary).decode())
     else:
@@ -87,7 +95,7 @@ def sim_command(
 
 def _played(asked: SeedsAsked, seeds: Sequence[int], resolved: Resolved) -> list[SeedResult]:
     """All results, by seed; a bar on a terminal."""
-    title = f"{resolved.scenario.id} on Kafka {resolved.spec.kafka_version}"
+    title = f"{resolved.scenario.id} on Kafka {versions_shown(resolved)}"
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     results: list[SeedResult] = []
     console = Screen(stderr=True)
@@ -110,8 +118,7 @@ def summary_of(
 ) -> dict[str, Any]:
     """`--json`: everything that the text says, and the seeds behind it."""
     done = [result for result in results if not result.error]
-    must_equal = bool(recordings) and not resolved.scenario.id.startswith("random-")
-    codes = {result.seed: _code(result, must_equal) for result in results}
+    codes = codes_of(resolved, recordings, results)
     simulated_s = sum(result.simulated_s for result in done)
     checks: dict[str, Counter[str]] = defaultdict(Counter)
     for result in done:
@@ -136,6 +143,12 @@ def summary_of(
         "settings": resolved.account,
         "inputs": sum(result.inputs for result in done),
     }
+
+
+def codes_of(resolved: Resolved, recordings: Sequence[str], results: Sequence[SeedResult]) -> dict[int, int]:
+    """{seed: its exit code}."""
+    must_equal = bool(recordings) and not resolved.scenario.id.startswith("random-")
+    return {result.seed: _code(result, must_equal) for result in results}
 
 
 def _code(result: SeedResult, must_equal: bool) -> int:

@@ -33,6 +33,7 @@ class Spark:
         self._scratch = scratch
         self._gateway = start_gateway(java, self._scratch, background=True)
         self._session: Any = None
+        self._abandoned = False
         self._began = time.monotonic()
         self.ready_s = 0.0
         self.problem = ""
@@ -46,9 +47,17 @@ class Spark:
             with spark_faults(self._gateway):
                 self._session = spark_session(self._gateway, app_name="faultline")
                 warm_up(self._session, self._scratch)
-        except (GatewayError, OSError) as error:
+        except Exception as error:
+            if not (self._abandoned or isinstance(error, GatewayError | OSError)):
+                raise
             self.problem = str(error)
         self.ready_s = round(time.monotonic() - self._began, 3)
+
+    def abandon(self) -> None:
+        """There will be nothing to judge: whoever ended the run does not wait until it is warm, which takes long on a
+        machine that has other work."""
+        self._abandoned = True
+        self._gateway.process.kill()
 
     def hurry(self) -> None:
         """The cluster has ended: there are no timers left to be careful of."""

@@ -13,6 +13,7 @@ from audit.verdict import evidence_text
 from emulator.observations.model import Observations
 from emulator.runs.equal import equal_recording, recorded_as_played, recorded_versions
 from emulator.runs.resolve import Resolved
+from emulator.runs.starts import versions_played
 from emulator.scenario.seen import seen_words
 from emulator.settings.account import Account, lines
 
@@ -30,6 +31,11 @@ LAST_WORDS = {
     False: "[bold red]not valid[/]: something the scenario expects did not happen, or happened that it does not",
     "unknown": "[bold yellow]unknown[/]: the run cannot be judged",
 }
+
+
+def versions_shown(resolved: Resolved) -> str:
+    """`2.6`; of brokers that change theirs `0.11, then 2.8`."""
+    return ", then ".join(versions_played(resolved.spec, resolved.scenario.steps))
 
 
 def print_account(console: Console, account: Account) -> None:

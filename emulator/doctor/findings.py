@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from emulator.doctor.facts import DockerFacts, Facts, Rights
-from emulator.doctor.punctuality import safe_speed
+from emulator.doctor.punctuality import NODES_TRIED, allowed_ms, safe_speed
 
 State = Literal["ok", "limited", "missing"]
 PYTHON_MIN = (3, 11)
@@ -113,11 +113,14 @@ def _cores(facts: Facts) -> Finding:
 def _timers(facts: Facts, default_speed: float) -> Finding:
     speed = safe_speed(facts.late_ms)
     latest_ms = max(facts.late_ms, default=0.0)
-    found = f"at most {latest_ms:.1f} ms late in {len(facts.late_ms)} tries: --speed {speed:g} is safe"
+    if not facts.late_ms:
+        return Finding("timers", "limited", "no process could be tried", "stop what else runs here, and ask again")
+    allowed = f"{allowed_ms(default_speed):g} ms are allowed at --speed {default_speed:g}, the default"
+    found = f"at most {latest_ms:.1f} ms late in {NODES_TRIED} processes beside busy ones; {allowed}"
     if speed >= default_speed:
-        return Finding("timers", "ok", found)
-    advice = f"runs are at speed {default_speed:g} by default: give --speed {speed:g}, or stop what else runs here"
-    return Finding("timers", "limited", found, advice)
+        return Finding("timers", "ok", f"{found}: runs will be punctual")
+    advice = f"give --speed {speed:g}, or stop what else runs here"
+    return Finding("timers", "limited", f"{found}: runs will be late now and then, and may be unknown", advice)
 
 
 def _memory(facts: Facts) -> Finding:

@@ -1,4 +1,5 @@
-"""Finds the facts out: asks commands, binds ports, sleeps for a second. Nothing is changed or downloaded."""
+"""Finds the facts out: asks commands, binds ports, lets processes nap for a second or two. Nothing is changed or
+downloaded."""
 
 import contextlib
 import os
@@ -6,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -17,20 +17,45 @@ from packaging.requirements import Requirement
 from audit.java import NoJavaError, find_java
 from emulator.doctor.facts import DockerFacts, Facts, JavaFacts, Package, Rights
 from emulator.doctor.findings import PORTS_WANTED
+from emulator.doctor.punctuality import NICENESS, NODES_TRIED
 
 DISTRIBUTION = "faultline"
 IMAGE = "faultline:dev"
 ASK_LIMIT_S = 5.0
 """A Docker engine that hangs is as good as none."""
 NAP_S = 0.005
-PROBE_S = 1.0
+PROBE_S = 1.5
+PROBE_LIMIT_S = 20.0
+NAPPER = """
+import os, sys, time
+seconds, nap_s, niceness = map(float, sys.argv[1:])
+try:
+    os.nice(int(niceness))
+except OSError:
+    pass
+late_ms, end_s = [], time.monotonic() + seconds
+while (began_s := time.monotonic()) < end_s:
+    time.sleep(nap_s)
+    late_ms.append(max(0.0, time.monotonic() - began_s - nap_s) * 1000.0)
+    sum(range(1_000))
+print(*late_ms)
+"""
+"""A node as far as timers go: it wakes, works for some microseconds, and sleeps. As urgent as a node, if it may be."""
+OTHER = """
+import os, sys, time
+os.nice(10)
+end_s = time.monotonic() + float(sys.argv[1])
+while time.monotonic() < end_s:
+    pass
+"""
+"""What else runs while a cluster does: Java starts for the audit."""
 CAPABILITY_BITS = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
 KERNEL_TOOLS = ("nsenter", "nft", "iptables")
 LOOPBACK = "127.0.0.1"
 
 
 def facts_of_this_machine(runs_at: Path, environ: Mapping[str, str] = os.environ) -> Facts:
-    """Takes a good second. `runs_at`: where runs are written; it need not exist yet."""
+    """Takes two seconds. `runs_at`: where runs are written; it need not exist yet."""
     place = _existing(runs_at.absolute())
     ports, ports_problem = listening_at_once(PORTS_WANTED)
     return Facts(
@@ -72,13 +97,29 @@ def _package(wanted: Requirement) -> Package:
 
 
 def lateness_ms(seconds: float = PROBE_S) -> tuple[float, ...]:
-    """How much longer naps take than asked."""
-    late: list[float] = []
-    end_s = time.monotonic() + seconds
-    while (began_s := time.monotonic()) < end_s:
-        time.sleep(NAP_S)
-        late.append(max(0.0, time.monotonic() - began_s - NAP_S) * 1000.0)
-    return tuple(late)
+    """How much longer naps take than asked, in as many processes as a cluster has, beside others that do not nap: a
+    machine on which nothing else runs is punctual, but not what a run is played on."""
+
+    def begun(code: str, count: int, output: int) -> "list[subprocess.Popen[str]]":
+        words = [sys.executable, "-S", "-c", code, str(seconds), str(NAP_S), str(NICENESS)]
+        return [
+            subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.DEVNULL, encoding="ascii"
+            )
+            for _ in range(count)
+        ]
+
+    nappers = begun(NAPPER, NODES_TRIED, subprocess.PIPE)
+    others = begun(OTHER, len(os.sched_getaffinity(0)), subprocess.DEVNULL)
+    try:
+        told = [process.communicate(timeout=seconds + PROBE_LIMIT_S)[0] for process in nappers]
+    except subprocess.TimeoutExpired:
+        return ()
+    finally:
+        for process in (*nappers, *others):
+            process.kill()
+            process.wait()
+    return tuple(float(word) for text in told for word in text.split())
 
 
 def listening_at_once(wanted: int) -> tuple[int, str]:

@@ -114,15 +114,19 @@ class ClientWork:
         """Every attempt. Raises Refused."""
         partition = self._partition(ask.topic, ask.partition)
         client, broker = "", ask.broker
-        if ask.az or ask.idempotent:
+        by_library = ask.idempotent or bool(ask.keys)
+        if ask.keys and len(ask.keys) != len(ask.values):
+            raise Refused(f"{len(ask.keys)} keys for {len(ask.values)} values")
+        if ask.az or by_library:
             client = self._client(ask.az or self._az_of_leader(partition))
         if broker is not None:
             broker_numbered(self._cluster.topology, broker)
-            if ask.idempotent:
-                raise Refused("an idempotent producer finds the leader by itself: leave out --broker")
-        elif not ask.idempotent:
+            if by_library:
+                who = "an idempotent producer" if ask.idempotent else "a producer with keys"
+                raise Refused(f"{who} finds the leader by itself: leave out --broker")
+        elif not by_library:
             broker = self._leader_by(ask.az, partition) if ask.az else self._leader(partition)
-        settings: dict[str, Any] = {"max.block.ms": max(ask.timeout_ms, 1_000)} if ask.idempotent else {}
+        settings: dict[str, Any] = {"max.block.ms": max(ask.timeout_ms, 1_000)} if by_library else {}
         step = m.Produce(
             broker=broker,
             values=tuple(ask.values),
@@ -133,7 +137,9 @@ class ClientWork:
             idempotent=ask.idempotent,
             settings=settings,
             client=client,
-            partition=partition,
+            keys=tuple(ask.keys),
+            partition=m.ANY_PARTITION if ask.keys else partition,
+            topic=partition.rpartition("-")[0],
         )
         attempts = await self._desk.do((step,), job)
         return {"attempts": [dict(attempt) for attempt in attempts], "by": client or "outside every AZ"}

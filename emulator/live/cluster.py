@@ -14,18 +14,22 @@ from emulator.live.client_work import ClientWork
 from emulator.live.desk import Desk, Job
 from emulator.live.link_faults import LinkFaults
 from emulator.live.machine_faults import MachineFaults, last_word
+from emulator.live.offsets import Offsets
 from emulator.live.registry import LOG_FILE
 from emulator.live.specification import LiveSpec
 from emulator.live.status import Life, as_json, status_of
 from emulator.live.topic_changes import TopicChanges
 from emulator.live.workloads import Workloads
+from emulator.node.restarts import Roster
 from emulator.player.live_player import LivePlayer
 from emulator.runs.bounds import session_timeout_ms
 from emulator.runs.network import Actions
+from emulator.settings.in_force import PROTOCOL
 from emulator.topology import OBSERVER, Node
 from emulator.world.network.cluster import Cluster
 from emulator.world.network.ports import PortInUse
 from emulator.world.network.reports import ClusterError
+from protocol.events.faults import START_REFUSED
 
 JOBS_MAX: Final = 96
 """Requests under way, those whose askers have gone among them."""
@@ -44,13 +48,15 @@ class LiveCluster:
         self.cluster = cluster
         self.ending = trio.Event()
         topology, version = spec.run.topology, spec.run.kafka_version
+        self.roster = Roster(spec.run)
         self.desk = Desk(cluster, lambda: LivePlayer(topology, spec.record_magic, version))
         self.links = LinkFaults(cluster)
         log_dirs = {node: str(own.get("log.dirs", "")) for node, own in spec.run.settings.items()}
-        self.machines = MachineFaults(cluster, Actions(cluster, cluster.run_dir, seed=0), log_dirs)
+        self.machines = MachineFaults(cluster, Actions(cluster, cluster.run_dir, 0, self.roster), log_dirs)
         serves = self.machines.check_serves
         self.clients = ClientWork(cluster, self.desk, serves, version, spec.topics)
-        self.topics = TopicChanges(cluster, self.desk, self.clients.describe, version)
+        self.topics = TopicChanges(cluster, self.desk, self.clients.describe, spec.run)
+        self.offsets = Offsets(cluster, self.desk)
         self.workloads = Workloads(cluster, self.desk, serves, version, spec.producers, spec.consumers)
         self.problem = ""
         """Why it cannot get ready."""
@@ -63,9 +69,12 @@ class LiveCluster:
             self._nursery = nursery
             await nursery.start(self.desk.run)
             nursery.start_soon(self._observe_ends)
-            names = [node.name for node in self.spec.run.topology.nodes if node.name != OBSERVER]
+            topology = self.spec.run.topology
+            servers = [node.name for node in topology.with_role("session")]
+            others = [node.name for node in topology.nodes if node.name not in {OBSERVER, *servers}]
             try:
-                await self.cluster.start(*names)
+                await self.cluster.start(*servers)  # for a broker's wait for them has an end
+                await self.cluster.start(*others)
             except (ClusterError, PortInUse) as error:
                 self.problem = str(error)
                 print(f"not every node has started: {error}", file=sys.stderr, flush=True)
@@ -108,10 +117,17 @@ class LiveCluster:
 
     async def _ready(self, wait_s: float) -> r.Answer:
         with trio.move_on_after(wait_s):
-            await self.desk.until(lambda: bool(self.problem) or not self.lacking())
+            await self.desk.until(lambda: bool(self.problem or self._ended()) or not self.lacking())
         if not self.lacking():
             return r.Answer(result={"ready_ms": round(self.cluster.now_ms(), 3)})
-        return r.unusable(self.problem) if self.problem else r.unknown(self.lacking())
+        ends = (f"{name} has ended: {last_word(self.cluster, name)}" for name in sorted(self._ended()))
+        if problem := self.problem or "; ".join(ends):
+            return r.unusable(problem)
+        return r.unknown(self.lacking())
+
+    def _ended(self) -> set[str]:
+        """Who began, and runs no more: nobody need wait for it."""
+        return {end.node for end in self.cluster.exits} - {*self.cluster.running()}
 
     def lacking(self) -> str:
         """What is not there, as the session service has it; "" if all is."""
@@ -149,6 +165,10 @@ class LiveCluster:
                 return await self.clients.create_topic(ask, job)
             case r.DescribeTopic():
                 return self.clients.describe(ask)
+            case r.TopicOffsets():
+                return await self.offsets.of_topic(ask, job)
+            case r.DeleteTopic():
+                return await self.topics.delete(ask, job)
             case r.AlterTopic():
                 return await self.topics.alter(ask, job)
             case r.AddPartitions():
@@ -200,6 +220,7 @@ class LiveCluster:
             await self.desk.until(lambda: ended() or registered())
             done["registered"] = registered()
         if ended():
+            self.cluster.note(START_REFUSED, node.name)
             why = last_word(self.cluster, node.name) + self._try_again(node, done["asked_ms"])
             died.append(f"{node.name} started, and ended by itself: {why}")
 
@@ -208,7 +229,7 @@ class LiveCluster:
         before = [end.at_ms for end in self.cluster.exits if end.node == node.name and end.at_ms < asked_ms]
         if node.number not in self.desk.player.seen.live or not before:
             return ""
-        spec, cluster = self.spec.run, self.cluster
+        spec, cluster = self.roster.spec, self.cluster
         expired_ms = before[-1] + session_timeout_ms(spec, node.name) + spec.tick_time_ms
         left_s = max(0.0, expired_ms - cluster.now_ms()) / 1000.0 / cluster.clock.speed
         return f"; it expires within {left_s:.1f} s, if the ensemble has a quorum: then faultline start {node.name}"
@@ -223,7 +244,7 @@ class LiveCluster:
             name: Life(alive=name in running, paused=name in paused, incarnation=incarnation)
             for name, incarnation in cluster.incarnations().items()
         }
-        seen_faults = self.links.seen()
+        seen_faults, now = self.links.seen(), self.roster.spec
         seen = status_of(self.spec.run.topology, statuses, lives, seen_faults, cluster.now_ms(), self.spec.name)
         return {
             **as_json(seen),
@@ -231,6 +252,9 @@ class LiveCluster:
             "cluster": {
                 "name": self.spec.name,
                 "kafka": self.spec.run.kafka_version,
+                "versions": {
+                    name: {"kafka.version": now.binary(name), PROTOCOL: now.protocol(name)} for name in now.settings
+                },
                 "run": str(cluster.run_dir),
                 "engine": self.spec.engine,
                 "speed": cluster.clock.speed,

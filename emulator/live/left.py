@@ -1,6 +1,7 @@
 """What a cluster has left whose supervisor is gone: it was killed, or it met what it could not bear."""
 
 import os
+import shutil
 from pathlib import Path
 from typing import Final
 
@@ -11,12 +12,14 @@ from emulator.live.registry import LOG_FILE, Found
 from emulator.packet_filter.namespaces import abandoned
 
 LAST_BYTES: Final = 4096
+FULL_BYTES: Final = 4096
+"""With less left, a disk is full: a line of a log may not have gone into it."""
 
 
 def left_by(found: Found) -> str:
     """One line: what there is, and what ends it."""
     words = last_words(found.directory)
-    why = f"; its last words: {words}" if words else ""
+    why = f"; its last words: {words}" if words else "; its disk is full" if _disk_full(found.directory) else ""
     return (
         f"{found.name} has no supervisor any more (process {found.registration.pid} is gone{why}); "
         f"{_what(found)}; faultline down cleans up"
@@ -32,6 +35,14 @@ def last_words(run_dir: Path) -> str:
     except OSError:
         return ""
     return lines[-1].removeprefix("faultline: ") if lines else ""
+
+
+def _disk_full(run_dir: Path) -> bool:
+    """Whoever ended of that could not write down why."""
+    try:
+        return shutil.disk_usage(run_dir).free < FULL_BYTES
+    except OSError:
+        return False
 
 
 def _what(found: Found) -> str:

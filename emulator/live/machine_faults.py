@@ -13,9 +13,12 @@ import trio
 
 from emulator.live.requests import Machine, MachineFault, Refused
 from emulator.live.words import machines_meant, nearest
+from emulator.node.restarts import UnusableStart, restarted
 from emulator.regular_files import open_regular
-from emulator.runs.layout import EVENTS_FOLDER
+from emulator.runs.layout import EVENT_SUFFIX, EVENTS_FOLDER, event_paths, is_foreign
 from emulator.runs.network import Actions, with_files
+from emulator.settings.account import lines
+from emulator.settings.in_force import PROTOCOL
 from emulator.storage.disk import DiskFiles
 from emulator.storage.files import StorageError
 from emulator.storage.log_directory import directory_names
@@ -48,6 +51,7 @@ class MachineFaults:
     """`paused`: nodes that a command has stopped with a signal. `log_dirs`: {broker: its setting}."""
 
     def __init__(self, cluster: Cluster, actions: Actions, log_dirs: Mapping[str, str]) -> None:
+        self._roster = actions.roster
         self._cluster = cluster
         self._actions = actions
         self._log_dirs = log_dirs
@@ -72,12 +76,13 @@ class MachineFaults:
         "left_out": {node: why}}, and where it is one machine what was done to it beside them. Raises Refused."""
         names, left_out = self._machines(ask)
         directories = {name: self._directory(ask, name) for name in names}
+        said = {name: self._said_of_change(ask, name) for name in names}
         told: list[dict[str, Any]] = []
         refused: list[str] = []
 
         async def one(name: str) -> None:
             try:
-                told.append(await self._do_one(ask, name, directories[name]))
+                told.append(await self._do_one(ask, name, directories[name]) | said[name])
             except (Refused, ClusterError) as error:
                 refused.append(str(error))
 
@@ -149,6 +154,8 @@ class MachineFaults:
             return
         self._orders += 1
         action = DISKS[ask.fault](name, directory) if ask.fault in DISKS else ACTIONS[ask.fault](name)
+        if ask.fault == "start" and name in self._roster.spec.settings:
+            action = act.StartNode(name, ask.version, {**ask.from_files, **ask.settings})
         done = await self._actions.do(act.Act(self._orders, action))
         if done.error:
             raise Refused(done.error)
@@ -164,6 +171,24 @@ class MachineFaults:
             why = f"{name} has one log directory, its disk" if ask.fault in DISKS else f"{ask.fault} takes none"
             raise Refused(f"no log directory {ask.directory!r}: {why}")
         return nearest("log directory", ask.directory, known)
+
+    def _said_of_change(self, ask: Machine, name: str) -> dict[str, Any]:
+        """Of a start that changes this node, before anything is started: {"kafka.version",
+        "inter.broker.protocol.version": as they will be, "said": lines about its settings}. Raises Refused."""
+        asked = {**ask.from_files, **ask.settings}
+        if not (ask.version or asked):
+            return {}
+        if ask.fault != "start":
+            raise Refused(f"{ask.fault} takes neither a version nor settings")
+        spec = self._roster.spec
+        if name not in spec.settings and name not in ([ask.node] if isinstance(ask.node, str) else ask.node):
+            return {}  # of an AZ those that are brokers are meant
+        try:
+            after = restarted(spec, name, ask.version, asked, insists=ask.settings)
+        except UnusableStart as error:
+            raise Refused(str(error)) from error
+        versions = {"kafka.version": after.spec.binary(name), PROTOCOL: after.spec.protocol(name)}
+        return {**versions, "said": lines(after.account)}
 
     def _check(self, fault: str, name: str) -> None:
         running = name in self._cluster.running()
@@ -195,11 +220,14 @@ def _lose_unsynced(files: DiskFiles, batches_kept: int) -> None:
 def last_word(cluster: Cluster, name: str) -> str:
     """Why the node's last life ended, as it wrote itself."""
     end = next(end for end in reversed(cluster.exits) if end.node == name)
-    path = cluster.run_dir / EVENTS_FOLDER / f"{name}.{end.incarnation}.jsonl"
-    with contextlib.suppress(OSError), open_regular(path) as file:  # it may have come to nothing
-        file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_BYTES))
-        for line in reversed(file.read(2 * LAST_BYTES).splitlines()):
-            event = event_in(line)
-            if event is not None and event["event"] == NodeStopped.NAME:
-                return str(event.get("reason", ""))
+    own = f"{name}.{end.incarnation}{EVENT_SUFFIX}"
+    for path in event_paths(cluster.run_dir / EVENTS_FOLDER, name):
+        if path.name != own or is_foreign(path):
+            continue
+        with contextlib.suppress(OSError), open_regular(path) as file:  # it may have come to nothing
+            file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_BYTES))
+            for line in reversed(file.read(2 * LAST_BYTES).splitlines()):
+                event = event_in(line)
+                if event is not None and event["event"] == NodeStopped.NAME:
+                    return str(event.get("reason", ""))
     return f"exit code {end.code}, and no word"

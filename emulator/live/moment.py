@@ -18,7 +18,7 @@ from emulator.live.ask import ask
 from emulator.live.registry import Found
 from emulator.live.requests import Refused, Status
 from emulator.regular_files import open_regular, read_regular
-from emulator.runs.layout import EVENTS_FOLDER, SETTINGS_FILE
+from emulator.runs.layout import EVENTS_FOLDER, SETTINGS_FILE, WIRE_SUFFIX, event_paths, is_foreign, only_writer
 from protocol.events.reading import LINE_BYTES_MAX
 from protocol.undecodable import UNDECODABLE
 
@@ -30,7 +30,6 @@ every five seconds of its clock."""
 LOOK_S: Final = 0.1
 TAIL_BYTES: Final = 1 << 20
 COPY_BYTES: Final = 1 << 20
-WIRE_SUFFIX: Final = ".wire.jsonl"
 
 
 class _AtMs(msgspec.Struct, frozen=True):
@@ -51,8 +50,10 @@ def copy_moment(found: Found, target: Path) -> float:
     _until_written(found.directory / EVENTS_FOLDER, running, moment_ms)
     (target / EVENTS_FOLDER).mkdir(parents=True)
     (target / SETTINGS_FILE).write_bytes(read_regular(found.directory / SETTINGS_FILE))
-    for path in sorted((found.directory / EVENTS_FOLDER).glob("*.jsonl")):
-        _copy(path, target / EVENTS_FOLDER / path.name, end_of(path, moment_ms))
+    for path in event_paths(found.directory / EVENTS_FOLDER):
+        folder = target / EVENTS_FOLDER / only_writer(path)
+        folder.mkdir(exist_ok=True)
+        _copy(path, folder / path.name, end_of(path, moment_ms))
     return moment_ms
 
 
@@ -70,7 +71,7 @@ def _until_written(events: Path, nodes: Sequence[str], moment_ms: float) -> None
 
 def _files(events: Path, node: str) -> list[Path]:
     """Of every life; without the wire level's, which are written before the others."""
-    return [path for path in events.glob(f"{node}.*.jsonl") if not path.name.endswith(WIRE_SUFFIX)]
+    return [path for path in event_paths(events, node) if not path.name.endswith(WIRE_SUFFIX) and not is_foreign(path)]
 
 
 def is_past(path: Path, moment_ms: float) -> bool:

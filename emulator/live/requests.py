@@ -72,12 +72,17 @@ class Heal(Ask, frozen=True, tag="heal"):
 class Machine(Ask, frozen=True, tag="machine"):
     """Break or mend a machine, or several at once: `node` a name, `az-0`, `broker-*`, or a list of such.
     `batches_kept`: of each log, in a power loss (-1: none past what was synced). `directory`: the one log directory
-    that is full, fails, or is lost ("": the whole disk)."""
+    that is full, fails, or is lost ("": the whole disk). Of a start, and kept for later ones: `version` of a broker's
+    binary ("": as before) and `settings` besides those it had (null: no longer given); `from_files`: the same from
+    files, of which the version need not know everything."""
 
     fault: MachineFault
     node: Word | Annotated[list[Word], msgspec.Meta(min_length=1, max_length=WORDS_MAX)]
     batches_kept: Annotated[int, msgspec.Meta(ge=-1)] = -1
     directory: Word = ""
+    version: Word = ""
+    settings: dict[Word, SettingValue | None] = {}
+    from_files: dict[Word, str] = {}
 
 
 class CreateTopic(Ask, frozen=True, tag="create-topic"):
@@ -94,6 +99,18 @@ class DescribeTopic(Ask, frozen=True, tag="describe-topic"):
     """What the session service holds of a topic (all if empty), and each broker's own view of it."""
 
     topic: Word = ""
+
+
+class TopicOffsets(Ask, frozen=True, tag="topic-offsets"):
+    """Where its partitions begin and end, for consumers and at each replica."""
+
+    topic: Word
+
+
+class DeleteTopic(Ask, frozen=True, tag="delete-topic"):
+    """Ended when the controller has deleted every replica, and the topic is gone."""
+
+    topic: Word
 
 
 class AlterTopic(Ask, frozen=True, tag="alter-topic"):
@@ -120,7 +137,8 @@ class Reassign(Ask, frozen=True, tag="reassign"):
 
 class Produce(Ask, frozen=True, tag="produce"):
     """By a client in `az`, to whom that AZ's broker takes for the leader, or from outside every AZ, to the leader; or
-    to `broker`, whoever leads. Idempotent: by a client's own producer, which finds the leader by itself."""
+    to `broker`, whoever leads. Idempotent, or with `keys`, one for each value: by a client's own producer, which finds
+    the leader by itself; with keys its partitioner chooses the partition."""
 
     topic: Word
     values: Values
@@ -131,6 +149,9 @@ class Produce(Ask, frozen=True, tag="produce"):
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=600_000)] = 1_000
     idempotent: bool = False
     az: Word = ""
+    keys: Annotated[
+        list[Annotated[str, msgspec.Meta(max_length=VALUE_BYTES_MAX)]], msgspec.Meta(max_length=VALUES_MAX)
+    ] = []
 
 
 class Consume(Ask, frozen=True, tag="consume"):
@@ -179,8 +200,9 @@ class WorkloadStatus(Ask, frozen=True, tag="workload-status"):
 
 
 AnyAsk = (
-    Ready | Down | Status | LinkFault | Heal | Machine | CreateTopic | DescribeTopic | AlterTopic
-    | AddPartitions | Reassign | Produce | Consume | ElectPreferred | StartWorkload | StopWorkload | WorkloadStatus
+    Ready | Down | Status | LinkFault | Heal | Machine | CreateTopic | DescribeTopic | TopicOffsets | DeleteTopic
+    | AlterTopic | AddPartitions | Reassign | Produce | Consume | ElectPreferred | StartWorkload | StopWorkload
+    | WorkloadStatus
 )  # fmt: skip
 
 

@@ -1,31 +1,38 @@
-"""Topics of a cluster that stays, altered, grown and moved: what Kafka's admin tools do by the session service."""
+"""Topics of a cluster that stays, altered, grown, moved, deleted: as Kafka's admin tools do, by the session service."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import trio
 
+from emulator.broker.settings import BrokerSettings
 from emulator.live.desk import Desk, Job
-from emulator.live.requests import AddPartitions, AlterTopic, DescribeTopic, Reassign, Refused
+from emulator.live.requests import AddPartitions, AlterTopic, DeleteTopic, DescribeTopic, Reassign, Refused
 from emulator.live.words import broker_numbered, nearest, topics_of
+from emulator.node.specs import RunSpec
 from emulator.scenario import model as m
 from emulator.settings.registry import BY_SCOPE, UnusableSetting, alterable
 from emulator.settings.setting import TOPIC
+from emulator.topology import broker_name, node_name
 from emulator.world.network.cluster import Cluster
+from protocol.ids import topic_partition_of
+from protocol.records.offset_commits import OFFSETS_TOPIC
 
 REASSIGN_LIMIT_S: Final = 600.0
+DELETE_LIMIT_S: Final = 600.0
 
 
 class TopicChanges:
     """`describe`: a topic as the session service has it."""
 
     def __init__(
-        self, cluster: Cluster, desk: Desk, describe: Callable[[DescribeTopic], dict[str, Any]], kafka_version: str
+        self, cluster: Cluster, desk: Desk, describe: Callable[[DescribeTopic], dict[str, Any]], spec: RunSpec
     ) -> None:
         self._cluster = cluster
         self._desk = desk
         self._describe = describe
-        self._kafka_version = kafka_version
+        self._spec = spec
+        self._kafka_version = spec.kafka_version
 
     async def alter(self, ask: AlterTopic, job: Job) -> dict[str, Any]:
         """Until it is written, and brokers are notified. Raises Refused."""
@@ -64,6 +71,35 @@ class TopicChanges:
             return {"moved": {name: list(to) for name, to in targets.items()}}
         left = ", ".join(name for name, to in targets.items() if seen.assignments.get(name) != to)
         raise Refused(f"not moved after {REASSIGN_LIMIT_S:g} s: {left}; a replica that is not in sync holds it up")
+
+    async def delete(self, ask: DeleteTopic, job: Job) -> dict[str, Any]:
+        """Until the controller has taken it out of the session service. Raises Refused."""
+        topic, seen = self._topic(ask.topic), self._desk.player.seen
+        if topic == OFFSETS_TOPIC:
+            raise Refused(f"{topic} is one of Kafka's own topics, and is not to be deleted")
+        controller = seen.controller
+        if controller is not None and not self._may_delete(node_name(controller)):
+            raise Refused(
+                f"{topic} cannot be deleted: delete.topic.enable is false at {node_name(controller)}, the controller; "
+                "a cluster has it on with up --set delete.topic.enable=true"
+            )
+        await self._desk.do((m.DeleteTopic(topic=topic),), job)
+        with trio.move_on_after(DELETE_LIMIT_S):
+            await self._desk.until(lambda: topic not in seen.topics)
+            return {"topic": topic, "deleted": True}
+        away = sorted({broker_name(b) for name in seen.assignments for b in self._away(topic, name)})
+        why = f"not running: {', '.join(away)}" if away else "a reassignment or a log directory that failed holds it up"
+        raise Refused(f"{topic} is marked for deletion, and not deleted after {DELETE_LIMIT_S:g} s; {why}")
+
+    def _may_delete(self, node: str) -> bool:
+        return BrokerSettings.from_settings(self._spec.settings[node]).delete_topic_enable
+
+    def _away(self, topic: str, name: str) -> list[int]:
+        """Brokers of a partition of the topic that are not registered."""
+        place, seen = topic_partition_of(name), self._desk.player.seen
+        if place is None or place[0] != topic:
+            return []
+        return [broker for broker in seen.assignments[name] if broker not in seen.live]
 
     def _check_replicas(self, replicas: Sequence[int]) -> None:
         for broker in replicas:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from emulator.live.requests import Refused
-from emulator.topology import Node, Topology, is_group, machines_named
+from emulator.topology import SESSION_SERVICE, Node, Topology, is_group, machines_named
 from protocol.ids import topic_partition_of
 
 
@@ -63,6 +63,7 @@ def client_in(topology: Topology, az: str) -> Node:
 
 def places_in(topology: Topology, words: Iterable[str]) -> tuple[str, ...]:
     """The nodes and AZs that words name, in their order: `cut az-0->broker-1` names two."""
-    known = {name.lower(): name for name in (*topology.azs, *(node.name for node in topology.nodes))}
+    names = (*topology.azs, *(node.name for node in topology.nodes), SESSION_SERVICE)
+    known = {name.lower(): name for name in names}
     parts = [part for word in words for part in word.split("->")]
     return tuple(known[part.lower()] for part in parts if part.lower() in known)

@@ -9,6 +9,8 @@ from typing import Any
 
 import trio
 
+from emulator.client.client_settings import UnusableSetting as UnusableClient
+from emulator.client.workload import settings_of
 from emulator.client.workload_specs import Load, producers_settings, specs_of, value_prefix
 from emulator.live.desk import Desk
 from emulator.live.requests import Refused, StartWorkload
@@ -58,18 +60,19 @@ class Workloads:
         load = self._load(ask, topic, topics[topic])
         values = {client: value_prefix(client, self._cluster.now_ms()) for client in clients}
         specs = [(client, spec) for client in clients for spec in specs_of(load, values[client])]
-        problems: list[str] = []
+        try:
+            for _, spec in specs:
+                settings_of(spec, self._kafka_version)
+        except UnusableClient as error:
+            raise Refused(str(error)) from error
         begun: list[tuple[str, Message]] = []
         for client, spec in specs:  # one after the other: whoever refuses, what has begun must end
             for _, answer in await self._ask_all([(client, StartWorkloadRequest(spec))]):
                 assert isinstance(answer, StartWorkloadResponse), answer
                 if answer.problem:
-                    problems.append(f"{client}: {answer.problem}")
-                else:
-                    begun.append((client, StopWorkloadRequest(spec.name, at_once=True)))
-        if problems:
-            await self._ask_all(begun)
-            raise Refused("; ".join(problems))
+                    await self._ask_all(begun)
+                    raise Refused(f"{client}: {answer.problem}")
+            begun.append((client, StopWorkloadRequest(spec.name, at_once=True)))
         told = {"workload": ask.name, "topic": topic, "clients": clients, "rate_per_s": ask.rate_per_s}
         return {**told, "values": values}
 

@@ -4,7 +4,6 @@ from typing import Any
 
 from emulator.node.specs import RunSpec
 from emulator.session.sessions import SessionLimits
-from protocol.versions import gates_for
 
 SESSION = "zookeeper.session.timeout.ms"
 OFFSETS_REPLICAS = "offsets.topic.replication.factor"
@@ -24,8 +23,7 @@ def bounded(spec: RunSpec, node: str) -> dict[str, tuple[Any, str]]:
     if session_ms != asked_ms:
         found[SESSION] = session_ms, limits.because(asked_ms)
     brokers = len(spec.topology.with_role("broker"))
-    gates = gates_for(spec.kafka_version, str(own.get("inter.broker.protocol.version") or spec.kafka_version))
-    if not gates.offsets_topic_needs_all_brokers and own.get(OFFSETS_REPLICAS, 0) > brokers:
+    if not spec.gates(node).offsets_topic_needs_all_brokers and own.get(OFFSETS_REPLICAS, 0) > brokers:
         found[OFFSETS_REPLICAS] = brokers, f"the topic has as many replicas as there are brokers, {brokers}"
     return found
 

@@ -29,6 +29,7 @@ from emulator.runs.layout import (
     VERDICT_FILE,
 )
 from emulator.runs.resolve import SESSION_SETTINGS, Resolved
+from emulator.runs.starts import changes_of, told_of_changes
 from emulator.runs.time_outs import timer_limit_ms
 from emulator.scenario.write import written
 from emulator.settings.registry import BY_SCOPE
@@ -98,7 +99,8 @@ def write_scenario(
 
     settings.json: `world`, `seed`, `kafka`, `timer_limit_ms` (how late timers may be at p99.9) and `speed` of its clock
     (network world only),
-    `nodes`: {node: its settings in force}, `clients`: those of a producer and of a consumer whose step says nothing
+    `nodes`: {node: its settings in force at first}, `starts`: what changed them later (emulator.runs.starts),
+    `clients`: those of a producer and of a consumer whose step says nothing
     else, and `settings`: what is to be said of what was asked for (emulator.settings.account).
     """
     write_whole(directory / SCENARIO_FILE, written(resolved.scenario).encode())
@@ -114,8 +116,10 @@ def write_scenario(
 
 def told_in_settings_file(resolved: Resolved) -> dict[str, Any]:
     """Of any run."""
+    changes = told_of_changes(changes_of(resolved.spec, resolved.scenario.steps))
     return {
         "nodes": settings_in_force(resolved),
+        **({"starts": changes} if changes else {}),
         "clients": clients_in_force(resolved),
         "settings": resolved.account,
     }
@@ -127,7 +131,7 @@ def settings_in_force(resolved: Resolved) -> dict[str, dict[str, Any]]:
     limits = limits_of(spec)
     ensemble = {name: getattr(spec, field) for name, field in SESSION_SETTINGS.items()}
     ensemble |= {"minSessionTimeout": limits.least_ms, "maxSessionTimeout": limits.most_ms}
-    of_brokers = {node: {"kafka.version": spec.kafka_version, **in_force(spec, node)} for node in spec.settings}
+    of_brokers = {node: {"kafka.version": spec.binary(node), **in_force(spec, node)} for node in spec.settings}
     return {**of_brokers, **{node.name: ensemble for node in spec.topology.with_role("session")}}
 
 

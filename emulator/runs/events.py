@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from emulator.regular_files import lines_of, open_regular, refuse_foreign_link
-from emulator.runs.layout import EVENTS_FOLDER
+from emulator.runs.layout import EVENTS_FOLDER, WIRE_SUFFIX, event_paths, is_foreign, only_writer
 from protocol.events.reading import LINE_BYTES_MAX, event_in, placed_in
 
 EVENTS_MAX = 2_000_000
+FILES_NAMED_MAX = 3
 Line = dict[str, Any]
 
 
@@ -25,13 +26,14 @@ class NoEvents(ValueError):
 
 def event_files(run: Path, *, wire: bool = False, node: str = "") -> list[Path]:
     """The files of a run, or of one node. Raises NoEvents."""
-    names = f"{node}.*.jsonl" if node else "*.jsonl"
     folder = run / EVENTS_FOLDER
     if folder.is_symlink():
         refuse_foreign_link(folder)
-    files = [path for path in sorted(folder.glob(names)) if path.name.endswith(".wire.jsonl") == wire]
+    paths = [path for path in event_paths(folder, node) if not is_foreign(path)]
+    files = [path for path in paths if path.name.endswith(WIRE_SUFFIX) == wire]
     if not files and not wire:
         whose = f" of {node}" if node else ""
+        names = f"{node}.*.jsonl" if node else "*.jsonl"
         raise NoEvents(f"{run}: holds no events{whose}; a run's directory has them in events/{names}")
     return files
 
@@ -40,20 +42,37 @@ def read(run: Path, names: Collection[str], node: str = "", *, broken: bool = Fa
     """Events of these names, file by file, in each file's order; of all nodes or of one. `broken`: also
     those that only have their place (node, incarnation and number). Raises NoEvents, TooManyEvents."""
     count = 0
-    for path in event_files(run, node=node):
+    paths = event_files(run, node=node)
+    for path in paths:
         for event in events_in(path, names, broken=broken):
             count += 1
             if count > EVENTS_MAX:
                 raise TooManyEvents(f"{run}: more than {EVENTS_MAX} events; ask with faultline sql")
             yield event
+    if not count and _only_other_lines(paths):
+        raise NoEvents(f"{run}: no line of {', '.join(path.name for path in paths[:FILES_NAMED_MAX])} is an event")
+
+
+def _only_other_lines(paths: list[Path]) -> bool:
+    """Whether there are lines, and none is an event."""
+    lines = 0
+    for path in paths:
+        with open_regular(path) as file:
+            for line in lines_of(file, LINE_BYTES_MAX):
+                if event_in(line) is not None:
+                    return False
+                lines += 1
+    return lines > 0
 
 
 def events_in(path: Path, names: Collection[str], *, broken: bool = False) -> Iterator[Line]:
-    """Events of these names in one file. Raises OSError, also for what is no regular file."""
+    """Events of these names in one file, none of another node's than may write there. Raises OSError, also for what is
+    no regular file."""
+    writer = only_writer(path)
     markers = tuple(f'"event":"{name}"'.encode() for name in names)
     with open_regular(path) as file:
         for line in lines_of(file, LINE_BYTES_MAX):
             if any(marker in line for marker in markers):
                 event = placed_in(line) if broken else event_in(line)
-                if event is not None and event["event"] in names:
+                if event is not None and event["event"] in names and writer in ("", event["node"]):
                     yield event

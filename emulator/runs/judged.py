@@ -5,6 +5,7 @@ from time import perf_counter
 import msgspec
 
 from audit.verdict import Verdict
+from emulator.client.operations import Operation
 from emulator.observations.comparable import version_name
 from emulator.observations.model import Observations
 from emulator.observations.reading import plain
@@ -34,9 +35,12 @@ def play_and_judge(
 
     Measures beside those of `measures_of`: `wall_s`, real seconds to play it, and `audit_s`, to judge it.
     """
-    probe = Probe()
+    operations: list[Operation] = []
+    probe = Probe(operations)
     began_s = perf_counter()
-    played = play(resolved, seed, latencies=latencies, wire_events=wire_events, after_step=probe.look)
+    played = play(
+        resolved, seed, latencies=latencies, wire_events=wire_events, after_step=probe.look, operations=operations
+    )
     played_s = perf_counter()
     checks = judge_run(played.world, played.operations, probe)
     judged_s = perf_counter()

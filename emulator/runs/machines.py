@@ -58,22 +58,22 @@ def remove_machines(run_dir: Path, *, engine: Engine, driver: Driver) -> None:
         remove_namespaces()
 
 
-def remove_abandoned() -> list[str]:
-    """Containers and namespaces of processes that are gone, whoever registered them; what it was, one line each, and
-    what could not be removed. Nothing, where there is no engine or no right to it."""
-    told = []
+def remove_abandoned() -> tuple[list[str], list[str]]:
+    """Containers and namespaces of processes that are gone, whoever registered them: what was removed, and what could
+    not be, one line each. Nothing, where there is no engine or no right to it."""
+    told, left = [], []
     try:
         told += [f"{project}: {there} removed" for project, there in abandoned_containers().items()]
     except DockerMissing:
         pass
     except DockerFailed as error:
-        told.append(f"containers that were left could not be removed: {error}")
+        left.append(f"containers that were left could not be removed: {error}")
     if not missing_rights():
         try:
             told += [f"network namespace {name} removed" for name in remove_namespaces()]
         except NamespaceError as error:
-            told.append(f"network namespaces that were left could not be removed: {error}")
-    return told
+            left.append(f"network namespaces that were left could not be removed: {error}")
+    return told, left
 
 
 def compose_file_of(topology: Topology) -> Path:

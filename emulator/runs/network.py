@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 import trio
 
+from emulator.node.restarts import Roster, UnusableStart, told
 from emulator.node.specs import RunSpec
 from emulator.observations.model import Observations
 from emulator.player.player import Player
 from emulator.player.steps import StepFailed
 from emulator.regular_files import refuse_foreign_link
-from emulator.runs.events import events_in
+from emulator.runs.events import event_files, events_in
 from emulator.runs.layout import DATA_FOLDER
 from emulator.runs.observed import Happened, observations_of
 from emulator.runs.resolve import Resolved
@@ -45,8 +46,9 @@ class PlayedNetwork(msgspec.Struct):
 class Actions:
     """Carries out the player's actions on a cluster."""
 
-    def __init__(self, cluster: Cluster, run_dir: Path, seed: int) -> None:
+    def __init__(self, cluster: Cluster, run_dir: Path, seed: int, roster: Roster) -> None:
         self._cluster = cluster
+        self.roster = roster
         self._run_dir = run_dir
         self._draws = Chance(seed)
 
@@ -54,7 +56,7 @@ class Actions:
         """One action; what cannot be done is said in `error`."""
         try:
             return act.ActDone(order.number, await self._do(order.action))
-        except (ClusterError, NotSoMany, StorageError, OSError) as error:
+        except (ClusterError, NotSoMany, StorageError, UnusableStart, OSError) as error:
             return act.ActDone(order.number, {}, str(error))
 
     def _lose_power(self, files: DiskFiles, batches_kept: int, partition: str) -> None:
@@ -73,7 +75,10 @@ class Actions:
         if why := act.unfit(action, alive=alive, paused=name in cluster.paused()):
             raise ClusterError(why)
         match action:
-            case act.StartNode(node):
+            case act.StartNode(node, version, settings):
+                if version or settings:
+                    self.roster.change(node, version, settings)
+                    cluster.specify(node, machine_spec(self.roster.spec, node))
                 await cluster.start(node)
             case act.KillNode(node):
                 if node in cluster.running():  # a dead node stays dead
@@ -130,15 +135,17 @@ def with_files(run_dir: Path, node: str, use: Callable[[DiskFiles], Any]) -> Any
 def machine_specs(spec: RunSpec) -> dict[str, MachineSpec]:
     """How the machine of every node that is a process is made."""
     arguments = msgspec.to_builtins(spec)
-    specs: dict[str, MachineSpec] = {}
-    for node in spec.topology.nodes:
-        settings = spec.settings.get(node.name, {})
-        versions = (
-            (spec.kafka_version, str(settings.get("inter.broker.protocol.version", ""))) if settings else ("", "")
-        )
-        if node.name != OBSERVER:
-            specs[node.name] = MachineSpec(FACTORY, arguments, versions)
-    return specs
+    return {node.name: _made(spec, node.name, arguments) for node in spec.topology.nodes if node.name != OBSERVER}
+
+
+def machine_spec(spec: RunSpec, node: str) -> MachineSpec:
+    """The same of one node."""
+    return _made(spec, node, msgspec.to_builtins(spec))
+
+
+def _made(spec: RunSpec, node: str, arguments: dict[str, Any]) -> MachineSpec:
+    binary, protocol, settings = told(spec, node)
+    return MachineSpec(FACTORY, arguments, (binary, protocol), settings)
 
 
 async def play_network(
@@ -164,7 +171,7 @@ async def play_network(
         async with cluster:
             if began is not None:
                 began(cluster)
-            actions = Actions(cluster, run_dir, seed)
+            actions = Actions(cluster, run_dir, seed, Roster(spec))
             here = await cluster.run_here(OBSERVER, player, actions.do)
             await here.ended.wait()
             if here.crashed or not player.finished:
@@ -179,8 +186,8 @@ async def play_network(
 def observed_events(run_dir: Path) -> Iterator[Happened]:
     """The replica events that observations.json is made of, from the nodes' files."""
     wanted = {cls.NAME: cls for cls in OBSERVED_EVENTS}
-    for path in sorted((run_dir / "events").glob("broker-*.jsonl")):
-        if not path.name.endswith(".wire.jsonl"):
+    for path in event_files(run_dir):
+        if path.name.startswith("broker-"):
             for fields in events_in(path, wanted):  # a line torn by a kill is none; the audit counts it
                 yield as_happened(fields, wanted[fields["event"]])
 

@@ -6,6 +6,7 @@ from typing import Any
 from emulator.observations.model import Observations
 from emulator.player.timeline import Timeline
 from emulator.runs.resolve import Resolved
+from emulator.runs.starts import versions_played
 from protocol.events import Event, IsrChangeAsked, LogTruncated, RoleChanged
 from protocol.ids import topic_partition_text
 from protocol.versions import gates_for
@@ -24,7 +25,7 @@ def observations_of(
     truncations: list[dict[str, Any]] = []
     roles: list[dict[str, Any]] = []
     isr_changes: list[dict[str, Any]] = []
-    tells = gates_for(spec.kafka_version).has_epoch_cache
+    tells = gates_for(versions_played(spec, scenario.steps)[-1]).has_epoch_cache
     for node, _, _, _, at_ms, event in events:
         if not isinstance(event, LogTruncated | RoleChanged | IsrChangeAsked):
             continue

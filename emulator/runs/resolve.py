@@ -12,6 +12,7 @@ from emulator.runs.client_defaults import with_client_settings, with_clients
 from emulator.runs.given import AllGiven, given_for
 from emulator.runs.settings_files import read_settings_files
 from emulator.runs.settings_sense import warnings_about
+from emulator.runs.starts import changes_of, with_accounts
 from emulator.scenario import model as m
 from emulator.scenario.model import Scenario
 from emulator.settings.account import Account, InForce
@@ -64,7 +65,8 @@ def resolved(scenario: Scenario, everything: Everything, given: AllGiven) -> Res
     """With nothing left open; `everything` contradicts itself nowhere. Raises UnusableSetting,
     UnusableProtocolVersion."""
     spec = run_spec(scenario.topology, everything)
-    told = account(everything, given.said, given.dropped)
+    changes = changes_of(spec, scenario.steps)
+    told = with_accounts(account(everything, given.said, given.dropped), changes)
     told = msgspec.structs.replace(
         told,
         in_force=bounds_told(spec, everything),
@@ -80,16 +82,15 @@ def run_spec(topology: Topology, everything: Everything) -> RunSpec:
     """What nodes are told. Raises UnusableSetting."""
     version = everything.version
     cluster = _kept(everything.of(BROKER))
-    settings: dict[str, dict[str, Any]] = {}
+    given: dict[str, dict[str, Any]] = {}
     for node in topology.with_role("broker"):
-        own = _kept(everything.by_broker.get(node.number, {}))
-        settings[node.name] = dict(resolve_settings(version, cluster, own))
+        given[node.name] = cluster | _kept(everything.by_broker.get(node.number, {}))
     for node in topology.with_role("controller"):
-        own = _kept(everything.by_controller.get(node.name, {}))
-        settings.setdefault(node.name, dict(resolve_settings(version, cluster, own)))
+        given.setdefault(node.name, cluster | _kept(everything.by_controller.get(node.name, {})))
+    settings = {name: dict(resolve_settings(version, own)) for name, own in given.items()}
     session = values_of(everything.of(ENSEMBLE))
-    limits = {field: int(session[name]) for name, field in SESSION_SETTINGS.items() if name in session}
-    return RunSpec(topology, version, settings, **limits)
+    limits: dict[str, Any] = {field: int(session[name]) for name, field in SESSION_SETTINGS.items() if name in session}
+    return RunSpec(topology, version, settings, given=given, **limits)
 
 
 def bounds_told(spec: RunSpec, everything: Everything) -> tuple[InForce, ...]:

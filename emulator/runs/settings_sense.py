@@ -90,19 +90,6 @@ def _clients(scenario: Scenario, everything: Everything, cluster: dict[str, Any]
 
 def _produces(steps: Iterable[m.AnyStep]) -> tuple[int, int, int]:
     """How many produces there are, by a client's own producer, and with the acks that are set."""
-    found = [0, 0, 0]
-    for step in steps:
-        inner: tuple[m.AnyStep, ...] = ()
-        match step:
-            case m.Produce() | m.ProduceMessageSet():
-                found[0] += 1
-                found[1] += isinstance(step, m.Produce) and step.broker is None
-                found[2] += step.acks == m.ACKS_AS_SET
-            case m.Background(step=one):
-                inner = (one,)
-            case m.Repeat(steps=some):
-                inner = some
-            case _:
-                pass
-        found = [total + more for total, more in zip(found, _produces(inner), strict=True)] if inner else found
-    return found[0], found[1], found[2]
+    found = [step for step in m.plain_steps(steps) if isinstance(step, m.Produce | m.ProduceMessageSet)]
+    by_client = sum(isinstance(step, m.Produce) and step.broker is None for step in found)
+    return len(found), by_client, sum(step.acks == m.ACKS_AS_SET for step in found)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import msgspec
 
 from emulator.client.operations import Operation
+from emulator.node.restarts import Roster, UnusableStart
 from emulator.node.specs import machine_for
 from emulator.observations.model import Observations
 from emulator.player.player import Player
@@ -15,6 +16,7 @@ from emulator.runs.resolve import Resolved
 from emulator.scenario.model import Scenario
 from emulator.storage.memory import MemoryFiles
 from emulator.topology import OBSERVER, Node
+from emulator.world import actions as act
 from emulator.world.simulated.chance import CALM, Draws, Latencies
 from emulator.world.simulated.node import MachineFactory, SimulatedNode
 from emulator.world.simulated.world import SimulatedWorld
@@ -45,6 +47,19 @@ def collector_asleep() -> Iterator[None]:
             gc.enable()
 
 
+def on_roster(world: SimulatedWorld, roster: Roster) -> None:
+    """The world's starts change what the roster says of a node, and tell it."""
+
+    def change(order: act.StartNode) -> str:
+        try:
+            roster.change(order.node, order.version, order.settings)
+        except UnusableStart as error:
+            return str(error)
+        return ""
+
+    world.before_start, world.told = change, roster.told
+
+
 def play(
     resolved: Resolved,
     seed: int,
@@ -53,21 +68,27 @@ def play(
     wire_events: bool = False,
     after_step: Callable[[SimulatedNode, float], None] | None = None,
     draws: Draws | None = None,
+    operations: list[Operation] | None = None,
 ) -> Played:
-    """One run; `after_step`, `draws` as the world's. Raises StepFailed, RunTooLong; an assertion is a bug of ours."""
+    """One run; `after_step`, `draws` as the world's. `operations`: where those of all clients are put as they begin.
+    Raises StepFailed, RunTooLong; an assertion is a bug of ours."""
     scenario, spec = resolved.scenario, resolved.spec
     player = Player(spec.topology, scenario.steps, resolved.record_magic, resolved.spec.kafka_version)
-    operations = player.operations
+    if operations is None:
+        operations = []
+    player.operations = operations
+    roster = Roster(spec)
 
     def factory(node: Node, files: MemoryFiles) -> Machine:
         if node.name == OBSERVER:
             return player
-        return machine_for(spec, node, files, operations)
+        return machine_for(roster.spec, node, files, operations)
 
     make: MachineFactory = factory
     world = SimulatedWorld(
         spec.topology, make, seed, latencies=latencies, wire_events=wire_events, after_step=after_step, draws=draws
     )
+    on_roster(world, roster)
     with collector_asleep():
         world.start(OBSERVER)
         world.run(lambda: player.finished, max_ms=MAX_MS)

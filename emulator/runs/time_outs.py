@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from emulator.runs.bounds import in_force
 from emulator.runs.resolve import Resolved
+from emulator.runs.starts import specs_of
 from emulator.scenario import model as m
 
 SHARE = 0.1
@@ -25,17 +26,17 @@ SETTINGS = (
 
 def timer_limit_ms(resolved: Resolved) -> float:
     """At p99.9, in scenario ms."""
-    spec = resolved.spec
-    nodes = [in_force(spec, node) for node in spec.settings]
+    spec, steps = resolved.spec, resolved.scenario.steps
+    nodes = [in_force(one, node) for one in specs_of(spec, steps) for node in one.settings]
     time_outs = [float(own[name]) for own in nodes for name in SETTINGS if name in own]
     ensemble_ms = float(spec.tick_time_ms * spec.sync_limit)
-    return SHARE * min([ensemble_ms, *time_outs, *of_steps(resolved.scenario.steps)])
+    return SHARE * min([ensemble_ms, *time_outs, *of_steps(steps)])
 
 
 def of_steps(steps: Iterable[m.AnyStep]) -> Iterator[float]:
     """ms. A broker waits `timeout_ms` only with acks=all; a client's patience counts always, and so does that of the
     script, which notes whether a condition was reached in time."""
-    for step in steps:
+    for step in m.plain_steps(steps):
         match step:
             case m.Produce(acks=acks, timeout_ms=timeout_ms, socket_timeout_s=socket_timeout_s):
                 yield socket_timeout_s * 1000.0
@@ -47,9 +48,5 @@ def of_steps(steps: Iterable[m.AnyStep]) -> Iterator[float]:
                 yield limit_s * 1000.0
             case m.Consume(limit_s=limit_s) | m.Commit(limit_s=limit_s) | m.LookCommitted(limit_s=limit_s):
                 yield limit_s * 1000.0
-            case m.Background(step=inner):
-                yield from of_steps([inner])
-            case m.Repeat(steps=inner_steps):
-                yield from of_steps(inner_steps)
             case _:
                 pass

@@ -1,0 +1,64 @@
+"""A scenario's starts that bring another binary or other settings: what each makes of the nodes, in their order."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from emulator.node.restarts import Restarted, UnusableStart, restarted
+from emulator.node.specs import RunSpec
+from emulator.scenario import model as m
+from emulator.settings.account import Account
+
+
+def changes_of(spec: RunSpec, steps: Iterable[m.AnyStep]) -> list[tuple[m.Start, Restarted]]:
+    """Each start that changes something, and the nodes after it. Raises UnusableStart with the number of the step."""
+    found: list[tuple[m.Start, Restarted]] = []
+    for number, step in enumerate(steps, start=1):
+        for start in starts_in([step]):
+            if start.version or start.settings:
+                try:
+                    after = restarted(spec, start.node, start.version, start.settings)
+                except UnusableStart as error:
+                    raise UnusableStart(f"step {number}, start: {error}") from error
+                spec = after.spec
+                found.append((start, after))
+    return found
+
+
+def specs_of(spec: RunSpec, steps: Iterable[m.AnyStep]) -> tuple[RunSpec, ...]:
+    """The nodes as they begin, then after each start that changes them. Raises UnusableStart."""
+    return (spec, *(after.spec for _, after in changes_of(spec, steps)))
+
+
+def versions_played(spec: RunSpec, steps: Iterable[m.AnyStep]) -> tuple[str, ...]:
+    """Every binary that some broker or controller has, in the order in which they come."""
+    return tuple(dict.fromkeys(version for one in specs_of(spec, steps) for version in one.versions()))
+
+
+def starts_in(steps: Iterable[m.AnyStep]) -> Iterator[m.Start]:
+    """However deep."""
+    return (step for step in m.plain_steps(steps) if isinstance(step, m.Start))
+
+
+def with_accounts(account: Account, changes: Iterable[tuple[m.Start, Restarted]]) -> Account:
+    """What there is to say of the settings of later lives, too."""
+    merged: dict[str, tuple[Any, ...]] = {}
+    for one in (account, *(after.account for _, after in changes)):
+        for name, said in msgspec.structs.asdict(one).items():
+            merged[name] = tuple(dict.fromkeys((*merged.get(name, ()), *said)))
+    return Account(**merged)
+
+
+def told_of_changes(changes: Iterable[tuple[m.Start, Restarted]]) -> list[dict[str, Mapping[str, Any] | str]]:
+    """For settings.json: [{"node", "kafka.version", "inter.broker.protocol.version", "settings": what the start
+    says}], in order."""
+    return [
+        {
+            "node": start.node,
+            "kafka.version": after.spec.binary(start.node),
+            "inter.broker.protocol.version": after.spec.protocol(start.node),
+            "settings": start.settings,
+        }
+        for start, after in changes
+    ]
