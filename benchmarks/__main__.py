@@ -5,6 +5,7 @@ import importlib
 import sys
 
 from benchmarks.figures import Figure, show
+from emulator.last_resort import ended
 
 NAMES = ("simulation", "ready", "many_partitions", "produce", "dual_leader", "audit_throughput")
 
@@ -23,4 +24,4 @@ def main(wanted: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(ended("benchmarks", lambda: main(sys.argv[1:])))

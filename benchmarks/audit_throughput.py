@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -24,6 +25,8 @@ from audit.session import find_java, spark_session, start_gateway
 from audit.warm_up import warm_up
 from benchmarks.figures import Figure, show, write
 from benchmarks.synthetic_run import write_run
+from emulator.exit_codes import HELD
+from emulator.last_resort import ended
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -80,5 +83,11 @@ def main() -> list[Figure]:
     return figures
 
 
-if __name__ == "__main__":
+def alone() -> int:
+    """`python -m benchmarks.audit_throughput`."""
     show(main())
+    return HELD
+
+
+if __name__ == "__main__":
+    sys.exit(ended("benchmarks.audit_throughput", alone))

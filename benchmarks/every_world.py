@@ -23,6 +23,7 @@ from rich.table import Table
 from benchmarks.network_runs import lateness_ms
 from emulator.commands.run import CONTAINER_SPEED, DEFAULT_SPEED
 from emulator.commands.run_simulated import simulate_into
+from emulator.last_resort import ended
 from emulator.observations.files import load
 from emulator.runs.directory import prepare, write_observations, write_scenario
 from emulator.runs.equal import equal_recording
@@ -204,4 +205,4 @@ def write(outcomes: Sequence[Outcome], results: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended("benchmarks.every_world", main))

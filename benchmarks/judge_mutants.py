@@ -18,10 +18,11 @@ import msgspec
 
 from benchmarks.mutants import MUTANTS, applied
 from emulator.deaths.seeds import DeathResult, DeathsAsked, play_seed
+from emulator.last_resort import ended
 from emulator.runs.cores import on_all_cores
 
 RESULTS = Path(__file__).parent / "results" / "judge_mutants.json"
-RUNS = 400
+RUNS = 2_000
 FIRST = 1
 
 
@@ -87,4 +88,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended("benchmarks.judge_mutants", main))

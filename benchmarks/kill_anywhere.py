@@ -29,6 +29,7 @@ from benchmarks.network_runs import lateness_ms
 from emulator.commands.run import DEFAULT_SPEED
 from emulator.deaths.plan import Plan, resolved_for, versions_of
 from emulator.deaths.seeds import DeathResult, DeathsAsked, DeathWorker, play_network_seed, replay_command
+from emulator.last_resort import ended
 from emulator.runs.cores import on_all_cores
 from emulator.runs.resolve import Resolved
 from emulator.runs.sources import catalogue
@@ -172,4 +173,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended("benchmarks.kill_anywhere", main))

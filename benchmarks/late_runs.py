@@ -25,6 +25,7 @@ import msgspec
 from audit.run import audit_runs
 from audit.session import find_java, spark_session, start_gateway
 from audit.verdict import Verdict
+from emulator.last_resort import ended
 from emulator.observations.comparable import Comparable, comparable
 from emulator.observations.compare import compare_reduced
 from emulator.observations.files import load
@@ -176,4 +177,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended("benchmarks.late_runs", main))

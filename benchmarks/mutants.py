@@ -53,6 +53,17 @@ def applied(mutant: Mutant) -> Iterator[None]:
 # --- the high watermark ---
 
 
+def _taken_for_as_far_as_the_leader() -> Patches:
+    began = RemoteReplica.leader_epoch_began
+
+    def believing(self: RemoteReplica, leader_log_end: int, now_ms: float, **named: Any) -> None:
+        began(self, leader_log_end, now_ms, **named)
+        if named["in_isr"]:
+            self.log_end = leader_log_end
+
+    return [(RemoteReplica, "leader_epoch_began", believing)]
+
+
 def _at_the_log_end() -> Patches:
     def advance(self: Partition, at_ms: float | None = None) -> bool:
         return _moved(self, self.the_log.log_end)
@@ -197,8 +208,8 @@ def _no_epoch_on_election() -> Patches:
 def _gates(**wrong: bool) -> Patches:
     """What a version does, but for that."""
 
-    def mutated(binary: str, protocol: str | None = None) -> Gates:
-        gates: Gates = msgspec.structs.replace(gates_for(binary, protocol), **wrong)
+    def mutated(*versions: str) -> Gates:
+        gates: Gates = msgspec.structs.replace(gates_for(*versions), **wrong)
         return gates
 
     return [(specs, "gates_for", mutated)]
@@ -223,6 +234,9 @@ MUTANTS = {
     "high-watermark-at-log-end": Mutant("waits for no follower", (*OLD, *EPOCHS, *ALTER_ISR), _at_the_log_end),
     "high-watermark-by-the-fastest": Mutant("waits for one follower", (*EPOCHS, *ALTER_ISR), _by_the_fastest),
     "high-watermark-without-the-isr": Mutant("waits for who is heard of", (*EPOCHS, *ALTER_ISR), _without_the_isr),
+    "taken-for-as-far-as-the-leader": Mutant(
+        "a new leader takes the ISR for as far as itself", (*EPOCHS, *ALTER_ISR), _taken_for_as_far_as_the_leader
+    ),
     "counted-when-sent": Mutant("a fetch counts what it is given", (*EPOCHS, *ALTER_ISR), _counted_when_sent),
     "acks-all-as-1": Mutant("acks=all is answered by the leader alone", (*EPOCHS, *ALTER_ISR), _answered_at_once),
     "joins-behind": Mutant("whoever fetches joins the ISR", (*EPOCHS, *ALTER_ISR), _joins_behind),

@@ -22,8 +22,10 @@ import msgspec
 import trio
 
 from emulator.commands.run import DEFAULT_SPEED
+from emulator.last_resort import ended
 from emulator.runs.directory import write_observations, write_scenario
 from emulator.runs.equal import equal_recording
+from emulator.runs.layout import EVENTS_FOLDER, event_paths
 from emulator.runs.network import play_network
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.sources import GOLDEN, find_scenario
@@ -60,7 +62,7 @@ def chosen(words: Sequence[str]) -> list[str]:
 def lateness_ms(directory: Path) -> float:
     """The worst p99.9 of any process of a run over its whole life, in scenario ms."""
     reports: defaultdict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
-    for path in (directory / "events").glob("*.jsonl"):
+    for path in event_paths(directory / EVENTS_FOLDER):
         for line in path.read_bytes().splitlines():
             if b'"timer_lateness"' in line:
                 fields = msgspec.json.decode(line)
@@ -148,4 +150,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended("benchmarks.network_runs", main))

@@ -15,6 +15,7 @@ import msgspec
 import trio
 
 from benchmarks.figures import Figure, write
+from emulator.node.restarts import Roster
 from emulator.player.player import Player
 from emulator.player.tasks import Order, Steps
 from emulator.runs.network import FACTORY, Actions
@@ -109,7 +110,7 @@ async def play(loads: list[Load], directory: Path) -> None:
     cluster = Cluster(directory, resolved.spec.topology, specs, speed=1.0, levels=("client", "replica"))
     with trio.fail_after(120):
         async with cluster:
-            here = await cluster.run_here(OBSERVER, player, Actions(cluster, directory, seed=1).do)
+            here = await cluster.run_here(OBSERVER, player, Actions(cluster, directory, 1, Roster(resolved.spec)).do)
             await here.ended.wait()
             assert player.finished and not here.crashed, here.exit
 

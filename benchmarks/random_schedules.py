@@ -1,11 +1,12 @@
-"""`python -m benchmarks.random_schedules [SEEDS] [SCHEDULE...]`: the recorded random schedules in simulation.
+"""`python -m benchmarks.random_schedules [--seeds N] [SCHEDULE...]`: the recorded random schedules in simulation.
 
 Which recordings are reached, and which entries that both recordings of a schedule agree on are rare: printed, and
 written to benchmarks/results/random_schedules.json, from which docs/random-schedules.md is made and which
-tests/test_random_schedules.py holds the machines to. Arguments: how many seeds each (200), or names of schedules to
-look at (nothing is written then). Exits with 1 if a recording is reached by no seed or an agreed entry is rare.
+tests/test_random_schedules.py holds the machines to; nothing is written for some schedules alone. Exit code 1 if a
+recording is reached by no seed or an agreed entry is rare.
 """
 
+import argparse
 import multiprocessing
 import sys
 from functools import partial
@@ -14,11 +15,12 @@ from time import perf_counter
 
 import msgspec
 
+from emulator.last_resort import ended
 from emulator.runs.schedules import Judged, judge, schedules
 
 RESULTS = Path(__file__).parent / "results" / "random_schedules.json"
 SEEDS = 200
-FURTHER = 2_000
+FURTHER = 6_000
 """Up to this seed a recording is looked for that none of the first has reached: some are one race among many."""
 
 
@@ -35,11 +37,18 @@ def _by(one: Judged, seeds: tuple[int, ...]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    named = [argument for argument in arguments if not argument.isdigit()]
-    count = next((int(argument) for argument in arguments if argument.isdigit()), SEEDS)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("schedules", nargs="*", metavar="SCHEDULE", help="all if none is given")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="of each")
+    given = parser.parse_args(arguments)
+    named: list[str] = given.schedules
+    if unknown := sorted({*named} - {*schedules()}):
+        parser.error(f"{unknown[0]}: there is {', '.join(schedules())}")
+    if not 1 <= given.seeds <= FURTHER:
+        parser.error(f"--seeds {given.seeds}: 1 to {FURTHER}")
     began_s = perf_counter()
     judged: list[Judged] = []
-    judging = partial(judge, seeds=range(1, count + 1), further=range(count + 1, FURTHER + 1))
+    judging = partial(judge, seeds=range(1, given.seeds + 1), further=range(given.seeds + 1, FURTHER + 1))
     with multiprocessing.get_context("spawn").Pool() as pool:
         for one in pool.imap(judging, named or schedules()):
             judged.append(one)
@@ -59,4 +68,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(ended("benchmarks.random_schedules", lambda: main(sys.argv[1:])))

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from emulator.last_resort import ended
 from emulator.runs.seeds import SeedsAsked, play_seeds
 
 RESULTS = Path(__file__).parent / "results" / "seeds.json"
@@ -76,4 +77,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(ended("benchmarks.seeds", lambda: main(sys.argv[1:])))

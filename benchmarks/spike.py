@@ -24,6 +24,7 @@ from typing import Any
 import trio
 
 from benchmarks.dummies import LATENESS, specs
+from emulator.last_resort import ended
 from emulator.topology import three_azs
 from emulator.world.network.cluster import Cluster
 
@@ -172,4 +173,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended("benchmarks.spike", main))

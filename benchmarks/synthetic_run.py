@@ -14,6 +14,8 @@ from typing import IO
 
 import msgspec
 
+from emulator.exit_codes import HELD, UNUSABLE
+from emulator.last_resort import ended
 from protocol import events as e
 
 RUN = "synthetic"
@@ -171,7 +173,16 @@ def _write_wire(directory: Path, nodes: dict[str, Writer], frames: int) -> int:
     return each * len(nodes)
 
 
-if __name__ == "__main__":
+def main() -> int:
+    """`DIRECTORY [EVENTS...]`."""
+    if len(sys.argv) < 2:
+        print("benchmarks.synthetic_run: name the directory that is written", file=sys.stderr)
+        return UNUSABLE
     target = Path(sys.argv[1])
     sizes = [int(argument) for argument in sys.argv[2:]]
     print(write_run(target, *(sizes or [3_000_000])), "events in", target)
+    return HELD
+
+
+if __name__ == "__main__":
+    sys.exit(ended("benchmarks.synthetic_run", main))

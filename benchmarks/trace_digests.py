@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from emulator.last_resort import ended
 from emulator.runs.cores import on_all_cores
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.simulated import play
@@ -134,4 +135,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(ended("benchmarks.trace_digests", lambda: main(sys.argv[1:])))

@@ -24,6 +24,7 @@ from benchmarks.attack.lines import Lines, understood
 from benchmarks.attack.sockets import Attackers, ports_of
 from benchmarks.figures import Figure, show, write
 from emulator.commands.live_up import UpOptions, prepared
+from emulator.last_resort import ended
 from emulator.live import requests as r
 from emulator.live.ask import ask
 from emulator.live.ending import end
@@ -187,4 +188,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(ended("benchmarks.attack", lambda: main(sys.argv[1:])))

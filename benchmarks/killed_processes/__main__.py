@@ -19,6 +19,7 @@ from benchmarks.figures import machine
 from benchmarks.killed_processes.left import Home
 from benchmarks.killed_processes.trials import SCENARIO, Ordered, Place, Trial, played
 from emulator.containers.tool import DockerFailed, DockerMissing, engine_version
+from emulator.last_resort import ended
 from emulator.packet_filter.rights import missing
 
 RESULTS: Final = Path(__file__).parents[1] / "results" / "killed_processes.json"
@@ -125,4 +126,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended("benchmarks.killed_processes", main))

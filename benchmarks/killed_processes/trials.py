@@ -146,7 +146,7 @@ def _of_an_end(home: Home, kind: str, engine: str, *, forgotten: bool) -> list[s
     down = home.ran("down", *(["--all"] if forgotten else []))
     if down.code:
         problems.append(f"down ended with {down.code}: {down.said}")
-    return [*problems, *(f"left: {one}" for one in home.left())]
+    return [*problems, *(f"left: {one}; down said: {down.said.strip()}" for one in home.left())]
 
 
 # --- a run ------------------------------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ from benchmarks.soak.telling import RESULT_FILE, document, show, write
 from emulator.cluster_file.files import named_topology, read_cluster_file
 from emulator.commands.live_up import UNUSABLE_INPUT
 from emulator.exit_codes import UNKNOWN, UNUSABLE
+from emulator.last_resort import ended
 from emulator.live.launch import NotUp
 from emulator.live.specification import resolved
 from emulator.runs.living import DRIVERS, ENGINES
@@ -160,4 +161,4 @@ def _parsed(arguments: list[str] | None) -> Asked | int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended("benchmarks.soak", main))

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.soak.judging import Counts, Cut, Kept, Outside
-from emulator.runs.layout import DATA_FOLDER, EVENTS_FOLDER
+from emulator.runs.layout import DATA_FOLDER, EVENTS_FOLDER, event_paths
 from emulator.storage.disk import DiskFiles
 from emulator.storage.inspect import read_partition
 from protocol.ids import topic_partition_text
@@ -116,7 +116,7 @@ def lateness_of(run: Path, nodes: Sequence[str]) -> dict[str, float]:
 
 
 def event_bytes(run: Path) -> int:
-    return sum(path.stat().st_size for path in (run / EVENTS_FOLDER).glob("*.jsonl"))
+    return sum(path.stat().st_size for path in event_paths(run / EVENTS_FOLDER))
 
 
 def compare(ledger: Ledger, run: Path, in_sync: Mapping[str, Sequence[str]], idempotent: Sequence[str]) -> Kept:
@@ -174,7 +174,7 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 def _lines(run: Path, node: str, wanted: tuple[bytes, ...]) -> Iterator[_Line]:
     """Whole lines with one of the texts. The wire level has none of them."""
-    for path in sorted((run / EVENTS_FOLDER).glob(f"{node}.*.jsonl")):
+    for path in event_paths(run / EVENTS_FOLDER, node):
         if path.name.endswith(".wire.jsonl"):
             continue
         with path.open("rb") as file:
