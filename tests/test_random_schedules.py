@@ -8,7 +8,6 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -22,21 +21,6 @@ OFTEN = 0.4
 LUCK = 0.07
 """How much the share of wrong seeds, over all schedules, may be above the table's: two to three standard
 deviations."""
-
-
-MISSED = {
-    "random-404@0.10.2": "a follower is back 13.2 s into a cut of 13.0 s: the sixth retransmission, which the kernel's "
-    "timers send some late; here waits double to the millisecond, and it comes after 12.6 s, or after 25.4 s"
-}
-"""Recordings that no seed reaches, and why; what they agree on is rare with them."""
-
-
-def but_for_the_missed() -> list[Any]:
-    """Every schedule; those that are missed are expected to be, and are told when they no longer are."""
-    return [
-        pytest.param(name, marks=pytest.mark.xfail(reason=MISSED[name], strict=True)) if name in MISSED else name
-        for name in schedules()
-    ]
 
 
 @cache
@@ -73,12 +57,12 @@ def test_a_schedule_that_never_failed_does_not_begin_to(schedule: str) -> None:
         assert not now()[schedule].broken, "\n".join(now()[schedule].examples)
 
 
-@pytest.mark.parametrize("schedule", but_for_the_missed())
+@pytest.mark.parametrize("schedule", schedules())
 def test_no_entry_that_recordings_agree_on_is_rare(schedule: str) -> None:
     assert not table()[schedule].rare, "\n".join(table()[schedule].rare)
 
 
-@pytest.mark.parametrize("schedule", but_for_the_missed())
+@pytest.mark.parametrize("schedule", schedules())
 def test_every_recording_is_reached_by_a_seed_of_the_table(schedule: str) -> None:
     """What real Kafka did, some seed does; and the table is of the machines as they are."""
     for name, seeds in table()[schedule].reached.items():

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from docs.generate.pages import PAGES, outdated
+from emulator.last_resort import ended
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,4 +27,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(ended("docs.generate", lambda: main(sys.argv[1:])))

@@ -51,6 +51,9 @@ A process that is killed leaves at most one line without its end. Lines that are
 their event missing or of another type, a number out of range, more than 8 MiB) are counted and kept in the run's
 `quarantine.jsonl`; they make the verdict unknown. Only regular files are read.
 
+A node in a container has a folder of its own, `events/NODE/`. A file in it that is named after another node is refused,
+and a line of another node is no event.
+
 Lists of brokers are texts: `0,2,1`.
 """
 

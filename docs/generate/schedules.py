@@ -31,10 +31,7 @@ most of the rest; in simulation they come out about as often as in all recording
 | a follower leaves the ISR by its leader (same epoch) or by the controller (epoch +1) | 43 to 19 | 1.3, 4.2 |
 | which live broker becomes controller, and which follower is back in the ISR first | either | 4.1, 1.4 |
 
-One recording is missed: in random-404 a follower is back 13.2 s into a cut of 13.0 s, by the sixth retransmission of a
-fetch's answer. A kernel's timers fire some late (the longer the wait, the later); here a retransmission's waits double
-to the millisecond, so that it comes after 12.6 s, or after 25.4 s. `tests/test_random_schedules.py` keeps this table
-from getting worse.
+`tests/test_random_schedules.py` keeps this table from getting worse.
 """
 
 

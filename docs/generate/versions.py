@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
+from docs.generate.boundaries import READ, STEPS, TAGS
 from docs.generate.markdown import code, notice, table
 from docs.generate.source import Field, fields_of
 from docs.generate.uses import FILE_OF_GATES, users_of
@@ -28,6 +29,12 @@ holds to the right until another one stands there. *Decided by*: what the gate d
 trying all pairs of the two versions.
 """
 
+_READ_AT = """## Around 2.0 and 2.2
+
+Between other neighbours a gate's side follows from the tags of the last patch releases. Around 2.0, whose two releases
+differ, and 2.2 each gate that changes was read at all of {tags}; none falls between 2.2.0 and 2.2.2.
+"""
+
 
 def page(root: Path) -> str:
     fields = [field for field in fields_of(root / FILE_OF_GATES[0], "Gates") if field.name not in _NAMES]
@@ -38,7 +45,16 @@ def page(root: Path) -> str:
         members = list(group)
         parts.append(table(("gate", "decided by", *LADDER), [_values(field) for field in members]))
         parts.append(table(("gate", "what it says", "asked by"), [_meaning(root, field) for field in members]))
+    parts.append(_READ_AT.format(tags=", ".join(TAGS)))
+    parts.append(table(("gate", "changes at", "read in"), [(code(g), ", ".join(changes_at(g)), READ[g]) for g in READ]))
     return "\n".join(parts)
+
+
+def changes_at(gate: str) -> list[str]:
+    """Which of `STEPS` have another value than the one before."""
+    values = [getattr(gates_for(step), gate) for step in STEPS]
+    pairs = zip(STEPS[1:], values, values[1:], strict=False)
+    return [step for step, before, after in pairs if before != after]
 
 
 def _values(field: Field) -> Sequence[object]:

@@ -14,6 +14,7 @@ from docs.session.cast import Event, Header, as_text
 from docs.session.picture import CAST, page
 from docs.session.story import STORY, TITLE, Step
 from docs.session.terminal import NotSeen, Terminal
+from emulator.last_resort import ended
 
 ROOT = Path(__file__).parents[2]
 COLUMNS, LINES = 100, 32
@@ -87,4 +88,4 @@ def _environment() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(ended("docs.session", lambda: main(sys.argv[1:])))

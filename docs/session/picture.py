@@ -12,6 +12,7 @@ from pathlib import Path
 from docs.session.borders import LINES, strokes
 from docs.session.cast import parsed
 from docs.session.screen import Cell, Line, Part, parts_of
+from docs.session.story import STORY
 
 CAST = "docs/session.cast"
 CELL_WIDTH, CELL_HEIGHT = 8, 18
@@ -40,9 +41,11 @@ FONTS = "ui-monospace,SFMono-Regular,'SF Mono',Menlo,Consolas,'DejaVu Sans Mono'
 
 
 def page(root: Path) -> str:
-    """docs/session.svg from the recording."""
+    """docs/session.svg from the recording: what it is about, in a screen's height or two."""
     cast = parsed((root / CAST).read_text(encoding="utf-8"))
-    return picture(cast.header.title, parts_of(cast), cast.header.width)
+    drawn = [part.caption for part in STORY if part.drawn]
+    parts = [part for part in parts_of(cast) if part.caption in drawn]
+    return picture(cast.header.title, parts, cast.header.width)
 
 
 def picture(title: str, parts: list[Part], columns: int) -> str:

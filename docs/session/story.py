@@ -19,8 +19,11 @@ class Step(NamedTuple):
 
 
 class Part(NamedTuple):
+    """`drawn`: in the picture; the recording has all."""
+
     caption: str
     steps: tuple[Step, ...]
+    drawn: bool = False
 
 
 STORY: Final = (
@@ -40,6 +43,7 @@ STORY: Final = (
             Step("faultline cut az-0", "rule-1: cut az-0"),
             Step("faultline status --watch", "DUAL LEADER", READY_S, interrupt="expired"),
         ),
+        drawn=True,
     ),
     Part(
         "Both leaders take writes, at the same offsets",
@@ -48,6 +52,7 @@ STORY: Final = (
             Step("faultline produce t f g h --az az-1", "h: acknowledged by broker-1 at offset 4"),
             Step("faultline log broker-0 t-0", "the replicas differ at offsets 2-4"),
         ),
+        drawn=True,
     ),
     Part(
         "Healed: broker-0 follows, and what only it had is cut away",

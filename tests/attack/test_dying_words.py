@@ -1,10 +1,12 @@
 """What a dying process printed is told, whatever it is."""
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from emulator.live.machine_faults import last_word
 from emulator.world.network.lives import Lives
 from emulator.world.network.reports import NodeExit
 from emulator.world.network.supervision import Supervised
@@ -40,3 +42,28 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     )
     words = Lives._dying_words(lives, "broker-0", Supervised(incarnation=1))  # type: ignore[arg-type]
     assert words == "exit code 1, no word (see its events)"
+
+
+def stopped(reason: str, node: str = "broker-0") -> str:
+    fields = {"format": 1, "event": "node_stopped", "node": node, "incarnation": 2, "seq": 9, "at_ms": 1.0}
+    return json.dumps(fields | {"code": 1, "reason": reason}) + "\n"
+
+
+@pytest.mark.parametrize("own", ["", "broker-0/"])
+def test_the_last_word_of_a_life_is_its_own_wherever_it_lived(tmp_path: Path, own: str) -> None:
+    """What another node says in its name, another life's and what is on the wire are none."""
+    files = {
+        f"{own}broker-0.2.jsonl": stopped("an older one") + stopped("no space left") + "torn",
+        f"{own}broker-0.1.jsonl": stopped("its life before"),
+        f"{own}broker-0.2.wire.jsonl": stopped("on the wire"),
+        "broker-1/broker-0.2.jsonl": stopped("said by another"),
+    }
+    for name, text in files.items():
+        path = tmp_path / "events" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    exits = [NodeExit("broker-0", 1, 9, False, 0.0), NodeExit("broker-0", 2, 1, False, 1.0)]
+    cluster = SimpleNamespace(run_dir=tmp_path, exits=exits)
+    assert last_word(cluster, "broker-0") == "no space left"  # type: ignore[arg-type]
+    (tmp_path / "events" / own / "broker-0.2.jsonl").unlink()
+    assert last_word(cluster, "broker-0") == "exit code 1, and no word"  # type: ignore[arg-type]

@@ -26,6 +26,8 @@ from protocol.events.reading import LINE_BYTES_MAX, NEEDED, event_in, problem_of
 from protocol.undecodable import UNDECODABLE
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from audit.gateway import Gateway
 
 VALUES: dict[type, Any] = {int: 1, float: 1.0, str: "t", bool: True}
@@ -208,6 +210,49 @@ def test_what_cannot_be_written_leaves_nothing_beside(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["verdict.json"]
 
 
+# --- folders of nodes ---
+
+
+def in_folders(directory: Path) -> Path:
+    """A run whose nodes have folders of their own, as in containers: broker-0 is sound and also speaks as broker-1,
+    which has nothing to say; beside them the supervisor's two."""
+    for node, lines in (
+        ("broker-0", (*SOUND, line_of("node_stopped", 5, node="broker-1"))),
+        ("broker-1", (line_of("node_started", 1, node="broker-1", roles="broker", az="az-1"),)),
+    ):
+        folder = directory / "events" / node
+        folder.mkdir(parents=True)
+        (folder / f"{node}.1.jsonl").write_bytes(encoded(*lines))
+    (directory / "events" / "control").mkdir()
+    (directory / "events" / "control" / "injector.1.jsonl").write_bytes(
+        encoded(line_of("fault_asked", 1, node="injector"))
+    )
+    return directory
+
+
+def test_a_node_with_a_folder_speaks_for_itself_alone(tmp_path: Path) -> None:
+    run = in_folders(tmp_path / "run")
+    assert [len(one.files) for one in find_runs([run])] == [3]
+    assert [(event["node"], event["seq"]) for event in read(run, {"node_started", "node_stopped", "fault_asked"})] == [
+        ("broker-0", 1), ("broker-1", 1), ("injector", 1),
+    ]  # fmt: skip
+    assert [event["node"] for event in read(run, {"node_started"}, "broker-1")] == ["broker-1"]
+
+
+def test_a_file_in_anothers_folder_is_refused(tmp_path: Path) -> None:
+    run = in_folders(tmp_path / "run")
+    (run / "events" / "broker-0" / "broker-1.2.jsonl").write_bytes(encoded(line_of("node_stopped", 2, node="broker-1")))
+    with pytest.raises(AuditInputError, match=r"broker-1\.2\.jsonl: .* is in the folder of broker-0, and not named"):
+        find_runs([run])
+    assert not list(read(run, {"node_stopped"}))
+
+
+def test_a_link_to_a_folder_is_not_followed(tmp_path: Path) -> None:
+    run = in_folders(tmp_path / "run")
+    (run / "events" / "broker-2").symlink_to(in_folders(tmp_path / "other") / "events" / "broker-0")
+    assert [len(one.files) for one in find_runs([run])] == [3]
+
+
 # --- through Spark ---
 
 
@@ -219,17 +264,35 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield started
 
 
+@pytest.fixture(scope="module")
+def spark(gateway: Gateway) -> SparkSession:
+    from audit.session import spark_session
+
+    return spark_session(gateway)
+
+
 @pytest.mark.spark
-def test_spark_says_the_same_of_all_of_them_at_once(gateway: Gateway, tmp_path: Path) -> None:
+def test_spark_keeps_apart_what_a_node_says_in_anothers_name(spark: SparkSession, tmp_path: Path) -> None:
+    from audit.run import audit_runs
+
+    run, flat = in_folders(tmp_path / "run"), run_with(tmp_path / "flat", b"")
+    verdict, other = audit_runs(spark, [run, flat], scratch=str(tmp_path / "scratch"))
+    assert verdict.quarantine.reasons == {"of broker-1, in the folder of broker-0": 1}
+    assert (verdict.measures["events"], other.measures["events"]) == (len(SOUND) + 2, len(SOUND))
+    [kept] = (msgspec.json.decode(line) for line in (run / "quarantine.jsonl").read_bytes().splitlines())
+    assert kept["file"] == "broker-0.1.jsonl" and "node_stopped" in kept["line"]
+
+
+@pytest.mark.spark
+def test_spark_says_the_same_of_all_of_them_at_once(spark: SparkSession, tmp_path: Path) -> None:
     """One run, a file for each: unknown, every broken line counted and kept, and what is sound looked at."""
     from audit.run import audit_runs
-    from audit.session import spark_session
 
     run = run_with(tmp_path / "run", b"")
     files = {f"broker-{number}.1.jsonl": lines for number, lines in enumerate((*BROKEN.values(), *TAILS.values()), 1)}
     for name, lines in files.items():
         (run / "events" / name).write_bytes(lines)
-    [verdict] = audit_runs(spark_session(gateway), [run], scratch=str(tmp_path / "scratch"))
+    [verdict] = audit_runs(spark, [run], scratch=str(tmp_path / "scratch"))
     assert (verdict.valid, verdict.exit_code) == ("unknown", 3)
     assert verdict.measures["events"] == len(SOUND)
     assert verdict.quarantine.torn == len(TAILS)

@@ -3,52 +3,76 @@
 A few of each; `python -m benchmarks.killed_processes` kills hundreds, over every engine and driver."""
 
 import random
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from benchmarks.killed_processes.left import Home
-from benchmarks.killed_processes.trials import Ordered, Place, played
+from benchmarks.killed_processes.trials import Ordered, Place, Trial, played
 from emulator.containers.tool import DockerMissing, image_exists
 from emulator.packet_filter.rights import missing
 from emulator.runs.identity import mine
 from emulator.runs.scratch import PREFIX
+from tests.conftest import docker_engine
 
 pytestmark = [pytest.mark.network, pytest.mark.timeout(180)]
 
 LOCAL: Place = ("process", "nodes")
-KERNEL: Place = ("process", "kernel")
+ORDERS = {
+    "a cluster in containers": Ordered("up", ("docker", "nodes"), ("keeper client-1", "owner")),
+    "a cluster in network namespaces": Ordered("up", ("process", "kernel"), ("keeper client-1", "owner")),
+    "a run's session server": Ordered("run", LOCAL, ("session-0",)),
+    "a cluster that stays": Ordered("up", LOCAL, ("session-1", "owner")),
+    "the fork server of one that stays": Ordered("up", LOCAL, ("fork server",)),
+    "a run's owner": Ordered("run", LOCAL, ("owner",)),
+    "a run's fork server": Ordered("run", LOCAL, ("fork server",)),
+}
+"""What takes longest comes first."""
+AT_ONCE = 2
+"""Nobody asks whether they are punctual; and whoever cleans up beside others must bear that."""
 
 
-def nothing_left(ordered: Ordered, folder: Path) -> None:
-    trials = played(ordered, folder, random.Random(1))
-    assert len(trials) == len(ordered.victims)
-    assert not [(trial.killed, trial.problems) for trial in trials if trial.problems]
+def lacking(order: Ordered) -> str:
+    """Why this machine cannot have it; "" if it can."""
+    engine, driver = order.place
+    if driver == "kernel" and missing():
+        return "; ".join(missing())
+    if engine == "docker":
+        try:
+            if not docker_engine() or not image_exists("faultline:dev"):
+                return "no image faultline:dev: compose/build.sh makes it"
+        except DockerMissing as error:
+            return str(error)
+    return ""
 
 
-@pytest.mark.parametrize("victims", [("session-1", "owner"), ("fork server",)])
-def test_of_a_cluster_that_stays(victims: tuple[str, ...], tmp_path: Path) -> None:
-    nothing_left(Ordered("up", LOCAL, victims), tmp_path)
+@pytest.fixture(scope="module")
+def trials(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Future[list[Trial]]]]:
+    """{name: its trials}, of the tests that are to run."""
+    folder = tmp_path_factory.mktemp("killed")
+    asked = {item.name.partition("[")[2].rstrip("]") for item in request.session.items if item.path == request.path}
+    wanted = {name: order for name, order in ORDERS.items() if name in asked and not lacking(order)}
+    with ThreadPoolExecutor(AT_ONCE) as lanes:
+        yield {
+            name: lanes.submit(played, order, folder / str(number), random.Random(1))
+            for number, (name, order) in enumerate(wanted.items())
+        }
 
 
-@pytest.mark.parametrize("victim", ["owner", "fork server", "session-0"])
-def test_of_a_run(victim: str, tmp_path: Path) -> None:
-    nothing_left(Ordered("run", LOCAL, (victim,)), tmp_path)
-
-
-@pytest.mark.skipif(bool(missing()), reason="; ".join(missing()))
-def test_of_a_cluster_in_network_namespaces(tmp_path: Path) -> None:
-    nothing_left(Ordered("up", KERNEL, ("keeper client-1", "owner")), tmp_path)
-
-
-@pytest.mark.docker
-def test_of_a_cluster_in_containers(tmp_path: Path) -> None:
-    try:
-        if not image_exists("faultline:dev"):
-            pytest.skip("no image faultline:dev: compose/build.sh makes it")
-    except DockerMissing as lacking:
-        pytest.skip(str(lacking))
-    nothing_left(Ordered("up", ("docker", "nodes"), ("keeper client-1", "owner")), tmp_path)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.docker] * ("docker" in order.place)) for name, order in ORDERS.items()],
+)
+def test_nothing_is_left_of(name: str, trials: dict[str, Future[list[Trial]]]) -> None:
+    if why := lacking(ORDERS[name]):
+        pytest.skip(why)
+    found = trials[name].result()
+    assert len(found) == len(ORDERS[name].victims)
+    assert not [(trial.killed, trial.problems) for trial in found if trial.problems]
 
 
 def test_scratch_of_a_killed_audit_is_removed_by_down(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -56,6 +57,62 @@ def test_a_healthy_run_holds_every_check(audit: Audit) -> None:
     verdict = audit(healthy())
     assert {name: check.verdict for name, check in verdict.checks.items()} == dict.fromkeys(verdict.checks, "held")
     assert verdict.valid is True
+
+
+# --- topics that are deleted ---
+
+
+def _deleted() -> Trace:
+    """Three records and three leader epochs, all of them deleted on request."""
+    trace = Trace().cluster().leader(0, epoch=2, followers=(1, 2))
+    for offset, value in enumerate("abc"):
+        trace.produce(value, at=offset, epoch=2)
+    trace.read("a", at=0, epoch=2, high_watermark=3)
+    for broker in (0, 1, 2):
+        trace.deleted(broker, 3)
+    return trace
+
+
+def _recreated() -> Trace:
+    trace = _deleted().removed()
+    for broker in (1, 2):
+        trace.created(broker)
+    trace.leader(1, epoch=0, followers=(2,)).produce("d", at=0, leader=1, followers=(2,))
+    return trace.read("d", at=0, epoch=0, high_watermark=1, broker=1)
+
+
+@pytest.mark.parametrize("life", [_deleted, _recreated, lambda: _deleted().removed()])
+def test_what_is_deleted_on_request_breaks_no_promise_and_its_successor_is_another_topic(
+    audit: Audit, life: Callable[[], Trace]
+) -> None:
+    verdict = audit(life())
+    assert [name for name, check in verdict.checks.items() if check.verdict != "held"] == []
+
+
+def test_what_the_topic_of_the_same_name_loses_is_lost(audit: Audit) -> None:
+    check = audit(_recreated().produce("e", at=1, leader=1, followers=(2,)).truncate(1, 1, log_end=2)).checks
+    assert check["lost-acknowledged"].verdict == "violated"
+    assert [(one["offset"], one["value"]) for one in check["lost-acknowledged"].evidence] == [(1, "e")]
+
+
+def test_replicas_of_the_topic_of_the_same_name_diverge(audit: Audit) -> None:
+    trace = _recreated().append(1, "e", at=1, epoch=0, as_leader=True).append(2, "f", at=1, epoch=0)
+    check = audit(trace).checks["replica-divergence"]
+    assert [(one["partition"], one["offset"]) for one in check.evidence] == [("t-0", 1)]
+
+
+def test_what_a_topic_did_wrong_before_it_was_deleted_is_still_told(audit: Audit) -> None:
+    trace = Trace().cluster().leader(0, epoch=1, followers=(1, 2)).produce("a", at=0, epoch=1)
+    trace.watermark(0, 0, previous=1, epoch=1).role(1, "follower", epoch=0)
+    checks = audit(trace.deleted(0, 1).removed()).checks
+    regression, epochs = checks["high-watermark-regression"], checks["leader-epoch-monotonicity"]
+    assert [one["partition"] for one in (*regression.evidence, *epochs.evidence)] == ["t#1-0", "t#1-0"]
+
+
+def test_the_log_of_a_replica_that_is_moved_away_is_not_deleted_on_request_of_anybody_who_lost_it(audit: Audit) -> None:
+    trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2)).produce("a", at=0, followers=())
+    check = audit(trace.deleted(0, 1, reason="replica-moved")).checks["lost-acknowledged"]
+    assert check.verdict == "violated"
 
 
 # --- lost-acknowledged ---

@@ -17,7 +17,7 @@ from audit.report.page import render
 from audit.report.picture import EPOCH_COLOURS, Picture
 from audit.report.reading import read_timeline
 from audit.report.thinning import band_rows, clusters, ticks
-from audit.report.timeline import Band, Operation, Timeline
+from audit.report.timeline import Band, Node, Operation, Timeline
 from audit.run import write_verdict
 from audit.verdict import CheckVerdict, ExpectationVerdict, FaultVerdict, Verdict
 from protocol import events as e
@@ -259,18 +259,87 @@ def test_a_long_run_has_a_bounded_page(tmp_path: Path) -> None:
     assert page.stat().st_size < 500_000
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium")
-def test_the_page_opens_in_a_browser_without_a_network(page: Path, tmp_path: Path) -> None:
+def opened(page: Path, then: str = "") -> str:
+    """What a browser without a network makes of the page, after the script `then`."""
     assert BROWSER is not None
+    tried = page.with_name("tried.html")
+    tried.write_text(text_of(page).replace("</body>", f"<script>{then}</script></body>"), encoding="utf-8")
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]
-    dumped = subprocess.run(
-        [BROWSER, *options, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri()],
+    return subprocess.run(
+        [BROWSER, *options, f"--user-data-dir={page.parent / 'profile'}", "--dump-dom", tried.as_uri()],
         capture_output=True,
         timeout=BROWSER_TIMEOUT_S,
         check=True,
     ).stdout.decode()
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium")
+def test_the_page_opens_in_a_browser_without_a_network(page: Path) -> None:
+    dumped = opened(page)
     assert "two leaders" in dumped
     assert '<div id="tip"' in dumped
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium")
+def test_the_picture_can_be_zoomed_by_button_and_key_and_is_printed_whole(page: Path) -> None:
+    assert 'id="zoom" hidden' in text_of(page), "nothing is offered that only the script can do"
+    dumped = opened(
+        page,
+        """const widths = [], plot = document.querySelector('.plot');
+        const pane = document.getElementById('picture'), look = () => widths.push(Math.round(plot.viewBox.baseVal.x));
+        const press = (key) => { pane.dispatchEvent(new KeyboardEvent('keydown', {key})); look(); };
+        look();
+        document.querySelector('[data-by="2"]').click(); look();
+        press('+'); press('-'); press('0'); press('+');
+        dispatchEvent(new Event('beforeprint')); look();
+        dispatchEvent(new Event('afterprint')); look();
+        document.body.dataset.begins = widths.join(' ');""",
+    )
+    # Of the 122 units left of time 0, so many are left out, so that the rest keeps its width.
+    assert 'data-begins="0 61 92 61 0 61 0 61"' in dumped
+    assert 'id="zoom" hidden' not in dumped and "Shown: " in dumped
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium")
+def test_what_is_dragged_across_fills_the_pane_and_the_wheel_zooms_with_ctrl_only(page: Path) -> None:
+    look = """const pane = document.getElementById('picture'), edge = pane.getBoundingClientRect();
+    const plot = document.querySelector('.plot'), seen = [], look = () => seen.push(Math.round(plot.viewBox.baseVal.x));
+    const point = (type, to, x) => to.dispatchEvent(new PointerEvent(type,
+      {pointerType: 'mouse', button: 0, clientX: edge.left + x, clientY: edge.top + 5, bubbles: true}));
+    const wheel = (ctrlKey) => { pane.dispatchEvent(new WheelEvent('wheel', {deltaY: -200, ctrlKey,
+      clientX: edge.left + 300, cancelable: true})); look(); };
+    wheel(false); wheel(true);
+    document.querySelector('[data-by="0"]').click(); look();
+    point('pointerdown', pane, 300); point('pointermove', pane, 303); point('pointerup', pane, 303); look();
+    point('pointerdown', pane, 400); point('pointermove', pane, 300); point('pointerup', pane, 300); look();
+    const says = document.querySelector('#zoom [role=status]').textContent;
+    document.body.dataset.seen = [...seen, document.querySelector('.dragged'), says].join(' ');"""
+    seen = re.search('data-seen="([^"]*)"', opened(page, look))
+    assert seen is not None
+    plain, zoomed, whole, clicked, dragged, mark, *says = seen[1].split(" ")
+    assert (plain, zoomed, whole, clicked) == ("0", "61", "0", "0"), "a click, and a wheel that scrolls, zoom nothing"
+    assert int(dragged) > 61 and mark == "" and says[0] == "Shown:", "from right to left, too"
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium")
+def test_evidence_leads_into_the_zoomed_picture(page: Path) -> None:
+    """Its moment is in what is shown."""
+    look = """document.querySelector('.where').click();
+    const pane = document.getElementById('picture').getBoundingClientRect();
+    const here = document.querySelector('.here').getBoundingClientRect();
+    document.body.dataset.seen = here.left > pane.left && here.right < pane.right;"""
+    closer = """document.querySelector('[data-by="2"]').click();""" * 6
+    assert 'data-seen="true"' in opened(page, closer + look)
+
+
+def test_writes_that_are_one_mark_are_told_apart_when_zoomed_in() -> None:
+    place = ("t", 0)
+    writes = [Operation(f"v{at_ms}", f"v{at_ms}", 1, 0, at_ms, place=place, outcome="ok") for at_ms in (500, 503, 503)]
+    timeline = Timeline(end_ms=1_000.0, operations=writes)
+    timeline.nodes["broker-0"] = Node("broker-0", "broker", "az-0")
+    drawn = Picture(timeline, place).svg()
+    assert drawn.count('class="op kept coarse"') == 1 and drawn.count('class="op kept fine"') == 2
+    assert "fine" not in Picture(timeline, place).alone("")
 
 
 # --- thinning ---

@@ -151,6 +151,26 @@ def test_a_node_that_is_expected_to_exit_may_as_kafkas_would() -> None:
     assert exits([*lives, crash]) == {"broker-0": 2}
 
 
+def test_an_end_that_was_told_to_whom_had_asked_for_the_start_is_no_surprise() -> None:
+    """Of that life alone, and only as Kafka's broker ends."""
+    lives = [
+        note("node_started", 1, "broker-0"),
+        note("machine_fault", 2, what="kill", target="broker-0"),
+        note("machine_fault", 3, what="start", target="broker-0"),
+        note("node_started", 4, "broker-0", 2),
+        note("node_stopped", 5, "broker-0", 2, code=1, reason="registered"),
+        note("machine_fault", 6, what="died", target="broker-0"),
+    ]
+    told = note("machine_fault", 7, what="start-refused", target="broker-0")
+    assert unexpected_deaths(lives) == ["broker-0 died by itself at 5 ms with code 1: registered"]
+    assert unexpected_deaths([*lives, told]) == []
+    assert exits([*lives, told]) == {"broker-0": 1}
+    again = [note("node_started", 8, "broker-0", 3), note("node_stopped", 9, "broker-0", 3, code=1)]
+    assert unexpected_deaths([*lives, told, *again]) == ["broker-0 died by itself at 9 ms with code 1"]
+    crash = [msgspec.structs.replace(one, code=70) if one.code else one for one in lives]
+    assert unexpected_deaths([*crash, told]) == ["broker-0 died by itself at 5 ms with code 70: registered"]
+
+
 def test_a_node_that_is_killed_or_stopped_did_not_exit() -> None:
     killed = [note("node_started", 1, "broker-0"), note("machine_fault", 2, what="kill", target="broker-0")]
     assert exits([*killed, note("node_started", 3, "broker-1"), note("node_stopped", 4, "broker-1", code=0)]) == {}

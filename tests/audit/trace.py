@@ -130,6 +130,12 @@ class Trace:
     def created(self, broker: int) -> Self:
         return self.emit(f"broker-{broker}", e.LogCreated(TOPIC, 0, ""))
 
+    def deleted(self, broker: int, log_end: int, *, reason: str = "topic-deleted") -> Self:
+        return self.emit(f"broker-{broker}", e.LogDeleted(TOPIC, 0, log_end, reason, ""))
+
+    def removed(self, *, by: int = 2) -> Self:
+        return self.emit(f"broker-{by}", e.TopicRemoved(TOPIC, 1))
+
     def watermark(self, broker: int, to: int, *, previous: int, epoch: int, leading: bool = True) -> Self:
         return self.emit(f"broker-{broker}", e.HighWatermarkMoved(TOPIC, 0, to, previous, leading, epoch))
 

@@ -179,11 +179,16 @@ class Bench:
         self.step(ConnectionAccepted(-self._accepted, peer, purpose))
         return -self._accepted
 
-    def send(self, connection: int, message: Message, version: int = 0) -> list[Effect]:
+    def send(self, connection: int, message: Message, version: int | None = None) -> list[Effect]:
+        """`version` None: of a fetch the one that is sent by this broker's like, of anything else whatever."""
         self._correlation += 1
+        if version is None and isinstance(message, FetchRequest):
+            follower = message.replica_id >= 0
+            version = self.gates.fetch_version if follower else self.gates.consumer_fetch_version
+        version = version or 0
         return self.step(MessageReceived(connection, self._correlation, version, message))
 
-    def ask(self, message: Message, version: int = 0) -> int:
+    def ask(self, message: Message, version: int | None = None) -> int:
         """A request on a connection of its own."""
         connection = self.connect()
         self.send(connection, message, version)

@@ -6,6 +6,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.replication import (
     EpochAnswer,
     EpochQuestion,
+    FetchPartition,
     FetchRequest,
     FetchResponse,
     ListedOffset,
@@ -44,6 +45,41 @@ def test_between_high_watermark_and_log_end_a_consumer_gets_nothing_and_no_error
     for offset in (0, 1, 2, 3):
         answer = bench.fetched(bench.fetch(offset))
         assert (answer.error, answer.records, answer.high_watermark) == (0, b"", 0)
+
+
+def test_up_to_0_9_a_consumer_between_high_watermark_and_log_end_is_told_an_error() -> None:
+    """Semantics 1.9: LogSegment.read of 0.8.2.2 throws where a maximum lies below the start of a read."""
+    bench = leader("0.8.2")
+    bench.fetch(1, replica=1)
+    assert bench.log.high_watermark == 1
+    above = bench.fetched(bench.fetch(2, wait_ms=500))
+    assert (above.error, above.records, above.high_watermark) == (ErrorCode.UNKNOWN_SERVER_ERROR, b"", -1)
+    for offset, found in ((0, 1), (1, 0), (3, 0)):
+        answer = bench.fetched(bench.fetch(offset))
+        assert (answer.error, count(answer.records)) == (0, found), "at either of the two there is nothing yet"
+    assert count(bench.fetched(bench.fetch(2, replica=1)).records) == 1, "a follower reads on"
+
+
+@pytest.mark.parametrize(
+    ("version", "errors"), [("0.8.2", [-1, -1]), ("0.11", [-1, -1]), ("1.0", [0, 3]), ("2.8", [0, 3])]
+)
+def test_a_follower_that_is_not_assigned(version: str, errors: list[int]) -> None:
+    """Semantics 1.2: NotAssignedReplicaException fails the whole fetch; from 1.0 the partition comes empty."""
+    bench = leader(version)
+    asked = [FetchPartition("t", 0, 0), FetchPartition("strange", 0, 0)]
+    results = bench.answer(bench.ask(FetchRequest(9, 0, 1, 1_048_576, asked)), FetchResponse).partitions
+    assert [(result.error, result.records) for result in results] == [(error, b"") for error in errors]
+
+
+def test_a_follower_that_is_not_assigned_is_given_records_when_its_wait_is_over() -> None:
+    """Semantics 1.2: DelayedFetch reads again, and does not look who asks."""
+    bench = leader()
+    parked = bench.fetch(0, replica=9, wait_ms=500)
+    bench.produce("another")
+    assert bench.answers(parked) == [], "what is appended wakes nobody who waits for nothing"
+    bench.advance(500.0)
+    assert count(bench.fetched(parked).records) == 4
+    assert 9 not in bench.partition.remotes
 
 
 @pytest.mark.parametrize("replica", [-1, 1])

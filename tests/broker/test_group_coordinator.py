@@ -332,6 +332,21 @@ def test_who_resigns_drops_what_was_loaded() -> None:
     assert changes == ["loading", "loaded", "resigned", "loading", "resigned"]
 
 
+@pytest.mark.parametrize("version", ["0.10.2", "2.8"])
+def test_what_is_committed_of_a_deleted_topic_goes_and_stays_gone(version: str) -> None:
+    """Semantics 6, `forgets_offsets_of_deleted_topics`: of all groups, and for whoever reads the log later."""
+    bench = Coordinator(version, isr=(0,))
+    bench.commit(5)
+    bench.commit(6, group="h")
+    bench.commit(7, place=("u", 0))
+    bench.update_metadata(state(-2, place=T0))
+    assert [bench.committed(group).offset for group in "gh"] == [-1, -1]
+    bench.elect(1, leader=1)
+    bench.elect(2, isr=(0,))
+    bench.advance(0)
+    assert [bench.committed(group).offset for group in "gh"] == [-1, -1]
+
+
 def test_a_new_epoch_for_the_same_leader_keeps_what_was_loaded() -> None:
     bench = Coordinator(isr=(0,))
     bench.commit(5)

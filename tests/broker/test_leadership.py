@@ -2,8 +2,9 @@
 
 import pytest
 
+from emulator.storage.log_directory import deleted_log_directory
 from protocol.errors import ErrorCode
-from protocol.events import FetcherChanged, LeaderAndIsrIgnored, LogTruncated, RoleChanged
+from protocol.events import FetcherChanged, LeaderAndIsrIgnored, LogDeleted, LogTruncated, RoleChanged
 from protocol.messages.leadership import (
     LeaderAndIsrResponse,
     StoppedPartition,
@@ -306,6 +307,40 @@ def test_a_deleted_replica_leaves_nothing_behind() -> None:
     assert not bench.files.exists("t-0")
     bench.lead(0)
     assert (bench.log.log_end, bench.partition.leader_epoch) == (0, 0)
+
+
+@pytest.mark.parametrize(("version", "operations"), [
+    ("0.8.2", ["delete", "delete"]), ("0.10.2", ["rename", "delete", "delete"]),
+])  # fmt: skip
+def test_the_folder_of_a_deleted_log_is_renamed_first(version: str, operations: list[str]) -> None:
+    """Semantics 4.5, `renames_deleted_logs`."""
+    bench = Bench(version)
+    bench.lead(0)
+    bench.produce("a")
+    done: list[str] = []
+    bench.files.operation_hook = lambda operation, path: done.append(operation)
+    bench.ask(StopReplicaRequest(2, 1, [StoppedPartition(*T0, True, -2)]))
+    assert done == operations
+
+
+def test_a_log_that_was_renamed_to_be_deleted_is_gone_at_the_next_start() -> None:
+    bench = Bench()
+    bench.lead(0)
+    bench.produce("a")
+    bench.files.rename("t-0", deleted_log_directory("t-0", 1, 1))
+    again = Bench(files=bench.files)
+    assert (again.broker.replicas.logs, [name for name in bench.files.list("") if "t-0" in name]) == ({}, [])
+
+
+@pytest.mark.parametrize(("told", "reason"), [(-2, "topic-deleted"), (1, "replica-moved")])
+def test_a_deleted_log_is_told_with_why(told: int, reason: str) -> None:
+    """Semantics 4.5: what the topic is to this broker's metadata says whether it was moved or deleted."""
+    bench = Bench()
+    bench.lead(0)
+    bench.produce("a", "b")
+    bench.update_metadata(state(told))
+    bench.ask(StopReplicaRequest(2, 1, [StoppedPartition(*T0, True, -2)]))
+    assert [(event.log_end, event.reason) for event in bench.events(LogDeleted)] == [(2, reason)]
 
 
 def test_a_replica_never_heard_of_is_deleted_from_disk() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from protocol.errors import ErrorCode
+from protocol.events import MetadataChanged
 from protocol.messages.leadership import (
     BrokerEndpoint,
     LeaderAndIsrRequest,
@@ -70,6 +71,16 @@ def test_leader_epochs_in_metadata(version: str, epoch: int) -> None:
     assert metadata(bench).partitions[0].leader_epoch == epoch
 
 
+@pytest.mark.parametrize("version", ["2.1", "2.3", "2.4", "2.5", "2.8"])
+def test_without_leader_the_epoch_is_told_from_2_5(version: str) -> None:
+    """MetadataCache.getPartitionMetadata; and from 2.4 clients may go by what is told (Metadata v9)."""
+    bench = Bench(version)
+    bench.update_metadata(state(-1, 2, (0,)), state(1, 3, place=("t", 1)))
+    answer = metadata(bench)
+    assert [p.leader_epoch for p in answer.partitions] == [2 if version in ("2.5", "2.8") else -1, 3]
+    assert answer.reliable_epochs == (version not in ("2.1", "2.3"))
+
+
 def test_topics_asked_for_by_name() -> None:
     bench = Bench()
     bench.update_metadata(state(1), state(0, place=("u", 0)))
@@ -81,6 +92,19 @@ def test_a_topic_being_deleted_is_forgotten() -> None:
     bench.update_metadata(state(1))
     bench.update_metadata(state(-2))
     assert metadata(bench).partitions == []
+
+
+def test_observers_are_told_of_a_topic_that_goes_and_it_is_told_once() -> None:
+    """Semantics 4.5."""
+    bench = Bench()
+    watcher = bench.connect("observer", "observe")
+    bench.send(watcher, ObserveMetadataRequest())
+    bench.update_metadata(state(1))
+    bench.update_metadata(state(-2))
+    bench.update_metadata(state(-2))
+    seen = [m.metadata for m in bench.answers(watcher) if isinstance(m, MetadataObserved)]
+    assert [[p.leader for p in told.partitions] for told in seen] == [[], [1], []]
+    assert [event.leader for event in bench.events(MetadataChanged)] == [1, -2]
 
 
 def test_observers_are_told_now_and_at_every_change() -> None:

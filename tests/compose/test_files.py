@@ -10,6 +10,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from emulator.cluster_file.files import read_cluster_file, topologies
+from emulator.cluster_file.interpolation import interpolate
 from emulator.cluster_file.networks import networks_of
 from emulator.topology import Topology, three_azs
 
@@ -91,7 +92,55 @@ def test_what_the_files_share_is_the_same_in_all() -> None:
     names = [key for key in parsed("three-az") if key.startswith("x-")]
     assert names
     shared = [{key: parsed(name)[key] for key in names} for name in FILES]
+    for one in shared:  # what the audit mounts is of all nodes
+        del one["x-spark"]["volumes"]
     assert all(one == shared[0] for one in shared)
+
+
+def mounts(file: dict[str, Any], service: str) -> dict[str, str]:
+    """{where it is in the container, and how: what is mounted}, the default of variables filled in."""
+    found = (interpolate(volume, {}).partition(":") for volume in file["services"][service]["volumes"])
+    return {target: source for source, _, target in found}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_node_mounts_its_own_events_and_disk_and_nothing_of_others(name: str) -> None:
+    file = parsed(name)
+    nodes = [node.name for node in TOPOLOGIES[name].nodes if node.az]
+    for node in nodes:
+        assert mounts(file, node) == {
+            "/faultline/run/events": f"events-{node}",
+            "/faultline/data": f"data-{node}",
+            "/faultline/secret:ro": "secret",
+        }
+        assert file["services"][node]["environment"]["FAULTLINE_DATA_FOLDER"] == "/faultline/data"
+    own = {f"{kind}-{node}" for kind in ("events", "data") for node in nodes}
+    assert set(file["volumes"]) == own | {"events-control", "secret", "audit"}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_control_and_the_audit_have_a_folder_for_every_node(name: str) -> None:
+    file = parsed(name)
+    nodes = [node.name for node in TOPOLOGIES[name].nodes if node.az]
+    events = {f"/faultline/run/events/{node}": f"events-{node}" for node in nodes}
+    data = {f"/faultline/run/data/{node}": f"data-{node}" for node in nodes}
+    control = mounts(file, "control")
+    assert control.items() >= (events | data | {"/faultline/run/events": "events-control"}).items()
+    read = {f"{target}:ro": volume for target, volume in events.items()}
+    assert mounts(file, "audit") == read | {
+        "/faultline/run": "audit",
+        "/faultline/run/events/control:ro": "events-control",
+    }
+
+
+def test_volumes_may_be_directories(tmp_path: Path) -> None:
+    """As `faultline up` has it: a directory that ends with a slash is in front of the node's name."""
+    [source] = [
+        interpolate(volume, {"FAULTLINE_EVENTS": f"{tmp_path}/"})
+        for volume in parsed("three-az")["services"]["broker-1"]["volumes"]
+        if "EVENTS" in volume
+    ]
+    assert source == f"{tmp_path}/broker-1:/faultline/run/events"
 
 
 @pytest.mark.parametrize("name", FILES)

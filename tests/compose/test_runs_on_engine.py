@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from audit.input import AuditInputError, find_runs
 from benchmarks.every_world import play
 from emulator.cluster_file.files import named_topology
 from emulator.containers.project import project_name
 from emulator.containers.tool import DockerFailed, compose
 from emulator.packet_filter.rights import missing
+from emulator.runs.events import read
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
 
@@ -78,6 +80,71 @@ def test_a_cluster_in_containers_is_broken_mended_and_gone(image: str, tmp_path:
         faultline(tmp_path, "down")
     assert objects(project_name(run)) == []
     assert list((run / "data" / "broker-0" / "t-0").glob("*.log")), "its data stay"
+
+
+HOSTILE = """
+from pathlib import Path
+import os, shutil, sys
+# Everything that can be reached is read, and everything that can be written to is spoilt.
+for folder, folders, names in os.walk("/"):
+    folders[:] = [name for name in folders if Path(folder, name) not in map(Path, ("/proc", "/sys", "/dev", "/opt"))]
+    found = [*folders, *names] if folder.startswith("/faultline") and not folder.startswith("/faultline/code") else []
+    print(*(f"{folder}/{name}" for name in found), sep="\\n")
+Path("/faultline/run/events/broker-1.1.jsonl").write_text("{}")
+own = Path("/faultline/run/events/broker-0.1.jsonl")
+line = own.read_text().splitlines()[0]
+with own.open("a") as file:
+    file.write(line.replace('"node":"broker-0"', '"node":"broker-1"') + "\\n")
+for folder in ("/faultline/run/data/broker-1", "/faultline/run/events/broker-1", "/faultline/data/../broker-1"):
+    try:
+        Path(folder).mkdir()
+    except OSError as error:
+        print("refused", folder, error.errno)
+Path("/faultline/data/t-0").rename("/faultline/data/kept")
+Path("/faultline/data/t-0").symlink_to("/etc")
+"""
+
+
+def test_a_hostile_container_reaches_nothing_of_others(image: str, tmp_path: Path) -> None:
+    """It spoils what is its own, which is told; what others say and have stays as it was."""
+    run = tmp_path / "runs" / "stays"
+    faultline(tmp_path, "up", "three-az", "--engine", "docker", "--out", str(run))
+    try:
+        faultline(tmp_path, "topic", "create", "t", "--assignment", "0,1,2")
+        faultline(tmp_path, "produce", "t", "a", "--acks", "all")
+        [hostile] = (
+            subprocess.run(
+                ["docker", "ps", "--quiet", f"--filter=label=com.docker.compose.project={project_name(run)}",
+                 "--filter=label=com.docker.compose.service=broker-0"], check=True, capture_output=True,
+            ).stdout.decode().split()
+        )  # fmt: skip
+        said = subprocess.run(
+            ["docker", "exec", hostile, "python", "-c", HOSTILE], check=True, capture_output=True, encoding="utf-8"
+        ).stdout.splitlines()
+        assert "/faultline/run/events/broker-0.1.jsonl" in said and "/faultline/data/t-0" in said, "it did look"
+        assert not [line for line in said if "broker-2" in line or "session-" in line or "injector" in line]
+        refused = [line.split()[1] for line in said if line.startswith("refused")]
+        assert "/faultline/data/../broker-1" in refused
+        faultline(tmp_path, "kill", "broker-0")
+        lost = subprocess.run(
+            [sys.executable, "-m", "emulator", "lose-disk", "broker-0"], cwd=tmp_path, check=False,
+            capture_output=True, encoding="utf-8", env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        assert lost.returncode == 2 and "symbolic link" in lost.stdout + lost.stderr, lost
+        status = faultline(tmp_path, "status")
+        assert [name for name, node in status["nodes"].items() if not node["alive"]] == ["broker-0"]
+    finally:
+        faultline(tmp_path, "down")
+    assert Path("/etc/hostname").exists()
+    for node in ("broker-1", "broker-2"):
+        assert all(event["node"] == node for event in read(run, {"node_started", "batch_appended"}, node)), node
+        assert list((run / "data" / node / "t-0").glob("*.log"))
+    foreign = run / "events" / "broker-0" / "broker-1.1.jsonl"
+    with pytest.raises(AuditInputError, match=r"broker-1\.1\.jsonl: .* is in the folder of broker-0"):
+        find_runs([run])
+    assert {event["node"] for event in read(run, {"node_started"})} >= {"broker-0", "broker-1", "session-2"}
+    foreign.unlink()
+    assert len(find_runs([run])) == 1
 
 
 def ended(of: Sequence[str]) -> None:

@@ -1,8 +1,9 @@
-"""Topics are created, grow and are deleted (semantics 4.4)."""
+"""Topics are created, grow and are deleted (semantics 4.4, 4.5)."""
 
 import pytest
 
 from controller.settings import ControllerSettings
+from protocol.events import TopicDeletionChanged, TopicRemoved
 from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from protocol.messages.session import Delete
 from protocol.znodes import Leadership, ReplicaAssignment, encode_state, encode_topic, state_path, topic_path
@@ -171,3 +172,26 @@ def test_a_topic_whose_znodes_were_removed_by_hand_is_forgotten() -> None:
     c.settle()
     c.create_topic("t", (1, 2))
     assert c.states()[-1] == (1, 0, [1, 2], 1, 0)
+
+
+def test_up_to_0_10_0_a_mark_that_may_not_be_followed_stays_for_a_controller_that_may() -> None:
+    """Semantics 4.5, `removes_refused_deletions`."""
+    off = ControllerSettings(auto_leader_rebalance_enable=False, delete_topic_enable=False)
+    c = started("0.8.2", settings=off)
+    c.create_topic("t", (0, 1))
+    _delete(c)
+    c.die(2)
+    c.start(2)
+    assert c.service.children("/admin/delete_topics") == ["t"]
+    assert topic_path("t") in c.service.znodes
+
+
+def test_the_controller_tells_what_becomes_of_a_deletion() -> None:
+    c = started()
+    c.create_topic("t", (0, 1))
+    c.die(0)
+    _delete(c)
+    c.start(0)
+    told = [e for node in c.brokers.values() for e in node.events if isinstance(e, TopicDeletionChanged | TopicRemoved)]
+    assert [getattr(e, "change", "removed") for e in told] == ["asked", "begun", "halted", "begun", "removed"]
+    assert {e.topic for e in told} == {"t"}

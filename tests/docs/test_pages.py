@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from docs.generate import pages
+from docs.generate.boundaries import READ, STEPS
 from docs.generate.rules import anchor, citations, cited, rules_of
 from docs.generate.uses import modules
+from docs.generate.versions import changes_at
 from emulator.settings.registry import REGISTRY
 from protocol.events import EVENTS
-from protocol.versions import Gates
+from protocol.versions import LADDER, Gates
 
 ROOT = Path(__file__).parents[2]
 # What people wrote; recordings and their README are kept as they came.
@@ -167,3 +169,11 @@ def test_nothing_tells_of_one_machine(word: str) -> None:
         if (path := ROOT / name).is_file() and re.search(word, path.read_text(encoding="utf-8", errors="replace"))
     ]
     assert found == []
+
+
+def test_every_gate_that_changes_around_2_0_and_2_2_says_where_it_was_read() -> None:
+    """The steps are neighbours on the ladder, and nothing is listed that does not change there."""
+    assert "|".join(STEPS) in "|".join(LADDER)
+    changing = {gate for gate in Gates.__struct_fields__[2:] if changes_at(gate)}
+    assert changing == set(READ)
+    assert changes_at("fetch_version") == ["2.0.0", "2.1", "2.3"]

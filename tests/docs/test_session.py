@@ -21,6 +21,7 @@ from emulator.cli import app
 ROOT = Path(__file__).parents[2]
 PICTURE = "docs/session.svg"
 PICTURE_BYTES_MAX = 250_000
+PICTURE_HEIGHT_MAX = 1_200
 SVG = "{http://www.w3.org/2000/svg}"
 _CONSOLE = re.compile(r"^```\n(.*?)^```", re.DOTALL | re.MULTILINE)
 HEADER = Header(2, 20, 10)
@@ -138,7 +139,9 @@ def test_the_guide_shows_the_picture_and_it_is_of_the_recording(recording: Cast)
     assert len(written) < PICTURE_BYTES_MAX
     tree = ElementTree.fromstring(written)
     letters = "".join(text.text or "" for text in tree.iter(f"{SVG}text") if text.get("class") not in ("n", "c"))
-    told = "".join(cell.char for part in parts_of(recording) for line in part.lines for cell in line)
+    drawn = [part for part, told in zip(parts_of(recording), STORY, strict=True) if told.drawn]
+    assert drawn and float(tree.get("height", "inf")) <= PICTURE_HEIGHT_MAX
+    told = "".join(cell.char for part in drawn for line in part.lines for cell in line)
     assert letters == "".join(char for char in told if not char.isspace() and char not in LINES)
 
 

@@ -8,12 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from emulator.client.partitioner import partition_of_key
 from emulator.live.moment import copy_moment
 from emulator.live.requests import (
     AddPartitions,
     AlterTopic,
     Consume,
     CreateTopic,
+    DeleteTopic,
+    DescribeTopic,
     ElectPreferred,
     Heal,
     LinkFault,
@@ -22,8 +25,10 @@ from emulator.live.requests import (
     Reassign,
     StartWorkload,
     StopWorkload,
+    TopicOffsets,
     WorkloadStatus,
 )
+from emulator.runs.events import read
 from protocol.errors import ErrorCode
 from tests.live.conftest import Live
 
@@ -67,6 +72,24 @@ def test_both_sides_of_a_cut_take_writes_and_the_heal_truncates_one(up: Callable
     live.did(ElectPreferred())
     assert live.partition()["leader"] == 0
     live.until(lambda: values(live.did(Consume("t", az="az-0"))) == ["a", "b", "d"])
+
+
+def test_records_with_one_key_are_in_one_partition(up: Callable[..., Live]) -> None:
+    """Where Kafka's partitioner puts them: murmur2 of the key, over three partitions."""
+    live = up()
+    live.did(CreateTopic("other", [[0, 1, 2]]))
+    live.did(CreateTopic("t", [[0, 1, 2], [1, 2, 0], [2, 0, 1]]))
+    keys = ["a", "b", "c", "a", "b", "c"]
+    sent = [f"{key}{number}" for number, key in enumerate(keys)]
+    told = live.did(Produce("t", sent, acks=-1, keys=keys, timeout_ms=5_000), wait_s=10.0)
+    assert {value: error for value, error, _ in attempts(told)} == dict.fromkeys(sent, 0)
+    expected = {key: partition_of_key(key.encode(), 3) for key in "abc"}
+    for number in range(3):
+        wanted = [value for value in sent if expected[value[0]] == number]
+        live.until(lambda number=number, wanted=wanted: values(live.did(Consume("t", number))) == wanted)  # type: ignore[misc]
+    assert live.ask(Produce("t", ["x"], keys=["a", "b"])).error == "2 keys for 1 values"
+    refused = live.ask(Produce("t", ["x"], keys=["a"], broker=0))
+    assert refused.code == 2 and refused.error.startswith("a producer with keys finds the leader by itself")
 
 
 def _acknowledged(live: Live, ask: Produce) -> list[tuple[str, Any, Any]]:
@@ -136,6 +159,37 @@ def test_topics_are_altered_grown_and_moved_while_they_are_used(up: Callable[...
     assert values(live.did(Consume("t"))) == ["a"]
 
 
+def test_topics_are_deleted_and_made_again(up: Callable[..., Live]) -> None:
+    """Semantics 4.5. A replica on a broker that does not run holds it up until the broker is back."""
+    live = up()
+    live.did(CreateTopic("t", [[0, 1]]))
+    live.did(Produce("t", ["a", "b"], acks=-1))
+    (told,) = live.did(TopicOffsets("t"))["partitions"]
+    assert (told["leader"], told["earliest"], told["latest"], told["error"]) == (0, 0, 2, 0)
+    assert [(one["broker"], one["log_start"], one["log_end"]) for one in told["replicas"]] == [(0, 0, 2), (1, 0, 2)]
+    assert live.did(DeleteTopic("t"), 60.0) == {"topic": "t", "deleted": True}
+    assert live.ask(DeleteTopic("t")).error == "no topic 't'; there is none"
+    live.did(CreateTopic("t", [[2, 1]]))
+    live.did(Produce("t", ["c"], acks=-1))
+    assert values(live.did(Consume("t"))) == ["c"]
+    live.did(Machine("kill", "broker-1"))
+    (told,) = live.did(TopicOffsets("t"))["partitions"]
+    assert told["replicas"][1] == {"broker": 1, "why": "it does not run, or does not answer"}
+    live.until(lambda: live.partition()["isr"] == [2])
+    assert live.ask(DeleteTopic("t"), 1.0).code == 3
+    assert live.ask(DeleteTopic("t")).error == "delete-topic t: it is marked for deletion already"
+    assert live.ask(CreateTopic("t", [[0]])).error == "topic t exists already"
+    live.did(Machine("start", "broker-1"))
+    live.until(lambda: not live.did(DescribeTopic())["topics"])
+
+
+def test_a_topic_is_not_deleted_where_the_controller_may_not(up: Callable[..., Live]) -> None:
+    live = up(delete_topic_enable=False)
+    live.did(CreateTopic("t", [[0, 1]]))
+    answer = live.ask(DeleteTopic("t"))
+    assert answer.code == 2 and "delete.topic.enable is false at broker-" in answer.error, answer
+
+
 def test_machines_are_told_once_what_cannot_be_done_and_come_back(up: Callable[..., Live]) -> None:
     live = up()
     live.did(CreateTopic("t", [[0, 1, 2]], settings={"min.insync.replicas": 2}))
@@ -171,6 +225,8 @@ def test_machines_are_told_once_what_cannot_be_done_and_come_back(up: Callable[.
     died = live.ask(Machine("start", "broker-1"))
     assert died.code == 3 and "its earlier session has not expired yet" in died.error
     assert re.search(r"; it expires within \d\.\d s, .*: then faultline start broker-1$", died.error), died.error
+    [told] = [event for event in read(live.directory, {"machine_fault"}) if event["what"] == "start-refused"]
+    assert told["target"] == "broker-1"
     live.bring_back()
     live.until(lambda: sorted(live.partition()["isr"]) == [0, 1, 2])
     assert live.until(lambda: _acknowledged(live, Produce("t", ["z"], acks=-1, idempotent=True, timeout_ms=5000)))
@@ -238,3 +294,30 @@ def test_a_moment_of_a_cluster_that_goes_on_is_consistent(up: Callable[..., Live
     assert len(acknowledged) > 50 and acknowledged <= appended
     latest = {node: max(e["at_ms"] for e in events if e["node"] == node) for node in ("broker-0", "client-0")}
     assert all(moment_ms - 1500.0 < at_ms <= moment_ms for at_ms in latest.values()), (moment_ms, latest)
+
+
+def test_brokers_are_upgraded_one_by_one_and_what_cannot_be_is_refused(up: Callable[..., Live]) -> None:
+    """The command line of a rolling upgrade; the cluster runs on 2.6."""
+    live, protocol = up(), "inter.broker.protocol.version"
+    live.did(Machine("stop", "broker-1"))
+    for ask, why in (
+        (Machine("start", "broker-1", version="2.88"), "unknown Kafka version '2.88'"),
+        (Machine("start", "broker-1", settings={protocol: "2.8"}), "is newer than the binary 2.6"),
+        (Machine("start", "broker-1", settings={"replica.lag.max.messages": 3}), "not a setting of Kafka 2.6"),
+        (Machine("start", "session-1", version="2.8"), "does not|runs already"),
+        (Machine("stop", "broker-2", version="2.8"), "takes neither a version nor settings"),
+    ):
+        answer = live.ask(ask)
+        assert answer.code == 2 and re.search(why, answer.error), answer
+    asked = Machine(
+        "start", "broker-1", version="2.8", settings={protocol: "2.6"}, from_files={"replica.lag.max.messages": "3"}
+    )
+    started = live.did(asked)
+    assert (started["kafka.version"], started[protocol]) == ("2.8", "2.6")
+    assert [line for line in started["said"] if line.startswith("dropped: replica.lag.max.messages")]
+    assert live.status()["cluster"]["versions"]["broker-1"] == {"kafka.version": "2.8", protocol: "2.6"}
+    (event,) = live.until(lambda: [e for e in live.events("broker-1", 2) if e["event"] == "node_started"])
+    assert (event["kafka_version"], event["protocol_version"]) == ("2.8", "2.6")
+    live.bring_back()
+    live.did(CreateTopic("t", [[1, 0, 2]]))
+    assert attempts(live.did(Produce("t", ["a"], acks=-1))) == [("a", 0, 0)]

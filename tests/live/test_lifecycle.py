@@ -49,6 +49,14 @@ def asked(*words: str) -> Ran:
     return ran
 
 
+def test_a_broker_that_ends_at_its_start_is_not_waited_for(home: Path) -> None:
+    """It waits 1 ms for a session service, which has yet to elect its leader."""
+    up = asked("up", "--set", "zookeeper.connection.timeout.ms=1")
+    assert up.code == 2
+    assert "has ended: no session service within 1 ms (zookeeper.connection.timeout.ms)" in up.err
+    assert not [*home.rglob(CLUSTER_FILE)]
+
+
 def test_the_commands_from_up_to_down(home: Path) -> None:
     (home / "server.properties").write_text("num.network.threads=5\nlog.retention.hours=24\nlisteners=PLAINTEXT://:9092\n")
     (home / "producer.properties").write_text("acks=1\nlinger.ms=3\nclient.id=me\n")
@@ -103,11 +111,15 @@ def test_the_commands_from_up_to_down(home: Path) -> None:
         ("up", "--settings", "none.properties"): "--settings none.properties: cannot be read",
         ("topic", "create", "u", "--settings", "producer.properties"): "holds no setting of a topic",
         ("workload", "start", "t", "--set", "foo=1"): "'foo' is not a setting of a producer",
+        ("workload", "start", "t", "--rate", "0"): "0 records per second; allowed are more than 0",
         ("workload", "start", "t", "--set", "linger.ms=soon"): "producer.linger.ms: expected a whole number of ms",
     }
     for words, why in unusable.items():
         ran = asked(*words)
         assert ran.code == 2 and why in ran.err and len(ran.err.splitlines()) == 1, (words, ran)
+
+    # Nothing of what was refused has begun, not even to end at once.
+    assert msgspec.json.decode(asked("workload", "status", "--json").out)["clients"] == {}
 
     live.look()
     assert faultline("down").code == 0

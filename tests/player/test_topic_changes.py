@@ -1,4 +1,6 @@
-"""Topics altered, grown and moved by a scenario, in the simulated world."""
+"""Topics altered, grown, moved and deleted by a scenario, in the simulated world."""
+
+from typing import Any
 
 import pytest
 
@@ -78,3 +80,52 @@ def test_a_change_is_made_once_the_session_service_answers_again() -> None:
 """
     seen = played(script).player.seen
     assert seen.assignments["t-1"] and len(seen.assignments) == 2
+
+
+def test_a_deleted_topic_is_gone_everywhere_and_its_name_is_free() -> None:
+    """Semantics 4.5."""
+    script = """
+  - produce: {broker: 0, values: [a, b], acks: all}
+  - delete-topic: t
+  - wait: {until: {deleted: t}, limit_s: 10}
+  - list-offsets: 0
+  - create-topic: {topic: t, assignment: [1, 2], configs: {flush.ms: 9}}
+  - produce: {broker: 1, values: [c], acks: all}
+  - list-offsets: 1
+"""
+    cluster = played(script)
+    listed = [e for e in cluster.player.timeline.entries if e.get("saw") == "list-offsets"]
+    assert [(e["earliest"], e["latest"], e["error"]) for e in listed] == [(None, None, 3), (0, 1, 0)]
+    assert not cluster.world.nodes["broker-0"].files.list("t-0")
+    machine: Any = cluster.world.nodes["broker-1"].machine
+    assert machine.broker.replicas.partitions["t", 0].settings.log_flush_interval_ms == 9
+    states = [(e["leader"], e["leader_epoch"], e["zk_version"]) for e in cluster.player.timeline.partition_states]
+    assert (states[0], states[-1]) == ((0, 0, 0), (1, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("  - delete-topic: t\n  - delete-topic: t\n", "it is marked for deletion already"),
+        ("  - create-topic: {topic: t, assignment: [1]}\n", "there is such a topic already"),
+        ("  - delete-topic: t\n  - wait: {until: {deleted: t}}\n  - delete-topic: t\n", "there is no such topic"),
+        ("  - delete-topic: t\n  - create-topic: {topic: t, assignment: [1]}\n", "there is such a topic already"),
+    ],
+)
+def test_what_makes_no_sense_of_a_topic_that_is_there_or_gone_fails_the_step(script: str, why: str) -> None:
+    cluster = Cluster(BEGIN + "  - kill: 0\n" * ("deleted" not in script) + script)
+    with pytest.raises(StepFailed, match=why):
+        cluster.run()
+
+
+def test_a_deletion_begun_without_a_quorum_is_made_once() -> None:
+    script = """
+  - kill: [session-0, session-1]
+  - background: change
+    delete-topic: t
+  - pause: 8
+  - start: [session-0, session-1]
+  - await: change
+  - wait: {until: {deleted: t}, limit_s: 30}
+"""
+    assert not played(script).player.seen.assignments

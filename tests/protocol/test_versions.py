@@ -43,7 +43,9 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "recently_caught_up_holds_high_watermark": ("0.10.2", "2.8", BINARY),
     "answers_at_once_when_high_watermark_moved": ("2.4", "2.5", BINARY),
     "failed_reads_keep_follower_state": ("2.4", "2.8", BINARY),
-    "caught_up_replica_not_shrunk": ("2.4", "2.8", BINARY),
+    "caught_up_replica_not_shrunk": ("2.1", "2.8", BINARY),
+    "fetch_above_high_watermark_fails": ("0.8.2", "0.8.2", BINARY),
+    "unassigned_follower_fails_fetch": ("0.8.2", "0.11", BINARY),
     "lag_by_messages": ("0.8.2", "0.8.2", BINARY),
     "shrink_check_full_period": ("0.8.2", "0.8.2", BINARY),
     "fetch_blocks_on_partition_lock": ("2.1", "2.8", BINARY),
@@ -54,6 +56,9 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "startup_offlines_dead_replicas": ("2.3", "2.8", BINARY),
     "sole_isr_member_kept": ("1.1", "2.8", BINARY),
     "registration_retries_node_exists": ("2.2", "2.8", BINARY),
+    "renames_deleted_logs": ("0.10.2", "2.8", BINARY),
+    "removes_refused_deletions": ("0.10.2", "2.8", BINARY),
+    "forgets_offsets_of_deleted_topics": ("0.10.2", "2.8", BINARY),
     "deletes_old_notifications": ("1.1", "2.8", BINARY),
     "topic_znode_keeps_reassignment": ("2.4", "2.8", BINARY),
     # semantics 6, 7, 11.12
@@ -66,6 +71,20 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "not_leader_or_follower_name": ("2.6", "2.8", BINARY),
     "storage_failure_kills_broker": (ALWAYS, "0.11", IBP),
     "hears_of_log_dirs": ("1.0", "2.8", BINARY),
+    # semantics 2.1, 3
+    "cut_checkpoints_though_nothing_was_cut": (ALWAYS, "0.11", BINARY),
+    "cut_checkpoints_all_directories": (ALWAYS, "2.1", BINARY),
+    "start_over_checkpoints_all_directories": (ALWAYS, "1.0", BINARY),
+    "recovery_counts_as_flushed": ("1.0", "2.7", BINARY),
+    # clients' metadata, semantics 6
+    "metadata_has_epoch_without_leader": ("2.5", "2.8", BINARY),
+    "metadata_epochs_reliable": ("2.4", "2.8", BINARY),
+    "client_ignores_older_epochs": ("2.2", "2.8", BINARY),
+    "metadata_without_epoch_forgets_all": ("2.2", "2.2", BINARY),
+    "ignored_metadata_hides_leader": ("2.2", "2.3", BINARY),
+    "first_epoch_may_come_with_an_offset": ("2.2", "2.4", BINARY),
+    "client_needs_reliable_epochs": ("2.4", "2.8", BINARY),
+    "client_knows_topic_ids": ("2.8", "2.8", BINARY),
 }
 
 VALUES: dict[str, tuple[str, dict[str, object]]] = {

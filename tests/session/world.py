@@ -9,7 +9,7 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from emulator.world.links import SYN_FIRST_MS, retransmission_at
+from emulator.world.links import SYN, retransmission_at
 from protocol.chance import Chance
 from protocol.events import Event
 from protocol.framing import decode, encode
@@ -229,12 +229,12 @@ class World:
         return not any(rule.matches(sender, receiver, opener, connection.purpose) for rule in self.rules)
 
     def _knock(self, connection: Connection, first_ms: float) -> None:
-        """SYN; repeated after 1, 3, 7 ... s while a cut swallows it."""
+        """SYN; repeated after 1, 2, 3 ... s while a cut swallows it."""
         opener, acceptor = connection.nodes
         if connection.ids[0] is None:
             return
         if not (self._passes(connection, 0) and self._passes(connection, 1)):
-            again_ms = retransmission_at(first_ms, self.now_ms + 1.0, SYN_FIRST_MS)
+            again_ms = retransmission_at(first_ms, self.now_ms + 1.0, SYN)
             self.at(again_ms, lambda: self._knock(connection, first_ms))
             return
         there_ms = self.now_ms + self._latency_ms()

@@ -11,14 +11,13 @@ from emulator.broker.log import Log
 from emulator.broker.partition import Partition, PendingIsr
 from emulator.deaths.history import history_of
 from emulator.deaths.judge import judge_death
-from emulator.deaths.plan import Plan
+from emulator.deaths.plan import Plan, mortal_scenarios
 from emulator.deaths.play import play_death
 from emulator.deaths.rules import gates_of
 from emulator.deaths.seeds import DeathsAsked, DeathWorker, play_seed, replay_command
 from emulator.deaths.settled import Unsettled, brokers_of, ensemble_state, partition_of, state_of, unsettled
 from emulator.deaths.stuck import unsettled_rule
 from emulator.runs.cores import on_all_cores
-from emulator.runs.sources import catalogue
 from protocol.events import ScenarioStep
 
 SEEDS_EACH = 2
@@ -26,7 +25,7 @@ LONG = ("isr-flapping", "isr-steady")
 """Thousands of records: one seed each."""
 
 
-@pytest.mark.parametrize("scenario", list(catalogue()))
+@pytest.mark.parametrize("scenario", mortal_scenarios())
 def test_a_death_anywhere(scenario: str) -> None:
     asked = DeathsAsked((scenario,))
     for seed in range(1, 2 if scenario in LONG else SEEDS_EACH + 1):

@@ -103,8 +103,8 @@ def test_the_first_mended_version_does_not(bug: Bug, seed: int) -> None:
 def play_with(monkeypatch: pytest.MonkeyPatch, scenario: str, version: str, changed: dict[str, Any]) -> JudgedRun:
     """Every broker is of `version`, but for the gates that are `changed`."""
 
-    def gates(binary: str, protocol: str | None = None) -> Gates:
-        return msgspec.structs.replace(gates_for(binary, protocol), **changed)
+    def gates(*versions: str) -> Gates:
+        return msgspec.structs.replace(gates_for(*versions), **changed)
 
     monkeypatch.setattr(specs, "gates_for", gates)
     return play_and_judge(resolve(find_scenario(scenario), version), 1, run="1")

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from emulator.broker.replicas import Replicas
-from emulator.deaths.plan import Plan
+from emulator.deaths.plan import Plan, mortal_scenarios
 from emulator.deaths.play import play_death
 from emulator.deaths.seeds import DeathsAsked, play_seed, replay_command
-from emulator.runs.sources import catalogue
 from protocol.events import NodeStopped
 
 
-@pytest.mark.parametrize("scenario", list(catalogue()))
+@pytest.mark.parametrize("scenario", mortal_scenarios())
 def test_an_orderly_stop_between_any_two_steps(scenario: str) -> None:
     asked = DeathsAsked((scenario,), orderly=True)
     result = play_seed(asked.plan(1))

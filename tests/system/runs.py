@@ -11,6 +11,7 @@ import psutil
 import trio
 
 from benchmarks.network_runs import lateness_ms
+from emulator.runs.layout import EVENTS_FOLDER, event_paths
 from tests.emulator.world.network_world import DirectoryWatch
 
 SCENARIOS = (
@@ -48,7 +49,7 @@ def short(directory: Path, *steps: str, name: str = "short.yaml") -> Path:
 
 def events_of(run: Path, *names: str) -> Iterator[dict[str, Any]]:
     """Events of these names, file by file; a line torn by a death is left out."""
-    for path in sorted((run / "events").glob("*.jsonl")):
+    for path in event_paths(run / EVENTS_FOLDER):
         for line in path.read_bytes().splitlines():
             if any(f'"{name}"'.encode() in line for name in names):
                 try:

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,8 @@ WHY = {
     "wait in vain": "step 6 waited 2 s for 'isr shrunk' in vain, until ",
 }
 VOUCHED = "late, and nothing else"
+AT_ONCE = 3
+"""Of those that are asked for another reason than how late they were."""
 
 
 class Saboteur(Cluster):
@@ -87,6 +90,14 @@ def stand_still_shortly(run: Path, runner: psutil.Process) -> None:
     stand_still(run, runner, 0.3)
 
 
+def killed_by_a_stranger(run: Path, runner: psutil.Process) -> None:
+    process_of(run, "broker-1", runner).kill()
+
+
+def ended_by_a_stranger(run: Path, runner: psutil.Process) -> None:
+    process_of(run, "session-2", runner).send_signal(signal.SIGTERM)
+
+
 def sabotaged(run: Path, script: Path) -> None:
     resolved = resolve(find_scenario(str(script)))
     prepare(run)
@@ -101,18 +112,19 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dic
     folder = tmp_path_factory.mktemp("unknown")
     runs = {what: folder / what.replace(" ", "-") for what in (*WHY, VOUCHED)}
     pause = short(folder, *PAUSE, name="pause.yaml")
-    played(runs["idle cut"], short(folder, *CUT_OF_NOTHING, name="idle.yaml"))
     sabotaged(runs["sabotaged heal"], short(folder, *CUT_AND_HEAL, name="heal.yaml"))
     played(runs["late"], short(folder, *LONG_PAUSE, name="long.yaml"), stand_still)
     played(runs[VOUCHED], pause, stand_still_shortly)
-    played(runs["killed by a stranger"], pause, lambda run, runner: process_of(run, "broker-1", runner).kill())
-    played(
-        runs["ended by a stranger"],
-        pause,
-        lambda run, runner: process_of(run, "session-2", runner).send_signal(signal.SIGTERM),
-    )
-    played(runs["refused registration"], short(folder, *REGISTERED_STILL, name="refused.yaml"))
-    played(runs["wait in vain"], short(folder, *WAIT_IN_VAIN, name="wait.yaml"))
+    with ThreadPoolExecutor(AT_ONCE) as lanes:
+        others = [
+            lanes.submit(played, runs["idle cut"], short(folder, *CUT_OF_NOTHING, name="idle.yaml")),
+            lanes.submit(played, runs["killed by a stranger"], pause, killed_by_a_stranger),
+            lanes.submit(played, runs["ended by a stranger"], pause, ended_by_a_stranger),
+            lanes.submit(played, runs["refused registration"], short(folder, *REGISTERED_STILL, name="refused.yaml")),
+            lanes.submit(played, runs["wait in vain"], short(folder, *WAIT_IN_VAIN, name="wait.yaml")),
+        ]
+    for other in others:
+        other.result()
     ended = run_command("audit", *runs.values(), "--json")
     assert ended.code == 3, str(ended)
     told = msgspec.json.decode(ended.out)

@@ -395,7 +395,7 @@ def test_a_reader_that_must_stop_says_why() -> None:
     ("options", "problem"),
     [
         ({"settings": {"linger": 1}}, "unknown setting 'linger'; the nearest known one is linger.ms"),
-        ({"rate_per_s": 0.0}, "rate_per_s 0; allowed are more than 0, up to 100000"),
+        ({"rate_per_s": 0.0}, "0 records per second; allowed are more than 0, up to 100000"),
         ({"partitions": []}, "0 partitions; allowed are 1 to 1000"),
     ],
 )

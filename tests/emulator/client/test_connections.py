@@ -1,5 +1,6 @@
 """Lasting connections and metadata: when they are made, given up and tried again."""
 
+import msgspec
 import pytest
 
 from emulator.client.client_settings import ClientSettings
@@ -202,6 +203,36 @@ def test_an_older_epoch_is_not_believed_and_an_equal_one_is() -> None:
         known = bench.metadata.leader("t", 0)
         assert (known.broker if known else None) == believed
     assert bench.metadata.epoch("t", 0) == 6
+
+
+UNKNOWN = PartitionMetadata("t", -1, 3)
+
+
+def test_a_topic_that_nobody_knows_any_more_has_no_partitions() -> None:
+    """Semantics 6: whoever waits for it waits on; that it was unknown before it was made changes nothing."""
+    bench = MetadataBench()
+    bench.metadata.want_topic("t")
+    told = ((0, [UNKNOWN]), (200, [PartitionMetadata("t", n, 0, 1, 5) for n in (0, 1)]), (400, [UNKNOWN]))
+    known = []
+    for ms, partitions in told:
+        bench.metadata.request_update()
+        assert bench.poll(ms)
+        bench.answer(ms, *partitions)
+        known.append((bench.metadata.choices("t"), bench.metadata.knows("t", 0), bench.metadata.leader("t", 0)))
+    assert known == [(None, False, None), ((2, (0, 1)), True, Leader(1, "broker-1", 5)), (None, False, None)]
+
+
+@pytest.mark.parametrize("ids", [False, True])
+def test_a_topic_of_the_same_name_is_believed_once_topics_have_ids(ids: bool) -> None:
+    """Semantics 6, KAFKA-12257."""
+    bench = MetadataBench(msgspec.structs.replace(SETTINGS, knows_topic_ids=ids, rejects_older_epochs=True))
+    bench.metadata.want_topic("t")
+    old, new = PartitionMetadata("t", 0, 0, 1, 5), PartitionMetadata("t", 0, 0, 0, 0)
+    for ms, partition in ((0, old), (200, UNKNOWN), (400, new)):
+        bench.metadata.request_update()
+        assert bench.poll(ms)
+        bench.answer(ms, partition)
+    assert bench.metadata.leader("t", 0) == (Leader(0, "broker-0", 0) if ids else None)
 
 
 def test_a_leader_nobody_knows_the_place_of_is_none() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.client.client_settings import consumer_settings
+from emulator.client.client_settings import consumer_settings, old_consumer_settings
 from emulator.client.consumer import Consumer
 from emulator.client.consumer_position import ReadProblem
 from emulator.client.fetched import FetchedEntry
@@ -107,6 +107,27 @@ def test_it_finds_the_leader_and_reads_from_the_offset_it_was_given() -> None:
     assert [record.value for entries in read for each in entries for record in each.records] == [b"b"]
     consumer.close(now, out)
     assert Emit(OperationEnded("client-0.1:1", "fetch", "ok", 0, "t", 0, 2, 3, 0, 0)) in out.take()
+
+
+@pytest.mark.parametrize(("version", "sent"), [("0.8.2", 0), ("0.10.2", 12)])
+def test_the_old_consumer_of_0_8_2_stops_at_a_message_larger_than_it_asks_for(version: str, sent: int) -> None:
+    """ConsumerIterator.makeNext; from 0.10.1 a fetch brings one whole (KIP-74)."""
+    out, now = Outbox(), Now(10.0, 0.0)
+    problems: list[ReadProblem] = []
+    settings = old_consumer_settings(version, {"max.partition.fetch.bytes": 100})
+    log, said = OperationLog("client-0", 1), problems.append
+    consumer = Consumer("c", ["b"], log, settings, Chance(1), lambda *_: None, lambda now, out, problem: said(problem))
+    consumer.assign(now, out, {("t", 0): 1})
+    consumer.handle(now, ConnectionOpened(1), out)
+    known = MetadataResponse(0, [BrokerEndpoint(7, "b")], [PartitionMetadata("t", 0, 0, 7)])
+    consumer.handle(now, MessageReceived(1, 1, 9, known), out)
+    fetch = out.take()[-1]
+    assert isinstance(fetch, Send) and isinstance(fetch.message, FetchRequest)
+    assert (fetch.version, fetch.message.partitions) == (sent, [FetchPartition("t", 0, 1, 100)])
+    nothing_whole = FetchResponse([FetchedPartition("t", 0, 0, 3, incomplete=True)])
+    consumer.handle(now, MessageReceived(1, 2, sent, nothing_whole), out)
+    assert problems == [ReadProblem("t", 0, "MessageSizeTooLargeException", 1, -1)]
+    assert not any(isinstance(effect, Send) for effect in out.take())
 
 
 @pytest.mark.parametrize(
@@ -268,6 +289,20 @@ def test_a_fatal_error_stops_the_partition() -> None:
     message = MessageReceived(connection, correlation, 12, answer)
     bench.consumer.handle(bench.cluster.now, message, bench.cluster.out)
     assert bench.problems == [ReadProblem("t", 0, "UNSUPPORTED_VERSION", 0)]
+
+
+def test_an_unknown_error_is_asked_again() -> None:
+    """Fetcher warns of -1 and goes on; a broker up to 0.9 says it to who reads between high watermark and log end."""
+    bench = Bench()
+    bench.assign()
+    bench.run(50)
+    (connection,) = (number for number, node in bench.cluster.connections.items() if node == "broker-0")
+    answer = FetchResponse([FetchedPartition("t", 0, -1)])
+    message = MessageReceived(connection, len(bench.cluster.requests), 12, answer)
+    bench.consumer.handle(bench.cluster.now, message, bench.cluster.out)
+    fill(bench.log, b"a")
+    bench.run(1000)
+    assert (bench.problems, bench.read) == ([], [(0, b"a")])
 
 
 def test_assigning_twice_is_an_error() -> None:

@@ -77,6 +77,25 @@ class Bench:
         return self.cluster.committed.get(("g", *T0))
 
 
+@pytest.mark.parametrize("version", ["2.2", "2.3", "2.4", "2.8"])
+def test_a_committed_epoch_newer_than_metadata_waits_for_newer_metadata(version: str) -> None:
+    """A stale broker names the leader of epoch 5; the group has read in epoch 7 (ConsumerCoordinator
+    .refreshCommittedOffsetsIfNeeded). Nothing is asked of the old leader."""
+    bench = Bench(version)
+    bench.fill(b"a", b"b")
+    bench.log.epoch = 5
+    bench.cluster.committed["g", *T0] = (1, 7)
+    bench.cluster.group_codes = [14, 14, 14]
+    bench.assign()
+    bench.run(5_000)
+    asked = [type(message).__name__ for _, _, message in bench.cluster.requests]
+    assert bench.read == [] and not {"FetchRequest", "OffsetForLeaderEpochRequest"} & set(asked)
+    assert asked.count("MetadataRequest") > 10
+    bench.log.epoch = 7
+    bench.run(2_000)
+    assert bench.read == [(1, b"b")]
+
+
 def test_a_group_that_has_committed_nothing_begins_by_the_policy() -> None:
     bench = Bench()
     bench.fill(b"a", b"b")
@@ -286,6 +305,7 @@ def test_the_old_consumer_has_its_own_names_and_ended_with_1_1() -> None:
     assert (settings.offsets_storage, settings.auto_offset_reset) == ("zookeeper", "largest")
     assert (settings.enable_auto_commit, settings.auto_commit_interval_ms) == (False, 60_000.0)
     assert not settings.validates_epochs
+    assert (settings.retry_backoff_ms, consumer_settings("1.1").retry_backoff_ms) == (200, 100)
     with pytest.raises(UnusableSetting, match=r"the old consumer was removed in Kafka 2\.0; there is none in 2\.0\.0"):
         old_consumer_settings("2.0.0", {"group.id": "g"})
     with pytest.raises(UnusableSetting, match=r"offsets\.storage=kafka is not modelled"):

@@ -28,6 +28,7 @@ from protocol.messages.session import (
     ConnectResponse,
     Create,
     SessionRequest,
+    SetData,
 )
 from tests.controller.service import Service
 
@@ -202,3 +203,45 @@ def test_closed_it_ends_its_session_and_what_was_under_way_is_unknown() -> None:
     unused.store.close(unused.now, unused.out)
     assert unused.store.closed
     assert unused.out.take() == []
+
+
+def writes(bench: Bench) -> list[str]:
+    """Paths that it has set or made since the last time."""
+    requests = [e.message for e in bench.effects if isinstance(e, Send) and isinstance(e.message, SessionRequest)]
+    bench.effects.clear()
+    return [one.path for request in requests for one in request.ops if isinstance(one, SetData | Create)]
+
+
+def test_what_has_not_moved_is_not_written_again() -> None:
+    """ZookeeperConsumerConnector.commitOffsetToZooKeeper, checkpointedZkOffsets: of every version that has it."""
+    bench = Bench()
+    bench.service.put(PATH, b"5")
+    bench.look(T0)
+    bench.commit(t0=5)
+    assert (writes(bench), bench.ended) == ([], [0])
+    bench.service.put(PATH, b"3")
+    bench.commit(t0=5)
+    assert (writes(bench), bench.ended) == ([], [0, 0]), "it does not look who else was there"
+    bench.commit(t0=6)
+    bench.commit(t0=6)
+    assert (writes(bench), bench.ended) == ([PATH], [0, 0, 0, 0])
+    bench.commit(t0=5)
+    assert (writes(bench), bench.ended[-1]) == ([PATH], 0), "back is a move, too"
+
+
+def test_of_several_only_those_that_moved_are_written() -> None:
+    bench = Bench()
+    bench.commit(t0=5, t1=7)
+    writes(bench)
+    bench.commit(t0=6, t1=7)
+    assert writes(bench) == [PATH]
+
+
+def test_what_was_not_written_in_time_is_written_later() -> None:
+    """A commit that still waits for the session service has written nothing: the next of the same offset waits, too."""
+    bench = Bench()
+    bench.commit(t0=5)
+    bench.up = False
+    bench.commit(t0=6)
+    bench.commit(t0=6)
+    assert bench.ended == [0]

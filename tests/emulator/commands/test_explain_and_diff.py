@@ -47,6 +47,17 @@ def test_a_lost_record_is_followed_to_its_truncation(
     ]
 
 
+def test_lines_that_are_no_events_are_not_a_run_in_which_nothing_was_sent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "broker-0.1.jsonl").write_text("something\n{}\n")
+    assert explain_command(tmp_path, "c") == 2
+    assert capsys.readouterr().err == f"faultline explain: {tmp_path}: no line of broker-0.1.jsonl is an event\n"
+    assert diff_command(tmp_path, tmp_path) == 2
+    assert "no line of broker-0.1.jsonl is an event" in capsys.readouterr().err
+
+
 def test_an_offset_tells_of_every_record_that_ever_lay_there(
     runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -60,8 +71,8 @@ def test_an_offset_tells_of_every_record_that_ever_lay_there(
 
 
 def test_what_nobody_wrote_is_said_so(runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    """One clear line, exit code 1."""
-    assert explain_command(runs["one"], "nothing-like-it") == 1
+    """One clear line, exit code 2: that is no verdict."""
+    assert explain_command(runs["one"], "nothing-like-it") == 2
     assert capsys.readouterr().err == (
         f"faultline explain: nothing in {runs['one']} is about 'nothing-like-it': no such value was sent\n"
     )
@@ -78,6 +89,8 @@ def test_the_same_seed_does_not_part(runs: dict[str, Path], capsys: pytest.Captu
     """Same seed, same run."""
     assert diff_command(runs["one"], runs["same"]) == 0
     assert "the runs do the same" in capsys.readouterr().out
+    assert diff_command(runs["one"], runs["same"], json=True) == 0
+    assert json.loads(capsys.readouterr().out) == []
 
 
 def test_other_seeds_part_and_the_earliest_place_is_told(
@@ -88,6 +101,10 @@ def test_other_seeds_part_and_the_earliest_place_is_told(
     out = capsys.readouterr().out.splitlines()
     assert out[0].startswith("they part first at ")
     assert str(runs["one"]) in out[1] and str(runs["two"]) in out[2]
+    assert diff_command(runs["one"], runs["two"], json=True) == 1
+    partings = json.loads(capsys.readouterr().out)
+    assert f"they part first at {partings[0]['node']}, event {partings[0]['index'] + 1}, " in out[0]
+    assert partings == sorted(partings, key=lambda parting: parting["at_ms"])
 
 
 TWO_PARTITIONS = """
@@ -132,7 +149,7 @@ def test_one_partition_can_be_asked_for(two_partitions: Path, capsys: pytest.Cap
     assert told[0]["text"] == "is about to write 'a', acks=all"
     assert explain_command(two_partitions, "1", "t-1") == 0
     capsys.readouterr()
-    assert explain_command(two_partitions, "a", "t-7") == 1
+    assert explain_command(two_partitions, "a", "t-7") == 2
     assert capsys.readouterr().err == "faultline explain: 'a' was never in t-7; it was in t-0, t-1\n"
 
 

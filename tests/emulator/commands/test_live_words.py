@@ -39,6 +39,23 @@ def test_values_are_the_lines_of_standard_input(asked: list[Ask], monkeypatch: p
     assert isinstance(ask, Produce) and ask.values == ["a", "", "b c", "last"]
 
 
+def test_a_value_has_its_key_before_the_separator(
+    asked: list[Ask], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def keyed(*values: str, separator: str = ":") -> int:
+        return produce_command(Asking("produce"), "all", separator, topic="t", values=list(values))
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("k:a:b\n:c\n"))
+    assert keyed("-") == 0
+    (ask,) = asked
+    assert isinstance(ask, Produce) and (ask.keys, ask.values) == (["k", ""], ["a:b", "c"])
+    assert keyed("k:a", "b") == keyed("a", separator="") == 2 and len(asked) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "faultline produce: 'b' has no ':'; write KEY:VALUE",
+        "faultline produce: --key-separator '': a character or more, such as : for KEY:VALUE",
+    ]
+
+
 @pytest.mark.parametrize(
     ("values", "stdin", "message"),
     [

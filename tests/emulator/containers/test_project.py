@@ -1,10 +1,25 @@
 """What is read from the engine's answers."""
 
+import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from emulator.containers.project import Machine, control_host, machine_of, project_name, routes_in
+from emulator.cluster_file.files import topologies
+from emulator.containers import project as subject
+from emulator.containers.project import (
+    Machine,
+    Project,
+    control_host,
+    machine_of,
+    project_name,
+    require_own_folders,
+    routes_in,
+)
+from emulator.containers.removal import FOLDER_LABEL, OWN_FOLDER, OWNER_LABEL
+from emulator.containers.tool import DockerFailed
+from emulator.runs.identity import mine
 from emulator.topology import three_azs
 
 
@@ -46,6 +61,27 @@ def test_a_node_without_a_running_container_has_no_host() -> None:
         control_host({"broker-0": machine("broker-0", control="1")}, "broker-1")
 
 
+SHARED = {
+    "a volume": "${FAULTLINE_EVENTS:-events}:/faultline/run/events",
+    "a directory": "/srv/events:/faultline/run/events",
+    "the long form": {"type": "volume", "source": "data", "target": "/faultline/run/data"},
+}
+
+
+@pytest.mark.parametrize("volume", SHARED.values(), ids=list(SHARED))
+def test_nodes_that_write_to_one_place_are_refused(volume: object) -> None:
+    """As the compose files had it once, and copies of them may still."""
+    services = {node: {"volumes": ["secret:/faultline/secret:ro", volume]} for node in ("broker-0", "broker-1")}
+    with pytest.raises(DockerFailed, match=r"^broker-0 and broker-1 both mount .*-\}broker-1:/faultline/run/events "):
+        require_own_folders(services)
+
+
+def test_nodes_may_read_one_place_and_write_each_to_its_own() -> None:
+    common = ["secret:/faultline/secret:ro", {"source": "secret", "target": "/x", "read_only": True}]
+    own = {node: {"volumes": [*common, f"${{X:-events-}}{node}:/events"]} for node in ("broker-0", "broker-1")}
+    require_own_folders({**own, "broker-2": {}})
+
+
 @pytest.mark.parametrize(
     ("run", "name"),
     [
@@ -58,3 +94,18 @@ def test_projects_are_named_as_the_compose_tool_wants(run: str, name: str, tmp_p
     made = project_name(tmp_path / run)
     assert made.startswith(name) and len(made) == len(name) + 6
     assert made == project_name(tmp_path / "." / run) != project_name(tmp_path / "elsewhere" / run)
+
+
+def test_every_object_tells_whose_it_is_and_what_it_was_made_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever of them is the last that is left."""
+    monkeypatch.setattr(subject, "compose", lambda *words, **_: None)
+    monkeypatch.setattr(os, "chown", lambda *_: None)
+    monkeypatch.setattr(os, "fchown", lambda *_: None)
+    Project(topologies()["three-az"], tmp_path, three_azs()).up()
+    added = msgspec.json.decode((tmp_path / OWN_FOLDER / "compose.json").read_bytes())
+    labels = {OWNER_LABEL: mine().text(), FOLDER_LABEL: str(tmp_path / OWN_FOLDER)}
+    for kind in ("services", "networks", "volumes"):
+        assert added[kind], kind
+        assert [about["labels"] for about in added[kind].values()] == [labels] * len(added[kind]), kind

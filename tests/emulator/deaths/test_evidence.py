@@ -1,11 +1,26 @@
 """What the next life found of what one left, by the events of a run with real processes."""
 
+from pathlib import Path
+
+import pytest
+
+from emulator.deaths import evidence
 from emulator.deaths.attendant import DiskLost
-from emulator.deaths.evidence import recoveries_of
-from emulator.deaths.history import Happened
+from emulator.deaths.evidence import recoveries_of, truth_left
+from emulator.deaths.history import Happened, history_of
 from emulator.deaths.network import Left
 from emulator.oracle.truth import Batch
-from protocol.events import Event, LogCreated, LogLoaded
+from emulator.topology import three_azs
+from protocol.events import (
+    BatchAppended,
+    Event,
+    LogCreated,
+    LogLoaded,
+    OperationEnded,
+    OperationInvoked,
+    RoleChanged,
+    TopicRemoved,
+)
 from tests.emulator.deaths.traces import PLACE
 
 HELD = [Batch(0, 0, 0, 7), Batch(1, 1, 0, 8)]
@@ -28,3 +43,34 @@ def test_a_log_that_is_made_anew_holds_nothing_of_what_was_left() -> None:
 def test_what_was_loaded_counts_though_it_was_deleted_and_made_again_later() -> None:
     (found,) = recoveries_of(LEFT, [], [], second_life(LogLoaded(*PLACE, 0, 2, 0, False), LogCreated(*PLACE, "")))
     assert found.recovered == HELD
+
+
+def test_the_lives_of_a_topic_are_told_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Semantics 4.5: what was written before it was removed is gone on request; epochs and offsets begin anew."""
+    monkeypatch.setattr(evidence, "with_files", lambda *_: None)
+
+    def wrote(number: int, digest: int) -> tuple[Event, Event]:
+        name = f"client-0.1:{number}"
+        invoked = OperationInvoked(name, "produce", *PLACE, -1, str(digest), 0, -1)
+        return invoked, OperationEnded(name, "produce", "ok", 0, *PLACE, 0, -1, digest, -1)
+
+    def leads(broker: int, epoch: int) -> RoleChanged:
+        return RoleChanged(*PLACE, "leader", broker, epoch, -1, 1, 0, 0, "0")
+
+    late, ended = wrote(3, 9)
+    told = [leads(0, 5), *wrote(1, 7), late, TopicRemoved("t", 1), ended, leads(0, 0), *wrote(2, 8)]
+    events = [("broker-0", 1, n, "", float(n), event) for n, event in enumerate(told)]
+    truth = truth_left(tmp_path, three_azs(), events)
+    former = ("t#1", PLACE[1])
+    assert [(write.place, write.digest) for write in truth.writes] == [(former, 7), (former, 9), (PLACE, 8)]
+    assert ([office.place for office in truth.leaders], truth.gone) == ([former, PLACE], {"t#1"})
+    assert truth.epochs_back == []
+
+
+def test_a_history_has_nothing_of_a_topic_that_was_removed() -> None:
+    roles = [RoleChanged(*PLACE, "leader", 0, epoch, -1, 1, 0, 0, "0") for epoch in (5, 0)]
+    batches = [BatchAppended(*PLACE, 0, 0, epoch, digest, True) for epoch, digest in ((5, 7), (0, 8))]
+    told = [roles[0], batches[0], TopicRemoved("t", 1), roles[1], batches[1]]
+    history = history_of(("broker-0", 1, n, "", float(n), event) for n, event in enumerate(told))
+    assert [led.epoch for led in history.leaders[PLACE]] == [0]
+    assert [written.digest for written in history.written[PLACE]] == [8]

@@ -1,8 +1,7 @@
 """Plans of death: drawn from the seed alone, and over everything that can die."""
 
-from emulator.deaths.plan import drawn, mortals, scenario_of, step_count, stop_drawn
+from emulator.deaths.plan import drawn, mortal_scenarios, mortals, scenario_of, step_count, stop_drawn
 from emulator.deaths.seeds import DeathsAsked, replay_command
-from emulator.runs.sources import catalogue
 from emulator.scenario import model as m
 
 SEEDS = range(1, 4_000)
@@ -15,9 +14,10 @@ def test_a_seed_has_one_plan() -> None:
 
 def test_every_scenario_version_node_and_kind_of_moment_is_drawn() -> None:
     plans = [drawn(seed) for seed in SEEDS]
-    assert {plan.scenario for plan in plans} == set(catalogue())
-    assert {plan.version for plan in plans} == {version for name in catalogue() for version in scenario_of(name).kafka}
-    for name in catalogue():
+    assert {plan.scenario for plan in plans} == set(mortal_scenarios())
+    versions = {version for name in mortal_scenarios() for version in scenario_of(name).kafka}
+    assert {plan.version for plan in plans} == versions
+    for name in mortal_scenarios():
         assert {drawn(seed, (name,)).victim for seed in SEEDS_EACH} == set(mortals(scenario_of(name)))
     kinds = {(plan.operations >= 0, plan.later_ms > 0.0, plan.power, plan.again >= 0) for plan in plans}
     assert {(storage, power, again) for storage, _, power, again in kinds} == {
@@ -62,9 +62,9 @@ def test_the_command_that_replays_a_seed_asks_for_the_same_plan() -> None:
 
 def test_orderly_stops_are_of_every_scenario_and_broker_and_say_so() -> None:
     plans = [stop_drawn(seed) for seed in SEEDS]
-    assert {plan.scenario for plan in plans} == set(catalogue())
+    assert {plan.scenario for plan in plans} == set(mortal_scenarios())
     assert {(plan.orderly, plan.power, plan.operations, plan.again) for plan in plans} == {(True, False, -1, -1)}
-    for name in catalogue():
+    for name in mortal_scenarios():
         brokers = {node.name for node in scenario_of(name).topology.with_role("broker")}
         assert {plan.victim for plan in plans if plan.scenario == name} == brokers
     told = stop_drawn(1, ("leader-crash",), ("2.8",)).text

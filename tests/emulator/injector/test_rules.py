@@ -17,6 +17,15 @@ def parsed(command: str) -> LinkRule:
     return rule
 
 
+def test_one_rule_cuts_a_broker_off_the_whole_session_service() -> None:
+    found = parse(["cut", "broker-0", "session"], TOPOLOGY, "r")
+    assert isinstance(found, LinkRule)
+    assert (found.a, found.b) == (("broker-0",), ("session-0", "session-1", "session-2"))
+    assert (found.purposes, found.what) == ((), "cut broker-0 session"), "everything between them"
+    opened = parse(["cut", "opened_by", "broker-0", "to", "session"], TOPOLOGY, "r")
+    assert isinstance(opened, LinkRule) and opened.opened_by_a and len(opened.b) == 3
+
+
 def test_an_az_is_cut_from_nodes_of_other_azs_and_the_player_from_nobody() -> None:
     rule = parsed("cut az-0")
     assert rule.a == AZ_0
@@ -92,6 +101,11 @@ def test_heal() -> None:
         ("delay az-0", "delay takes milliseconds"),
         ("delay az-0 0", "a delay needs milliseconds above 0"),
         ("delay az-0 1x", "'1x' is no number"),
+        ("delay az-0", ", such as 50ms 10ms, and none is given"),
+        ("delay az-0 abc", "delay ends with milliseconds, then jitter if any, such as 50ms 10ms; 'abc' is no number"),
+        ("loss az-0 az-1 some", "loss ends with one share such as 0.05 or 5%; 'some' is no number"),
+        ("cut broker-0 sesion", "no node or AZ 'sesion'; did you mean session"),
+        ("cut session-0 session", "session-0 is on both sides"),
         ("loss az-0 150%", "a loss is a share of frames above 0 and below 1, not 1.5"),
         ("heal a b", "heal takes one rule or all"),
     ],

@@ -165,3 +165,39 @@ def test_a_follower_that_keeps_what_it_should_cut_is_found(monkeypatch: pytest.M
     assert verdict.checks["replica-divergence"].verdict == "violated"
     assert not verdict.checks["replica-divergence"].expected
     assert verdict.valid == "unknown" and " in vain" in verdict.unknown_because[0], verdict.unknown_because
+
+
+RECREATED = (
+    "delete-topic: t",
+    "wait: {until: {deleted: t}}",
+    "create-topic: {topic: t, assignment: [1, 2]}",
+    "produce: {broker: 1, values: [d], acks: all}",
+    "fetch: {broker: 1, offset: 0}",
+)
+
+
+@pytest.mark.parametrize("version", ["2.8", "1.1"])
+def test_what_is_deleted_on_request_is_not_lost_and_its_successor_is_another_topic(version: str) -> None:
+    """Semantics 4.5."""
+    verdict = play_and_judge(small(*RECREATED, version=version), 1, run="recreated").verdict
+    assert [name for name, check in verdict.checks.items() if check.verdict != "held"] == []
+
+
+def test_what_the_topic_of_the_same_name_loses_is_lost() -> None:
+    lost = (
+        "kill: 2",
+        "wait: isr shrunk",
+        "produce: {broker: 1, values: [e], acks: 1}",
+        "power-loss: {node: 1, batches_kept: 1}",
+    )
+    back = ("start: 1", "wait: {until: {leader: 1}}", "settle: 1")
+    check = play_and_judge(small(*RECREATED, *lost, *back), 1, run="lost").verdict.checks["lost-acknowledged"]
+    assert [(one["partition"], one["offset"], one["value"]) for one in check.evidence] == [("t-0", 1, "e")]
+
+
+def test_the_lives_of_a_topic_have_names_of_their_own() -> None:
+    _, probe = watched(small(*RECREATED))
+    assert [(office.place, office.node) for office in probe.leaders] == [
+        (("t#1", 0), "broker-0"), (("t", 0), "broker-1"),
+    ]  # fmt: skip
+    assert (probe.going, len(probe.removed["t"])) == (set(), 1)

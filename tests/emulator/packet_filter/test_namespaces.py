@@ -1,8 +1,10 @@
 """Machines in network namespaces, cut by the kernel: real packets. Skipped without the right to make them."""
 
+import fcntl
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import trio
@@ -135,6 +137,48 @@ def test_what_a_killed_supervisor_left_is_removed(machines: NamespaceMachines) -
     remove_abandoned()
     assert not (NETNS_DIR / left).exists()
     assert (NETNS_DIR / f"faultline-{machines.number}-broker-0").exists()
+
+
+def test_what_somebody_else_removes_meanwhile_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A supervisor that was killed as it ended has an `ip` that goes on."""
+    names = [f"faultline-{subject.CLUSTERS_MAX + 1}-broker-{number}" for number in range(3)]
+    for name in names:
+        subprocess.run(["ip", "netns", "add", name], check=True)
+    seen = subject.abandoned()
+    assert set(names) <= set(seen)
+    monkeypatch.setattr(subject, "abandoned", lambda: seen)
+    for name in names[:2]:
+        subprocess.run(["ip", "netns", "delete", name], check=True)
+    remove_abandoned()
+    assert not any((NETNS_DIR / name).exists() for name in names)
+
+
+def test_what_the_kernel_does_not_remove_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "faultline-251-hub").write_text("")
+    monkeypatch.setattr(subject, "NETNS_DIR", tmp_path)  # the `ip` command looks elsewhere
+    with pytest.raises(subject.NamespaceError, match="faultline-251-hub"):
+        subject._remove(["faultline-251-hub"])
+
+
+def test_a_number_is_given_up_while_nobody_takes_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or the file of who takes it next would be removed with it."""
+    machines = NamespaceMachines(TOPOLOGY, "token")
+    locked = []
+    real = subject._owner_file
+
+    def file_of(number: int) -> Path:
+        with subject.LOCK_FILE.open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                locked.append(False)
+            except BlockingIOError:
+                locked.append(True)
+        return real(number)
+
+    with machines:
+        monkeypatch.setattr(subject, "_owner_file", file_of)
+    assert locked == [True]
+    assert not real(machines.number).exists()
 
 
 def test_counters_of_all_chains_are_added_up() -> None:

@@ -92,7 +92,7 @@ def test_a_heal_that_is_sabotaged_makes_the_run_unknown(monkeypatch: pytest.Monk
 
 def test_a_heal_that_no_traffic_proves_makes_the_run_unknown() -> None:
     """With this seed something is said between the heal and the end, and has not arrived when the run ends."""
-    verdict = verdict_of("cut: {link: [broker-0, broker-1]}", "pause: 1", "heal", seed=39)
+    verdict = verdict_of("cut: {link: [broker-0, broker-1]}", "pause: 1", "heal", seed=472)
     assert (verdict.faults[0].healed, verdict.exit_code) == ("unknown", 3)
 
 

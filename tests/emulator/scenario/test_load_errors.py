@@ -99,6 +99,8 @@ def test_bad_file(text: str, message: str) -> None:
         ("{background: b, workload: w2}", "5:21: workload cannot run in the background"),
         ("alter-topic: {topic: t}", "5:18: alter-topic says which 'configs' to set, or which to 'remove'"),
         ("alter-topic: {topic: t, remove: flush}", "5:37: unknown topic setting 'flush'; nearest: flush.ms"),
+        ("delete-topic: tt", "5:19: unknown topic 'tt'; nearest: t"),
+        ("wait: {until: {deleted: u}}", "5:29: unknown topic 'u'; one of: t"),
         ("add-partitions: {topic: t, partitions: 1}",
          "5:44: t cannot have 1: it has 1 partitions, and can only have more"),
         ("add-partitions: {topic: t, partitions: 3, assignment: [[0]]}",
@@ -154,7 +156,7 @@ def test_bad_file(text: str, message: str) -> None:
         ("wait: {until: {}}",
          "5:19: expected a condition: words (new leader, preferred leader, no leader, new controller, "
          "isr shrunk, isr restored, caught up) or keys (leader, isr, replicas, in_isr, controller, registered, "
-         "session_expired, leads, quiet_s, not, all, every)"),
+         "session_expired, leads, deleted, quiet_s, not, all, every)"),
         ("wait: {until: new leader, limit_s: 0x}", "5:40: expected limit_s as a number, got '0x'"),
         ("pause: 2s", "5:12: expected seconds as a number, got '2s'"),
         ("await: w", "5:12: unknown background step 'w'"),
@@ -173,7 +175,7 @@ def test_bad_step(step: str, message: str) -> None:
     [
         ("{attempts: {values: [a], error: 0}}", "5:5: an expectation needs 'text'"),
         ("{text: x}", "5:5: an expectation has one subject (attempts, fetch, consume, commit, committed, workload, "
-         "metadata, snapshot, state, controller, partitions, isr_changes, check, measure); found none"),
+         "metadata, list_offsets, snapshot, state, controller, partitions, isr_changes, check, measure); found none"),
         ("{text: x, partitions: {leaders_apart: -2}}",
          "5:43: expected a value as a whole number, at least -1, got -2"),
         ("{text: x, isr_changes: {broker: 0, change: grow, at_least: 1}}",

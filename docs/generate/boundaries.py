@@ -1,0 +1,51 @@
+"""Where in Kafka's source the gates that change at 2.0.0, 2.0.1, 2.1, 2.2 or 2.3 were read, at the tags on both sides.
+
+A release line is played as its last patch release, and in these two lines it matters which tag is looked at: 2.0.0 and
+2.0.1 differ, and 2.2.0 and 2.2.2 were both read (no gate falls between them)."""
+
+TAGS = ("1.1.1", "2.0.0", "2.0.1", "2.1.1", "2.2.0", "2.2.2", "2.3.1")
+STEPS = ("1.1", "2.0.0", "2.0.1", "2.1", "2.2", "2.3")
+"""Each of the neighbours on the ladder whose boundary was read."""
+
+READ: dict[str, str] = {
+    # 2.0.0
+    "epoch_request_version": "ReplicaFetcherThread.offsetForLeaderEpochRequestVersion",
+    "fetch_version": "ReplicaFetcherThread.fetchRequestVersion",
+    "old_consumer": "kafka.consumer.ZookeeperConsumerConnector is there or not",
+    # 2.0.1
+    "assigns_epoch_on_election": "Partition.makeLeader",
+    "epoch_entry_below_first_answered": "LeaderEpochFileCache.endOffsetFor",
+    "epoch_cache_strict_assign": "LeaderEpochFileCache.assign",
+    "expand_needs_epoch_start": "Partition.maybeExpandIsr",
+    "fetcher_restart": "Partition.makeFollower",
+    "out_of_range_exits": "ReplicaFetcherThread.handleOffsetOutOfRange",
+    # 2.1
+    "fences_by_epoch": "AbstractFetcherThread.fetchTruncatingPartitions",
+    "cuts_without_asking": "AbstractFetcherThread.maybeTruncate",
+    "drops_answers_of_older_epochs": "AbstractFetcherThread.truncateToEpochEndOffsets",
+    "caught_up_replica_not_shrunk": "Partition.getOutOfSyncReplicas",
+    "fetch_blocks_on_partition_lock": "Partition.readRecords, fetchOffsetForTimestamp",
+    "controller_epoch_multi": "KafkaZkClient.registerControllerAndIncrementControllerEpoch",
+    "failure_waits_for_sender_thread": "RequestSendThread.initiateShutdown",
+    "enables_unclean_election_at_once": "KafkaController.TopicUncleanLeaderElectionEnable",
+    "metadata_has_leader_epoch": "MetadataCache.getPartitionMetadata",
+    "offset_commit_value_version": "GroupMetadataManager.offsetCommitValue",
+    # 2.2
+    "cut_checkpoints_all_directories": "LogManager.truncateTo",
+    "broker_epochs": "KafkaApis.isBrokerEpochStale",
+    "registration_retries_node_exists": "KafkaZkClient.CheckedEphemeral.reCreate",
+    "preferred_election_moves_leader_to_itself": "KafkaController.PreferredReplicaLeaderElection",
+    "metadata_updates_brokers_only": "KafkaController.onBrokerStartup, addUpdateMetadataRequestForBrokers",
+    "leader_and_isr_version": "ControllerBrokerRequestBatch.sendRequestsToBrokers",
+    "update_metadata_version": "ControllerBrokerRequestBatch.sendRequestsToBrokers",
+    "stop_replica_version": "ControllerBrokerRequestBatch.sendRequestsToBrokers",
+    "client_ignores_older_epochs": "Metadata.lastSeenLeaderEpochs",
+    "metadata_without_epoch_forgets_all": "Metadata.updatePartitionInfo",
+    "ignored_metadata_hides_leader": "Metadata.updatePartitionInfo, partitionInfoIfCurrent",
+    "first_epoch_may_come_with_an_offset": "Metadata.updateLastSeenEpoch",
+    "offset_not_available": "Partition.fetchOffsetForTimestamp",
+    # 2.3
+    "append_error_fails_partition": "AbstractFetcherThread.markPartitionFailed",
+    "startup_offlines_dead_replicas": "ReplicaStateMachine.startup",
+    "consumer_epoch_validation": "Fetcher.validateOffsetsIfNeeded",
+}
