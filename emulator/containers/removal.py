@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from emulator.containers.tool import DockerFailed, docker
+from emulator.containers.tool import DockerFailed, DockerMissing, NoEngine, docker
 from emulator.runs.identity import identity_from, standing_of
 
 PROJECT_LABEL: Final = "com.docker.compose.project"
@@ -23,6 +23,9 @@ OWN_FOLDER: Final = ".containers"
 REMOVAL_LIMIT_S: Final = 60.0
 TRIES: Final = 40
 AGAIN_S: Final = 0.25
+LISTED: Final = {
+    "containers": ("ps", "--all", "--no-trunc"), "networks": ("network", "ls", "--no-trunc"), "volumes": ("volume", "ls"),
+}  # fmt: skip
 
 
 class Objects(msgspec.Struct, frozen=True):
@@ -55,8 +58,11 @@ def remove_project(project: str, folder: Path) -> Objects:
 
 def remove_abandoned() -> dict[str, Objects]:
     """Removes what belongs to processes of this machine that are dead; returns {project: what there was}. Raises
-    DockerMissing, DockerFailed."""
-    every = _with_label(OWNER_LABEL)
+    DockerMissing, also where no engine runs; DockerFailed, also if it ends meanwhile."""
+    try:
+        every = _with_label(OWNER_LABEL)
+    except NoEngine as error:
+        raise DockerMissing(f"no Docker engine answers ({error})") from None
     dead: dict[str, Objects] = {}
     folders: defaultdict[str, set[Path]] = defaultdict(set)
     for kind in Objects.__struct_fields__:
@@ -81,10 +87,10 @@ def _remove(there: Objects, folders: Set[Path]) -> None:
     would make its folder anew. Containers go one after the other: an engine in which nine of a network end at the same
     moment may come to stand still in its network's locks (seen in 20.10.24, in libnetwork's endpoint.Delete)."""
     for container in there.containers:
-        _until_gone((container,), ("rm", "--force", "--volumes"), ("ps", "--all", "--no-trunc"))
+        _until_gone((container,), ("rm", "--force", "--volumes"), LISTED["containers"])
     problems = [problem for folder in sorted(folders) if (problem := _problem_of_removing(folder))]
-    _until_gone(there.networks, ("network", "rm"), ("network", "ls", "--no-trunc"))
-    _until_gone(there.volumes, ("volume", "rm", "--force"), ("volume", "ls"))
+    _until_gone(there.networks, ("network", "rm"), LISTED["networks"])
+    _until_gone(there.volumes, ("volume", "rm", "--force"), LISTED["volumes"])
     if problems:
         raise DockerFailed("; ".join(problems))
 
@@ -118,9 +124,7 @@ def _until_gone(ids: Sequence[str], remove: Sequence[str], listed: Sequence[str]
 
 def _with_label(label: str) -> Objects:
     of = ("--filter", f"label={label}")
-    return Objects(
-        _ids("ps", "--all", "--no-trunc", *of), _ids("network", "ls", "--no-trunc", *of), _ids("volume", "ls", *of)
-    )
+    return Objects(**{kind: _ids(*listed, *of) for kind, listed in LISTED.items()})
 
 
 def _ids(*words: str) -> tuple[str, ...]:
@@ -128,7 +132,7 @@ def _ids(*words: str) -> tuple[str, ...]:
 
 
 def _labels(kind: str, ids: Sequence[str]) -> list[tuple[str, ...]]:
-    """(id, project, owner, folder) of each. One that has gone meanwhile is left out."""
+    """(id, project, owner, folder) of each. One that has gone meanwhile is left out. Raises DockerFailed."""
     if not ids:
         return []
     where = ".Config.Labels" if kind == "containers" else ".Labels"
@@ -138,6 +142,9 @@ def _labels(kind: str, ids: Sequence[str]) -> list[tuple[str, ...]]:
     command = {"containers": words, "networks": ["network", *words], "volumes": ["volume", *words]}[kind]
     found = []
     for one in ids:
-        with contextlib.suppress(DockerFailed):
+        try:
             found.append(tuple(docker(*command, one).rstrip("\n").split("\t")))
+        except DockerFailed:
+            if one in _ids(*LISTED[kind]):
+                raise
     return found

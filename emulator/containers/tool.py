@@ -17,6 +17,14 @@ class DockerFailed(Exception):
     """A Docker command that ended with an error; the message is its last line."""
 
 
+class NoEngine(DockerFailed):
+    """No engine is there, or it is not ours to ask. One that does not end what it was asked is there."""
+
+
+SAID_WITHOUT_ENGINE: Final = ("Cannot connect to the Docker daemon", "permission denied while trying to connect")
+"""What Docker's commands print then."""
+
+
 def docker(*words: str, limit_s: float = ANSWER_LIMIT_S, env: Mapping[str, str] | None = None) -> str:
     """What `docker WORDS` prints. Raises DockerMissing, DockerFailed."""
     if shutil.which("docker") is None:
@@ -68,5 +76,6 @@ def _run(words: Sequence[str], limit_s: float, env: Mapping[str, str] | None) ->
         raise DockerFailed(f"`{' '.join(words[:4])} ...` did not end within {limit_s:g} s") from None
     if done.returncode != 0:
         said = [line for line in done.stderr.strip().splitlines() if line.strip()]
-        raise DockerFailed(said[-1] if said else f"`{' '.join(words[:4])} ...` ended with {done.returncode}")
+        why = said[-1] if said else f"`{' '.join(words[:4])} ...` ended with {done.returncode}"
+        raise NoEngine(why) if any(words in why for words in SAID_WITHOUT_ENGINE) else DockerFailed(why)
     return done.stdout

@@ -9,7 +9,7 @@ import pytest
 
 from emulator.containers import removal
 from emulator.containers.removal import OWN_FOLDER, OWNER_LABEL, remove_abandoned, remove_project
-from emulator.containers.tool import DockerFailed
+from emulator.containers.tool import DockerFailed, DockerMissing, NoEngine
 from emulator.runs.identity import mine
 
 
@@ -156,3 +156,28 @@ def test_a_folder_that_cannot_be_removed_is_told_of(
     with pytest.raises(DockerFailed, match=r"\.containers could not be removed: .*Permission denied"):
         remove_abandoned()
     assert not any(engine.there.values()), "the rest is removed all the same"
+
+
+def test_where_no_engine_runs_nothing_was_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*words: str, limit_s: float = 0.0) -> str:
+        raise NoEngine("Cannot connect to the Docker daemon")
+
+    monkeypatch.setattr(removal, "docker", refuse)
+    with pytest.raises(DockerMissing, match="no Docker engine answers"):
+        remove_abandoned()
+
+
+@pytest.mark.parametrize("call", range(1, CALLS))
+def test_an_engine_that_ends_half_way_leaves_something(
+    call: int, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the listings of `remove_abandoned`, which are the first three calls, something is known to be there."""
+
+    def dies(*words: str, limit_s: float = 0.0) -> str:
+        if engine.calls == call:
+            raise NoEngine("Cannot connect to the Docker daemon")
+        return engine.docker(*words, limit_s=limit_s)
+
+    monkeypatch.setattr(removal, "docker", dies)
+    with pytest.raises(DockerMissing if call < 3 else NoEngine):
+        remove_abandoned()
