@@ -24,8 +24,10 @@ REMOVAL_LIMIT_S: Final = 60.0
 TRIES: Final = 40
 AGAIN_S: Final = 0.25
 LISTED: Final = {
-    "containers": ("ps", "--all", "--no-trunc"), "networks": ("network", "ls", "--no-trunc"), "volumes": ("volume", "ls"),
-}  # fmt: skip
+    "containers": ("ps", "--all", "--no-trunc"),
+    "networks": ("network", "ls", "--no-trunc"),
+    "volumes": ("volume", "ls"),
+}
 
 
 class Objects(msgspec.Struct, frozen=True):
