@@ -107,7 +107,7 @@ def _started(desk: Desk, brokers: list[int]) -> Procedure[None]:
 
 
 def unclean_election_enabled(desk: Desk, topic: str) -> Procedure[None]:
-    """A topic's own setting allows it from now on (KAFKA-6911)."""
+    """A topic's own setting allows it from now on (KAFKA-6911), or ("") the controller's broker's (KAFKA-6526)."""
     if desk.active:
         yield from partition_states.elect_where_needed(desk, topic)
 

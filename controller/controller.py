@@ -283,8 +283,12 @@ class Controller:
             out.emit(ControllerChanged(False, self._desk.state.epoch, "stopped"))
         term.leave_office(self._desk)
 
+    def reconfigured(self, settings: ControllerSettings) -> None:
+        """What its broker was given while it ran (KIP-226)."""
+        self._desk.settings = settings
+
     def unclean_election_enabled(self, now: Now, out: Outbox, topic: str) -> None:
-        """A topic's own setting allows it now: partitions without a leader may have one."""
+        """A topic's own setting allows it now, or ("") this broker's: partitions without a leader may have one."""
         self._desk.at(now, out)
         self._put("unclean-election-enabled", lambda: broker_events.unclean_election_enabled(self._desk, topic))
         self._pump(now, out)

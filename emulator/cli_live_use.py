@@ -9,6 +9,7 @@ from emulator.cli_live import LIVE, Cluster, Files, Json, Setting, Wait
 
 app = App(name="use")
 topic_app = App(name="topic", help="Topics of a cluster that stays.", group=LIVE)
+broker_app = App(name="broker", help="Brokers of a cluster that stays.", group=LIVE)
 workload_app = App(name="workload", help="Producers and consumers that go on by themselves.", group=LIVE)
 
 Listed = Annotated[list[str] | None, Parameter(negative=())]
@@ -27,6 +28,7 @@ Values = Annotated[list[str], Parameter(negative=(), allow_leading_hyphen=True, 
 def add_to(main: App) -> None:
     """Mounts every command here beside those of `main`."""
     main.command(topic_app)
+    main.command(broker_app)
     main.command(workload_app)
     for name in ("produce", "consume", "elect-preferred", "reassign"):
         app[name].group = LIVE
@@ -155,6 +157,34 @@ def topic_alter(
     from emulator.commands.live_topics import alter_topic_command
 
     return alter_topic_command(Asking("topic alter", cluster, wait, json), name, set_ or (), remove or ())
+
+
+@broker_app.command(name="alter")
+def broker_alter(
+    broker: str,
+    /,
+    *,
+    set_: Setting = None,
+    remove: Listed = None,
+    wait: Wait = None,
+    cluster: Cluster = None,
+    json: Json = False,
+) -> int:
+    """Give a broker settings while it runs (Kafka 1.1 on); done when brokers are notified.
+
+    Parameters
+    ----------
+    broker
+        broker-0, or all.
+    set_
+        A setting, `key=value`; repeatable. Which can be altered: docs/settings.md.
+    remove
+        A setting that is to be as the broker's file has it again; repeatable.
+    """
+    from emulator.commands.live_asking import Asking
+    from emulator.commands.live_topics import alter_broker_command
+
+    return alter_broker_command(Asking("broker alter", cluster, wait, json), broker, set_ or (), remove or ())
 
 
 @topic_app.command(name="add-partitions")

@@ -293,6 +293,16 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """0.10+: a broker registers its rack, here its AZ, and replicas are placed by it (KIP-36, semantics 4.4)."""
     config_change_form: int
     """How a change of a topic's configuration is told: 0 by its name alone (0.8.2), 1 (0.9), 2 (0.10.1+)."""
+    settings_change_while_running: bool
+    """1.1+: brokers can be given some settings while they run (KIP-226)."""
+    logs_forget_what_topics_say: bool
+    """Up to 2.3: a log that was told of other settings of its broker does not know any more which of its own are its
+    topic's: the next change overrides them, too (KAFKA-9254)."""
+    keeps_flush_ms_that_was_removed: bool
+    """Up to 2.5: log.flush.interval.ms stays as it was set when it is removed, until the broker starts again
+    (KAFKA-10268)."""
+    enables_unclean_election_of_all_at_once: bool
+    """2.0+: where it is switched on for the controller's broker, whatever has no leader gets one (KAFKA-6526)."""
     enables_unclean_election_at_once: bool
     """2.1+: a topic whose unclean election is switched on gets its leaders without another event (KAFKA-6911)."""
     registers_before_election: bool
@@ -516,6 +526,10 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         failure_waits_for_sender_thread=bin_within("0.10.2", "2.0.1"),
         registers_rack=bin_since("0.10.2"),
         config_change_form=2 if bin_since("0.10.2") else 0,
+        settings_change_while_running=bin_since("1.1"),
+        logs_forget_what_topics_say=not bin_since("2.4"),
+        keeps_flush_ms_that_was_removed=not bin_since("2.6"),
+        enables_unclean_election_of_all_at_once=bin_since("2.0"),
         enables_unclean_election_at_once=bin_since("2.1"),
         registers_before_election=bin_since("1.1"),
         offline_leaders_by_liveness=bin_since("1.0"),

@@ -3,7 +3,7 @@
 Contents are JSON bytes with Kafka's keys, in Kafka's order. Decoders raise `UnreadableZnode`, which names the path.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -19,6 +19,11 @@ BROKER_IDS = "/brokers/ids"
 TOPICS = "/brokers/topics"
 CONSUMERS = "/consumers"
 TOPIC_CONFIGS = "/config/topics"
+BROKER_CONFIGS = "/config/brokers"
+TOPICS_CHANGED, BROKERS_CHANGED = "topics", "brokers"
+"""Whose settings a notification is about."""
+EVERY_BROKER = "<default>"
+"""Stands for a broker's number where all are meant (KIP-226)."""
 CONFIG_CHANGES = "/config/changes"
 CONFIG_CHANGE_PREFIX = "config_change_"
 DELETE_TOPICS = "/admin/delete_topics"
@@ -32,7 +37,7 @@ LOG_DIR_EVENT_PREFIX = "log_dir_event_"
 PERSISTENT_PATHS = (
     CONSUMERS,
     "/brokers", BROKER_IDS, TOPICS,
-    "/config", TOPIC_CONFIGS, "/config/brokers", CONFIG_CHANGES,
+    "/config", TOPIC_CONFIGS, BROKER_CONFIGS, CONFIG_CHANGES,
     "/admin", DELETE_TOPICS,
     ISR_CHANGE_NOTIFICATION, LOG_DIR_EVENT_NOTIFICATION,
 )  # fmt: skip
@@ -65,6 +70,11 @@ def state_path(topic: str, partition: int) -> str:
 
 def topic_config_path(topic: str) -> str:
     return f"{TOPIC_CONFIGS}/{topic}"
+
+
+def broker_config_path(broker: str) -> str:
+    """`broker`: its number, or EVERY_BROKER."""
+    return f"{BROKER_CONFIGS}/{broker}"
 
 
 def delete_topic_path(topic: str) -> str:
@@ -305,16 +315,12 @@ def decode_reassignment(data: bytes) -> dict[TopicPartition, tuple[int, ...]]:
     return {(entry.topic, entry.partition): tuple(entry.replicas) for entry in content.partitions}
 
 
-class _TopicConfigContent(msgspec.Struct):
+class _ConfigContent(msgspec.Struct):
     config: dict[str, str] = {}
 
 
-def encode_topic_config(config: dict[str, str]) -> bytes:
-    return _encode({"version": 1, "config": config})
-
-
 def decode_topic_config(topic: str, data: bytes) -> dict[str, str]:
-    return _decode(topic_config_path(topic), data, _TopicConfigContent).config
+    return decode_config(topic_config_path(topic), data)
 
 
 class _ConfigChangeContent(msgspec.Struct):
@@ -328,24 +334,32 @@ class _ConfigChangeContent(msgspec.Struct):
         return self.entity_path if self.version > 1 else f"{self.entity_type}/{self.entity_name}"
 
 
-def encode_config_change(topic: str, form: int) -> bytes:
-    """A notification under /config/changes that a topic's configuration is another. `form`: 0 names the topic alone
-    (0.8.2), 1 and 2 are objects."""
+def encode_config_change(name: str, form: int, of: str = TOPICS_CHANGED) -> bytes:
+    """A notification under /config/changes that the settings of a topic, or of BROKERS_CHANGED, are others. `form`: 0
+    names the topic alone (0.8.2), 1 and 2 are objects."""
     if form == 0:
-        return _encode(topic)
+        assert of == TOPICS_CHANGED
+        return _encode(name)
     if form == 1:
-        return _encode({"version": 1, "entity_type": "topics", "entity_name": topic})
-    return _encode({"version": 2, "entity_path": f"topics/{topic}"})
+        return _encode({"version": 1, "entity_type": of, "entity_name": name})
+    return _encode({"version": 2, "entity_path": f"{of}/{name}"})
 
 
-def decode_config_change(path: str, data: bytes) -> str:
-    """The topic; "" if it is about something else."""
+def decode_config_change(path: str, data: bytes) -> tuple[str, str]:
+    """(TOPICS_CHANGED, BROKERS_CHANGED or whatever else it is about, its name)."""
     if data.startswith(b'"'):
-        return _decode(path, data, str)
+        return TOPICS_CHANGED, _decode(path, data, str)
     kind, _, name = _decode(path, data, _ConfigChangeContent).path.partition("/")
-    return name if kind == "topics" else ""
+    return kind, name
 
 
+def encode_config(config: Mapping[str, str]) -> bytes:
+    """Settings, as text, of a topic or a broker."""
+    return _encode({"version": 1, "config": dict(config)})
+
+
+def decode_config(path: str, data: bytes) -> dict[str, str]:
+    return _decode(path, data, _ConfigContent).config
 
 
 class _LogDirContent(msgspec.Struct):

@@ -7,6 +7,7 @@ from emulator.broker.appends import Appends
 from emulator.broker.configurations import Configurations
 from emulator.broker.context import BrokerContext
 from emulator.broker.controller_channel import ControllerChannel
+from emulator.broker.dynamic_settings import DynamicSettings
 from emulator.broker.fetchers import Fetchers
 from emulator.broker.fetches import Fetches
 from emulator.broker.group_coordinator import LOAD, CreateTopic, GroupCoordinator
@@ -19,6 +20,7 @@ from emulator.broker.questions import Questions
 from emulator.broker.replicas import Replicas
 from emulator.broker.requests import Request, RequestChannel
 from emulator.broker.roles import Roles
+from emulator.broker.settings import BrokerSettings
 from emulator.broker.threads import Until, Work
 from protocol.machine import (
     ConnectionAccepted,
@@ -64,7 +66,8 @@ ControllerReply = Callable[[Message], None]
 class Broker:
     """`for_controller` hands requests meant for the controller to it (it lives beside the broker); `create_topic`
     writes a topic into the session service; `unclean_enabled` is told of a topic whose unclean election was switched
-    on. It serves nobody before it is started."""
+    on, `reconfigured` of settings that the broker was given while it ran, and whether they switch on that of all
+    topics. It serves nobody before it is started."""
 
     def __init__(
         self,
@@ -72,6 +75,7 @@ class Broker:
         for_controller: Callable[[ControllerRequest, ControllerReply], None],
         create_topic: CreateTopic,
         unclean_enabled: Callable[[str], None] = lambda topic: None,
+        reconfigured: Callable[[BrokerSettings, bool], None] = lambda settings, unclean: None,
     ) -> None:
         self.context = context
         self._for_controller = for_controller
@@ -88,7 +92,9 @@ class Broker:
         self.fetching = Fetches(context, self.replicas, self.isr_changes, self.fetches)
         self.questions = Questions(context, self.replicas)
         self.requests = RequestChannel(context, self._serve)
-        self.configurations = Configurations(context, self.replicas, unclean_enabled)
+        self.dynamic = DynamicSettings(context, self.replicas, self._reconfigured)
+        self.configurations = Configurations(context, self.replicas, self.dynamic, unclean_enabled)
+        self._tell_reconfigured = reconfigured
         self._serving = False
         self._producer_ids = 0
         self.incarnation = 1
@@ -108,6 +114,10 @@ class Broker:
         if self.context.settings.log_flush_scheduler_interval_ms < TIMER_MAX_MS:
             self.context.out.set_timer(FLUSH, FIRST_TASK_MS)
         self._serving = True
+
+    def _reconfigured(self, settings: BrokerSettings, unclean: bool) -> None:
+        self._tell_reconfigured(settings, unclean)
+        self.requests.resized()
 
     def stop(self) -> None:
         """The last part of an orderly stop: fetchers, checkpoints, marker."""

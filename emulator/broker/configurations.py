@@ -1,32 +1,41 @@
-"""Topics' own settings while the broker lives: a change is told by a notification in the session service. Semantics 7.
+"""Settings of topics and brokers while the broker lives: a change is told by a notification in the session service.
+Semantics 7.
 
 At its start the broker reads the settings of all topics (`Replicas.topic_configs`); from then on it watches
-`/config/changes`, as Kafka's DynamicConfigManager does, and takes over what a notification names for the topic's
-logs."""
+`/config/changes`, as Kafka's DynamicConfigManager does, and takes over what a notification names. Those that are there
+at its start tell it what brokers were given before (`DynamicSettings`)."""
 
 from collections.abc import Callable
 
 from emulator.broker.context import BrokerContext, SessionExpired
+from emulator.broker.dynamic_settings import DynamicSettings
 from emulator.broker.replicas import Replicas
 from emulator.broker.threads import SingleThread, Work
 from protocol.events import TopicConfigured
 from protocol.messages.session import GetChildren, GetData, SessionError, SessionRequest
 from protocol.znodes import (
+    BROKERS_CHANGED,
     CONFIG_CHANGE_PREFIX,
     CONFIG_CHANGES,
+    TOPICS_CHANGED,
+    broker_config_path,
     decode_config_change,
     numbers_in,
+    topic_config_path,
 )
 
 UNCLEAN = "unclean.leader.election.enable"
 
 
 class Configurations:
-    """`unclean_election_enabled`: told of a topic where it is switched on; the controller may live here."""
+    """`unclean`: told of a topic where unclean election is switched on; the controller may live here."""
 
-    def __init__(self, context: BrokerContext, replicas: Replicas, unclean: Callable[[str], None]) -> None:
+    def __init__(
+        self, context: BrokerContext, replicas: Replicas, dynamic: DynamicSettings, unclean: Callable[[str], None]
+    ) -> None:
         self._context = context
         self._replicas = replicas
+        self._dynamic = dynamic
         self._unclean_election_enabled = unclean
         self._thread = SingleThread(context.threads, "config-changes")
         self._last_change = -1
@@ -44,7 +53,7 @@ class Configurations:
         """Look at the notifications, unless somebody is about to."""
         if not self._asked:
             self._asked = True
-            self._thread.do("topics' settings", self._look())
+            self._thread.do("changed settings", self._look())
 
     def _look(self) -> Work[None]:
         self._asked = False
@@ -55,15 +64,21 @@ class Configurations:
                 if number > self._last_change:
                     yield from self._take(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}{number:010d}")
                     self._last_change = number
+            self._dynamic.begun()
         except SessionExpired:
             return  # the next session looks again
 
     def _take(self, path: str) -> Work[None]:
         told = (yield from self._context.asked(SessionRequest([GetData(path)]))).results[0]
-        topic = decode_config_change(path, told.data) if told.error == SessionError.OK else ""
-        if not topic:
-            return
-        config = yield from self._replicas.configuration_of(topic)
+        kind, name = decode_config_change(path, told.data) if told.error == SessionError.OK else ("", "")
+        if kind == BROKERS_CHANGED and self._context.gates.settings_change_while_running:
+            self._dynamic.changed(name, (yield from self._replicas.configuration_at(broker_config_path(name))))
+        elif kind == TOPICS_CHANGED and name:
+            yield from self._take_topic(name)
+
+    def _take_topic(self, topic: str) -> Work[None]:
+        config = yield from self._replicas.configuration_at(topic_config_path(topic))
+        self._dynamic.topic_configured(topic)
         self._replicas.configure(topic, config)
         self._context.emit(TopicConfigured(topic, " ".join(f"{name}={config[name]}" for name in sorted(config))))
         if config.get(UNCLEAN) == "true":

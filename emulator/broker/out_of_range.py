@@ -19,6 +19,7 @@ from protocol.messages.replication import (
     ListOffsetsRequest,
     ListOffsetsResponse,
 )
+from protocol.znodes import topic_config_path
 
 FENCED_LIST_OFFSETS = 4
 """The version of ListOffsets that carries the current leader epoch (KIP-320)."""
@@ -91,7 +92,7 @@ class OutOfRange(Truncating):
         """The process exits where the topic does not allow unclean election, by what the session service says of it
         now; the fetcher waits for that."""
         try:
-            config = yield from self._replicas.configuration_of(place[0])
+            config = yield from self._replicas.configuration_at(topic_config_path(place[0]))
         except SessionExpired:
             self._out_of_range.popleft()
             self._delay([place], "session expired")

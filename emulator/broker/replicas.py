@@ -25,7 +25,7 @@ from protocol.errors import ErrorCode
 from protocol.events import FrameRefused, LogCreated, LogDeleted, LogDirFailed, LogLoaded, ids_text
 from protocol.ids import TopicPartition, can_be_topic, partitions_text, topic_partition_of, topic_partition_text
 from protocol.messages.session import GetData, OpResult, SessionError, SessionRequest
-from protocol.znodes import UnreadableZnode, decode_topic_config, topic_config_path
+from protocol.znodes import UnreadableZnode, decode_config, topic_config_path
 
 
 class ReplicaOffline(Exception):
@@ -49,6 +49,8 @@ class Replicas:
         self.going_offline: Callable[[list[TopicPartition]], None] = lambda places: None
         self.tell_controller: Callable[[], None] = lambda: None
         self.topic_configs: dict[str, dict[str, str]] = {}
+        self.defaults = context.settings
+        """What topics have that say nothing themselves."""
         self.failed = False
         self.incarnation = 0
         self._deleted_logs = 0
@@ -74,18 +76,22 @@ class Replicas:
         return partition
 
     def settings_of(self, topic: str) -> BrokerSettings:
-        return with_topic_overrides(self.context.settings, self.topic_configs.get(topic, {}))
+        return with_topic_overrides(self.defaults, self.topic_configs.get(topic, {}))
 
     def configure(self, topic: str, config: dict[str, str]) -> None:
         """A topic's own settings are these from now on, for its partitions and their logs."""
         self.topic_configs[topic] = config
         settings = self.settings_of(topic)
-        for place, partition in self.partitions.items():
+        for place in dict.fromkeys((*self.partitions, *self.logs)):
             if place[0] == topic:
-                partition.settings = settings
-        for place, log in self.logs.items():
-            if place[0] == topic:
-                log.settings = self._log_settings(topic)
+                self.configure_replica(place, settings)
+
+    def configure_replica(self, place: TopicPartition, settings: BrokerSettings) -> None:
+        """Of one partition and its log."""
+        if place in self.partitions:
+            self.partitions[place].settings = settings
+        if place in self.logs:
+            self.logs[place].settings = _log_settings(settings)
 
     # --- logs ---
 
@@ -117,7 +123,7 @@ class Replicas:
                 files,
                 name,
                 context.gates,
-                self._log_settings(place[0]),
+                _log_settings(self.settings_of(place[0])),
                 clean=clean,
                 recovery_point=recovery_points.get(place, 0),
             )
@@ -131,11 +137,6 @@ class Replicas:
             files.delete(CLEAN_SHUTDOWN)
         if not files.exists(META_PROPERTIES):
             files.write_atomically(META_PROPERTIES, format_meta_properties(context.broker))
-
-    def _log_settings(self, topic: str) -> LogSettings:
-        of_topic = self.settings_of(topic)
-        flush = (of_topic.log_flush_interval_messages, of_topic.log_flush_interval_ms)
-        return LogSettings(of_topic.log_segment_bytes, *flush)
 
     def open_log(self, partition: Partition, *, is_new: bool) -> Work[Log]:
         """The partition's log, created if need be; HW = min(checkpoint, log end). Raises StorageError, SessionExpired,
@@ -152,7 +153,7 @@ class Replicas:
                 raise ReplicaOffline(topic_partition_text(*place))
             files = self.directories.least_used(one.files for one in self.logs.values())
             name = topic_partition_text(*place)
-            log = Log.create(files, name, self.context.gates, self._log_settings(partition.topic))
+            log = Log.create(files, name, self.context.gates, _log_settings(self.settings_of(partition.topic)))
             self.logs[place] = log
             self.context.emit(LogCreated(*place, self.directories.name_of(files)))
         else:
@@ -165,20 +166,20 @@ class Replicas:
         """The topic's configuration, from the session service, by whoever has the partition's lock."""
         partition.lock.hold()
         try:
-            found = yield from self.configuration_of(partition.topic)
+            found = yield from self.configuration_at(topic_config_path(partition.topic))
         finally:
             partition.lock.release()
         if (partition.topic, partition.partition) not in self.logs:
             self.topic_configs[partition.topic] = found
 
-    def configuration_of(self, topic: str) -> Work[dict[str, str]]:
-        """As the session service has it. Raises SessionExpired."""
-        response = yield from self.context.asked(SessionRequest([GetData(topic_config_path(topic))]))
+    def configuration_at(self, path: str) -> Work[dict[str, str]]:
+        """A topic's or a broker's settings as the session service has them. Raises SessionExpired."""
+        response = yield from self.context.asked(SessionRequest([GetData(path)]))
         result = response.results[0] if response.results else OpResult(response.error)
         if result.error != SessionError.OK:
             return {}
         try:
-            return decode_topic_config(topic, result.data)
+            return decode_config(path, result.data)
         except UnreadableZnode as error:  # whoever may write there can write anything: it counts as no setting
             self.context.emit(FrameRefused(connection="", peer="session", reason=str(error)))
             return {}
@@ -330,3 +331,8 @@ def _offsets(files: Files, path: str) -> dict[TopicPartition, int]:
 
 def _write_offsets(files: Files, path: str, offsets: dict[TopicPartition, int]) -> None:
     files.write_atomically(path, format_offsets(offsets))
+
+
+def _log_settings(settings: BrokerSettings) -> LogSettings:
+    flush = (settings.log_flush_interval_messages, settings.log_flush_interval_ms)
+    return LogSettings(settings.log_segment_bytes, *flush)

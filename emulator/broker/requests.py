@@ -140,6 +140,11 @@ class RequestChannel:
         if self._queue:
             self._context.threads.ready.append(self._take)
 
+    def resized(self) -> None:
+        """There may be more handlers (num.io.threads), or fewer."""
+        if self._queue:
+            self._context.threads.ready.append(self._take)
+
     def _take(self) -> None:
         while self._queue and self._occupied < self._context.settings.num_io_threads:
             self._handle(self._queue.popleft())

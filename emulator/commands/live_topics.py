@@ -8,7 +8,15 @@ from rich.console import Console
 from emulator.commands.live_asking import Asking, ask_cluster, refused
 from emulator.commands.live_clients import brokers_of, error_text, settings_given, show_topics
 from emulator.exit_codes import BROKEN, HELD
-from emulator.live.requests import AddPartitions, AlterTopic, DeleteTopic, DescribeTopic, Reassign, TopicOffsets
+from emulator.live.requests import (
+    AddPartitions,
+    AlterBroker,
+    AlterTopic,
+    DeleteTopic,
+    DescribeTopic,
+    Reassign,
+    TopicOffsets,
+)
 
 
 def list_topics_command(asking: Asking) -> int:
@@ -29,6 +37,19 @@ def alter_topic_command(asking: Asking, topic: str, settings: Sequence[str], rem
     except ValueError as error:
         return refused(asking.command, error)
     return ask_cluster(asking, AlterTopic(topic, given, list(removed)), _show_altered)
+
+
+def alter_broker_command(asking: Asking, broker: str, settings: Sequence[str], removed: Sequence[str]) -> int:
+    """`broker`: as `broker-1` or `1`, or `all`."""
+    number = broker.removeprefix("broker-")
+    try:
+        given = settings_given(settings)
+        if broker != "all" and not (number.isascii() and number.isdigit()):
+            raise ValueError(f"no broker {broker!r}: a broker such as broker-0, or all")
+    except ValueError as error:
+        return refused(asking.command, error)
+    ask = AlterBroker(None if broker == "all" else int(number), given, list(removed))
+    return ask_cluster(asking, ask, _show_broker_altered)
 
 
 def add_partitions_command(asking: Asking, topic: str, partitions: int, assignment: Sequence[str]) -> int:
@@ -77,6 +98,17 @@ def _show_altered(out: Console, result: dict[str, Any]) -> None:
         out.print(f"{result['topic']}: {name}={value}", markup=False)
     for name in result["removed"]:
         out.print(f"{result['topic']}: {name} as the cluster has it", markup=False)
+
+
+def _show_broker_altered(out: Console, result: dict[str, Any]) -> None:
+    if "set" not in result:
+        return
+    whose = "all brokers" if result["broker"] is None else f"broker-{result['broker']}"
+    for name, value in result["set"].items():
+        out.print(f"{whose}: {name}={value}", markup=False)
+    file = "their files have" if result["broker"] is None else "its file has"
+    for name in result["removed"]:
+        out.print(f"{whose}: {name} as {file} it", markup=False)
 
 
 def _all_listed(result: dict[str, Any]) -> int:

@@ -171,6 +171,8 @@ class LiveCluster:
                 return await self.topics.delete(ask, job)
             case r.AlterTopic():
                 return await self.topics.alter(ask, job)
+            case r.AlterBroker():
+                return await self.topics.alter_broker(ask, job)
             case r.AddPartitions():
                 return await self.topics.add_partitions(ask, job)
             case r.Reassign():

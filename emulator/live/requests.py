@@ -121,6 +121,14 @@ class AlterTopic(Ask, frozen=True, tag="alter-topic"):
     removed: Words = []
 
 
+class AlterBroker(Ask, frozen=True, tag="alter-broker"):
+    """Set settings of a broker that runs, or (no `broker`) of all, and let others be as its file has them again."""
+
+    broker: int | None = None
+    settings: dict[str, SettingValue] = {}
+    removed: Words = []
+
+
 class AddPartitions(Ask, frozen=True, tag="add-partitions"):
     """So many there are from now on. `assignment`: replicas of each new one; else they are placed."""
 
@@ -201,8 +209,8 @@ class WorkloadStatus(Ask, frozen=True, tag="workload-status"):
 
 AnyAsk = (
     Ready | Down | Status | LinkFault | Heal | Machine | CreateTopic | DescribeTopic | TopicOffsets | DeleteTopic
-    | AlterTopic | AddPartitions | Reassign | Produce | Consume | ElectPreferred | StartWorkload | StopWorkload
-    | WorkloadStatus
+    | AlterTopic | AlterBroker | AddPartitions | Reassign | Produce | Consume | ElectPreferred | StartWorkload
+    | StopWorkload | WorkloadStatus
 )  # fmt: skip
 
 

@@ -1,18 +1,19 @@
-"""Topics of a cluster that stays, altered, grown, moved, deleted: as Kafka's admin tools do, by the session service."""
+"""Topics of a cluster that stays, altered, grown, moved, deleted, and brokers given other settings: as Kafka's admin
+tools do, by the session service."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import trio
 
 from emulator.broker.settings import BrokerSettings
 from emulator.live.desk import Desk, Job
-from emulator.live.requests import AddPartitions, AlterTopic, DeleteTopic, DescribeTopic, Reassign, Refused
+from emulator.live.requests import AddPartitions, AlterBroker, AlterTopic, DeleteTopic, DescribeTopic, Reassign, Refused
 from emulator.live.words import broker_numbered, nearest, topics_of
 from emulator.node.specs import RunSpec
 from emulator.scenario import model as m
 from emulator.settings.registry import BY_SCOPE, UnusableSetting, alterable
-from emulator.settings.setting import TOPIC
+from emulator.settings.setting import BROKER, TOPIC, Value
 from emulator.topology import broker_name, node_name
 from emulator.world.network.cluster import Cluster
 from protocol.ids import topic_partition_of
@@ -37,15 +38,33 @@ class TopicChanges:
     async def alter(self, ask: AlterTopic, job: Job) -> dict[str, Any]:
         """Until it is written, and brokers are notified. Raises Refused."""
         topic = self._topic(ask.topic)
+        configs, removed = self._altered(ask, TOPIC, BY_SCOPE[TOPIC])
+        await self._desk.do((m.AlterTopic(topic=topic, configs=configs, remove=removed),), job)
+        return {"topic": topic, "set": configs, "removed": list(removed)}
+
+    async def alter_broker(self, ask: AlterBroker, job: Job) -> dict[str, Any]:
+        """Until it is written, and brokers are notified. Raises Refused."""
+        if ask.broker is not None:
+            broker_numbered(self._cluster.topology, ask.broker)
+        known = {name for name, one in BY_SCOPE[BROKER].items() if one.can_be_altered_in(self._kafka_version)}
+        if not known:
+            since = "brokers can be given settings while they run since 1.1 (KIP-226)"
+            raise Refused(f"{since}; these are of Kafka {self._kafka_version}")
+        configs, removed = self._altered(ask, BROKER, known)
+        await self._desk.do((m.AlterBroker(broker=ask.broker, configs=configs, remove=removed),), job)
+        return {"broker": ask.broker, "set": configs, "removed": list(removed)}
+
+    def _altered(
+        self, ask: AlterTopic | AlterBroker, scope: str, known: Iterable[str]
+    ) -> tuple[dict[str, Value], tuple[str, ...]]:
+        """What is set, and what removed. Raises Refused."""
         if not ask.settings and not ask.removed:
             raise Refused("which settings? --set name=value, or --remove name")
         try:
-            configs = {name: alterable(TOPIC, name, value, self._kafka_version) for name, value in ask.settings.items()}
+            configs = {name: alterable(scope, name, value, self._kafka_version) for name, value in ask.settings.items()}
         except UnusableSetting as error:
             raise Refused(str(error)) from error
-        removed = tuple(nearest("topic setting", name, BY_SCOPE[TOPIC]) for name in ask.removed)
-        await self._desk.do((m.AlterTopic(topic=topic, configs=configs, remove=removed),), job)
-        return {"topic": topic, "set": configs, "removed": list(removed)}
+        return configs, tuple(nearest(f"{scope} setting", name, known) for name in ask.removed)
 
     async def add_partitions(self, ask: AddPartitions, job: Job) -> dict[str, Any]:
         """Until every new one is led. Raises Refused."""

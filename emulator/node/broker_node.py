@@ -91,7 +91,9 @@ class BrokerNode:
         self.controller = Controller(
             node.number, gates, controller_settings(self._settings), self._sessions, broker_name
         )
-        self.broker = Broker(self.context, self._ask_own_controller, self._create_topic, self._unclean_enabled)
+        self.broker = Broker(
+            self.context, self._ask_own_controller, self._create_topic, self._unclean_enabled, self._reconfigured
+        )
         self._placing = Chance(0)
 
     def step(self, now: Now, event: Input) -> list[Effect]:
@@ -243,6 +245,11 @@ class BrokerNode:
     def _unclean_enabled(self, topic: str) -> None:
         if self._gates.enables_unclean_election_at_once:
             self.controller.unclean_election_enabled(self.context.now, self._out, topic)
+
+    def _reconfigured(self, settings: BrokerSettings, unclean: bool) -> None:
+        self.controller.reconfigured(controller_settings(settings))
+        if unclean and self._gates.enables_unclean_election_of_all_at_once:
+            self.controller.unclean_election_enabled(self.context.now, self._out, "")
 
     # --- topics that brokers make by themselves (semantics 4.4) ---
 

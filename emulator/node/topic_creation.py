@@ -15,8 +15,8 @@ from protocol.znodes import (
     UnreadableZnode,
     broker_path,
     decode_broker,
+    encode_config,
     encode_topic,
-    encode_topic_config,
     numbers_in,
     topic_config_path,
     topic_path,
@@ -43,7 +43,7 @@ def create_topic(
         )
     except (UnassignableTopic, UnreadableZnode):
         return False
-    config = encode_topic_config(configs)
+    config = encode_config(configs)
     written = yield from perform(Create(topic_config_path(topic), config))
     if written.error == SessionError.NODE_EXISTS:
         yield from perform(SetData(topic_config_path(topic), config))

@@ -30,8 +30,9 @@ WRITES_MAX = 8
 """Of them, those that write into the session service, which wait for its quorum."""
 
 Live = (
-    m.Produce | m.Fetch | m.AskMetadata | m.ListOffsets | m.CreateTopic | m.DeleteTopic | m.AlterTopic | m.AddPartitions
-    | m.Reassign | m.ElectPreferred | m.ElectController | m.Wait | m.Pause | m.Consume | m.Commit | m.LookCommitted
+    m.Produce | m.Fetch | m.AskMetadata | m.ListOffsets | m.CreateTopic | m.DeleteTopic | m.AlterTopic
+    | m.AlterBroker | m.AddPartitions | m.Reassign
+    | m.ElectPreferred | m.ElectController | m.Wait | m.Pause | m.Consume | m.Commit | m.LookCommitted
 )  # fmt: skip
 """What may be asked of a live player. Faults are done to the cluster directly."""
 

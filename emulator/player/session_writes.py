@@ -26,20 +26,22 @@ from protocol.messages.session import (
 )
 from protocol.versions import Gates
 from protocol.znodes import (
+    BROKERS_CHANGED,
     CONFIG_CHANGE_PREFIX,
     CONFIG_CHANGES,
     CONTROLLER,
     PREFERRED_REPLICA_ELECTION,
     REASSIGN_PARTITIONS,
     ReplicaAssignment,
+    broker_config_path,
+    decode_config,
     decode_topic,
-    decode_topic_config,
     delete_topic_path,
+    encode_config,
     encode_config_change,
     encode_partitions,
     encode_reassignment,
     encode_topic,
-    encode_topic_config,
     topic_config_path,
     topic_path,
 )
@@ -72,14 +74,14 @@ class SessionWrites:
             nonlocal begun
             again, begun = begun, True
             config, made = yield [
-                Create(topic_config_path(topic), encode_topic_config(configs)),
+                Create(topic_config_path(topic), encode_config(configs)),
                 Create(topic_path(topic), encode_topic(assigned)),
             ]
             if made.error == SessionError.NODE_EXISTS and again:
                 return SessionError.OK  # by us: the answer was lost
             if made.error == SessionError.OK and config.error == SessionError.NODE_EXISTS and not again:
                 # What a topic of this name has left behind.
-                (config,) = yield [SetData(topic_config_path(topic), encode_topic_config(configs))]
+                (config,) = yield [SetData(topic_config_path(topic), encode_config(configs))]
             return made.error
 
         self._queued(now, out, change, done)
@@ -111,16 +113,21 @@ class SessionWrites:
             there, found = yield [GetData(topic_path(topic)), GetData(topic_config_path(topic))]
             if there.error != SessionError.OK:
                 return there.error
-            known = decode_topic_config(topic, found.data) if found.error == SessionError.OK else {}
-            content = encode_topic_config({k: v for k, v in (known | dict(configs)).items() if k not in removed})
-            missing = found.error == SessionError.NO_NODE
-            path = topic_config_path(topic)
-            (written,) = yield [Create(path, content) if missing else SetData(path, content)]
-            if written.error != SessionError.OK:
-                return written.error
             told = encode_config_change(topic, self._gates.config_change_form)
-            (notified,) = yield [Create(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}", told, sequential=True)]
-            return notified.error
+            return (yield from _altered(topic_config_path(topic), found, configs, removed, told))
+
+        self._queued(now, out, change, done)
+
+    def alter_broker(
+        self, now: Now, out: Outbox, whose: str, configs: Mapping[str, str], removed: Sequence[str], done: Done
+    ) -> None:
+        """AdminZkClient.changeBrokerConfig. `whose`: a broker's number, or EVERY_BROKER. What a broker would refuse
+        (`AdminManager` asks it first) is not known here: it leaves its settings as they are then, and says so."""
+
+        def change() -> Change:
+            (found,) = yield [GetData(broker_config_path(whose))]
+            told = encode_config_change(whose, self._gates.config_change_form, BROKERS_CHANGED)
+            return (yield from _altered(broker_config_path(whose), found, configs, removed, told))
 
         self._queued(now, out, change, done)
 
@@ -224,3 +231,17 @@ class SessionWrites:
         self._queue.pop(0)
         if self._queue:
             self._begin(now, out)
+
+
+def _altered(
+    path: str, found: OpResult, configs: Mapping[str, str], removed: Sequence[str], told: bytes
+) -> Change:
+    """What `found` has at `path`, with `configs` and without `removed`; then the notification `told`."""
+    known = decode_config(path, found.data) if found.error == SessionError.OK else {}
+    content = encode_config({k: v for k, v in (known | dict(configs)).items() if k not in removed})
+    missing = found.error == SessionError.NO_NODE
+    (written,) = yield [Create(path, content) if missing else SetData(path, content)]
+    if written.error != SessionError.OK:
+        return written.error
+    (notified,) = yield [Create(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}", told, sequential=True)]
+    return notified.error

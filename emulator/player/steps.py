@@ -76,8 +76,8 @@ class StepRunner:
             case m.ListOffsets():
                 yield from self._list_offsets(step)
             case (
-                m.CreateTopic() | m.DeleteTopic() | m.AlterTopic() | m.AddPartitions() | m.Reassign()
-                | m.ElectPreferred() | m.ElectController()
+                m.CreateTopic() | m.DeleteTopic() | m.AlterTopic() | m.AlterBroker() | m.AddPartitions()
+                | m.Reassign() | m.ElectPreferred() | m.ElectController()
             ):  # fmt: skip
                 yield from self._topics.topic(step)
             case m.TakeSnapshot(label=label):

@@ -1,4 +1,4 @@
-"""Steps of topics: created, deleted, altered, grown, moved; and elections that are asked for."""
+"""Steps of topics: created, deleted, altered, grown, moved; elections that are asked for; brokers' settings."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -9,6 +9,7 @@ from emulator.player.timeline import Timeline
 from emulator.player.topics import all_led, more_placed, placed
 from emulator.scenario import model as m
 from protocol.messages.session import SessionError
+from protocol.znodes import EVERY_BROKER
 
 if TYPE_CHECKING:
     from emulator.player.player import Player
@@ -18,7 +19,8 @@ STATE_NOTICED_MS = (20.0, 90.0)
 """From the topic's first state to the script's next step, as recorded."""
 
 TopicStep = (
-    m.CreateTopic | m.DeleteTopic | m.AlterTopic | m.AddPartitions | m.Reassign | m.ElectPreferred | m.ElectController
+    m.CreateTopic | m.DeleteTopic | m.AlterTopic | m.AlterBroker | m.AddPartitions | m.Reassign | m.ElectPreferred
+    | m.ElectController
 )
 UNDER_WAY = "one is under way, or done, already"
 EXISTS = "there is such a topic already; one that is marked for deletion is there until all of its replicas are gone"
@@ -46,6 +48,8 @@ class TopicSteps:
                 yield from self._delete(step)
             case m.AlterTopic():
                 yield from self._alter(step)
+            case m.AlterBroker():
+                yield from self._alter_broker(step)
             case m.AddPartitions():
                 yield from self._add_partitions(step)
             case m.Reassign():
@@ -101,6 +105,19 @@ class TopicSteps:
             player.writes.alter_topic(player.now, player.out, step.topic, configs, step.remove, done)
 
         yield from self._written(order, f"alter-topic {step.topic}")
+
+    def _alter_broker(self, step: m.AlterBroker) -> Steps:
+        if not step.configs and not step.remove:
+            return  # none of them can be altered in this version
+        player = self._player
+        configs = {name: _text(value) for name, value in step.configs.items()}
+        whose = EVERY_BROKER if step.broker is None else str(step.broker)
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert player.writes is not None
+            player.writes.alter_broker(player.now, player.out, whose, configs, step.remove, done)
+
+        yield from self._written(order, f"alter-broker {whose}")
 
     def _add_partitions(self, step: m.AddPartitions) -> Steps:
         player = self._player

@@ -5,7 +5,7 @@ line < `--set`. What is for one broker comes before what is for all, but `--set`
 What the version does not have is dropped, save from `--set`, where it is an error.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,10 +17,11 @@ from emulator.settings.accounting import Everything
 from emulator.settings.applied import Given, Layer, applied
 from emulator.settings.files import SettingsFile
 from emulator.settings.registry import BY_SCOPE, found, usable
-from emulator.settings.setting import TOPIC, Setting
+from emulator.settings.setting import BROKER, TOPIC, Setting
 from emulator.topology import Topology
 
 Kind = TypeVar("Kind", bound=m.Step)
+Altered = dict[str, Given]
 BY_SCENARIO, BY_COMMAND = "settings", "--set"
 
 
@@ -64,6 +65,7 @@ def given_for(
         by_broker={broker: values for broker, values in by_broker.items() if values},
         topics=_topics(scenario.steps, version, dropped),
         brokers=tuple(azs),
+        altered=tuple(_altered(scenario.steps, version, dropped)),
     )
     said = Layer(
         dropped=own.dropped + command.dropped,
@@ -118,13 +120,32 @@ def _topics(steps: Iterable[m.AnyStep], version: str, dropped: list[Dropped]) ->
                 own[name] = Given(value, where)
             else:
                 dropped.append(Dropped(setting.key, why_dropped(setting, version), where))
-    for altered in _all_of(steps, m.AlterTopic):
-        for name in (*altered.configs, *altered.remove):
-            setting = BY_SCOPE[TOPIC][name]
-            if not setting.exists_in(version):
-                where = f"alter-topic {altered.topic}"
-                dropped.append(Dropped(setting.key, why_dropped(setting, version), where))
     return found_topics
+
+
+def _altered(steps: Iterable[m.AnyStep], version: str, dropped: list[Dropped]) -> Iterator[tuple[str, Altered]]:
+    """What steps give topics and brokers that are there: (TOPIC or BROKER, {name: value and step})."""
+    for topic in _all_of(steps, m.AlterTopic):
+        yield TOPIC, _kept(TOPIC, topic.configs, topic.remove, f"alter-topic {topic.topic}", version, dropped)
+    for broker in _all_of(steps, m.AlterBroker):
+        where = "alter-broker" if broker.broker is None else f"alter-broker {broker.broker}"
+        yield BROKER, _kept(BROKER, broker.configs, broker.remove, where, version, dropped)
+
+
+def _kept(
+    scope: str, configs: Mapping[str, Any], remove: Iterable[str], where: str, version: str, dropped: list[Dropped]
+) -> Altered:
+    kept: Altered = {}
+    for name in (*configs, *remove):
+        setting = BY_SCOPE[scope][name]
+        if not setting.exists_in(version):
+            dropped.append(Dropped(setting.key, why_dropped(setting, version), where))
+        elif scope == BROKER and not setting.can_be_altered_in(version):
+            why = f"a broker of Kafka {version} cannot be given it while it runs"
+            dropped.append(Dropped(setting.key, why, where))
+        elif name in configs:
+            kept[name] = Given(configs[name], where)
+    return kept
 
 
 def created(steps: Iterable[m.AnyStep]) -> Iterable[m.CreateTopic]:

@@ -161,6 +161,10 @@ def _as_set(step: m.AnyStep, settings: Mapping[str, Any], everything: Everything
             known = {name for name, one in BY_SCOPE[TOPIC].items() if one.exists_in(everything.version)}
             kept = {name: value for name, value in configs.items() if name in known}
             return msgspec.structs.replace(step, configs=kept, remove=tuple(name for name in remove if name in known))
+        case m.AlterBroker(configs=configs, remove=remove):
+            known = {name for name, one in BY_SCOPE[BROKER].items() if one.can_be_altered_in(everything.version)}
+            kept = {name: value for name, value in configs.items() if name in known}
+            return msgspec.structs.replace(step, configs=kept, remove=tuple(name for name in remove if name in known))
         case m.Produce(acks=m.ACKS_AS_SET) | m.ProduceMessageSet(acks=m.ACKS_AS_SET):
             safe = settings.get("producer.enable.idempotence") or settings.get("producer.transactional.id")
             acks = str(settings.get("producer.acks", "all" if safe else "1"))

@@ -176,6 +176,15 @@ class AlterTopic(Step, frozen=True, kw_only=True):
     remove: tuple[str, ...] = ()
 
 
+class AlterBroker(Step, frozen=True, kw_only=True):
+    """Settings of a broker that runs (KIP-226), or of all of them (`broker` None): `configs` are set, `remove` are as
+    its file has them again. Done when it is written and brokers are notified, which is before they act on it."""
+
+    broker: int | None = None
+    configs: dict[str, Any] = {}
+    remove: tuple[str, ...] = ()
+
+
 class AddPartitions(Step, frozen=True, kw_only=True):
     """The topic has `partitions` from now on: the new ones with replicas as `assignment` says, one list each; or placed
     as Kafka's admin tool places them, beside the first partition's. Ends when each has a leader."""

@@ -19,6 +19,7 @@ from emulator.scenario.client_steps import (
     ANY_BROKER,
     ANY_PARTITION,
     AddPartitions,
+    AlterBroker,
     AlterTopic,
     AskMetadata,
     Commit,
@@ -74,6 +75,7 @@ __all__ = [
     "CHECKS",
     "FAULTS",
     "AddPartitions",
+    "AlterBroker",
     "AlterTopic",
     "AnyStep",
     "AskMetadata",
@@ -203,7 +205,7 @@ AnyStep = (
     | Cut | Hold | Delay | Loss | Heal
     | Produce | ProduceMessageSet | LibraryProduce | Fetch | Consume | Commit | LookCommitted | AskMetadata
     | ListOffsets
-    | Workload | StopWorkload | CreateTopic | DeleteTopic | AlterTopic | AddPartitions | Reassign
+    | Workload | StopWorkload | CreateTopic | DeleteTopic | AlterTopic | AlterBroker | AddPartitions | Reassign
     | ElectPreferred | ElectController
     | TakeSnapshot | Record | Wait | Pause | Settle
     | Background | Await | Repeat

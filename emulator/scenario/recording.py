@@ -102,6 +102,9 @@ def do_entry(step: m.AnyStep) -> Entry | None:
         case m.AlterTopic(topic=topic, configs=configs, remove=remove):
             entry = {"do": "alter-topic", "topic": topic, **({"configs": configs} if configs else {})}
             return entry | ({"remove": list(remove)} if remove else {})
+        case m.AlterBroker(broker=broker, configs=configs, remove=remove):
+            entry = {"do": "alter-broker", **({} if broker is None else {"broker": broker})}
+            return entry | ({"configs": configs} if configs else {}) | ({"remove": list(remove)} if remove else {})
         case m.AddPartitions(topic=topic, partitions=partitions, assignment=assignment):
             named: Entry = {"assignment": _lists(assignment)} if assignment else {}
             return {"do": "add-partitions", "topic": topic, "partitions": partitions, **named}

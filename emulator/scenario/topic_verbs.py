@@ -1,12 +1,13 @@
-"""The verbs of topics and where they lie: create-topic, delete-topic, alter-topic,
-add-partitions, reassign, and elections."""
+"""The verbs of topics and where they lie: create-topic, delete-topic, alter-topic, add-partitions, reassign, and
+elections; and alter-broker."""
 
-from ruamel.yaml.nodes import Node
+from ruamel.yaml.nodes import MappingNode, Node
 
 from emulator.scenario import model as m
+from emulator.scenario.document import plain
 from emulator.scenario.step_reader import Keys, Steps
 from emulator.settings.registry import BY_SCOPE
-from emulator.settings.setting import TOPIC
+from emulator.settings.setting import ALTERED, BROKER, TOPIC
 from protocol.ids import topic_partition_of
 
 Assignment = tuple[tuple[int, ...], ...]
@@ -33,16 +34,47 @@ def create_topic(k: Keys, at_s: float | None) -> Steps:
 
 def alter_topic(k: Keys, at_s: float | None) -> Steps:
     configs: dict[str, object] = k.get("configs", k.reader.topic_configs, {})
-    known = sorted(BY_SCOPE[TOPIC])
-    none: tuple[str, ...] = ()
+    remove = _removed(k, "alter-topic", TOPIC)
+    return [m.AlterTopic(topic=_topic(k), configs=configs, remove=remove, at_s=at_s)]
+
+
+def alter_broker(k: Keys, at_s: float | None) -> Steps:
+    """Settings that a broker of some version can be given while it runs."""
+
+    def read(node: Node) -> dict[str, object]:
+        configs = k.reader.settings_of(BROKER, node, "broker settings")
+        for key, _ in node.value if isinstance(node, MappingNode) else ():
+            _alterable(k, BROKER, key)
+        return configs
+
+    broker: int | None = k.get("broker", k.reader.broker, None)
+    configs: dict[str, object] = k.get("configs", read, {})
+    remove = _removed(k, "alter-broker", BROKER)
+    return [m.AlterBroker(broker=broker, configs=configs, remove=remove, at_s=at_s)]
+
+
+def _alterable(k: Keys, scope: str, node: Node) -> str:
+    """The name that `node` is."""
+    name = str(plain(node))
+    setting = BY_SCOPE[scope].get(name)
+    if scope == BROKER and setting is not None and setting.update not in ALTERED:
+        k.reader.problem(node, f"{name} cannot be altered while a broker runs")
+    return name
+
+
+def _removed(k: Keys, verb: str, scope: str) -> tuple[str, ...]:
+    what, known = f"{scope} setting", sorted(BY_SCOPE[scope])
+
+    def one(node: Node) -> str | None:
+        return k.reader.word(node, what, known) and _alterable(k, scope, node)
 
     def removed(node: Node) -> tuple[str, ...]:
-        return k.reader.each(node, "topic settings", lambda n: k.reader.word(n, "topic setting", known), single=True)
+        return k.reader.each(node, f"{what}s", one, single=True)
 
-    remove = k.get("remove", removed, none)
+    none: tuple[str, ...] = ()
     if "configs" not in k and "remove" not in k:
-        k.reader.problem(k.node, "alter-topic says which 'configs' to set, or which to 'remove'")
-    return [m.AlterTopic(topic=_topic(k), configs=configs, remove=remove, at_s=at_s)]
+        k.reader.problem(k.node, f"{verb} says which 'configs' to set, or which to 'remove'")
+    return k.get("remove", removed, none)
 
 
 def add_partitions(k: Keys, at_s: float | None) -> Steps:

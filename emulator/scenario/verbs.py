@@ -196,6 +196,10 @@ VERBS: dict[str, Verb] = {
         does="Settings of a topic that is there; ends when they are written and brokers are notified.",
         read=topics.alter_topic, keys=("topic", "configs", "remove"), required=("topic",),
     ),
+    "alter-broker": Verb(
+        does="Settings of a broker that runs, or of all (KIP-226); ends when written and notified.",
+        read=topics.alter_broker, keys=("broker", "configs", "remove"),
+    ),
     "add-partitions": Verb(
         does="More partitions, up to so many, named or placed; ends when each has a leader.",
         read=topics.add_partitions, keys=("topic", "partitions", "assignment"), required=("topic", "partitions"),

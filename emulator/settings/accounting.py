@@ -19,7 +19,7 @@ from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPI
 class Everything(msgspec.Struct, frozen=True, kw_only=True):
     """`cluster`, `by_broker`, `by_controller` (of dedicated ones): by name with its kind. `topics`: {topic: its own
     settings, by Kafka's name}, those for every topic left out. `brokers`: all of them. `clients`: (PRODUCER or
-    CONSUMER, what a step gives its own)."""
+    CONSUMER, what a step gives its own). `altered`: (TOPIC or BROKER, what a step gives one that is there)."""
 
     version: str
     cluster: Mapping[str, Given]
@@ -28,6 +28,7 @@ class Everything(msgspec.Struct, frozen=True, kw_only=True):
     topics: Mapping[str, Mapping[str, Given]] = {}
     brokers: tuple[int, ...] = ()
     clients: tuple[tuple[str, Mapping[str, Given]], ...] = ()
+    altered: tuple[tuple[str, Mapping[str, Given]], ...] = ()
 
     def of(self, scope: str) -> dict[str, Given]:
         """By Kafka's own names."""
@@ -127,6 +128,11 @@ def _judged(it: Everything) -> Iterator[NotModelled | SetHere | str]:
     for topics_own in it.topics.values():
         for name, given in topics_own.items():
             yield from _one(BY_SCOPE[TOPIC][name], given, around(anywhere, topics | values_of(topics_own)))
+    for scope, altered in it.altered:
+        values = values_of(altered)
+        then = around(anywhere | values, topics) if scope == BROKER else around(anywhere, topics | values)
+        for name, given in altered.items():
+            yield from _one(BY_SCOPE[scope][name], given, then)
 
 
 def _one(setting: Setting, given: Given, around: Around) -> Iterator[NotModelled | SetHere | str]:

@@ -39,6 +39,8 @@ FIRST = "0.8.2"
 Update = Literal["", "cluster-wide", "per-broker", "per-client"]
 """How a setting can be altered while brokers run (KIP-226), as Kafka's documentation calls it; `per-client`: those of
 users, clients and addresses, which no file has."""
+ALTERED: tuple[Update, ...] = ("cluster-wide", "per-broker")
+"""What one broker can be given."""
 CLUSTER_WIDE: dict[str, Any] = {"update": "cluster-wide", "update_since": "1.1"}
 PER_BROKER: dict[str, Any] = {"update": "per-broker", "update_since": "1.1"}
 

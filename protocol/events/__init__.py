@@ -46,6 +46,7 @@ from protocol.events.faults import (
     ScenarioStep,
 )
 from protocol.events.leadership import (
+    BrokerConfigured,
     EpochAnswered,
     FetcherChanged,
     FetchOffsetReset,
@@ -99,6 +100,7 @@ __all__ = [
     "AttemptEnded",
     "AttemptSent",
     "BatchAppended",
+    "BrokerConfigured",
     "BrokersHandled",
     "BrokersSeen",
     "ConnectionChanged",

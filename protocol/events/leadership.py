@@ -131,6 +131,16 @@ class TopicConfigured(Event):
     config: str
 
 
+class BrokerConfigured(Event):
+    """This broker has heard of a change of settings that brokers are given while they run (KIP-226): those of `broker`,
+    itself, or of all (-1) are these now, `name=value` one after the other ("" none). Not `in_force`: one of them cannot
+    be, and all stay as they were."""
+    NAME = "broker_configured"
+    broker: int
+    config: str
+    in_force: bool
+
+
 class GroupCoordinatorChanged(Event):
     """This broker and a partition of the offsets topic: `change` loading, loaded (it coordinates), resigned.
     `offsets`: how many it holds."""

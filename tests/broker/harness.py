@@ -74,13 +74,14 @@ class Bench:
         number: int = 0,
         ibp: str | None = None,
         files: MemoryFiles | None = None,
+        sessions: FakeSessions | None = None,
         now_ms: float = 0.0,
         configurations: dict[str, dict[str, str]] | None = None,
         **settings: Any,
     ) -> None:
         self.now_ms = now_ms
         self.files = files or MemoryFiles()
-        self.sessions = FakeSessions()
+        self.sessions = sessions or FakeSessions()
         self.out = Outbox()
         self.gates = gates_for(version, ibp)
         self.magic = self.gates.record_magic
@@ -90,12 +91,14 @@ class Bench:
         self.context.broker_epoch = 100
         self.for_controller: list[tuple[Message, Callable[[Message], None]]] = []
         self.unclean_enabled: list[str] = []
+        self.reconfigured: list[tuple[BrokerSettings, bool]] = []
         self.created: list[tuple[str, int, int, dict[str, str], Callable[[], None]]] = []
         self.broker = Broker(
             self.context,
             lambda request, reply: self.for_controller.append((request, reply)),
             lambda *topic: self.created.append(topic),
             self.unclean_enabled.append,
+            lambda settings, unclean: self.reconfigured.append((settings, unclean)),
         )
         self.timers: dict[TimerKey, float] = {}
         self.effects: list[Effect] = []

@@ -9,8 +9,8 @@ from protocol.znodes import (
     CONFIG_CHANGES,
     UnreadableZnode,
     decode_config_change,
+    encode_config,
     encode_config_change,
-    encode_topic_config,
 )
 from tests.broker.harness import Bench, batch
 
@@ -18,7 +18,7 @@ from tests.broker.harness import Bench, batch
 def change(bench: Bench, number: int, topic: str, **config: str) -> None:
     """As an admin tool does: the settings, then a notification."""
     own = {name.replace("_", "."): value for name, value in config.items()}
-    bench.sessions.znodes[f"/config/topics/{topic}"] = (encode_topic_config(own), 0)
+    bench.sessions.znodes[f"/config/topics/{topic}"] = (encode_config(own), 0)
     data = encode_config_change(topic, bench.gates.config_change_form)
     bench.sessions.znodes[f"{CONFIG_CHANGES}/config_change_{number:010}"] = (data, 0)
 
@@ -92,21 +92,24 @@ def test_unclean_election_that_is_switched_on_is_told_to_the_controller() -> Non
 @pytest.mark.parametrize("version", LADDER)
 def test_a_notification_names_a_topic_in_each_versions_form(version: str) -> None:
     form = gates_for(version).config_change_form
-    assert decode_config_change("/x", encode_config_change("a.b-c", form)) == "a.b-c"
+    assert decode_config_change("/x", encode_config_change("a.b-c", form)) == ("topics", "a.b-c")
 
 
 @pytest.mark.parametrize(
-    ("data", "topic"),
+    ("data", "about"),
     [
-        (b'"t"', "t"),
-        (b'{"version":1,"entity_type":"topics","entity_name":"t"}', "t"),
-        (b'{"version":1,"entity_type":"clients","entity_name":"t"}', ""),
-        (b'{"version":2,"entity_path":"topics/t"}', "t"),
-        (b'{"version":2,"entity_path":"brokers/0"}', ""),
+        (b'"t"', ("topics", "t")),
+        (b'{"version":1,"entity_type":"topics","entity_name":"t"}', ("topics", "t")),
+        (b'{"version":1,"entity_type":"clients","entity_name":"t"}', ("clients", "t")),
+        (b'{"version":2,"entity_path":"topics/t"}', ("topics", "t")),
+        (b'{"version":2,"entity_path":"brokers/0"}', ("brokers", "0")),
+        (b'{"version":2,"entity_path":"brokers/<default>"}', ("brokers", "<default>")),
+        (b'{"version":2,"entity_path":"users/u/clients/c"}', ("users", "u/clients/c")),
+        (b'{"version":2,"entity_path":""}', ("", "")),
     ],
 )
-def test_a_notification_may_be_of_an_older_form_or_about_something_else(data: bytes, topic: str) -> None:
-    assert decode_config_change("/x", data) == topic
+def test_a_notification_may_be_of_an_older_form_or_about_something_else(data: bytes, about: tuple[str, str]) -> None:
+    assert decode_config_change("/x", data) == about
 
 
 def test_a_notification_that_is_none_names_its_path() -> None:
@@ -144,7 +147,7 @@ def test_a_follower_syncs_too() -> None:
 def test_the_flusher_syncs_what_has_waited_long_enough() -> None:
     """Begins after half a minute, then looks every log.flush.scheduler.interval.ms; topics may say flush.ms."""
     bench = Bench(log_flush_scheduler_interval_ms=10_000, log_flush_interval_ms=10_000)
-    bench.sessions.znodes["/config/topics/t"] = (encode_topic_config({"flush.ms": "20000"}), 0)
+    bench.sessions.znodes["/config/topics/t"] = (encode_config({"flush.ms": "20000"}), 0)
     bench.lead(isr=(0,))
     bench.produce("a")
     bench.advance(29_999.0)

@@ -60,10 +60,10 @@ from protocol.znodes import (
     ReplicaAssignment,
     decode_controller,
     decode_state,
+    encode_config,
     encode_partitions,
     encode_state,
     encode_topic,
-    encode_topic_config,
     state_path,
     topic_config_path,
     topic_path,
@@ -341,7 +341,7 @@ class Cluster:
     ) -> None:
         """As an operator does: config first, then the assignment."""
         if config:
-            self.service.put(topic_config_path(topic), encode_topic_config(config))
+            self.service.put(topic_config_path(topic), encode_config(config))
         partitions = {number: ReplicaAssignment(replicas) for number, replicas in enumerate(assignments)}
         self.service.put(topic_path(topic), encode_topic(partitions))
         self.settle()

@@ -12,6 +12,7 @@ from emulator.client.partitioner import partition_of_key
 from emulator.live.moment import copy_moment
 from emulator.live.requests import (
     AddPartitions,
+    AlterBroker,
     AlterTopic,
     Consume,
     CreateTopic,
@@ -143,6 +144,11 @@ def test_topics_are_altered_grown_and_moved_while_they_are_used(up: Callable[...
     refusals = (
         (AlterTopic("t", {"min.insync.replica": 2}), "min.insync.replicas"),
         (AlterTopic("t"), "which settings?"),
+        (AlterBroker(settings={"min.insync.replica": 2}), "nearest: min.insync.replicas"),
+        (AlterBroker(0, {"log.dirs": "d"}), "log.dirs cannot be altered while a broker of 2.6 runs: in no version"),
+        (AlterBroker(7, {"num.io.threads": 9}), "no broker 7"),
+        (AlterBroker(0, removed=["log.dir"]), "no broker setting 'log.dir'"),
+        (AlterBroker(0), "which settings?"),
         (AddPartitions("t", 1), "it has 1 partitions, and can only have more, not 1"),
         (AddPartitions("u", 2), "no topic 'u'"),
         (Reassign({"t-0": [0, 7]}), "no broker 7"),
@@ -152,6 +158,8 @@ def test_topics_are_altered_grown_and_moved_while_they_are_used(up: Callable[...
         answer = live.ask(ask, 10.0)
         assert answer.code == 2 and why in answer.error, answer
     assert live.did(AlterTopic("t", {"min.insync.replicas": "2"}))["set"] == {"min.insync.replicas": 2}
+    told = live.did(AlterBroker(settings={"num.io.threads": "9"}, removed=["message.max.bytes"]))
+    assert told == {"broker": None, "set": {"num.io.threads": 9}, "removed": ["message.max.bytes"]}
     grown = live.did(AddPartitions("t", 3))["topics"]["t"]
     assert [one["replicas"] for one in grown] == [[0, 1], [1, 2], [2, 0]]
     live.did(Reassign({"t-0": [2, 1]}), 60.0)

@@ -219,7 +219,7 @@ async def test_every_request_comes_back_as_it_was_sent() -> None:
         r.DescribeTopic("t"), r.Produce("t", ["a"], idempotent=True), r.Consume("t", 1, 5), r.ElectPreferred(["t-0"]),
         r.StartWorkload("w", "t"), r.StopWorkload("w"), r.WorkloadStatus(), r.AddPartitions("t", 2, [[0, 1]]),
         r.AlterTopic("t", {"min.insync.replicas": 2}, ["flush.messages"]), r.Reassign({"t-0": [1, 0]}),
-        r.DeleteTopic("t"), r.TopicOffsets("t"),
+        r.AlterBroker(1, {"num.io.threads": 9}, ["message.max.bytes"]), r.DeleteTopic("t"), r.TopicOffsets("t"),
         r.Machine("start", "broker-0", version="2.8", settings={"port": None}, from_files={"port": "1"}),
     ]  # fmt: skip
     assert {type(one) for one in asks} == set(r.AnyAsk.__args__)

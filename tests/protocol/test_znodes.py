@@ -30,7 +30,7 @@ def test_what_is_written_can_be_read() -> None:
     assert znodes.decode_topic("t", znodes.encode_topic(assignment, with_reassignment=True)) == assignment
     targets = {("t", 0): (1, 2), ("u", 3): (0,)}
     assert znodes.decode_reassignment(znodes.encode_reassignment(targets)) == targets
-    assert znodes.decode_topic_config("t", znodes.encode_topic_config({"a": "b"})) == {"a": "b"}
+    assert znodes.decode_topic_config("t", znodes.encode_config({"a": "b"})) == {"a": "b"}
 
 
 def test_a_log_dir_event_names_its_broker() -> None:

@@ -59,6 +59,8 @@ STEPS: tuple[m.AnyStep, ...] = (
     m.ListOffsets(broker=1),
     m.ListOffsets(broker=1, partition="t-1"),
     m.AlterTopic(topic="u", remove=("flush.ms",)),
+    m.AlterBroker(broker=0, configs={"min.insync.replicas": 2}),
+    m.AlterBroker(remove=("log.flush.interval.ms",)),
     m.AddPartitions(topic="t", partitions=4, assignment=((0,), (1, 2))),
     m.Reassign(targets=(("t-1", (2, 0)), ("t-0", (1,)))),
     m.Workload(name="v", acks=0, consumers=False, value_bytes=7, settings={"linger.ms": 3}),
