@@ -12,6 +12,7 @@ READ: dict[str, str] = {
     "epoch_request_version": "ReplicaFetcherThread.offsetForLeaderEpochRequestVersion",
     "fetch_version": "ReplicaFetcherThread.fetchRequestVersion",
     "old_consumer": "kafka.consumer.ZookeeperConsumerConnector is there or not",
+    "enables_unclean_election_of_all_at_once": "DynamicLogConfig.reconfigure",
     # 2.0.1
     "assigns_epoch_on_election": "Partition.makeLeader",
     "epoch_entry_below_first_answered": "LeaderEpochFileCache.endOffsetFor",
