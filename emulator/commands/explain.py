@@ -15,7 +15,7 @@ from protocol.ids import TopicPartition, topic_partition_text
 
 FOLLOWED = (
     "operation_invoked", "attempt_sent", "attempt_ended", "operation_ended",
-    "batch_appended", "log_truncated", "high_watermark_moved", "log_loaded", "log_created",
+    "batch_appended", "log_truncated", "high_watermark_moved", "log_loaded", "log_created", "log_deleted",
 )  # fmt: skip
 NO_ANSWER = -2
 """Stands in events for an attempt that no broker answered."""
@@ -194,6 +194,10 @@ def _of_replica(event: Line, held: list[Batch]) -> str:
             for batch in here:
                 held.remove(batch)
             return "has a new, empty log: the record is gone"
+        case "log_deleted":
+            for batch in here:
+                held.remove(batch)
+            return f"deletes its log: the record is gone ({event['reason']})"
         case "log_loaded":
             return _loaded(event, here, held)
     return ""

@@ -26,6 +26,7 @@ from emulator.runs.junit import junit_xml, suite_of_seeds
 from emulator.runs.resolve import Resolved
 from emulator.runs.seeds import SEEDS_MAX, SeedResult, SeedsAsked, play_seeds
 from emulator.runs.sources import GOLDEN
+from emulator.scenario.missed_waits import whenever
 from emulator.screen import Screen
 from emulator.settings.account import lines as settings_lines
 
@@ -133,7 +134,7 @@ def summary_of(
         "no_recording_equalled": [result.seed for result in done if recordings and not result.recording],
         "races": _seeds_by(done, lambda result: result.races),
         "checks": {name: dict(counts) for name, counts in checks.items()},
-        "broken": _seeds_by(done, lambda result: result.broken),
+        "broken": _seeds_by(done, lambda result: map(whenever, result.broken)),
         "outcomes": _outcomes(done),
         "different_traces": len({result.shape for result in done}),
         "failures": [_failure(asked, result) for result in results if codes[result.seed] != HELD],

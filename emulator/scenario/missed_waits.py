@@ -1,6 +1,7 @@
 """Waits that were not reached. What comes after such a step is done to another cluster than the scenario is about, so
 the run can be no more than unknown, unless the step says that it may happen (`may_time_out`). Pure."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,11 @@ def missed_waits(steps: Sequence[m.AnyStep], timeline: Sequence[Mapping[str, Any
                     "(may_time_out: true, if that may be)"
                 )
     return found
+
+
+def whenever(why: str) -> str:
+    """Such a line without its moment, in which seeds of one scenario differ; any other as it is."""
+    return re.sub(r" in vain, until [\d.]+ s ", " in vain ", why)
 
 
 def in_play_order(steps: Sequence[m.AnyStep]) -> Iterator[m.AnyStep]:

@@ -159,3 +159,33 @@ def test_an_offset_is_told_by_partition(two_partitions: Path, capsys: pytest.Cap
     first, second = capsys.readouterr().out.split("\n\n")
     assert first.startswith("t-0\n") and second.startswith("t-1\n")
     assert first.count("acknowledged at offset 0") == second.count("acknowledged at offset 0") == 1
+
+
+DELETED = """
+id: deleted-and-anew
+title: A topic is deleted, and another one of its name has another record at the same offset
+steps:
+  - start: 2
+  - start: 1
+  - start: 0
+  - create-topic: {topic: t, assignment: [0, 1, 2]}
+  - produce: {broker: 0, values: [a], acks: all}
+  - pause: 2
+  - delete-topic: t
+  - wait: {until: {deleted: t}}
+  - create-topic: {topic: t, assignment: [0, 1, 2]}
+  - produce: {broker: 0, values: [b], acks: all}
+"""
+
+
+def test_a_record_goes_with_its_topic(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    prepare(run)
+    simulate_into(run, resolve(load_scenario(DELETED, "deleted.yaml"), "2.6"), 1)
+    assert explain_command(run, "a") == 0
+    lines = told(capsys)
+    assert sorted(lines[-3:]) == [
+        f"broker-{n}   deletes its log: the record is gone (topic-deleted)" for n in range(3)
+    ]
+    assert explain_command(run, "b") == 0
+    assert not any("gone" in line for line in told(capsys))

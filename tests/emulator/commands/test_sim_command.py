@@ -84,6 +84,17 @@ def test_failing_seeds_name_the_command_that_plays_them_again(
     ]
 
 
+def test_a_wait_in_vain_is_one_line_for_all_seeds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It ends at another moment in each; exit code 3."""
+    script = tmp_path / "in-vain.yaml"
+    steps, _ = WRONG.split("expectations:")
+    script.write_text(steps.replace("az-isolated-follower", "in-vain") + "  - wait: {until: isr shrunk, limit_s: 2}\n")
+    assert sim(str(script), "1..3") == 3
+    told = [line for line in capsys.readouterr().out.splitlines() if " not so: " in line]
+    why = "step 5 waited 2 s for 'isr shrunk' in vain (may_time_out: true, if that may be)"
+    assert told == [f"      3 not so: {why}: seeds 1, 2, 3"]
+
+
 def test_the_replay_command_names_the_version() -> None:
     asked = SeedsAsked("az-isolated-leader", "2.8")
     assert replay_command(asked, 3) == "faultline run az-isolated-leader --world sim --seed 3 --kafka-version 2.8"
