@@ -16,7 +16,7 @@ OUTSIDE = "outside"
 
 def measures_of(judged: Judged) -> dict[str, Any]:
     """`wall_s`: scenario seconds from launch to the last event. `unavailable_ms`: {AZ: how long the produces of its
-    clients kept failing, the longest of them; null: none of them wrote, so it was not measured}.
+    clients kept failing, the longest of them; null: none of them wrote, or only once and in vain: not measured}.
     `time_to_new_leader_ms`: from the first fault to the first later leader of a higher epoch; null: none.
     `exits`: {node: how many of its lives ended by themselves}."""
     last_ms = max((count.last_ms for count in judged.counts if count.last_ms is not None), default=0.0)

@@ -89,8 +89,7 @@ def exits_of(world: SimulatedWorld) -> dict[str, int]:
 
 def measures_of(world: SimulatedWorld, probe: Probe) -> dict[str, Any]:
     """`unavailable_ms`: {AZ: how long the produces of its clients kept failing, the longest of them; null: none
-    wrote}. `exits`: as
-    `exits_of`."""
+    wrote, or only once and in vain}. `exits`: as `exits_of`."""
     return {
         "events": len(world.trace.entries),
         "exits": exits_of(world),
@@ -125,7 +124,7 @@ def time_to_new_leader_ms(leaders: list[Office], fault_ms: float | None) -> floa
 
 def unavailable_ms(world: SimulatedWorld) -> dict[str, float | None]:
     """From a produce that failed until the same client's next one ended: so long it knew nothing better. Null: no
-    client of the AZ wrote."""
+    client of the AZ wrote, or only once and in vain."""
     azs = {entry[0]: entry[5].az or OUTSIDE for entry in world.trace.entries if isinstance(entry[5], NodeStarted)}
     of_node: dict[str, float] = {}
     failed_ms: dict[str, float] = {}

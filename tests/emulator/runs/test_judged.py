@@ -173,6 +173,13 @@ def test_failing_produces_are_unavailability() -> None:
     assert written["unavailable_ms"]["outside"] == 0.0, "measured"
 
 
+def test_an_az_whose_only_write_was_in_vain_was_not_measured() -> None:
+    """Nothing tells when the next one would have ended; 0 it was not."""
+    write = "produce: {broker: 0, client: az-0, values: [a], acks: 1, socket_timeout_s: 2}"
+    measures = verdict_of("kill: 0", write).measures
+    assert measures["unavailable_ms"]["az-0"] is None
+
+
 def test_a_broker_may_die_of_a_disk_that_was_filled() -> None:
     writes = "produce: {broker: 0, values: [a, b], acks: 1, socket_timeout_s: 2}"
     verdict = verdict_of("disk-full: 0", writes, "wait: new leader")
