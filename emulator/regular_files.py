@@ -74,7 +74,8 @@ def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
         partial.replace(path)
-    except OSError as error:
+    except BaseException as error:  # an interrupt, too, leaves nothing beside
         partial.unlink(missing_ok=True)
-        error.filename, error.filename2 = str(path), None
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = str(path), None
         raise

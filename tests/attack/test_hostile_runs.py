@@ -20,6 +20,7 @@ from audit.report.reading import read_timeline
 from audit.run import write_verdict
 from audit.verdict import Verdict
 from emulator.regular_files import NotRegular, read_regular, write_whole
+from emulator.runs import directory
 from emulator.runs.events import read
 from protocol.events import EVENT_FORMAT, EVENTS, FIELDS
 from protocol.events.reading import LINE_BYTES_MAX, NEEDED, event_in, problem_of
@@ -208,6 +209,34 @@ def test_what_cannot_be_written_leaves_nothing_beside(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         write_whole(tmp_path / "verdict.json", b"{}")
     assert [path.name for path in tmp_path.iterdir()] == ["verdict.json"]
+
+
+@pytest.mark.parametrize("writer", ["the audit", "the simulated world"])
+def test_who_reads_a_verdict_while_it_is_written_reads_all_of_the_older_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str
+) -> None:
+    """Whoever writes it: another file takes its place, when it is whole."""
+    def write(run: str) -> None:
+        verdict = Verdict(run, "", "network", True, [], [], {}, {})
+        if writer == "the audit":
+            write_verdict(verdict, tmp_path)
+        else:
+            directory.write_verdict(tmp_path, verdict)
+
+    write("older")
+    path = tmp_path / "verdict.json"
+    older = path.read_bytes()
+    with path.open("rb") as reading:
+        write("newer")
+        assert reading.read() == older != path.read_bytes()
+
+    def interrupted(source: Path, target: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write("never")
+    assert b"newer" in path.read_bytes() and [file.name for file in tmp_path.iterdir()] == ["verdict.json"]
 
 
 # --- folders of nodes ---
