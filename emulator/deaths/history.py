@@ -5,10 +5,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from emulator.deaths.unclean import UncleanSaid
 from emulator.topology import broker_name, identifier_named
 from protocol.events import (
     AttemptSent,
     BatchAppended,
+    BrokerConfigured,
     BrokersSeen,
     ControllerChanged,
     Event,
@@ -32,8 +34,8 @@ Happened = tuple[str, int, int, object, float, Event]
 """(node, incarnation, seq, cause, at_ms, event)"""
 
 HISTORIC: tuple[type[Event], ...] = (
-    AttemptSent, BatchAppended, BrokersSeen, ControllerChanged, FetcherChanged, HighWatermarkMoved, LogLoaded,
-    LogTruncated, NodeStarted, OperationEnded, RoleChanged, SessionChanged, StateDecided, TopicRemoved,
+    AttemptSent, BatchAppended, BrokerConfigured, BrokersSeen, ControllerChanged, FetcherChanged, HighWatermarkMoved,
+    LogLoaded, LogTruncated, NodeStarted, OperationEnded, RoleChanged, SessionChanged, StateDecided, TopicRemoved,
     ZnodeChanged,
 )  # fmt: skip
 """Events that a history is made of."""
@@ -151,7 +153,7 @@ class History(msgspec.Struct):
     `lives`: when each life of a node began. `away`: when a node lost its connection to the session service, and had it
     again. `named`: when a controller saw a broker come or go, {(controller's node, broker): times}. `created`:
     partitions whose first state a controller knows to have written, with its epoch. `contradictions`: transactions that
-    two session servers have committed differently."""
+    two session servers have committed differently. `unclean`: who said what of unclean election."""
 
     states: dict[TopicPartition, list[Stated]] = {}
     cuts: dict[TopicPartition, list[Cut]] = {}
@@ -172,6 +174,7 @@ class History(msgspec.Struct):
     named: dict[tuple[str, int], list[float]] = {}
     created: set[tuple[TopicPartition, int]] = set()
     contradictions: list[str] = []
+    unclean: UncleanSaid = msgspec.field(default_factory=UncleanSaid)
 
 
 def history_of(events: Iterable[Happened]) -> History:
@@ -195,6 +198,7 @@ class _Writer:
 
     def add(self, node: str, incarnation: int, seq: int, cause: object, at_ms: float, event: Event) -> None:
         history = self.history
+        history.unclean.add(node, at_ms, event)
         match event:
             case TopicRemoved(topic=topic):
                 self._removed(topic)

@@ -11,6 +11,7 @@ from emulator.deaths.fates import Fate, Fates, LostTail
 from emulator.deaths.history import UNTOLD, Cut, History, Led, Stated
 from emulator.deaths.promises import Broken
 from emulator.deaths.stopped import left_alone
+from emulator.deaths.unclean import UncleanElections
 from emulator.scenario import model as m
 from protocol.ids import TopicPartition
 from protocol.versions import Gates
@@ -24,9 +25,9 @@ NOT_SYNCED = "3: power loss takes what was not synced"
 
 
 class Losses:
-    """`unclean`: topics that may have such elections. `events`: what took away what was allowed to go, in words."""
+    """`unclean`: when there could be such elections. `events`: what took away what was allowed to go, in words."""
 
-    def __init__(self, gates: Gates, history: History, tails: list[LostTail], unclean: set[str]) -> None:
+    def __init__(self, gates: Gates, history: History, tails: list[LostTail], unclean: UncleanElections) -> None:
         self._gates = gates
         self._history = history
         self._unclean = unclean
@@ -76,7 +77,7 @@ class Losses:
             if isinstance(gone, LostTail):
                 return "3: power loss took it from its last leader, and nobody has led since"
             return ""
-        if fate.place[0] in self._unclean and self._elected_outside(fate, by):
+        if self._elected_outside(fate, by):
             return "4.2: an unclean election"
         if isinstance(gone, LostTail) and gone.disk:
             return "8 (KIP-903): who lost its disk was let into the ISR, and led"
@@ -106,6 +107,7 @@ class Losses:
             after.state.leader == by.broker
             and after.state.leader not in before.state.isr
             and fate.held[0] < after.state.leader_epoch <= by.epoch
+            and self._unclean.may_be(fate.place[0], before.at_ms, after.at_ms)
             for before, after in pairwise(states)
         )
 

@@ -5,6 +5,7 @@ Each finding names the kind of promise; `rules` then says whether the version an
 
 from collections.abc import Iterator
 from itertools import pairwise
+from math import inf
 
 import msgspec
 
@@ -30,7 +31,7 @@ class Broken(msgspec.Struct, frozen=True):
     epoch, epoch-order (in a log). `acks` of a lost record (-1 all); `offset` -1: of none; `value` and `digest` of the
     record, "" and 0 if it is not one. `broker`, `epoch`: of a leader whose high watermark fell. `unexplained`: copies
     of a record that no attempt to produce it accounts for. `others`: replicas that hold something else than the final
-    leader."""
+    leader. `since_ms`, `until_ms`: when an election was decided."""
 
     what: str
     text: str
@@ -43,6 +44,8 @@ class Broken(msgspec.Struct, frozen=True):
     epoch: int = -1
     unexplained: int = 0
     others: tuple[int, ...] = ()
+    since_ms: float = 0.0
+    until_ms: float = inf
 
 
 def broken_promises(truth: Truth, history: History) -> Iterator[Broken]:
@@ -91,7 +94,8 @@ def _others(truth: Truth, found: Violation) -> tuple[int, ...]:
 
 def _states(place: TopicPartition, stated: list[Stated]) -> Iterator[Broken]:
     """A leader is elected from the ISR; epochs rise; a leader alone never changes the epoch (semantics 1.6, 4.2)."""
-    for before, after in pairwise(one.state for one in stated):
+    for was, now in pairwise(stated):
+        before, after = was.state, now.state
         if after.zk_version != before.zk_version + 1:
             yield Broken("state", f"after version {before.zk_version} of the state comes {after.zk_version}", place)
         if after.leader_epoch < before.leader_epoch:
@@ -100,7 +104,8 @@ def _states(place: TopicPartition, stated: list[Stated]) -> Iterator[Broken]:
             text = f"in leader epoch {after.leader_epoch} the leader was {before.leader}, then {after.leader}"
             yield Broken("state", text, place)
         if after.leader != -1 and after.leader not in before.isr:
-            yield Broken("election", f"broker-{after.leader} was elected; the ISR was {list(before.isr)}", place)
+            text = f"broker-{after.leader} was elected; the ISR was {list(before.isr)}"
+            yield Broken("election", text, place, since_ms=was.at_ms, until_ms=now.at_ms)
 
 
 def broken_recoveries(recoveries: list[Recovery]) -> Iterator[Broken]:

@@ -3,16 +3,14 @@ happened, never by the seed. An empty answer: none does, and the run has failed.
 
 from emulator.deaths.fates import LostTail
 from emulator.deaths.history import History, Led
-from emulator.deaths.idempotence import ANY_PARTITION, idempotent_writes, is_true
+from emulator.deaths.idempotence import ANY_PARTITION, idempotent_writes
 from emulator.deaths.losses import Losses, another_led, parting_rule
 from emulator.deaths.promises import Broken
 from emulator.deaths.stopped import EARLIER_LIFE, HALF_WAY, still
+from emulator.deaths.unclean import UncleanElections
 from emulator.runs.resolve import Resolved
-from emulator.scenario import model as m
 from protocol.ids import TopicPartition
 from protocol.versions import Gates
-
-UNCLEAN = "unclean.leader.election.enable"
 
 
 def gates_of(resolved: Resolved) -> Gates:
@@ -27,10 +25,9 @@ class Rules:
         self.gates = gates_of(resolved)
         self._history = history
         self._tails = tails
-        self._unclean = {topic: unclean_enabled(resolved, topic) for topic in {place[0] for place in history.states}}
+        self._unclean = UncleanElections(resolved, history.unclean)
         self._idempotent = idempotent_writes(resolved.scenario.steps)
-        unclean = {topic for topic, enabled in self._unclean.items() if enabled}
-        self.losses = Losses(self.gates, history, tails, unclean)
+        self.losses = Losses(self.gates, history, tails, self._unclean)
 
     def allowing(self, broken: Broken) -> str:
         """The rule, and what it says here; "" if nothing allows it."""
@@ -44,7 +41,8 @@ class Rules:
             case "duplicate":
                 return self._stored_twice(broken)
             case "election":
-                return "4.2: unclean election is on" if self._unclean.get(broken.place[0]) else ""
+                on = self._unclean.may_be(broken.place[0], broken.since_ms, broken.until_ms)
+                return "4.2: unclean election is on" if on else ""
             case "divergence":
                 return (
                     parting_rule(self.gates)
@@ -103,11 +101,3 @@ class Rules:
             if any(one.epoch in before for one in own if one.at_ms > tail.at_ms):
                 return "8 (KIP-966): who lost its tail with its power led on in the same epoch"
         return ""
-
-
-def unclean_enabled(resolved: Resolved, topic: str) -> bool:
-    """A topic's own setting wins."""
-    for step in resolved.scenario.steps:
-        if isinstance(step, m.CreateTopic) and step.topic == topic and UNCLEAN in step.configs:
-            return is_true(step.configs[UNCLEAN])
-    return any(is_true(settings.get(UNCLEAN)) for settings in resolved.spec.settings.values())

@@ -59,15 +59,15 @@ def left(run: Path, seed: int, batches_kept: int = -1) -> int:
 
 
 def test_what_is_not_said_the_seed_says_and_never_less_than_was_synced(tmp_path: Path) -> None:
+    synced, size = written(tmp_path / "again")
     kept = {}
     for seed in range(1, 31):
-        synced, size = written(tmp_path / str(seed))
+        assert written(tmp_path / str(seed)) == (synced, size)
         kept[seed] = left(tmp_path / str(seed), seed)
         assert synced <= kept[seed] <= size
     assert synced == SYNCED * size // WRITTEN
     assert len(set(kept.values())) > 10, "another seed, another suffix"
     assert min(kept.values()) < (synced + size) / 2 < max(kept.values())
-    written(tmp_path / "again")
     assert left(tmp_path / "again", 7) == kept[7], "the same seed, the same suffix"
 
 
