@@ -165,6 +165,13 @@ def show_topics(out: Console, result: dict[str, Any]) -> None:
             for broker, view in it["views"].items():
                 if (view["leader"], view["epoch"]) != (it["leader"], it["leader_epoch"]):
                     out.print(f"  {broker} still believes: leader {view['leader']}, epoch {view['epoch']}")
+    show_said(out, result)
+
+
+def show_said(out: Console, result: dict[str, Any]) -> None:
+    """Of the settings that were given."""
+    for line in result.get("said", ()):
+        out.print(f"  {line}", markup=False)
 
 
 def _show_attempts(out: Console, result: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from emulator.commands.live_asking import Asking, ask_cluster, refused
-from emulator.commands.live_clients import brokers_of, error_text, settings_given, show_topics
+from emulator.commands.live_clients import brokers_of, error_text, settings_given, show_said, show_topics
 from emulator.exit_codes import BROKEN, HELD
 from emulator.live.requests import (
     AddPartitions,
@@ -98,6 +98,7 @@ def _show_altered(out: Console, result: dict[str, Any]) -> None:
         out.print(f"{result['topic']}: {name}={value}", markup=False)
     for name in result["removed"]:
         out.print(f"{result['topic']}: {name} as the cluster has it", markup=False)
+    show_said(out, result)
 
 
 def _show_broker_altered(out: Console, result: dict[str, Any]) -> None:
@@ -109,6 +110,7 @@ def _show_broker_altered(out: Console, result: dict[str, Any]) -> None:
     file = "their files have" if result["broker"] is None else "its file has"
     for name in result["removed"]:
         out.print(f"{whose}: {name} as {file} it", markup=False)
+    show_said(out, result)
 
 
 def _all_listed(result: dict[str, Any]) -> int:

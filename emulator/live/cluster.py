@@ -16,6 +16,7 @@ from emulator.live.link_faults import LinkFaults
 from emulator.live.machine_faults import MachineFaults, last_word
 from emulator.live.offsets import Offsets
 from emulator.live.registry import LOG_FILE
+from emulator.live.settings_told import SettingsTold
 from emulator.live.specification import LiveSpec
 from emulator.live.status import Life, as_json, status_of
 from emulator.live.topic_changes import TopicChanges
@@ -25,6 +26,7 @@ from emulator.player.live_player import LivePlayer
 from emulator.runs.bounds import session_timeout_ms
 from emulator.runs.network import Actions
 from emulator.settings.in_force import PROTOCOL
+from emulator.settings.setting import BROKER, TOPIC
 from emulator.topology import OBSERVER, Node
 from emulator.world.network.cluster import Cluster
 from emulator.world.network.ports import PortInUse
@@ -52,7 +54,9 @@ class LiveCluster:
         self.desk = Desk(cluster, lambda: LivePlayer(topology, spec.record_magic, version))
         self.links = LinkFaults(cluster)
         log_dirs = {node: str(own.get("log.dirs", "")) for node, own in spec.run.settings.items()}
-        self.machines = MachineFaults(cluster, Actions(cluster, cluster.run_dir, 0, self.roster), log_dirs)
+        self.told = SettingsTold(cluster.run_dir, spec.run)
+        actions = Actions(cluster, cluster.run_dir, 0, self.roster)
+        self.machines = MachineFaults(cluster, actions, log_dirs, self.told.add)
         serves = self.machines.check_serves
         self.clients = ClientWork(cluster, self.desk, serves, version, spec.topics)
         self.topics = TopicChanges(cluster, self.desk, self.clients.describe, spec.run)
@@ -162,7 +166,8 @@ class LiveCluster:
             case r.Machine():
                 return await self._machine(ask)
             case r.CreateTopic():
-                return await self.clients.create_topic(ask, job)
+                done = await self.clients.create_topic(ask, job)
+                return self.told.with_said(done, TOPIC, ask.settings, f"topic {ask.topic}")
             case r.DescribeTopic():
                 return self.clients.describe(ask)
             case r.TopicOffsets():
@@ -170,9 +175,12 @@ class LiveCluster:
             case r.DeleteTopic():
                 return await self.topics.delete(ask, job)
             case r.AlterTopic():
-                return await self.topics.alter(ask, job)
+                done = await self.topics.alter(ask, job)
+                return self.told.with_said(done, TOPIC, done["set"], f"topic alter {ask.topic}")
             case r.AlterBroker():
-                return await self.topics.alter_broker(ask, job)
+                done = await self.topics.alter_broker(ask, job)
+                whose = "all" if ask.broker is None else f"broker-{ask.broker}"
+                return self.told.with_said(done, BROKER, done["set"], f"broker alter {whose}")
             case r.AddPartitions():
                 return await self.topics.add_partitions(ask, job)
             case r.Reassign():

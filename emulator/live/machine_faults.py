@@ -13,11 +13,11 @@ import trio
 
 from emulator.live.requests import Machine, MachineFault, Refused
 from emulator.live.words import machines_meant, nearest
-from emulator.node.restarts import UnusableStart, restarted
+from emulator.node.restarts import Restarted, UnusableStart, restarted
 from emulator.regular_files import open_regular
 from emulator.runs.layout import EVENT_SUFFIX, EVENTS_FOLDER, event_paths, is_foreign
 from emulator.runs.network import Actions, with_files
-from emulator.settings.account import lines
+from emulator.settings.account import Account
 from emulator.settings.in_force import PROTOCOL
 from emulator.storage.disk import DiskFiles
 from emulator.storage.files import StorageError
@@ -48,9 +48,13 @@ ALREADY_DEAD: Final = ("kill", "stop", "pause", "resume", "power-loss", "disk-fu
 
 
 class MachineFaults:
-    """`paused`: nodes that a command has stopped with a signal. `log_dirs`: {broker: its setting}."""
+    """`paused`: nodes that a command has stopped with a signal. `log_dirs`: {broker: its setting}. `tell`: notes what
+    is to be said of a later life's settings, and returns its lines."""
 
-    def __init__(self, cluster: Cluster, actions: Actions, log_dirs: Mapping[str, str]) -> None:
+    def __init__(
+        self, cluster: Cluster, actions: Actions, log_dirs: Mapping[str, str], tell: Callable[[Account], list[str]]
+    ) -> None:
+        self._tell = tell
         self._roster = actions.roster
         self._cluster = cluster
         self._actions = actions
@@ -76,13 +80,14 @@ class MachineFaults:
         "left_out": {node: why}}, and where it is one machine what was done to it beside them. Raises Refused."""
         names, left_out = self._machines(ask)
         directories = {name: self._directory(ask, name) for name in names}
-        said = {name: self._said_of_change(ask, name) for name in names}
+        changes = {name: self._change(ask, name) for name in names}
         told: list[dict[str, Any]] = []
         refused: list[str] = []
 
         async def one(name: str) -> None:
             try:
-                told.append(await self._do_one(ask, name, directories[name]) | said[name])
+                done = await self._do_one(ask, name, directories[name])
+                told.append(done | self._said_of(changes[name], name))
             except (Refused, ClusterError) as error:
                 refused.append(str(error))
 
@@ -172,23 +177,27 @@ class MachineFaults:
             raise Refused(f"no log directory {ask.directory!r}: {why}")
         return nearest("log directory", ask.directory, known)
 
-    def _said_of_change(self, ask: Machine, name: str) -> dict[str, Any]:
-        """Of a start that changes this node, before anything is started: {"kafka.version",
-        "inter.broker.protocol.version": as they will be, "said": lines about its settings}. Raises Refused."""
+    def _change(self, ask: Machine, name: str) -> Restarted | None:
+        """Of a start that changes this node, before anything is started. Raises Refused."""
         asked = {**ask.from_files, **ask.settings}
         if not (ask.version or asked):
-            return {}
+            return None
         if ask.fault != "start":
             raise Refused(f"{ask.fault} takes neither a version nor settings")
         spec = self._roster.spec
         if name not in spec.settings and name not in ([ask.node] if isinstance(ask.node, str) else ask.node):
-            return {}  # of an AZ those that are brokers are meant
+            return None  # of an AZ those that are brokers are meant
         try:
-            after = restarted(spec, name, ask.version, asked, insists=ask.settings)
+            return restarted(spec, name, ask.version, asked, insists=ask.settings)
         except UnusableStart as error:
             raise Refused(str(error)) from error
+
+    def _said_of(self, after: Restarted | None, name: str) -> dict[str, Any]:
+        """{"kafka.version", "inter.broker.protocol.version": as they are now, "said": lines about its settings}."""
+        if after is None:
+            return {}
         versions = {"kafka.version": after.spec.binary(name), PROTOCOL: after.spec.protocol(name)}
-        return {**versions, "said": lines(after.account)}
+        return {**versions, "said": self._tell(after.account)}
 
     def _check(self, fault: str, name: str) -> None:
         running = name in self._cluster.running()

@@ -3,12 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import msgspec
-
 from emulator.node.restarts import Restarted, UnusableStart, restarted
 from emulator.node.specs import RunSpec
 from emulator.scenario import model as m
-from emulator.settings.account import Account
+from emulator.settings.account import Account, merged
 
 
 def changes_of(spec: RunSpec, steps: Iterable[m.AnyStep]) -> list[tuple[m.Start, Restarted]]:
@@ -43,11 +41,7 @@ def starts_in(steps: Iterable[m.AnyStep]) -> Iterator[m.Start]:
 
 def with_accounts(account: Account, changes: Iterable[tuple[m.Start, Restarted]]) -> Account:
     """What there is to say of the settings of later lives, too."""
-    merged: dict[str, tuple[Any, ...]] = {}
-    for one in (account, *(after.account for _, after in changes)):
-        for name, said in msgspec.structs.asdict(one).items():
-            merged[name] = tuple(dict.fromkeys((*merged.get(name, ()), *said)))
-    return Account(**merged)
+    return merged(account, *(after.account for _, after in changes))
 
 
 def told_of_changes(changes: Iterable[tuple[m.Start, Restarted]]) -> list[dict[str, Mapping[str, Any] | str]]:

@@ -76,6 +76,15 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
         return [f"{one.name}={one.value}{_at(one.where)} is not modelled: {one.why}" for one in bearing]
 
 
+def merged(*accounts: Account) -> Account:
+    """What all of them say, each thing once."""
+    told: dict[str, dict[Any, None]] = {}
+    for one in accounts:
+        for name, said in msgspec.structs.asdict(one).items():
+            told.setdefault(name, {}).update(dict.fromkeys(said))
+    return Account(**{name: tuple(said) for name, said in told.items()})
+
+
 def lines(account: Account) -> list[str]:
     """For people, one line for each thing to say; settings without bearing share one."""
     told = [f"warning: {warning}" for warning in account.warnings]

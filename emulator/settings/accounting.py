@@ -100,6 +100,20 @@ def account(everything: Everything, layer: Layer, dropped: Iterable[Dropped] = (
     )
 
 
+def account_of_altered(
+    version: str, scope: str, values: Mapping[str, Any], where: str, brokers: Mapping[str, Any]
+) -> Account:
+    """Of what a topic or a broker that is there is given. `brokers`: settings of its cluster's brokers."""
+    known = {name: Given(value, "") for name, value in brokers.items() if name in BY_SCOPE[BROKER]}
+    altered = {name: Given(value, where) for name, value in values.items()}
+    told = account(Everything(version=version, cluster=known, brokers=(0,), altered=((scope, altered),)), Layer())
+    keys = {BY_SCOPE[scope][name].key for name in values}
+    return Account(
+        not_modelled=tuple(one for one in told.not_modelled if one.where == where),
+        without_bearing=tuple(name for name in told.without_bearing if name in keys),
+    )
+
+
 def _judged(it: Everything) -> Iterator[NotModelled | SetHere | str]:
     """Each given setting that is not modelled or set elsewhere, or the name of one that changes nothing."""
     brokers = {broker: brokers_in_force(it.version, values_of(it.of_broker(broker))) for broker in it.brokers}

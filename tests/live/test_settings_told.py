@@ -1,0 +1,68 @@
+"""What a cluster that stays is given later and is not modelled is said at once, and makes its audits unknown."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from audit.expected import expected_of
+from emulator.live.requests import AlterBroker, AlterTopic, CreateTopic, Machine
+from emulator.live.settings_told import SettingsTold
+from emulator.node.specs import RunSpec
+from emulator.runs.resolve import resolve
+from emulator.runs.sources import find_scenario
+from emulator.settings.setting import BROKER, TOPIC
+from tests.live.conftest import Live
+
+COMPACT = "not modelled: topic.cleanup.policy=compact (topic t) could change "
+
+
+@pytest.fixture(scope="module")
+def spec() -> RunSpec:
+    return resolve(find_scenario("az-isolated-leader"), "2.6").spec
+
+
+@pytest.mark.network
+def test_what_is_given_to_a_live_cluster(up: Callable[..., Live]) -> None:
+    live = up()
+    said = live.did(CreateTopic("t", [[0, 1]], settings={"cleanup.policy": "compact", "flush.ms": 9}))["said"]
+    assert len(said) == 1 and said[0].startswith(COMPACT)
+    assert "said" not in live.did(AlterTopic("t", {"min.insync.replicas": 2}))
+    live.did(AlterTopic("t", {"retention.ms": 1}))
+    live.did(AlterBroker(settings={"log.retention.ms": 2, "background.threads": 9}))
+    live.did(Machine("stop", "broker-2"))
+    live.did(Machine("start", "broker-2", settings={"log.retention.ms": 3}))
+    told = expected_of(live.directory).account
+    assert {(one.name, one.value, one.where) for one in told.not_modelled} >= {
+        ("topic.cleanup.policy", "compact", "topic t"),
+        ("topic.retention.ms", 1, "topic alter t"),
+        ("log.retention.ms", 2, "broker alter all"),
+    }
+    assert any(one.value == 3 for one in told.not_modelled)
+    assert told.doubts_about("lost-acknowledged", 60_000.0)
+
+
+def test_each_thing_is_said_of_the_run_once(spec: RunSpec, tmp_path: Path) -> None:
+    told = SettingsTold(tmp_path, spec)
+    for _ in range(2):
+        result = told.with_said({"topic": "t"}, TOPIC, {"cleanup.policy": "compact"}, "topic t")
+        assert result["topic"] == "t" and len(result["said"]) == 1
+    assert len(json.loads((tmp_path / "settings.json").read_text())["settings"]["not_modelled"]) == 1
+
+
+def test_what_else_settings_json_says_stays(spec: RunSpec, tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text('{"world": "network", "speed": 2, "settings": {"passed_on": ["x"]}}')
+    SettingsTold(tmp_path, spec).with_said({}, BROKER, {"log.retention.ms": 2}, "broker alter all")
+    written = json.loads((tmp_path / "settings.json").read_text())
+    assert (written["world"], written["speed"], written["settings"]["passed_on"]) == ("network", 2, ["x"])
+    assert [one["name"] for one in written["settings"]["not_modelled"]] == ["log.retention.ms"]
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"settings": 1}'])
+def test_a_file_that_cannot_be_understood_is_told_of_and_stays(content: str, spec: RunSpec, tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text(content)
+    said = SettingsTold(tmp_path, spec).with_said({}, BROKER, {"log.retention.ms": 2}, "broker alter all")["said"]
+    assert said[-1].startswith(f"warning: audits will not know of it: {file}: ")
+    assert file.read_text() == content
