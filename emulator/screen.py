@@ -29,6 +29,12 @@ class Screen(Console):
                 yield Segment(shown_plainly(segment.text), segment.style)
 
 
+def for_lines(*, stderr: bool = False) -> Screen:
+    """Wraps on a terminal only: lines stay whole in a pipe."""
+    terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    return Screen(stderr=stderr, highlight=False, soft_wrap=not terminal)
+
+
 def _beneath(stream: TextIO) -> IO[str]:
     """Where a console writes: its own control characters must arrive."""
     return cast(IO[str], stream.sending()) if isinstance(stream, Shown) else stream

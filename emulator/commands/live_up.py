@@ -26,6 +26,7 @@ from emulator.live.specification import (
 from emulator.runs.directory import fresh, prepare
 from emulator.runs.layout import DATA_FOLDER, EVENTS_FOLDER, SETTINGS_FILE, event_paths, shown
 from emulator.runs.living import Driver, Engine, check_seed, check_speed
+from emulator.runs.machines import UNUSABLE_MACHINES, require_machines
 from emulator.runs.settings_files import read_settings_files
 from emulator.screen import Screen
 from emulator.settings.account import Account
@@ -37,7 +38,7 @@ class UnusableName(ValueError):
     """No name for a cluster."""
 
 
-UNUSABLE_INPUT = (*UNUSABLE_RUN, NoCluster, NoClusterFile, UnusableName)
+UNUSABLE_INPUT = (*UNUSABLE_RUN, NoCluster, NoClusterFile, UnusableName, *UNUSABLE_MACHINES)
 
 
 class UpOptions(msgspec.Struct, frozen=True):
@@ -136,6 +137,7 @@ def prepared(options: UpOptions) -> tuple[Path, Account]:
         compose_file=str(file),
         **of_clients(about),
     )
+    require_machines(options.engine, options.driver)
     directory = options.out or fresh(name)
     prepare(directory)
     directory = directory.resolve()

@@ -27,12 +27,12 @@ from emulator.runs.equal import equal_recording
 from emulator.runs.junit import junit_xml, suite_of, suite_of_a_run_not_played
 from emulator.runs.layout import shown
 from emulator.runs.living import KERNEL_SPEED, Driver, Engine, UnusableOption, check_seed, check_speed
-from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for
+from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for, require_machines
 from emulator.runs.network import play_network
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.settings_files import read_settings_files
 from emulator.runs.sources import find_scenario, place_of_step
-from emulator.screen import Screen
+from emulator.screen import for_lines
 from emulator.settings.registry import parse_assignment
 from emulator.world.network.cluster import ClusterError
 from emulator.world.network.forking import ForkServerLost
@@ -81,6 +81,8 @@ def run_command(options: RunOptions) -> int:
             raise UnusableOption("--junit: nothing is judged with --audit none, so there is nothing to write")
         if options.speed is not None:
             check_speed(options.speed, options.driver)
+        if options.world != "sim":
+            require_machines(options.engine, options.driver, our_image=True)
         directory = options.out or fresh(resolved.scenario.id)
         if options.world == "sim":
             from emulator.commands.run_simulated import run_simulated
@@ -123,7 +125,7 @@ def resolved_from(
 
 def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> int:
     speed = speed_of(options, resolved.scenario.speed)
-    console = Screen(stderr=options.json, highlight=False)
+    console = for_lines(stderr=options.json)
     judge = options.audit or "spark"
     began = time.monotonic()
     write_scenario(directory, resolved, seed=options.seed, speed=speed)

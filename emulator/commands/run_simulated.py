@@ -16,7 +16,7 @@ from emulator.runs.judged import JudgedRun, play_and_judge
 from emulator.runs.junit import junit_xml, suite_of, suite_of_a_run_not_played
 from emulator.runs.resolve import Resolved
 from emulator.runs.sources import place_of_step
-from emulator.screen import Screen
+from emulator.screen import for_lines
 from emulator.world.simulated.world import RunTooLong
 
 
@@ -40,7 +40,7 @@ def run_simulated(
         if junit is not None:
             write_whole(junit, junit_xml([suite_of_a_run_not_played(resolved.scenario.id, str(error))]))
         return UNKNOWN
-    console = Screen(stderr=json, highlight=False, soft_wrap=not sys.stdout.isatty())
+    console = for_lines(stderr=json)
     if not with_oracle:
         console.print(f"not judged; the run is in {escape(str(directory))}")
         return HELD

@@ -67,9 +67,10 @@ class Project:
         try:
             self._compose(addition, "up", "--detach", "--no-build", *self._nodes, limit_s=UP_LIMIT_S)
         except DockerFailed as error:
-            image = os.environ.get("FAULTLINE_IMAGE", IMAGE)
-            if not image_exists(image):
-                raise DockerMissing(f"there is no image {image}: compose/build.sh makes it") from error
+            try:
+                require_image()
+            except DockerMissing as missing:
+                raise missing from error
             raise
 
     def down(self) -> None:
@@ -148,6 +149,13 @@ def require_own_folders(services: Mapping[str, Any]) -> None:
                     f"${{FAULTLINE_EVENTS:-events-}}{node}:{RUN_DIR}/{EVENTS_FOLDER} and "
                     f"${{FAULTLINE_DATA:-data-}}{node}:/faultline/data, with FAULTLINE_DATA_FOLDER: /faultline/data"
                 )
+
+
+def require_image() -> None:
+    """The one that our compose files name. Raises DockerMissing."""
+    image = os.environ.get("FAULTLINE_IMAGE", IMAGE)
+    if not image_exists(image):
+        raise DockerMissing(f"there is no image {image}: compose/build.sh makes it")
 
 
 def _write_token(path: Path, token: str) -> None:

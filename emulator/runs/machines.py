@@ -9,9 +9,9 @@ from typing import Final
 
 from emulator.cluster_file.files import read_cluster_file, topologies
 from emulator.containers.cluster import cluster_on, machines_up, namespaces_of
-from emulator.containers.project import Project, remove_machines_of
+from emulator.containers.project import Project, remove_machines_of, require_image
 from emulator.containers.removal import remove_abandoned as abandoned_containers
-from emulator.containers.tool import DockerFailed, DockerMissing
+from emulator.containers.tool import DockerFailed, DockerMissing, engine_version
 from emulator.packet_filter.driver import KernelLinks
 from emulator.packet_filter.namespaces import NamespaceError, NamespaceMachines
 from emulator.packet_filter.namespaces import remove_abandoned as remove_namespaces
@@ -24,6 +24,17 @@ from emulator.world.network.cluster import Cluster, ClusterError
 UNUSABLE_MACHINES: Final = (NoRights, NamespaceError, DockerMissing, DockerFailed, ClusterError)
 
 MakeCluster = Callable[..., Cluster]
+
+
+def require_machines(engine: Engine, driver: Driver, *, our_image: bool = False) -> None:
+    """Asked before anything is made for a run. `our_image`: its compose file is one of ours. Raises what
+    UNUSABLE_MACHINES lists."""
+    if driver == "kernel":
+        require_rights()
+    if engine == "docker":
+        engine_version()
+        if our_image:
+            require_image()
 
 
 @contextmanager

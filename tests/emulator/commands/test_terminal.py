@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.screen import Screen
+from emulator.screen import Screen, for_lines
 from emulator.terminal import shown_plainly, shown_streams
 
 COMMAND = (sys.executable, "-m", "emulator")
@@ -72,3 +72,9 @@ def test_a_terminal_that_knows_only_ascii_gets_ascii(words: tuple[str, ...]) -> 
     done = subprocess.run([*COMMAND, *words], capture_output=True, env=plain, check=False)
     assert done.returncode == 0 and done.stdout.isascii(), done
     assert b"\\u" not in done.stdout and not done.stderr
+
+
+@pytest.mark.parametrize("stderr", [False, True])
+def test_lines_stay_whole_in_a_pipe(stderr: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    for_lines(stderr=stderr).print("[bold]word[/] " * 40)
+    assert "".join(capsys.readouterr()).count("\n") == 1
