@@ -26,7 +26,7 @@ def installed_version() -> str:
 
 app = App(
     name="faultline",
-    help="A cluster of real processes that replicates partitions the way Kafka does, made to be broken on purpose.",
+    help="An emulator of Kafka's replication, made to be broken on purpose. It contains no Kafka code.",
     version=installed_version,
     version_flags=["--version"],
     suppress_keyboard_interrupt=False,
