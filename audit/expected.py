@@ -16,7 +16,7 @@ import msgspec
 
 from audit.input import AuditInputError
 from audit.verdict import CheckVerdict, ExpectationVerdict
-from emulator.regular_files import read_regular
+from emulator.regular_files import read_regular, reason
 from emulator.settings.account import Account
 from protocol.undecodable import UNDECODABLE, why
 
@@ -118,7 +118,9 @@ def expected_of(run: Path) -> Expected:
     try:
         text = read_regular(script, SCENARIO_BYTES_MAX).decode("utf-8")
         scenario = load_scenario(text, str(script))
-    except (ScenarioErrors, OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise AuditInputError(f"{script}: cannot be read: {reason(error)}") from error
+    except (ScenarioErrors, UnicodeDecodeError) as error:
         raise AuditInputError(f"{script}: not a scenario: {error}") from error
     about = Expected(
         scenario=scenario.id, world=world, timer_limit_ms=limit_ms, speed=settings.speed, account=account
@@ -170,6 +172,6 @@ def _settings(run: Path) -> _Settings:
         field = str(error).partition("`$.")[2].partition(".")[0].rstrip("`")
         raise AuditInputError(f"{path}: {field or 'all of it'}: {why(error)}") from error
     except OSError as error:
-        raise AuditInputError(f"{path}: {error.strerror}") from error
+        raise AuditInputError(f"{path}: cannot be read: {reason(error)}") from error
     except UNDECODABLE as error:
         raise AuditInputError(f"{path}: not JSON: {why(error)}") from error

@@ -10,6 +10,7 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -64,6 +65,22 @@ def refuse_foreign_link(folder: Path) -> None:
     about = folder.lstat()
     if stat.S_ISLNK(about.st_mode) and about.st_uid not in (0, os.geteuid()):
         raise NotRegular(folder, "is another user's symbolic link")
+
+
+def reason(error: OSError) -> str:
+    """Why, in words: without a number, and without the name, which whoever asks knows."""
+    return error.strerror or str(error)
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """An error within tells which file it is about: that of a write to a full disk does not by itself."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from audit.checks.check import Check
 from audit.checks.registry import CHECKS
 from audit.input import AuditInputError
+from emulator.regular_files import reason
 
 GROUP = "faultline.checks"
 MODULE = "faultline_own_check"
@@ -59,6 +60,8 @@ def _of_file(path: Path) -> list[Check]:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
+    except OSError as error:  # of its own file, or of what it reads
+        raise AuditInputError(f"--check {path}: {error.filename or path}: {reason(error)}") from error
     except Exception as error:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) else ""
         raise AuditInputError(f"{path}{line}: {type(error).__name__}: {error}") from error

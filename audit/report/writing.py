@@ -9,7 +9,7 @@ from audit.report.about import about_run
 from audit.report.page import render
 from audit.report.reading import read_timeline
 from audit.verdict import Verdict, from_json
-from emulator.regular_files import read_regular, write_whole
+from emulator.regular_files import read_regular, reason, write_whole
 from protocol.undecodable import UNDECODABLE, why
 
 
@@ -33,5 +33,7 @@ def _verdict_of(run: Path) -> Verdict:
         return from_json(read_regular(path))
     except FileNotFoundError:
         raise AuditInputError(f"{run}: has no verdict.json yet; audit it first: faultline audit {run}") from None
-    except (OSError, *UNDECODABLE) as error:
+    except OSError as error:
+        raise AuditInputError(f"{path}: cannot be read: {reason(error)}") from error
+    except UNDECODABLE as error:
         raise AuditInputError(f"{path}: cannot be read as a verdict: {why(error)}") from error

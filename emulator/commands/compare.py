@@ -12,6 +12,7 @@ import msgspec
 from emulator.observations.files import load, recording_files, run_file
 from emulator.observations.races import Match, Race, nearest_with_races
 from emulator.observations.reading import Malformed
+from emulator.regular_files import reason
 from emulator.scenario.load import ScenarioErrors, load_scenario
 
 EQUAL, DIFFERS, UNUSABLE = 0, 1, 2
@@ -41,8 +42,10 @@ def _races(scenario_file: Path) -> tuple[Race, ...]:
         text = scenario_file.read_text(encoding="utf-8")
     except FileNotFoundError:
         return ()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Malformed(f"{scenario_file}: cannot be read: {error}") from error
+    except OSError as error:
+        raise Malformed(f"{scenario_file}: cannot be read: {reason(error)}") from error
+    except UnicodeDecodeError as error:
+        raise Malformed(f"{scenario_file}: not UTF-8 text: {error}") from error
     return load_scenario(text, str(scenario_file)).races
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from emulator.commands.live_asking import Asking, ask_cluster, refused
-from emulator.commands.live_clients import brokers_of, error_text, settings_given, show_said, show_topics
+from emulator.commands.live_clients import MARKED, brokers_of, error_text, settings_given, show_said, show_topics
 from emulator.exit_codes import BROKEN, HELD
 from emulator.live.requests import (
     AddPartitions,
@@ -86,7 +86,8 @@ def _show_list(out: Console, result: dict[str, Any]) -> None:
         replicas = sorted({len(one["replicas"]) for one in partitions})
         led = sum((one["leader"] or 0) >= 0 and one["leader"] is not None for one in partitions)
         count = f"{len(partitions)} partition{'' if len(partitions) == 1 else 's'}"
-        out.print(f"{topic}: {count}, {led} led, replicas {'-'.join(map(str, replicas))}", markup=False)
+        marked = f", {MARKED}" if topic in result["marked_for_deletion"] else ""
+        out.print(f"{topic}: {count}, {led} led, replicas {'-'.join(map(str, replicas))}{marked}", markup=False)
     if not result["topics"]:
         out.print("there are no topics")
 

@@ -77,7 +77,7 @@ def sim_command(
             raise UnusableSeeds(f"--golden {golden}: no such folder")
         if out is not None:
             prepare(out)
-    except (*UNUSABLE_SCENARIO, UnusableSeeds, NotEmpty, ForeignDirectory, OSError) as error:
+    except (*UNUSABLE_SCENARIO, UnusableSeeds, NotEmpty, ForeignDirectory) as error:
         print(f"faultline sim: {error}", file=sys.stderr)
         return UNUSABLE
     began_s = perf_counter()

@@ -76,7 +76,8 @@ def print_verdict(console: Console, verdict: dict[str, Any], against_kafka: tupl
     for one in seen:
         saw = "" if one["held"] is True else f"  [dim](saw {escape(_short(seen_words(one['seen'])))})[/]"
         _item(console, MARKS[one["held"]], escape(one["text"]) + saw)
-    console.print("[bold]Promises[/]")
+    if checks:
+        console.print("[bold]Promises[/]")
     for name, check in checks.items():
         if check["verdict"] != "held" or check.get("expected"):
             _print_check(console, name, check, [one["text"] for one in verdict["expectations"]])

@@ -65,14 +65,20 @@ class ClientWork:
         return self.describe(DescribeTopic(ask.topic))
 
     def describe(self, ask: DescribeTopic) -> dict[str, Any]:
-        """{"topics": {topic: [partition, ...]}}, with each broker's own view. Raises Refused."""
+        """{"topics": {topic: [partition, ...]}}, with each broker's own view, and those of them that are marked for
+        deletion. Raises Refused."""
         seen = self._desk.player.seen
         topics = topics_of(seen.assignments)
         if ask.topic:
             topic = nearest("topic", ask.topic, topics)
             topics = {topic: topics[topic]}
         told = {topic: [self._described(topic, number) for number in numbers] for topic, numbers in topics.items()}
-        return {"topics": told, "controller": seen.controller, "controller_epoch": seen.controller_epoch}
+        return {
+            "topics": told,
+            "marked_for_deletion": [topic for topic in told if topic in seen.marked],
+            "controller": seen.controller,
+            "controller_epoch": seen.controller_epoch,
+        }
 
     def _described(self, topic: str, partition: int) -> dict[str, Any]:
         seen, name = self._desk.player.seen, topic_partition_text(topic, partition)
@@ -204,7 +210,9 @@ class ClientWork:
         if not topic or len(topic) > NAME_LENGTH_MAX or not set(topic) <= NAME_CHARACTERS or topic in (".", ".."):
             raise Refused(f"a topic's name is of letters, digits, '.', '_' and '-', not {topic!r}")
         if topic in topics_of(self._desk.player.seen.assignments):
-            raise Refused(f"topic {topic} exists already")
+            marked = topic in self._desk.player.seen.marked
+            until = "; it is marked for deletion, and there until all its replicas are gone" if marked else ""
+            raise Refused(f"topic {topic} exists already{until}")
 
     def _topic_setting(self, name: str, value: object) -> Any:
         try:

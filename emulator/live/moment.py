@@ -17,7 +17,7 @@ import msgspec
 from emulator.live.ask import ask
 from emulator.live.registry import Found
 from emulator.live.requests import Refused, Status
-from emulator.regular_files import open_regular, read_regular
+from emulator.regular_files import named, open_regular, read_regular, write_whole
 from emulator.runs.layout import EVENTS_FOLDER, SETTINGS_FILE, WIRE_SUFFIX, event_paths, is_foreign, only_writer
 from protocol.events.reading import LINE_BYTES_MAX
 from protocol.undecodable import UNDECODABLE
@@ -49,7 +49,7 @@ def copy_moment(found: Found, target: Path) -> float:
     running = [name for name, node in answer.result["nodes"].items() if node["alive"] and not node["paused"]]
     _until_written(found.directory / EVENTS_FOLDER, running, moment_ms)
     (target / EVENTS_FOLDER).mkdir(parents=True)
-    (target / SETTINGS_FILE).write_bytes(read_regular(found.directory / SETTINGS_FILE))
+    write_whole(target / SETTINGS_FILE, read_regular(found.directory / SETTINGS_FILE))
     for path in event_paths(found.directory / EVENTS_FOLDER):
         folder = target / EVENTS_FOLDER / only_writer(path)
         folder.mkdir(exist_ok=True)
@@ -116,7 +116,7 @@ def _at_ms(line: bytes) -> float:
 
 
 def _copy(source: Path, target: Path, size_bytes: int) -> None:
-    with open_regular(source) as reading, target.open("xb") as writing:
+    with open_regular(source) as reading, named(target), target.open("xb") as writing:
         while size_bytes > 0:
             data = reading.read(min(COPY_BYTES, size_bytes))
             if not data:

@@ -13,6 +13,7 @@ import msgspec
 
 from emulator.client.exchange import Failure
 from emulator.client.operations import Operation
+from emulator.player.observing import DELETIONS, PREFIXES
 from emulator.player.player import Player
 from emulator.player.steps import StepRunner
 from emulator.player.tasks import StepFailed, Steps
@@ -82,7 +83,7 @@ class LivePlayer(Player):
     """A machine for the node `observer` of a cluster that somebody else starts and breaks."""
 
     def __init__(self, topology: Topology, record_magic: int, kafka_version: str) -> None:
-        super().__init__(topology, (), record_magic, kafka_version)
+        super().__init__(topology, (), record_magic, kafka_version, observed=(*PREFIXES, *DELETIONS))
         self._under_way: dict[int, Timeline] = {}
         self._writes: set[int] = set()
         self.on_change: Callable[[], None] = lambda: None

@@ -17,6 +17,7 @@ from protocol.znodes import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
+    DELETE_TOPICS,
     TOPICS,
     Leadership,
     UnreadableZnode,
@@ -31,13 +32,20 @@ from protocol.znodes import (
 
 RETRY_MS = 200.0
 PREFIXES = ("/brokers", CONTROLLER, CONTROLLER_EPOCH)
+"""What a scenario's conditions are about."""
+DELETIONS = (DELETE_TOPICS,)
+"""What is to be told beside it of a cluster that stays."""
 
 
 class Observing:
-    """`changed(now, what)` is called after every change: `states`, `controller`, `live` or `views`."""
+    """`changed(now, what)` is called after every change: `states`, `controller`, `live` or `views`. `prefixes`: of the
+    znodes that are observed."""
 
-    def __init__(self, topology: Topology, changed: Callable[[Now, str], None]) -> None:
+    def __init__(
+        self, topology: Topology, changed: Callable[[Now, str], None], prefixes: tuple[str, ...] = PREFIXES
+    ) -> None:
         self._changed = changed
+        self._prefixes = prefixes
         self._sessions = [node.name for node in topology.with_role("session")]
         self._targets: dict[int, str] = {}
         self._wanted: set[str] = set()
@@ -50,6 +58,8 @@ class Observing:
         self.live: frozenset[int] = frozenset()
         self.racks: dict[int, str] = {}
         self.metadata: dict[int, MetadataResponse] = {}
+        self.marked: set[str] = set()
+        """Topics that are marked for deletion, if that is observed."""
 
     def start(self, out: Outbox) -> None:
         """Observe the session servers."""
@@ -79,7 +89,7 @@ class Observing:
         match event:
             case ConnectionOpened(connection):
                 sessions = self._targets[connection] in self._sessions
-                out.send(connection, ObserveRequest(list(PREFIXES)) if sessions else ObserveMetadataRequest())
+                out.send(connection, ObserveRequest(list(self._prefixes)) if sessions else ObserveMetadataRequest())
             case ConnectionLost(connection):
                 self._lost(now, self._targets.pop(connection), out)
             case TimerFired(("observe", str(node))):
@@ -135,6 +145,9 @@ class Observing:
             if data:  # a znode may be created first and filled in the same transaction
                 self.racks[broker] = decode_broker(broker, data, change.zxid).rack
             return {"live"}
+        if path.startswith(DELETE_TOPICS + "/"):
+            (self.marked.discard if data is None else self.marked.add)(path[len(DELETE_TOPICS) + 1 :])
+            return set()
         if not path.startswith(TOPICS + "/"):
             return set()
         place = state_partition(path)

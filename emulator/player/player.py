@@ -13,7 +13,7 @@ from emulator.client.direct import DirectClient
 from emulator.client.group_errands import GroupErrands
 from emulator.client.operations import Operation, OperationLog
 from emulator.player.client_steps import LibraryProducers
-from emulator.player.observing import Observing
+from emulator.player.observing import PREFIXES, Observing
 from emulator.player.session_writes import SessionWrites
 from emulator.player.steps import StepFailed, StepRunner
 from emulator.player.tasks import Order, Steps, Task
@@ -38,7 +38,7 @@ class Player:
     consumers. Exits when the last step has ended.
 
     `steps_may_fail`: a step that cannot be done is noted, and the next begins (while somebody else kills nodes, a
-    topic may find no leader in time)."""
+    topic may find no leader in time). `observed`: the znodes that it is told of."""
 
     HEARD = HEARD_BY_PLAYER
 
@@ -50,6 +50,7 @@ class Player:
         kafka_version: str,
         *,
         steps_may_fail: bool = False,
+        observed: tuple[str, ...] = PREFIXES,
     ) -> None:
         self.topology = topology
         self.timeline = Timeline()
@@ -57,7 +58,7 @@ class Player:
         self.out = Outbox()
         self.steps = steps
         self.finished = False
-        self.seen = Observing(topology, self._changed)
+        self.seen = Observing(topology, self._changed, observed)
         self.waits = Waits(self.seen, self.out)
         self._record_magic = record_magic
         self._kafka_version = kafka_version

@@ -16,7 +16,7 @@ import msgspec
 from audit.verdict import Verdict, to_json
 from emulator.client.client_settings import ClientSettings, consumer_settings, producer_settings
 from emulator.observations.model import Observations
-from emulator.regular_files import write_whole
+from emulator.regular_files import named, write_whole
 from emulator.runs.bounds import in_force, limits_of
 from emulator.runs.client_defaults import OF_OLD_CONSUMERS, client_settings_of
 from emulator.runs.finished import RUNS
@@ -159,7 +159,8 @@ def write_events(folder: Path, trace: Trace, run: str) -> None:
         name = f"{entry[0]}.{entry[1]}{kind}.jsonl"
         lines.setdefault(name, []).append(encode(trace.line(entry, run, WALL_EPOCH_MS)))
     for name, of_file in lines.items():
-        (folder / name).write_bytes(b"\n".join(of_file) + b"\n")
+        with named(folder / name):
+            (folder / name).write_bytes(b"\n".join(of_file) + b"\n")
 
 
 def write_files(folder: Path, files: MemoryFiles) -> None:
@@ -167,7 +168,8 @@ def write_files(folder: Path, files: MemoryFiles) -> None:
     for path in _paths(files, ""):
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(files.read(path, 0, files.size(path)))
+        with named(target):
+            target.write_bytes(files.read(path, 0, files.size(path)))
 
 
 def _paths(files: MemoryFiles, directory: str) -> Iterable[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.regular_files import read_regular
+from emulator.regular_files import read_regular, reason
 from emulator.runs.layout import OBSERVATIONS_FILE, SETTINGS_FILE
 from protocol.undecodable import UNDECODABLE, why
 
@@ -64,7 +64,9 @@ def brokers_of(run: Path) -> dict[str, Versions]:
             for node, own in nodes.items()
             if "kafka.version" in own
         }
-    except (OSError, *UNDECODABLE, KeyError, TypeError, AttributeError) as error:
+    except OSError as error:
+        raise NoRun(f"{path}: cannot be read: {reason(error)}") from error
+    except (*UNDECODABLE, KeyError, TypeError, AttributeError) as error:
         raise NoRun(f"{path}: is not the settings of a run: {why(error)}") from error
 
 
@@ -73,7 +75,9 @@ def version_of(run: Path) -> str:
     path = run / SETTINGS_FILE
     try:
         return str(msgspec.json.decode(read_regular(path))["kafka"])
-    except (OSError, *UNDECODABLE, KeyError, TypeError) as error:
+    except OSError as error:
+        raise NoRun(f"{path}: cannot be read: {reason(error)}") from error
+    except (*UNDECODABLE, KeyError, TypeError) as error:
         raise NoRun(f"{path}: is not the settings of a run: {why(error)}") from error
 
 

@@ -22,7 +22,7 @@ from emulator.runs.directory import write_observations, write_verdict
 from emulator.runs.judged import play_and_judge
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.settings_files import read_settings_files
-from emulator.runs.sources import GOLDEN, find_scenario, recordings_of
+from emulator.runs.sources import GOLDEN, find_scenario, place_of_step, recordings_of
 from emulator.settings.registry import parse_assignment
 from emulator.world.simulated.world import RunTooLong
 
@@ -84,7 +84,10 @@ class Worker:
         began_s = perf_counter()
         try:
             run = play_and_judge(self._resolved, seed, run=str(seed))
-        except (StepFailed, RunTooLong) as error:
+        except StepFailed as error:
+            place = place_of_step(self._asked.scenario, error.step)
+            return SeedResult(seed=seed, code=UNKNOWN, error=f"{place}not played to its end: {error}")
+        except RunTooLong as error:
             return SeedResult(seed=seed, code=UNKNOWN, error=f"{type(error).__name__}: {error}")
         except Exception as error:
             # Our bug: the other seeds go on; the command that plays this one again writes its traceback down.

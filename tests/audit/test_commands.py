@@ -59,6 +59,12 @@ def test_a_scenario_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (run / "settings.json").write_text('{"settings": {"dropped": 1}}')
     with pytest.raises(AuditInputError, match=r"settings\.json: settings: Expected `array`, got `int`"):
         expected_of(run)
+    for name in ("settings.json", "scenario.yaml"):
+        (run / name).unlink()
+        (run / name).symlink_to("elsewhere")
+        with pytest.raises(AuditInputError, match=rf"{name}: cannot be read: is a symbolic link; only regular files"):
+            expected_of(run)
+        (run / name).unlink()
 
 
 @pytest.mark.spark

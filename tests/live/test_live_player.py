@@ -212,3 +212,17 @@ def test_a_dead_broker_is_observed_again_when_it_is_back(bench: Bench) -> None:
     bench.world.start("broker-2")
     bench.give(WatchNode("broker-2", True))
     bench.until(lambda: 2 in bench.player.seen.metadata)
+
+
+def test_a_topic_is_known_to_be_marked_for_deletion_until_it_is_gone() -> None:
+    bench = Bench()
+    assert bench.do(create()).error == ""
+    bench.world.kill("broker-2")
+    bench.give(WatchNode("broker-2", False))
+    number = bench.begin(m.DeleteTopic(topic="t"))
+    bench.until(lambda: bench.player.seen.marked == {"t"} and 2 not in bench.player.seen.live)
+    bench.world.start("broker-2")
+    bench.give(WatchNode("broker-2", True))
+    bench.until(lambda: bench.answer(number))
+    bench.until(lambda: not bench.player.seen.marked)
+    assert bench.player.seen.topics == frozenset()

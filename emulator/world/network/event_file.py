@@ -14,6 +14,7 @@ import msgspec
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
+from emulator.regular_files import named
 from protocol.events import EVENT_FORMAT, Event
 from protocol.machine import Now
 
@@ -48,6 +49,7 @@ class _File:
     """One file and the lines that wait for it."""
 
     def __init__(self, path: Path, **envelope: object) -> None:
+        self._path = path
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         self._lines = _Lines()
         bound = structlog.wrap_logger(
@@ -62,8 +64,9 @@ class _File:
     def flush(self) -> None:
         data = b"".join(self._lines.waiting)
         self._lines.waiting.clear()
-        while data:
-            data = data[os.write(self._fd, data) :]
+        with named(self._path):
+            while data:
+                data = data[os.write(self._fd, data) :]
 
     def close(self) -> None:
         os.close(self._fd)

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from emulator.regular_files import named
 from emulator.world.network.spec import ShellSettings
 from emulator.world.replay import effects_crc, record_bytes
 from protocol.machine import Effect, Now
@@ -17,6 +18,7 @@ class InputRecorder:
         directory.mkdir(parents=True, exist_ok=True)
         life = settings.life
         path = directory / f"{life.node.name}.{life.incarnation}.msgpack"
+        self._path = path
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         self._waiting: list[bytes] = []
         self._crc = 0
@@ -33,8 +35,9 @@ class InputRecorder:
     def flush(self) -> None:
         data = b"".join(self._waiting)
         self._waiting.clear()
-        while data:
-            data = data[os.write(self._fd, data) :]
+        with named(self._path):
+            while data:
+                data = data[os.write(self._fd, data) :]
 
     def close(self) -> None:
         self.flush()

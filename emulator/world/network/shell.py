@@ -20,6 +20,7 @@ from typing import Any
 import trio
 
 from emulator.injector.enforcement import LinkState
+from emulator.last_resort import LACKING
 from emulator.world.network.clock import Clock
 from emulator.world.network.connection import State
 from emulator.world.network.desk import Letter
@@ -241,9 +242,12 @@ class NodeShell:
         self.events.write(NodeStopped(code=code, reason=self.exit.reason), "exit", self.now)
 
     def _crash(self, error: Exception) -> None:
-        """Our bug: say where, in one line, and end."""
+        """Our bug: say where, in one line, and end. What the machine lacks, such as room on its disk, is no bug."""
         while isinstance(error, ExceptionGroup):
             error = error.exceptions[0]
+        if isinstance(error, OSError) and error.errno in LACKING and error.filename:
+            self.exit = Exit(EXIT_CRASHED, f"{error.filename}: {error.strerror}")
+            return
         frame = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{FilePath(frame.filename).name}:{frame.lineno} in {frame.name}"
         self.exit = Exit(EXIT_CRASHED, f"{type(error).__name__}: {error} ({place})")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from emulator.commands import live_clients, live_topics
 from emulator.commands.live_asking import Asking
@@ -99,3 +100,20 @@ def test_a_fault_on_no_machine_says_what_may_be_named(capsys: pytest.CaptureFixt
     assert capsys.readouterr().err == (
         "faultline kill: which nodes? kill broker-0, several, az-0, or 'broker-*'\n"
     )
+
+
+def test_a_topic_that_is_marked_for_deletion_is_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+    view = {"leader": -1, "epoch": None, "isr": []}
+    partition = {"partition": 0, "replicas": [0, 1], "leader": -1, "leader_epoch": 4, "isr": [1], "views": {}}
+    topics = {"t": [{**partition, "views": {"broker-0": view}}], "u": [partition]}
+    told = {"topics": topics, "marked_for_deletion": ["t"]}
+    live_topics._show_list(Console(), told)
+    live_clients.show_topics(Console(), told)
+    assert capsys.readouterr().out.splitlines() == [
+        "t: 1 partition, 0 led, replicas 2, marked for deletion",
+        "u: 1 partition, 0 led, replicas 2",
+        "t: marked for deletion; it is there until all its replicas are gone",
+        "t-0: leader -1, epoch 4, replicas 0,1, in sync 1",
+        "  broker-0 does not know it",
+        "u-0: leader -1, epoch 4, replicas 0,1, in sync 1",
+    ]

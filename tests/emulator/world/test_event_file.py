@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from emulator.world.network.event_file import UNFLUSHED_MAX, EventFile
 from protocol.events import ENVELOPE, FIELDS, ConnectionChanged, MachineFault, OperationInvoked
 from protocol.machine import Now
@@ -71,3 +73,15 @@ def test_a_later_writer_appends(tmp_path: Path) -> None:
         file.write(FAULT, "", NOW)
         file.close()
     assert len(lines(tmp_path / "events" / "a.1.jsonl")) == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+def test_a_full_disk_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "events" / "a.1.jsonl"
+    path.parent.mkdir()
+    path.symlink_to("/dev/full")
+    file = EventFile(tmp_path, "r", "a", 1, ("client", "replica"))
+    file.write(CLIENT, "", NOW)
+    with pytest.raises(OSError, match="No space left on device") as full:
+        file.flush()
+    assert full.value.filename == str(path)

@@ -1,0 +1,36 @@
+"""What fails while it is played, and what is printed in a pipe: with file and line, however long the line is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.system.conftest import Faultline
+
+TITLE = "A title that is longer than a terminal of eighty columns is, so that it would be wrapped there"
+TWICE = f"""\
+id: twice
+title: {TITLE}
+kafka: 2.6
+steps:
+  - start: 2
+  - create-topic: {{topic: t, assignment: [2]}}
+  - create-topic: {{topic: t, assignment: [2]}}
+"""
+WHY = "create-topic t: there is such a topic already"
+
+
+def test_seeds_name_the_place_of_a_step_that_fails(faultline: Faultline, tmp_path: Path) -> None:
+    script = tmp_path / "twice.yaml"
+    script.write_text(TWICE)
+    ended = faultline("sim", script, "--seeds", "1")
+    assert ended.code == 3
+    assert f"seed 1: {script}:7: not played to its end: step 3 " in ended.out and WHY in ended.out
+
+
+def test_a_run_that_fails_names_the_place_and_wraps_nothing_in_a_pipe(faultline: Faultline, tmp_path: Path) -> None:
+    script = tmp_path / "twice.yaml"
+    script.write_text(TWICE)
+    ended = faultline("run", script, "--out", tmp_path / "run", "--audit", "none")
+    assert ended.code == 3
+    assert ended.out.splitlines()[0] == f"twice on Kafka 2.6: {TITLE}"
+    assert ended.err.startswith(f"{script}:7: faultline run: ") and WHY in ended.err
