@@ -103,7 +103,7 @@ def test_a_fault_on_no_machine_says_what_may_be_named(capsys: pytest.CaptureFixt
 
 
 def test_a_topic_that_is_marked_for_deletion_is_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
-    view = {"leader": -1, "epoch": None, "isr": []}
+    view: dict[str, Any] = {"leader": -1, "epoch": None, "isr": []}
     partition = {"partition": 0, "replicas": [0, 1], "leader": -1, "leader_epoch": 4, "isr": [1], "views": {}}
     topics = {"t": [{**partition, "views": {"broker-0": view}}], "u": [partition]}
     told = {"topics": topics, "marked_for_deletion": ["t"]}
