@@ -30,7 +30,7 @@ from emulator.regular_files import write_whole
 from emulator.runs.junit import junit_xml, suite_of
 from emulator.runs.layout import shown
 from emulator.runs.scratch import scratch
-from emulator.scenario.seen import seen_words
+from emulator.scenario.seen import saw_words
 from emulator.settings.account import lines as settings_lines
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def verdict_text(verdict: Verdict) -> str:
             lines.append(f"    and {check.count - EVIDENCE_SHOWN_MAX} more")
     for one in verdict.expectations:
         mark = {True: "held", False: "BROKEN", "unknown": "unknown"}[one.held]
-        seen = "" if one.held is True else f" (saw {seen_words(one.seen)})"
+        seen = "" if one.held is True else f" ({saw_words(one.held, one.seen)})"
         lines.append(f"  {mark:<8}{one.text}{seen}")
     return "\n".join(lines)
 

@@ -14,7 +14,7 @@ from emulator.observations.model import Observations
 from emulator.runs.equal import equal_recording, recorded_as_played, recorded_versions
 from emulator.runs.resolve import Resolved
 from emulator.runs.starts import versions_played
-from emulator.scenario.seen import seen_words
+from emulator.scenario.seen import saw_words
 from emulator.settings.account import Account, lines
 
 MARKS: dict[bool | str, str] = {
@@ -74,7 +74,7 @@ def print_verdict(console: Console, verdict: dict[str, Any], against_kafka: tupl
     if seen:
         console.print("[bold]What the scenario expects[/]")
     for one in seen:
-        saw = "" if one["held"] is True else f"  [dim](saw {escape(_short(seen_words(one['seen'])))})[/]"
+        saw = "" if one["held"] is True else f"  [dim]({escape(_short(saw_words(one['held'], one['seen'])))})[/]"
         _item(console, MARKS[one["held"]], escape(one["text"]) + saw)
     if checks:
         console.print("[bold]Promises[/]")
@@ -122,7 +122,8 @@ def _fault_mark(fault: dict[str, Any]) -> str:
 
 
 def _fault(fault: dict[str, Any]) -> str:
-    words = f"{fault['rule']}: stopped {fault.get('frames_stopped', 0)} frames"
+    count = fault.get("frames_stopped", 0)
+    words = f"{fault['rule']}: stopped {count} frame{'' if count == 1 else 's'}"
     if fault.get("in_force_ms") is not None:
         words += f", from {fault['in_force_ms'] / 1000:.1f} s"
     if fault.get("healed_ms") is not None:

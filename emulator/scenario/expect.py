@@ -269,7 +269,7 @@ def _measure(text: str, what: Mapping[str, Any], measures: Mapping[str, Any]) ->
     for part in what["name"].split("."):
         found = found.get(part) if isinstance(found, Mapping) else None
     if isinstance(found, bool) or not isinstance(found, int | float):
-        return Judged(text, UNKNOWN, None)
+        return Judged(text, UNKNOWN, f"{what['name']} was not measured")
     return Judged(text, all(_bounds(what, found)), found)
 
 

@@ -33,6 +33,11 @@ def seen_words(seen: Any) -> str:
     return _value("", seen)
 
 
+def saw_words(held: object, seen: Any) -> str:
+    """What stands behind an expectation that does not hold; why nobody can tell stands there as it is."""
+    return seen if held == "unknown" and isinstance(seen, str) else f"saw {seen_words(seen)}"
+
+
 def _outcome(attempt: Mapping[str, Any]) -> tuple[Any, Any, bool]:
     return attempt.get("error"), attempt.get("tries"), attempt["value"] is None
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from emulator.scenario.seen import seen_words
+from emulator.scenario.seen import saw_words, seen_words
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,9 @@ from emulator.scenario.seen import seen_words
 )
 def test_what_was_seen_is_said_in_words(seen: Any, words: str) -> None:
     assert seen_words(seen) == words
+
+
+def test_why_nobody_can_tell_was_not_seen() -> None:
+    assert saw_words("unknown", "x was not measured") == "x was not measured"
+    assert saw_words("unknown", None) == "saw nothing"
+    assert saw_words(False, {"verdict": "violated", "count": 3}) == "saw violated, 3 found"
