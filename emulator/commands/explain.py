@@ -83,9 +83,13 @@ def lives_of(events: list[Line], subject: str) -> dict[str, list[Moment]]:
     told = {
         name: [Moment(name, event["at_ms"], event["node"], text, event["cause"]) for event, text in lives[place]]
         for place in sorted(lives)
-        if (name := topic_partition_text(*place))
+        if (name := _called(*place))
     }
     return {place: life for place, life in told.items() if life}
+
+
+def _called(topic: str, partition: int) -> str:
+    return topic_partition_text(topic, partition) if partition >= 0 else f"{topic}, no partition chosen"
 
 
 def _by_place(events: list[Line]) -> dict[TopicPartition, list[Line]]:

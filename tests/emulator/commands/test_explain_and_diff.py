@@ -189,3 +189,27 @@ def test_a_record_goes_with_its_topic(tmp_path: Path, capsys: pytest.CaptureFixt
     ]
     assert explain_command(run, "b") == 0
     assert not any("gone" in line for line in told(capsys))
+
+
+NEVER_CHOSEN = """
+id: never-chosen
+title: The run ends before a partitioner knows the topic
+steps:
+  - start: 2
+  - start: 1
+  - start: 0
+  - create-topic: {topic: t, assignment: [[0, 1, 2], [1, 2, 0]]}
+  - cut: az-2
+  - produce: {client: az-2, values: [a], acks: all, partition: any}
+    background: write
+  - pause: 1
+"""
+
+
+def test_what_was_sent_to_no_partition_is_told_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    prepare(run)
+    simulate_into(run, resolve(load_scenario(NEVER_CHOSEN, "never.yaml"), "2.6"), 1)
+    assert explain_command(run, "a", json=True) == 0
+    (moment,) = json.loads(capsys.readouterr().out)
+    assert (moment["partition"], moment["text"]) == ("t, no partition chosen", "is about to write 'a', acks=all")
