@@ -6,7 +6,6 @@ from pathlib import Path
 
 from emulator.observations.model import Observations
 from emulator.observations.reading import Malformed, parse
-from emulator.regular_files import reason
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 """A run of an hour is a few MiB; more is not observations."""
@@ -25,7 +24,7 @@ def load(path: Path, *, follow: bool = True) -> Observations:
     except FileNotFoundError:
         raise Malformed(f"{path}: no such file{_nearest(path)}") from None
     except OSError as error:
-        raise Malformed(f"{path}: cannot be read: {reason(error)}") from error
+        raise Malformed(f"{path}: cannot be read: {error.strerror}") from error
     return parse(text, str(path))
 
 
@@ -51,7 +50,7 @@ def recording_files(given: list[Path]) -> list[Path]:
             next(path.iterdir(), None)  # rglob passes over what may not be listed
             below = sorted(p for p in path.rglob("*.json") if p.is_file())
         except OSError as error:
-            raise Malformed(f"{error.filename}: cannot be read: {reason(error)}") from error
+            raise Malformed(f"{error.filename}: cannot be read: {error.strerror}") from error
         if not below:
             raise Malformed(f"{path}: no recording (*.json) in this folder")
         found.extend(below)
