@@ -63,13 +63,13 @@ def step_count(steps: tuple[AnyStep, ...]) -> int:
     return sum(step.times * step_count(step.steps) if isinstance(step, Repeat) else 1 for step in steps)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def scenario_of(scenario_id: str) -> Scenario:
     """Of the catalogue; read once per process."""
     return find_scenario(scenario_id)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)
 def resolved_for(scenario_id: str, version: str) -> Resolved:
     return resolve(scenario_of(scenario_id), version)
 
@@ -89,7 +89,7 @@ def mortal_scenarios() -> list[str]:
     return [name for name in catalogue() if versions_of(name)]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def _wanted(scenarios: tuple[str, ...], versions: tuple[str, ...]) -> dict[str, list[str]]:
     """The versions to draw among, of every scenario that has any."""
     known = {name: versions_of(name, versions) for name in scenarios or catalogue()}
