@@ -87,16 +87,21 @@ def audit_command(
     return exit_code(verdict.valid for verdict in verdicts)
 
 
-def report_command(run: str) -> int:
-    """`faultline report RUN`: (re)writes report.html from verdict.json and the events. Needs no Java."""
-    from audit.report import write_report
+def report_command(run: str, json: bool = False) -> int:
+    """`faultline report RUN`: (re)writes report.html from verdict.json and the events. Needs no Java. `json`: prints
+    `run`, `report`, where it is, and `valid`, as verdict.json has it."""
+    from audit.report import verdict_of, write_report
 
     try:
         [directory] = find_runs([run])
-        path = write_report(directory.path)
+        verdict = verdict_of(directory.path)
+        path = write_report(directory.path, verdict)
     except AuditInputError as error:
         return _unusable(error)
-    print(path)
+    if json:
+        print(msgspec.json.encode({"run": verdict.run, "report": str(path), "valid": verdict.valid}).decode())
+    else:
+        print(path)
     return 0
 
 

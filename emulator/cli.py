@@ -270,11 +270,19 @@ def _unusable_log() -> int:
 
 
 @app.command
-def report(run_directory: Path, /) -> int:
-    """(Re)write a run's report.html."""
+def report(run_directory: Path, /, *, json: bool = False) -> int:
+    """(Re)write a run's report.html.
+
+    Parameters
+    ----------
+    run_directory
+        A run's directory, which has a verdict.json.
+    json
+        Print as JSON which run it is of, where it is, and whether the run is valid.
+    """
     from audit.commands import report_command
 
-    return report_command(str(run_directory))
+    return report_command(str(run_directory), json)
 
 
 @app.command

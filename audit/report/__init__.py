@@ -6,6 +6,6 @@ Reading order: `timeline` (intervals, series and marks), `reading` (a bounded pa
 it as HTML), `writing` (a run's report.html).
 """
 
-from audit.report.writing import write_report
+from audit.report.writing import verdict_of, write_report
 
-__all__ = ["write_report"]
+__all__ = ["verdict_of", "write_report"]

@@ -21,13 +21,14 @@ def write_report(run: Path, verdict: Verdict | None = None, home: Path | None = 
         AuditInputError: not a run, or it has no verdict yet.
     """
     directory = read_directory(run)
-    verdict = verdict or _verdict_of(run)
+    verdict = verdict or verdict_of(run)
     path = (home or run) / "report.html"
     write_whole(path, render(verdict, read_timeline(directory), about_run(run)).encode("utf-8", "replace"))
     return path
 
 
-def _verdict_of(run: Path) -> Verdict:
+def verdict_of(run: Path) -> Verdict:
+    """As RUN/verdict.json has it. Raises AuditInputError."""
     path = run / "verdict.json"
     try:
         return from_json(read_regular(path))

@@ -80,7 +80,8 @@ def read_step(reader: StepReader, item: Node) -> Steps:
     if name is None or len(steps) != 1:
         return []
     if isinstance(steps[0], m.Await | m.Repeat | m.Background | m.Workload):
-        reader.problem(verb_node, f"{verb} cannot run in the background")
+        instead = "; a workload goes on beside the steps" if isinstance(steps[0], m.Repeat) else ""
+        reader.problem(verb_node, f"{verb} cannot run in the background{instead}")
         return []
     return [m.Background(name=name, step=steps[0], at_s=at_s)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from audit.commands import audit_command, report_command, verdict_text
 from audit.events import read_events
 from audit.export import export
 from audit.input import AuditInputError, find_runs
+from audit.run import write_verdict
 from audit.verdict import CheckVerdict, Verdict
 from audit.views import VIEWS, create_views, described
 from tests.audit.conftest import Audit
@@ -44,6 +46,18 @@ def test_what_is_no_run_is_named_in_one_sentence(
 def test_a_report_of_no_run_is_unusable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert report_command(str(tmp_path / "nothing")) == 2
     assert "no such directory" in capsys.readouterr().err
+
+
+def test_a_report_tells_as_json_where_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = healthy().write(tmp_path)
+    write_verdict(Verdict("healthy", "x", "sim", "unknown", [], [], {}, {}), run)
+    assert report_command(str(run), json=True) == 0
+    told = {"run": "healthy", "report": str(run / "report.html"), "valid": "unknown"}
+    assert json.loads(capsys.readouterr().out) == told
+    (run / "verdict.json").unlink()
+    assert report_command(str(run), json=True) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and "has no verdict.json yet" in said.err
 
 
 def test_a_scenario_that_cannot_be_read_is_named(tmp_path: Path) -> None:

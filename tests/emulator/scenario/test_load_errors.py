@@ -169,7 +169,8 @@ def test_bad_file(text: str, message: str) -> None:
         ("{background: v, await: w}", "5:28: unknown background step 'w'"),
         ("repeat: {times: 0, steps: [heal]}", "5:21: expected times as a whole number, 1 to 10000, got 0"),
         ("repeat: {times: 2, steps: [heel]}", "5:32: unknown verb 'heel'; nearest: heal"),
-        ("{background: r, repeat: {times: 2, steps: [heal]}}", "5:21: repeat cannot run in the background"),
+        ("{background: r, repeat: {times: 2, steps: [heal]}}",
+         "5:21: repeat cannot run in the background; a workload goes on beside the steps"),
     ],
 )  # fmt: skip
 def test_bad_step(step: str, message: str) -> None:
