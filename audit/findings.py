@@ -85,7 +85,9 @@ class Judged(msgspec.Struct):
     notes_total: int = 0
     """All of them, the roles left out."""
     unavailable_ms: dict[str, float] = {}
-    """{client's node: how long its produces kept failing}."""
+    """{client's node: how long its produces kept failing, until the last of them ended}."""
+    failing_since_ms: dict[str, float] = {}
+    """{client's node: when its last produce ended}, of those that failed in it."""
 
 
 def add_row(judged: Judged, row: Mapping[str, Any], values: Mapping[tuple[str, str], str]) -> None:
@@ -99,6 +101,8 @@ def add_row(judged: Judged, row: Mapping[str, Any], values: Mapping[tuple[str, s
             judged.notes_total = numbers["total"]
         case "unavailable":
             judged.unavailable_ms[row["text"]] = numbers["ms"]
+            if "since_ms" in numbers:
+                judged.failing_since_ms[row["text"]] = numbers["since_ms"]
         case "missing":
             findings = judged.findings[row["check"]]
             findings.missing.append(_at(row) + row["text"])

@@ -166,12 +166,15 @@ _NOTES = _as_answer(
     numbers="to_json(struct(total))",
 )
 
-# From a produce that failed until the same client's next one ended: as long as it knew nothing better. Where no
-# produce failed there is nothing to put into order.
+# From a produce that failed until the same client's next one ended: as long as it knew nothing better; and since when,
+# where none followed (`since_ms`; the run's end is known elsewhere). Where no produce failed there is nothing to put
+# into order.
 _UNAVAILABLE = """
 SELECT run, '' AS check, 'unavailable' AS kind, '' AS topic, -1L AS partition, -1L AS offset, node AS text,
   '{}' AS details,
-  to_json(struct(sum(next_ms - at_ms) AS ms)) AS numbers
+  to_json(struct(
+    coalesce(sum(next_ms - at_ms), 0D) AS ms, max(CASE WHEN next_ms IS NULL THEN at_ms END) AS since_ms
+  )) AS numbers
 FROM (
   SELECT /*few(failing)*/ run, node, outcome, at_ms,
     lead(at_ms) OVER (PARTITION BY run, node ORDER BY incarnation, seq) AS next_ms
@@ -180,7 +183,7 @@ FROM (
   --big USING (run, node)
   WHERE kind = 'produce'
 )
-WHERE outcome != 'ok' AND next_ms IS NOT NULL GROUP BY run, node
+WHERE outcome != 'ok' GROUP BY run, node
 """
 
 

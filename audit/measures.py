@@ -16,10 +16,10 @@ OUTSIDE = "outside"
 
 def measures_of(judged: Judged) -> dict[str, Any]:
     """`wall_s`: scenario seconds from launch to the last event. `unavailable_ms`: {AZ: how long the produces of its
-    clients kept failing, the longest of them; null: none of them wrote, or only once and in vain: not measured}.
+    clients kept failing, the longest of them; null: none of them wrote, so it was not measured}.
     `time_to_new_leader_ms`: from the first fault to the first later leader of a higher epoch; null: none.
     `exits`: {node: how many of its lives ended by themselves}."""
-    last_ms = max((count.last_ms for count in judged.counts if count.last_ms is not None), default=0.0)
+    last_ms = _last_ms(judged)
     return {
         "wall_s": round(last_ms / 1000, 3),
         "exits": health.exits(judged.notes),
@@ -45,10 +45,17 @@ def time_to_new_leader_ms(notes: list[Note]) -> float | None:
     return None
 
 
+def _last_ms(judged: Judged) -> float:
+    return max((count.last_ms for count in judged.counts if count.last_ms is not None), default=0.0)
+
+
 def _by_az(judged: Judged) -> dict[str, float | None]:
     azs = {note.node: note.az or OUTSIDE for note in judged.notes if note.event == "node_started"}
     of_node = {count.node or "": 0.0 for count in judged.counts if count.problem is None and count.acknowledged}
-    return longest_by_az(azs, of_node | judged.unavailable_ms)
+    of_node |= judged.unavailable_ms
+    for node, since_ms in judged.failing_since_ms.items():
+        of_node[node] = of_node.get(node, 0.0) + _last_ms(judged) - since_ms
+    return longest_by_az(azs, of_node)
 
 
 def longest_by_az(azs: Mapping[str, str], of_node: Mapping[str, float]) -> dict[str, float | None]:

@@ -12,7 +12,7 @@ from audit.verdict import Verdict
 from emulator.scenario.seen import seen_words
 
 HELD: dict[Any, tuple[str, str]] = {True: ("held", "good"), False: ("broken", "bad"), "unknown": ("unknown", "unsure")}
-NOT_MEASURED = "not measured: no client there wrote, or only once and in vain"
+NOT_MEASURED = "not measured: no client there wrote"
 NEVER = "–"
 
 MEASURES = {

@@ -89,7 +89,7 @@ def exits_of(world: SimulatedWorld) -> dict[str, int]:
 
 def measures_of(world: SimulatedWorld, probe: Probe) -> dict[str, Any]:
     """`unavailable_ms`: {AZ: how long the produces of its clients kept failing, the longest of them; null: none
-    wrote, or only once and in vain}. `exits`: as `exits_of`."""
+    wrote}. `exits`: as `exits_of`."""
     return {
         "events": len(world.trace.entries),
         "exits": exits_of(world),
@@ -123,8 +123,8 @@ def time_to_new_leader_ms(leaders: list[Office], fault_ms: float | None) -> floa
 
 
 def unavailable_ms(world: SimulatedWorld) -> dict[str, float | None]:
-    """From a produce that failed until the same client's next one ended: so long it knew nothing better. Null: no
-    client of the AZ wrote, or only once and in vain."""
+    """From a produce that failed until the same client's next one ended, or the run: so long it knew nothing better.
+    Null: no client of the AZ wrote."""
     azs = {entry[0]: entry[5].az or OUTSIDE for entry in world.trace.entries if isinstance(entry[5], NodeStarted)}
     of_node: dict[str, float] = {}
     failed_ms: dict[str, float] = {}
@@ -135,6 +135,9 @@ def unavailable_ms(world: SimulatedWorld) -> dict[str, float | None]:
             of_node.setdefault(node, 0.0)
         else:
             failed_ms[node] = at_ms
+    end_ms = max((round(entry[4], 3) for entry in world.trace.entries), default=0.0)
+    for node, at_ms in failed_ms.items():
+        of_node[node] = of_node.get(node, 0.0) + end_ms - at_ms
     return longest_by_az(azs, of_node)
 
 

@@ -173,11 +173,13 @@ def test_failing_produces_are_unavailability() -> None:
     assert written["unavailable_ms"]["outside"] == 0.0, "measured"
 
 
-def test_an_az_whose_only_write_was_in_vain_was_not_measured() -> None:
-    """Nothing tells when the next one would have ended; 0 it was not."""
+def test_a_client_whose_last_write_failed_was_unavailable_to_the_end_of_the_run() -> None:
+    """Whether it had written before or not."""
     write = "produce: {broker: 0, client: az-0, values: [a], acks: 1, socket_timeout_s: 2}"
-    measures = verdict_of("kill: 0", write).measures
-    assert measures["unavailable_ms"]["az-0"] is None
+    for before in ((), (write,)):
+        measures = verdict_of(*before, "kill: 0", write, "pause: 5").measures
+        assert 5000 <= measures["unavailable_ms"]["az-0"] < 7000
+        assert measures["unavailable_ms"]["az-1"] is None
 
 
 def test_a_broker_may_die_of_a_disk_that_was_filled() -> None:
