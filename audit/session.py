@@ -31,6 +31,10 @@ __all__ = [
     "tuning_for",
 ]
 
+CAUSES_MAX = 20
+"""Java's exceptions may stand below one another in a circle."""
+
+
 class SparkFailed(GatewayError):
     """Spark ended, or could not do what it was asked to: no evidence, for or against."""
 
@@ -115,7 +119,21 @@ def _settings(gateway: Gateway) -> dict[str, str]:
 
 
 def _first_line(error: Exception) -> str:
+    """What Spark says of it, and the word of the operating system below, such as that a disk is full."""
     java_exception: Any = getattr(error, "java_exception", None)
     text = str(java_exception.toString()) if java_exception is not None else str(error)
     lines = [line for line in text.splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    said = lines[0] if lines else type(error).__name__
+    below = _deepest(java_exception)
+    return said if not below or below in said else f"{said}: {below}"
+
+
+def _deepest(java_exception: Any) -> str:
+    """The message of the exception that began it all, in one line; "" without one."""
+    cause, message = java_exception, ""
+    for _ in range(CAUSES_MAX):
+        if cause is None:
+            break
+        message = str(cause.getMessage() or "").partition("\n")[0]
+        cause = cause.getCause()
+    return message

@@ -113,6 +113,8 @@ class EventFile:
         self.urgent = False
 
     def close(self) -> None:
-        self.flush()
-        for file in self._files:
-            file.close()
+        try:
+            self.flush()
+        finally:
+            for file in self._files:
+                file.close()

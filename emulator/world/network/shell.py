@@ -196,7 +196,7 @@ class NodeShell:
             self.listener.close()
             self.switchboard.close_all()
             self._time.close()
-            self.events.close()
+            self._close_events()
             if self._recorder is not None:
                 self._recorder.close()
         assert self.exit is not None
@@ -240,6 +240,14 @@ class NodeShell:
         assert self.exit is not None
         code = 1 if self.exit.code == EXIT_CRASHED else self.exit.code
         self.events.write(NodeStopped(code=code, reason=self.exit.reason), "exit", self.now)
+
+    def _close_events(self) -> None:
+        """Where the last line finds no room either, the exit has already said so."""
+        try:
+            self.events.close()
+        except OSError:
+            if self.exit is None or self.exit.code != EXIT_CRASHED:
+                raise
 
     def _crash(self, error: Exception) -> None:
         """Our bug: say where, in one line, and end. What the machine lacks, such as room on its disk, is no bug."""

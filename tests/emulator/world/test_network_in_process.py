@@ -11,7 +11,7 @@ from emulator.topology import OBSERVER
 from emulator.world import actions as act
 from emulator.world.network import switchboard
 from emulator.world.network.reports import ClusterError
-from emulator.world.network.spec import MachineSpec
+from emulator.world.network.spec import EXIT_CRASHED, MachineSpec
 from protocol.framing import ProtocolError, encode
 from protocol.link_rules import LinkRule
 from protocol.machine import Exit, Input, Now, Started
@@ -103,6 +103,18 @@ async def test_a_crash_in_process_does_not_take_the_supervisor_with_it(tmp_path:
         await here.ended.wait()
         assert here.crashed
         await seen(world, "broker-0", "lost theirs closed by peer")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+async def test_a_full_disk_ends_the_shell_with_the_name_of_the_file(tmp_path: Path) -> None:
+    async with network_world(tmp_path) as world:
+        events = world.cluster.run_dir / "events" / f"{OBSERVER}.1.jsonl"
+        events.parent.mkdir(exist_ok=True)
+        events.symlink_to("/dev/full")
+        here = await world.cluster.run_here(OBSERVER, build(None, MemoryFiles(), {"every_ms": 50.0}))
+        await here.ended.wait()
+        assert here.exit == Exit(EXIT_CRASHED, f"{events}: No space left on device")
+        events.unlink()
 
 
 async def test_a_peer_that_does_not_read_costs_a_bounded_number_of_bytes(
