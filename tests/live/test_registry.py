@@ -2,6 +2,7 @@
 
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -130,6 +131,7 @@ def test_what_somebody_else_wrote_is_no_cluster(home: Path, monkeypatch: pytest.
     (directory / CLUSTER_FILE).unlink()
     os.mkfifo(directory / CLUSTER_FILE)
     assert registered(directory) is None
+    monkeypatch.setattr(tempfile, "tempdir", str(home))  # where the register of a user without a home is
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     assert registered(directory) is None
 
