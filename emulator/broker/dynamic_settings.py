@@ -14,7 +14,7 @@ import msgspec
 
 from emulator.broker.context import BrokerContext
 from emulator.broker.replicas import Replicas
-from emulator.broker.settings import LONG_MAX, TOPIC_OVERRIDES, BrokerSettings, with_topic_overrides
+from emulator.broker.settings import LONG_MAX, TOPIC_OVERRIDES, BrokerSettings, can_resize, with_topic_overrides
 from protocol.events import BrokerConfigured
 from protocol.ids import TopicPartition
 from protocol.znodes import EVERY_BROKER
@@ -90,8 +90,7 @@ class DynamicSettings:
         except msgspec.ValidationError:
             return None
         now, wanted = self._context.settings.num_io_threads, settings.num_io_threads
-        resized = wanted == now or max(1, now // 2) <= wanted <= now * 2  # DynamicThreadPool
-        return settings if resized or (wanted and not self._begun) else None
+        return settings if can_resize(now, wanted) or (wanted > 0 and not self._begun) else None
 
     def _logs_are_told(self, settings: BrokerSettings) -> None:
         """DynamicLogConfig.reconfigure."""

@@ -63,6 +63,7 @@ class BrokerSettings(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.convert(known, cls, strict=False)
 
 
+HANDLERS = "num.io.threads"
 TOPIC_OVERRIDES: dict[str, str] = {
     "min.insync.replicas": "min_insync_replicas",
     "unclean.leader.election.enable": "unclean_leader_election_enable",
@@ -81,3 +82,8 @@ def with_topic_overrides(settings: BrokerSettings, config: Mapping[str, str]) ->
         return settings
     merged = {**msgspec.structs.asdict(settings), **changes}
     return msgspec.convert(merged, BrokerSettings, strict=False)
+
+
+def can_resize(threads: int, wanted: int) -> bool:
+    """DynamicThreadPool.validateReconfiguration: at least half as many, at most twice, and one in any case."""
+    return wanted == threads or max(1, threads // 2) <= wanted <= threads * 2

@@ -51,7 +51,10 @@ class TopicChanges:
             since = "brokers can be given settings while they run since 1.1 (KIP-226)"
             raise Refused(f"{since}; these are of Kafka {self._kafka_version}")
         configs, removed = self._altered(ask, BROKER, known)
-        await self._desk.do((m.AlterBroker(broker=ask.broker, configs=configs, remove=removed),), job)
+        asked = broker_name(ask.broker or 0)
+        handlers = BrokerSettings.from_settings(self._spec.settings.get(asked, {})).num_io_threads
+        step = m.AlterBroker(broker=ask.broker, configs=configs, remove=removed, handlers=handlers)
+        await self._desk.do((step,), job)
         return {"broker": ask.broker, "set": configs, "removed": list(removed)}
 
     def _altered(

@@ -7,6 +7,7 @@ was lost meanwhile.
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 
+from emulator.broker.settings import HANDLERS, can_resize
 from emulator.client.pipeline import Done as Answered
 from emulator.client.pipeline import pipelined
 from emulator.client.session_client import SessionClient
@@ -30,12 +31,14 @@ from protocol.znodes import (
     CONFIG_CHANGE_PREFIX,
     CONFIG_CHANGES,
     CONTROLLER,
+    EVERY_BROKER,
     PREFERRED_REPLICA_ELECTION,
     REASSIGN_PARTITIONS,
     ReplicaAssignment,
     broker_config_path,
     decode_config,
     decode_topic,
+    decode_topic_config,
     delete_topic_path,
     encode_config,
     encode_config_change,
@@ -113,21 +116,30 @@ class SessionWrites:
             there, found = yield [GetData(topic_path(topic)), GetData(topic_config_path(topic))]
             if there.error != SessionError.OK:
                 return there.error
+            known = decode_topic_config(topic, found.data) if found.error == SessionError.OK else {}
+            after = {k: v for k, v in (known | dict(configs)).items() if k not in removed}
             told = encode_config_change(topic, self._gates.config_change_form)
-            return (yield from _altered(topic_config_path(topic), found, configs, removed, told))
+            return (yield from _altered(topic_config_path(topic), found, after, told))
 
         self._queued(now, out, change, done)
 
     def alter_broker(
-        self, now: Now, out: Outbox, whose: str, configs: Mapping[str, str], removed: Sequence[str], done: Done
-    ) -> None:
-        """AdminZkClient.changeBrokerConfig. `whose`: a broker's number, or EVERY_BROKER. What a broker would refuse
-        (`AdminManager` asks it first) is not known here: it leaves its settings as they are then, and says so."""
+        self, now: Now, out: Outbox, whose: str, configs: Mapping[str, str], removed: Sequence[str], handlers: int,
+        done: Done,
+    ) -> None:  # fmt: skip
+        """AdminZkClient.changeBrokerConfig. `whose`: a broker's number, or EVERY_BROKER; `handlers`: as its file has
+        num.io.threads. BAD_ARGUMENTS: what a broker that is asked first refuses (AdminManager.alterConfigs)."""
 
         def change() -> Change:
-            (found,) = yield [GetData(broker_config_path(whose))]
+            found, common = yield [GetData(broker_config_path(whose)), GetData(broker_config_path(EVERY_BROKER))]
+            own, of_all = _config(whose, found), _config(EVERY_BROKER, common)
+            after = {k: v for k, v in (own | dict(configs)).items() if k not in removed}
+            here = {} if whose == EVERY_BROKER else of_all
+            now_, then = (int({HANDLERS: str(handlers), **here, **one}[HANDLERS]) for one in (own, after))
+            if handlers and not can_resize(now_, then):
+                return SessionError.BAD_ARGUMENTS
             told = encode_config_change(whose, self._gates.config_change_form, BROKERS_CHANGED)
-            return (yield from _altered(broker_config_path(whose), found, configs, removed, told))
+            return (yield from _altered(broker_config_path(whose), found, after, told))
 
         self._queued(now, out, change, done)
 
@@ -233,12 +245,13 @@ class SessionWrites:
             self._begin(now, out)
 
 
-def _altered(
-    path: str, found: OpResult, configs: Mapping[str, str], removed: Sequence[str], told: bytes
-) -> Change:
-    """What `found` has at `path`, with `configs` and without `removed`; then the notification `told`."""
-    known = decode_config(path, found.data) if found.error == SessionError.OK else {}
-    content = encode_config({k: v for k, v in (known | dict(configs)).items() if k not in removed})
+def _config(whose: str, found: OpResult) -> dict[str, str]:
+    return decode_config(broker_config_path(whose), found.data) if found.error == SessionError.OK else {}
+
+
+def _altered(path: str, found: OpResult, after: Mapping[str, str], told: bytes) -> Change:
+    """`path`, where `found` was, has `after` now; then the notification `told`."""
+    content = encode_config(after)
     missing = found.error == SessionError.NO_NODE
     (written,) = yield [Create(path, content) if missing else SetData(path, content)]
     if written.error != SessionError.OK:

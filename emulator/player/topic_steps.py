@@ -24,6 +24,7 @@ TopicStep = (
 )
 UNDER_WAY = "one is under way, or done, already"
 EXISTS = "there is such a topic already; one that is marked for deletion is there until all of its replicas are gone"
+RESIZED = "num.io.threads can be doubled and halved at a time, no more; nothing is altered"
 MARKED = "it is marked for deletion already"
 
 
@@ -115,7 +116,7 @@ class TopicSteps:
 
         def order(done: Callable[[Any], None]) -> None:
             assert player.writes is not None
-            player.writes.alter_broker(player.now, player.out, whose, configs, step.remove, done)
+            player.writes.alter_broker(player.now, player.out, whose, configs, step.remove, step.handlers, done)
 
         yield from self._written(order, f"alter-broker {whose}")
 
@@ -147,7 +148,11 @@ class TopicSteps:
         """`exists`: what it means that the znode is there already."""
         error: SessionError = yield order
         if error != SessionError.OK:
-            why = {SessionError.NO_NODE: "there is no such topic", SessionError.NODE_EXISTS: exists}
+            why = {
+                SessionError.NO_NODE: "there is no such topic",
+                SessionError.NODE_EXISTS: exists,
+                SessionError.BAD_ARGUMENTS: RESIZED,
+            }
             raise StepFailed(f"{what}: {why.get(error, error.name)}")
 
     def _elect_preferred(self, step: m.ElectPreferred) -> Steps:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from emulator.broker.settings import HANDLERS
 from emulator.node.specs import RunSpec
 from emulator.runs.bounds import bounded
 from emulator.runs.client_defaults import with_client_settings, with_clients
@@ -20,7 +21,7 @@ from emulator.settings.accounting import Everything, account, check
 from emulator.settings.applied import Given, values_of
 from emulator.settings.bearing import MODELLED, NOT_MODELLED
 from emulator.settings.files import SettingsFile
-from emulator.settings.in_force import resolve_settings
+from emulator.settings.in_force import brokers_in_force, resolve_settings
 from emulator.settings.java_names import java_consumer, java_producer
 from emulator.settings.registry import BY_SCOPE, GROUP_OF, REGISTRY
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PREFIXES, PRODUCER, TOPIC
@@ -164,7 +165,10 @@ def _as_set(step: m.AnyStep, settings: Mapping[str, Any], everything: Everything
         case m.AlterBroker(configs=configs, remove=remove):
             known = {name for name, one in BY_SCOPE[BROKER].items() if one.can_be_altered_in(everything.version)}
             kept = {name: value for name, value in configs.items() if name in known}
-            return msgspec.structs.replace(step, configs=kept, remove=tuple(name for name in remove if name in known))
+            asked = everything.of_broker(step.broker if step.broker is not None else min(everything.brokers))
+            handlers = brokers_in_force(everything.version, values_of(asked))[HANDLERS]
+            gone = tuple(name for name in remove if name in known)
+            return msgspec.structs.replace(step, configs=kept, remove=gone, handlers=handlers)
         case m.Produce(acks=m.ACKS_AS_SET) | m.ProduceMessageSet(acks=m.ACKS_AS_SET):
             safe = settings.get("producer.enable.idempotence") or settings.get("producer.transactional.id")
             acks = str(settings.get("producer.acks", "all" if safe else "1"))

@@ -178,11 +178,14 @@ class AlterTopic(Step, frozen=True, kw_only=True):
 
 class AlterBroker(Step, frozen=True, kw_only=True):
     """Settings of a broker that runs (KIP-226), or of all of them (`broker` None): `configs` are set, `remove` are as
-    its file has them again. Done when it is written and brokers are notified, which is before they act on it."""
+    its file has them again. Done when it is written and brokers are notified, which is before they act on it.
+    `handlers`: num.io.threads of the file of the broker that is asked, which refuses to more than double or halve it; 0
+    is not known, and nobody asks."""
 
     broker: int | None = None
     configs: dict[str, Any] = {}
     remove: tuple[str, ...] = ()
+    handlers: int = 0
 
 
 class AddPartitions(Step, frozen=True, kw_only=True):

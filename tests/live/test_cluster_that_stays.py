@@ -149,6 +149,7 @@ def test_topics_are_altered_grown_and_moved_while_they_are_used(up: Callable[...
         (AlterBroker(7, {"num.io.threads": 9}), "no broker 7"),
         (AlterBroker(0, removed=["log.dir"]), "no broker setting 'log.dir'"),
         (AlterBroker(0), "which settings?"),
+        (AlterBroker(0, {"num.io.threads": 17}), "num.io.threads can be doubled and halved at a time"),
         (AddPartitions("t", 1), "it has 1 partitions, and can only have more, not 1"),
         (AddPartitions("u", 2), "no topic 'u'"),
         (Reassign({"t-0": [0, 7]}), "no broker 7"),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from emulator.player.steps import StepFailed
 from emulator.runs.judged import play_and_judge
 from emulator.runs.resolve import resolve
 from emulator.scenario.load import load_scenario
@@ -36,6 +37,27 @@ def test_what_was_given_outlives_the_broker() -> None:
     back = "  - elect-preferred\n  - wait: {until: {leader: 0}}\n"
     found = errors(script + again + back + WRITE)
     assert found == [ErrorCode.NOT_ENOUGH_REPLICAS] * 2
+
+
+@pytest.mark.parametrize(
+    ("steps", "refused"),
+    [
+        (["{broker: 0, configs: {num.io.threads: 17}}"], True),
+        (["{broker: 0, configs: {num.io.threads: 16}}", "{broker: 0, configs: {num.io.threads: 32}}"], False),
+        (["{configs: {num.io.threads: 16}}", "{broker: 0, configs: {num.io.threads: 32}}"], False),
+        (["{broker: 0, configs: {num.io.threads: 16}}", "{broker: 0, configs: {num.io.threads: 32}}",
+          "{broker: 0, remove: num.io.threads}"], True),
+        (["{configs: {num.io.threads: 3, min.insync.replicas: 3}}"], True),
+    ],
+)  # fmt: skip
+def test_what_a_broker_would_refuse_is_refused_before_it_is_written(steps: list[str], refused: bool) -> None:
+    cluster = Cluster(BEGIN + "".join(f"  - alter-broker: {step}\n  - pause: 1\n" for step in steps))
+    if not refused:
+        cluster.run()
+    else:
+        with pytest.raises(StepFailed, match=r"alter-broker .*: num.io.threads can be doubled and halved at a time"):
+            cluster.run()
+        assert len(told(cluster, "broker-0")) == len(steps) - 1
 
 
 def test_brokers_hear_of_what_is_theirs() -> None:
