@@ -1,4 +1,4 @@
-"""Spark that is warmed up beside a run which comes to nothing."""
+"""Spark that is warmed up beside a run: one which comes to nothing, or a Java which does."""
 
 import threading
 from pathlib import Path
@@ -49,3 +49,24 @@ def test_a_bug_of_ours_is_one_while_it_is_wanted(java: Java, tmp_path: Path) -> 
     java.kill()
     with pytest.raises(RuntimeError, match="an answer of nobody"):
         Spark(tmp_path).warm_up()
+
+
+def test_a_java_that_does_not_start_costs_the_verdict_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    says = "[ \"$1\" = -version ] && { echo 'version \"17.0.1\"' >&2; exit 0; }"
+    java.write_text(f"#!/bin/sh\n{says}\necho no >&2\nexit 1\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    run = tmp_path / "run"
+    (run / "events").mkdir(parents=True)
+    spark = Spark(tmp_path / "scratch")
+    try:
+        spark.warm_up()
+        verdict, code = spark.judge(run, "x", 0.0, 0.0)
+    finally:
+        spark.close()
+    assert (code, verdict["valid"]) == (3, "unknown")
+    [why] = verdict["unknown_because"]
+    assert f"Java ({java}) ended with code 1" in why and f"faultline audit {run} tries again" in why
+    assert sorted(path.name for path in run.iterdir()) == ["events", "report.html", "verdict.json"]
