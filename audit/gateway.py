@@ -27,6 +27,7 @@ from typing import Any, Literal, Self
 
 from audit.java import Java
 from audit.spark_home import archive_path, class_path, scala_version, spark_home
+from audit.started import ended, started
 
 # The packages of Java that Spark reaches into, as org.apache.spark.launcher.JavaModuleOptions lists them
 # (Spark 4).
@@ -129,6 +130,7 @@ class Gateway:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        ended(self.process)
         shutil.rmtree(self._connection_file.parent, ignore_errors=True)
 
     def to_foreground(self) -> bool:
@@ -218,7 +220,7 @@ def start_gateway(
         "pyspark-shell",
     ]
     with (directory / "jvm.log").open("wb") as log:
-        process = subprocess.Popen(
+        process = started(
             command,
             stdin=subprocess.PIPE,
             stdout=log,
