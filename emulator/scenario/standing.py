@@ -1,4 +1,5 @@
-"""What a scenario's own steps say of its machines: whether one that is to be broken can still run.
+"""What a scenario's own steps say of its machines and topics: whether one that is to be broken can still run, or to be
+created is there.
 
 Only what is certain is a fault of the file. A node may die by itself, so nothing is known of one that could have; what
 runs in the background or more than once leaves nothing known at all.
@@ -12,6 +13,7 @@ from emulator.scenario import model as m
 from emulator.topology import Topology
 
 NEVER, DEAD, RUNS, PAUSED = "never", "dead", "runs", "paused"
+TOPIC_STEPS = m.CreateTopic | m.DeleteTopic
 NEEDS_LIFE = m.Kill | m.Stop | m.PauseNode | m.ResumeNode | m.DiskFull
 
 
@@ -22,6 +24,8 @@ class Standings:
         others = [node for node in topology.nodes if not {"broker", "controller"} & set(node.roles)]
         self._is = dict.fromkeys((node.name for node in topology.nodes), NEVER)
         self._is |= dict.fromkeys((node.name for node in others), RUNS)  # they are started first, before every step
+        self._topics: set[str] = set()
+        """Those that are certainly there."""
 
     def take(self, node: Node, steps: Iterable[m.AnyStep]) -> Iterator[tuple[Node, str]]:
         """What is wrong with these steps, of `node`; what they do is noted."""
@@ -29,7 +33,14 @@ class Standings:
             if isinstance(step, m.Background | m.Repeat):
                 for one in _machine_steps(step):
                     self._is.pop(one.node, None)
+                self._topics -= {one.topic for one in m.plain_steps([step]) if isinstance(one, TOPIC_STEPS)}
                 continue
+            if isinstance(step, m.DeleteTopic):
+                self._topics.discard(step.topic)
+            if isinstance(step, m.CreateTopic):
+                if step.topic in self._topics:
+                    yield node, f"{step.topic} is there: a step before has created it, and none has deleted it"
+                self._topics.add(step.topic)
             for one in _machine_steps(step):
                 if why := self._unfit(one):
                     yield node, f"{one.node} {why}"

@@ -107,7 +107,7 @@ def test_a_deleted_topic_is_gone_everywhere_and_its_name_is_free() -> None:
     ("script", "why"),
     [
         ("  - delete-topic: t\n  - delete-topic: t\n", "it is marked for deletion already"),
-        ("  - create-topic: {topic: t, assignment: [1]}\n", "there is such a topic already"),
+        ("  - repeat: {times: 1, steps: [{create-topic: {topic: t, assignment: [1]}}]}\n", "there is such a topic"),
         ("  - delete-topic: t\n  - wait: {until: {deleted: t}}\n  - delete-topic: t\n", "there is no such topic"),
         ("  - delete-topic: t\n  - create-topic: {topic: t, assignment: [1]}\n", "there is such a topic already"),
     ],

@@ -14,7 +14,7 @@ kafka: 2.6
 steps:
   - start: 2
   - create-topic: {{topic: t, assignment: [2]}}
-  - create-topic: {{topic: t, assignment: [2]}}
+  - repeat: {{times: 1, steps: [{{create-topic: {{topic: t, assignment: [2]}}}}]}}
 """
 WHY = "create-topic t: there is such a topic already"
 

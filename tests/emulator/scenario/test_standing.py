@@ -1,4 +1,4 @@
-"""Steps that break a machine which, by the steps before them, is in no state for it."""
+"""Steps that break a machine which, by the steps before them, is in no state for it; or create a topic twice."""
 
 import pytest
 
@@ -7,6 +7,8 @@ from emulator.world import actions as act
 
 HEAD = "id: x\ntitle: x\nkafka: [2.6]\nsteps:\n"
 ENDED = "does not run: a step before has ended it, and none has started it again"
+MAKE = "create-topic: {topic: t, assignment: [0]}"
+THERE = "is there: a step before has created it, and none has deleted it"
 
 
 def problems(*steps: str) -> list[str]:
@@ -29,6 +31,8 @@ def problems(*steps: str) -> list[str]:
         (("start: 0", "resume-node: 0"), 6, "broker-0 is not paused"),
         (("pause-node: client-1", "pause-node: client-1"), 6, "client-1 is paused already"),
         (("pause-node: client-1", "stop: client-1"), 6, "client-1 is paused, and hears nothing: resume-node first"),
+        ((MAKE, "create-topic: {topic: t, partitions: 2}"), 6, f"t {THERE}"),
+        ((MAKE, "delete-topic: t", MAKE, MAKE), 8, f"t {THERE}"),
     ],
 )
 def test_it_is_a_fault_of_the_file_with_its_line(steps: tuple[str, ...], line: int, why: str) -> None:
@@ -45,6 +49,9 @@ def test_it_is_a_fault_of_the_file_with_its_line(steps: tuple[str, ...], line: i
         ("pause-node: client-1", "kill: client-1", "start: client-1"),
         ("repeat: {times: 2, steps: [{start: 0}, {kill: 0}]}", "kill: 0"),
         ("start: 0", "{kill: 0, background: k}", "stop: 0", "await: k"),
+        (MAKE, "create-topic: {topic: u, assignment: [1]}", "delete-topic: t", MAKE),
+        ("repeat: {times: 2, steps: [{create-topic: {topic: t, assignment: [0]}}, {delete-topic: t}]}", MAKE),
+        (MAKE, "{delete-topic: t, background: d}", "await: d", MAKE),
     ],
 )
 def test_what_may_make_sense_is_let_through(steps: tuple[str, ...]) -> None:
