@@ -10,6 +10,7 @@ from collections.abc import Callable
 from emulator.broker.context import BrokerContext, SessionExpired
 from emulator.broker.dynamic_settings import DynamicSettings
 from emulator.broker.replicas import Replicas
+from emulator.broker.settings import shown
 from emulator.broker.threads import SingleThread, Work
 from protocol.events import TopicConfigured
 from protocol.messages.session import GetChildren, GetData, SessionError, SessionRequest
@@ -80,6 +81,6 @@ class Configurations:
         config = yield from self._replicas.configuration_at(topic_config_path(topic))
         self._dynamic.topic_configured(topic)
         self._replicas.configure(topic, config)
-        self._context.emit(TopicConfigured(topic, " ".join(f"{name}={config[name]}" for name in sorted(config))))
+        self._context.emit(TopicConfigured(topic, shown(config)))
         if config.get(UNCLEAN) == "true":
             self._unclean_election_enabled(topic)

@@ -14,16 +14,23 @@ import msgspec
 
 from emulator.broker.context import BrokerContext
 from emulator.broker.replicas import Replicas
-from emulator.broker.settings import LONG_MAX, TOPIC_OVERRIDES, BrokerSettings, can_resize, with_topic_overrides
+from emulator.broker.settings import (
+    HANDLERS,
+    LONG_MAX,
+    TOPIC_OVERRIDES,
+    BrokerSettings,
+    can_resize,
+    shown,
+    with_topic_overrides,
+)
 from protocol.events import BrokerConfigured
 from protocol.ids import TopicPartition
 from protocol.znodes import EVERY_BROKER
 
-HANDLERS: Final = "num_io_threads"
 OF_LOGS: Final = tuple(TOPIC_OVERRIDES.values())
-DYNAMIC: Final = {field.replace("_", "."): field for field in (*OF_LOGS, HANDLERS)}
+DYNAMIC: Final = {**{field.replace("_", "."): field for field in OF_LOGS}, HANDLERS: "num_io_threads"}
 """{Kafka's name: field}: what bears on replication of all that can be altered."""
-FLUSH_MS: Final = "log_flush_interval_ms"
+FLUSH_MS: Final = "log.flush.interval.ms"
 Given = dict[str, dict[str, str]]
 """{EVERY_BROKER or the broker's number: settings as the session service has them}"""
 
@@ -47,9 +54,8 @@ class DynamicSettings:
             return
         self._given[whose] = given
         before, after = self._context.settings, self._in_force()
-        shown = " ".join(f"{name}={given[name]}" for name in sorted(given))
         broker = -1 if whose == EVERY_BROKER else self._context.broker
-        self._context.emit(BrokerConfigured(broker, shown, after is not None))
+        self._context.emit(BrokerConfigured(broker, shown(given), after is not None))
         if after is None or after == before:
             return
         self._context.settings = after
@@ -68,10 +74,8 @@ class DynamicSettings:
 
     def _begin(self, settings: BrokerSettings) -> None:
         """As if they were its file's: nothing is forgotten, and there is nothing to elect yet."""
-        replicas = self._replicas
-        replicas.defaults = settings
-        for place in dict.fromkeys((*replicas.partitions, *replicas.logs)):
-            replicas.configure_replica(place, replicas.settings_of(place[0]))
+        self._replicas.defaults = settings
+        self._configure_all()
         self._applied(settings, False)
 
     def topic_configured(self, topic: str) -> None:
@@ -98,17 +102,21 @@ class DynamicSettings:
         changes = {field: getattr(settings, field) for field in OF_LOGS}
         if not self._says_flush_ms():
             stays = gates.keeps_flush_ms_that_was_removed
-            changes[FLUSH_MS] = replicas.defaults.log_flush_interval_ms if stays else LONG_MAX
+            changes[DYNAMIC[FLUSH_MS]] = replicas.defaults.log_flush_interval_ms if stays else LONG_MAX
         replicas.defaults = msgspec.structs.replace(replicas.defaults, **changes)
-        for place in dict.fromkeys((*replicas.partitions, *replicas.logs)):
-            own: Mapping[str, str] = {} if place in self._forgotten else replicas.topic_configs.get(place[0], {})
-            replicas.configure_replica(place, with_topic_overrides(replicas.defaults, own))
+        self._configure_all()
         if gates.logs_forget_what_topics_say:
             self._forgotten = set(replicas.logs)
+
+    def _configure_all(self) -> None:
+        replicas = self._replicas
+        for place in replicas.places():
+            own: Mapping[str, str] = {} if place in self._forgotten else replicas.topic_configs.get(place[0], {})
+            replicas.configure_replica(place, with_topic_overrides(replicas.defaults, own))
 
     def _says_flush_ms(self) -> bool:
         """Whether log.flush.interval.ms is set at all. What is equal in a file to log.flush.scheduler.interval.ms,
         which it follows, counts as not set."""
-        if any(FLUSH_MS.replace("_", ".") in given for given in self._given.values()):
+        if any(FLUSH_MS in given for given in self._given.values()):
             return True
         return self._of_file.log_flush_interval_ms != self._of_file.log_flush_scheduler_interval_ms

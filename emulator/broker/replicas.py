@@ -82,9 +82,13 @@ class Replicas:
         """A topic's own settings are these from now on, for its partitions and their logs."""
         self.topic_configs[topic] = config
         settings = self.settings_of(topic)
-        for place in dict.fromkeys((*self.partitions, *self.logs)):
+        for place in self.places():
             if place[0] == topic:
                 self.configure_replica(place, settings)
+
+    def places(self) -> list[TopicPartition]:
+        """Of partitions and of logs that nobody has asked for yet."""
+        return [*dict.fromkeys((*self.partitions, *self.logs))]
 
     def configure_replica(self, place: TopicPartition, settings: BrokerSettings) -> None:
         """Of one partition and its log."""

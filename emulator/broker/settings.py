@@ -87,3 +87,8 @@ def with_topic_overrides(settings: BrokerSettings, config: Mapping[str, str]) ->
 def can_resize(threads: int, wanted: int) -> bool:
     """DynamicThreadPool.validateReconfiguration: at least half as many, at most twice, and one in any case."""
     return wanted == threads or max(1, threads // 2) <= wanted <= threads * 2
+
+
+def shown(config: Mapping[str, str]) -> str:
+    """As events have it: `name=value` one after the other."""
+    return " ".join(f"{name}={config[name]}" for name in sorted(config))

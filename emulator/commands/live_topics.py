@@ -49,7 +49,7 @@ def alter_broker_command(asking: Asking, broker: str, settings: Sequence[str], r
     except ValueError as error:
         return refused(asking.command, error)
     ask = AlterBroker(None if broker == "all" else int(number), given, list(removed))
-    return ask_cluster(asking, ask, _show_broker_altered)
+    return ask_cluster(asking, ask, _show_altered)
 
 
 def add_partitions_command(asking: Asking, topic: str, partitions: int, assignment: Sequence[str]) -> int:
@@ -93,24 +93,19 @@ def _show_list(out: Console, result: dict[str, Any]) -> None:
 
 
 def _show_altered(out: Console, result: dict[str, Any]) -> None:
-    if "topic" not in result:
-        return
-    for name, value in result["set"].items():
-        out.print(f"{result['topic']}: {name}={value}", markup=False)
-    for name in result["removed"]:
-        out.print(f"{result['topic']}: {name} as the cluster has it", markup=False)
-    show_said(out, result)
-
-
-def _show_broker_altered(out: Console, result: dict[str, Any]) -> None:
+    """Of a topic, or of a broker; of all brokers where there is none."""
     if "set" not in result:
         return
-    whose = "all brokers" if result["broker"] is None else f"broker-{result['broker']}"
+    if "topic" in result:
+        whose, before = result["topic"], "the cluster has"
+    elif result["broker"] is None:
+        whose, before = "all brokers", "their files have"
+    else:
+        whose, before = f"broker-{result['broker']}", "its file has"
     for name, value in result["set"].items():
         out.print(f"{whose}: {name}={value}", markup=False)
-    file = "their files have" if result["broker"] is None else "its file has"
     for name in result["removed"]:
-        out.print(f"{whose}: {name} as {file} it", markup=False)
+        out.print(f"{whose}: {name} as {before} it", markup=False)
     show_said(out, result)
 
 

@@ -13,16 +13,12 @@ def idempotent_writes(steps: tuple[AnyStep, ...], first: str = "") -> set[tuple[
     `first`: the topic of steps that name no partition (the first that is created)."""
     found: set[tuple[str, int, str]] = set()
     first = first or next((step.topic for step in steps if isinstance(step, m.CreateTopic)), "")
-    for step in steps:
+    for step in m.plain_steps(steps):
         match step:
             case m.Produce(idempotent=True):
                 found |= _numbered(step, first)
             case m.LibraryProduce(settings=settings) if is_true(settings.get("enable.idempotence")):
                 found |= _numbered(step, first)
-            case m.Background(step=inner):
-                found |= idempotent_writes((inner,), first)
-            case m.Repeat(steps=inner_steps):
-                found |= idempotent_writes(inner_steps, first)
             case _:
                 pass
     return found

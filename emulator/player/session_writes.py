@@ -38,7 +38,6 @@ from protocol.znodes import (
     broker_config_path,
     decode_config,
     decode_topic,
-    decode_topic_config,
     delete_topic_path,
     encode_config,
     encode_config_change,
@@ -116,10 +115,10 @@ class SessionWrites:
             there, found = yield [GetData(topic_path(topic)), GetData(topic_config_path(topic))]
             if there.error != SessionError.OK:
                 return there.error
-            known = decode_topic_config(topic, found.data) if found.error == SessionError.OK else {}
-            after = {k: v for k, v in (known | dict(configs)).items() if k not in removed}
+            path = topic_config_path(topic)
+            after = _changed(_config(path, found), configs, removed)
             told = encode_config_change(topic, self._gates.config_change_form)
-            return (yield from _altered(topic_config_path(topic), found, after, told))
+            return (yield from _altered(path, found, after, told))
 
         self._queued(now, out, change, done)
 
@@ -131,15 +130,16 @@ class SessionWrites:
         num.io.threads. BAD_ARGUMENTS: what a broker that is asked first refuses (AdminManager.alterConfigs)."""
 
         def change() -> Change:
-            found, common = yield [GetData(broker_config_path(whose)), GetData(broker_config_path(EVERY_BROKER))]
-            own, of_all = _config(whose, found), _config(EVERY_BROKER, common)
-            after = {k: v for k, v in (own | dict(configs)).items() if k not in removed}
+            path, common = broker_config_path(whose), broker_config_path(EVERY_BROKER)
+            found, of_every = yield [GetData(path), GetData(common)]
+            own, of_all = _config(path, found), _config(common, of_every)
+            after = _changed(own, configs, removed)
             here = {} if whose == EVERY_BROKER else of_all
             now_, then = (int({HANDLERS: str(handlers), **here, **one}[HANDLERS]) for one in (own, after))
             if handlers and not can_resize(now_, then):
                 return SessionError.BAD_ARGUMENTS
             told = encode_config_change(whose, self._gates.config_change_form, BROKERS_CHANGED)
-            return (yield from _altered(broker_config_path(whose), found, after, told))
+            return (yield from _altered(path, found, after, told))
 
         self._queued(now, out, change, done)
 
@@ -245,8 +245,12 @@ class SessionWrites:
             self._begin(now, out)
 
 
-def _config(whose: str, found: OpResult) -> dict[str, str]:
-    return decode_config(broker_config_path(whose), found.data) if found.error == SessionError.OK else {}
+def _config(path: str, found: OpResult) -> dict[str, str]:
+    return decode_config(path, found.data) if found.error == SessionError.OK else {}
+
+
+def _changed(known: Mapping[str, str], configs: Mapping[str, str], removed: Sequence[str]) -> dict[str, str]:
+    return {name: value for name, value in {**known, **configs}.items() if name not in removed}
 
 
 def _altered(path: str, found: OpResult, after: Mapping[str, str], told: bytes) -> Change:

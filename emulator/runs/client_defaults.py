@@ -97,7 +97,7 @@ def with_clients(everything: Everything, steps: Iterable[m.AnyStep]) -> Everythi
 
 
 def _clients(steps: Iterable[m.AnyStep]) -> Iterator[tuple[str, dict[str, Given]]]:
-    for step in steps:
+    for step in m.plain_steps(steps):
         match step:
             case m.Produce(broker=None, settings=settings) if settings or step.idempotent:
                 where = f"the produce of {', '.join(step.values[:3])}"
@@ -118,9 +118,5 @@ def _clients(steps: Iterable[m.AnyStep]) -> Iterator[tuple[str, dict[str, Given]
                 if settings and not step.old:
                     where = f"a consumer of {step.group}"
                     yield CONSUMER, {name: Given(value, where) for name, value in settings.items()}
-            case m.Background(step=inner):
-                yield from _clients([inner])
-            case m.Repeat(steps=inner_steps):
-                yield from _clients(inner_steps)
             case _:
                 pass

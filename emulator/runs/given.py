@@ -6,7 +6,7 @@ What the version does not have is dropped, save from `--set`, where it is an err
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -20,7 +20,6 @@ from emulator.settings.registry import BY_SCOPE, found, usable
 from emulator.settings.setting import BROKER, TOPIC, Setting
 from emulator.topology import Topology
 
-Kind = TypeVar("Kind", bound=m.Step)
 Altered = dict[str, Given]
 BY_SCENARIO, BY_COMMAND = "settings", "--set"
 
@@ -125,11 +124,13 @@ def _topics(steps: Iterable[m.AnyStep], version: str, dropped: list[Dropped]) ->
 
 def _altered(steps: Iterable[m.AnyStep], version: str, dropped: list[Dropped]) -> Iterator[tuple[str, Altered]]:
     """What steps give topics and brokers that are there: (TOPIC or BROKER, {name: value and step})."""
-    for topic in _all_of(steps, m.AlterTopic):
-        yield TOPIC, _kept(TOPIC, topic.configs, topic.remove, f"alter-topic {topic.topic}", version, dropped)
-    for broker in _all_of(steps, m.AlterBroker):
-        where = "alter-broker" if broker.broker is None else f"alter-broker {broker.broker}"
-        yield BROKER, _kept(BROKER, broker.configs, broker.remove, where, version, dropped)
+    for step in m.plain_steps(steps):
+        match step:
+            case m.AlterTopic(topic=topic, configs=configs, remove=remove):
+                yield TOPIC, _kept(TOPIC, configs, remove, f"alter-topic {topic}", version, dropped)
+            case m.AlterBroker(broker=broker, configs=configs, remove=remove):
+                where = "alter-broker" if broker is None else f"alter-broker {broker}"
+                yield BROKER, _kept(BROKER, configs, remove, where, version, dropped)
 
 
 def _kept(
@@ -140,7 +141,7 @@ def _kept(
         setting = BY_SCOPE[scope][name]
         if not setting.exists_in(version):
             dropped.append(Dropped(setting.key, why_dropped(setting, version), where))
-        elif scope == BROKER and not setting.can_be_altered_in(version):
+        elif not setting.can_be_altered_in(version):
             why = f"a broker of Kafka {version} cannot be given it while it runs"
             dropped.append(Dropped(setting.key, why, where))
         elif name in configs:
@@ -150,18 +151,4 @@ def _kept(
 
 def created(steps: Iterable[m.AnyStep]) -> Iterable[m.CreateTopic]:
     """Every topic's creation, however deep."""
-    return _all_of(steps, m.CreateTopic)
-
-
-def _all_of(steps: Iterable[m.AnyStep], kind: type[Kind]) -> Iterable[Kind]:
-    """Every step of a kind, however deep."""
-    for step in steps:
-        match step:
-            case m.Background(step=inner):
-                yield from _all_of([inner], kind)
-            case m.Repeat(steps=inner_steps):
-                yield from _all_of(inner_steps, kind)
-            case _ if isinstance(step, kind):
-                yield step
-            case _:
-                pass
+    return (step for step in m.plain_steps(steps) if isinstance(step, m.CreateTopic))

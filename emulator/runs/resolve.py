@@ -2,7 +2,7 @@
 steps; and what is to be said about the settings."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -35,6 +35,8 @@ SESSION_SETTINGS = {
     "minSessionTimeout": "min_session_timeout_ms",
     "maxSessionTimeout": "max_session_timeout_ms",
 }
+
+Altering = TypeVar("Altering", m.AlterTopic, m.AlterBroker)
 
 
 class Resolved(msgspec.Struct, frozen=True):
@@ -158,23 +160,25 @@ def _as_set(step: m.AnyStep, settings: Mapping[str, Any], everything: Everything
             partitions = step.partitions or settings.get("num.partitions", 1)
             replicas = step.replicas or settings.get("default.replication.factor", 1)
             return msgspec.structs.replace(step, partitions=partitions, replicas=replicas, configs=configs)
-        case m.AlterTopic(configs=configs, remove=remove):
-            known = {name for name, one in BY_SCOPE[TOPIC].items() if one.exists_in(everything.version)}
-            kept = {name: value for name, value in configs.items() if name in known}
-            return msgspec.structs.replace(step, configs=kept, remove=tuple(name for name in remove if name in known))
-        case m.AlterBroker(configs=configs, remove=remove):
-            known = {name for name, one in BY_SCOPE[BROKER].items() if one.can_be_altered_in(everything.version)}
-            kept = {name: value for name, value in configs.items() if name in known}
-            asked = everything.of_broker(step.broker if step.broker is not None else min(everything.brokers))
+        case m.AlterTopic():
+            return _altering(step, TOPIC, everything.version)
+        case m.AlterBroker(broker=broker):
+            asked = everything.of_broker(min(everything.brokers) if broker is None else broker)
             handlers = brokers_in_force(everything.version, values_of(asked))[HANDLERS]
-            gone = tuple(name for name in remove if name in known)
-            return msgspec.structs.replace(step, configs=kept, remove=gone, handlers=handlers)
+            return msgspec.structs.replace(_altering(step, BROKER, everything.version), handlers=handlers)
         case m.Produce(acks=m.ACKS_AS_SET) | m.ProduceMessageSet(acks=m.ACKS_AS_SET):
             safe = settings.get("producer.enable.idempotence") or settings.get("producer.transactional.id")
             acks = str(settings.get("producer.acks", "all" if safe else "1"))
             return msgspec.structs.replace(step, acks=m.ALL_ACKS if acks == "all" else int(acks))
         case _:
             return step
+
+
+def _altering(step: Altering, scope: str, version: str) -> Altering:
+    """Without the settings that cannot be altered in that version."""
+    known = {name for name, one in BY_SCOPE[scope].items() if one.can_be_altered_in(version)}
+    kept = {name: value for name, value in step.configs.items() if name in known}
+    return msgspec.structs.replace(step, configs=kept, remove=tuple(name for name in step.remove if name in known))
 
 
 def _topic_configs(step: m.CreateTopic, everything: Everything) -> dict[str, Any]:

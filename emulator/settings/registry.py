@@ -95,7 +95,7 @@ def alterable(scope: str, name: str, value: object, version: str) -> Value:
         near = nearest_setting(name, BY_SCOPE[scope])
         raise UnusableSetting(f"{name!r} is not {A_SETTING_OF[scope]} setting{near}")
     read = usable_value(setting, value, version)
-    if scope == BROKER and not setting.can_be_altered_in(version):
+    if not setting.can_be_altered_in(version):
         known = f"since {shown_version(setting.update_since)}" if setting.update else "in no version"
         raise UnusableSetting(f"{name} cannot be altered while a broker of {ladder_name(version)} runs: {known}")
     return read

@@ -87,7 +87,9 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
         return [value for first, value in self.defaults if is_since(version, first)][-1]
 
     def can_be_altered_in(self, version: str) -> bool:
-        return bool(self.update) and is_since(version, self.update_since) and self.exists_in(version)
+        """While what has it is there: a topic's always."""
+        updated = self.scope == TOPIC or (bool(self.update) and is_since(version, self.update_since))
+        return updated and self.exists_in(version)
 
     @property
     def lifetime(self) -> str:
