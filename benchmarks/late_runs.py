@@ -1,13 +1,16 @@
 """`python -m benchmarks.late_runs [--late N] [--minutes M]`: is anybody vouched for who should not be?
 
-Plays scenarios with real processes, several clusters at once, until N runs were late or M minutes are over. Each is
-audited as any run is. By a way of its own, leaf by leaf and with the allowances of recordings, it is then told which
-of the late ones equal a recording or a simulated seed: who is vouched for must be among them, and who equals none must
-stay unknown. Printed and written to benchmarks/results/late_runs.json. Exit code 1 if one is vouched for wrongly; 3 if
-no run was late.
+Plays scenarios with real processes, several clusters at once, until N runs were late or M minutes are over. A load
+beside them makes timers late, yet seldom another outcome; `--stalls R` does: R times a second one process of theirs, a
+node or the command itself, stands still for up to a second, as a machine does whose processor somebody else has. Each
+run is audited as any run is. By a way of its own, leaf by leaf and with the allowances of recordings, it is then told
+which of the late ones equal a recording or a simulated seed: who is vouched for must be among them, and who equals none
+must stay unknown. Printed and written to benchmarks/results/late_runs.json. Exit code 1 if one is vouched for wrongly;
+3 if no run was late.
 """
 
 import argparse
+import contextlib
 import os
 import shutil
 import subprocess
@@ -16,11 +19,12 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from random import Random
 
 import msgspec
+import psutil
 
 from audit.run import audit_runs
 from audit.session import find_java, spark_session, start_gateway
@@ -47,11 +51,13 @@ SCENARIOS = (
 VERSIONS = ("2.6", "2.8")
 AT_ONCE = 4
 """Clusters: on two cores that alone makes most runs late."""
+STALL_S = (0.05, 1.0)
+"""For so long a process stands still."""
 BATCH = 12
 RUN_LIMIT_S = 300.0
 
 
-@contextmanager
+@contextlib.contextmanager
 def load_beside(processes: int) -> Iterator[None]:
     """So many processes that do nothing, as fast as they can."""
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
@@ -63,24 +69,44 @@ def load_beside(processes: int) -> Iterator[None]:
             process.wait()
 
 
-def played(numbers: Sequence[int], folder: Path, speed: float) -> list[Path]:
+def stall(processes: Sequence[psutil.Process], draws: Random) -> None:
+    """One of them stands still, and goes on; it may end meanwhile."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        chosen = draws.choice([one for process in processes for one in (process, *process.children(recursive=True))])
+        chosen.suspend()
+        try:
+            time.sleep(draws.uniform(*STALL_S))
+        finally:
+            chosen.resume()
+
+
+def end_of(processes: Sequence[subprocess.Popen[bytes]], stalls_per_s: float, draws: Random) -> None:
+    """Waits until they have ended, or have had their time; meanwhile they stand still now and then."""
+    until_s = time.monotonic() + RUN_LIMIT_S
+    while (running := [one for one in processes if one.poll() is None]) and time.monotonic() < until_s:
+        time.sleep(draws.expovariate(stalls_per_s) if stalls_per_s else 0.1)
+        if stalls_per_s:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                stall([psutil.Process(one.pid) for one in running], draws)
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def played(numbers: Sequence[int], folder: Path, given: argparse.Namespace) -> list[Path]:
     """Those runs, AT_ONCE at a time; one that did not come to its end is left out."""
     done: list[Path] = []
-    for begin in range(0, len(numbers), AT_ONCE):
+    for begin in range(0, len(numbers), given.at_once):
         runs: list[tuple[subprocess.Popen[bytes], Path]] = []
-        for number in numbers[begin : begin + AT_ONCE]:
+        for number in numbers[begin : begin + given.at_once]:
             scenario = SCENARIOS[number % len(SCENARIOS)]
             version = VERSIONS[number // len(SCENARIOS) % len(VERSIONS)]
             directory = folder / f"{number}-{scenario}@{version}"
             words = [sys.executable, "-m", "emulator", "run", scenario, "--kafka-version", version, "--audit", "none"]
-            words += ["--seed", str(number + 1), "--speed", f"{speed:g}", "--out", str(directory)]
+            words += ["--seed", str(number + 1), "--speed", f"{given.speed:g}", "--out", str(directory)]
             runs.append((subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL), directory))
-        for process, directory in runs:
-            try:
-                process.wait(RUN_LIMIT_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        end_of([process for process, _ in runs], given.stalls, Random(numbers[begin]))
+        for _, directory in runs:
             if (directory / "observations.json").is_file():
                 done.append(directory)
     return done
@@ -134,6 +160,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=60.0, help="or so long")
     parser.add_argument("--speed", type=float, default=5.0)
     parser.add_argument("--load", type=int, default=0, help="processes that are busy beside the clusters")
+    parser.add_argument("--at-once", type=int, default=AT_ONCE, help="clusters")
+    parser.add_argument("--stalls", type=float, default=0.0, help="how many a second")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the file that is written")
     given = parser.parse_args(arguments)
     began_s, number = time.monotonic(), 0
@@ -149,7 +177,7 @@ def main(arguments: list[str] | None = None) -> int:
                 if time.monotonic() - began_s > given.minutes * 60.0:
                     break
                 with load_beside(given.load):
-                    runs = played(range(number, number + BATCH), folder, given.speed)
+                    runs = played(range(number, number + BATCH), folder, given)
                 number += BATCH
                 for verdict, directory in zip(audit_runs(spark, runs, scratch=str(scratch)), runs, strict=True):
                     kind, what = judged(verdict, directory)
@@ -167,6 +195,9 @@ def main(arguments: list[str] | None = None) -> int:
         "vouched_for_by": dict(+by),
         "wrongly": wrong,
         "speed": given.speed,
+        "load": given.load,
+        "at_once": given.at_once,
+        "stalls_per_s": given.stalls,
         "minutes": round((time.monotonic() - began_s) / 60.0, 1),
     }
     print(msgspec.json.format(msgspec.json.encode(summary)).decode())
