@@ -35,6 +35,9 @@ from protocol.znodes import (
 ATTEMPTS = 10
 """Times that creating the znode is tried while it comes and goes under our hands (Kafka: without end)."""
 
+EARLIER_SESSION = "a broker with this id is registered, or its earlier session has not expired yet"
+"""Why the znode may be there and not be ours."""
+
 
 class Registered(msgspec.Struct, frozen=True):
     """`broker_epoch`: czxid of the znode. `session`: under which it was made; the next registration asks
@@ -105,7 +108,7 @@ def register_broker(
                 same_place = (there.host, there.port) == (registration.host, registration.port)
                 return NotRegistered(
                     f"{path} exists and belongs to session {existing.owner}, not to ours ({session()}): "
-                    "a broker with this id is registered, or its earlier session has not expired yet",
+                    + EARLIER_SESSION,
                     waits=gates.registration_waits_for_old_session and same_place,
                 )
             yield from perform(Delete(path))

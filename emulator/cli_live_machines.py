@@ -46,9 +46,9 @@ def _machine(
 
 
 @app.command
-def kill(*nodes: Nodes, cluster: Cluster = None, json: Json = False) -> int:
+def kill(*nodes: Nodes, wait: Wait = None, cluster: Cluster = None, json: Json = False) -> int:
     """SIGKILL: what was written stays."""
-    return _machine("kill", nodes, None, cluster, json)
+    return _machine("kill", nodes, wait, cluster, json)
 
 
 @app.command
@@ -58,15 +58,15 @@ def stop(*nodes: Nodes, wait: Wait = None, cluster: Cluster = None, json: Json =
 
 
 @app.command
-def pause(*nodes: Nodes, cluster: Cluster = None, json: Json = False) -> int:
+def pause(*nodes: Nodes, wait: Wait = None, cluster: Cluster = None, json: Json = False) -> int:
     """SIGSTOP: the node stands still, its connections stay."""
-    return _machine("pause", nodes, None, cluster, json)
+    return _machine("pause", nodes, wait, cluster, json)
 
 
 @app.command
-def resume(*nodes: Nodes, cluster: Cluster = None, json: Json = False) -> int:
+def resume(*nodes: Nodes, wait: Wait = None, cluster: Cluster = None, json: Json = False) -> int:
     """SIGCONT: a paused node goes on, with today's faults."""
-    return _machine("resume", nodes, None, cluster, json)
+    return _machine("resume", nodes, wait, cluster, json)
 
 
 @app.command
@@ -102,7 +102,7 @@ def start(
 
 @app.command
 def power_loss(
-    *nodes: Nodes, keep: int | None = None, cluster: Cluster = None, json: Json = False
+    *nodes: Nodes, keep: int | None = None, wait: Wait = None, cluster: Cluster = None, json: Json = False
 ) -> int:
     """The node dies with its page cache.
 
@@ -111,31 +111,37 @@ def power_loss(
     keep
         So many batches of each log survive; by default those that were synced.
     """
-    return _machine("power-loss", nodes, None, cluster, json, -1 if keep is None else keep)
+    return _machine("power-loss", nodes, wait, cluster, json, -1 if keep is None else keep)
 
 
 @app.command
-def disk_full(*nodes: Nodes, directory: Dir = None, cluster: Cluster = None, json: Json = False) -> int:
+def disk_full(
+    *nodes: Nodes, directory: Dir = None, wait: Wait = None, cluster: Cluster = None, json: Json = False
+) -> int:
     """The node's disk takes no more; a broker dies at its next write, and has room when it is started again.
 
     Of several log directories one may be full: since Kafka 1.0 the broker lives on with the others.
     """
-    return _machine("disk-full", nodes, None, cluster, json, directory=directory)
+    return _machine("disk-full", nodes, wait, cluster, json, directory=directory)
 
 
 @app.command
-def disk_error(*nodes: Nodes, directory: Dir = None, cluster: Cluster = None, json: Json = False) -> int:
+def disk_error(
+    *nodes: Nodes, directory: Dir = None, wait: Wait = None, cluster: Cluster = None, json: Json = False
+) -> int:
     """Whatever a broker does with its disk fails, until lose-disk gives it another.
 
     Of several log directories one may fail: since Kafka 1.0 the broker lives on with the others.
     """
-    return _machine("disk-error", nodes, None, cluster, json, directory=directory)
+    return _machine("disk-error", nodes, wait, cluster, json, directory=directory)
 
 
 @app.command
-def lose_disk(*nodes: Nodes, directory: Dir = None, cluster: Cluster = None, json: Json = False) -> int:
+def lose_disk(
+    *nodes: Nodes, directory: Dir = None, wait: Wait = None, cluster: Cluster = None, json: Json = False
+) -> int:
     """A dead broker gets another disk, an empty one."""
-    return _machine("lose-disk", nodes, None, cluster, json, directory=directory)
+    return _machine("lose-disk", nodes, wait, cluster, json, directory=directory)
 
 
 _COMMANDS = (

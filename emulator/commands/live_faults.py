@@ -119,7 +119,7 @@ def _show_machine(out: Console, result: dict[str, Any]) -> None:
     if result["fault"] == "pause":
         state = "stands still"
     if result.get("registered") is False:
-        state = "runs, and is not registered yet"
+        state = f"runs, and is not registered yet: {result['next']}"
     where = f" {result['directory']}" if result["directory"] else ""
     out.print(
         f"{result['fault']} {result['node']}{where}: done after {result['after_ms']:.1f} ms, at "

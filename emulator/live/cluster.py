@@ -16,6 +16,7 @@ from emulator.live.link_faults import LinkFaults
 from emulator.live.machine_faults import MachineFaults, last_word
 from emulator.live.offsets import Offsets
 from emulator.live.registry import LOG_FILE
+from emulator.live.returning import ANSWERING_S, REGISTERED_S, Returning
 from emulator.live.settings_told import SettingsTold
 from emulator.live.specification import LiveSpec
 from emulator.live.status import Life, as_json, status_of
@@ -23,20 +24,16 @@ from emulator.live.topic_changes import TopicChanges
 from emulator.live.workloads import Workloads
 from emulator.node.restarts import Roster
 from emulator.player.live_player import LivePlayer
-from emulator.runs.bounds import session_timeout_ms
 from emulator.runs.network import Actions
 from emulator.settings.in_force import PROTOCOL
 from emulator.settings.setting import BROKER, TOPIC
-from emulator.topology import OBSERVER, Node
+from emulator.topology import OBSERVER
 from emulator.world.network.cluster import Cluster
 from emulator.world.network.ports import PortInUse
 from emulator.world.network.reports import ClusterError
-from protocol.events.faults import START_REFUSED
 
 JOBS_MAX: Final = 96
 """Requests under way, those whose askers have gone among them."""
-REGISTERED_S: Final = 1.0
-"""How long `start` looks whether a broker gets on."""
 ANSWERED_S: Final = 0.05
 
 
@@ -57,6 +54,7 @@ class LiveCluster:
         self.told = SettingsTold(cluster.run_dir, spec.run)
         actions = Actions(cluster, cluster.run_dir, 0, self.roster)
         self.machines = MachineFaults(cluster, actions, log_dirs, self.told.add)
+        self._returning = Returning(cluster, self.desk, self.roster)
         serves = self.machines.check_serves
         self.clients = ClientWork(cluster, self.desk, serves, version, spec.topics)
         self.topics = TopicChanges(cluster, self.desk, self.clients.describe, spec.run)
@@ -95,12 +93,13 @@ class LiveCluster:
         if isinstance(ask, r.Ready):  # who looks again and again must not pile up what has not ended
             return await self._ready(wait_s)
         job, ended = Job(), trio.Event()
+        until_s = trio.current_time() + wait_s
         answers: list[r.Answer] = []
 
         async def work() -> None:
             self._jobs += 1
             try:
-                answers.append(r.Answer(result=await self._do(ask, job)))
+                answers.append(r.Answer(result=await self._do(ask, job, until_s)))
             except r.Died as died:
                 answers.append(r.unknown(died))
             except (r.Refused, ClusterError) as refused:
@@ -117,7 +116,7 @@ class LiveCluster:
             await ended.wait()
         if answers:
             return answers[0]
-        return r.unknown(f"not ended after {wait_s:g} s; it goes on", _so_far(job))
+        return r.unknown(self._returning.not_ended(ask, wait_s, self.machines.starting()), _so_far(job))
 
     async def _ready(self, wait_s: float) -> r.Answer:
         with trio.move_on_after(wait_s):
@@ -146,7 +145,7 @@ class LiveCluster:
 
     # --- requests ---
 
-    async def _do(self, ask: r.AnyAsk, job: Job) -> dict[str, Any]:
+    async def _do(self, ask: r.AnyAsk, job: Job, until_s: float) -> dict[str, Any]:
         """The result. Raises Refused, ClusterError."""
         match ask:
             case r.Ready():
@@ -164,7 +163,7 @@ class LiveCluster:
             case r.Heal(words=words, kind=kind):
                 return await self.links.heal(words, kind)
             case r.Machine():
-                return await self._machine(ask)
+                return await self._machine(ask, until_s)
             case r.CreateTopic():
                 done = await self.clients.create_topic(ask, job)
                 return self.told.with_said(done, TOPIC, ask.settings, f"topic {ask.topic}")
@@ -198,51 +197,15 @@ class LiveCluster:
             case r.WorkloadStatus():
                 return await self.workloads.status()
 
-    async def _machine(self, ask: r.Machine) -> dict[str, Any]:
-        """Raises Refused, Died."""
+    async def _machine(self, ask: r.Machine, until_s: float) -> dict[str, Any]:
+        """`until_s`: when the asker has its answer. Raises Refused, Died."""
         done = await self.machines.do(ask)
         self.desk.watch_running()
         if ask.fault != "start":
             return done
-        brokers = {node.name: node for node in self.spec.run.topology.with_role("broker")}
-        died: list[str] = []
-        async with trio.open_nursery() as nursery:
-            for each in done["machines"]:
-                if each["node"] in brokers:
-                    nursery.start_soon(self._until_registered, brokers[each["node"]], each, died)
-        if died:
-            raise r.Died("; ".join(sorted(died)))
+        limit_s = max(REGISTERED_S, until_s - ANSWERING_S - trio.current_time())
+        await self._returning.until_registered(done["machines"], limit_s)
         return done | (done["machines"][0] if len(done["machines"]) == 1 else {})
-
-    async def _until_registered(self, node: Node, done: dict[str, Any], died: list[str]) -> None:
-        """A broker that starts says soon whether it can: one whose last session has not expired yet dies, as Kafka's
-        does. `died` gets why."""
-
-        def ended() -> bool:
-            return any(end.node == node.name and end.at_ms >= done["asked_ms"] for end in self.cluster.exits)
-
-        def registered() -> bool:
-            return node.number in self.desk.player.seen.live
-
-        done["registered"] = False
-        with trio.move_on_after(REGISTERED_S):
-            await self.desk.until(lambda: ended() or not registered())  # what is there yet is its last life's
-            await self.desk.until(lambda: ended() or registered())
-            done["registered"] = registered()
-        if ended():
-            self.cluster.note(START_REFUSED, node.name)
-            why = last_word(self.cluster, node.name) + self._try_again(node, done["asked_ms"])
-            died.append(f"{node.name} started, and ended by itself: {why}")
-
-    def _try_again(self, node: Node, asked_ms: float) -> str:
-        """When it may register, if what keeps it from it is the session of its life before."""
-        before = [end.at_ms for end in self.cluster.exits if end.node == node.name and end.at_ms < asked_ms]
-        if node.number not in self.desk.player.seen.live or not before:
-            return ""
-        spec, cluster = self.roster.spec, self.cluster
-        expired_ms = before[-1] + session_timeout_ms(spec, node.name) + spec.tick_time_ms
-        left_s = max(0.0, expired_ms - cluster.now_ms()) / 1000.0 / cluster.clock.speed
-        return f"; it expires within {left_s:.1f} s, if the ensemble has a quorum: then faultline start {node.name}"
 
     async def status(self) -> dict[str, Any]:
         """As the contract's `faultline status --json`."""

@@ -67,6 +67,9 @@ class MachineFaults:
     def paused(self) -> tuple[str, ...]:
         return tuple(name for name in self._cluster.running() if name in self._paused)
 
+    def starting(self) -> tuple[str, ...]:
+        return tuple(sorted(self._starting))
+
     def check_serves(self, name: str) -> str:
         """The node, if it can be asked something now. Raises Refused."""
         if name not in self._cluster.running():
@@ -204,7 +207,7 @@ class MachineFaults:
         if not running:
             self._paused.discard(name)
         if fault == "start" and name in self._starting:
-            raise Refused(f"{name} is starting already")
+            raise Refused(f"{name} is starting already; faultline status shows what becomes of it")
         if fault == "start" and running:
             raise Refused(f"{name} runs already")
         if fault in ALREADY_DEAD and not running:

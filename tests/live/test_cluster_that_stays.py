@@ -29,6 +29,7 @@ from emulator.live.requests import (
     TopicOffsets,
     WorkloadStatus,
 )
+from emulator.live.returning import LONGER, SHOWN
 from emulator.runs.events import read
 from protocol.errors import ErrorCode
 from tests.live.conftest import Live
@@ -238,6 +239,10 @@ def test_machines_are_told_once_what_cannot_be_done_and_come_back(up: Callable[.
     assert re.search(r"; it expires within \d\.\d s, .*: then faultline start broker-1$", died.error), died.error
     [told] = [event for event in read(live.directory, {"machine_fault"}) if event["what"] == "start-refused"]
     assert told["target"] == "broker-1"
+    begun = live.ask(Machine("start", ["client-1", "client-2"]), 0.0)
+    assert (begun.code, begun.error) == (2, "client-2 runs already")
+    begun = live.ask(Machine("start", "client-1"), 0.0)
+    assert (begun.code, begun.error) == (3, f"not ended after 0 s; it goes on: {SHOWN} ({LONGER})")
     live.bring_back()
     live.until(lambda: sorted(live.partition()["isr"]) == [0, 1, 2])
     assert live.until(lambda: _acknowledged(live, Produce("t", ["z"], acks=-1, idempotent=True, timeout_ms=5000)))
