@@ -137,7 +137,7 @@ def prepared(options: UpOptions) -> tuple[Path, Account]:
         compose_file=str(file),
         **of_clients(about),
     )
-    require_machines(options.engine, options.driver)
+    require_machines(options.engine, options.driver, compose_file=file, topology=given.topology)
     directory = options.out or fresh(name)
     prepare(directory)
     directory = directory.resolve()

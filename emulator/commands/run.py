@@ -82,7 +82,7 @@ def run_command(options: RunOptions) -> int:
         if options.speed is not None:
             check_speed(options.speed, options.driver)
         if options.world != "sim":
-            require_machines(options.engine, options.driver, our_image=True)
+            require_machines(options.engine, options.driver)
         directory = options.out or fresh(resolved.scenario.id)
         if options.world == "sim":
             from emulator.commands.run_simulated import run_simulated

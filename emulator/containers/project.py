@@ -16,8 +16,9 @@ import msgspec
 from ruamel.yaml import YAML
 
 from emulator.cluster_file.networks import CONTROL, data_name
+from emulator.containers.images import require_image
 from emulator.containers.removal import FOLDER_LABEL, OWN_FOLDER, OWNER_LABEL, PROJECT_LABEL, remove_project
-from emulator.containers.tool import DockerFailed, DockerMissing, compose, docker, image_exists
+from emulator.containers.tool import DockerFailed, DockerMissing, compose, docker
 from emulator.runs.identity import mine
 from emulator.runs.layout import DATA_FOLDER, EVENTS_FOLDER
 from emulator.topology import OBSERVER, Topology
@@ -28,7 +29,6 @@ from emulator.world.network.spec import Address
 SERVICE_LABEL: Final = "com.docker.compose.service"
 UP_LIMIT_S: Final = 120.0
 NAME_MAX: Final = 40
-IMAGE: Final = "faultline:dev"
 IMAGE_USER: Final = 10001
 """Who owns the image's folders, and whose containers are by default."""
 
@@ -149,13 +149,6 @@ def require_own_folders(services: Mapping[str, Any]) -> None:
                     f"${{FAULTLINE_EVENTS:-events-}}{node}:{RUN_DIR}/{EVENTS_FOLDER} and "
                     f"${{FAULTLINE_DATA:-data-}}{node}:/faultline/data, with FAULTLINE_DATA_FOLDER: /faultline/data"
                 )
-
-
-def require_image() -> None:
-    """The one that our compose files name. Raises DockerMissing."""
-    image = os.environ.get("FAULTLINE_IMAGE", IMAGE)
-    if not image_exists(image):
-        raise DockerMissing(f"there is no image {image}: compose/build.sh makes it")
 
 
 def _write_token(path: Path, token: str) -> None:

@@ -9,7 +9,8 @@ from typing import Final
 
 from emulator.cluster_file.files import read_cluster_file, topologies
 from emulator.containers.cluster import cluster_on, machines_up, namespaces_of
-from emulator.containers.project import Project, remove_machines_of, require_image
+from emulator.containers.images import require_image, require_images
+from emulator.containers.project import Project, remove_machines_of
 from emulator.containers.removal import remove_abandoned as abandoned_containers
 from emulator.containers.tool import DockerFailed, DockerMissing, engine_version
 from emulator.packet_filter.driver import KernelLinks
@@ -18,7 +19,7 @@ from emulator.packet_filter.namespaces import remove_abandoned as remove_namespa
 from emulator.packet_filter.rights import NoRights, require_rights
 from emulator.packet_filter.rights import missing as missing_rights
 from emulator.runs.living import Driver, Engine
-from emulator.topology import Topology
+from emulator.topology import OBSERVER, Topology
 from emulator.world.network.cluster import Cluster, ClusterError
 
 UNUSABLE_MACHINES: Final = (NoRights, NamespaceError, DockerMissing, DockerFailed, ClusterError)
@@ -26,15 +27,19 @@ UNUSABLE_MACHINES: Final = (NoRights, NamespaceError, DockerMissing, DockerFaile
 MakeCluster = Callable[..., Cluster]
 
 
-def require_machines(engine: Engine, driver: Driver, *, our_image: bool = False) -> None:
-    """Asked before anything is made for a run. `our_image`: its compose file is one of ours. Raises what
-    UNUSABLE_MACHINES lists."""
+def require_machines(
+    engine: Engine, driver: Driver, *, compose_file: Path | None = None, topology: Topology | None = None
+) -> None:
+    """Asked before anything is made for a run. `compose_file`, with its `topology`: containers are made from it; None:
+    from one of ours. Raises what UNUSABLE_MACHINES lists."""
     if driver == "kernel":
         require_rights()
     if engine == "docker":
         engine_version()
-        if our_image:
+        if compose_file is None or topology is None:
             require_image()
+        else:
+            require_images(compose_file, [node.name for node in topology.nodes if node.name != OBSERVER])
 
 
 @contextmanager
