@@ -166,6 +166,9 @@ def _typed() -> Iterator[str]:
         except EOFError:
             print()
             return
+        except KeyboardInterrupt:
+            print()  # what is said of it stands on a line of its own
+            raise
         if line in ("exit", "quit"):
             return
         if line:

@@ -119,10 +119,13 @@ class Gateway:
         return f" Its last words:\n{text}" if text else " It printed nothing."
 
     def close(self) -> None:
-        """End the session and the virtual machine: its standard input closes, or force. Idempotent."""
+        """End the session and the virtual machine: its standard input closes, or force. One that does not listen yet
+        has nothing to end in order, and would take seconds to see it. Idempotent."""
         if self._client is not None:
             _disconnect(self._client)
             self._client = None
+        elif not self.ready:
+            self.process.kill()
         assert self.process.stdin is not None
         self.process.stdin.close()
         try:

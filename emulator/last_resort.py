@@ -18,6 +18,7 @@ from typing import Final
 from emulator.exit_codes import BUG, INTERRUPTED, UNKNOWN, UNUSABLE
 from emulator.regular_files import NotRegular
 from emulator.terminal import shown_plainly, shown_streams
+from emulator.unheard_interrupts import unheard_interrupts_come_again
 
 GIVEN: Final = frozenset(
     (
@@ -38,7 +39,7 @@ LACKING: Final = frozenset(
 def ended(program: str, work: Callable[[], int], log: str = "") -> int:
     """The exit code of `work`, whatever it raises but SystemExit. `program`: as it is called in messages. `log`: what
     standard error goes to, if that is kept; a traceback is then written there."""
-    with shown_streams():
+    with shown_streams(), unheard_interrupts_come_again():
         try:
             code = work()
             sys.stdout.flush()  # here, where a full disk can still be told

@@ -66,6 +66,40 @@ def test_an_interrupt_in_a_group_is_an_interrupt(temporary: Path, capfd: pytest.
     assert capfd.readouterr().err == "faultline: interrupted\n"
 
 
+UNHEARD = """
+import os, signal, sys
+from emulator.last_resort import ended
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Interrupted:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+
+class Broken:
+    def __del__(self):
+        raise LookupError("not an interrupt")
+
+def work():
+    Broken()
+    Interrupted()  # Python prints what a destructor raises, and goes on
+    while True:
+        signal.pause()
+
+sys.exit(ended("faultline", work))
+"""
+
+
+def test_an_interrupt_that_nobody_could_be_told_of_comes_again() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", UNHEARD], capture_output=True, text=True, timeout=60, check=False,
+        cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    assert done.returncode == 130
+    assert "LookupError: not an interrupt" in done.stderr and "KeyboardInterrupt" not in done.stderr
+    assert done.stderr.splitlines()[-1] == "faultline: interrupted"
+
+
 def test_a_traceback_that_cannot_be_written_down_is_printed(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
