@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
 
 def _played(directory: Path) -> list[Event]:
     """Raises NotSeen. Leaves no cluster behind."""
-    env = _environment()
+    env = _environment(directory)
     try:
         with Terminal(directory, env, COLUMNS, LINES) as terminal:
             for part in STORY:
@@ -49,7 +49,7 @@ def _played(directory: Path) -> list[Event]:
                     _play(step, terminal, directory, env)
             return terminal.events
     finally:
-        subprocess.run(["faultline", "down", "--all"], cwd=directory, env=env, stdout=subprocess.DEVNULL, check=True)
+        subprocess.run(["faultline", "down"], cwd=directory, env=env, stdout=subprocess.DEVNULL, check=True)
 
 
 def _play(step: Step, terminal: Terminal, directory: Path, env: dict[str, str]) -> None:
@@ -79,12 +79,13 @@ def _in_order(replicas: list[dict[str, Any]]) -> bool:
     return len(leaders) == 1 and len(leaders[0]["isr"]) == len(replicas) == 3 and len(alike) == 1
 
 
-def _environment() -> dict[str, str]:
-    """The project's own commands first; nothing of the terminal that this one was started from."""
+def _environment(directory: Path) -> dict[str, str]:
+    """The project's own commands first; nothing of the terminal that this one was started from, nor of clusters that
+    somebody else has running."""
     scripts = Path(sys.executable).parent
     kept = {name: os.environ[name] for name in ("HOME", "JAVA_HOME") if name in os.environ}
     path = f"{scripts}{os.pathsep}{os.environ['PATH']}"
-    return {**kept, "PATH": path, "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
+    return {**kept, "PATH": path, "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8", "XDG_STATE_HOME": f"{directory}/.state"}
 
 
 if __name__ == "__main__":

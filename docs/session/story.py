@@ -41,7 +41,7 @@ STORY: Final = (
         "Its zone is cut off: the others elect broker-1, and broker-0 cannot know",
         (
             Step("faultline cut az-0", "rule-1: cut az-0"),
-            Step("faultline status --watch", "DUAL LEADER", READY_S, interrupt="expired"),
+            Step("faultline status --watch", "DUAL LEADER", READY_S, interrupt="q quit"),
         ),
         drawn=True,
     ),

@@ -17,6 +17,7 @@ from docs.session.screen import LINES_MAX, Part, TooLong, commands_of, parts_of,
 from docs.session.story import STORY
 from docs.session.terminal import NotSeen, Terminal
 from emulator.cli import app
+from emulator.watch.keys import Typed
 
 ROOT = Path(__file__).parents[2]
 PICTURE = "docs/session.svg"
@@ -64,14 +65,16 @@ def test_the_recording_is_of_the_story(recording: Cast) -> None:
 
 
 def test_the_recording_shows_what_it_is_there_for(recording: Cast) -> None:
-    """Two leaders at once; other records at the same offsets; after the heal none of them."""
+    """Two leaders at once, and the keys of a watch; other records at the same offsets; after the heal none of them."""
     _, cut, written, healed, audited = map(texts, parts_of(recording))
     assert any("DUAL LEADER of t-0" in line for line in cut)
+    assert cut[-1] == Typed().line()
     offsets = re.compile("[234] ")
     assert [line.split()[2] for line in written if offsets.match(line)] == ["c", "d", "e"]
     assert [line.split()[4] for line in written if offsets.match(line)] == ["f", "g", "h"]
     assert [line.split()[2] for line in healed if offsets.match(line)] == ["f", "g", "h"]
     assert any(re.search(r"lost-acknowledged +violated 3", line) for line in audited)
+    assert audited[-1].startswith("three-az is down") and audited[-2].endswith("faultline down"), "of no other cluster"
 
 
 def test_a_recording_is_read_as_it_was_written(recording: Cast) -> None:
