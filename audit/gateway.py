@@ -5,8 +5,8 @@ a module that Java runtimes made by jlink lack, and blocks meanwhile. Here the s
 same class path, the same `--add-opens` and the same main class, at once and without waiting: a run starts it
 while its cluster is still at work, on lowered priority, and finds it ready when there is something to audit.
 
-It cannot outlive us: it ends when its standard input does, which is a pipe that only this process holds. That
-also covers SIGKILL. A process forked from this one would hold a copy of the pipe: it calls
+It cannot outlive us: it ends when its standard input does, which is a pipe that only this process holds, and where the
+kernel can tell it of our death, by that. Both also cover SIGKILL. A process forked from this one would hold a copy of the pipe: it calls
 `Gateway.forget_in_child`.
 """
 
@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -202,6 +203,7 @@ def start_gateway(
     # The file will hold the gateway's secret: a directory that only we can read.
     connection_file = Path(tempfile.mkdtemp(prefix="gateway-", dir=directory)) / "connection"
     command = [
+        *_ending_with_us(),
         *(_in_background() if background else _with_niceness(nice)),
         str(java.command),
         "-cp",
@@ -237,6 +239,14 @@ def start_gateway(
 def is_local(master: str) -> bool:
     """True when the executors live in the driver's own virtual machine."""
     return master == "local" or master.startswith("local[")
+
+
+def _ending_with_us() -> list[str]:
+    """A machine notices by its standard input that we are gone, but only once it listens: one whose directory vanishes
+    before that (a killed run, whose folder somebody removes) fails on its way there, and stays. So the kernel tells it,
+    where we can ask for that: it does so when the thread ends that started it, hence of the main thread alone."""
+    in_main = threading.current_thread() is threading.main_thread()
+    return ["setpriv", "--pdeathsig", "TERM"] if in_main and shutil.which("setpriv") else []
 
 
 def _with_niceness(nice: int) -> list[str]:

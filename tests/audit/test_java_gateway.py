@@ -101,6 +101,8 @@ for settings in ({"spark.testing.memory": "1"}, {}):
 
 # What the process that holds the virtual machine has done by the time it is killed.
 STARTED = "pass"
+WITHOUT_A_PLACE = "import shutil; shutil.rmtree(sys.argv[1])"
+"""As the next command does that finds the scratch folder of a killed one."""
 IN_SESSION = "spark_session(gateway).range(10).count()"
 FORKED = """
 gateway.connect()
@@ -122,7 +124,11 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("done", [STARTED, IN_SESSION, FORKED], ids=["starting", "in session", "forked"])
+@pytest.mark.parametrize(
+    "done",
+    [STARTED, WITHOUT_A_PLACE, IN_SESSION, FORKED],
+    ids=["starting", "its directory is removed", "in session", "forked"],
+)
 def test_the_virtual_machine_ends_with_us_even_when_we_are_killed(tmp_path: Path, done: str) -> None:
     with python(KILLED.format(done=done), tmp_path) as process:
         assert process.stdout is not None
