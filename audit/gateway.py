@@ -5,9 +5,9 @@ a module that Java runtimes made by jlink lack, and blocks meanwhile. Here the s
 same class path, the same `--add-opens` and the same main class, at once and without waiting: a run starts it
 while its cluster is still at work, on lowered priority, and finds it ready when there is something to audit.
 
-It cannot outlive us: it ends when its standard input does, which is a pipe that only this process holds, and where the
-kernel can tell it of our death, by that. Both also cover SIGKILL. A process forked from this one would hold a copy of the pipe: it calls
-`Gateway.forget_in_child`.
+It cannot outlive us: it ends when its standard input does, which is a pipe that only this process holds, and
+where the kernel can tell it of our death, by that. Both also cover SIGKILL. A process forked from this one
+would hold a copy of the pipe: it calls `Gateway.forget_in_child`.
 """
 
 from __future__ import annotations
