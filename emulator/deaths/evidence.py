@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from emulator.client.operations import Read
 from emulator.deaths.attendant import DiskLost, Recovery
-from emulator.deaths.history import HISTORIC, Happened
+from emulator.deaths.historian import HISTORIC, Happened
 from emulator.deaths.network import Left
 from emulator.oracle.probe import Office, StepBack, former_life
 from emulator.oracle.truth import Batch, Truth, Write, read_logs

@@ -112,7 +112,7 @@ class Fates:
         ]
         return sorted(later, key=lambda led: (led.epoch, led.at_ms))
 
-    def _events(self, place: TopicPartition, offset: int, broker: int) -> list[Written | Cut | LostTail]:
+    def events(self, place: TopicPartition, offset: int, broker: int) -> list[Written | Cut | LostTail]:
         """What this broker appended at that offset, and what took it away, in order. In one step a log is cut before it
         is appended to."""
         history = self._history
@@ -134,7 +134,7 @@ class Fates:
     ) -> tuple[bool, Cut | LostTail | None]:
         """(whether it has the record at that moment; what took it away, if it had it before)."""
         has, gone = False, None
-        for event in self._events(place, offset, broker):
+        for event in self.events(place, offset, broker):
             if event.at_ms > at_ms:
                 break
             if isinstance(event, Written):
@@ -157,7 +157,7 @@ class Fates:
     def holds_another(self, fate: Fate, led: Led) -> bool:
         """`led` took office with another record in its place, that it had appended."""
         own: Written | None = None
-        for event in self._events(fate.place, fate.offset, led.broker):
+        for event in self.events(fate.place, fate.offset, led.broker):
             if event.at_ms <= led.at_ms:
                 own = event if isinstance(event, Written) else None
         return led.log_end > fate.offset and own is not None and own.digest != fate.record.digest

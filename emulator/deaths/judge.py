@@ -4,7 +4,7 @@ import msgspec
 
 from emulator.deaths.attendant import Recovery
 from emulator.deaths.fates import LostTail
-from emulator.deaths.history import history_of
+from emulator.deaths.historian import history_of
 from emulator.deaths.play import Died
 from emulator.deaths.promises import Broken, broken_promises, broken_recoveries
 from emulator.deaths.rules import Rules
@@ -33,7 +33,7 @@ def judge_death(died: Died) -> Judged:
     found = (*broken_promises(truth, history), *broken_recoveries(died.attendant.recoveries))
     for broken in (*found, *insane(died.world, truth, rules.gates)):
         put(judged, broken, rules.allowing(broken))
-    judged.events = rules.losses.events
+    judged.events = rules.events
     for at_ms, name, reason in ((one.at_ms, one.node, one.reason) for one in died.attendant.exits):
         put(judged, Broken("exit", f"{name} ended at {at_ms:.0f} ms: {reason}"), exit_rule(rules.gates, reason))
     for one in died.unsettled:

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from emulator.deaths.fates import Fate, Fates, LostTail
 from emulator.deaths.history import UNTOLD, Cut, History, Led, Stated
+from emulator.deaths.partings import parting_rule
 from emulator.deaths.promises import Broken
 from emulator.deaths.stopped import left_alone
 from emulator.deaths.unclean import UncleanElections
@@ -151,17 +152,6 @@ class Losses:
             if another_led(history, place, fetched.epoch, batch.epoch, batch.broker) and left_alone(self._gates, roles):
                 return FETCHER_KEPT if told else FETCHED_ON
         return ""
-
-
-def parting_rule(gates: Gates) -> str:
-    """Why a follower does not find where its log parts from its leader's; "": it does."""
-    if not gates.has_epoch_cache:
-        return "8 (KIP-101): before 0.11 nobody compares logs"
-    if gates.epoch_request_version == 0:
-        return "8 (KAFKA-6361): one question about one epoch is not enough"
-    if not gates.assigns_epoch_on_election:
-        return "8 (KAFKA-7415): an epoch in which nothing was written is not known"
-    return ""
 
 
 def another_led(history: History, place: TopicPartition, after: int, before: int, than: int) -> bool:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from emulator.deaths.evidence import happened, recoveries_of, truth_left
-from emulator.deaths.history import Happened, History, history_of
+from emulator.deaths.historian import Happened, history_of
+from emulator.deaths.history import History
 from emulator.deaths.judge import Judged, lost_tails, put
 from emulator.deaths.network import SETTLED, DiedOver
 from emulator.deaths.promises import Broken, broken_promises, broken_recoveries
@@ -31,7 +32,7 @@ def judge_network_death(died: DiedOver, run_dir: Path) -> Judged:
     judged = Judged([], {})
     for broken in (*broken_promises(truth, history), *broken_recoveries(recoveries)):
         put(judged, broken, rules.allowing(broken))
-    judged.events = rules.losses.events
+    judged.events = rules.events
     absent: dict[int, str] = {}
     reasons = {(node, incarnation): event for node, incarnation, *_, event in events if isinstance(event, NodeStopped)}
     for end in died.exits:

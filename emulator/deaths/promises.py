@@ -31,7 +31,8 @@ class Broken(msgspec.Struct, frozen=True):
     epoch, epoch-order (in a log). `acks` of a lost record (-1 all); `offset` -1: of none; `value` and `digest` of the
     record, "" and 0 if it is not one. `broker`, `epoch`: of a leader whose high watermark fell. `unexplained`: copies
     of a record that no attempt to produce it accounts for. `others`: replicas that hold something else than the final
-    leader. `since_ms`, `until_ms`: when an election was decided."""
+    leader; `held`: (broker, epoch, digest) of all that hold something there. `since_ms`,
+    `until_ms`: when an election was decided."""
 
     what: str
     text: str
@@ -44,6 +45,7 @@ class Broken(msgspec.Struct, frozen=True):
     epoch: int = -1
     unexplained: int = 0
     others: tuple[int, ...] = ()
+    held: tuple[tuple[int, int, int], ...] = ()
     since_ms: float = 0.0
     until_ms: float = inf
 
@@ -60,7 +62,8 @@ def broken_promises(truth: Truth, history: History) -> Iterator[Broken]:
     for found in duplicate(truth):
         yield _duplicate(truth, history, found)
     for found in replica_divergence(truth):
-        yield Broken("divergence", found.text, found.place, found.offset, others=_others(truth, found))
+        others, held = _held(truth, found)
+        yield Broken("divergence", found.text, found.place, found.offset, others=others, held=held)
     for back in truth.watermarks_back:
         text = f"{back.node}, leader of epoch {back.epoch}, moved its high watermark back from {back.was} to {back.now}"
         yield Broken("high-watermark", text, back.place, back.now, epoch=back.epoch, broker=identifier_named(back.node))
@@ -69,7 +72,8 @@ def broken_promises(truth: Truth, history: History) -> Iterator[Broken]:
             yield Broken("reread", found.text, found.place, found.offset)
     for found in leader_epoch_monotonicity(truth):
         in_log = "older_at" in found.details
-        yield Broken("epoch-order" if in_log else "epoch", found.text, found.place, found.offset)
+        epoch = found.details["leader_epoch"] if in_log else -1
+        yield Broken("epoch-order" if in_log else "epoch", found.text, found.place, found.offset, epoch=epoch)
 
 
 def _duplicate(truth: Truth, history: History, found: Violation) -> Broken:
@@ -82,14 +86,15 @@ def _duplicate(truth: Truth, history: History, found: Violation) -> Broken:
     return Broken("duplicate", found.text, found.place, found.offset, value=value, unexplained=unexplained)
 
 
-def _others(truth: Truth, found: Violation) -> tuple[int, ...]:
-    """All that hold a batch there, if the final leader holds none."""
+def _held(truth: Truth, found: Violation) -> tuple[tuple[int, ...], tuple[tuple[int, int, int], ...]]:
+    """(who holds something else than the final leader: all that hold a batch there, if it holds none; what they do)."""
     logs = truth.logs[found.place]
     held = {
         node: (batch.epoch, batch.digest) for node, log in logs.items() for batch in log if batch.first == found.offset
     }
     leaders = held.get(truth.final_leader(found.place) or "")
-    return tuple(sorted(identifier_named(node) for node, batch in held.items() if batch != leaders))
+    numbered = sorted((identifier_named(node), *batch) for node, batch in held.items())
+    return tuple(broker for broker, *batch in numbered if tuple(batch) != leaders), tuple(numbered)
 
 
 def _states(place: TopicPartition, stated: list[Stated]) -> Iterator[Broken]:

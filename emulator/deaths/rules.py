@@ -4,7 +4,8 @@ happened, never by the seed. An empty answer: none does, and the run has failed.
 from emulator.deaths.fates import LostTail
 from emulator.deaths.history import History, Led
 from emulator.deaths.idempotence import ANY_PARTITION, idempotent_writes
-from emulator.deaths.losses import Losses, another_led, parting_rule
+from emulator.deaths.losses import Losses, another_led
+from emulator.deaths.partings import Partings
 from emulator.deaths.promises import Broken
 from emulator.deaths.stopped import EARLIER_LIFE, HALF_WAY, still
 from emulator.deaths.unclean import UncleanElections
@@ -19,7 +20,8 @@ def gates_of(resolved: Resolved) -> Gates:
 
 
 class Rules:
-    """`tails`: what power losses took. `losses`: the rules of records that are gone."""
+    """`tails`: what power losses took. `losses`: the rules of records that are gone; `partings`: of logs that
+    differ."""
 
     def __init__(self, resolved: Resolved, history: History, *, tails: list[LostTail]) -> None:
         self.gates = gates_of(resolved)
@@ -28,6 +30,12 @@ class Rules:
         self._unclean = UncleanElections(resolved, history.unclean)
         self._idempotent = idempotent_writes(resolved.scenario.steps)
         self.losses = Losses(self.gates, history, tails, self._unclean)
+        self.partings = Partings(self.gates, history, tails)
+
+    @property
+    def events(self) -> list[str]:
+        """What took away the records that were allowed to go, and made the logs part that were allowed to, in words."""
+        return [*self.losses.events, *self.partings.events]
 
     def allowing(self, broken: Broken) -> str:
         """The rule, and what it says here; "" if nothing allows it."""
@@ -45,13 +53,13 @@ class Rules:
                 return "4.2: unclean election is on" if on else ""
             case "divergence":
                 return (
-                    parting_rule(self.gates)
+                    self.partings.divergence(broken)
                     or self._written_again(broken)
                     or self._copied_behind(broken)
                     or self._follows_nobody(broken)
                 )
             case "epoch-order":
-                return parting_rule(self.gates)
+                return self.partings.epoch_order(broken)
             case "high-watermark":
                 return self._led_again(broken)
             case _:

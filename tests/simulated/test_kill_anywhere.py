@@ -9,7 +9,7 @@ import pytest
 from emulator.broker.fetchers import Fetchers
 from emulator.broker.log import Log
 from emulator.broker.partition import Partition, PendingIsr
-from emulator.deaths.history import history_of
+from emulator.deaths.historian import history_of
 from emulator.deaths.judge import judge_death
 from emulator.deaths.plan import Plan, mortal_scenarios
 from emulator.deaths.play import play_death

@@ -7,7 +7,7 @@ import pytest
 from emulator.deaths import evidence
 from emulator.deaths.attendant import DiskLost
 from emulator.deaths.evidence import recoveries_of, truth_left
-from emulator.deaths.history import Happened, history_of
+from emulator.deaths.historian import Happened, history_of
 from emulator.deaths.network import Left
 from emulator.oracle.truth import Batch
 from emulator.topology import three_azs

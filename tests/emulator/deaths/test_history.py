@@ -4,11 +4,26 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from emulator.deaths.history import UNTOLD, Copied, Cut, Fetched, Followed, History, Led, Stopped, Written, history_of
+from emulator.deaths.historian import history_of
+from emulator.deaths.history import (
+    UNSEEN,
+    UNTOLD,
+    Copied,
+    Cut,
+    Fetched,
+    Followed,
+    History,
+    Led,
+    Settled,
+    Stopped,
+    Unseen,
+    Written,
+)
 from protocol.events import (
     AttemptSent,
     BatchAppended,
     BrokersSeen,
+    EpochAnswered,
     FetcherChanged,
     LeaderAndIsrIgnored,
     LogLoaded,
@@ -52,7 +67,7 @@ def test_a_role_lasts_until_the_next_role_or_life() -> None:
         (3.0, "broker-1", STARTED),
         (4.0, "broker-1", role("leader", 1, 2)),
     )
-    assert history.followers[PLACE] == [Followed(1.0, 1, 0, 0, 2.0), Followed(2.0, 1, 0, 1, 3.0)]
+    assert history.followers[PLACE] == [Followed(1.0, 1, 0, 0, 2.0), Followed(2.0, 1, 0, 1, 3.0, before=(0, 0))]
     assert history.leaders[PLACE] == [Led(4.0, 1, 2, 0)]
 
 
@@ -78,6 +93,26 @@ def test_a_log_that_is_shorter_than_it_was_told_has_been_cut() -> None:
     assert [one.reason for one in told(appended, cut, (5.0, "broker-1", loaded[0])).cuts[PLACE]] == ["high-watermark"]
 
 
+def test_a_log_that_is_longer_than_it_was_told_has_what_nobody_saw() -> None:
+    """The same, of what its last life wrote: as leader, or from whom it followed."""
+    for place_in, leader in (("leader", 1), ("follower", 0)):
+        begun = (1.0, "broker-1", role(place_in, leader, 4))
+        dead, loaded = (2.0, "broker-1", STARTED), (3.0, "broker-1", LogLoaded(*PLACE, 0, 1, 0, False))
+        unseen = Unseen(Written(3.0, 1, 4, 0, 0, UNSEEN), leader)
+        assert told(begun, dead, loaded).unseen == {PLACE: [unseen]}
+        written = (1.5, "broker-1", batch(0, 7, 4, as_leader=place_in == "leader"))
+        assert told(begun, written, dead, loaded).unseen == {}
+
+
+def test_a_follower_goes_by_an_answer_or_by_its_own_high_watermark() -> None:
+    begun = (1.0, "broker-1", role("follower", 0, 4))
+    answered = (2.0, "broker-1", EpochAnswered(*PLACE, 0, 3, 5, 3, 6, 5, True))
+    unknown = (2.0, "broker-1", EpochAnswered(*PLACE, 0, -1, -1, -1, 6, 2, True))
+    unasked = (2.0, "broker-1", LogTruncated(*PLACE, 2, 6, False, 2, "high-watermark"))
+    assert told(begun, answered).settled == {PLACE: [Settled(2.0, 1, 0, 5, 3, True)]}
+    assert told(begun, unknown).settled == told(begun, unasked).settled == {PLACE: [Settled(2.0, 1, 0, 2, -1, False)]}
+
+
 def test_a_copy_of_a_later_epoch_is_ahead() -> None:
     """Also before 0.11, where batches have no epoch: it is the one its leader wrote it in."""
     for written_epoch in (2, -1):
@@ -87,8 +122,8 @@ def test_a_copy_of_a_later_epoch_is_ahead() -> None:
             (3.0, "broker-0", batch(4, 7, written_epoch, as_leader=True)),
             (4.0, "broker-1", batch(4, 7, written_epoch, as_leader=False)),
         )
-        assert history.written[PLACE] == [Written(3.0, 0, 2, 4, 4, 7)]
-        assert history.copied[PLACE] == [Written(4.0, 1, 0, 4, 4, 7)]
+        assert history.written[PLACE] == [Written(3.0, 0, 2, 4, 4, 7, written_epoch)]
+        assert history.copied[PLACE] == [Written(4.0, 1, 0, 4, 4, 7, written_epoch)]
         assert history.ahead[PLACE] == [Copied(4.0, 1, 4, 0, 2)]
 
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from emulator.deaths.attendant import Recovery
-from emulator.deaths.history import History, Stated, history_of
+from emulator.deaths.historian import history_of
+from emulator.deaths.history import History, Stated
 from emulator.deaths.promises import Broken, broken_promises, broken_recoveries
 from emulator.oracle.truth import Batch, Truth
 from protocol.events import ZnodeChanged

@@ -2,7 +2,8 @@
 
 import pytest
 
-from emulator.deaths.history import Led, history_of
+from emulator.deaths.historian import history_of
+from emulator.deaths.history import Led
 from emulator.deaths.plan import drawn, resolved_for
 from emulator.deaths.promises import Broken
 from emulator.deaths.rules import Rules
