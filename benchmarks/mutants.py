@@ -4,8 +4,10 @@ them so, in this process, for as long as it lasts."""
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from zlib import crc32
 
 import msgspec
+from google_crc32c import value as crc32c
 
 from controller import elections
 from emulator.broker import isr_changes, truncating
@@ -16,10 +18,12 @@ from emulator.broker.log import Log
 from emulator.broker.partition import Partition, PendingIsr
 from emulator.broker.producer_state import ProducerState
 from emulator.broker.remote_replica import RemoteReplica
+from emulator.broker.replicas import Replicas
 from emulator.broker.roles import Roles
 from emulator.broker.truncation import Cut, cut_for
 from emulator.node import specs
 from protocol.errors import ErrorCode
+from protocol.records.format import iter_headers
 from protocol.versions import Gates, gates_for
 
 Patches = list[tuple[Any, str, Any]]
@@ -168,6 +172,35 @@ def _cut_too_far() -> Patches:
     return [(truncating, "cut_for", too_far)]
 
 
+def _keeps_its_tail() -> Patches:
+    """A new follower cuts nothing: the era in which it has to without asking."""
+    truncate = Replicas.truncate
+
+    def spared(self: Replicas, cuts: Any, reason: str) -> None:
+        own = reason == "high-watermark"
+        truncate(self, [(one, one.the_log.log_end if own else offset) for one, offset in cuts], reason)
+
+    return [(Replicas, "truncate", spared)]
+
+
+def _stores_another_record() -> Patches:
+    """What a follower stores has another time, and a checksum that is right."""
+    append = Log.append_as_follower
+
+    def another(self: Log, data: bytes) -> Any:
+        altered = bytearray(data)
+        for position, header in iter_headers(data):
+            old = header.magic < 2
+            crc, covered, time = (12, 16, 18) if old else (17, 21, 27)
+            end = position + header.size_bytes
+            altered[position + time + 7] ^= 1
+            checksum = (crc32 if old else crc32c)(bytes(altered[position + covered : end]))
+            altered[position + crc : position + crc + 4] = checksum.to_bytes(4, "big")
+        return append(self, bytes(altered))
+
+    return [(Log, "append_as_follower", another)]
+
+
 def _new_leader_cuts() -> Patches:
     make = Roles._make_leader
 
@@ -229,6 +262,8 @@ OLD, EPOCHS, ALTER_ISR = ("0.10.2",), ("2.1", "2.3", "2.6"), ("2.7", "2.8")
 
 ALONE = ("az-isolated-leader", "az-isolated-leader-acks-all", "az-isolated-leader-and-controller", "cap-choice")
 """A leader has nobody but its clients."""
+PARTED = ("acks-1-loss", "incident-unclean-restart", "unclean-election")
+"""A leader is back behind another, with records that this one never had."""
 
 MUTANTS = {
     "high-watermark-at-log-end": Mutant("waits for no follower", (*OLD, *EPOCHS, *ALTER_ISR), _at_the_log_end),
@@ -244,6 +279,10 @@ MUTANTS = {
     "anybody-is-elected": Mutant("elects from the assignment", (*EPOCHS, *ALTER_ISR), _anybody_is_elected),
     "cut-to-high-watermark": Mutant("a follower cuts to its high watermark", EPOCHS, _cut_to_high_watermark),
     "cut-too-far": Mutant("a follower cuts one record too much", EPOCHS, _cut_too_far),
+    "keeps-its-tail": Mutant("a follower cuts nothing", OLD, _keeps_its_tail, PARTED),
+    "stores-another-record": Mutant(
+        "a follower stores another record than it is sent", (*OLD, "1.1"), _stores_another_record
+    ),
     "new-leader-cuts": Mutant("a new leader cuts to its high watermark", (*EPOCHS, *ALTER_ISR), _new_leader_cuts),
     "recovered-to-high-watermark": Mutant(
         "a restart cuts to the checkpointed high watermark", (*OLD, *EPOCHS, *ALTER_ISR), _recovered_to_high_watermark

@@ -1,10 +1,12 @@
 """The judge of deaths finds machines that are wrong on purpose; all of them: `python -m benchmarks.judge_mutants`."""
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.judge_mutants import hunted
 from benchmarks.mutants import MUTANTS, applied
 from emulator.broker.partition import Partition
+from emulator.deaths.seeds import DeathsAsked, play_seed
 
 SOON = (
     "high-watermark-at-log-end",
@@ -23,6 +25,17 @@ def test_a_mutant_is_found_and_the_same_run_without_it_is_good(mutant: str) -> N
     row = hunted(mutant, range(1, RUNS + 1), processes=1)
     assert row["found"] is True, row
     assert row["by"].startswith(("lost", "reread")), "for what it loses, and nothing else has to be told"
+
+
+@pytest.mark.parametrize("mutant", ["keeps-its-tail", "stores-another-record"])
+def test_logs_of_old_versions_may_part_by_a_rule_only(mutant: str) -> None:
+    """Semantics 8 (KIP-101): before 0.11 nobody compares logs, and yet a new follower cuts to its high watermark."""
+    asked = replace(MUTANTS[mutant], versions=("0.10.2",), scenarios=("acks-1-loss",))
+    with applied(asked):
+        found = [play_seed(DeathsAsked(asked.scenarios, asked.versions).plan(seed)) for seed in range(1, 4)]
+    assert any(why.startswith("divergence") for result in found for why in result.failed), found
+    for result in found:
+        assert play_seed(result.plan).good
 
 
 def test_mutants_leave_nothing_behind() -> None:
