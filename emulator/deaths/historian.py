@@ -145,6 +145,9 @@ class _Writer:
     def _removed(self, topic: str) -> None:
         """What is called so from now on is another topic."""
         history = self.history
+        for place, written in history.written.items():
+            if place[0] == topic:
+                history.gone.setdefault(place, set()).update(one.digest for one in written)
         by_place = (
             history.states, history.cuts, history.leaders, history.followers, history.fetched, history.written,
             history.copied, history.highs, history.ahead, history.settled, history.unseen,

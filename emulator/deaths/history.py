@@ -136,14 +136,14 @@ class Office(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct):
-    """By partition, in order; brokers by their numbers, nodes by their names. Of a topic that was deleted nothing: what
-    is called so now is what came after.
+    """By partition, in order; brokers by their numbers, nodes by their names. Of a topic that was deleted nothing but
+    `gone`: what is called so now is what came after.
 
-    `written`: by leaders; `copied`: by followers; `ahead`: what these copied of later epochs than they followed in.
-    `unseen`: written or copied by lives that ended with it. `highs`: of leaders. `settled`: by followers, where their
-    logs and their leaders' part.
-    `stopped`: replicas that fetch no more, {(place, broker): how}. `cut_short`: when an order for this replica was
-    ended by a lost session before it came to it.
+    `gone`: digests of what was written to topics of the same name that were deleted. `written`: by leaders; `copied`:
+    by followers; `ahead`: what these copied of later epochs than they followed in. `unseen`: written or copied by
+    lives that ended with it. `highs`: of leaders. `settled`: by followers, where their logs and their leaders'
+    part. `stopped`: replicas that fetch no more, {(place, broker): how}. `cut_short`: when an order for this
+    replica was ended by a lost session before it came to it.
 
     `acknowledged`: {(place, digest): first success of a produce with acks=all}. `attempts`: of each operation.
     `lives`: when each life of a node began. `away`: when a node lost its connection to the session service, and had it
@@ -156,6 +156,7 @@ class History(msgspec.Struct):
     leaders: dict[TopicPartition, list[Led]] = {}
     followers: dict[TopicPartition, list[Followed]] = {}
     fetched: dict[TopicPartition, list[Fetched]] = {}
+    gone: dict[TopicPartition, set[int]] = {}
     written: dict[TopicPartition, list[Written]] = {}
     copied: dict[TopicPartition, list[Written]] = {}
     highs: dict[TopicPartition, list[High]] = {}

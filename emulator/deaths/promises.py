@@ -31,8 +31,8 @@ class Broken(msgspec.Struct, frozen=True):
     epoch, epoch-order (in a log). `acks` of a lost record (-1 all); `offset` -1: of none; `value` and `digest` of the
     record, "" and 0 if it is not one. `broker`, `epoch`: of a leader whose high watermark fell. `unexplained`: copies
     of a record that no attempt to produce it accounts for. `others`: replicas that hold something else than the final
-    leader; `held`: (broker, epoch, digest) of all that hold something there. `since_ms`,
-    `until_ms`: when an election was decided."""
+    leader; `held`: (broker, epoch, digest) of all that hold something there. `found`: digests of what a power
+    loss left, if it is no part of what was there. `since_ms`, `until_ms`: when an election was decided."""
 
     what: str
     text: str
@@ -46,6 +46,7 @@ class Broken(msgspec.Struct, frozen=True):
     unexplained: int = 0
     others: tuple[int, ...] = ()
     held: tuple[tuple[int, int, int], ...] = ()
+    found: tuple[int, ...] = ()
     since_ms: float = 0.0
     until_ms: float = inf
 
@@ -119,7 +120,8 @@ def broken_recoveries(recoveries: list[Recovery]) -> Iterator[Broken]:
         expected = [] if one.disk else one.held[: len(one.recovered)] if one.power else one.held
         if one.recovered != expected:
             text = f"{one.node} held {_ends(one.held)} when it died and {_ends(one.recovered)} when it was back"
-            yield Broken("recovery", text, one.place)
+            found = tuple(batch.digest for batch in one.recovered) if one.power and not one.disk else ()
+            yield Broken("recovery", text, one.place, found=found)
 
 
 def _ends(log: list[Batch]) -> str:

@@ -62,6 +62,8 @@ class Rules:
                 return self.partings.epoch_order(broken)
             case "high-watermark":
                 return self._led_again(broken)
+            case "recovery" if broken.found and self._history.gone.get(broken.place, set()).issuperset(broken.found):
+                return "3: power loss undoes what was not synced of names, and a deleted topic's log is back"
             case _:
                 return ""
 

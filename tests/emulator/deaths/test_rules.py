@@ -2,11 +2,12 @@
 
 import pytest
 
+from emulator.deaths.attendant import Recovery
 from emulator.deaths.fates import Fates, LostTail
 from emulator.deaths.history import UNTOLD, Copied, Cut, Fetched, Followed, High, History, Led, Stopped, Written
 from emulator.deaths.idempotence import idempotent_writes
 from emulator.deaths.plan import resolved_for
-from emulator.deaths.promises import Broken, broken_promises
+from emulator.deaths.promises import Broken, broken_promises, broken_recoveries
 from emulator.oracle.probe import Office, StepBack
 from emulator.oracle.truth import Batch, Truth, Write
 from emulator.scenario import model as m
@@ -398,6 +399,30 @@ def test_each_copy_has_its_attempt(attempts: int, allowed: bool) -> None:
     (broken,) = broken_promises(truth, history)
     assert (broken.what, broken.value, broken.unexplained) == ("duplicate", "a", max(0, 2 - attempts))
     assert bool(rules("leader-crash", "2.8", history).allowing(broken)) is allowed
+
+
+@pytest.mark.parametrize(
+    ("power", "recovered", "allowed"),
+    [
+        (True, [5], True),  # the deletion was not durable
+        (True, [5, 6], True),
+        (True, [5, 9], False),  # what was made since is behind it
+        (True, [8], False),  # nobody wrote that
+        (False, [5], False),  # its power was never lost
+        (None, [5], False),  # its disk is another
+    ],
+)
+def test_a_power_loss_may_bring_back_the_log_of_a_deleted_topic(
+    power: bool | None, recovered: list[int], allowed: bool
+) -> None:
+    """Semantics 3: names, too, are durable only once they are synced."""
+    found = [Batch(n, n, 0, digest) for n, digest in enumerate(recovered)]
+    one = Recovery(1.0, "broker-0", PLACE, bool(power), [Batch(0, 0, 0, 9)], found, power is None)
+    (broken,) = broken_recoveries([one])
+    for version in ("0.8.2", "2.8"):
+        history = History(gone={PLACE: {5, 6}, ("t", 7): {8}})
+        assert bool(rules("topic-recreated", version, history).allowing(broken)) is allowed
+        assert rules("topic-recreated", version, History()).allowing(broken) == ""
 
 
 @pytest.mark.parametrize("what", ["recovery", "state", "ensemble", "sanity", "settled", "epoch"])
