@@ -24,6 +24,8 @@ KAFKAS_EXIT = 1
 HEAL = "heal"
 SPARE = 0.8
 """Of the speed at which the same lateness would just do: the next run may meet a busier moment."""
+WHOLE = 10.0
+"""Times the limit, which is a tenth of it: the shortest time-out."""
 DIED = "died"
 """What it says of an end that nobody had asked for."""
 
@@ -195,12 +197,14 @@ def _refused_starts(notes: Iterable[Note]) -> set[tuple[str, int | None]]:
 class Lateness(msgspec.Struct, frozen=True):
     """`worst_ms`: the worst p99.9 of any process over its whole life, in scenario ms; None: nobody measured. `late`:
     whether it can have changed the outcome, for it passes `limit_ms` or is not known. `of_whom`: (ms, node), the latest
-    first."""
+    first. `once`: the same of those that stood still but once, for longer than the shortest time-out: a thousandth of a
+    long life is longer than that."""
 
     worst_ms: float | None
     limit_ms: float | None
     late: bool
     of_whom: tuple[tuple[float, str], ...] = ()
+    once: tuple[tuple[float, str], ...] = ()
 
 
 def late_timers(notes: Iterable[Note], limit_ms: float | None) -> Lateness:
@@ -216,7 +220,12 @@ def late_timers(notes: Iterable[Note], limit_ms: float | None) -> Lateness:
     if limit_ms is None:
         return Lateness(worst, None, late=False)
     late = sorted(((late_ms, node) for (node, _), late_ms in p999_ms.items() if late_ms > limit_ms), reverse=True)
-    return Lateness(worst, limit_ms, bool(late), tuple(late))
+    most_ms = {who: max(report.max_ms or 0.0 for report in reports) for who, reports in of.items()}
+    once = sorted(
+        ((most_ms[who], who[0]) for who, late_ms in p999_ms.items() if late_ms <= limit_ms < most_ms[who] / WHOLE),
+        reverse=True,
+    )
+    return Lateness(worst, limit_ms, bool(late or once), tuple(late), tuple(once))
 
 
 def why_late(lateness: Lateness, compared: str, speed: float | None) -> str:
@@ -224,12 +233,18 @@ def why_late(lateness: Lateness, compared: str, speed: float | None) -> str:
     if it was not; `speed`: of its clock."""
     if lateness.worst_ms is None or lateness.limit_ms is None:
         return "no process tells how late its timers were"
-    of_whom = ", ".join(f"{node} {late_ms:.0f} ms" for late_ms, node in lateness.of_whom)
-    equals = f", and the run equals none of {compared}" if compared else ""
-    return (
-        f"timers were later (p99.9) than {lateness.limit_ms:g} ms, a tenth of the shortest time-out: {of_whom}; "
-        f"that could have changed the outcome{equals}. {_instead(lateness.worst_ms, lateness.limit_ms, speed)}"
+    of_whom, once = (
+        ", ".join(f"{node} {late_ms:.0f} ms" for late_ms, node in late) for late in (lateness.of_whom, lateness.once)
     )
+    equals = f", and the run equals none of {compared}" if compared else ""
+    limit_ms = lateness.limit_ms
+    told = []
+    if of_whom:
+        told.append(f"timers were later (p99.9) than {limit_ms:g} ms, a tenth of the shortest time-out: {of_whom}")
+    if once:
+        told.append(f"timers were later, once, than the shortest time-out, {limit_ms * WHOLE:g} ms: {once}")
+    worst_ms = max([lateness.worst_ms, *(late_ms / WHOLE for late_ms, _ in lateness.once)])
+    return f"{'; '.join(told)}; that could have changed the outcome{equals}. {_instead(worst_ms, limit_ms, speed)}"
 
 
 def _instead(worst_ms: float, limit_ms: float, speed: float | None) -> str:

@@ -190,6 +190,7 @@ def test_timers_later_than_the_limit_make_the_run_unknown(limit_ms: float | None
 
 
 def test_lateness_is_that_of_a_whole_life_not_of_its_worst_seconds() -> None:
+    """But whoever stood still for longer than a time-out has missed one, however long it lived."""
     of_2 = [note("timer_lateness", buckets="1:1499", max_ms=1.0), note("timer_lateness", buckets="90.51:1", max_ms=90)]
     assert late_timers(of_2, 40.0) == Lateness(1.0, 40.0, late=False)
     [*_, short] = of_2
@@ -197,6 +198,13 @@ def test_lateness_is_that_of_a_whole_life_not_of_its_worst_seconds() -> None:
     assert late == Lateness(90.0, 40.0, late=True, of_whom=((90.0, "broker-1"),))
     assert "a tenth of the shortest time-out: broker-1 90 ms;" in why_late(late, "", None)
     assert late_timers([short], None) == Lateness(90.0, None, late=False)
+    still = [of_2[0], note("timer_lateness", buckets="512:1", max_ms=401.0)]
+    assert late_timers(still, None) == Lateness(1.0, None, late=False)
+    once = late_timers(still, 40.0)
+    assert once == Lateness(1.0, 40.0, late=True, once=((401.0, "injector"),))
+    said = why_late(once, "", 5.0)
+    assert said.startswith("timers were later, once, than the shortest time-out, 400 ms: injector 401 ms; that could")
+    assert said.endswith("Play it again with --speed 2")
 
 
 @pytest.mark.parametrize(
