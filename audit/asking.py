@@ -20,8 +20,8 @@ import msgspec
 from audit.commands import DEFAULT_MASTER, spark_of
 from audit.input import AuditInputError, find_runs
 from audit.session import GatewayError, NoJavaError, SparkFailed
-from audit.verdict import EXIT_UNKNOWN, EXIT_UNUSABLE
 from audit.views import VIEWS, create_views, described
+from emulator.runs.verdict import EXIT_UNKNOWN, EXIT_UNUSABLE
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException

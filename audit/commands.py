@@ -25,11 +25,11 @@ from audit.session import (
     start_gateway,
     tuning_for,
 )
-from audit.verdict import EXIT_UNKNOWN, EXIT_UNUSABLE, Verdict, evidence_text, exit_code, to_json
+from emulator.judging.junit import junit_xml, suite_of
+from emulator.layout import shown
 from emulator.regular_files import write_whole
-from emulator.runs.junit import junit_xml, suite_of
-from emulator.runs.layout import shown
 from emulator.runs.scratch import scratch
+from emulator.runs.verdict import EXIT_UNKNOWN, EXIT_UNUSABLE, Verdict, evidence_text, exit_code, to_json
 from emulator.scenario.seen import saw_words
 from emulator.settings.account import lines as settings_lines
 

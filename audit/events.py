@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from audit.input import RunDirectory
-from emulator.runs.layout import CONTROL_FOLDER, EVENTS_FOLDER, only_writer
+from emulator.layout import CONTROL_FOLDER, EVENTS_FOLDER, only_writer
 from protocol.events import ENVELOPE, EVENT_FORMAT, EVENTS, FIELDS
 from protocol.events.reading import (
     BOUNDED,

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from audit.input import AuditInputError
-from audit.verdict import CheckVerdict, ExpectationVerdict
 from emulator.regular_files import read_regular, reason
+from emulator.runs.verdict import CheckVerdict, ExpectationVerdict
 from emulator.settings.account import Account
 from protocol.undecodable import UNDECODABLE, why
 
 if TYPE_CHECKING:
-    from emulator.observations.model import Observations
     from emulator.scenario.model import Scenario
+    from emulator.scenario.observations.model import Observations
 
 SCENARIO_BYTES_MAX = 8 << 20
 """A scenario as resolved may be longer than what it was written as."""
@@ -107,13 +107,13 @@ def expected_of(run: Path) -> Expected:
     script = run / "scenario.yaml"
     if not os.path.lexists(script):
         return Expected(world=world, timer_limit_ms=limit_ms, account=account)
-    from emulator.observations import files
-    from emulator.observations.comparable import version_name
-    from emulator.observations.reading import Malformed
-    from emulator.runs.equal import equal_recording
+    from emulator.judging.equal import equal_recording
     from emulator.scenario.expect import judge
     from emulator.scenario.load import ScenarioErrors, load_scenario
     from emulator.scenario.missed_waits import missed_waits
+    from emulator.scenario.observations import files
+    from emulator.scenario.observations.comparable import version_name
+    from emulator.scenario.observations.reading import Malformed
 
     try:
         text = read_regular(script, SCENARIO_BYTES_MAX).decode("utf-8")
@@ -156,7 +156,7 @@ def _vouched(
     expectations: Sequence[ExpectationVerdict],
     acknowledged: int,
 ) -> tuple[str, str]:
-    from emulator.runs.vouching import Told, vouch
+    from emulator.judging.vouching import Told, vouch
 
     vouched = vouch(scenario, observations, nodes, Told.of(checks, expectations, acknowledged))
     return vouched.by, vouched.compared

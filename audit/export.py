@@ -10,8 +10,8 @@ import msgspec
 
 from audit.events import read_events
 from audit.input import RunDirectory
-from audit.verdict import Verdict
 from emulator.regular_files import write_whole
+from emulator.runs.verdict import Verdict
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -24,7 +24,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from audit.java import Java
 from audit.spark_home import archive_path, class_path, scala_version, spark_home
@@ -236,6 +236,10 @@ def start_gateway(
     return Gateway(java, master, tuning, directory, process, connection_file)
 
 
+UNLESS_ORPHANED: Final = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
+"""Becomes the command behind its first word, if its parent is still the process of that number."""
+
+
 def is_local(master: str) -> bool:
     """True when the executors live in the driver's own virtual machine."""
     return master == "local" or master.startswith("local[")
@@ -244,9 +248,12 @@ def is_local(master: str) -> bool:
 def _ending_with_us() -> list[str]:
     """A machine notices by its standard input that we are gone, but only once it listens: one whose directory vanishes
     before that (a killed run, whose folder somebody removes) fails on its way there, and stays. So the kernel tells it,
-    where we can ask for that: it does so when the thread ends that started it, hence of the main thread alone."""
+    where we can ask for that: it does so when the thread ends that started it, hence of the main thread alone. Who has
+    lost us before that is asked for is told nothing, and looks for itself."""
     in_main = threading.current_thread() is threading.main_thread()
-    return ["setpriv", "--pdeathsig", "TERM"] if in_main and shutil.which("setpriv") else []
+    if not in_main or not shutil.which("setpriv"):
+        return []
+    return ["setpriv", "--pdeathsig", "TERM", "sh", "-c", UNLESS_ORPHANED, "sh", str(os.getpid())]
 
 
 def _with_niceness(nice: int) -> list[str]:

@@ -20,8 +20,8 @@ from typing import BinaryIO
 
 import msgspec
 
+from emulator.layout import WIRE_SUFFIX, event_paths, is_foreign, only_writer
 from emulator.regular_files import NotRegular, open_regular, refuse_foreign_link
-from emulator.runs.layout import WIRE_SUFFIX, event_paths, is_foreign, only_writer
 from protocol.events.reading import LINE_BYTES_MAX
 from protocol.undecodable import UNDECODABLE
 

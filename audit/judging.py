@@ -22,9 +22,9 @@ from pyspark.sql import functions as F
 from audit.checks.check import Check
 from audit.events import PROBLEM, read_lines, run_key
 from audit.facts import SMALL_MAX_BYTES, Facts, prepare
-from audit.findings import ACKS, EventCount, Findings, Judged, Note, add_row
 from audit.input import RunDirectory
 from audit.tuning import tuned
+from emulator.judging.findings import ACKS, EventCount, Findings, Judged, Note, add_row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from audit.events import LINE_SHOWN_MAX, read_quarantine
-from audit.findings import EventCount
 from audit.input import RunDirectory
-from audit.verdict import Quarantine
+from emulator.judging.findings import EventCount
 from emulator.regular_files import write_whole
+from emulator.runs.verdict import Quarantine
 from protocol.events.reading import LINE_BYTES_MAX
 
 if TYPE_CHECKING:

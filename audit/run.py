@@ -14,17 +14,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from audit import health
 from audit.checks.check import Check
 from audit.checks.registry import CHECKS
 from audit.expected import Expected, expected_of
-from audit.findings import EventCount, Findings, Judged
 from audit.input import RunDirectory, find_runs
 from audit.judging import judge
-from audit.measures import measures_of
 from audit.quarantine import quarantine
-from audit.verdict import CheckVerdict, Verdict, compose, doubt, to_json
+from emulator.judging import health
+from emulator.judging.findings import EventCount, Findings, Judged
+from emulator.judging.measures import measures_of
 from emulator.regular_files import write_whole
+from emulator.runs.verdict import CheckVerdict, Verdict, compose, doubt, to_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ import msgspec
 
 from emulator.storage.files import Files
 from emulator.topology import Topology
-from emulator.world.network.spec import MachineSpec
+from emulator.worlds.network.spec import MachineSpec
 from protocol.machine import (
     ConnectionLost,
     ConnectionOpened,

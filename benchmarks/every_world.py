@@ -21,19 +21,19 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.network_runs import lateness_ms
-from emulator.commands.run import CONTAINER_SPEED, DEFAULT_SPEED
-from emulator.commands.run_simulated import simulate_into
+from emulator.cli.commands.run import CONTAINER_SPEED, DEFAULT_SPEED
+from emulator.cli.commands.run_simulated import simulate_into
+from emulator.judging.equal import equal_recording
 from emulator.last_resort import ended
-from emulator.observations.files import load
+from emulator.layout import OBSERVATIONS_FILE
 from emulator.runs.directory import prepare, write_observations, write_scenario
-from emulator.runs.equal import equal_recording
-from emulator.runs.layout import OBSERVATIONS_FILE
 from emulator.runs.living import KERNEL_SPEED, Driver, Engine
 from emulator.runs.machines import machines_for
 from emulator.runs.network import play_network
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.sources import find_scenario, recordings_of
 from emulator.runs.time_outs import timer_limit_ms
+from emulator.scenario.observations.files import load
 
 RESULTS: Final = Path(__file__).parent / "results" / "every_world.json"
 SECTION_A: Final = (

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.mutants import MUTANTS, applied
-from emulator.deaths.seeds import DeathResult, DeathsAsked, play_seed
+from emulator.judging.crash_testing.seeds import DeathResult, DeathsAsked, play_seed
 from emulator.last_resort import ended
 from emulator.runs.cores import on_all_cores
 

@@ -26,9 +26,15 @@ from typing import Any
 import msgspec
 
 from benchmarks.network_runs import lateness_ms
-from emulator.commands.run import DEFAULT_SPEED
-from emulator.deaths.plan import Plan, resolved_for, versions_of
-from emulator.deaths.seeds import DeathResult, DeathsAsked, DeathWorker, play_network_seed, replay_command
+from emulator.cli.commands.run import DEFAULT_SPEED
+from emulator.judging.crash_testing.plan import Plan, resolved_for, versions_of
+from emulator.judging.crash_testing.seeds import (
+    DeathResult,
+    DeathsAsked,
+    DeathWorker,
+    play_network_seed,
+    replay_command,
+)
 from emulator.last_resort import ended
 from emulator.runs.cores import on_all_cores
 from emulator.runs.resolve import Resolved

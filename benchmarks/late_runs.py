@@ -28,16 +28,16 @@ import psutil
 
 from audit.run import audit_runs
 from audit.session import find_java, spark_session, start_gateway
-from audit.verdict import Verdict
+from emulator.judging.vouching import SEEDS
 from emulator.last_resort import ended
-from emulator.observations.comparable import Comparable, comparable
-from emulator.observations.compare import compare_reduced
-from emulator.observations.files import load
-from emulator.observations.reading import plain
 from emulator.runs.resolve import resolve
 from emulator.runs.simulated import play
 from emulator.runs.sources import find_scenario, recordings_of
-from emulator.runs.vouching import SEEDS
+from emulator.runs.verdict import Verdict
+from emulator.scenario.observations.comparable import Comparable, comparable
+from emulator.scenario.observations.compare import compare_reduced
+from emulator.scenario.observations.files import load
+from emulator.scenario.observations.reading import plain
 
 RESULTS = Path(__file__).parent / "results" / "late_runs.json"
 SCENARIOS = (
@@ -70,14 +70,13 @@ def load_beside(processes: int) -> Iterator[None]:
 
 
 def stall(processes: Sequence[psutil.Process], draws: Random) -> None:
-    """One of them stands still, and goes on; it may end meanwhile."""
-    with contextlib.suppress(psutil.NoSuchProcess):
-        chosen = draws.choice([one for process in processes for one in (process, *process.children(recursive=True))])
-        chosen.suspend()
-        try:
-            time.sleep(draws.uniform(*STALL_S))
-        finally:
-            chosen.resume()
+    """One of them stands still, and goes on. Raises NoSuchProcess if it ends meanwhile."""
+    chosen = draws.choice([one for process in processes for one in (process, *process.children(recursive=True))])
+    chosen.suspend()
+    try:
+        time.sleep(draws.uniform(*STALL_S))
+    finally:
+        chosen.resume()
 
 
 def end_of(processes: Sequence[subprocess.Popen[bytes]], stalls_per_s: float, draws: Random) -> None:

@@ -17,17 +17,17 @@ import trio
 
 from benchmarks.figures import Figure, write
 from benchmarks.ready import LIMIT_S, Watcher, with_six_nodes
-from emulator.node.specs import RunSpec
-from emulator.player.session_writes import SessionWrites
-from emulator.player.topics import all_led, placed
-from emulator.runs.judged import play_and_judge
+from emulator.judging.judged import play_and_judge
+from emulator.machines.node.specs import RunSpec
 from emulator.runs.network import FACTORY
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.sources import find_scenario
 from emulator.scenario.model import CreateTopic
+from emulator.scenario.player.session_writes import SessionWrites
+from emulator.scenario.player.topics import all_led, placed
 from emulator.topology import OBSERVER
-from emulator.world.network.cluster import Cluster
-from emulator.world.network.spec import MachineSpec
+from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.spec import MachineSpec
 from protocol.chance import Chance
 from protocol.machine import Effect, Input, Now, Started
 from protocol.messages.session import SessionError

@@ -10,18 +10,18 @@ import msgspec
 from google_crc32c import value as crc32c
 
 from controller import elections
-from emulator.broker import isr_changes, truncating
-from emulator.broker.appends import Appends
-from emulator.broker.isr_changes import IsrChanges
-from emulator.broker.leader_epochs import LeaderEpochCache
-from emulator.broker.log import Log
-from emulator.broker.partition import Partition, PendingIsr
-from emulator.broker.producer_state import ProducerState
-from emulator.broker.remote_replica import RemoteReplica
-from emulator.broker.replicas import Replicas
-from emulator.broker.roles import Roles
-from emulator.broker.truncation import Cut, cut_for
-from emulator.node import specs
+from emulator.machines.broker import isr_changes, truncating
+from emulator.machines.broker.appends import Appends
+from emulator.machines.broker.isr_changes import IsrChanges
+from emulator.machines.broker.leader_epochs import LeaderEpochCache
+from emulator.machines.broker.log import Log
+from emulator.machines.broker.partition import Partition, PendingIsr
+from emulator.machines.broker.producer_state import ProducerState
+from emulator.machines.broker.remote_replica import RemoteReplica
+from emulator.machines.broker.replica_transitions import ReplicaTransitions
+from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.truncation import Cut, cut_for
+from emulator.machines.node import specs
 from protocol.errors import ErrorCode
 from protocol.records.format import iter_headers
 from protocol.versions import Gates, gates_for
@@ -202,14 +202,14 @@ def _stores_another_record() -> Patches:
 
 
 def _new_leader_cuts() -> Patches:
-    make = Roles._make_leader
+    make = ReplicaTransitions._make_leader
 
-    def cutting(self: Roles, partition: Partition, state: Any) -> Any:
+    def cutting(self: ReplicaTransitions, partition: Partition, state: Any) -> Any:
         if not partition.leads:
             partition.truncate_to(partition.the_log.high_watermark, "high-watermark")
         yield from make(self, partition, state)
 
-    return [(Roles, "_make_leader", cutting)]
+    return [(ReplicaTransitions, "_make_leader", cutting)]
 
 
 def _recovered_to_high_watermark() -> Patches:

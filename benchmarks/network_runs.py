@@ -21,14 +21,15 @@ from typing import Any
 import msgspec
 import trio
 
-from emulator.commands.run import DEFAULT_SPEED
+from emulator.cli.commands.run import DEFAULT_SPEED
+from emulator.judging.equal import equal_recording
 from emulator.last_resort import ended
+from emulator.layout import EVENTS_FOLDER, event_paths
+from emulator.packaged import GOLDEN
 from emulator.runs.directory import write_observations, write_scenario
-from emulator.runs.equal import equal_recording
-from emulator.runs.layout import EVENTS_FOLDER, event_paths
 from emulator.runs.network import play_network
 from emulator.runs.resolve import Resolved, resolve
-from emulator.runs.sources import GOLDEN, find_scenario
+from emulator.runs.sources import find_scenario
 from emulator.runs.time_outs import timer_limit_ms
 from protocol.lateness import merged, share_ms
 

@@ -15,17 +15,17 @@ import msgspec
 import trio
 
 from benchmarks.figures import Figure, write
-from emulator.node.restarts import Roster
-from emulator.player.player import Player
-from emulator.player.tasks import Order, Steps
-from emulator.runs.network import FACTORY, Actions
+from emulator.faults.actions import ActDone
+from emulator.machines.node.restarts import Roster
+from emulator.runs.network import FACTORY, FaultExecutor
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.sources import find_scenario
 from emulator.scenario import model as m
+from emulator.scenario.player.player import Player
+from emulator.scenario.player.tasks import Order, Steps
 from emulator.topology import OBSERVER, broker_name
-from emulator.world.actions import ActDone
-from emulator.world.network.cluster import Cluster
-from emulator.world.network.spec import MachineSpec
+from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.spec import MachineSpec
 from protocol.machine import ConnectionOpened, Effect, Input, MessageReceived, Now
 from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse
 from protocol.purposes import CLIENT
@@ -110,7 +110,8 @@ async def play(loads: list[Load], directory: Path) -> None:
     cluster = Cluster(directory, resolved.spec.topology, specs, speed=1.0, levels=("client", "replica"))
     with trio.fail_after(120):
         async with cluster:
-            here = await cluster.run_here(OBSERVER, player, Actions(cluster, directory, 1, Roster(resolved.spec)).do)
+            executor = FaultExecutor(cluster, directory, 1, Roster(resolved.spec))
+            here = await cluster.run_here(OBSERVER, player, executor.do)
             await here.ended.wait()
             assert player.finished and not here.crashed, here.exit
 

@@ -15,8 +15,8 @@ from time import perf_counter
 
 import msgspec
 
+from emulator.judging.schedules import Judged, judge, schedules
 from emulator.last_resort import ended
-from emulator.runs.schedules import Judged, judge, schedules
 
 RESULTS = Path(__file__).parent / "results" / "random_schedules.json"
 SEEDS = 200

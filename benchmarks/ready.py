@@ -16,14 +16,14 @@ import psutil
 import trio
 
 from benchmarks.figures import Figure, write
-from emulator.node.specs import RunSpec
-from emulator.player.observing import Observing
+from emulator.machines.node.specs import RunSpec
 from emulator.runs.network import FACTORY
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
+from emulator.scenario.player.observing import Observing
 from emulator.topology import OBSERVER, Topology
-from emulator.world.network.cluster import Cluster
-from emulator.world.network.spec import MachineSpec
+from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.spec import MachineSpec
 from protocol.machine import Effect, Input, Now, Outbox, Started
 
 RUNS = 5

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
+from emulator.judging.seeds import SeedsAsked, play_seeds
 from emulator.last_resort import ended
-from emulator.runs.seeds import SeedsAsked, play_seeds
 
 RESULTS = Path(__file__).parent / "results" / "seeds.json"
 SCENARIOS = (

@@ -6,7 +6,7 @@ import statistics
 import time
 
 from benchmarks.figures import Figure, write
-from emulator.runs.judged import play_and_judge
+from emulator.judging.judged import play_and_judge
 from emulator.runs.resolve import resolve
 from emulator.runs.simulated import play
 from emulator.runs.sources import find_scenario

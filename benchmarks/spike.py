@@ -26,7 +26,7 @@ import trio
 from benchmarks.dummies import LATENESS, specs
 from emulator.last_resort import ended
 from emulator.topology import three_azs
-from emulator.world.network.cluster import Cluster
+from emulator.worlds.network.cluster import Cluster
 
 RESULTS = Path(__file__).with_name("results")
 SPEEDS = (1.0, 2.0, 5.0, 10.0)

@@ -19,10 +19,11 @@ from pathlib import Path
 import msgspec
 
 from emulator.last_resort import ended
+from emulator.packaged import GOLDEN
 from emulator.runs.cores import on_all_cores
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.simulated import play
-from emulator.runs.sources import GOLDEN, catalogue, find_scenario
+from emulator.runs.sources import catalogue, find_scenario
 
 SEEDS = 20
 NAMED_MAX = 40

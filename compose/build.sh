@@ -4,6 +4,8 @@
 # It stands on FAULTLINE_BASE if that is set; else on a base that compose/build-base.sh made here for these very
 # dependencies; else on the public Python image; and where no registry has that, on a base that is made now.
 # FAULTLINE_AUDIT=no leaves out Java and Spark, which are most of it.
+#
+# From an installed wheel it is made of the installed packages.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 image=${FAULTLINE_IMAGE:-faultline:dev}
@@ -27,4 +29,14 @@ if [ -z "$base" ]; then
     base=$own
   fi
 fi
-exec docker build --build-arg BASE="$base" --build-arg AUDIT="$audit" --file compose/Dockerfile --tag "$image" .
+build=(docker build --build-arg BASE="$base" --build-arg AUDIT="$audit" --file compose/Dockerfile --tag "$image")
+[ ! -d emulator ] || exec "${build[@]}" .
+
+# In a wheel this folder is emulator/data: what the tree has below it is put together.
+context=$(mktemp -d)
+trap 'rm -rf "$context"' EXIT
+mkdir "$context/compose"
+cp constraints.txt pyproject.toml "$context"
+cp compose/requirements.py "$context/compose"
+tar --create --directory ../.. --exclude __pycache__ protocol controller emulator audit | tar --extract --directory "$context"
+"${build[@]}" "$context"

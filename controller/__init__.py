@@ -8,7 +8,7 @@ Reading order:
   `assignment`: which brokers get a topic's replicas.
 - `state`: what the controller knows; `settings`;
   `channels`: one queue per broker; `requests`: what goes into them.
-- `desk`: what a procedure works with; `watches`;
+- `context`: what a procedure works with; `watches`;
   `state_writes`: reads and conditional writes of partition states;
   `partition_states`, `replica_states`: the two state machines.
 - The events: `term` (elect, take over, resign), `broker_events`, `topic_events`, `topic_deletion`,

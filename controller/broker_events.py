@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from controller import partition_states, replica_states
-from controller.desk import Desk
+from controller.context import ControllerContext
 from controller.reassignment import resume_on
 from controller.session_calls import Procedure, SenderEnded, perform
 from controller.state import PartitionPosition, Replica, ReplicaPosition
@@ -14,126 +14,128 @@ from protocol.messages.session import GetData
 from protocol.znodes import BrokerRegistration, broker_path, decode_broker
 
 
-def brokers_changed(desk: Desk) -> Procedure[None]:
+def brokers_changed(context: ControllerContext) -> Procedure[None]:
     """The children of `/brokers/ids` changed.
 
     2.2+ (KIP-380): an id with a newer czxid bounced, and is handled as a failure and then a startup; new
     brokers are handled before dead ones leave the live set. Before, the live set is replaced at once, and a
     bounce is not seen.
     """
-    if not desk.active:
+    if not context.active:
         return
-    state = desk.state
+    state = context.state
     found = yield from read_brokers()
     new = sorted(found.keys() - state.brokers.keys())
     dead = sorted(state.brokers.keys() - found.keys())
     bounced: list[int] = []
-    if desk.gates.broker_epochs:
+    if context.gates.broker_epochs:
         both = sorted(found.keys() & state.brokers.keys())
         bounced = [broker for broker in both if found[broker].epoch > state.brokers[broker].epoch]
     else:
-        _replace_live_set(desk, found)
-    desk.emit(BrokersSeen(ids_text(new), ids_text(dead), ids_text(bounced), ids_text(sorted(found))))
+        _replace_live_set(context, found)
+    context.emit(BrokersSeen(ids_text(new), ids_text(dead), ids_text(bounced), ids_text(sorted(found))))
     for broker in new:
-        desk.channels.add(broker)
+        context.channels.add(broker)
     for broker in bounced:
-        yield from _remove_channel(desk, broker)
-        desk.channels.add(broker)
+        yield from _remove_channel(context, broker)
+        context.channels.add(broker)
     for broker in dead:
-        yield from _remove_channel(desk, broker)
+        yield from _remove_channel(context, broker)
     if new:
         for broker in new:
             state.brokers[broker] = found[broker]
-        yield from _started(desk, new)
+        yield from _started(context, new)
     if bounced:
         for broker in bounced:
             del state.brokers[broker]
-        yield from _failed(desk, bounced)
+        yield from _failed(context, bounced)
         for broker in bounced:
             state.brokers[broker] = found[broker]
-        yield from _started(desk, bounced)
+        yield from _started(context, bounced)
     if dead:
         for broker in dead:
             state.brokers.pop(broker, None)
-        yield from _failed(desk, dead)
+        yield from _failed(context, dead)
 
 
-def _replace_live_set(desk: Desk, found: dict[int, BrokerRegistration]) -> None:
-    desk.state.brokers.clear()
-    desk.state.brokers.update(found)
+def _replace_live_set(context: ControllerContext, found: dict[int, BrokerRegistration]) -> None:
+    context.state.brokers.clear()
+    context.state.brokers.update(found)
 
 
-def _remove_channel(desk: Desk, broker: int) -> Procedure[None]:
+def _remove_channel(context: ControllerContext, broker: int) -> Procedure[None]:
     """Up to 2.0 the controller stands still until the sender has ended what it was doing (semantics
     11.13)."""
-    if desk.gates.failure_waits_for_sender_thread:
+    if context.gates.failure_waits_for_sender_thread:
         yield SenderEnded(broker)
-    desk.channels.remove(desk.out, broker)
+    context.channels.remove(context.out, broker)
 
 
-def broker_modified(desk: Desk, broker: int) -> Procedure[None]:
+def broker_modified(context: ControllerContext, broker: int) -> Procedure[None]:
     """A broker's znode was rewritten; what matters is where it is."""
-    if not desk.active or broker not in desk.state.brokers:
+    if not context.active or broker not in context.state.brokers:
         return
     found = yield from perform(GetData(broker_path(broker), watch=True))
-    if found.error or broker not in desk.state.brokers:
+    if found.error or broker not in context.state.brokers:
         return
-    before = desk.state.brokers[broker]
+    before = context.state.brokers[broker]
     after = replace(decode_broker(broker, found.data, found.czxid), epoch=before.epoch)
     if after != before:
-        desk.state.brokers[broker] = after
-        desk.update_metadata(sorted(desk.state.brokers), [])
+        context.state.brokers[broker] = after
+        context.update_metadata(sorted(context.state.brokers), [])
 
 
-def _started(desk: Desk, brokers: list[int]) -> Procedure[None]:
+def _started(context: ControllerContext, brokers: list[int]) -> Procedure[None]:
     """onBrokerStartup: tell the old ones of the new (not in 0.8.2), the new ones everything; bring replicas and
     partitions online."""
-    state = desk.state
-    desk.emit(BrokersHandled("startup", ids_text(brokers)))
+    state = context.state
+    context.emit(BrokersHandled("startup", ids_text(brokers)))
     for broker in brokers:
         state.offline_log_dirs.pop(broker, None)
-    if desk.gates.metadata_updates_brokers_only:
-        desk.update_metadata([broker for broker in sorted(state.brokers) if broker not in brokers], [])
-        desk.update_metadata(brokers, sorted(state.states))
+    if context.gates.metadata_updates_brokers_only:
+        context.update_metadata([broker for broker in sorted(state.brokers) if broker not in brokers], [])
+        context.update_metadata(brokers, sorted(state.states))
     else:
-        desk.update_metadata(sorted(state.brokers) if desk.gates.tells_all_who_lives else brokers, [])
+        context.update_metadata(sorted(state.brokers) if context.gates.tells_all_who_lives else brokers, [])
     replicas = state.replicas_on(brokers)
-    yield from replica_states.move(desk, replicas, ReplicaPosition.ONLINE)
-    yield from partition_states.elect_where_needed(desk)
-    yield from resume_on(desk, brokers)
+    yield from replica_states.move(context, replicas, ReplicaPosition.ONLINE)
+    yield from partition_states.elect_where_needed(context)
+    yield from resume_on(context, brokers)
     deletions = {replica[0] for replica in replicas if state.is_being_deleted(replica[0])}
     if deletions:
-        yield from resume_topics(desk, deletions)
+        yield from resume_topics(context, deletions)
 
 
-def unclean_election_enabled(desk: Desk, topic: str) -> Procedure[None]:
+def unclean_election_enabled(context: ControllerContext, topic: str) -> Procedure[None]:
     """A topic's own setting allows it from now on (KAFKA-6911), or ("") the controller's broker's (KAFKA-6526)."""
-    if desk.active:
-        yield from partition_states.elect_where_needed(desk, topic)
+    if context.active:
+        yield from partition_states.elect_where_needed(context, topic)
 
 
-def _failed(desk: Desk, brokers: list[int]) -> Procedure[None]:
+def _failed(context: ControllerContext, brokers: list[int]) -> Procedure[None]:
     """onBrokerFailure."""
-    desk.emit(BrokersHandled("failure", ids_text(brokers)))
+    context.emit(BrokersHandled("failure", ids_text(brokers)))
     for broker in brokers:
-        desk.state.offline_log_dirs.pop(broker, None)
-        desk.state.shutting_down.discard(broker)
-    without_leader = desk.state.led_by_nobody_online()
-    if not desk.gates.offline_leaders_by_liveness:
-        without_leader = [p for p in without_leader if desk.state.states[p].leader in brokers]
-    yield from replicas_offline(desk, desk.state.replicas_on(brokers), without_leader)
+        context.state.offline_log_dirs.pop(broker, None)
+        context.state.shutting_down.discard(broker)
+    without_leader = context.state.led_by_nobody_online()
+    if not context.gates.offline_leaders_by_liveness:
+        without_leader = [p for p in without_leader if context.state.states[p].leader in brokers]
+    yield from replicas_offline(context, context.state.replicas_on(brokers), without_leader)
 
 
-def replicas_offline(desk: Desk, replicas: list[Replica], without_leader: list[tuple[str, int]]) -> Procedure[None]:
+def replicas_offline(
+    context: ControllerContext, replicas: list[Replica], without_leader: list[tuple[str, int]]
+) -> Procedure[None]:
     """onReplicasBecomeOffline, in this order: partitions without leader go offline; leaders are elected;
     replicas leave the ISR; and if no partition lost its leader, brokers are told who is gone (an election
     tells them anyway; 0.8.2 leaves it at that)."""
-    deleted = [replica for replica in replicas if desk.state.is_being_deleted(replica[0])]
-    kept = [replica for replica in replicas if not desk.state.is_being_deleted(replica[0])]
-    yield from partition_states.move(desk, without_leader, PartitionPosition.OFFLINE)
-    yield from partition_states.elect_where_needed(desk)
-    yield from replica_states.move(desk, kept, ReplicaPosition.OFFLINE)
+    deleted = [replica for replica in replicas if context.state.is_being_deleted(replica[0])]
+    kept = [replica for replica in replicas if not context.state.is_being_deleted(replica[0])]
+    yield from partition_states.move(context, without_leader, PartitionPosition.OFFLINE)
+    yield from partition_states.elect_where_needed(context)
+    yield from replica_states.move(context, kept, ReplicaPosition.OFFLINE)
     if deleted:
-        yield from fail_replicas(desk, deleted)
-    if not without_leader and desk.gates.tells_all_who_lives:
-        desk.update_metadata(sorted(desk.state.brokers), [])
+        yield from fail_replicas(context, deleted)
+    if not without_leader and context.gates.tells_all_who_lives:
+        context.update_metadata(sorted(context.state.brokers), [])

@@ -7,7 +7,7 @@ Only partitions with more than one replica count. The broker asks again until no
 from collections.abc import Callable
 
 from controller import partition_states, replica_states
-from controller.desk import ControllerMoved, Desk
+from controller.context import ControllerContext, ControllerMoved
 from controller.partition_states import Strategy
 from controller.session_calls import Procedure, SessionLost
 from controller.state import PartitionPosition, ReplicaPosition
@@ -20,27 +20,27 @@ ControlledShutdownReply = Callable[[Now, Outbox, ControlledShutdownResponse], No
 
 
 def controlled_shutdown(
-    desk: Desk, request: ControlledShutdownRequest, reply: ControlledShutdownReply
+    context: ControllerContext, request: ControlledShutdownRequest, reply: ControlledShutdownReply
 ) -> Procedure[None]:
     """Replies with the partitions that it still leads. Raises ControllerMoved or SessionLost after replying
     NOT_CONTROLLER."""
     try:
-        response = yield from _relieve(desk, request)
+        response = yield from _relieve(context, request)
     except (ControllerMoved, SessionLost):
-        reply(desk.now, desk.out, ControlledShutdownResponse(error=ErrorCode.NOT_CONTROLLER))
+        reply(context.now, context.out, ControlledShutdownResponse(error=ErrorCode.NOT_CONTROLLER))
         raise
-    reply(desk.now, desk.out, response)
+    reply(context.now, context.out, response)
 
 
-def _relieve(desk: Desk, request: ControlledShutdownRequest) -> Procedure[ControlledShutdownResponse]:
-    state = desk.state
+def _relieve(context: ControllerContext, request: ControlledShutdownRequest) -> Procedure[ControlledShutdownResponse]:
+    state = context.state
     broker = request.broker
-    if not desk.active:
+    if not context.active:
         return ControlledShutdownResponse(error=ErrorCode.NOT_CONTROLLER)
     if broker not in state.brokers:
         return ControlledShutdownResponse(error=ErrorCode.BROKER_NOT_AVAILABLE)
     # Up to 2.1 the request names no epoch: one of an earlier life counts (KAFKA-7235).
-    if desk.gates.broker_epochs and EPOCH_UNKNOWN != request.broker_epoch < state.brokers[broker].epoch:
+    if context.gates.broker_epochs and EPOCH_UNKNOWN != request.broker_epoch < state.brokers[broker].epoch:
         return ControlledShutdownResponse(error=ErrorCode.STALE_BROKER_EPOCH)
     state.shutting_down.add(broker)
     concerned = [
@@ -52,12 +52,12 @@ def _relieve(desk: Desk, request: ControlledShutdownRequest) -> Procedure[Contro
     ]
     led = [partition for partition in concerned if state.states[partition].leader == broker]
     followed = [partition for partition in concerned if state.states[partition].leader != broker]
-    yield from partition_states.move(desk, led, PartitionPosition.ONLINE, Strategy.CONTROLLED_SHUTDOWN)
-    batch = desk.batch()
+    yield from partition_states.move(context, led, PartitionPosition.ONLINE, Strategy.CONTROLLED_SHUTDOWN)
+    batch = context.batch()
     for partition in followed:
         batch.add_stop_replica(broker, partition, delete=False)
-    desk.send(batch)
-    yield from replica_states.move(desk, [(*partition, broker) for partition in followed], ReplicaPosition.OFFLINE)
+    context.send(batch)
+    yield from replica_states.move(context, [(*partition, broker) for partition in followed], ReplicaPosition.OFFLINE)
     remaining = [
         partition
         for partition, leadership in sorted(state.states.items())

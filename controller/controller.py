@@ -27,8 +27,8 @@ from controller import (
     topic_events,
 )
 from controller.channels import Channel, Channels
+from controller.context import ControllerContext
 from controller.controlled_shutdown import ControlledShutdownReply, controlled_shutdown
-from controller.desk import Desk
 from controller.event_queue import ControllerEvent, EventQueue, Then
 from controller.isr_changes import AlterIsrReply
 from controller.metrics import controller_metrics
@@ -87,10 +87,10 @@ class Controller:
         """`node_of`: name of a broker's node, for connections to it."""
         channels = Channels(node_of, settings, self._answered, gates.resends_after_ms)
         self._gates = gates
-        self._desk = Desk(broker, gates, settings, channels)
-        self._events = EventQueue(self._desk, sessions)
+        self._context = ControllerContext(broker, gates, settings, channels)
+        self._events = EventQueue(self._context, sessions)
         self._ever_started = False
-        self._children: dict[str, Callable[[Desk], Procedure[None]]] = {
+        self._children: dict[str, Callable[[ControllerContext], Procedure[None]]] = {
             BROKER_IDS: broker_events.brokers_changed,
             TOPICS: topic_events.topics_changed,
             DELETE_TOPICS: topic_deletion.deletions_changed,
@@ -101,21 +101,21 @@ class Controller:
     @property
     def active(self) -> bool:
         """This broker is controller, as far as it knows: one that is cut off goes on believing it."""
-        return self._desk.active
+        return self._context.active
 
     @property
     def controller_epoch(self) -> int:
         """Of our term; 0 while not active."""
-        return self._desk.state.epoch
+        return self._context.state.epoch
 
     def takes_for_leaving(self, broker: int) -> bool:
         """It has asked for a controlled shutdown, and has not been seen to go (semantics 4.2)."""
-        return broker in self._desk.state.shutting_down
+        return broker in self._context.state.shutting_down
 
     @property
     def metrics(self) -> dict[str, int]:
         """Figures under Kafka's names."""
-        return controller_metrics(self._desk)
+        return controller_metrics(self._context)
 
     @property
     def busy_with(self) -> str:
@@ -129,14 +129,14 @@ class Controller:
 
         `then` is called when that is over, taking over included if we were elected.
         """
-        self._desk.at(now, out)
+        self._context.at(now, out)
         if not self._ever_started:
             self._ever_started = True
-            self._put("startup", lambda: term.start(self._desk), then=then)
+            self._put("startup", lambda: term.start(self._context), then=then)
         elif self._gates.session_wait_ends_at_expiry:
-            self._put("reelect", lambda: term.reelect(self._desk), then=then)
+            self._put("reelect", lambda: term.reelect(self._context), then=then)
         else:
-            self._put("new-session", lambda: term.new_session(self._desk), then=then)
+            self._put("new-session", lambda: term.new_session(self._context), then=then)
         self._pump(now, out)
 
     def session_expired(self, now: Now, out: Outbox, then: Then | None = None) -> None:
@@ -145,7 +145,7 @@ class Controller:
         1.1+: what runs ends, what waits is dropped, and the controller resigns. Before, nothing happens
         until the new session, in which everything goes on.
         """
-        self._desk.at(now, out)
+        self._context.at(now, out)
         if not self._gates.session_wait_ends_at_expiry:
             if then is not None:
                 then(now, out)
@@ -155,44 +155,44 @@ class Controller:
         self._pump(now, out)
 
     def _expire(self) -> Procedure[None]:
-        if self._desk.active:
-            yield from term.resign(self._desk, "the session expired")
+        if self._context.active:
+            yield from term.resign(self._context, "the session expired")
         else:
-            term.leave_office(self._desk)  # an earlier resignation may have been waiting for its senders
+            term.leave_office(self._context)  # an earlier resignation may have been waiting for its senders
 
     def watch_fired(self, now: Now, out: Outbox, event: WatchFired) -> bool:
         """True: the watch was (also) ours."""
         begin = self._event_of(event)
         if begin is None:
             return False
-        self._desk.at(now, out)
+        self._context.at(now, out)
         self._put(f"{event.kind} {event.path}", begin)
         self._pump(now, out)
         return True
 
     def _event_of(self, event: WatchFired) -> Callable[[], Procedure[None]] | None:
-        desk = self._desk
+        context = self._context
         path, kind = event.path, event.kind
         if path == CONTROLLER:
-            return lambda: term.reelect(desk) if kind == "deleted" else term.controller_changed(desk)
+            return lambda: term.reelect(context) if kind == "deleted" else term.controller_changed(context)
         if path in self._children and kind == "children":
             changed = self._children[path]
-            return lambda: changed(desk)
+            return lambda: changed(context)
         if path == PREFERRED_REPLICA_ELECTION:
-            return lambda: preferred_elections.election_asked(desk)
+            return lambda: preferred_elections.election_asked(context)
         if path == REASSIGN_PARTITIONS:
-            return lambda: reassignment.reassignment_asked(desk)
+            return lambda: reassignment.reassignment_asked(context)
         if kind != "changed":
             return None
         parent, _, name = path.rpartition("/")
         if parent == BROKER_IDS:
             numbers = numbers_in([name])
-            return (lambda: broker_events.broker_modified(desk, numbers[0])) if numbers else None
+            return (lambda: broker_events.broker_modified(context, numbers[0])) if numbers else None
         if parent == TOPICS:
-            return lambda: topic_events.partitions_changed(desk, name)
+            return lambda: topic_events.partitions_changed(context, name)
         partition = state_partition(path)
         if partition is not None:
-            return lambda: reassignment.state_changed(desk, partition)
+            return lambda: reassignment.state_changed(context, partition)
         return None
 
     # --- inputs of the node that are ours ---
@@ -201,12 +201,12 @@ class Controller:
         """Whether `handle` wants this input: our channels' connections and our timers."""
         # On the path of every input of the node, so no pattern matching. Connections that we opened are positive.
         if isinstance(event, MessageReceived | ConnectionLost | ConnectionOpened):
-            return event.connection > 0 and self._desk.channels.of_connection(event.connection) is not None
+            return event.connection > 0 and self._context.channels.of_connection(event.connection) is not None
         return isinstance(event, TimerFired) and event.key[0] == TIMER_OWNER
 
     def handle(self, now: Now, event: Input, out: Outbox) -> None:
         """One input that `handles` accepted."""
-        self._desk.at(now, out)
+        self._context.at(now, out)
         match event:
             case ConnectionOpened(connection):
                 self._channel(connection).opened(now, out)
@@ -215,36 +215,36 @@ class Controller:
             case MessageReceived(connection, correlation_id, _, message):
                 self._channel(connection).received(now, out, correlation_id, message)
             case TimerFired(("controller", "channel", int(broker))):
-                channel = self._desk.channels.of_broker(broker)
+                channel = self._context.channels.of_broker(broker)
                 assert channel is not None, f"a timer of the closed channel to {broker}"
                 channel.timer_fired(now, out)
             case TimerFired(preferred_elections.REBALANCE_TIMER):
-                self._put("auto-leader-rebalance", lambda: preferred_elections.rebalance(self._desk))
+                self._put("auto-leader-rebalance", lambda: preferred_elections.rebalance(self._context))
             case _:
                 raise AssertionError(f"not an input of the controller: {event}")
         self._pump(now, out)
 
     def _channel(self, connection: int) -> Channel:
-        channel = self._desk.channels.of_connection(connection)
+        channel = self._context.channels.of_connection(connection)
         assert channel is not None, connection
         return channel
 
     def _answered(self, now: Now, out: Outbox, broker: int, request: Message, response: Message) -> None:
         """A broker answered; nothing waits for it, but failed log directories and deletions follow from
         it."""
-        desk = self._desk
+        context = self._context
         if isinstance(response, LeaderAndIsrResponse):
             failed = any(entry.error == ErrorCode.KAFKA_STORAGE_ERROR for entry in response.partitions)
-            if failed or desk.state.offline_log_dirs.get(broker):
+            if failed or context.state.offline_log_dirs.get(broker):
                 begin = responses.leader_and_isr_answered
-                self._put("leader-and-isr-response", lambda: begin(desk, broker, response))
+                self._put("leader-and-isr-response", lambda: begin(context, broker, response))
         elif (
             isinstance(response, StopReplicaResponse)
             and isinstance(request, StopReplicaRequest)
             and any(partition.delete for partition in request.partitions)
         ):
             stopped = responses.stop_replica_answered
-            self._put("stop-replica-response", lambda: stopped(desk, broker, request, response))
+            self._put("stop-replica-response", lambda: stopped(context, broker, request, response))
 
     # --- requests of brokers ---
 
@@ -254,8 +254,8 @@ class Controller:
         `reply` is never called if the session expires before the request's turn: Kafka forgets it too, and
         the broker asks again when its own request times out.
         """
-        self._desk.at(now, out)
-        self._put("alter-isr", lambda: isr_changes.alter_isr(self._desk, request, reply))
+        self._context.at(now, out)
+        self._put("alter-isr", lambda: isr_changes.alter_isr(self._context, request, reply))
         self._pump(now, out)
 
     def controlled_shutdown(
@@ -266,10 +266,10 @@ class Controller:
         def preempted(now: Now, out: Outbox) -> None:
             reply(now, out, ControlledShutdownResponse(error=ErrorCode.NOT_CONTROLLER))
 
-        self._desk.at(now, out)
+        self._context.at(now, out)
         self._put(
             "controlled-shutdown",
-            lambda: controlled_shutdown(self._desk, request, reply),
+            lambda: controlled_shutdown(self._context, request, reply),
             preempted=preempted,
         )
         self._pump(now, out)
@@ -277,20 +277,20 @@ class Controller:
     def stop(self, now: Now, out: Outbox) -> None:
         """The node stops in an orderly way. `/controller` goes with the session, which the node closes
         later."""
-        self._desk.at(now, out)
+        self._context.at(now, out)
         self._events.halt()
-        if self._desk.active:
-            out.emit(ControllerChanged(False, self._desk.state.epoch, "stopped"))
-        term.leave_office(self._desk)
+        if self._context.active:
+            out.emit(ControllerChanged(False, self._context.state.epoch, "stopped"))
+        term.leave_office(self._context)
 
     def reconfigured(self, settings: ControllerSettings) -> None:
         """What its broker was given while it ran (KIP-226)."""
-        self._desk.settings = settings
+        self._context.settings = settings
 
     def unclean_election_enabled(self, now: Now, out: Outbox, topic: str) -> None:
         """A topic's own setting allows it now, or ("") this broker's: partitions without a leader may have one."""
-        self._desk.at(now, out)
-        self._put("unclean-election-enabled", lambda: broker_events.unclean_election_enabled(self._desk, topic))
+        self._context.at(now, out)
+        self._put("unclean-election-enabled", lambda: broker_events.unclean_election_enabled(self._context, topic))
         self._pump(now, out)
 
     # --- the queue ---
@@ -305,5 +305,5 @@ class Controller:
         self._events.put(ControllerEvent(name, begin, preempted, then))
 
     def _pump(self, now: Now, out: Outbox) -> None:
-        self._desk.at(now, out)
+        self._context.at(now, out)
         self._events.pump(now, out)

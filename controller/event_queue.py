@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from controller.channels import ChannelFull
-from controller.desk import ControllerMoved, Desk
+from controller.context import ControllerContext, ControllerMoved
 from controller.session_calls import Procedure, Run, SessionCalls, SessionLost
 from controller.term import step_down_if_moved
 from protocol.machine import Now, Outbox
@@ -37,10 +37,10 @@ class ControllerEvent(msgspec.Struct, frozen=True):
 
 
 class _DeskSessions:
-    """The injected SessionCalls, with the desk told of each answer's time."""
+    """The injected SessionCalls, with the context told of each answer's time."""
 
-    def __init__(self, desk: Desk, sessions: SessionCalls) -> None:
-        self._desk = desk
+    def __init__(self, context: ControllerContext, sessions: SessionCalls) -> None:
+        self._context = context
         self._sessions = sessions
 
     def call(
@@ -51,18 +51,18 @@ class _DeskSessions:
         done: Callable[[Now, Outbox, SessionResponse], None],
     ) -> None:
         def answered(now: Now, out: Outbox, response: SessionResponse) -> None:
-            self._desk.at(now, out)
+            self._context.at(now, out)
             done(now, out, response)
 
         self._sessions.call(now, out, request, answered)
 
 
 class EventQueue:
-    """`desk` is where the procedures work; the queue only runs them."""
+    """`context` is where the procedures work; the queue only runs them."""
 
-    def __init__(self, desk: Desk, sessions: SessionCalls) -> None:
-        self._desk = desk
-        self._sessions = _DeskSessions(desk, sessions)
+    def __init__(self, context: ControllerContext, sessions: SessionCalls) -> None:
+        self._context = context
+        self._sessions = _DeskSessions(context, sessions)
         self._waiting: deque[ControllerEvent] = deque()
         self._running: ControllerEvent | None = None
         self._run: Run[Any] | None = None
@@ -77,7 +77,7 @@ class EventQueue:
     def put(self, event: ControllerEvent) -> None:
         """Queue an event; `pump` runs it."""
         if len(self._waiting) >= MAX_EVENTS:
-            self._desk.out.exit(
+            self._context.out.exit(
                 FATAL, f"{MAX_EVENTS} events wait for the controller, which is busy with {self.running}"
             )
             return
@@ -130,7 +130,7 @@ class EventQueue:
     def _failed(self, now: Now, out: Outbox, error: Exception) -> None:
         match error:
             case ControllerMoved():
-                self._start(now, out, step_down_if_moved(self._desk))
+                self._start(now, out, step_down_if_moved(self._context))
             case SessionLost():
                 self._run, self._halted = None, True
             case ChannelFull() | UnreadableZnode():
@@ -141,7 +141,7 @@ class EventQueue:
 
     def _wait_for_sender(self, broker: int, ended: Then) -> bool:
         def told(now: Now, out: Outbox) -> None:
-            self._desk.at(now, out)
+            self._context.at(now, out)
             ended(now, out)
 
-        return self._desk.channels.end_sending(broker, told)
+        return self._context.channels.end_sending(broker, told)

@@ -6,7 +6,7 @@ Neither moves the leader epoch. Both end with UpdateMetadata only, never LeaderA
 
 from collections.abc import Callable
 
-from controller.desk import ControllerMoved, Desk
+from controller.context import ControllerContext, ControllerMoved
 from controller.reassignment import complete_if_caught_up
 from controller.session_calls import Procedure, SessionLost, perform_all
 from controller.state_writes import checked_writes, read_states, write_states
@@ -26,9 +26,9 @@ from protocol.znodes import (
 AlterIsrReply = Callable[[Now, Outbox, AlterIsrResponse], None]
 
 
-def notifications_changed(desk: Desk) -> Procedure[None]:
+def notifications_changed(context: ControllerContext) -> Procedure[None]:
     """`/isr_change_notification` has new children: leaders wrote these partitions' ISRs themselves."""
-    if not desk.active:
+    if not context.active:
         return
     names = yield from read_children(ISR_CHANGE_NOTIFICATION)
     paths = [f"{ISR_CHANGE_NOTIFICATION}/{name}" for name in names]
@@ -39,17 +39,17 @@ def notifications_changed(desk: Desk) -> Procedure[None]:
             changed.update(decode_partitions(path, result.data))
     if changed:
         partitions = sorted(changed)
-        desk.state.states.update((yield from read_states(desk, partitions)))
-        desk.update_metadata(sorted(desk.state.brokers), partitions)
+        context.state.states.update((yield from read_states(context, partitions)))
+        context.update_metadata(sorted(context.state.brokers), partitions)
         for partition in partitions:
-            yield from complete_if_caught_up(desk, partition)
-    yield from checked_writes(desk, [Delete(path) for path in paths])
+            yield from complete_if_caught_up(context, partition)
+    yield from checked_writes(context, [Delete(path) for path in paths])
 
 
-def begin_notifications(desk: Desk) -> Procedure[None]:
+def begin_notifications(context: ControllerContext) -> Procedure[None]:
     """A new controller reads everything anyway: what was there before it needs no answer. Up to 1.0 changed ISRs wait
     for the next of their kind all the same."""
-    gates, parents = desk.gates, [ISR_CHANGE_NOTIFICATION]
+    gates, parents = context.gates, [ISR_CHANGE_NOTIFICATION]
     if not gates.hears_of_isr_changes:
         return
     if gates.hears_of_log_dirs:
@@ -59,36 +59,36 @@ def begin_notifications(desk: Desk) -> Procedure[None]:
     paths: list[str] = []
     for parent in parents:
         paths += [f"{parent}/{name}" for name in (yield from read_children(parent))]
-    yield from checked_writes(desk, [Delete(path) for path in paths])
+    yield from checked_writes(context, [Delete(path) for path in paths])
 
 
-def alter_isr(desk: Desk, request: AlterIsrRequest, reply: AlterIsrReply) -> Procedure[None]:
+def alter_isr(context: ControllerContext, request: AlterIsrRequest, reply: AlterIsrReply) -> Procedure[None]:
     """KIP-497. Refused as a whole for whoever is not registered under this broker epoch."""
-    if not desk.active:
-        reply(desk.now, desk.out, AlterIsrResponse(error=ErrorCode.NOT_CONTROLLER))
+    if not context.active:
+        reply(context.now, context.out, AlterIsrResponse(error=ErrorCode.NOT_CONTROLLER))
         return
-    registration = desk.state.brokers.get(request.broker)
+    registration = context.state.brokers.get(request.broker)
     if registration is None or registration.epoch != request.broker_epoch:
-        reply(desk.now, desk.out, AlterIsrResponse(error=ErrorCode.STALE_BROKER_EPOCH))
+        reply(context.now, context.out, AlterIsrResponse(error=ErrorCode.STALE_BROKER_EPOCH))
         return
     try:
-        answers = yield from _change(desk, request)
+        answers = yield from _change(context, request)
     except (ControllerMoved, SessionLost):
         # Kafka answers any failure so, these two included, and learns of its successor by its watch.
-        reply(desk.now, desk.out, AlterIsrResponse(error=ErrorCode.UNKNOWN_SERVER_ERROR))
+        reply(context.now, context.out, AlterIsrResponse(error=ErrorCode.UNKNOWN_SERVER_ERROR))
         return
-    reply(desk.now, desk.out, AlterIsrResponse(partitions=answers))
+    reply(context.now, context.out, AlterIsrResponse(partitions=answers))
     for answer in answers:
         if not answer.error:
-            yield from complete_if_caught_up(desk, (answer.topic, answer.partition))
+            yield from complete_if_caught_up(context, (answer.topic, answer.partition))
 
 
-def _change(desk: Desk, request: AlterIsrRequest) -> Procedure[list[IsrChanged]]:
+def _change(context: ControllerContext, request: AlterIsrRequest) -> Procedure[list[IsrChanged]]:
     results: dict[TopicPartition, IsrChanged] = {}
     accepted: dict[TopicPartition, Leadership] = {}
     for change in request.partitions:
         partition = (change.topic, change.partition)
-        current = desk.state.states.get(partition)
+        current = context.state.states.get(partition)
         asked = _asked(request.broker, change)
         if current is None:
             results[partition] = IsrChanged(*partition, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -98,18 +98,18 @@ def _change(desk: Desk, request: AlterIsrRequest) -> Procedure[list[IsrChanged]]
             results[partition] = _answer(partition, current)
         else:
             accepted[partition] = asked
-    written = yield from write_states(desk, accepted)
+    written = yield from write_states(context, accepted)
     for partition, leadership in written.done.items():
         results[partition] = _answer(partition, leadership)
-        desk.decided(partition, leadership, "isr-change")
+        context.decided(partition, leadership, "isr-change")
     for partition in written.outdated:
         results[partition] = IsrChanged(*partition, error=ErrorCode.INVALID_UPDATE_VERSION)
     for partition in written.failed:
         results[partition] = IsrChanged(*partition, error=ErrorCode.UNKNOWN_SERVER_ERROR)
     if written.done:
-        desk.state.states.update((yield from read_states(desk, sorted(written.done))))
+        context.state.states.update((yield from read_states(context, sorted(written.done))))
     asked_for = sorted({(change.topic, change.partition) for change in request.partitions})
-    desk.update_metadata(sorted(desk.state.brokers), asked_for)
+    context.update_metadata(sorted(context.state.brokers), asked_for)
     return [results[partition] for partition in asked_for]
 
 

@@ -2,13 +2,13 @@
 is its Count.
 """
 
-from controller.desk import Desk
+from controller.context import ControllerContext
 from controller.state import PartitionPosition
 
 
-def controller_metrics(desk: Desk) -> dict[str, int]:
+def controller_metrics(context: ControllerContext) -> dict[str, int]:
     """As Kafka has it, everything but the meters is 0 while this is not the controller."""
-    state = desk.state
+    state = context.state
     staying = [place for place in state.all_partitions() if not state.is_being_deleted(place[0])]
     offline = [place for place in staying if state.partitions.get(place) is PartitionPosition.OFFLINE]
     led = [place for place in staying if place in state.states]
@@ -20,7 +20,7 @@ def controller_metrics(desk: Desk) -> dict[str, int]:
         "GlobalPartitionCount": len(state.assignments),
     }
     return {
-        "ActiveControllerCount": int(desk.active),
-        **{name: value if desk.active else 0 for name, value in gauges.items()},
-        "UncleanLeaderElectionsPerSec.Count": desk.unclean_elections,
+        "ActiveControllerCount": int(context.active),
+        **{name: value if context.active else 0 for name, value in gauges.items()},
+        "UncleanLeaderElectionsPerSec.Count": context.unclean_elections,
     }

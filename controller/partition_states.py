@@ -10,7 +10,7 @@ from enum import Enum
 from msgspec.structs import replace
 
 from controller import elections
-from controller.desk import Desk
+from controller.context import ControllerContext
 from controller.requests import RequestBatch
 from controller.session_calls import Procedure
 from controller.state import PARTITION_MOVES, PartitionPosition
@@ -32,9 +32,9 @@ class Strategy(Enum):
     REASSIGN = "reassign-election"
 
 
-def startup(desk: Desk) -> Procedure[None]:
+def startup(context: ControllerContext) -> Procedure[None]:
     """Where each partition stands when a controller takes over; then elect for those that have no leader."""
-    state = desk.state
+    state = context.state
     for partition in state.all_partitions():
         leadership = state.states.get(partition)
         if leadership is None:
@@ -44,25 +44,25 @@ def startup(desk: Desk) -> Procedure[None]:
         else:
             position = PartitionPosition.OFFLINE
         state.partitions[partition] = position
-    yield from elect_where_needed(desk)
+    yield from elect_where_needed(context)
 
 
-def elect_where_needed(desk: Desk, topic: str = "") -> Procedure[None]:
+def elect_where_needed(context: ControllerContext, topic: str = "") -> Procedure[None]:
     """New and Offline partitions to Online, but for topics being deleted; of one topic alone, if it is named."""
-    waiting = desk.state.partitions_in(PartitionPosition.NEW, PartitionPosition.OFFLINE)
-    waiting = [partition for partition in waiting if not desk.state.is_being_deleted(partition[0])]
+    waiting = context.state.partitions_in(PartitionPosition.NEW, PartitionPosition.OFFLINE)
+    waiting = [partition for partition in waiting if not context.state.is_being_deleted(partition[0])]
     waiting = [partition for partition in waiting if topic in ("", partition[0])]
-    yield from move(desk, waiting, PartitionPosition.ONLINE, Strategy.OFFLINE)
+    yield from move(context, waiting, PartitionPosition.ONLINE, Strategy.OFFLINE)
 
 
 def move(
-    desk: Desk,
+    context: ControllerContext,
     partitions: Iterable[TopicPartition],
     target: PartitionPosition,
     strategy: Strategy | None = None,
 ) -> Procedure[None]:
     """Move those partitions that may. Raises ControllerMoved, and then nothing is sent."""
-    state = desk.state
+    state = context.state
     movable = []
     for partition in partitions:
         position = state.partitions.setdefault(partition, PartitionPosition.NON_EXISTENT)
@@ -70,90 +70,94 @@ def move(
             movable.append(partition)
     if not movable:
         return
-    batch = desk.batch()
+    batch = context.batch()
     if target is PartitionPosition.ONLINE:
         new = [p for p in movable if state.partitions[p] is PartitionPosition.NEW]
         led = [p for p in movable if state.partitions[p] is not PartitionPosition.NEW]
-        yield from _initialize(desk, batch, new)
+        yield from _initialize(context, batch, new)
         if led:
             assert strategy is not None, "an election needs a strategy"
-            if desk.gates.batched_controller_writes:
-                yield from _elect(desk, batch, led, strategy)
+            if context.gates.batched_controller_writes:
+                yield from _elect(context, batch, led, strategy)
             else:
                 for partition in led:
-                    yield from _elect(desk, batch, [partition], strategy)
+                    yield from _elect(context, batch, [partition], strategy)
     else:
         for partition in movable:
             state.partitions[partition] = target
-    desk.send(batch)
+    context.send(batch)
 
 
-def _initialize(desk: Desk, batch: RequestBatch, partitions: Sequence[TopicPartition]) -> Procedure[None]:
+def _initialize(
+    context: ControllerContext, batch: RequestBatch, partitions: Sequence[TopicPartition]
+) -> Procedure[None]:
     """First leader and ISR of new partitions; without a live replica they stay New."""
     firsts: dict[TopicPartition, Leadership] = {}
     for partition in partitions:
-        online = desk.state.online(partition)
-        first = elections.initial(desk.state.replicas_of(partition), online, desk.state.epoch)
+        online = context.state.online(partition)
+        first = elections.initial(context.state.replicas_of(partition), online, context.state.epoch)
         if first is not None:
             firsts[partition] = first
     if not firsts:
         return
-    written = yield from create_states(desk, firsts)
+    written = yield from create_states(context, firsts)
     for partition, leadership in written.done.items():
-        desk.state.states[partition] = leadership
-        desk.state.partitions[partition] = PartitionPosition.ONLINE
-        desk.decided(partition, leadership, "created")
+        context.state.states[partition] = leadership
+        context.state.partitions[partition] = PartitionPosition.ONLINE
+        context.decided(partition, leadership, "created")
         batch.add_leader_and_isr(leadership.isr, partition, leadership, is_new=True)
 
 
 def _elect(
-    desk: Desk, batch: RequestBatch, partitions: Sequence[TopicPartition], strategy: Strategy
+    context: ControllerContext, batch: RequestBatch, partitions: Sequence[TopicPartition], strategy: Strategy
 ) -> Procedure[None]:
     """Read, choose, write; again for those that were written by their leader meanwhile."""
     remaining = list(partitions)
     for _ in range(MAX_ELECTION_ROUNDS):
-        found = yield from read_states(desk, remaining)
+        found = yield from read_states(context, remaining)
         # A state with a higher controller epoch is the work of a newer controller: hands off (semantics 4.1).
-        ours = {p: s for p, s in found.items() if s.controller_epoch <= desk.state.epoch}
+        ours = {p: s for p, s in found.items() if s.controller_epoch <= context.state.epoch}
         reasons: dict[TopicPartition, str] = {}
         elected: dict[TopicPartition, Leadership] = {}
-        unclean = yield from _unclean(desk, ours, strategy)
+        unclean = yield from _unclean(context, ours, strategy)
         for partition, leadership in ours.items():
-            chosen = _choose(desk, partition, leadership, strategy, unclean.get(partition[0], False))
+            chosen = _choose(context, partition, leadership, strategy, unclean.get(partition[0], False))
             if chosen is not None:
                 elected[partition] = chosen
                 in_sync = chosen.leader in leadership.isr
                 reasons[partition] = strategy.value if in_sync else Strategy.UNCLEAN.value
-        written = yield from write_states(desk, elected)
+        written = yield from write_states(context, elected)
         for partition, leadership in written.done.items():
-            desk.state.states[partition] = leadership
-            desk.state.partitions[partition] = PartitionPosition.ONLINE
-            desk.unclean_elections += leadership.leader not in ours[partition].isr
-            desk.decided(partition, leadership, reasons[partition])
-            batch.add_leader_and_isr(_recipients(desk, partition, strategy), partition, leadership)
+            context.state.states[partition] = leadership
+            context.state.partitions[partition] = PartitionPosition.ONLINE
+            context.unclean_elections += leadership.leader not in ours[partition].isr
+            context.decided(partition, leadership, reasons[partition])
+            batch.add_leader_and_isr(_recipients(context, partition, strategy), partition, leadership)
         remaining = written.outdated
         if not remaining:
             return
     raise AssertionError(f"{MAX_ELECTION_ROUNDS} elections for {remaining} were outdated before they were written")
 
 
-def _unclean(desk: Desk, states: Mapping[TopicPartition, Leadership], strategy: Strategy) -> Procedure[dict[str, bool]]:
+def _unclean(
+    context: ControllerContext, states: Mapping[TopicPartition, Leadership], strategy: Strategy
+) -> Procedure[dict[str, bool]]:
     """Whether unclean election is allowed, for topics of partitions with nobody of the ISR online."""
     if strategy is not Strategy.OFFLINE:
         return {}
     topics = {
         partition[0]
         for partition, leadership in states.items()
-        if not any(desk.state.is_online(member, partition) for member in leadership.isr)
+        if not any(context.state.is_online(member, partition) for member in leadership.isr)
     }
-    return (yield from unclean_election_enabled(desk, sorted(topics))) if topics else {}
+    return (yield from unclean_election_enabled(context, sorted(topics))) if topics else {}
 
 
 def _choose(
-    desk: Desk, partition: TopicPartition, leadership: Leadership, strategy: Strategy, unclean: bool
+    context: ControllerContext, partition: TopicPartition, leadership: Leadership, strategy: Strategy, unclean: bool
 ) -> Leadership | None:
-    assignment = desk.state.replicas_of(partition)
-    online = desk.state.online(partition)
+    assignment = context.state.replicas_of(partition)
+    online = context.state.online(partition)
     match strategy:
         case Strategy.OFFLINE:
             return elections.offline(assignment, leadership, online, unclean)
@@ -162,39 +166,39 @@ def _choose(
         case Strategy.PREFERRED:
             return elections.preferred(assignment, leadership, online)
         case Strategy.CONTROLLED_SHUTDOWN:
-            candidates = desk.state.online(partition, even_shutting_down=True)
-            by_isr = desk.gates.shutdown_elects_by_isr
+            candidates = context.state.online(partition, even_shutting_down=True)
+            by_isr = context.gates.shutdown_elects_by_isr
             return elections.controlled_shutdown(
-                assignment, leadership, candidates, desk.state.shutting_down, by_isr=by_isr
+                assignment, leadership, candidates, context.state.shutting_down, by_isr=by_isr
             )
         case Strategy.REASSIGN:
-            return elections.reassign(desk.state.assignments[partition].target, leadership, online)
+            return elections.reassign(context.state.assignments[partition].target, leadership, online)
 
 
-def _recipients(desk: Desk, partition: TopicPartition, strategy: Strategy) -> Sequence[int]:
+def _recipients(context: ControllerContext, partition: TopicPartition, strategy: Strategy) -> Sequence[int]:
     match strategy:
         case Strategy.OFFLINE | Strategy.UNCLEAN:
-            return desk.state.online(partition)
+            return context.state.online(partition)
         case Strategy.CONTROLLED_SHUTDOWN:
-            return desk.state.online(partition, even_shutting_down=True)
+            return context.state.online(partition, even_shutting_down=True)
         case Strategy.REASSIGN:
-            return desk.state.assignments[partition].target
+            return context.state.assignments[partition].target
         case Strategy.PREFERRED:
-            return desk.state.replicas_of(partition)
+            return context.state.replicas_of(partition)
 
 
-def bump_epoch(desk: Desk, partition: TopicPartition) -> Procedure[Leadership | None]:
+def bump_epoch(context: ControllerContext, partition: TopicPartition) -> Procedure[Leadership | None]:
     """A new leader epoch with the same leader and ISR (a reassignment's steps). None: a newer controller
     wrote it."""
     for _ in range(MAX_ELECTION_ROUNDS):
-        found = (yield from read_states(desk, [partition])).get(partition)
-        if found is None or found.controller_epoch > desk.state.epoch:
+        found = (yield from read_states(context, [partition])).get(partition)
+        if found is None or found.controller_epoch > context.state.epoch:
             return None
-        written = yield from write_states(desk, {partition: elections.same_again(found)})
+        written = yield from write_states(context, {partition: elections.same_again(found)})
         if partition in written.done:
             leadership = written.done[partition]
-            desk.state.states[partition] = leadership
-            desk.decided(partition, leadership, "reassignment")
+            context.state.states[partition] = leadership
+            context.decided(partition, leadership, "reassignment")
             return leadership
         if partition in written.failed:
             return None
@@ -202,7 +206,7 @@ def bump_epoch(desk: Desk, partition: TopicPartition) -> Procedure[Leadership | 
 
 
 def remove_from_isr(
-    desk: Desk, broker: int, partitions: Sequence[TopicPartition]
+    context: ControllerContext, broker: int, partitions: Sequence[TopicPartition]
 ) -> Procedure[dict[TopicPartition, Leadership]]:
     """Take `broker` out of the ISRs that contain it, with one epoch more each; -1 leads where it led.
 
@@ -212,34 +216,34 @@ def remove_from_isr(
     results: dict[TopicPartition, Leadership] = {}
     remaining = list(partitions)
     for _ in range(MAX_ELECTION_ROUNDS):
-        found = yield from read_states(desk, remaining)
-        ours = {p: s for p, s in found.items() if s.controller_epoch <= desk.state.epoch}
-        keep_last = yield from _last_member_stays(desk, broker, ours)
+        found = yield from read_states(context, remaining)
+        ours = {p: s for p, s in found.items() if s.controller_epoch <= context.state.epoch}
+        keep_last = yield from _last_member_stays(context, broker, ours)
         shrunk: dict[TopicPartition, Leadership] = {}
         for partition, leadership in ours.items():
             without = elections.without_replica(leadership, broker, keep_last.get(partition[0], True))
             if without is None:
-                results[partition] = replace(leadership, controller_epoch=desk.state.epoch)
+                results[partition] = replace(leadership, controller_epoch=context.state.epoch)
             else:
                 shrunk[partition] = without
-        written = yield from write_states(desk, shrunk)
+        written = yield from write_states(context, shrunk)
         for partition, leadership in written.done.items():
-            desk.decided(partition, leadership, "offline-replica", broker)
+            context.decided(partition, leadership, "offline-replica", broker)
             results[partition] = leadership
         remaining = written.outdated
         if not remaining:
-            desk.state.states.update(results)
+            context.state.states.update(results)
             return results
     raise AssertionError(f"{MAX_ELECTION_ROUNDS} ISR changes for {remaining} were outdated before they were written")
 
 
 def _last_member_stays(
-    desk: Desk, broker: int, states: Mapping[TopicPartition, Leadership]
+    context: ControllerContext, broker: int, states: Mapping[TopicPartition, Leadership]
 ) -> Procedure[dict[str, bool]]:
     """Up to 1.0 the last member leaves the ISR where unclean election is allowed; by topic, absent: it
     stays."""
-    if desk.gates.sole_isr_member_kept:
+    if context.gates.sole_isr_member_kept:
         return {}
     topics = sorted({partition[0] for partition, s in states.items() if s.isr == (broker,)})
-    enabled = yield from unclean_election_enabled(desk, topics)
+    enabled = yield from unclean_election_enabled(context, topics)
     return {topic: not unclean for topic, unclean in enabled.items()}

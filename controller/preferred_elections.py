@@ -2,7 +2,7 @@
 4.4)."""
 
 from controller import partition_states
-from controller.desk import Desk
+from controller.context import ControllerContext
 from controller.partition_states import Strategy
 from controller.session_calls import Procedure, perform
 from controller.state import PartitionPosition
@@ -17,25 +17,25 @@ FIRST_REBALANCE_MS = 5_000
 """From taking over to the first automatic election."""
 
 
-def election_asked(desk: Desk) -> Procedure[None]:
+def election_asked(context: ControllerContext) -> Procedure[None]:
     """`/admin/preferred_replica_election` was created: elect, then delete it.
 
     The watch tells us of our own deletion too; then we find nothing, and watch for the next request."""
-    if not desk.active:
+    if not context.active:
         return
     there = yield from perform(Exists(PREFERRED_REPLICA_ELECTION, watch=True))
     if not there.error:
-        yield from _elect_as_asked(desk)
+        yield from _elect_as_asked(context)
 
 
-def elect_pending(desk: Desk) -> Procedure[None]:
+def elect_pending(context: ControllerContext) -> Procedure[None]:
     """A new controller takes up what was asked of the one before."""
-    yield from _elect_as_asked(desk, pending=True)
+    yield from _elect_as_asked(context, pending=True)
 
 
-def _elect_as_asked(desk: Desk, *, pending: bool = False) -> Procedure[None]:
+def _elect_as_asked(context: ControllerContext, *, pending: bool = False) -> Procedure[None]:
     """`pending`: partitions that the preferred replica leads are done, in every version."""
-    state = desk.state
+    state = context.state
     found = yield from perform(GetData(PREFERRED_REPLICA_ELECTION))
     if found.error:
         return
@@ -46,32 +46,32 @@ def _elect_as_asked(desk: Desk, *, pending: bool = False) -> Procedure[None]:
     asked = [
         partition for partition in named if partition in state.assignments and not state.is_being_deleted(partition[0])
     ]
-    if pending or not desk.gates.preferred_election_moves_leader_to_itself:
-        asked = [partition for partition in asked if not _led_by_preferred(desk, partition)]
-    yield from partition_states.move(desk, asked, PartitionPosition.ONLINE, Strategy.PREFERRED)
-    yield from checked_writes(desk, [Delete(PREFERRED_REPLICA_ELECTION)])
+    if pending or not context.gates.preferred_election_moves_leader_to_itself:
+        asked = [partition for partition in asked if not _led_by_preferred(context, partition)]
+    yield from partition_states.move(context, asked, PartitionPosition.ONLINE, Strategy.PREFERRED)
+    yield from checked_writes(context, [Delete(PREFERRED_REPLICA_ELECTION)])
 
 
-def _led_by_preferred(desk: Desk, partition: TopicPartition) -> bool:
-    leadership = desk.state.states.get(partition)
-    return leadership is not None and leadership.leader == desk.state.replicas_of(partition)[0]
+def _led_by_preferred(context: ControllerContext, partition: TopicPartition) -> bool:
+    leadership = context.state.states.get(partition)
+    return leadership is not None and leadership.leader == context.state.replicas_of(partition)[0]
 
 
-def schedule_rebalance(desk: Desk, *, first: bool, cancel: bool = False) -> None:
+def schedule_rebalance(context: ControllerContext, *, first: bool, cancel: bool = False) -> None:
     """Set the timer of the next automatic election, if they are enabled; `cancel`: none any more."""
     if cancel:
-        desk.out.cancel_timer(REBALANCE_TIMER)
-    elif desk.settings.auto_leader_rebalance_enable:
-        interval_ms = desk.settings.leader_imbalance_check_interval_seconds * 1000
-        desk.out.set_timer(REBALANCE_TIMER, FIRST_REBALANCE_MS if first else interval_ms)
+        context.out.cancel_timer(REBALANCE_TIMER)
+    elif context.settings.auto_leader_rebalance_enable:
+        interval_ms = context.settings.leader_imbalance_check_interval_seconds * 1000
+        context.out.set_timer(REBALANCE_TIMER, FIRST_REBALANCE_MS if first else interval_ms)
 
 
-def rebalance(desk: Desk) -> Procedure[None]:
+def rebalance(context: ControllerContext) -> Procedure[None]:
     """For each broker: too many of the partitions that prefer it are led by others -> elect it where it can
     lead."""
-    if not desk.active:
+    if not context.active:
         return
-    state = desk.state
+    state = context.state
     preferring: dict[int, list[TopicPartition]] = {}
     for partition in state.all_partitions():
         if not state.is_being_deleted(partition[0]) and state.replicas_of(partition):
@@ -80,8 +80,8 @@ def rebalance(desk: Desk) -> Procedure[None]:
         led = {p: state.states[p] for p in preferring[broker] if p in state.states}
         elsewhere = [p for p, leadership in led.items() if leadership.leader != broker]
         ratio = len(elsewhere) / len(preferring[broker])
-        if ratio <= desk.settings.leader_imbalance_per_broker_percentage / 100 or state.being_reassigned:
+        if ratio <= context.settings.leader_imbalance_per_broker_percentage / 100 or state.being_reassigned:
             continue
         able = [p for p in elsewhere if state.is_online(broker, p) and broker in led[p].isr]
-        yield from partition_states.move(desk, able, PartitionPosition.ONLINE, Strategy.PREFERRED)
-    schedule_rebalance(desk, first=False)
+        yield from partition_states.move(context, able, PartitionPosition.ONLINE, Strategy.PREFERRED)
+    schedule_rebalance(context, first=False)

@@ -15,7 +15,7 @@ origin.
 from collections.abc import Callable, Mapping
 
 from controller import partition_states, replica_states
-from controller.desk import Desk
+from controller.context import ControllerContext
 from controller.partition_states import Strategy
 from controller.session_calls import Procedure, perform
 from controller.state import PartitionPosition, ReplicaPosition
@@ -46,44 +46,44 @@ def towards(current: ReplicaAssignment, target: tuple[int, ...]) -> ReplicaAssig
     )
 
 
-def reassignment_asked(desk: Desk) -> Procedure[None]:
+def reassignment_asked(context: ControllerContext) -> Procedure[None]:
     """`/admin/reassign_partitions` was created; or deleted, by us too: then we watch for the next one."""
-    if desk.active:
-        yield from _begin_asked(desk)
+    if context.active:
+        yield from _begin_asked(context)
 
 
-def resume_all(desk: Desk) -> Procedure[None]:
+def resume_all(context: ControllerContext) -> Procedure[None]:
     """A new controller: what the znode asks for, then what was under way."""
-    begun = yield from _begin_asked(desk)
-    for partition in sorted(desk.state.being_reassigned - begun):
-        yield from _go_on(desk, partition, desk.state.assignments[partition])
+    begun = yield from _begin_asked(context)
+    for partition in sorted(context.state.being_reassigned - begun):
+        yield from _go_on(context, partition, context.state.assignments[partition])
 
 
-def resume_on(desk: Desk, brokers: list[int]) -> Procedure[None]:
+def resume_on(context: ControllerContext, brokers: list[int]) -> Procedure[None]:
     """Brokers came back: go on with what moves to them."""
-    for partition in sorted(desk.state.being_reassigned):
-        assignment = desk.state.assignments[partition]
+    for partition in sorted(context.state.being_reassigned):
+        assignment = context.state.assignments[partition]
         if set(assignment.target) & set(brokers):
-            yield from _go_on(desk, partition, assignment)
+            yield from _go_on(context, partition, assignment)
 
 
-def complete_if_caught_up(desk: Desk, partition: TopicPartition) -> Procedure[None]:
+def complete_if_caught_up(context: ControllerContext, partition: TopicPartition) -> Procedure[None]:
     """The ISR changed: finish, if that was what the reassignment waited for."""
-    if not desk.active or partition not in desk.state.being_reassigned:
+    if not context.active or partition not in context.state.being_reassigned:
         return
-    assignment = desk.state.assignments[partition]
-    if (yield from _caught_up(desk, partition, assignment)):
-        yield from _go_on(desk, partition, assignment)
+    assignment = context.state.assignments[partition]
+    if (yield from _caught_up(context, partition, assignment)):
+        yield from _go_on(context, partition, assignment)
 
 
-def state_changed(desk: Desk, partition: TopicPartition) -> Procedure[None]:
+def state_changed(context: ControllerContext, partition: TopicPartition) -> Procedure[None]:
     """A state znode that is watched because its partition is being reassigned was written."""
-    if desk.active and partition in desk.state.being_reassigned:
+    if context.active and partition in context.state.being_reassigned:
         yield from perform(GetData(state_path(*partition), watch=True))
-        yield from complete_if_caught_up(desk, partition)
+        yield from complete_if_caught_up(context, partition)
 
 
-def _begin_asked(desk: Desk) -> Procedure[set[TopicPartition]]:
+def _begin_asked(context: ControllerContext) -> Procedure[set[TopicPartition]]:
     there = yield from perform(Exists(REASSIGN_PARTITIONS, watch=True))
     if there.error:
         return set()
@@ -95,84 +95,86 @@ def _begin_asked(desk: Desk) -> Procedure[set[TopicPartition]]:
     try:
         asked = decode_reassignment(found.data)
     except UnreadableZnode:
-        yield from checked_writes(desk, [Delete(REASSIGN_PARTITIONS)])  # an operator's slip: nothing is asked
+        yield from checked_writes(context, [Delete(REASSIGN_PARTITIONS)])  # an operator's slip: nothing is asked
         return set()
     for partition, target in sorted(asked.items()):
-        assignment = desk.state.assignments.get(partition)
-        if assignment is None or not target or desk.state.is_being_deleted(partition[0]):
+        assignment = context.state.assignments.get(partition)
+        if assignment is None or not target or context.state.is_being_deleted(partition[0]):
             refused.add(partition)
             continue
-        if desk.gates.ignores_reassignment_to_same_replicas and target == assignment.replicas:
+        if context.gates.ignores_reassignment_to_same_replicas and target == assignment.replicas:
             refused.add(partition)
             continue
-        if desk.gates.reassigns_to_live_brokers_only and not set(target) <= set(desk.state.brokers):
+        if context.gates.reassigns_to_live_brokers_only and not set(target) <= set(context.state.brokers):
             refused.add(partition)
             continue
-        yield from _go_on(desk, partition, towards(assignment, target))
+        yield from _go_on(context, partition, towards(assignment, target))
         begun.add(partition)
     if refused:
-        yield from _remove_from_znode(desk, lambda partition, _: partition in refused)
+        yield from _remove_from_znode(context, lambda partition, _: partition in refused)
     return begun
 
 
-def _go_on(desk: Desk, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
+def _go_on(context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
     """onPartitionReassignment."""
-    state = desk.state
-    mark_ineligible(desk, {partition[0]}, "reassignment")
-    yield from _record(desk, partition, assignment)
-    if not desk.gates.alter_isr:
+    state = context.state
+    mark_ineligible(context, {partition[0]}, "reassignment")
+    yield from _record(context, partition, assignment)
+    if not context.gates.alter_isr:
         yield from perform(GetData(state_path(*partition), watch=True))
-    if not (yield from _caught_up(desk, partition, assignment)):
-        yield from _tell_new_assignment(desk, partition, assignment)
+    if not (yield from _caught_up(context, partition, assignment)):
+        yield from _tell_new_assignment(context, partition, assignment)
         added = [(*partition, replica) for replica in assignment.adding]
-        yield from replica_states.move(desk, added, ReplicaPosition.NEW)
+        yield from replica_states.move(context, added, ReplicaPosition.NEW)
         return
     added = [(*partition, replica) for replica in assignment.adding]
-    yield from replica_states.move(desk, added, ReplicaPosition.ONLINE)
+    yield from replica_states.move(context, added, ReplicaPosition.ONLINE)
     final = ReplicaAssignment(assignment.target)
     state.assignments[partition] = final
     leader = state.states[partition].leader
     if leader in final.replicas and state.is_online(leader, partition):
-        yield from _tell_new_assignment(desk, partition, final)
+        yield from _tell_new_assignment(context, partition, final)
     else:
-        yield from partition_states.move(desk, [partition], PartitionPosition.ONLINE, Strategy.REASSIGN)
-    yield from _stop(desk, partition, assignment.removing)
-    yield from _write_assignment(desk, partition, final)
-    yield from _remove_from_znode(desk, lambda other, target: other == partition and target == final.replicas)
+        yield from partition_states.move(context, [partition], PartitionPosition.ONLINE, Strategy.REASSIGN)
+    yield from _stop(context, partition, assignment.removing)
+    yield from _write_assignment(context, partition, final)
+    yield from _remove_from_znode(context, lambda other, target: other == partition and target == final.replicas)
     state.being_reassigned.discard(partition)
-    desk.update_metadata(sorted(state.brokers), [partition])
-    yield from resume_topics(desk, {partition[0]})
+    context.update_metadata(sorted(state.brokers), [partition])
+    yield from resume_topics(context, {partition[0]})
 
 
-def _record(desk: Desk, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
+def _record(context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
     """The znode before memory, so that a successor can go on; replicas of a superseded target are stopped."""
-    current = desk.state.assignments[partition]
+    current = context.state.assignments[partition]
     if current != assignment:
-        yield from _write_assignment(desk, partition, assignment)
-        desk.state.assignments[partition] = assignment
+        yield from _write_assignment(context, partition, assignment)
+        context.state.assignments[partition] = assignment
         unneeded = tuple(replica for replica in current.replicas if replica not in assignment.replicas)
-        yield from _stop(desk, partition, unneeded)
-    desk.state.being_reassigned.add(partition)
+        yield from _stop(context, partition, unneeded)
+    context.state.being_reassigned.add(partition)
 
 
-def _caught_up(desk: Desk, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[bool]:
+def _caught_up(context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[bool]:
     if not assignment.being_reassigned:
         return True
-    found = (yield from read_states(desk, [partition])).get(partition)
+    found = (yield from read_states(context, [partition])).get(partition)
     return found is not None and set(assignment.target) <= set(found.isr)
 
 
-def _tell_new_assignment(desk: Desk, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
-    leadership = yield from partition_states.bump_epoch(desk, partition)
+def _tell_new_assignment(
+    context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment
+) -> Procedure[None]:
+    leadership = yield from partition_states.bump_epoch(context, partition)
     if leadership is None:
         return
-    batch = desk.batch()
+    batch = context.batch()
     batch.add_leader_and_isr(assignment.origin, partition, leadership)
     batch.add_leader_and_isr(assignment.adding, partition, leadership, is_new=True)
-    desk.send(batch)
+    context.send(batch)
 
 
-def _stop(desk: Desk, partition: TopicPartition, replicas: tuple[int, ...]) -> Procedure[None]:
+def _stop(context: ControllerContext, partition: TopicPartition, replicas: tuple[int, ...]) -> Procedure[None]:
     """Out of the ISR, stopped, deleted, forgotten; nobody waits for the brokers' answers (as in Kafka)."""
     removed = [(*partition, replica) for replica in replicas]
     for target in (
@@ -181,24 +183,28 @@ def _stop(desk: Desk, partition: TopicPartition, replicas: tuple[int, ...]) -> P
         ReplicaPosition.DELETION_SUCCESSFUL,
         ReplicaPosition.NON_EXISTENT,
     ):
-        yield from replica_states.move(desk, removed, target)
+        yield from replica_states.move(context, removed, target)
 
 
-def _write_assignment(desk: Desk, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
+def _write_assignment(
+    context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment
+) -> Procedure[None]:
     topic = partition[0]
-    everything = {p[1]: desk.state.assignments[p] for p in desk.state.partitions_of_topic(topic)}
+    everything = {p[1]: context.state.assignments[p] for p in context.state.partitions_of_topic(topic)}
     everything[partition[1]] = assignment
-    content = encode_topic(everything, with_reassignment=desk.gates.topic_znode_keeps_reassignment)
-    yield from checked_writes(desk, [SetData(topic_path(topic), content)])
+    content = encode_topic(everything, with_reassignment=context.gates.topic_znode_keeps_reassignment)
+    yield from checked_writes(context, [SetData(topic_path(topic), content)])
 
 
-def _remove_from_znode(desk: Desk, removed: Callable[[TopicPartition, tuple[int, ...]], bool]) -> Procedure[None]:
+def _remove_from_znode(
+    context: ControllerContext, removed: Callable[[TopicPartition, tuple[int, ...]], bool]
+) -> Procedure[None]:
     found = yield from perform(GetData(REASSIGN_PARTITIONS))
     if found.error:
         return
     asked: Mapping[TopicPartition, tuple[int, ...]] = decode_reassignment(found.data)
     left = {partition: target for partition, target in asked.items() if not removed(partition, target)}
     if left:
-        yield from checked_writes(desk, [SetData(REASSIGN_PARTITIONS, encode_reassignment(left))])
+        yield from checked_writes(context, [SetData(REASSIGN_PARTITIONS, encode_reassignment(left))])
     else:
-        yield from checked_writes(desk, [Delete(REASSIGN_PARTITIONS)])
+        yield from checked_writes(context, [Delete(REASSIGN_PARTITIONS)])

@@ -2,7 +2,7 @@
 
 from controller import replica_states
 from controller.broker_events import replicas_offline
-from controller.desk import Desk
+from controller.context import ControllerContext
 from controller.session_calls import Procedure, perform_all
 from controller.state import ReplicaPosition
 from controller.state_writes import checked_writes
@@ -16,54 +16,54 @@ from protocol.messages.session import Delete, GetData
 from protocol.znodes import LOG_DIR_EVENT_NOTIFICATION, decode_log_dir_event
 
 
-def leader_and_isr_answered(desk: Desk, broker: int, response: LeaderAndIsrResponse) -> Procedure[None]:
+def leader_and_isr_answered(context: ControllerContext, broker: int, response: LeaderAndIsrResponse) -> Procedure[None]:
     """KAFKA_STORAGE_ERROR for a partition: its log directory failed, that replica is offline (KIP-112)."""
-    if not desk.active or response.error or broker not in desk.state.brokers:
+    if not context.active or response.error or broker not in context.state.brokers:
         return
-    before = desk.state.offline_log_dirs.get(broker, set())
+    before = context.state.offline_log_dirs.get(broker, set())
     errors = {(entry.topic, entry.partition): entry.error for entry in response.partitions}
     online = {partition for partition, error in errors.items() if not error}
     failed = {partition for partition, error in errors.items() if error == ErrorCode.KAFKA_STORAGE_ERROR}
     after = (before - online) | failed
-    desk.state.offline_log_dirs[broker] = after
+    context.state.offline_log_dirs[broker] = after
     newly = sorted(after - before)
     if newly:
-        desk.emit(ReplicasMarkedOffline(broker, partitions_text(newly), desk.state.epoch))
+        context.emit(ReplicasMarkedOffline(broker, partitions_text(newly), context.state.epoch))
         offline = [(*partition, broker) for partition in newly]
-        yield from replicas_offline(desk, offline, desk.state.led_by_nobody_online())
+        yield from replicas_offline(context, offline, context.state.led_by_nobody_online())
 
 
 def stop_replica_answered(
-    desk: Desk, broker: int, request: StopReplicaRequest, response: StopReplicaResponse
+    context: ControllerContext, broker: int, request: StopReplicaRequest, response: StopReplicaResponse
 ) -> Procedure[None]:
     """Replicas of topics being deleted are deleted, or could not be."""
-    if not desk.active:
+    if not context.active:
         return
     deleted = {(p.topic, p.partition) for p in request.partitions if p.delete}
     errors = {(entry.topic, entry.partition): entry.error for entry in response.partitions}
     concerned = [
         (*partition, broker)
         for partition in sorted(deleted)
-        if desk.state.replicas.get((*partition, broker)) is ReplicaPosition.DELETION_STARTED
-        and desk.state.is_being_deleted(partition[0])
+        if context.state.replicas.get((*partition, broker)) is ReplicaPosition.DELETION_STARTED
+        and context.state.is_being_deleted(partition[0])
     ]
     failed = [r for r in concerned if response.error or errors.get(r[:2], ErrorCode.NONE)]
     done = [replica for replica in concerned if replica not in failed]
     if failed:
-        yield from fail_replicas(desk, failed)
+        yield from fail_replicas(context, failed)
     if done:
-        yield from complete_replicas(desk, done)
+        yield from complete_replicas(context, done)
 
 
-def log_dir_events_changed(desk: Desk) -> Procedure[None]:
+def log_dir_events_changed(context: ControllerContext) -> Procedure[None]:
     """A broker lost a log directory: ask it, by a LeaderAndIsr for all its replicas, which ones."""
-    if not desk.active:
+    if not context.active:
         return
     names = yield from read_children(LOG_DIR_EVENT_NOTIFICATION)
     paths = [f"{LOG_DIR_EVENT_NOTIFICATION}/{name}" for name in names]
     found = yield from perform_all([GetData(path) for path in paths])
     brokers = {decode_log_dir_event(p, r.data) for p, r in zip(paths, found, strict=True) if not r.error}
-    desk.emit(BrokersHandled("log-dir-failure", ids_text(sorted(brokers))))
-    replicas = desk.state.replicas_on(brokers)
-    yield from replica_states.move(desk, replicas, ReplicaPosition.ONLINE)
-    yield from checked_writes(desk, [Delete(path) for path in paths])
+    context.emit(BrokersHandled("log-dir-failure", ids_text(sorted(brokers))))
+    replicas = context.state.replicas_on(brokers)
+    yield from replica_states.move(context, replicas, ReplicaPosition.ONLINE)
+    yield from checked_writes(context, [Delete(path) for path in paths])

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from controller.desk import ControllerMoved, Desk
+from controller.context import ControllerContext, ControllerMoved
 from controller.session_calls import Procedure, perform, perform_all
 from protocol.ids import TopicPartition
 from protocol.messages.session import (
@@ -53,19 +53,19 @@ class Written(msgspec.Struct, frozen=True):
     failed: dict[TopicPartition, int]
 
 
-def checked_writes(desk: Desk, operations: Sequence[WriteOp]) -> Procedure[list[OpResult]]:
+def checked_writes(context: ControllerContext, operations: Sequence[WriteOp]) -> Procedure[list[OpResult]]:
     """Writes of the controller, pipelined; one result each, in order. Raises ControllerMoved."""
     if not operations:
         return []
-    if not desk.gates.controller_epoch_multi:
-        if desk.gates.batched_controller_writes:
+    if not context.gates.controller_epoch_multi:
+        if context.gates.batched_controller_writes:
             plain: list[Operation] = list(operations)
             return (yield from perform_all(plain))
         results = []
         for operation in operations:
             results.append((yield from perform(operation)))
         return results
-    check = Check(CONTROLLER_EPOCH, desk.state.epoch_zk_version)
+    check = Check(CONTROLLER_EPOCH, context.state.epoch_zk_version)
     answers = yield [SessionRequest([check, operation], multi=True) for operation in operations]
     return [_outcome(answer) for answer in answers]
 
@@ -81,11 +81,13 @@ def _outcome(answer: SessionResponse) -> OpResult:
     return result
 
 
-def read_states(desk: Desk, partitions: Sequence[TopicPartition]) -> Procedure[dict[TopicPartition, Leadership]]:
+def read_states(
+    context: ControllerContext, partitions: Sequence[TopicPartition]
+) -> Procedure[dict[TopicPartition, Leadership]]:
     """States as they are now; a partition without a state znode is not in the answer."""
     reads = [GetData(state_path(*partition)) for partition in partitions]
     results: list[OpResult] = []
-    if desk.gates.batched_controller_writes:
+    if context.gates.batched_controller_writes:
         results = yield from perform_all(reads)
     else:
         for read in reads:
@@ -97,20 +99,20 @@ def read_states(desk: Desk, partitions: Sequence[TopicPartition]) -> Procedure[d
     }
 
 
-def write_states(desk: Desk, states: Mapping[TopicPartition, Leadership]) -> Procedure[Written]:
+def write_states(context: ControllerContext, states: Mapping[TopicPartition, Leadership]) -> Procedure[Written]:
     """Write each if the znode's version is still the one in it; the writer becomes this controller's epoch.
 
     Raises ControllerMoved.
     """
-    stamped = {p: replace(state, controller_epoch=desk.state.epoch) for p, state in states.items()}
+    stamped = {p: replace(state, controller_epoch=context.state.epoch) for p, state in states.items()}
     operations = [SetData(state_path(*p), encode_state(s), s.zk_version) for p, s in stamped.items()]
-    results = yield from checked_writes(desk, operations)
+    results = yield from checked_writes(context, operations)
     written = Written({}, [], {})
     for (partition, state), result in zip(stamped.items(), results, strict=True):
         if not result.error:
             written.done[partition] = replace(state, zk_version=result.version)
         elif result.error == SessionError.BAD_VERSION:
-            version = yield from _version_if_ours(desk, partition, state)
+            version = yield from _version_if_ours(context, partition, state)
             if version is None:
                 written.outdated.append(partition)
             else:
@@ -120,24 +122,24 @@ def write_states(desk: Desk, states: Mapping[TopicPartition, Leadership]) -> Pro
     return written
 
 
-def _version_if_ours(desk: Desk, partition: TopicPartition, state: Leadership) -> Procedure[int | None]:
+def _version_if_ours(context: ControllerContext, partition: TopicPartition, state: Leadership) -> Procedure[int | None]:
     """Up to 1.0: a write whose answer was lost is recognized by its content (ReplicationUtils). Later
     versions elect once more instead, with one more epoch."""
-    if desk.gates.batched_controller_writes:
+    if context.gates.batched_controller_writes:
         return None
-    found = (yield from read_states(desk, [partition])).get(partition)
+    found = (yield from read_states(context, [partition])).get(partition)
     if found is None or not found.same_decision(state) or found.controller_epoch != state.controller_epoch:
         return None
     return found.zk_version
 
 
-def create_states(desk: Desk, states: Mapping[TopicPartition, Leadership]) -> Procedure[Written]:
+def create_states(context: ControllerContext, states: Mapping[TopicPartition, Leadership]) -> Procedure[Written]:
     """First states of new partitions, with the znodes above them. Raises ControllerMoved."""
     topics = sorted({topic for topic, _ in states})
-    yield from checked_writes(desk, [Create(partitions_path(topic)) for topic in topics])
-    yield from checked_writes(desk, [Create(partition_path(*partition)) for partition in states])
+    yield from checked_writes(context, [Create(partitions_path(topic)) for topic in topics])
+    yield from checked_writes(context, [Create(partition_path(*partition)) for partition in states])
     creates = [Create(state_path(*partition), encode_state(state)) for partition, state in states.items()]
-    results = yield from checked_writes(desk, creates)
+    results = yield from checked_writes(context, creates)
     written = Written({}, [], {})
     for (partition, state), result in zip(states.items(), results, strict=True):
         if result.error:
@@ -147,9 +149,9 @@ def create_states(desk: Desk, states: Mapping[TopicPartition, Leadership]) -> Pr
     return written
 
 
-def unclean_election_enabled(desk: Desk, topics: Sequence[str]) -> Procedure[dict[str, bool]]:
+def unclean_election_enabled(context: ControllerContext, topics: Sequence[str]) -> Procedure[dict[str, bool]]:
     """The setting per topic: its own, else the broker's."""
-    default = desk.settings.unclean_leader_election_enable
+    default = context.settings.unclean_leader_election_enable
     results = yield from perform_all([GetData(topic_config_path(topic)) for topic in topics])
     enabled = {}
     for topic, result in zip(topics, results, strict=True):

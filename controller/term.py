@@ -5,7 +5,7 @@ before, the epoch is raised afterwards, and for a moment the new controller goes
 """
 
 from controller import partition_states, replica_states
-from controller.desk import ControllerMoved, Desk
+from controller.context import ControllerContext, ControllerMoved
 from controller.isr_changes import begin_notifications
 from controller.preferred_elections import elect_pending, schedule_rebalance
 from controller.reassignment import resume_all
@@ -52,77 +52,78 @@ def current_controller(*, watch: bool) -> Procedure[int]:
     return -1 if found.error else decode_controller(found.data)
 
 
-def start(desk: Desk) -> Procedure[None]:
+def start(context: ControllerContext) -> Procedure[None]:
     """First event of a life: watch, and try."""
     yield from perform(Exists(CONTROLLER, watch=True))
-    yield from elect(desk)
+    yield from elect(context)
 
 
-def controller_changed(desk: Desk) -> Procedure[None]:
+def controller_changed(context: ControllerContext) -> Procedure[None]:
     """`/controller` was created or changed: resign if it is not ours any more."""
     controller = yield from current_controller(watch=True)
-    if desk.active and controller != desk.broker:
-        yield from resign(desk, f"broker {controller} is controller" if controller >= 0 else "no controller")
-    if controller < 0 and not desk.gates.session_wait_ends_at_expiry:
+    if context.active and controller != context.broker:
+        yield from resign(context, f"broker {controller} is controller" if controller >= 0 else "no controller")
+    if controller < 0 and not context.gates.session_wait_ends_at_expiry:
         # The client of that time looks again before it tells: gone is gone, whatever the watch said.
-        yield from elect(desk)
+        yield from elect(context)
 
 
-def reelect(desk: Desk) -> Procedure[None]:
+def reelect(context: ControllerContext) -> Procedure[None]:
     """`/controller` was deleted, or the session is a new one: resign if it is not ours, then try."""
-    yield from controller_changed(desk)
-    yield from elect(desk)
+    yield from controller_changed(context)
+    yield from elect(context)
 
 
-def new_session(desk: Desk) -> Procedure[None]:
+def new_session(context: ControllerContext) -> Procedure[None]:
     """Up to 1.0: nobody told the controller that the session had expired; it resigns now, then tries."""
     controller = yield from current_controller(watch=True)
-    if controller != desk.broker:
-        if desk.active:
-            yield from resign(desk, "the session expired")
-        yield from elect(desk)
+    if controller != context.broker:
+        if context.active:
+            yield from resign(context, "the session expired")
+        yield from elect(context)
 
 
-def elect(desk: Desk) -> Procedure[None]:
+def elect(context: ControllerContext) -> Procedure[None]:
     """Become controller if there is none; then take over."""
     if (yield from current_controller(watch=False)) != -1:
         return
     try:
-        if desk.gates.controller_epoch_multi:
-            elected = yield from _create_and_raise_epoch(desk)
+        if context.gates.controller_epoch_multi:
+            elected = yield from _create_and_raise_epoch(context)
         else:
-            elected = yield from _create_alone(desk)
+            elected = yield from _create_alone(context)
             if elected:
-                _enter_office(desk)
-                yield from _raise_epoch(desk)
-                _announce(desk)
+                _enter_office(context)
+                yield from _raise_epoch(context)
+                _announce(context)
         if not elected:
             return
-        if desk.gates.controller_epoch_multi:
-            _enter_office(desk)
-            _announce(desk)
-        yield from _take_over(desk)
+        if context.gates.controller_epoch_multi:
+            _enter_office(context)
+            _announce(context)
+        yield from _take_over(context)
     except ControllerMoved as moved:
-        if desk.gates.controller_epoch_multi:
-            yield from step_down_if_moved(desk)
+        if context.gates.controller_epoch_multi:
+            yield from step_down_if_moved(context)
         else:
-            yield from _move(desk, str(moved))
+            yield from _move(context, str(moved))
 
 
-def step_down_if_moved(desk: Desk) -> Procedure[None]:
+def step_down_if_moved(context: ControllerContext) -> Procedure[None]:
     """A write was refused because another controller was elected: look who it is (Kafka's maybeResign)."""
-    yield from controller_changed(desk)
+    yield from controller_changed(context)
 
 
-def _create_alone(desk: Desk) -> Procedure[bool]:
-    created = yield from perform(Create(CONTROLLER, encode_controller(desk.broker, desk.now.wall_ms), ephemeral=True))
+def _create_alone(context: ControllerContext) -> Procedure[bool]:
+    we = encode_controller(context.broker, context.now.wall_ms)
+    created = yield from perform(Create(CONTROLLER, we, ephemeral=True))
     if not created.error:
         return True
     # A create whose answer was lost and that was asked again finds its own znode (a checked ephemeral).
-    return (yield from current_controller(watch=False)) == desk.broker
+    return (yield from current_controller(watch=False)) == context.broker
 
 
-def _create_and_raise_epoch(desk: Desk) -> Procedure[bool]:
+def _create_and_raise_epoch(context: ControllerContext) -> Procedure[bool]:
     found = yield from perform(GetData(CONTROLLER_EPOCH))
     if found.error == SessionError.NO_NODE:
         yield from perform(Create(CONTROLLER_EPOCH, encode_controller_epoch(0)))
@@ -131,27 +132,27 @@ def _create_and_raise_epoch(desk: Desk) -> Procedure[bool]:
     answer = yield from ask(
         SessionRequest(
             [
-                Create(CONTROLLER, encode_controller(desk.broker, desk.now.wall_ms), ephemeral=True),
+                Create(CONTROLLER, encode_controller(context.broker, context.now.wall_ms), ephemeral=True),
                 SetData(CONTROLLER_EPOCH, encode_controller_epoch(epoch), found.version),
             ],
             multi=True,
         )
     )
     if not answer.error:
-        desk.state.epoch, desk.state.epoch_zk_version = epoch, answer.results[1].version
+        context.state.epoch, context.state.epoch_zk_version = epoch, answer.results[1].version
         return True
     if answer.error not in (SessionError.NODE_EXISTS, SessionError.BAD_VERSION):
         raise ControllerMoved(f"the election failed with {SessionError(answer.error).name}")
     # It may have been done by a request whose answer was lost.
-    if (yield from current_controller(watch=False)) == desk.broker:
+    if (yield from current_controller(watch=False)) == context.broker:
         found = yield from perform(GetData(CONTROLLER_EPOCH))
         if not found.error and decode_controller_epoch(found.data) == epoch:
-            desk.state.epoch, desk.state.epoch_zk_version = epoch, found.version
+            context.state.epoch, context.state.epoch_zk_version = epoch, found.version
             return True
     raise ControllerMoved("another broker was elected")
 
 
-def _raise_epoch(desk: Desk) -> Procedure[None]:
+def _raise_epoch(context: ControllerContext) -> Procedure[None]:
     """Up to 2.0, with `/controller` ours already."""
     found = yield from perform(GetData(CONTROLLER_EPOCH))
     raised: OpResult
@@ -165,41 +166,41 @@ def _raise_epoch(desk: Desk) -> Procedure[None]:
         version = raised.version
     if raised.error:
         raise ControllerMoved("/controller_epoch was changed by another controller")
-    desk.state.epoch, desk.state.epoch_zk_version = epoch, version
+    context.state.epoch, context.state.epoch_zk_version = epoch, version
 
 
-def _enter_office(desk: Desk) -> None:
-    desk.active = True
+def _enter_office(context: ControllerContext) -> None:
+    context.active = True
 
 
-def _announce(desk: Desk) -> None:
-    state = desk.state
-    desk.emit(ControllerChanged(True, state.epoch, "elected", state.epoch_zk_version))
+def _announce(context: ControllerContext) -> None:
+    state = context.state
+    context.emit(ControllerChanged(True, state.epoch, "elected", state.epoch_zk_version))
 
 
-def _take_over(desk: Desk) -> Procedure[None]:
+def _take_over(context: ControllerContext) -> Procedure[None]:
     """Watches first, so that nothing that happens from now on is missed; then what is there; then act on
     it."""
-    state = desk.state
-    yield from watch_admin_znodes(desk)
-    yield from begin_notifications(desk)
+    state = context.state
+    yield from watch_admin_znodes(context)
+    yield from begin_notifications(context)
     state.brokers = yield from read_brokers()
     state.topics = set((yield from read_children(TOPICS)))
     state.assignments = yield from read_assignments(sorted(state.topics))
     state.being_reassigned = {p for p, a in state.assignments.items() if a.being_reassigned}
-    state.states = yield from read_states(desk, state.all_partitions())
+    state.states = yield from read_states(context, state.all_partitions())
     for broker in sorted(state.brokers):
-        desk.channels.add(broker)
-    yield from initialize_deletions(desk)
+        context.channels.add(broker)
+    yield from initialize_deletions(context)
     # Brokers need the list of live brokers before they can follow a LeaderAndIsr (semantics 1.7,
     # makeFollower).
-    desk.update_metadata(sorted(state.brokers), [])
-    yield from replica_states.startup(desk)
-    yield from partition_states.startup(desk)
-    yield from resume_all(desk)
-    yield from try_deletions(desk)
-    yield from elect_pending(desk)
-    schedule_rebalance(desk, first=True)
+    context.update_metadata(sorted(state.brokers), [])
+    yield from replica_states.startup(context)
+    yield from partition_states.startup(context)
+    yield from resume_all(context)
+    yield from try_deletions(context)
+    yield from elect_pending(context)
+    schedule_rebalance(context, first=True)
 
 
 def read_brokers() -> Procedure[dict[int, BrokerRegistration]]:
@@ -213,26 +214,26 @@ def read_brokers() -> Procedure[dict[int, BrokerRegistration]]:
     }
 
 
-def resign(desk: Desk, reason: str) -> Procedure[None]:
+def resign(context: ControllerContext, reason: str) -> Procedure[None]:
     """Stop being controller: channels closed, everything forgotten. Up to 2.0 blocked senders are waited
     for."""
-    desk.active = False
-    desk.emit(ControllerChanged(active=False, controller_epoch=desk.state.epoch, reason=reason))
-    if desk.gates.failure_waits_for_sender_thread:
-        for broker in sorted(desk.state.brokers):
+    context.active = False
+    context.emit(ControllerChanged(active=False, controller_epoch=context.state.epoch, reason=reason))
+    if context.gates.failure_waits_for_sender_thread:
+        for broker in sorted(context.state.brokers):
             yield SenderEnded(broker)
-    leave_office(desk)
+    leave_office(context)
 
 
-def leave_office(desk: Desk) -> None:
+def leave_office(context: ControllerContext) -> None:
     """What resigning leaves behind: nothing."""
-    desk.active = False
-    desk.channels.close(desk.out)
-    schedule_rebalance(desk, first=False, cancel=True)
-    desk.state = ControllerState()
+    context.active = False
+    context.channels.close(context.out)
+    schedule_rebalance(context, first=False, cancel=True)
+    context.state = ControllerState()
 
 
-def _move(desk: Desk, reason: str) -> Procedure[None]:
+def _move(context: ControllerContext, reason: str) -> Procedure[None]:
     """Up to 2.0: an election that went wrong half-way is given up, so that somebody else tries."""
-    yield from resign(desk, reason)
+    yield from resign(context, reason)
     yield from perform(Delete(CONTROLLER))

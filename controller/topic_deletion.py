@@ -7,7 +7,7 @@ Deletion needs all replicas: while one is on a dead broker, or the topic is bein
 from collections.abc import Iterable
 
 from controller import partition_states, replica_states
-from controller.desk import Desk
+from controller.context import ControllerContext
 from controller.session_calls import Procedure, perform
 from controller.state import PartitionPosition, Replica, ReplicaPosition
 from controller.state_writes import checked_writes
@@ -26,121 +26,121 @@ from protocol.znodes import (
 )
 
 
-def deletions_changed(desk: Desk) -> Procedure[None]:
+def deletions_changed(context: ControllerContext) -> Procedure[None]:
     """The children of `/admin/delete_topics` changed."""
-    if not desk.active or not _looks_at_marks(desk):
+    if not context.active or not _looks_at_marks(context):
         return
     asked = set((yield from read_children(DELETE_TOPICS)))
-    unknown = asked - desk.state.topics
-    yield from checked_writes(desk, [Delete(delete_topic_path(topic)) for topic in sorted(unknown)])
+    unknown = asked - context.state.topics
+    yield from checked_writes(context, [Delete(delete_topic_path(topic)) for topic in sorted(unknown)])
     asked -= unknown
     if not asked:
         return
-    if not desk.settings.delete_topic_enable:
-        yield from _refuse(desk, asked)
+    if not context.settings.delete_topic_enable:
+        yield from _refuse(context, asked)
         return
-    for topic in sorted(asked - desk.state.to_be_deleted):
-        _tell(desk, topic, "asked")
-    desk.state.to_be_deleted |= asked
-    mark_ineligible(desk, {partition[0] for partition in desk.state.being_reassigned} & asked, "reassignment")
-    yield from try_deletions(desk)
+    for topic in sorted(asked - context.state.to_be_deleted):
+        _tell(context, topic, "asked")
+    context.state.to_be_deleted |= asked
+    mark_ineligible(context, {partition[0] for partition in context.state.being_reassigned} & asked, "reassignment")
+    yield from try_deletions(context)
 
 
-def _refuse(desk: Desk, asked: set[str]) -> Procedure[None]:
+def _refuse(context: ControllerContext, asked: set[str]) -> Procedure[None]:
     """delete.topic.enable is off. Up to 0.10.0 nobody looks at the marks, which stay."""
-    if desk.gates.removes_refused_deletions:
+    if context.gates.removes_refused_deletions:
         for topic in sorted(asked):
-            _tell(desk, topic, "refused", "delete.topic.enable")
-        yield from checked_writes(desk, [Delete(delete_topic_path(topic)) for topic in sorted(asked)])
+            _tell(context, topic, "refused", "delete.topic.enable")
+        yield from checked_writes(context, [Delete(delete_topic_path(topic)) for topic in sorted(asked)])
 
 
-def _tell(desk: Desk, topic: str, change: str, reason: str = "") -> None:
-    desk.emit(TopicDeletionChanged(topic, change, desk.state.epoch, reason))
+def _tell(context: ControllerContext, topic: str, change: str, reason: str = "") -> None:
+    context.emit(TopicDeletionChanged(topic, change, context.state.epoch, reason))
 
 
-def initialize_deletions(desk: Desk) -> Procedure[None]:
+def initialize_deletions(context: ControllerContext) -> Procedure[None]:
     """What a new controller finds: topics to delete, and those of them that have to wait."""
-    state = desk.state
+    state = context.state
     asked = set((yield from read_children(DELETE_TOPICS)))
-    if not desk.settings.delete_topic_enable:
-        yield from _refuse(desk, asked)
+    if not context.settings.delete_topic_enable:
+        yield from _refuse(context, asked)
         return
     state.to_be_deleted = asked & state.topics
     for topic in sorted(state.to_be_deleted):
-        _tell(desk, topic, "asked")
+        _tell(context, topic, "asked")
     _, offline = state.replicas_by_liveness()
-    mark_ineligible(desk, {replica[0] for replica in offline}, "offline replicas")
-    mark_ineligible(desk, {partition[0] for partition in state.being_reassigned}, "reassignment")
+    mark_ineligible(context, {replica[0] for replica in offline}, "offline replicas")
+    mark_ineligible(context, {partition[0] for partition in state.being_reassigned}, "reassignment")
 
 
-def _looks_at_marks(desk: Desk) -> bool:
-    return desk.settings.delete_topic_enable or desk.gates.removes_refused_deletions
+def _looks_at_marks(context: ControllerContext) -> bool:
+    return context.settings.delete_topic_enable or context.gates.removes_refused_deletions
 
 
-def mark_ineligible(desk: Desk, topics: Iterable[str], reason: str) -> None:
+def mark_ineligible(context: ControllerContext, topics: Iterable[str], reason: str) -> None:
     """No deletion of these for now, if they are to be deleted at all."""
-    for topic in sorted(set(topics) & desk.state.to_be_deleted):
-        desk.state.ineligible_for_deletion.add(topic)
-        _tell(desk, topic, "halted", reason)
+    for topic in sorted(set(topics) & context.state.to_be_deleted):
+        context.state.ineligible_for_deletion.add(topic)
+        _tell(context, topic, "halted", reason)
 
 
-def resume_topics(desk: Desk, topics: Iterable[str]) -> Procedure[None]:
+def resume_topics(context: ControllerContext, topics: Iterable[str]) -> Procedure[None]:
     """The reason to wait is gone."""
-    resumed = set(topics) & desk.state.to_be_deleted
+    resumed = set(topics) & context.state.to_be_deleted
     if resumed:
-        desk.state.ineligible_for_deletion -= resumed
-        yield from try_deletions(desk)
+        context.state.ineligible_for_deletion -= resumed
+        yield from try_deletions(context)
 
 
-def fail_replicas(desk: Desk, replicas: Iterable[Replica]) -> Procedure[None]:
+def fail_replicas(context: ControllerContext, replicas: Iterable[Replica]) -> Procedure[None]:
     """These could not be deleted: their topics wait."""
-    failed = [replica for replica in replicas if desk.state.is_being_deleted(replica[0])]
+    failed = [replica for replica in replicas if context.state.is_being_deleted(replica[0])]
     if failed:
-        yield from replica_states.move(desk, failed, ReplicaPosition.DELETION_INELIGIBLE)
-        mark_ineligible(desk, {replica[0] for replica in failed}, "replica deletion failure")
-        yield from try_deletions(desk)
+        yield from replica_states.move(context, failed, ReplicaPosition.DELETION_INELIGIBLE)
+        mark_ineligible(context, {replica[0] for replica in failed}, "replica deletion failure")
+        yield from try_deletions(context)
 
 
-def complete_replicas(desk: Desk, replicas: Iterable[Replica]) -> Procedure[None]:
+def complete_replicas(context: ControllerContext, replicas: Iterable[Replica]) -> Procedure[None]:
     """These are deleted."""
-    deleted = [replica for replica in replicas if desk.state.is_being_deleted(replica[0])]
-    yield from replica_states.move(desk, deleted, ReplicaPosition.DELETION_SUCCESSFUL)
-    yield from try_deletions(desk)
+    deleted = [replica for replica in replicas if context.state.is_being_deleted(replica[0])]
+    yield from replica_states.move(context, deleted, ReplicaPosition.DELETION_SUCCESSFUL)
+    yield from try_deletions(context)
 
 
-def try_deletions(desk: Desk) -> Procedure[None]:
+def try_deletions(context: ControllerContext) -> Procedure[None]:
     """Whatever can be done now: finish topics whose replicas are all deleted, retry failed ones, begin
     eligible ones."""
-    state = desk.state
+    state = context.state
     retried: list[Replica] = []
     eligible = []
     for topic in sorted(state.to_be_deleted):
         positions = {state.replicas.get(replica) for replica in state.replicas_of_topic(topic)}
         if positions <= {ReplicaPosition.DELETION_SUCCESSFUL}:
-            yield from _remove(desk, topic)
+            yield from _remove(context, topic)
             continue
         started = ReplicaPosition.DELETION_STARTED in positions
         if not started and ReplicaPosition.DELETION_INELIGIBLE in positions:
             retried += state.replicas_in(topic, ReplicaPosition.DELETION_INELIGIBLE)
         if not started and topic not in state.ineligible_for_deletion:
             eligible.append(topic)
-    yield from replica_states.move(desk, retried, ReplicaPosition.OFFLINE)
+    yield from replica_states.move(context, retried, ReplicaPosition.OFFLINE)
     if eligible:
-        yield from _begin(desk, eligible)
+        yield from _begin(context, eligible)
 
 
-def _begin(desk: Desk, topics: list[str]) -> Procedure[None]:
+def _begin(context: ControllerContext, topics: list[str]) -> Procedure[None]:
     """Partitions NonExistent, brokers told (leader -2), replicas stopped and deleted."""
-    state = desk.state
+    state = context.state
     for topic in topics:
-        _tell(desk, topic, "begun")
+        _tell(context, topic, "begun")
     unseen = [topic for topic in topics if topic not in state.deletion_started]
     partitions = [partition for topic in unseen for partition in state.partitions_of_topic(topic)]
-    yield from partition_states.move(desk, partitions, PartitionPosition.OFFLINE)
-    yield from partition_states.move(desk, partitions, PartitionPosition.NON_EXISTENT)
+    yield from partition_states.move(context, partitions, PartitionPosition.OFFLINE)
+    yield from partition_states.move(context, partitions, PartitionPosition.NON_EXISTENT)
     state.deletion_started.update(unseen)
     told = [partition for topic in topics for partition in state.partitions_of_topic(topic)]
-    desk.update_metadata(sorted(state.brokers), told)
+    context.update_metadata(sorted(state.brokers), told)
     alive: list[Replica] = []
     dead: list[Replica] = []
     for topic in topics:
@@ -149,23 +149,23 @@ def _begin(desk: Desk, topics: list[str]) -> Procedure[None]:
                 dead.append(replica)
             elif state.replicas.get(replica) is not ReplicaPosition.DELETION_SUCCESSFUL:
                 alive.append(replica)
-    yield from replica_states.move(desk, dead, ReplicaPosition.DELETION_INELIGIBLE)
-    yield from replica_states.move(desk, alive, ReplicaPosition.OFFLINE)
-    yield from replica_states.move(desk, alive, ReplicaPosition.DELETION_STARTED)
-    mark_ineligible(desk, {replica[0] for replica in dead}, "offline replicas")
+    yield from replica_states.move(context, dead, ReplicaPosition.DELETION_INELIGIBLE)
+    yield from replica_states.move(context, alive, ReplicaPosition.OFFLINE)
+    yield from replica_states.move(context, alive, ReplicaPosition.DELETION_STARTED)
+    mark_ineligible(context, {replica[0] for replica in dead}, "offline replicas")
 
 
-def _remove(desk: Desk, topic: str) -> Procedure[None]:
+def _remove(context: ControllerContext, topic: str) -> Procedure[None]:
     """Everything about a topic whose replicas are gone, the deepest znodes first."""
-    state = desk.state
+    state = context.state
     deleted = state.replicas_in(topic, ReplicaPosition.DELETION_SUCCESSFUL)
     partitions = state.partitions_of_topic(topic)
-    yield from replica_states.move(desk, deleted, ReplicaPosition.NON_EXISTENT)
+    yield from replica_states.move(context, deleted, ReplicaPosition.NON_EXISTENT)
     found = yield from perform(GetChildren(partitions_path(topic)))
     numbers = sorted({*numbers_in(found.children)} | {partition for _, partition in partitions})
     paths = [state_path(topic, number) for number in numbers]
     paths += [partition_path(topic, number) for number in numbers]
     paths += [partitions_path(topic), topic_path(topic), topic_config_path(topic), delete_topic_path(topic)]
-    desk.emit(TopicRemoved(topic, state.epoch))
-    yield from checked_writes(desk, [Delete(path) for path in paths])
+    context.emit(TopicRemoved(topic, state.epoch))
+    yield from checked_writes(context, [Delete(path) for path in paths])
     state.forget_topic(topic)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from controller import partition_states, replica_states
-from controller.desk import Desk
+from controller.context import ControllerContext
 from controller.partition_states import Strategy
 from controller.session_calls import Procedure, perform_all
 from controller.state import PartitionPosition, ReplicaPosition
@@ -24,11 +24,11 @@ def read_assignments(topics: Sequence[str]) -> Procedure[dict[TopicPartition, Re
     }
 
 
-def topics_changed(desk: Desk) -> Procedure[None]:
+def topics_changed(context: ControllerContext) -> Procedure[None]:
     """The children of `/brokers/topics` changed."""
-    if not desk.active:
+    if not context.active:
         return
-    state = desk.state
+    state = context.state
     topics = set((yield from read_children(TOPICS)))
     new = sorted(topics - state.topics)
     for gone in sorted(state.topics - topics):
@@ -36,29 +36,29 @@ def topics_changed(desk: Desk) -> Procedure[None]:
     state.topics = topics
     added = yield from read_assignments(new)
     state.assignments.update(added)
-    yield from _create(desk, sorted(added))
+    yield from _create(context, sorted(added))
 
 
-def partitions_changed(desk: Desk, topic: str) -> Procedure[None]:
+def partitions_changed(context: ControllerContext, topic: str) -> Procedure[None]:
     """A topic's znode changed: new partitions are created; changed assignments of known ones are the
     controller's own doing. Kafka puts the old content back if the topic is being deleted; here the new
     partitions are only ignored."""
-    if not desk.active or topic not in desk.state.topics:
+    if not context.active or topic not in context.state.topics:
         return
     found = yield from read_assignments([topic])
-    added = {p: a for p, a in found.items() if p not in desk.state.assignments}
-    if not added or desk.state.is_being_deleted(topic):
+    added = {p: a for p, a in found.items() if p not in context.state.assignments}
+    if not added or context.state.is_being_deleted(topic):
         return
-    desk.state.assignments.update(added)
-    yield from _create(desk, sorted(added))
+    context.state.assignments.update(added)
+    yield from _create(context, sorted(added))
 
 
-def _create(desk: Desk, partitions: list[TopicPartition]) -> Procedure[None]:
+def _create(context: ControllerContext, partitions: list[TopicPartition]) -> Procedure[None]:
     """onNewPartitionCreation: partitions and replicas New, then Online."""
     if not partitions:
         return
-    yield from partition_states.move(desk, partitions, PartitionPosition.NEW)
-    replicas = desk.state.replicas_of_partitions(partitions)
-    yield from replica_states.move(desk, replicas, ReplicaPosition.NEW)
-    yield from partition_states.move(desk, partitions, PartitionPosition.ONLINE, Strategy.OFFLINE)
-    yield from replica_states.move(desk, replicas, ReplicaPosition.ONLINE)
+    yield from partition_states.move(context, partitions, PartitionPosition.NEW)
+    replicas = context.state.replicas_of_partitions(partitions)
+    yield from replica_states.move(context, replicas, ReplicaPosition.NEW)
+    yield from partition_states.move(context, partitions, PartitionPosition.ONLINE, Strategy.OFFLINE)
+    yield from replica_states.move(context, replicas, ReplicaPosition.ONLINE)

@@ -1,7 +1,7 @@
 """Which znodes the active controller watches. Watches are one-shot: each event sets its own again by
 reading."""
 
-from controller.desk import Desk
+from controller.context import ControllerContext
 from controller.session_calls import Procedure, perform, perform_all
 from protocol.messages.session import Exists, GetChildren
 from protocol.znodes import PREFERRED_REPLICA_ELECTION, REASSIGN_PARTITIONS
@@ -13,6 +13,6 @@ def read_children(path: str) -> Procedure[list[str]]:
     return sorted(found.children)
 
 
-def watch_admin_znodes(desk: Desk) -> Procedure[None]:
+def watch_admin_znodes(context: ControllerContext) -> Procedure[None]:
     """What an operator may create; Kafka looks whether they exist, which is what sets the watch."""
     yield from perform_all([Exists(PREFERRED_REPLICA_ELECTION, watch=True), Exists(REASSIGN_PARTITIONS, watch=True)])

@@ -1,2 +1,19 @@
-"""The emulator. Reading order: `topology`, `storage`, `session`, `client`, `broker`, `node`
-(how parts make a process), `world` (who runs them), `injector`, `scenario`, `observations`, `commands` and `cli`."""
+"""The emulator, a room for each part that something plays in it.
+
+| room | holds |
+|---|---|
+| `machines` | session ensemble, broker, client, node: pure |
+| `storage` | files as Kafka has them: in memory with power loss, on disk |
+| `settings` | every setting of Kafka's, and what it means here |
+| `faults` | what is done to links, machines and disks |
+| `scenario` | a script, its player, what came back, what was expected |
+| `worlds` | who runs machines: processes and TCP, a simulated heap, containers, network namespaces |
+| `runs` | from a scenario to a run's directory, and what it holds |
+| `judging` | what a run is worth: the oracle, recordings, crash testing |
+| `cluster` | a cluster that stays, its control server, its dashboard, its compose file |
+| `cli` | the command line |
+
+Beside them: `topology` (nodes and availability zones), `layout` (what lies in a run's directory), `packaged` (where
+scenarios, recordings and topologies are), `identity` (which process is which), `regular_files`, `terminal`, `screen`,
+`exit_codes`, `last_resort` and `unheard_interrupts` (how every process of ours reads, prints and ends).
+"""

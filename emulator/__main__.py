@@ -1,5 +1,30 @@
-"""`python -m emulator` is `faultline`."""
+"""`python -m emulator` is `faultline`. What containers run has words of its own, which compose files name."""
 
-from emulator.cli import main
+import sys
+from importlib import import_module
+from typing import Final
 
-main()
+IN_CONTAINERS: Final = {
+    "agent": ("emulator.worlds.network.agent", "agent"),
+    "control": ("emulator.cluster.attached", "faultline"),
+}
+"""{word: (module, its name in messages)}: the main process of a node's container; that of the service which takes
+orders where nobody called `up`."""
+
+
+def main() -> None:
+    """Ends this process with an exit code."""
+    of_container = IN_CONTAINERS.get(sys.argv[1]) if len(sys.argv) == 2 else None
+    if of_container is None:
+        from emulator.cli.app import main as command_line
+
+        command_line()
+    else:
+        from emulator.last_resort import ended
+
+        module, name = of_container
+        sys.exit(ended(name, import_module(module).main, log="the container's log"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,8 +1,8 @@
 """What is printed can do nothing to a terminal: escape sequences and other control characters are shown, not sent.
 
 A record's value, a scenario's title, a node's reason: whoever wrote them, a terminal would obey them. `Shown` stands
-before standard output and standard error; rich's console with the same in mind is `emulator.screen`. Both write what
-they hold back as `\\u001b`, which in JSON means the same character.
+before standard output and standard error; rich's console with the same in mind is `emulator.screen`. Both write
+what they hold back as `\\u001b`, which in JSON means the same character.
 """
 
 import re

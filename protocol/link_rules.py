@@ -17,8 +17,9 @@ class LinkRule(msgspec.Struct, frozen=True, omit_defaults=True):
     way is open).
     `purposes`, `apis`: only connections of these purposes; only frames of these APIs (not physical, and the rule's
     text says so).
-    `kind`: cut (vanish), hold (kept, delivered at the release), delay, loss. `delay_ms`, `jitter_ms`: for delay.
-    `loss`: share of frames lost, each coming later by a retransmission.
+    `kind`: cut (vanish), hold (kept, delivered at the release), delay, loss, bandwidth. `delay_ms`, `jitter_ms`: for
+    delay. `loss`: share of frames lost, each coming later by a retransmission. `bytes_per_s`: of scenario time, that a
+    sender's frames have all together; for bandwidth.
     `recovery`: rto (after the heal data flows at the sender's next retransmission) or instant.
     `expects_traffic`: whether a run in which the rule stops nothing is unknown.
     `driver`: who stops the frames: the nodes themselves, or the kernel's packet filter; then nodes only note the rule.
@@ -36,6 +37,7 @@ class LinkRule(msgspec.Struct, frozen=True, omit_defaults=True):
     delay_ms: float = 0.0
     jitter_ms: float = 0.0
     loss: float = 0.0
+    bytes_per_s: float = 0.0
     recovery: str = "rto"
     expects_traffic: bool = True
     driver: str = NODES

@@ -1,6 +1,6 @@
 """What a machine is: one input and the time go in, effects come out.
 
-A machine never reads a clock, a socket or a random source. Whoever runs it (emulator/world) does what the effects
+A machine never reads a clock, a socket or a random source. Whoever runs it (emulator/worlds) does what the effects
 say, in their order: what must be on disk before a message leaves was written, through the injected `Files`, before
 the `Send` that speaks of it was returned. A machine cannot tell which world runs it.
 

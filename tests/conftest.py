@@ -41,7 +41,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 TESTS = Path(__file__).parent
 
-pytest.register_assert_rewrite("tests.emulator.world.conformance")  # a suite of asserts that others import
+pytest.register_assert_rewrite("tests.emulator.worlds.conformance")  # a suite of asserts that others import
 
 # Whoever starts the suite in the background may have it ignore an interrupt (a shell does, at `&`), and what is ignored
 # stays so in every program that a test starts, even when the test interrupts it. What has a handler does not.
@@ -59,17 +59,17 @@ SUITE_BUDGETS_S = {
     ".": 900.0,  # the project itself, and all recordings with a hundred seeds each, on all cores: tests/test_*.py
     "attack": 240.0,  # a dozen clusters that are killed among it, in containers, too
     "audit": 330.0,
-    "broker": 60.0,
     "compose": 480.0,  # the image of containers, where there is an engine and no base for it yet
     "controller": 60.0,
     "emulator": 480.0,
-    "emulator/world": 180.0,
+    "emulator/machines/broker": 60.0,
+    "emulator/machines/node": 40.0,
+    "emulator/machines/session": 60.0,
+    "emulator/scenario/player": 40.0,
+    "emulator/worlds": 180.0,
     "protocol": 90.0,
     "live": 240.0,  # most of it clusters that start and end: 2.5 s each, and twice that beside other work
-    "node": 40.0,
-    "player": 40.0,
     "recordings": 600.0,  # a run of real processes each, seven seconds of it; late ones again
-    "session": 60.0,
     "simulated": 360.0,
     "system": 600.0,
 }
@@ -79,7 +79,7 @@ suites with real parts; of processors, on a slow machine, for those that run on 
 REAL, PURE = "real", "pure"
 """The groups, of which each process of a run has one."""
 WITH_REAL_PARTS = (
-    "attack", "audit", "compose", "emulator/packet_filter", "emulator/world", "live", "recordings", "system"
+    "attack", "audit", "compose", "emulator/worlds", "live", "recordings", "system"
 )  # fmt: skip
 """Folders whose tests have both cores."""
 PURE_AMONG_THEM = ("attack/test_ordinary_traffic.py",)

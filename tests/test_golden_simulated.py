@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.runs.seeds import SeedResult, SeedsAsked, Worker
-from emulator.runs.sources import GOLDEN
+from emulator.judging.seeds import SeedResult, SeedsAsked, Worker
+from emulator.packaged import GOLDEN
 
 SEEDS = range(1, 101)
 CHUNK = 10

@@ -19,16 +19,11 @@ PACKAGES = ("protocol", "controller", "emulator", "audit")
 PURE = (
     "protocol",
     "controller",
-    "emulator/broker",
-    "emulator/client",
-    "emulator/injector",
-    "emulator/kafka_log",
-    "emulator/node",
-    "emulator/observations",
-    "emulator/player",
+    "emulator/machines",
+    "emulator/faults",
     "emulator/scenario",
-    "emulator/session",
-    "emulator/watch",
+    "emulator/runs/kafka_log",
+    "emulator/cluster/dashboard",
 )
 
 

@@ -34,7 +34,7 @@ def run_suite(
     pytester: pytest.Pytester, source: str, *args: str, beside: str = "", time_left: bool = True
 ) -> pytest.RunResult:
     """Run `source` as tests/live/test_it.py under our own conftest, in a process of its own. With `beside`
-    in tests/broker, two files of each."""
+    in tests/emulator/machines/broker, two files of each."""
     tests = pytester.mkdir("tests")
     ours = CONFTEST.read_text(encoding="utf-8")
     limit = f"TIME_LEFT_UNTIL_S = {TIME_LEFT_UNTIL_S:_}"
@@ -171,5 +171,5 @@ def until_stopped(family: list[psutil.Process], *, stopped: bool) -> None:
 def test_a_test_counts_towards_the_nearest_folder_with_a_budget() -> None:
     assert suite_of(TESTS / "test_project.py") == "."
     assert suite_of(TESTS / "audit" / "checks" / "test_duplicate.py") == "audit"
-    assert suite_of(TESTS / "emulator" / "world" / "test_links.py") == "emulator/world"
-    assert suite_of(TESTS / "emulator" / "broker" / "test_log.py") == "emulator"
+    assert suite_of(TESTS / "emulator" / "worlds" / "test_replay.py") == "emulator/worlds"
+    assert suite_of(TESTS / "emulator" / "faults" / "test_links.py") == "emulator"

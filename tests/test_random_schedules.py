@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from emulator.runs.schedules import Judged, judge, reaches, schedules
+from emulator.judging.schedules import Judged, judge, reaches, schedules
 
 SEEDS = range(1, 11)
 TABLE = Path(__file__).parents[1] / "benchmarks" / "results" / "random_schedules.json"

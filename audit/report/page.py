@@ -14,7 +14,7 @@ from audit.report.layout import Layout
 from audit.report.legend import LEGEND
 from audit.report.picture import Picture
 from audit.report.timeline import Place, Span, Timeline
-from audit.verdict import CheckVerdict, Verdict, evidence_text
+from emulator.runs.verdict import CheckVerdict, Verdict, evidence_text
 from protocol.ids import topic_partition_text
 
 PARTITIONS_MAX = 8

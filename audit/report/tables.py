@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from audit.measures import OUTSIDE
 from audit.report.about import About
-from audit.verdict import Verdict
+from emulator.judging.measures import OUTSIDE
+from emulator.runs.verdict import Verdict
 from emulator.scenario.seen import seen_words
 
 HELD: dict[Any, tuple[str, str]] = {True: ("held", "good"), False: ("broken", "bad"), "unknown": ("unknown", "unsure")}

@@ -8,8 +8,8 @@ from audit.input import AuditInputError, read_directory
 from audit.report.about import about_run
 from audit.report.page import render
 from audit.report.reading import read_timeline
-from audit.verdict import Verdict, from_json
 from emulator.regular_files import read_regular, reason, write_whole
+from emulator.runs.verdict import Verdict, from_json
 from protocol.undecodable import UNDECODABLE, why
 
 

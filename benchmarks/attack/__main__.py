@@ -23,13 +23,13 @@ from benchmarks.attack.frames import Frames, decoded
 from benchmarks.attack.lines import Lines, understood
 from benchmarks.attack.sockets import Attackers, ports_of
 from benchmarks.figures import Figure, show, write
-from emulator.commands.live_up import UpOptions, prepared
+from emulator.cli.commands.live_up import UpOptions, prepared
+from emulator.cluster import requests as r
+from emulator.cluster.control_client import ask
+from emulator.cluster.ending import end
+from emulator.cluster.launch import launch
+from emulator.cluster.registry import Found
 from emulator.last_resort import ended
-from emulator.live import requests as r
-from emulator.live.ask import ask
-from emulator.live.ending import end
-from emulator.live.launch import launch
-from emulator.live.registry import Found
 from tests.attack.strangers import silent
 
 FULL: int = 10_000_000

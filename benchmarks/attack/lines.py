@@ -4,7 +4,7 @@ import random
 from collections import Counter
 from typing import Final
 
-from emulator.live.requests import (
+from emulator.cluster.requests import (
     Heal,
     LinkFault,
     Malformed,

@@ -16,7 +16,7 @@ import trio
 
 from benchmarks.attack.frames import Frames
 from benchmarks.attack.lines import Lines
-from emulator.live.requests import Malformed, decode_ask, decode_request, token_of
+from emulator.cluster.requests import Malformed, decode_ask, decode_request, token_of
 from protocol.conversations import HEARD_BY_BROKER, HEARD_BY_CLIENT, HEARD_BY_SESSION_SERVER, Conversation, OutOfPlace
 from protocol.framing import ProtocolError, decode, encode
 from protocol.messages.base import Message

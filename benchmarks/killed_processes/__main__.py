@@ -18,9 +18,9 @@ import msgspec
 from benchmarks.figures import machine
 from benchmarks.killed_processes.left import Home
 from benchmarks.killed_processes.trials import SCENARIO, Ordered, Place, Trial, played
-from emulator.containers.tool import DockerFailed, DockerMissing, engine_version
 from emulator.last_resort import ended
-from emulator.packet_filter.rights import missing
+from emulator.worlds.containers.tool import DockerFailed, DockerMissing, engine_version
+from emulator.worlds.packet_filter.rights import missing
 
 RESULTS: Final = Path(__file__).parents[1] / "results" / "killed_processes.json"
 RUNS: Final = 300
@@ -51,11 +51,11 @@ def orders(there: list[Place], runs: int) -> list[Ordered]:
         nodes = (f"broker-{az}", f"session-{az}", f"client-{az}")
         for place in there:
             kept = place != ("process", "nodes")
-            keepers = (f"keeper client-{az}", f"keeper broker-{(az + 1) % 3}", f"keeper session-{az}") if kept else ()
+            agents = (f"agent client-{az}", f"agent broker-{(az + 1) % 3}", f"agent session-{az}") if kept else ()
             last = "owner" if kept or turn % 2 else "fork server"
-            found += [Ordered("up", place, (*nodes, *keepers, last)), Ordered("run", place, ("owner",))]
+            found += [Ordered("up", place, (*nodes, *agents, last)), Ordered("run", place, ("owner",))]
             if not kept or turn % 4 == 1:
-                other = "keeper broker-0" if kept else "fork server"
+                other = "agent broker-0" if kept else "fork server"
                 found.append(Ordered("run", place, (nodes[0] if turn % 2 else other,)))
         found += [Ordered("audit", ("", ""), (victim,)) for victim in ("owner", "java")]
         found.append(Ordered("run", ("process", "nodes"), ("java",)))

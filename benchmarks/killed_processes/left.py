@@ -12,11 +12,11 @@ from typing import Final, TypeVar
 import msgspec
 import psutil
 
-from emulator.containers.project import project_name
-from emulator.containers.removal import OWN_FOLDER, objects_of
-from emulator.live.registry import Registration
-from emulator.packet_filter.namespaces import NETNS_DIR, OWNERS_DIR
+from emulator.cluster.registry import Registration
 from emulator.runs.scratch import PREFIX
+from emulator.worlds.containers.project import project_name
+from emulator.worlds.containers.removal import OWN_FOLDER, objects_of
+from emulator.worlds.packet_filter.namespaces import NETNS_DIR, OWNERS_DIR
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 COMMAND: Final = (sys.executable, "-m", "emulator")

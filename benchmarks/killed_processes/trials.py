@@ -17,7 +17,7 @@ import psutil
 
 from benchmarks.killed_processes.left import Home, until
 from benchmarks.killed_processes.victims import found
-from emulator.runs.layout import EVENTS_FOLDER
+from emulator.layout import EVENTS_FOLDER
 
 START_WAIT_S: Final = 15.0
 START_BOUND_S: Final = START_WAIT_S + 5.0
@@ -108,7 +108,7 @@ def _up(ordered: Ordered, home: Home, draw: random.Random) -> Iterator[Trial]:
 
 def _of_a_return(home: Home, kind: str, engine: str) -> list[str]:
     """A node, or what keeps it, was killed: `start` brings it back, and each time answers within its bound."""
-    node = kind.removeprefix("keeper ")
+    node = kind.removeprefix("agent ")
     _kill(home, kind, engine)
     until(lambda: not _alive(home, node), f"{node} seen dead")
     deadline = time.monotonic() + RETURNED_LIMIT_S
@@ -169,7 +169,7 @@ def _run(ordered: Ordered, home: Home, draw: random.Random) -> Iterator[Trial]:
         else:
             _kill(home, kind, engine)
         said, _ = runner.communicate(timeout=RUN_LIMIT_S)
-        if kind != "owner" and runner.returncode not in (0, 1, 3):  # a keeper may die before it has a node
+        if kind != "owner" and runner.returncode not in (0, 1, 3):  # an agent may die before it has a node
             problems.append(f"run ended with {runner.returncode}: {said[-500:]}")
         if "Traceback" in said:
             problems.append(f"a traceback: {said[-1000:]}")
@@ -205,5 +205,5 @@ def _audit(ordered: Ordered, home: Home, draw: random.Random) -> Iterator[Trial]
 
 def _kind_of(victim: str) -> str:
     """Without the node's name."""
-    kind = "keeper" if victim.startswith("keeper ") else victim.rpartition("-")[0] or victim
+    kind = "agent" if victim.startswith("agent ") else victim.rpartition("-")[0] or victim
     return kind

@@ -5,17 +5,17 @@ import contextlib
 import psutil
 
 from benchmarks.killed_processes.left import Home
-from emulator.containers.project import project_name
-from emulator.containers.removal import PROJECT_LABEL
-from emulator.containers.tool import docker
-from emulator.live.ending import FORK_SERVER
+from emulator.cluster.ending import FORK_SERVER
+from emulator.worlds.containers.project import project_name
+from emulator.worlds.containers.removal import PROJECT_LABEL
+from emulator.worlds.containers.tool import docker
 
-KEEPER = "emulator.world.network.container"
+AGENT = ["-m", "emulator", "agent"]
 NODES = tuple(f"{role}-{az}" for role in ("broker", "session", "client") for az in range(3))
 
 
 def found(home: Home, kind: str, engine: str) -> psutil.Process | None:
-    """`kind`: "owner" (of the only entry), "fork server", "java", "keeper NODE", or a node's name."""
+    """`kind`: "owner" (of the only entry), "fork server", "java", "agent NODE", or a node's name."""
     if kind == "owner":
         return next((psutil.Process(entry.pid) for entry in home.entries()), None)
     if engine == "docker" and kind not in ("java", "fork server"):
@@ -32,20 +32,20 @@ def _is(process: psutil.Process, kind: str) -> bool:
         return "org.apache.spark.deploy.SparkSubmit" in process.cmdline()
     if kind == "fork server":
         return FORK_SERVER in process.cmdline() and process.name() not in NODES
-    if kind.startswith("keeper "):
-        node = kind.removeprefix("keeper ")
+    if kind.startswith("agent "):
+        node = kind.removeprefix("agent ")
         of_node = process.environ().get("FAULTLINE_NODE") == node
-        return of_node and KEEPER in process.cmdline() and process.name() != node
+        return of_node and process.cmdline()[1:4] == AGENT and process.name() != node
     return process.name() == kind
 
 
 def _in_container(home: Home, kind: str) -> psutil.Process | None:
-    node = kind.removeprefix("keeper ")
+    node = kind.removeprefix("agent ")
     labels = (f"label={PROJECT_LABEL}={project_name(home.run)}", f"label=com.docker.compose.service={node}")
     ids = docker("ps", "--quiet", *(word for label in labels for word in ("--filter", label))).split()
     if not ids:
         return None
-    keeper = psutil.Process(int(docker("inspect", "--format", "{{.State.Pid}}", ids[0])))
-    if kind.startswith("keeper "):
-        return keeper
-    return next((one for one in keeper.children() if one.name() == node), None)
+    agent = psutil.Process(int(docker("inspect", "--format", "{{.State.Pid}}", ids[0])))
+    if kind.startswith("agent "):
+        return agent
+    return next((one for one in agent.children() if one.name() == node), None)

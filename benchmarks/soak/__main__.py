@@ -25,22 +25,22 @@ from audit.input import AuditInputError, find_runs
 from audit.report import write_report
 from audit.run import audit_runs, write_verdict
 from audit.session import GatewayError, NoJavaError, find_java, spark_session, start_gateway, tuning_for
-from audit.verdict import Verdict
 from benchmarks.soak import judging
 from benchmarks.soak.ledger import compare, event_bytes, lateness_of, read_ledger
 from benchmarks.soak.memory import SUPERVISOR, trend_of
 from benchmarks.soak.plan import Asked
 from benchmarks.soak.playing import NotDone, Played, Tell, play
 from benchmarks.soak.telling import RESULT_FILE, document, show, write
-from emulator.cluster_file.files import named_topology, read_cluster_file
-from emulator.commands.live_up import UNUSABLE_INPUT
+from emulator.cli.commands.live_up import UNUSABLE_INPUT
+from emulator.cluster.launch import NotUp
+from emulator.cluster.specification import resolved
 from emulator.exit_codes import UNKNOWN, UNUSABLE
 from emulator.last_resort import ended
-from emulator.live.launch import NotUp
-from emulator.live.specification import resolved
 from emulator.runs.living import DRIVERS, ENGINES
 from emulator.runs.time_outs import timer_limit_ms
+from emulator.runs.verdict import Verdict
 from emulator.topology import OBSERVER
+from emulator.worlds.cluster_file.files import named_topology, read_cluster_file
 
 INTERRUPTED = 130
 WRITTEN_FROM_MINUTES = 5.0

@@ -11,11 +11,11 @@ from statistics import linear_regression, median
 import msgspec
 import psutil
 
-from emulator.containers.project import Project
-from emulator.live.registry import Found
-from emulator.live.specification import LiveSpec
+from emulator.cluster.registry import Found
+from emulator.cluster.specification import LiveSpec
 from emulator.topology import OBSERVER
-from emulator.world.network.process import NAME_BYTES_MAX
+from emulator.worlds.containers.project import Project
+from emulator.worlds.network.process import NAME_BYTES_MAX
 
 MIB = 1 << 20
 SUPERVISOR = "supervisor"
@@ -104,8 +104,8 @@ class Memory:
         for name, machine in project.machines().items():
             if not machine.pid:
                 continue
-            keeper = psutil.Process(machine.pid)
-            for process in (keeper, *keeper.children(recursive=True)):
+            agent = psutil.Process(machine.pid)
+            for process in (agent, *agent.children(recursive=True)):
                 if process.name() == name[:NAME_BYTES_MAX]:
                     found[name] = process
         return found

@@ -23,13 +23,13 @@ from benchmarks.soak.plan import (
     PlannedCut,
     planned_cuts,
 )
-from emulator.commands.live_up import UpOptions, prepared
-from emulator.live import requests as r
-from emulator.live.ask import ask
-from emulator.live.ending import end
-from emulator.live.launch import launch
-from emulator.live.registry import Found
-from emulator.live.specification import LiveSpec, read_specification
+from emulator.cli.commands.live_up import UpOptions, prepared
+from emulator.cluster import requests as r
+from emulator.cluster.control_client import ask
+from emulator.cluster.ending import end
+from emulator.cluster.launch import launch
+from emulator.cluster.registry import Found
+from emulator.cluster.specification import LiveSpec, read_specification
 from emulator.topology import broker_name
 
 ANSWER_S = 10.0

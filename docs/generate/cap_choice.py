@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from docs.generate.markdown import notice, table
-from emulator.observations.reading import plain
 from emulator.runs.resolve import resolve
 from emulator.runs.simulated import play
 from emulator.scenario.load import load_scenario
 from emulator.scenario.model import Scenario
+from emulator.scenario.observations.reading import plain
 from protocol.errors import ErrorCode
 
 SCENARIO = "scenarios/cap-choice.yaml"

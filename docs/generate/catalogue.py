@@ -9,8 +9,7 @@ from emulator.scenario.model import Scenario
 _HEAD = """# Catalogue
 
 Every scenario of `scenarios/`. `faultline run ID` plays one with real processes, `faultline run ID --world
-sim` in the simulated world, `faultline compare RUN tests/golden/ID@VERSION` holds it against what real
-brokers did.
+sim` in the simulated world, `faultline compare RUN ID@VERSION` holds it against what real brokers did.
 
 Where an article that inspired a scenario says otherwise than Kafka did, both are given: Kafka's behaviour
 is what is expected, the article's claim is a note.

@@ -16,7 +16,7 @@ A check is a module in audit/checks: its docstring defines the anomaly, its quer
 rows: held. A place whose evidence is missing is not reported as violated, because what is missing may be
 what would refute it.
 
-Beside it stands the oracle (emulator/oracle). It is plain Python that shares no code with the checks and
+Beside it stands the oracle (emulator/judging/oracle). It is plain Python that shares no code with the checks and
 reads the simulated world's true state, never its events. It answers to the same names, judges the thousands
 of runs of sweeps, and keeps the checks honest.
 

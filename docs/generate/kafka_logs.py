@@ -1,14 +1,14 @@
-"""docs/kafka-logs.md, from emulator/kafka_log: every line of Kafka's logs that `faultline log --as-kafka` writes."""
+"""docs/kafka-logs.md, from emulator/runs/kafka_log: every line of Kafka's logs that `log --as-kafka` writes."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from docs.generate.markdown import code, notice, table
-from emulator.kafka_log.pattern import FILES, Pattern, file_of
-from emulator.kafka_log.rendering import PATTERNS
+from emulator.runs.kafka_log.pattern import FILES, Pattern, file_of
+from emulator.runs.kafka_log.rendering import PATTERNS
 from protocol.versions import in_force, rank
 
-_SOURCE = "emulator/kafka_log"
+_SOURCE = "emulator/runs/kafka_log"
 
 _HEAD = """# Kafka's log lines
 

@@ -1,7 +1,7 @@
 """docs/layers.svg: who imports whom, drawn from the imports as they are.
 
-Each box is a package (or a module that stands alone). A box rests on those it imports; only edges that do
-not follow from others are drawn. Green: pure, by the import contract in pyproject.toml.
+Each box is a package, or a room of the emulator with the folders in it. A box rests on those it imports; only edges
+that do not follow from others are drawn. Green: pure, by the import contract in pyproject.toml.
 """
 
 import ast
@@ -14,20 +14,27 @@ from docs.generate.uses import modules
 
 Graph = dict[str, set[str]]
 
-_APART = ("emulator.world.simulated", "emulator.world.network")
-"""Packages inside packages that are worth a box of their own."""
-_WIDTH = 1120
+_WIDTH = 1260
 _ROW = 92
-_BOX = (138, 40)
+_BOX = (304, 40)
+_GROUND = "emulator.topology"
+"""A file that stands for itself."""
 
 
-def unit_of(module: str) -> str:
-    """The box of a module: `emulator.broker.log` -> `emulator.broker`, `protocol.framing` -> `protocol`."""
-    for package in _APART:
-        if module == package or module.startswith(package + "."):
-            return package
+def unit_of(module: str, root: Path) -> str:
+    """The box of a module: `emulator.machines.broker.log` -> `emulator.machines`, `protocol.framing` -> `protocol`; ""
+    for what every program of ours uses to read, print and end."""
     parts = module.split(".")
-    return ".".join(parts[:2]) if parts[0] == "emulator" else parts[0]
+    if parts[0] != "emulator":
+        return parts[0]
+    room = ".".join(parts[:2])
+    return room if room == _GROUND or root.joinpath(*parts[:2], "__init__.py").is_file() else ""
+
+
+def rooms_within(unit: str, root: Path) -> str:
+    """The folders of a room, for the second line of its box."""
+    folder = root.joinpath(*unit.split("."))
+    return ", ".join(sorted(path.parent.name for path in folder.glob("*/__init__.py")))
 
 
 def graph_of(root: Path) -> Graph:
@@ -36,10 +43,11 @@ def graph_of(root: Path) -> Graph:
     for path in modules(root):
         parts = path.relative_to(root).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        if name in ("emulator", "emulator.world", "emulator.__main__"):
-            continue  # nothing but a docstring, or a call of the command line
-        unit = unit_of(name)
-        graph[unit] |= {unit_of(imported) for imported in _imported(path, root)} - {unit}
+        if name == "emulator.__main__" or (parts[-1] == "__init__" and parts[0] == "emulator"):
+            continue  # a call of the command line, or nothing but a docstring
+        unit = unit_of(name, root)
+        if unit:
+            graph[unit] |= {unit_of(imported, root) for imported in _imported(path, root)} - {unit}
     return {unit: found & graph.keys() for unit, found in sorted(graph.items())}
 
 
@@ -120,10 +128,9 @@ def page(root: Path) -> str:
         for number, unit in enumerate(row):
             middles[unit] = (number + 0.5) * step
             y = (top - level) * _ROW + 56
-            words = unit.removeprefix("emulator.")
-            above = "emulator" if unit.startswith("emulator.") else ""
             kind = "pure" if unit in pure else "shell"
-            boxes.append(svg.box(middles[unit] - width / 2, y, width, tall, [words, *([above] if above else [])], kind))
+            words = [unit.removeprefix("emulator."), rooms_within(unit, root)]
+            boxes.append(svg.box(middles[unit] - width / 2, y, width, tall, [word for word in words if word], kind))
     for unit, others in sorted(essential(graph).items()):
         for other in sorted(others):
             start = (middles[unit], (top - height[unit]) * _ROW + 56 + tall)

@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from emulator.runs.equal import recorded_versions
-from emulator.runs.sources import GOLDEN, catalogue
+from emulator.judging.equal import recorded_versions
+from emulator.packaged import GOLDEN
+from emulator.runs.sources import catalogue
 
 README = "README.md"
 LIMIT_S = 120.0
@@ -24,8 +25,6 @@ _SPEED = re.compile(r"^(\d+\.\d+ s)(?=; )|(?<=simulated in )\S+ s: \S+(?= x real
 def page(root: Path) -> str:
     text = (root / README).read_text(encoding="utf-8")
     with TemporaryDirectory() as scratch:
-        (Path(scratch) / "tests").symlink_to((root / "tests").resolve())
-
         def shown(found: re.Match[str]) -> str:
             program, words, was = found.groups()
             if program == "cat":

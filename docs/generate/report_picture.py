@@ -7,7 +7,7 @@ from audit.input import read_directory
 from audit.report.picture import Picture
 from audit.report.reading import read_timeline
 from audit.report.timeline import Span
-from emulator.commands.run_simulated import simulate_into
+from emulator.cli.commands.run_simulated import simulate_into
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario

@@ -11,8 +11,8 @@ FILES_OF_SETTINGS = (
     "emulator/settings",
     "emulator/runs/settings_sense.py",
     "emulator/scenario/recording.py",
-    "emulator/broker/settings.py",
-    "emulator/client/client_settings.py",
+    "emulator/machines/broker/settings.py",
+    "emulator/machines/client/client_settings.py",
     "controller/settings.py",
 )
 """Where settings are declared, copied or spoken of, which is no use of them."""

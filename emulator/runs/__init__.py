@@ -1,7 +1,8 @@
-"""From a scenario to a run: find it, resolve it, play it in a world, write what it left, say what it is worth.
+"""From a scenario to a run: find it, resolve it, play it in a world, write and read what it left.
 
 Reading order: `sources`; settings: `settings_files`, `given`, `client_defaults`, `bounds`, `settings_sense`; `resolve`,
-`time_outs`, `observed`, `simulated`, `living`, `machines`, `network`, `layout`, `directory`, `events`; the verdict:
-`measures`, `verdict`, `judged`, and `cores`, `seeds` for many runs. What a run left is read by `finished` (which run,
-whose versions), `replicas` and `kafka_lines`.
+`starts`, `time_outs`, `observed`, `simulated`, `living`, `machines`, `network`, `directory`, `scratch`, `events`;
+`cores` for many runs. `verdict`: verdict.json, and how its parts compose. What a run left is read by `finished` (which
+run, whose versions), `replicas`, `kafka_lines` and `kafka_log` (events as the lines of Kafka's own logs). What it is
+worth is `emulator.judging`.
 """

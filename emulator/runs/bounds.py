@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from emulator.node.specs import RunSpec
-from emulator.session.sessions import SessionLimits
+from emulator.machines.node.specs import RunSpec
+from emulator.machines.session.sessions import SessionLimits
 
 SESSION = "zookeeper.session.timeout.ms"
 OFFSETS_REPLICAS = "offsets.topic.replication.factor"

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.client.workload_specs import producers_settings
+from emulator.machines.client.workload_specs import producers_settings
 from emulator.scenario import model as m
 from emulator.settings.accounting import Everything
 from emulator.settings.applied import Given

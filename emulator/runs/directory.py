@@ -5,6 +5,7 @@ Same seed and name, same bytes; only verdict.json tells how long it took."""
 import os
 import stat
 import time
+from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import count
@@ -13,14 +14,7 @@ from typing import Any
 
 import msgspec
 
-from audit.verdict import Verdict, to_json
-from emulator.client.client_settings import ClientSettings, consumer_settings, producer_settings
-from emulator.observations.model import Observations
-from emulator.regular_files import named, write_whole
-from emulator.runs.bounds import in_force, limits_of
-from emulator.runs.client_defaults import OF_OLD_CONSUMERS, client_settings_of
-from emulator.runs.finished import RUNS
-from emulator.runs.layout import (
+from emulator.layout import (
     DATA_FOLDER,
     EVENTS_FOLDER,
     OBSERVATIONS_FILE,
@@ -28,16 +22,25 @@ from emulator.runs.layout import (
     SETTINGS_FILE,
     VERDICT_FILE,
 )
+from emulator.machines.client.client_settings import ClientSettings, consumer_settings, producer_settings
+from emulator.regular_files import named, write_whole
+from emulator.runs.bounds import in_force, limits_of
+from emulator.runs.client_defaults import OF_OLD_CONSUMERS, client_settings_of
+from emulator.runs.finished import RUNS
 from emulator.runs.resolve import SESSION_SETTINGS, Resolved
 from emulator.runs.starts import changes_of, told_of_changes
 from emulator.runs.time_outs import timer_limit_ms
+from emulator.runs.verdict import Verdict, to_json
+from emulator.scenario.observations.model import Observations
 from emulator.scenario.write import written
 from emulator.settings.registry import BY_SCOPE
 from emulator.settings.setting import CONSUMER, PRODUCER
 from emulator.storage.files import FileMissing
 from emulator.storage.memory import MemoryFiles
-from emulator.world.simulated.trace import Trace
-from emulator.world.simulated.world import WALL_EPOCH_MS, SimulatedWorld
+from emulator.worlds.simulated.node import WALL_EPOCH_MS
+from emulator.worlds.simulated.trace import Trace
+from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.events import HardwareChanged
 
 INDENT = 2
 
@@ -154,10 +157,13 @@ def write_events(folder: Path, trace: Trace, run: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     encode = msgspec.json.Encoder().encode
     lines: dict[str, list[bytes]] = {}
+    wall_epoch_ms: defaultdict[str, float] = defaultdict(lambda: WALL_EPOCH_MS)
     for entry in trace.entries:
+        if isinstance(entry[5], HardwareChanged):
+            wall_epoch_ms[entry[0]] = WALL_EPOCH_MS + entry[5].clock_ahead_ms
         kind = ".wire" if entry[5].LEVEL == "wire" else ""
         name = f"{entry[0]}.{entry[1]}{kind}.jsonl"
-        lines.setdefault(name, []).append(encode(trace.line(entry, run, WALL_EPOCH_MS)))
+        lines.setdefault(name, []).append(encode(trace.line(entry, run, wall_epoch_ms[entry[0]])))
     for name, of_file in lines.items():
         with named(folder / name):
             (folder / name).write_bytes(b"\n".join(of_file) + b"\n")

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from emulator.layout import EVENTS_FOLDER, WIRE_SUFFIX, event_paths, is_foreign, only_writer
 from emulator.regular_files import lines_of, open_regular, refuse_foreign_link
-from emulator.runs.layout import EVENTS_FOLDER, WIRE_SUFFIX, event_paths, is_foreign, only_writer
 from protocol.events.reading import LINE_BYTES_MAX, event_in, placed_in
 
 EVENTS_MAX = 2_000_000

@@ -7,20 +7,20 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Final
 
-from emulator.cluster_file.files import read_cluster_file, topologies
-from emulator.containers.cluster import cluster_on, machines_up, namespaces_of
-from emulator.containers.images import require_image, require_images
-from emulator.containers.project import Project, remove_machines_of
-from emulator.containers.removal import remove_abandoned as abandoned_containers
-from emulator.containers.tool import DockerFailed, DockerMissing, engine_version
-from emulator.packet_filter.driver import KernelLinks
-from emulator.packet_filter.namespaces import NamespaceError, NamespaceMachines
-from emulator.packet_filter.namespaces import remove_abandoned as remove_namespaces
-from emulator.packet_filter.rights import NoRights, require_rights
-from emulator.packet_filter.rights import missing as missing_rights
 from emulator.runs.living import Driver, Engine
 from emulator.topology import OBSERVER, Topology
-from emulator.world.network.cluster import Cluster, ClusterError
+from emulator.worlds.cluster_file.files import read_cluster_file, topologies
+from emulator.worlds.containers.cluster import cluster_on, machines_up, namespaces_of
+from emulator.worlds.containers.images import require_image, require_images
+from emulator.worlds.containers.project import Project, remove_machines_of
+from emulator.worlds.containers.removal import remove_abandoned as abandoned_containers
+from emulator.worlds.containers.tool import DockerFailed, DockerMissing, engine_version
+from emulator.worlds.network.cluster import Cluster, ClusterError
+from emulator.worlds.packet_filter.driver import KernelLinks
+from emulator.worlds.packet_filter.namespaces import NamespaceError, NamespaceMachines
+from emulator.worlds.packet_filter.namespaces import remove_abandoned as remove_namespaces
+from emulator.worlds.packet_filter.rights import NoRights, require_rights
+from emulator.worlds.packet_filter.rights import missing as missing_rights
 
 UNUSABLE_MACHINES: Final = (NoRights, NamespaceError, DockerMissing, DockerFailed, ClusterError)
 

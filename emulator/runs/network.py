@@ -1,34 +1,36 @@
 """Play a scenario in the network world: every node a process of its own, the player's machine in this one."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import trio
 
-from emulator.node.restarts import Roster, UnusableStart, told
-from emulator.node.specs import RunSpec
-from emulator.observations.model import Observations
-from emulator.player.player import Player
-from emulator.player.steps import StepFailed
+from emulator.faults import actions as act
+from emulator.layout import DATA_FOLDER
+from emulator.machines.node.restarts import Roster, UnusableStart, told
+from emulator.machines.node.specs import RunSpec
 from emulator.regular_files import refuse_foreign_link
 from emulator.runs.events import event_files, events_in
-from emulator.runs.layout import DATA_FOLDER
 from emulator.runs.observed import Happened, observations_of
 from emulator.runs.resolve import Resolved
+from emulator.scenario.observations.model import Observations
+from emulator.scenario.player.player import Player
+from emulator.scenario.player.steps import StepFailed
 from emulator.storage import inspect
 from emulator.storage.disk import DiskFiles
 from emulator.storage.files import StorageError
-from emulator.storage.power_loss import NotSoMany, cut, surviving_bytes
+from emulator.storage.inspect import NotSoMany
+from emulator.storage.power_loss import cut, surviving_bytes
 from emulator.topology import OBSERVER
-from emulator.world import actions as act
-from emulator.world.network.cluster import Cluster, ClusterError, NodeExit
-from emulator.world.network.spec import MachineSpec
+from emulator.worlds.network.cluster import Cluster, ClusterError, NodeExit
+from emulator.worlds.network.spec import MachineSpec
 from protocol.chance import Chance
 from protocol.events import EVENTS, LEVELS, Event, IsrChangeAsked, LogTruncated, RoleChanged
 
-FACTORY = "emulator.node.specs:network_machine"
+FACTORY = "emulator.worlds.network.factory:network_machine"
 RUN_LIMIT_S = 1800.0
 """Real seconds after which a run is given up."""
 OBSERVED_EVENTS = (LogTruncated, RoleChanged, IsrChangeAsked)
@@ -43,7 +45,7 @@ class PlayedNetwork(msgspec.Struct):
     ended_ms: float
 
 
-class Actions:
+class FaultExecutor:
     """Carries out the player's actions on a cluster."""
 
     def __init__(self, cluster: Cluster, run_dir: Path, seed: int, roster: Roster) -> None:
@@ -75,32 +77,36 @@ class Actions:
         if why := act.unfit(action, alive=alive, paused=name in cluster.paused()):
             raise ClusterError(why)
         match action:
-            case act.StartNode(node, version, settings):
+            case act.Start(node, version, settings):
                 if version or settings:
                     self.roster.change(node, version, settings)
                     cluster.specify(node, machine_spec(self.roster.spec, node))
                 await cluster.start(node)
-            case act.KillNode(node):
+            case act.Kill(node):
                 if node in cluster.running():  # a dead node stays dead
                     await cluster.kill(node)
-            case act.StopNode(node):
+            case act.Stop(node):
                 await cluster.stop(node)
             case act.PauseNode(node):
                 await cluster.pause(node)
             case act.ResumeNode(node):
                 await cluster.resume(node)
-            case act.PowerLoss(node, batches_kept, partition):
+            case act.PowerLoss(node, batches_kept, only):
                 if alive:
                     await cluster.kill(node, "power-loss")
                 else:
                     cluster.note("power-loss", node)
-                with_files(self._run_dir, node, lambda files: self._lose_power(files, batches_kept, partition))
-            case act.LoseUnsynced(node, partition, batches_kept):
+                kept, of = -1 if batches_kept is None else batches_kept, only or ""
+                with_files(self._run_dir, node, lambda files: self._lose_power(files, kept, of))
+            case act.LoseUnsynced(node, left, of_partition):
+                assert of_partition is not None, "the player names it"
                 cluster.note("lose-unsynced", node)
-                with_files(self._run_dir, node, lambda files: inspect.keep_batches(files, partition, batches_kept))
+                with_files(self._run_dir, node, partial(inspect.keep_batches, partition=of_partition, count=left))
             case act.LoseDisk(node, directory):
                 cluster.replace_disk(node, directory)
                 with_files(self._run_dir, node, lambda files: inspect.erase(files, directory))
+            case act.HardwareFault():
+                await cluster.change_hardware(action)
             case act.ApplyRule(rule):
                 await cluster.apply(rule)
             case act.HealRules(rules):
@@ -171,7 +177,7 @@ async def play_network(
         async with cluster:
             if began is not None:
                 began(cluster)
-            actions = Actions(cluster, run_dir, seed, Roster(spec))
+            actions = FaultExecutor(cluster, run_dir, seed, Roster(spec))
             here = await cluster.run_here(OBSERVER, player, actions.do)
             await here.ended.wait()
             if here.crashed or not player.finished:

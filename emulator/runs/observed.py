@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-from emulator.observations.model import Observations
-from emulator.player.timeline import Timeline
 from emulator.runs.resolve import Resolved
 from emulator.runs.starts import versions_played
+from emulator.scenario.observations.model import Observations
+from emulator.scenario.player.timeline import Timeline
 from protocol.events import Event, IsrChangeAsked, LogTruncated, RoleChanged
 from protocol.ids import topic_partition_text
 from protocol.versions import gates_for

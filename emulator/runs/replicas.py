@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from emulator.observations.files import load
+from emulator.layout import DATA_FOLDER, OBSERVATIONS_FILE
 from emulator.runs.finished import NoRun, NoSuchPart, brokers_of, check_part
-from emulator.runs.layout import DATA_FOLDER, OBSERVATIONS_FILE
+from emulator.scenario.observations.files import load
 from emulator.storage import inspect
 from emulator.storage.checkpoints import CheckpointDamaged
 from emulator.storage.disk import DiskFiles

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from emulator.broker.settings import HANDLERS
-from emulator.node.specs import RunSpec
+from emulator.machines.broker.settings import HANDLERS
+from emulator.machines.node.specs import RunSpec
 from emulator.runs.bounds import bounded
 from emulator.runs.client_defaults import with_client_settings, with_clients
 from emulator.runs.given import AllGiven, given_for

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from emulator.runs.identity import identity_from, mine, standing_of
+from emulator.identity import identity_from, mine, standing_of
 
 PREFIX: Final = ".faultline-scratch-"
 

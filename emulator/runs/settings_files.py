@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from emulator.runs.layout import shown
+from emulator.layout import shown
 from emulator.settings.files import FILES_MAX, SettingsFile, UnusableFile, settings_file, wanted
 from emulator.settings.properties import FILE_BYTES_MAX
 

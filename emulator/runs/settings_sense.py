@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from emulator.node.specs import RunSpec
+from emulator.machines.node.specs import RunSpec
 from emulator.runs.client_defaults import SAID_BY_STEP
 from emulator.runs.given import created
 from emulator.scenario import model as m

@@ -6,20 +6,20 @@ from contextlib import contextmanager
 
 import msgspec
 
-from emulator.client.operations import Operation
-from emulator.node.restarts import Roster, UnusableStart
-from emulator.node.specs import machine_for
-from emulator.observations.model import Observations
-from emulator.player.player import Player
+from emulator.faults import actions as act
+from emulator.machines.client.operations import Operation
+from emulator.machines.node.restarts import Roster, UnusableStart
+from emulator.machines.node.specs import machine_for
 from emulator.runs.observed import observations_of
 from emulator.runs.resolve import Resolved
 from emulator.scenario.model import Scenario
+from emulator.scenario.observations.model import Observations
+from emulator.scenario.player.player import Player
 from emulator.storage.memory import MemoryFiles
 from emulator.topology import OBSERVER, Node
-from emulator.world import actions as act
-from emulator.world.simulated.chance import CALM, Draws, Latencies
-from emulator.world.simulated.node import MachineFactory, SimulatedNode
-from emulator.world.simulated.world import SimulatedWorld
+from emulator.worlds.simulated.chance import CALM, Draws, Latencies
+from emulator.worlds.simulated.node import MachineFactory, SimulatedNode
+from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.machine import Machine
 
 MAX_MS = 3_600_000.0
@@ -50,7 +50,7 @@ def collector_asleep() -> Iterator[None]:
 def on_roster(world: SimulatedWorld, roster: Roster) -> None:
     """The world's starts change what the roster says of a node, and tell it."""
 
-    def change(order: act.StartNode) -> str:
+    def change(order: act.Start) -> str:
         try:
             roster.change(order.node, order.version, order.settings)
         except UnusableStart as error:

@@ -5,17 +5,15 @@ from pathlib import Path
 
 import msgspec
 
-from emulator.observations.files import load
-from emulator.observations.model import Observations
+from emulator.packaged import GOLDEN, SCENARIOS
 from emulator.runs.settings_files import anchored
 from emulator.scenario.load import load_scenario
 from emulator.scenario.model import Scenario
+from emulator.scenario.observations.files import load
+from emulator.scenario.observations.model import Observations
 from emulator.scenario.places import line_of_step
 from emulator.scenario.recorded import scenario_of_recording
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-CATALOGUE = ROOT / "scenarios"
-GOLDEN = ROOT / "tests" / "golden"
 SCENARIO_BYTES_MAX = 1024 * 1024
 
 
@@ -25,12 +23,12 @@ class NoScenario(ValueError):
 
 def catalogue() -> dict[str, Path]:
     """{scenario id: file}, sorted."""
-    return {path.stem: path for path in sorted(CATALOGUE.glob("*.yaml"))}
+    return {path.stem: path for path in sorted(SCENARIOS.glob("*.yaml"))}
 
 
 def find_scenario(given: str) -> Scenario:
     """A catalogue id, a path to YAML, or a recording. Raises NoScenario, ScenarioErrors, Malformed, ValueError."""
-    path = catalogue().get(given, Path(given))
+    path = _file_of(given)
     if not path.is_file():
         known = list(catalogue())
         close = get_close_matches(given, known, n=1)
@@ -50,11 +48,16 @@ def find_scenario(given: str) -> Scenario:
 
 def place_of_step(given: str, number: int) -> str:
     """`FILE:LINE: ` of a step of the scenario that was asked for; "" where it has none."""
-    path = catalogue().get(given, Path(given))
+    path = _file_of(given)
     if not number or path.suffix == ".json" or not path.is_file():
         return ""
     line = line_of_step(path.read_text(encoding="utf-8"), number)
     return f"{path}:{line}: " if line else ""
+
+
+def _file_of(given: str) -> Path:
+    named = catalogue().get(given)
+    return recording_named(Path(given)) if named is None else named
 
 
 def _of_recording(recording: Observations) -> Scenario:
@@ -63,6 +66,19 @@ def _of_recording(recording: Observations) -> Scenario:
     named = catalogue().get(scenario.id)
     races = load_scenario(named.read_text(encoding="utf-8"), str(named)).races if named is not None else ()
     return msgspec.structs.replace(scenario, races=races)
+
+
+def recording_named(given: Path) -> Path:
+    """One that comes with faultline by its name, `ID@VERSION/1.json`, or all of `ID@VERSION`; or any by its path."""
+    named = GOLDEN / given
+    is_name = "@" in next(iter(given.parts), "")
+    return named if is_name and not given.exists() and named.exists() else given
+
+
+def nearest_recordings(given: Path) -> str:
+    """`ID@VERSION` that is called nearly so; "" if none is."""
+    names = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir()) if GOLDEN.is_dir() else []
+    return next(iter(get_close_matches(next(iter(given.parts), ""), names, n=1)), "")
 
 
 def recordings_of(scenario_id: str, version: str, folder: Path = GOLDEN) -> list[Path]:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from emulator.node.restarts import Restarted, UnusableStart, restarted
-from emulator.node.specs import RunSpec
+from emulator.machines.node.restarts import Restarted, UnusableStart, restarted
+from emulator.machines.node.specs import RunSpec
 from emulator.scenario import model as m
 from emulator.settings.account import Account, merged
 

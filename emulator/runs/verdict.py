@@ -1,83 +1,148 @@
-"""A run's verdict, put together from its parts as the audit does it (`audit.verdict`: its shape, and how parts
-compose).
+"""The verdict of a run: the shape of verdict.json (docs: contract), how it is composed, and its exit code.
 
-Pure: whoever judged, and in whichever world.
+Worst first. A run whose evidence cannot be trusted (a fault that did nothing, late timers, a node that died by
+itself, lost or broken events) is *unknown*, whatever was found in it: not right, not wrong. Otherwise one broken
+expectation, or one violated check that was not expected, makes it invalid; otherwise a check that cannot tell makes
+it unknown.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
 
 import msgspec
 
-from audit.verdict import CheckVerdict, ExpectationVerdict, FaultVerdict, Verdict, compose, doubt
-from emulator.observations.comparable import version_name
-from emulator.observations.model import Observations
-from emulator.runs.equal import equal_recording
-from emulator.scenario.expect import judge
-from emulator.scenario.missed_waits import missed_waits
-from emulator.scenario.model import ExpectedViolation, Scenario
 from emulator.settings.account import Account
 
-NOTHING_TO_SAY = Account()
+FORMAT = 1
+
+EXIT_VALID = 0
+EXIT_BROKEN = 1
+EXIT_UNUSABLE = 2
+EXIT_UNKNOWN = 3
+
+CheckResult = Literal["held", "violated", "unknown", "skipped"]
+Valid = bool | Literal["unknown"]
 
 
-def assemble(
-    *,
-    run: str,
-    world: str,
-    scenario: Scenario,
-    observations: Observations,
-    checks: Mapping[str, Mapping[str, Any]],
-    faults: Sequence[FaultVerdict],
-    measures: Mapping[str, Any],
-    unknown_because: Iterable[str] = (),
-    settings: Account = NOTHING_TO_SAY,
-    lasted_ms: float = 0.0,
-) -> Verdict:
-    """`observations` as read (`reading.plain`); `checks`: the fields of CheckVerdict but `expected`; `unknown_because`
-    beside what the faults, the waits and the settings say; `lasted_ms`: the run."""
-    version = version_name(observations.kafka)
-    expected = scenario.violations_expected(version)
-    all_violations = scenario.as_recorded and bool(equal_recording(scenario, version, observations))
-    judged = {
-        name: CheckVerdict(expected=_expected(check, expected.get(name), all_violations), **check)
-        for name, check in checks.items()
-    }
-    missed = missed_waits(scenario.steps, observations.timeline)
-    unknown = [*doubts_about(faults), *missed, *unknown_because, *doubt(judged, settings, lasted_ms)]
-    told = {name: msgspec.to_builtins(check) for name, check in judged.items()}
-    expectations = [ExpectationVerdict(**one) for one in judge(scenario, observations, told, measures)]
-    return Verdict(
-        run=run,
-        scenario=scenario.id,
-        world=world,
-        valid=compose(expectations, judged.values(), unknown),
-        expectations=expectations,
-        faults=list(faults),
-        checks=judged,
-        measures=dict(measures),
-        unknown_because=unknown,
-        settings=settings,
-    )
+class ExpectationVerdict(msgspec.Struct):
+    """`held` "unknown": what it speaks of is missing. `seen`: what was found in its place."""
+
+    text: str
+    held: Valid
+    seen: Any = None
 
 
-def _expected(check: Mapping[str, Any], wanted: ExpectedViolation | None, all_violations: bool) -> bool:
-    """Whether the scenario is there to violate the check; `all_violations`: whatever is violated is meant."""
-    if check["verdict"] == "violated":
-        return all_violations or wanted is not None
-    return wanted is not None and not wanted.sometimes
+class FaultVerdict(msgspec.Struct):
+    """One rule of the injector. Times in scenario ms; null: never. `in_force_ms`: at the last of its nodes; `healed_ms`
+    likewise. `healed`: null while it was not asked to be healed; "unknown" when no traffic has proved it."""
+
+    rule: str
+    asked_ms: float | None
+    in_force_ms: float | None
+    healed_ms: float | None
+    frames_stopped: int
+    took_effect: bool
+    healed: bool | Literal["unknown"] | None
+    id: str = ""
+    nodes: list[str] = []
 
 
-def doubts_about(faults: Iterable[FaultVerdict]) -> list[str]:
-    """Why the faults that were asked for are not those that the run has met."""
-    found = []
-    for fault in faults:
-        if fault.in_force_ms is None:
-            found.append(f"fault {fault.rule!r} was asked for but was in force nowhere")
-        elif not fault.took_effect:
-            found.append(f"fault {fault.rule!r} stopped nothing: no traffic met it")
-        if fault.healed is False:
-            found.append(f"fault {fault.rule!r} did not heal: still in force at {', '.join(fault.nodes)}")
-        elif fault.healed == "unknown":
-            found.append(f"fault {fault.rule!r} was healed, but nothing that was sent since has arrived")
-    return found
+class CheckVerdict(msgspec.Struct):
+    """`expected`: the scenario is there to violate it. `count`: violations, of which `evidence` shows the first;
+    `by_acks`: the same told apart. `judged`: how many of what was looked at. `reason`: of unknown or skipped."""
+
+    verdict: CheckResult
+    expected: bool
+    count: int
+    evidence: list[dict[str, Any]]
+    by_acks: dict[str, int] = {}
+    judged: int = 0
+    subject: str = ""
+    reason: str = ""
+
+
+class Quarantine(msgspec.Struct):
+    """Lines that are no events. `lines` were put into `file`; `torn` were cut off by a death; `reasons`: {why:
+    lines}."""
+
+    lines: int = 0
+    torn: int = 0
+    reasons: dict[str, int] = {}
+    file: str | None = None
+
+
+class Verdict(msgspec.Struct):
+    """verdict.json. `unknown_because`: each reason that makes the whole run unknown. `vouched_by`: of a run whose
+    timers were late, what shows that this changed nothing (emulator.judging.vouching); "" for all others. `settings`:
+    what is to be said about them (emulator.settings.account)."""
+
+    run: str
+    scenario: str
+    world: str
+    valid: Valid
+    expectations: list[ExpectationVerdict]
+    faults: list[FaultVerdict]
+    checks: dict[str, CheckVerdict]
+    measures: dict[str, Any]
+    quarantine: Quarantine = msgspec.field(default_factory=Quarantine)
+    unknown_because: list[str] = []
+    settings: Account = Account()
+    vouched_by: str = ""
+    format: int = FORMAT
+
+    @property
+    def exit_code(self) -> int:
+        return exit_code([self.valid])
+
+
+def doubt(checks: dict[str, CheckVerdict], settings: Account, lasted_ms: float) -> list[str]:
+    """Makes each check unknown that a setting could change which is not modelled; returns why the run is unknown.
+    `lasted_ms`: the run, in scenario time."""
+    reasons: dict[str, None] = {}
+    for name, check in checks.items():
+        why = settings.doubts_about(name, lasted_ms)
+        if why and check.verdict != "skipped":
+            check.verdict, check.reason = "unknown", "; ".join(word for word in (why, check.reason) if word)
+            reasons |= dict.fromkeys(settings.reasons_about(name, lasted_ms))
+    return list(reasons)
+
+
+def compose(
+    expectations: Iterable[ExpectationVerdict], checks: Iterable[CheckVerdict], unknown_because: Iterable[str]
+) -> Valid:
+    """What the parts say together."""
+    if any(unknown_because):
+        return "unknown"
+    checks, expectations = list(checks), list(expectations)
+    if any(e.held is False for e in expectations):
+        return False
+    if any(check.verdict == "violated" and not check.expected for check in checks):
+        return False
+    if any(check.verdict == "unknown" for check in checks) or any(e.held == "unknown" for e in expectations):
+        return "unknown"
+    return True
+
+
+def exit_code(valid: Iterable[Valid]) -> int:
+    """Of several verdicts: the worst."""
+    seen = list(valid)
+    if any(v is False for v in seen):
+        return EXIT_BROKEN
+    return EXIT_UNKNOWN if "unknown" in seen else EXIT_VALID
+
+
+def evidence_text(one: Mapping[str, Any]) -> str:
+    """One piece of a check's evidence in words, with its partition: other partitions may have the like."""
+    return f"{one['partition']}: {one['text']}" if one.get("partition") else str(one["text"])
+
+
+def to_json(verdict: Verdict) -> bytes:
+    """Indented, with a line's end. Numbers that JSON lacks (infinity) do not occur."""
+    return msgspec.json.format(msgspec.json.encode(verdict), indent=2) + b"\n"
+
+
+def from_json(data: bytes) -> Verdict:
+    """Raises msgspec.DecodeError."""
+    return msgspec.json.decode(data, type=Verdict)

@@ -5,7 +5,7 @@ They can be had from `model` as well.
 
 from typing import Any
 
-from emulator.scenario.faults import Step
+from emulator.faults.machines import Step
 
 ANY_BROKER = "any"
 ANY_PARTITION = "any"

@@ -26,9 +26,9 @@ from typing import Any
 
 from ruamel.yaml.nodes import MappingNode, Node
 
-from emulator.observations.races import MAX_RACES, SECTIONS, Addition, Race, Substitution
 from emulator.scenario import model as m
 from emulator.scenario.document import nearest, plain
+from emulator.scenario.observations.races import MAX_RACES, SECTIONS, Addition, Race, Substitution
 from emulator.scenario.step_reader import StepReader
 from protocol.errors import ErrorCode
 from protocol.versions import UnknownVersion, ladder_name

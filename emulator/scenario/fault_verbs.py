@@ -1,14 +1,20 @@
 """The verbs that break things: machines and links."""
 
 from collections.abc import Callable
-from typing import cast
+from functools import partial
+from typing import Any, cast
 
 import msgspec
+import msgspec.inspect
+from msgspec.structs import FieldInfo
 from ruamel.yaml.nodes import Node
 
 from emulator.scenario import model as m
 from emulator.scenario.expectations import read_version
-from emulator.scenario.step_reader import APIS, Keys, Steps, Verb
+from emulator.scenario.step_reader import APIS, LINK_KEYS, Keys, Steps, Verb
+
+APART = (m.Start, m.PowerLoss, m.LoseUnsynced)
+"""Verbs on machines that are read in ways of their own."""
 
 
 def start() -> Verb:
@@ -29,33 +35,42 @@ def start() -> Verb:
     def brokers(k: Keys) -> set[str]:
         return {node.name for node in k.reader.topology.nodes if {"broker", "controller"} & set(node.roles)}
 
-    does = " ".join((m.Start.__doc__ or "").split())
-    return Verb(does=does, read=read, keys=("node", "version", "settings"), required=("node",), short="node")
+    return Verb(does=_does(m.Start), read=read, keys=("node", "version", "settings"), required=("node",), short="node")
 
 
-def machine(step: type[m.Kill | m.Stop | m.PauseNode | m.ResumeNode]) -> Verb:
+def machine(step: type[m.MachineStep]) -> Verb:
+    """Its keys are its fields: `dir`, one log directory of each node; else a number."""
+    fields = {field.encode_name: field for field in step.own_fields()}
+    required = tuple(key for key, field in fields.items() if field.required)
+
     def read(k: Keys, at_s: float | None) -> Steps:
-        return _to_each(k.need("node", k.reader.machines), lambda name: step(node=name), at_s)
+        one = k.reader.broker_node if step.OF_BROKERS else None
+        names = k.need("node", lambda n: k.reader.machines(n, one, step.OF_BROKERS or "dir" in k))
 
-    does = " ".join((step.__doc__ or "").split())
-    return Verb(does=does, read=read, keys=("node",), required=("node",), short="node")
-
-
-def disk(step: type[m.LoseDisk | m.DiskFull | m.DiskError]) -> Verb:
-    def read(k: Keys, at_s: float | None) -> Steps:
-        one = None if step is m.DiskFull else k.reader.broker_node
-        with_logs = step is not m.DiskFull or "dir" in k
-        names = k.need("node", lambda n: k.reader.machines(n, one, with_logs))
-
-        def one_of_all(n: Node) -> str | None:
+        def directory_of_all(n: Node) -> str | None:
             found = [k.reader.log_directory(n, name) for name in names or ()]
             return found[0] if found and all(found) else None
 
-        directory = k.get("dir", one_of_all, "")
-        return _to_each(names, lambda name: step(node=name, directory=directory), at_s)
+        def amount(key: str, field: FieldInfo) -> float:
+            kind = msgspec.inspect.type_info(field.type)
+            assert isinstance(kind, msgspec.inspect.FloatType), f"{key}: a bounded number"
+            low, high = kind.ge or 0.0, kind.le
+            read = partial(k.reader.number, what=key, low=low, high=high)
+            number = k.need(key, read) if field.required else k.get(key, read, field.default)
+            return number if k.failed else float(number)
 
-    does = " ".join((step.__doc__ or "").split())
-    return Verb(does=does, read=read, keys=("node", "dir"), required=("node",), short="node")
+        given: dict[str, Any] = {
+            field.name: k.get(key, directory_of_all, "") if key == "dir" else amount(key, field)
+            for key, field in fields.items()
+        }
+        return _to_each(names, lambda name: step(node=name, **given), at_s)
+
+    return Verb(does=_does(step), read=read, keys=("node", *fields), required=("node", *required), short="node")
+
+
+def _does(step: type[m.Step]) -> str:
+    """Its docstring, in one line."""
+    return " ".join((step.__doc__ or "").split())
 
 
 def _to_each(names: tuple[str, ...], make: Callable[[str], m.MachineStep], at_s: float | None) -> Steps:
@@ -89,37 +104,27 @@ def _links(k: Keys) -> m.Links:
     return cast(m.Links, k.reader.links_of(k, k.node))
 
 
-def _link_fault(k: Keys) -> tuple[m.Links, tuple[str, ...], tuple[str, ...], bool]:
-    links = _links(k)
-    only: tuple[str, ...] = k.get("only", k.reader.only, ())
-    expects = k.get("expects_traffic", lambda n: k.reader.truth(n, "expects_traffic"), True)
-    purposes = tuple(word for word in only if word not in APIS)
-    # A word may be both (a message type and what its connection is for): the message type is the narrower.
-    return links, purposes, tuple(APIS[word] for word in only if word in APIS), expects
+def link(fault: type[m.LinkFault]) -> Verb:
+    """Its keys beside those of all are its amounts."""
+    fields = {field.name: field for field in msgspec.structs.fields(fault) if field.name in fault.AMOUNTS}
 
+    def read(k: Keys, at_s: float | None) -> Steps:
+        only: tuple[str, ...] = k.get("only", k.reader.only, ())
+        given: dict[str, Any] = {
+            "links": _links(k),
+            # A word may be both (a message type and what its connection is for): the message type is the narrower.
+            "purposes": tuple(word for word in only if word not in APIS),
+            "apis": tuple(APIS[word] for word in only if word in APIS),
+            "expects_traffic": k.get("expects_traffic", lambda n: k.reader.truth(n, "expects_traffic"), True),
+        }
+        for name, field in fields.items():
+            share = partial(k.reader.number, what=name, low=0.0, high=1.0 if name == "rate" else None)
+            given[name] = k.need(name, share) if field.required else k.get(name, share, field.default)
+        return [fault(**given, at_s=at_s)]
 
-def cut(k: Keys, at_s: float | None) -> Steps:
-    links, purposes, apis, expects = _link_fault(k)
-    return [m.Cut(links=links, purposes=purposes, apis=apis, expects_traffic=expects, at_s=at_s)]
-
-
-def hold(k: Keys, at_s: float | None) -> Steps:
-    links, purposes, apis, expects = _link_fault(k)
-    return [m.Hold(links=links, purposes=purposes, apis=apis, expects_traffic=expects, at_s=at_s)]
-
-
-def delay(k: Keys, at_s: float | None) -> Steps:
-    links, purposes, apis, expects = _link_fault(k)
-    delay_ms, jitter_ms = k.number("delay_ms", "delay_ms"), k.number("jitter_ms", "jitter_ms", 0.0)
-    fault = m.Delay(links=links, delay_ms=delay_ms, jitter_ms=jitter_ms, purposes=purposes, apis=apis)
-    return [msgspec.structs.replace(fault, expects_traffic=expects, at_s=at_s)]
-
-
-def loss(k: Keys, at_s: float | None) -> Steps:
-    links, purposes, apis, expects = _link_fault(k)
-    rate = k.need("rate", lambda n: k.reader.number(n, "rate", 0, 1))
-    fault = m.Loss(links=links, rate=rate, purposes=purposes, apis=apis)
-    return [msgspec.structs.replace(fault, expects_traffic=expects, at_s=at_s)]
+    required = tuple(name for name, field in fields.items() if field.required)
+    keys = (*LINK_KEYS, "only", "expects_traffic", *fields)
+    return Verb(does=_does(fault), read=read, keys=keys, required=required, short="" if required else "az")
 
 
 def heal(k: Keys, at_s: float | None) -> Steps:

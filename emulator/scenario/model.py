@@ -1,10 +1,10 @@
 """A scenario: steps that are done to a cluster, and what is expected of it.
 
 Steps are data; the player does them one after another. Each verb of docs/scenarios.md is one class; those of clients
-are in `client_steps`, those that break and mend machines and links in `faults`, and all can be had from here. A step
-begins when the one before has ended, or at `at_s` (scenario time, seconds since the cluster's launch) if that is later.
-Nodes have their full names (`broker-2`, `session-0`, `client-1`), AZs too (`az-0`); brokers that are spoken to have
-numbers, as in the recordings. `partition` None is the scenario's first.
+are in `client_steps`, those that break and mend machines in `emulator.faults.machines`, links in `faults`, and all
+can be had from here. A step begins when the one before has ended, or at `at_s` (scenario time, seconds since the
+cluster's launch) if that is later. Nodes have their full names (`broker-2`, `session-0`, `client-1`), AZs too
+(`az-0`); brokers that are spoken to have numbers, as in the recordings. `partition` None is the scenario's first.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,21 @@ from typing import Any
 
 import msgspec
 
-from emulator.observations.races import Race
+from emulator.faults.machines import (
+    MACHINE_STEPS,
+    DiskError,
+    DiskFull,
+    Kill,
+    LoseDisk,
+    LoseUnsynced,
+    MachineStep,
+    PauseNode,
+    PowerLoss,
+    ResumeNode,
+    Start,
+    Step,
+    Stop,
+)
 from emulator.scenario.client_steps import (
     ACKS_AS_SET,
     ALL_ACKS,
@@ -40,31 +54,22 @@ from emulator.scenario.client_steps import (
 )
 from emulator.scenario.conditions import Condition
 from emulator.scenario.faults import (
+    LINK_FAULTS,
     AzLinks,
+    Bandwidth,
     Cut,
     Delay,
-    DiskError,
-    DiskFull,
     Heal,
     Hold,
-    Kill,
     LinkFault,
     Links,
-    LoseDisk,
-    LoseUnsynced,
     Loss,
-    MachineStep,
     OneWayLinks,
     OpenedLinks,
     PairLinks,
-    PauseNode,
-    PowerLoss,
-    ResumeNode,
-    Start,
-    Step,
-    Stop,
     Together,
 )
+from emulator.scenario.observations.races import Race
 from emulator.topology import Topology, three_azs
 
 __all__ = [
@@ -74,6 +79,8 @@ __all__ = [
     "ANY_PARTITION",
     "CHECKS",
     "FAULTS",
+    "LINK_FAULTS",
+    "MACHINE_STEPS",
     "AddPartitions",
     "AlterBroker",
     "AlterTopic",
@@ -82,6 +89,7 @@ __all__ = [
     "Await",
     "AzLinks",
     "Background",
+    "Bandwidth",
     "Commit",
     "Consume",
     "CreateTopic",
@@ -202,7 +210,7 @@ class Repeat(Step, frozen=True, kw_only=True):
 
 AnyStep = (
     MachineStep | Together
-    | Cut | Hold | Delay | Loss | Heal
+    | LinkFault | Heal
     | Produce | ProduceMessageSet | LibraryProduce | Fetch | Consume | Commit | LookCommitted | AskMetadata
     | ListOffsets
     | Workload | StopWorkload | CreateTopic | DeleteTopic | AlterTopic | AlterBroker | AddPartitions | Reassign
@@ -214,7 +222,7 @@ AnyStep = (
 PARTITIONS_MAX = 1_000
 """Of one topic."""
 
-FAULTS = (Kill, Stop, PauseNode, PowerLoss, DiskFull, DiskError, Cut, Hold, Delay, Loss)
+FAULTS: tuple[type[Step], ...] = (*(step for step in MACHINE_STEPS if step.BREAKS), *LINK_FAULTS)
 """Steps after which "new" and "changed" are counted (`conditions.View.before`)."""
 
 

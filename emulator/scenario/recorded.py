@@ -1,9 +1,9 @@
 """A recording as a scenario: its script, its settings, and nothing that is expected but the recording itself."""
 
-from emulator.observations.comparable import version_name
-from emulator.observations.model import Observations
-from emulator.observations.reading import Malformed
 from emulator.scenario.model import Scenario
+from emulator.scenario.observations.comparable import version_name
+from emulator.scenario.observations.model import Observations
+from emulator.scenario.observations.reading import Malformed
 from emulator.scenario.recording import steps_of_recording
 from emulator.settings.registry import usable
 from protocol.ids import can_be_id

@@ -9,9 +9,9 @@ from typing import Any, assert_never
 
 import msgspec
 
-from emulator.observations.model import Entry, Observations
-from emulator.observations.reading import Malformed
 from emulator.scenario import model as m
+from emulator.scenario.observations.model import Entry, Observations
+from emulator.scenario.observations.reading import Malformed
 from emulator.scenario.recorded_conditions import Context, meaning
 from protocol.ids import can_be_topic
 
@@ -71,24 +71,12 @@ def do_entry(step: m.AnyStep) -> Entry | None:
         case m.Start(node=node):
             changed: Entry = {"version": step.version} if step.version else {}
             return {"do": "start", **_node(node), **changed, **({"settings": step.settings} if step.settings else {})}
-        case m.Kill(node=node):
-            return {"do": "kill", **_node(node)}
-        case m.Stop(node=node):
-            return {"do": "stop", **_node(node)}
-        case m.PauseNode(node=node):
-            return {"do": "pause-node", **_node(node)}
-        case m.ResumeNode(node=node):
-            return {"do": "resume-node", **_node(node)}
         case m.PowerLoss(node=node, batches_kept=kept):
             return {"do": "power-loss", **_node(node), "batches_kept": kept, **_partition(step.partition)}
         case m.LoseUnsynced(node=node, batches_kept=kept):
             return {"do": "lose-unsynced", **_node(node), "batches_kept": kept, **_partition(step.partition)}
-        case m.LoseDisk(node=node, directory=directory):
-            return {"do": "lose-disk", **_node(node), **_directory(directory)}
-        case m.DiskFull(node=node, directory=directory):
-            return {"do": "disk-full", **_node(node), **_directory(directory)}
-        case m.DiskError(node=node, directory=directory):
-            return {"do": "disk-error", **_node(node), **_directory(directory)}
+        case m.MachineStep(node=node):
+            return {"do": step.VERB, **_node(node), **_given(step)}
         case m.LinkFault():
             return _link_fault(step)
         case m.Heal(links=links):
@@ -199,23 +187,12 @@ def _workload_entry(step: m.Workload) -> Entry:
     return entry | {name: getattr(step, name) for name in names if getattr(step, name) != getattr(usual, name)}
 
 
-def _link_fault(step: m.Cut | m.Hold | m.Delay | m.Loss) -> Entry:
-    links: Entry = _links(step.links)
+def _link_fault(step: m.LinkFault) -> Entry:
     note = {"note": NOTES[type(step.links)]} if isinstance(step, m.Cut) and type(step.links) in NOTES else {}
+    amounts = {name: getattr(step, name) for name in step.AMOUNTS}
     only = {"only": [*step.purposes, *step.apis]} if step.purposes or step.apis else {}
     idle = {} if step.expects_traffic else {"expects_traffic": False}
-    match step:
-        case m.Cut():
-            return {"do": "cut", **links, **note, **only, **idle}
-        case m.Hold():
-            return {"do": "hold", **links, **only, **idle}
-        case m.Delay():
-            extra: Entry = {"delay_ms": step.delay_ms, "jitter_ms": step.jitter_ms}
-            return {"do": "delay", **links, **extra, **only, **idle}
-        case m.Loss():
-            return {"do": "loss", **links, "rate": step.rate, **only, **idle}
-        case _:
-            assert_never(step)
+    return {"do": step.VERB, **_links(step.links), **note, **amounts, **only, **idle}
 
 
 def _links(links: m.Links) -> Entry:
@@ -245,8 +222,10 @@ def _node(name: str) -> Entry:
     return {"broker": short} if isinstance(short, int) else {"node": short}
 
 
-def _directory(directory: str) -> Entry:
-    return {"dir": directory} if directory else {}
+def _given(step: m.MachineStep) -> Entry:
+    """What it says besides the node, by the keys of its verb."""
+    given = ((field, getattr(step, field.name)) for field in step.own_fields())
+    return {field.encode_name: value for field, value in given if value != field.default}
 
 
 def _partition(partition: str | None) -> Entry:

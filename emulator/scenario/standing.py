@@ -14,7 +14,6 @@ from emulator.topology import Topology
 
 NEVER, DEAD, RUNS, PAUSED = "never", "dead", "runs", "paused"
 TOPIC_STEPS = m.CreateTopic | m.DeleteTopic
-NEEDS_LIFE = m.Kill | m.Stop | m.PauseNode | m.ResumeNode | m.DiskFull
 
 
 class Standings:
@@ -48,28 +47,29 @@ class Standings:
 
     def _unfit(self, step: m.MachineStep) -> str:
         now = self._is.get(step.node)
-        if isinstance(step, NEEDS_LIFE) and now == NEVER:
+        needs_life = step.NEEDS_LIFE or isinstance(step, m.Kill)  # to kill what is dead is no fault of a cluster's
+        if needs_life and now == NEVER:
             return "does not run yet: no step before has started it"
-        if isinstance(step, NEEDS_LIFE) and now == DEAD:
+        if needs_life and now == DEAD:
             return "does not run: a step before has ended it, and none has started it again"
         match step:
             case m.PauseNode() if now == PAUSED:
                 return "is paused already"
             case m.ResumeNode() if now == RUNS:
                 return "is not paused"
-            case m.Stop() | m.DiskFull() if now == PAUSED:
+            case _ if step.HEARS and now == PAUSED:
                 return "is paused, and hears nothing: resume-node first"
         return ""
 
     def _do(self, step: m.MachineStep) -> None:
-        match step:
-            case m.Start() | m.ResumeNode():
+        match step.LEAVES:
+            case "running":
                 self._is[step.node] = RUNS
-            case m.Kill() | m.Stop() | m.PowerLoss():
+            case "dead":
                 self._is[step.node] = DEAD
-            case m.PauseNode():
+            case "paused":
                 self._is[step.node] = PAUSED
-            case m.DiskFull() | m.DiskError():
+            case "unknown":
                 self._is.pop(step.node, None)  # it may die of it
 
 

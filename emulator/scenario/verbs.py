@@ -156,17 +156,9 @@ def _repeat(k: Keys, at_s: float | None) -> Steps:
     return [m.Repeat(times=times, steps=steps, at_s=at_s)]
 
 
-_LINKS = (*LINK_KEYS, "only", "expects_traffic")
-
 VERBS: dict[str, Verb] = {
     "start": fault.start(),
-    "kill": fault.machine(m.Kill),
-    "stop": fault.machine(m.Stop),
-    "pause-node": fault.machine(m.PauseNode),
-    "resume-node": fault.machine(m.ResumeNode),
-    "lose-disk": fault.disk(m.LoseDisk),
-    "disk-full": fault.disk(m.DiskFull),
-    "disk-error": fault.disk(m.DiskError),
+    **{step.VERB: fault.machine(step) for step in m.MACHINE_STEPS if step not in fault.APART},
     "power-loss": Verb(
         does="The node dies with its page cache; `batches_kept` batches of the log survive (default: the seed says).",
         read=fault.power_loss, keys=("node", "batches_kept", "partition"), required=("node",), short="node",
@@ -175,12 +167,7 @@ VERBS: dict[str, Verb] = {
         does="Cuts the log file of a dead broker to its first `batches_kept` batches.",
         read=fault.lose_unsynced, keys=("node", "batches_kept", "partition"), required=("node", "batches_kept"),
     ),
-    "cut": Verb(does="Packets vanish; nothing is reset.", read=fault.cut, keys=_LINKS, short="az"),
-    "hold": Verb(does="Frames wait, in order, until the heal.", read=fault.hold, keys=_LINKS, short="az"),
-    "delay": Verb(
-        does="Frames take longer.", read=fault.delay, keys=(*_LINKS, "delay_ms", "jitter_ms"), required=("delay_ms",)
-    ),
-    "loss": Verb(does="A share of the packets is lost.", read=fault.loss, keys=(*_LINKS, "rate"), required=("rate",)),
+    **{step.VERB: fault.link(step) for step in m.LINK_FAULTS},
     "heal": Verb(
         does="Ends the rules on these links; without links, every rule.", read=fault.heal, keys=LINK_KEYS, short="az"
     ),

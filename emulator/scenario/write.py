@@ -14,12 +14,7 @@ from emulator.scenario.recording import do_entry
 from emulator.scenario.step_reader import APIS
 from emulator.scenario.waits import written as written_condition
 
-MACHINE_VERBS = frozenset(
-    {
-        "start", "kill", "stop", "pause-node", "resume-node", "power-loss", "lose-unsynced", "lose-disk", "disk-full",
-        "disk-error",
-    }
-)  # fmt: skip
+MACHINE_VERBS = frozenset(step.VERB for step in m.MACHINE_STEPS)
 
 API_WORDS = {api: word for word, api in APIS.items()}
 

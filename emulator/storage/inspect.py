@@ -125,15 +125,19 @@ def batches_of(files: Files, partition: str) -> list[list[int | list[str | None]
     ]
 
 
+class NotSoMany(ValueError):
+    """More batches are to be kept than there are."""
+
+
 def keep_batches(files: Files, partition: str, count: int) -> int:
     """Cuts a dead node's log to its first `count` entries, as power loss does; how many entries went.
 
-    Checkpoints stay as they are. Raises ValueError when there are fewer than `count`.
+    Checkpoints stay as they are. Raises NotSoMany.
     """
     files = directory_with(files, partition)
     total = sum(1 for _ in _headers(files, partition))
     if not 0 <= count <= total:
-        raise ValueError(f"{partition} holds {total} batches, {count} of them cannot be kept")
+        raise NotSoMany(f"{partition} holds {total} batches, {count} of them cannot be kept")
     kept = 0
     segments = segments_of(files, partition)
     for path in segments:

@@ -6,16 +6,12 @@ each file does, on a disk a journal beside them (`synced_journal`)."""
 from collections.abc import Callable, Iterator
 
 from emulator.storage.files import Files
-from emulator.storage.inspect import log_directories, partitions_in, segments_of
+from emulator.storage.inspect import NotSoMany, log_directories, partitions_in, segments_of
 from emulator.storage.within import Within
 from protocol.records import format as records
 
 Survives = Callable[[str, int, int], int]
 """(path, bytes that were synced, bytes that were written) -> bytes that survive."""
-
-
-class NotSoMany(ValueError):
-    """More batches are to be kept than there are."""
 
 
 def surviving_bytes(

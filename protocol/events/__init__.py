@@ -16,7 +16,7 @@ A field name has one type everywhere (asserted below), so that all events share 
 have a default, which stands for a run that does not have them yet.
 
 Reading order: `base`, `operations` (client level), then the replica level: `processes`, `logs`, `leadership`, `control`
-(controller and session service), `faults`; at last `wire`.
+(controller and session service), `faults`; at last `wire`. `reading`: whether a line is an event.
 """
 
 from typing import Final
@@ -42,6 +42,7 @@ from protocol.events.faults import (
     FaultInForce,
     FaultTraffic,
     FaultTried,
+    HardwareChanged,
     MachineFault,
     ScenarioStep,
 )
@@ -121,6 +122,7 @@ __all__ = [
     "FrameSent",
     "FrameStopped",
     "GroupCoordinatorChanged",
+    "HardwareChanged",
     "HighWatermarkMoved",
     "IsrChangeAsked",
     "IsrChangeEnded",

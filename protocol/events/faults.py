@@ -53,12 +53,22 @@ START_REFUSED = "start-refused"
 
 class MachineFault(Event):
     """Something was done to a node: kill, stop, pause, resume, start, power-loss, lose-unsynced, lose-disk, disk-full,
-    disk-error. `died`: it ended, and nobody had asked for it. `start-refused`: whoever asked for its start was told
-    that it had ended, and why. `directory`: of its log directories that one alone."""
+    disk-error, slow-disk, clock-jump. `died`: it ended, and nobody had asked for it. `start-refused`: whoever asked for
+    its start was told that it had ended, and why. `directory`: of its log directories that one alone."""
     NAME = "machine_fault"
     what: str
     target: str
     directory: str = ""
+
+
+class HardwareChanged(Event):
+    """What a node's machine is like from now on, in this life and later ones: each storage operation takes so much
+    longer, each fsync so much, and its wall clock is so far ahead of the others'."""
+    NAME = "hardware_changed"
+    target: str
+    operation_ms: float
+    fsync_ms: float
+    clock_ahead_ms: float
 
 
 class ScenarioStep(Event):

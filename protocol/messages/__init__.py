@@ -2,7 +2,8 @@
 
 Reading order: `base` (what a message is), `replication` (Produce, Fetch, epochs), `leadership` (the controller's),
 `groups` (committed offsets), `session` (session service and its clients), `ensemble` (session servers among
-themselves), `control` (the injector's own connection), `status` (what a node thinks), `workload` and `consuming` (what
+themselves), `control` (the injector's own connection), `agents` (a
+machine's agent), `status` (what a node thinks), `workload` and `consuming` (what
 the player asks of client processes). Importing this package fills `base.REGISTRY`.
 """
 

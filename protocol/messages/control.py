@@ -6,6 +6,7 @@ carries rules and the order to begin; every request is answered.
 
 from typing import Annotated
 
+from protocol.hardware import Hardware
 from protocol.link_rules import LinkRule
 from protocol.messages.base import ONE_WAY, RESPONSE, Count, Int32, Int64, Message, Name, register, unit
 
@@ -171,3 +172,22 @@ class FlushResponse(Message):
     API_KEY = 1308
     API_NAME = "Flush"
     DIRECTION = RESPONSE
+
+
+@register
+class SetHardwareRequest(Message):
+    """What this node's machine is like from now on."""
+
+    API_KEY = 1309
+    API_NAME = "SetHardware"
+    hardware: Hardware
+
+
+@register
+class SetHardwareResponse(Message):
+    """It is."""
+
+    API_KEY = 1309
+    API_NAME = "SetHardware"
+    DIRECTION = RESPONSE
+    since_ms: ScenarioMillis

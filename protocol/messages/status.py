@@ -1,7 +1,7 @@
 """Status: what a node itself thinks, asked over the supervisor's connection. Asking changes nothing.
 
 Two nodes may contradict each other: a broker that is cut off goes on saying that it leads. Whoever asks puts the
-answers side by side (`emulator.live.status`) and decides nothing.
+answers side by side (`emulator.cluster.status`) and decides nothing.
 """
 
 from typing import Annotated
@@ -32,6 +32,23 @@ class PartitionStatus(msgspec.Struct):
     log_start: OffsetField = 0
     fetching: str = ""
     waits: str = ""
+
+
+WAITING_MAX = 32
+"""Told of one node; all are counted."""
+
+
+class WaitingStatus(msgspec.Struct):
+    """Something that waits: `who` a thread (request-handler, ...) or a purgatory in which the request is parked; what
+    it `does`; what it `waits_for`. `since_ms` of a thread, `deadline_ms` of what is parked: scenario time, -1 unknown.
+    `connection`: of the request, 0: of none."""
+
+    who: str
+    does: str
+    waits_for: str
+    since_ms: float = -1.0
+    deadline_ms: float = -1.0
+    connection: Int64 = 0
 
 
 class SessionStatus(msgspec.Struct):
@@ -68,8 +85,9 @@ class NodeStatus(msgspec.Struct, omit_defaults=True):
     """`controller`: the node that this one takes for the controller, "" none. `controller_epoch`: of its own term while
     it is controller, else the highest that it has had an order of; -1 none.
 
-    `metrics`: numbers under the names of Kafka's MBeans; of a meter, its `Count`. Parts that are absent belong to other
-    roles.
+    `metrics`: numbers under the names of Kafka's MBeans; of a meter, its `Count`. `waiting`: threads first, then what
+    is parked, the longest first; `waiting_count`: all of them. `queued`: requests that no handler has taken;
+    `pipelined`: those behind one of their own connection. Parts that are absent belong to other roles.
     """
 
     is_controller: bool = False
@@ -80,6 +98,10 @@ class NodeStatus(msgspec.Struct, omit_defaults=True):
     metrics: dict[str, Int64] = {}
     ensemble: EnsembleStatus | None = None
     workloads: Annotated[dict[str, WorkloadStatus], unit("", "{workload's name: counts}")] = {}
+    waiting: list[WaitingStatus] = []
+    waiting_count: Count = 0
+    queued: Count = 0
+    pipelined: Count = 0
 
 
 @register

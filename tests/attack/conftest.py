@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from emulator.topology import three_azs
-from emulator.world.network.spec import Life, MachineSpec, ProcessOrder, ShellSettings
+from emulator.worlds.network.spec import Life, MachineSpec, ProcessOrder, ShellSettings
 
 
 @pytest.fixture

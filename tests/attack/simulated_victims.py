@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 
 from benchmarks.attack.messages import Messages
-from emulator.world.simulated.node import SimulatedNode
-from emulator.world.simulated.wire import End
+from emulator.worlds.simulated.node import SimulatedNode
+from emulator.worlds.simulated.wire import End
 from protocol.conversations import Conversation, Heard, OutOfPlace
 from protocol.framing import decode
 from protocol.machine import ConnectionAccepted, ConnectionLost, MessageReceived, Send

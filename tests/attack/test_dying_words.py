@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from emulator.live.machine_faults import last_word
-from emulator.world.network.lives import Lives
-from emulator.world.network.reports import NodeExit
-from emulator.world.network.supervision import Supervised
+from emulator.cluster.machine_faults import last_word
+from emulator.worlds.network.processes import Processes
+from emulator.worlds.network.reports import NodeExit
+from emulator.worlds.network.supervision import Supervised
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_the_last_line_of_what_it_printed(tmp_path: Path, printed: bytes | None,
     lives = SimpleNamespace(
         _orders=SimpleNamespace(run_dir=tmp_path), exits=[NodeExit("broker-0", 1, 1, False, 0.0)]
     )
-    assert Lives._dying_words(lives, "broker-0", Supervised(incarnation=1)) == told  # type: ignore[arg-type]
+    assert Processes._dying_words(lives, "broker-0", Supervised(incarnation=1)) == told  # type: ignore[arg-type]
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     lives = SimpleNamespace(
         _orders=SimpleNamespace(run_dir=tmp_path), exits=[NodeExit("broker-0", 1, 1, False, 0.0)]
     )
-    words = Lives._dying_words(lives, "broker-0", Supervised(incarnation=1))  # type: ignore[arg-type]
+    words = Processes._dying_words(lives, "broker-0", Supervised(incarnation=1))  # type: ignore[arg-type]
     assert words == "exit code 1, no word (see its events)"
 
 

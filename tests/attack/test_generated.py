@@ -8,9 +8,9 @@ import trio
 from benchmarks.attack.__main__ import over_sockets
 from benchmarks.attack.frames import Frames, decoded
 from benchmarks.attack.lines import Lines, understood
-from emulator.commands.live_up import UpOptions, prepared
-from emulator.live.ending import end
-from emulator.live.launch import launch
+from emulator.cli.commands.live_up import UpOptions, prepared
+from emulator.cluster.ending import end
+from emulator.cluster.launch import launch
 from protocol.conversations import Hears
 from tests.attack.simulated_victims import Victims
 

@@ -1,4 +1,4 @@
-"""Answers from machines that are not friends: a node's control connection, a keeper's line."""
+"""Answers from machines that are not friends: a node's control connection, an agent's line."""
 
 import socket
 from collections.abc import Callable
@@ -6,14 +6,14 @@ from collections.abc import Callable
 import pytest
 import trio
 
-from emulator.world.network import container
-from emulator.world.network.kept_engine import KeptEngine
-from emulator.world.network.reports import ClusterError
-from emulator.world.network.supervision import ControlConnection, NodeGone
+from emulator.worlds.network.agent import AGENT_PORT
+from emulator.worlds.network.agent_engine import AgentEngine
+from emulator.worlds.network.reports import ClusterError
+from emulator.worlds.network.supervision import ControlConnection, NodeGone
 from protocol.framing import FrameDecoder, encode
+from protocol.messages.agents import LaunchResponse, ProcessEnded, ProcessHalted, SignalResponse
 from protocol.messages.base import Message
 from protocol.messages.control import FlushResponse, Hello, PauseRequest, PauseResponse
-from protocol.messages.keeping import LaunchResponse, ProcessEnded, ProcessHalted, SignalResponse
 from protocol.messages.status import StatusRequest
 
 pytestmark = pytest.mark.trio
@@ -58,8 +58,8 @@ async def test_a_node_that_says_what_is_no_answer_is_as_good_as_gone(
     assert line.startswith("broker-0: closed, for it said what is no answer: ")
 
 
-class HostileKeeper:
-    """Listens where a keeper does, and answers the first order with `said`."""
+class HostileAgent:
+    """Listens where an agent does, and answers the first order with `said`."""
 
     def __init__(self, said: bytes) -> None:
         self._said = said
@@ -93,11 +93,11 @@ def frames(*messages: Message) -> bytes:
         frames(*(ProcessHalted(pid=pid, halted=True) for pid in range(30))),
     ],
 )
-async def test_a_keeper_that_says_what_no_keeper_says_is_as_good_as_gone(
+async def test_an_agent_that_says_what_no_agent_says_is_as_good_as_gone(
     said: bytes, monkeypatch: pytest.MonkeyPatch, make_order: Callable[[], object]
 ) -> None:
-    monkeypatch.setattr("emulator.world.network.kept_engine.PROCESSES_MAX", 20)
-    keeper = HostileKeeper(said)
+    monkeypatch.setattr("emulator.worlds.network.agent_engine.PROCESSES_MAX", 20)
+    agent = HostileAgent(said)
 
     async def locate(node: str) -> str:
         return "127.9.200.1"
@@ -105,13 +105,13 @@ async def test_a_keeper_that_says_what_no_keeper_says_is_as_good_as_gone(
     async def revive(node: str) -> None:
         """It lives."""
 
-    engine = KeptEngine(locate, {"broker-0": {}}, "token", revive=revive)
+    engine = AgentEngine(locate, {"broker-0": {}}, "token", revive=revive)
     async with trio.open_nursery() as nursery:
-        listeners = await trio.open_tcp_listeners(container.KEEPER_PORT, host="127.9.200.1")
-        nursery.start_soon(trio.serve_listeners, keeper.serve, listeners)
+        listeners = await trio.open_tcp_listeners(AGENT_PORT, host="127.9.200.1")
+        nursery.start_soon(trio.serve_listeners, agent.serve, listeners)
         nursery.start_soon(engine.listen)
         with trio.fail_after(10), pytest.raises(ClusterError):
             await engine.launch(make_order(), "token")  # type: ignore[arg-type]
-        assert len(keeper.orders) == 2
+        assert len(agent.orders) == 2
         nursery.cancel_scope.cancel()
     engine.close()

@@ -18,10 +18,10 @@ from audit.input import AuditInputError, find_runs
 from audit.report import write_report
 from audit.report.reading import read_timeline
 from audit.run import write_verdict
-from audit.verdict import Verdict
 from emulator.regular_files import NotRegular, read_regular, write_whole
 from emulator.runs import directory
 from emulator.runs.events import read
+from emulator.runs.verdict import Verdict
 from protocol.events import EVENT_FORMAT, EVENTS, FIELDS
 from protocol.events.reading import LINE_BYTES_MAX, NEEDED, event_in, problem_of
 from protocol.undecodable import UNDECODABLE

@@ -11,18 +11,18 @@ import pytest
 
 from benchmarks.killed_processes.left import Home
 from benchmarks.killed_processes.trials import Ordered, Place, Trial, played
-from emulator.containers.tool import DockerMissing, image_exists
-from emulator.packet_filter.rights import missing
-from emulator.runs.identity import mine
+from emulator.identity import mine
 from emulator.runs.scratch import PREFIX
+from emulator.worlds.containers.tool import DockerMissing, image_exists
+from emulator.worlds.packet_filter.rights import missing
 from tests.conftest import docker_engine
 
 pytestmark = [pytest.mark.network, pytest.mark.timeout(180)]
 
 LOCAL: Place = ("process", "nodes")
 ORDERS = {
-    "a cluster in containers": Ordered("up", ("docker", "nodes"), ("keeper client-1", "owner")),
-    "a cluster in network namespaces": Ordered("up", ("process", "kernel"), ("keeper client-1", "owner")),
+    "a cluster in containers": Ordered("up", ("docker", "nodes"), ("agent client-1", "owner")),
+    "a cluster in network namespaces": Ordered("up", ("process", "kernel"), ("agent client-1", "owner")),
     "a run's session server": Ordered("run", LOCAL, ("session-0",)),
     "a cluster that stays": Ordered("up", LOCAL, ("session-1", "owner")),
     "the fork server of one that stays": Ordered("up", LOCAL, ("fork server",)),

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from emulator.cluster_file.files import read_cluster_file, topologies
-from emulator.commands.live_up import remove_unused
+from emulator.cli.commands.live_up import remove_unused
 from emulator.runs.directory import ForeignDirectory, prepare
 from emulator.runs.network import with_files
 from emulator.scenario.load import ScenarioErrors, load_scenario
 from emulator.storage.disk import DiskFiles
 from emulator.storage.files import StorageError
 from emulator.storage.inspect import erase
+from emulator.worlds.cluster_file.files import read_cluster_file, topologies
 from tests.conftest import TESTS
 
 STEPS = "steps:\n  - start: 0\n  - create-topic: {{topic: {topic}, assignment: [0]}}\n"

@@ -5,9 +5,9 @@ import pytest
 from emulator.runs.resolve import resolve
 from emulator.runs.simulated import play
 from emulator.runs.sources import catalogue, find_scenario
-from emulator.world.simulated.node import SimulatedNode
-from emulator.world.simulated.wire import EOF, End
-from emulator.world.simulated.world import SimulatedWorld
+from emulator.worlds.simulated.node import SimulatedNode
+from emulator.worlds.simulated.wire import EOF, End
+from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.conversations import Conversation
 from protocol.framing import decode
 from protocol.machine import Send

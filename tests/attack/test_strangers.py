@@ -8,24 +8,24 @@ from types import SimpleNamespace
 import pytest
 import trio
 
-from emulator.live.ask import ask
-from emulator.live.door import STRANGERS_MAX, Door
-from emulator.live.registry import Registration
-from emulator.live.requests import Answer, AnyAsk, Status
-from emulator.runs.identity import mine
-from emulator.world.network import arrivals, introductions
-from emulator.world.network.accepting import accept_all
-from emulator.world.network.arrivals import Arrivals
-from emulator.world.network.container import KEEPER_PORT
-from emulator.world.network.spec import LOOPBACK
-from emulator.world.network.strangers import Strangers
+from emulator.cluster.control_client import ask
+from emulator.cluster.control_server import STRANGERS_MAX, ControlServer
+from emulator.cluster.registry import Registration
+from emulator.cluster.requests import Answer, AnyAsk, Status
+from emulator.identity import mine
+from emulator.worlds.network import arrivals, introductions
+from emulator.worlds.network.accepting import accept_all
+from emulator.worlds.network.agent import AGENT_PORT
+from emulator.worlds.network.arrivals import Arrivals
+from emulator.worlds.network.spec import LOOPBACK
+from emulator.worlds.network.strangers import Strangers
 from protocol.events import FrameRefused
+from protocol.messages.agents import LaunchRequest, LaunchResponse
 from protocol.messages.control import Hello
-from protocol.messages.keeping import LaunchRequest, LaunchResponse
 from protocol.messages.session import PingRequest, PingResponse
 from tests.attack.strangers import PROMPT_S, asked, closed, silent, until_closed
-from tests.emulator.world.network_world import NetworkWorld, network_world
-from tests.emulator.world.test_kept_engine import HOSTS, TOKEN, keepers, kept_cluster
+from tests.emulator.worlds.network_world import NetworkWorld, network_world
+from tests.emulator.worlds.test_agent_engine import HOSTS, TOKEN, agents, kept_cluster
 
 pytestmark = [pytest.mark.trio, pytest.mark.network]
 
@@ -50,7 +50,7 @@ async def test_a_node_with_a_thousand_silent_strangers_serves_a_new_connection_a
 async def test_a_node_without_descriptors_takes_connections_when_it_has_some_again(tmp_path: Path) -> None:
     async with network_world(tmp_path) as world:
         await world.spawn("broker-0", {})
-        pid = world.cluster.lives.nodes["broker-0"].pid
+        pid = world.cluster.processes.nodes["broker-0"].pid
         assert pid is not None
         held = len(os.listdir(f"/proc/{pid}/fd"))
         _, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
@@ -78,7 +78,7 @@ async def test_askers_are_answered_behind_any_number_of_silent_strangers() -> No
         return Answer(result={"asked": True})
 
     async with trio.open_nursery() as nursery:
-        door = Door(TOKEN, answer)
+        door = ControlServer(TOKEN, answer)
         port: int = await nursery.start(door.serve)
         at = Registration("c", mine(), 1, LOOPBACK, port, TOKEN)
         with silent((LOOPBACK, port), 500, b'{"token":"') as there:
@@ -127,13 +127,13 @@ async def test_accepting_goes_on_after_errors_of_the_machine_and_of_peers(autoju
 
 
 async def test_a_keeper_serves_its_supervisor_whoever_else_knocks(tmp_path: Path) -> None:
-    address = (HOSTS["broker-0"], KEEPER_PORT)
+    address = (HOSTS["broker-0"], AGENT_PORT)
     not_utf_8 = bytes.fromhex("0000001295cd051402000081a46e6f6465a4fffefdfc")
     deep = (1_000).to_bytes(4, "big") + b"\x91" * 1_000
-    with keepers("broker-0") as started:
+    with agents("broker-0") as started:
         async with kept_cluster(tmp_path / "first") as cluster:
             await cluster.start("broker-0")
-        keeper = started["broker-0"]
+        agent = started["broker-0"]
         with silent(address, 150), silent(address, 20, not_utf_8), silent(address, 20, deep), silent(address, 50):
             began = trio.current_time()
             async with kept_cluster(tmp_path / "second") as cluster:
@@ -142,15 +142,15 @@ async def test_a_keeper_serves_its_supervisor_whoever_else_knocks(tmp_path: Path
                 with silent(address, 2 * introductions.STRANGERS_MAX) as there:
                     await until_closed(there[: introductions.STRANGERS_MAX])
                 assert cluster.running() == ("broker-0",)
-                assert keeper.poll() is None
-                node = cluster.lives.nodes["broker-0"].pid
+                assert agent.poll() is None
+                node = cluster.processes.nodes["broker-0"].pid
                 assert node is not None
                 await cluster.kill("broker-0")
 
 
 async def test_a_keeper_without_descriptors_goes_on(tmp_path: Path) -> None:
-    address = (HOSTS["broker-0"], KEEPER_PORT)
-    with keepers("broker-0") as started:
+    address = (HOSTS["broker-0"], AGENT_PORT)
+    with agents("broker-0") as started:
         async with kept_cluster(tmp_path / "first") as cluster:
             await cluster.start("broker-0")
         pid = started["broker-0"].pid
@@ -164,10 +164,10 @@ async def test_a_keeper_without_descriptors_goes_on(tmp_path: Path) -> None:
 
 
 async def test_a_launch_that_is_no_order_is_answered(tmp_path: Path) -> None:
-    with keepers("broker-0"):
+    with agents("broker-0"):
         async with kept_cluster(tmp_path) as cluster:  # until it listens
             await cluster.start("broker-0")
-        address = (HOSTS["broker-0"], KEEPER_PORT)
+        address = (HOSTS["broker-0"], AGENT_PORT)
         mine = Hello("injector", 1, 1, "control", TOKEN)
         for order in (b"", b"\xa1\xff", b"\x91" * 5_000):
             answer, _ = asked(address, mine, LaunchRequest(order))

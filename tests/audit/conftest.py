@@ -11,7 +11,7 @@ import pytest
 
 from audit.expected import Expected
 from audit.session import Gateway, find_java, spark_session, start_gateway
-from audit.verdict import Verdict
+from emulator.runs.verdict import Verdict
 from tests.audit.trace import Trace
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import pytest
 from audit.asking import PROMPT, Shape, _ask, _silence_spark, sql_command, told_apart
 from audit.input import find_runs
 from audit.views import create_views
-from emulator.cli import app
+from emulator.cli.app import app
 from tests.audit.trace import dual_leader
 
 if TYPE_CHECKING:

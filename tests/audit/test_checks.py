@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from audit.run import audit_runs
-from audit.verdict import Verdict
+from emulator.runs.verdict import Verdict
 from protocol import events as e
 from tests.audit.conftest import Audit
 from tests.audit.trace import TOPIC, Trace, dual_leader, healthy

@@ -12,8 +12,8 @@ from audit.events import read_events
 from audit.export import export
 from audit.input import AuditInputError, find_runs
 from audit.run import write_verdict
-from audit.verdict import CheckVerdict, Verdict
 from audit.views import VIEWS, create_views, described
+from emulator.runs.verdict import CheckVerdict, Verdict
 from tests.audit.conftest import Audit
 from tests.audit.trace import dual_leader, healthy
 

@@ -11,7 +11,7 @@ import pytest
 from audit.checks.check import Check
 from audit.expected import Expected
 from audit.run import audit_runs
-from audit.verdict import CheckVerdict
+from emulator.runs.verdict import CheckVerdict
 from tests.audit.trace import Trace, healthy
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from audit.class_archive import train
+from audit.gateway import UNLESS_ORPHANED
 from audit.java import Java, find_java
 from audit.session import Gateway, GatewayError, spark_session, start_gateway
 from audit.spark_home import archive_path, class_path
@@ -240,3 +241,12 @@ def test_another_java_has_another_class_archive(tmp_path: Path) -> None:
     one, other = (Java(tmp_path / name / "bin" / "java", 17, "PATH") for name in ("one", "other"))
     assert archive_path(one) == archive_path(one)
     assert archive_path(one) != archive_path(other)
+
+
+def test_who_starts_after_its_parent_is_gone_ends_at_once(tmp_path: Path) -> None:
+    """The kernel tells nobody of a parent that died before it was asked to."""
+    parent = os.getpid()
+    for number, told in ((parent, "ran\n"), (parent + 1, "")):
+        command = ["sh", "-c", UNLESS_ORPHANED, "sh", str(number), "echo", "ran"]
+        ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        assert (ended.stdout, ended.returncode) == (told, 0 if told else 1)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from audit.verdict import Verdict
-from emulator.broker.partition import Partition
+from emulator.judging.judged import play_and_judge
+from emulator.machines.broker.partition import Partition
+from emulator.packaged import GOLDEN
 from emulator.runs.directory import prepare, write_simulated
-from emulator.runs.judged import play_and_judge
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import GOLDEN, find_scenario
+from emulator.runs.sources import find_scenario
+from emulator.runs.verdict import Verdict
 from emulator.scenario.model import CHECKS
 
 if TYPE_CHECKING:

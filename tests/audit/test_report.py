@@ -19,7 +19,7 @@ from audit.report.reading import read_timeline
 from audit.report.thinning import band_rows, clusters, ticks
 from audit.report.timeline import Band, Node, Operation, Timeline
 from audit.run import write_verdict
-from audit.verdict import CheckVerdict, ExpectationVerdict, FaultVerdict, Verdict
+from emulator.runs.verdict import CheckVerdict, ExpectationVerdict, FaultVerdict, Verdict
 from protocol import events as e
 from tests.audit.trace import Trace, dual_leader
 

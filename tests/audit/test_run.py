@@ -13,8 +13,9 @@ from audit.checks.registry import CHECKS, check_named
 from audit.commands import verdict_text
 from audit.events import EVENT_SCHEMA
 from audit.expected import Expected
-from audit.findings import EventCount, Note
-from audit.health import (
+from audit.run import audit_runs, write_verdict
+from emulator.judging.findings import EventCount, Note
+from emulator.judging.health import (
     Lateness,
     exits,
     fault_verdicts,
@@ -23,9 +24,8 @@ from audit.health import (
     unexpected_deaths,
     why_late,
 )
-from audit.measures import time_to_new_leader_ms
-from audit.run import audit_runs, write_verdict
-from audit.verdict import CheckVerdict, ExpectationVerdict, Valid, compose, exit_code, from_json
+from emulator.judging.measures import time_to_new_leader_ms
+from emulator.runs.verdict import CheckVerdict, ExpectationVerdict, Valid, compose, exit_code, from_json
 from protocol.events import FIELDS, FaultAsked, FaultHealed, FaultInForce, FaultTraffic, TimerLateness
 from tests.audit.conftest import Audit
 from tests.audit.trace import Trace, dual_leader, healthy

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from emulator.cluster_file.files import named_topology
-from emulator.cluster_file.networks import CONTROL, data_name, name_on
 from emulator.topology import three_azs
+from emulator.worlds.cluster_file.files import named_topology
+from emulator.worlds.cluster_file.networks import CONTROL, data_name, name_on
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
 
@@ -91,7 +91,7 @@ def _wait_until_listening(container_id: str, times: int = 1) -> None:
 
 
 def test_the_image_has_the_project(image: str) -> None:
-    imports = "import controller, emulator, protocol; from emulator.node import specs; print(specs.RunSpec.__name__)"
+    imports = "import controller, protocol; from emulator.machines.node import specs; print(specs.RunSpec.__name__)"
     said = run("docker", "run", "--rm", "--read-only", "--network=none", image, "python", "-c", imports)
     assert said == "RunSpec\n"
     assert "three-az" in run("docker", "run", "--rm", "--network=none", image, "ls", "/faultline/code/compose")

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from benchmarks import every_world
-from emulator.packet_filter.rights import missing
+from emulator.worlds.packet_filter.rights import missing
 
 pytestmark = [pytest.mark.long, pytest.mark.docker, pytest.mark.network, pytest.mark.spark, pytest.mark.timeout(3600)]
 

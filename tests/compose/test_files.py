@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from emulator.cluster_file.files import read_cluster_file, topologies
-from emulator.cluster_file.interpolation import interpolate
-from emulator.cluster_file.networks import networks_of
 from emulator.topology import Topology, three_azs
+from emulator.worlds.cluster_file.files import read_cluster_file, topologies
+from emulator.worlds.cluster_file.interpolation import interpolate
+from emulator.worlds.cluster_file.networks import networks_of
 
 FILES = topologies()
 

@@ -13,11 +13,11 @@ import pytest
 
 from audit.input import AuditInputError, find_runs
 from benchmarks.every_world import play
-from emulator.cluster_file.files import named_topology
-from emulator.containers.project import project_name
-from emulator.containers.tool import DockerFailed, compose
-from emulator.packet_filter.rights import missing
 from emulator.runs.events import read
+from emulator.worlds.cluster_file.files import named_topology
+from emulator.worlds.containers.project import project_name
+from emulator.worlds.containers.tool import DockerFailed, compose
+from emulator.worlds.packet_filter.rights import missing
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
 

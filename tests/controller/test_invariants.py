@@ -82,7 +82,7 @@ def check(c: Cluster, unclean: bool) -> None:
 
 def _shutting_down(c: Cluster) -> set[int]:
     holder = c.controller_of()
-    return c.brokers[holder].controller._desk.state.shutting_down if holder >= 0 else set()
+    return c.brokers[holder].controller._context.state.shutting_down if holder >= 0 else set()
 
 
 @settings(max_examples=150, deadline=None)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from emulator.runs.judged import play_and_judge
+from emulator.judging.judged import play_and_judge
 from emulator.runs.resolve import resolve
 from emulator.scenario.load import ScenarioErrors, load_scenario
 from protocol import versions

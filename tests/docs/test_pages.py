@@ -76,7 +76,7 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=named)
 def test_modules_that_are_named_exist(document: Path) -> None:
-    """`emulator/broker/log.py` in a document is a path from the root, or from the document."""
+    """`emulator/machines/broker/log.py` in a document is a path from the root, or from the document."""
     paths = re.findall(r"`((?:[\w.@*-]+/)+[\w.@*-]*)`", words_of(document))
     ours = [path for path in paths if (ROOT / path.split("/")[0]).is_dir() and not re.search(r"[A-Z*]{2}|[*]", path)]
     made_by_commands = [path for path in ours if path.startswith(("runs/", "benchmarks/results"))]

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from docs.generate.readme import as_fast_as, printed, recorded
-from emulator.runs.equal import recorded_versions
-from emulator.runs.sources import GOLDEN, catalogue
+from emulator.judging.equal import recorded_versions
+from emulator.packaged import GOLDEN
+from emulator.runs.sources import catalogue
 from protocol.versions import LADDER
 
 ROOT = Path(__file__).parents[2]

@@ -16,8 +16,8 @@ from docs.session.picture import CAST, picture
 from docs.session.screen import LINES_MAX, Part, TooLong, commands_of, parts_of, text_of
 from docs.session.story import STORY
 from docs.session.terminal import NotSeen, Terminal
-from emulator.cli import app
-from emulator.watch.keys import Typed
+from emulator.cli.app import app
+from emulator.cluster.dashboard.keys import Typed
 
 ROOT = Path(__file__).parents[2]
 PICTURE = "docs/session.svg"

@@ -1,17 +1,18 @@
-"""A disk that is filled on purpose, with real processes: as in the simulated world (tests/node/test_broker_node.py)."""
+"""A disk that is filled on purpose, with real processes: as in the simulated world
+(tests/emulator/machines/node/test_broker_node.py)."""
 
 from pathlib import Path
 
 import pytest
 
-from audit.findings import Note
-from audit.health import unexpected_deaths
-from emulator.observations.reading import plain
+from emulator.judging.findings import Note
+from emulator.judging.health import unexpected_deaths
 from emulator.runs.network import play_network
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
 from emulator.scenario.expect import judge
 from emulator.scenario.load import load_scenario
+from emulator.scenario.observations.reading import plain
 
 SCRIPT = """
 id: full-disk

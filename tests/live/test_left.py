@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from emulator.live.left import FULL_BYTES, left_by
-from emulator.live.registry import LOG_FILE, Found, Registration
-from emulator.runs.identity import mine
+from emulator.cluster.left import FULL_BYTES, left_by
+from emulator.cluster.registry import LOG_FILE, Found, Registration
+from emulator.identity import mine
 
 
 def found(directory: Path) -> Found:

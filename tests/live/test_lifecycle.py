@@ -14,9 +14,9 @@ import msgspec
 import psutil
 import pytest
 
-from emulator.live.registry import CLUSTER_FILE, Found, registered
-from emulator.live.requests import LinkFault, Machine
-from emulator.live.specification import read_specification
+from emulator.cluster.registry import CLUSTER_FILE, Found, registered
+from emulator.cluster.requests import LinkFault, Machine
+from emulator.cluster.specification import read_specification
 from tests.live.conftest import Live
 
 pytestmark = pytest.mark.network
@@ -171,7 +171,7 @@ def test_down_ends_a_cluster_that_does_not_answer(up: Callable[..., Live], monke
     status = asked("status")
     assert status.code == 3 and "did not answer within" in status.err
     for limit in ("OWN_TIME_S", "TERM_TIME_S"):
-        monkeypatch.setattr(f"emulator.live.ending.{limit}", 0.2)
+        monkeypatch.setattr(f"emulator.cluster.ending.{limit}", 0.2)
     assert live.down().how == "killed"
     live.assert_nothing_left(ports)
 

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from emulator.node.specs import machine_for
-from emulator.player.live_player import (
+from emulator.machines.node.specs import machine_for
+from emulator.runs.resolve import resolve
+from emulator.scenario import model as m
+from emulator.scenario.player.live_player import (
     UNDER_WAY_MAX,
     WRITES_MAX,
     Command,
@@ -15,12 +17,10 @@ from emulator.player.live_player import (
     LivePlayer,
     WatchNode,
 )
-from emulator.runs.resolve import resolve
-from emulator.scenario import model as m
 from emulator.storage.memory import MemoryFiles
 from emulator.topology import OBSERVER, Node, three_azs
-from emulator.world.simulated.chance import CALM
-from emulator.world.simulated.world import SimulatedWorld
+from emulator.worlds.simulated.chance import CALM
+from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.machine import Effect, Machine, Now
 from protocol.messages.workload import WorkloadReportsRequest, WorkloadReportsResponse
 

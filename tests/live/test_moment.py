@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.live import moment
-from emulator.live.moment import end_of, is_past
+from emulator.cluster import moment
+from emulator.cluster.moment import end_of, is_past
 
 LINES = [b'{"seq":%d,"at_ms":%d.5,"event":"x"}\n' % (n, n * 10) for n in range(200)]
 

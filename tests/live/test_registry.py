@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from emulator.live.registry import (
+from emulator.cluster.registry import (
     CLUSTER_FILE,
     NoCluster,
     Registration,
@@ -20,8 +20,8 @@ from emulator.live.registry import (
     registered,
     unregister,
 )
-from emulator.live.state_home import state_home
-from emulator.runs.identity import mine
+from emulator.cluster.state_home import state_home
+from emulator.identity import mine
 
 
 def alive(name: str) -> Registration:

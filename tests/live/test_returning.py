@@ -9,14 +9,14 @@ import pytest
 import trio
 
 from controller.registration import EARLIER_SESSION
-from emulator.live import requests as r
-from emulator.live.desk import Desk
-from emulator.live.returning import LONGER, SHOWN, Returning
-from emulator.node.restarts import Roster
+from emulator.cluster import requests as r
+from emulator.cluster.player_mailbox import PlayerMailbox
+from emulator.cluster.returning import LONGER, SHOWN, Returning
+from emulator.machines.node.restarts import Roster
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
-from emulator.world.network.cluster import Cluster
-from emulator.world.network.reports import NodeExit
+from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.reports import NodeExit
 
 START = r.Machine("start", "broker-1")
 
@@ -36,8 +36,8 @@ class Dead:
             note=lambda *what: self.noted.append(what),
         )  # fmt: skip
         spec = resolve(find_scenario("az-isolated-leader"), "2.6", {"zookeeper.session.timeout.ms": 6_000}).spec
-        desk = SimpleNamespace(until=self._until, player=SimpleNamespace(seen=SimpleNamespace(live=self.live)))
-        self.returning = Returning(cast(Cluster, cluster), cast(Desk, desk), Roster(spec))
+        mailbox = SimpleNamespace(until=self._until, player=SimpleNamespace(seen=SimpleNamespace(live=self.live)))
+        self.returning = Returning(cast(Cluster, cluster), cast(PlayerMailbox, mailbox), Roster(spec))
 
     async def _until(self, holds: Any) -> None:
         if not holds():

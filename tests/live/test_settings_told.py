@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from audit.expected import expected_of
-from emulator.live.requests import AlterBroker, AlterTopic, CreateTopic, Machine
-from emulator.live.settings_told import SettingsTold
-from emulator.node.specs import RunSpec
+from emulator.cluster.requests import AlterBroker, AlterTopic, CreateTopic, Machine
+from emulator.cluster.settings_told import SettingsTold
+from emulator.machines.node.specs import RunSpec
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
 from emulator.settings.setting import BROKER, TOPIC

@@ -14,7 +14,7 @@ from benchmarks.soak.ledger import compare, event_bytes, lateness_of, read_ledge
 from benchmarks.soak.memory import SUPERVISOR
 from benchmarks.soak.plan import Asked
 from benchmarks.soak.playing import Played, play
-from emulator.live.registry import registered
+from emulator.cluster.registry import registered
 
 pytestmark = pytest.mark.network
 

@@ -33,7 +33,7 @@ from benchmarks.soak.memory import Sample, trend_of
 from benchmarks.soak.plan import Asked, planned_cuts
 from benchmarks.soak.playing import Played
 from benchmarks.soak.telling import document, show
-from emulator.live.specification import LiveSpec
+from emulator.cluster.specification import LiveSpec
 
 HELD = dict.fromkeys(MUST_HOLD, "held")
 

@@ -5,8 +5,8 @@ import json
 import msgspec
 import pytest
 
-from emulator.injector.rules import parse
-from emulator.live.status import ClusterStatus, Life, LinkFault, as_json, partition_order, status_of
+from emulator.cluster.status import ClusterStatus, Life, LinkFault, as_json, partition_order, status_of
+from emulator.faults.rules import parse
 from emulator.topology import three_azs
 from protocol.link_rules import LinkRule
 from protocol.messages.status import NodeStatus, PartitionStatus, SessionStatus

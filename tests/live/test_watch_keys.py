@@ -13,7 +13,7 @@ import termios
 import time
 from collections.abc import Callable
 
-from emulator.live.requests import CreateTopic
+from emulator.cluster.requests import CreateTopic
 from tests.live.conftest import Live
 
 LIMIT_S = 30.0

@@ -8,51 +8,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
 from benchmarks.network_runs import one_run, recorded, script_of
-from emulator.commands.run import DEFAULT_SPEED
+from emulator.cli.commands.run import DEFAULT_SPEED
 from emulator.runs.time_outs import timer_limit_ms
+from tests.first_tries import AT_ONCE, first_tries
 from tests.system.runs import SCENARIOS, VERSIONS
 
 pytestmark = [pytest.mark.network, pytest.mark.if_time_is_left]
 
-AT_ONCE = 2
 SLOWER = (2.0, 1.0)
 """Speeds for one that was late: lateness is told in the scenario's time."""
 BY_COMMAND = {f"{scenario}@{version}" for scenario in SCENARIOS for version in VERSIONS}
 
-Tries = dict[str, Future[tuple[str, float]]]
+Tries = dict[tuple[str], Future[tuple[str, float]]]
 
 
-def _played(recording: str, kept: Path) -> tuple[str, float]:
-    return one_run(script_of(recording), 1, DEFAULT_SPEED, kept)
+def _played(recording: str, folder: Path) -> tuple[str, float]:
+    return one_run(script_of(recording), 1, DEFAULT_SPEED, folder / recording)
 
 
 @pytest.fixture(scope="module")
-def first_tries(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tries]:
-    """Of those that were chosen, in the order in which they are asked for. In processes: Trio listens for signals in a
-    main thread."""
-    folder = tmp_path_factory.mktemp("differ")
-    chosen = [
-        str(item.callspec.params["recording"])
-        for item in request.session.items
-        if item.path == Path(__file__) and isinstance(item, pytest.Function)
-    ]
+def tries(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tries]:
+    """In processes: Trio listens for signals in a main thread."""
     pool = ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn"))
-    try:
-        yield {recording: pool.submit(_played, recording, folder / recording) for recording in chosen}
-    finally:
-        pool.shutdown(cancel_futures=True)
+    play = partial(_played, folder=tmp_path_factory.mktemp("differ"))
+    with first_tries(request, test_a_recording_is_equalled_by_real_processes.__name__, pool, play) as begun:
+        yield begun
 
 
 @pytest.mark.parametrize("recording", [name for name in recorded() if name not in BY_COMMAND])
-def test_a_recording_is_equalled_by_real_processes(first_tries: Tries, tmp_path: Path, recording: str) -> None:
+def test_a_recording_is_equalled_by_real_processes(tries: Tries, tmp_path: Path, recording: str) -> None:
     """A run that differs and was late is unknown, and played again, slower; one that was punctual fails."""
-    equals, late_ms = first_tries[recording].result()
+    equals, late_ms = tries[recording,].result()
     resolved = script_of(recording)
     for number, speed in enumerate(SLOWER, start=2):
         if equals:

@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
-from emulator.node.specs import machine_for
-from emulator.player.player import Player
+from emulator.machines.node.specs import machine_for
 from emulator.runs.resolve import resolve
 from emulator.scenario.load import load_scenario
+from emulator.scenario.player.player import Player
 from emulator.storage import inspect
 from emulator.storage.files import NodeKilled
 from emulator.storage.memory import MemoryFiles
 from emulator.topology import OBSERVER, Node
-from emulator.world.simulated.chance import CALM, Latencies
-from emulator.world.simulated.world import SimulatedWorld
+from emulator.worlds.simulated.chance import CALM, Latencies
+from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.machine import Machine
 
 BROKERS = ("broker-0", "broker-1", "broker-2")

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from docs.generate.cap_choice import ACKS, MIN_INSYNC, UNCLEAN, Choice, Outcome, played, rows
-from emulator.runs.judged import play_and_judge
+from emulator.judging.judged import play_and_judge
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
 

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from emulator.world.simulated.chance import CALM, ROUGH, Draws
-from emulator.world.simulated.world import RunTooLong
+from emulator.worlds.simulated.chance import CALM, ROUGH, Draws
+from emulator.worlds.simulated.heap import RunTooLong
 from protocol.events import MachineFault, RoleChanged, SessionEnded
 from tests.simulated.cluster import Cluster
 

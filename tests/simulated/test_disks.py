@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.player.steps import StepFailed
+from emulator.scenario.player.steps import StepFailed
 from emulator.storage import inspect
 from tests.simulated.cluster import Cluster
 

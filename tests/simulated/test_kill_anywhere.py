@@ -6,17 +6,24 @@ from typing import Any
 
 import pytest
 
-from emulator.broker.fetchers import Fetchers
-from emulator.broker.log import Log
-from emulator.broker.partition import Partition, PendingIsr
-from emulator.deaths.historian import history_of
-from emulator.deaths.judge import judge_death
-from emulator.deaths.plan import Plan, mortal_scenarios
-from emulator.deaths.play import play_death
-from emulator.deaths.rules import gates_of
-from emulator.deaths.seeds import DeathsAsked, DeathWorker, play_seed, replay_command
-from emulator.deaths.settled import Unsettled, brokers_of, ensemble_state, partition_of, state_of, unsettled
-from emulator.deaths.stuck import unsettled_rule
+from emulator.judging.crash_testing.historian import history_of
+from emulator.judging.crash_testing.judge import judge_death
+from emulator.judging.crash_testing.plan import Plan, mortal_scenarios
+from emulator.judging.crash_testing.play import play_death
+from emulator.judging.crash_testing.rules import gates_of
+from emulator.judging.crash_testing.seeds import DeathsAsked, DeathWorker, play_seed, replay_command
+from emulator.judging.crash_testing.settled import (
+    Unsettled,
+    brokers_of,
+    ensemble_state,
+    partition_of,
+    state_of,
+    unsettled,
+)
+from emulator.judging.crash_testing.stuck import unsettled_rule
+from emulator.machines.broker.fetchers import Fetchers
+from emulator.machines.broker.log import Log
+from emulator.machines.broker.partition import Partition, PendingIsr
 from emulator.runs.cores import on_all_cores
 from protocol.events import ScenarioStep
 
@@ -214,7 +221,7 @@ def test_a_leader_that_acknowledges_too_early_is_found(monkeypatch: pytest.Monke
 
 def test_a_broker_that_never_follows_again_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     add = Fetchers.add
-    monkeypatch.setattr("emulator.deaths.play.SETTLE_LIMIT_MS", 60_000.0)
+    monkeypatch.setattr("emulator.judging.crash_testing.play.SETTLE_LIMIT_MS", 60_000.0)
 
     def tired(self: Fetchers, partition: Partition, source: int, node: str) -> None:
         if partition.leader_epoch == 0:

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from emulator.node import specs
-from emulator.runs.judged import JudgedRun, play_and_judge
+from emulator.judging.judged import JudgedRun, play_and_judge
+from emulator.judging.seeds import broken_in
+from emulator.machines.node import specs
 from emulator.runs.resolve import resolve
-from emulator.runs.seeds import broken_in
 from emulator.runs.sources import find_scenario
 from protocol.versions import Gates, gates_for
 

@@ -5,8 +5,8 @@ from msgspec.structs import replace
 
 from benchmarks.judge_mutants import hunted
 from benchmarks.mutants import MUTANTS, applied
-from emulator.broker.partition import Partition
-from emulator.deaths.seeds import DeathsAsked, play_seed
+from emulator.judging.crash_testing.seeds import DeathsAsked, play_seed
+from emulator.machines.broker.partition import Partition
 
 SOON = (
     "high-watermark-at-log-end",

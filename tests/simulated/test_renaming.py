@@ -14,13 +14,13 @@ import msgspec
 import pytest
 
 from controller import elections
-from emulator.observations.comparable import Comparable, comparable
-from emulator.observations.reading import parse, plain
+from emulator.judging.seeds import outcome_of
 from emulator.runs.resolve import resolve
-from emulator.runs.seeds import outcome_of
 from emulator.runs.simulated import play
 from emulator.scenario.expect import judge
 from emulator.scenario.model import Scenario
+from emulator.scenario.observations.comparable import Comparable, comparable
+from emulator.scenario.observations.reading import parse, plain
 from emulator.topology import OBSERVER, broker_name
 from protocol.versions import LADDER
 from protocol.znodes import Leadership

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from emulator.broker.replicas import Replicas
-from emulator.deaths.plan import Plan, mortal_scenarios
-from emulator.deaths.play import play_death
-from emulator.deaths.seeds import DeathsAsked, play_seed, replay_command
+from emulator.judging.crash_testing.plan import Plan, mortal_scenarios
+from emulator.judging.crash_testing.play import play_death
+from emulator.judging.crash_testing.seeds import DeathsAsked, play_seed, replay_command
+from emulator.machines.broker.replicas import Replicas
 from protocol.events import NodeStopped
 
 

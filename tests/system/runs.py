@@ -11,8 +11,8 @@ import psutil
 import trio
 
 from benchmarks.network_runs import lateness_ms
-from emulator.runs.layout import EVENTS_FOLDER, event_paths
-from tests.emulator.world.network_world import DirectoryWatch
+from emulator.layout import EVENTS_FOLDER, event_paths
+from tests.emulator.worlds.network_world import DirectoryWatch
 
 SCENARIOS = (
     "az-isolated-leader",

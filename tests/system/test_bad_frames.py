@@ -17,9 +17,9 @@ import pytest
 
 from emulator.runs.directory import prepare
 from emulator.topology import three_azs
-from emulator.world.network.cluster import Cluster
-from emulator.world.network.ports import PortInUse
-from emulator.world.network.spec import LOOPBACK
+from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.ports import PortInUse
+from emulator.worlds.network.spec import LOOPBACK
 from protocol.framing import MAX_FRAME_BYTES
 from tests.system.conftest import COMMAND, GOLDEN, ROOT, run_command
 from tests.system.runs import events_of, process_of, said, wait_until, was_late

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.system.conftest import Faultline
 
 TITLE = "A title that is longer than a terminal of eighty columns is, so that it would be wrapped there"
@@ -34,3 +36,27 @@ def test_a_run_that_fails_names_the_place_and_wraps_nothing_in_a_pipe(faultline:
     assert ended.code == 3
     assert ended.out.splitlines()[0] == f"twice on Kafka 2.6: {TITLE}"
     assert ended.err.startswith(f"{script}:7: faultline run: ") and WHY in ended.err
+
+
+MORE_THAN_THERE_ARE = """\
+id: more
+title: more batches than there are
+kafka: 2.6
+steps:
+  - start: 2
+  - create-topic: {topic: t, assignment: [2]}
+  - kill: 2
+  - lose-unsynced: {node: 2, batches_kept: 5}
+"""
+
+
+@pytest.mark.parametrize("world", ["sim", "network"])
+def test_more_batches_than_there_are_cannot_be_kept_in_either_world(
+    faultline: Faultline, tmp_path: Path, world: str
+) -> None:
+    script = tmp_path / "more.yaml"
+    script.write_text(MORE_THAN_THERE_ARE)
+    ended = faultline("run", script, "--world", world, "--out", tmp_path / "run", "--audit", "none")
+    assert ended.code == 3 and "Traceback" not in ended.err, ended
+    assert ended.err.startswith(f"{script}:8: faultline run: ")
+    assert "t-0 holds 0 batches, 5 of them cannot be kept" in ended.err

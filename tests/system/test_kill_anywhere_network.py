@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from benchmarks import kill_anywhere
-from emulator.deaths.plan import drawn
+from emulator.judging.crash_testing.plan import drawn
 from tests.system.conftest import ROOT
 
 TRIES = 3
@@ -21,7 +21,7 @@ SEED = 27
 WATCHED = """
 import sys
 from pathlib import Path
-from emulator.deaths.mortal import tell, watch
+from emulator.judging.crash_testing.mortal import tell, watch
 from emulator.storage.disk import DiskFiles
 
 files, order = DiskFiles(sys.argv[1]), Path(sys.argv[2])

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from benchmarks import network_runs
+from tests.first_tries import AT_ONCE, first_tries
 from tests.system.conftest import GOLDEN, Ended, Faultline, run_command
 from tests.system.runs import SCENARIOS, VERSIONS, was_late
 
@@ -26,52 +27,42 @@ DUAL_LEADER = ("az-isolated-leader", "2.6")
 
 
 CASES = [case for case in ALL if case != DUAL_LEADER]
-AT_ONCE = 2
-
-Case = tuple[str, str]
-FirstTries = dict[Case, tuple[Path, Future[None]]]
+Tries = dict[tuple[str, str], Future[Path]]
 
 
-def play(case: Case, run: Path) -> None:
-    scenario, version = case
+def play(scenario: str, version: str, run: Path) -> Path:
     played = run_command("run", scenario, "--kafka-version", version, "--audit", "none", "--out", run)
     assert played.code == 0, str(played)
+    return run
 
 
 @pytest.fixture(scope="module")
-def first_tries(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FirstTries]:
-    """Of those that were chosen, in the order in which they are asked for, two at a time: most of a run is spent
-    waiting."""
+def tries(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tries]:
+    """Whatever was begun has ended afterwards."""
     folder = tmp_path_factory.mktemp("first")
-    chosen = [
-        (str(item.callspec.params["scenario"]), str(item.callspec.params["version"]))
-        for item in request.session.items
-        if isinstance(item, pytest.Function) and item.originalname == test_a_scenario_equals_a_recording.__name__
-    ]
+
+    def first(scenario: str, version: str) -> Path:
+        return play(scenario, version, folder / f"{scenario}-{version}")
+
     before = set(psutil.Process().children(recursive=True))
     pool = ThreadPoolExecutor(AT_ONCE)
-    try:
-        runs = {case: folder / "-".join(case) for case in chosen}
-        yield {case: (run, pool.submit(play, case, run)) for case, run in runs.items()}
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with first_tries(request, test_a_scenario_equals_a_recording.__name__, pool, first) as begun:
+        yield begun
     left = set(psutil.Process().children(recursive=True)) - before
     assert not left, f"left running: {left}"
 
 
 @pytest.mark.parametrize(("scenario", "version"), CASES)
-def test_a_scenario_equals_a_recording(first_tries: FirstTries, tmp_path: Path, scenario: str, version: str) -> None:
+def test_a_scenario_equals_a_recording(tries: Tries, tmp_path: Path, scenario: str, version: str) -> None:
     golden = GOLDEN / f"{scenario}@{version}"
-    run, first = first_tries[scenario, version]
-    first.result()
+    run = tries[scenario, version].result()
     for number in range(1, TRIES + 1):
         compared = run_command("compare", run, golden)
         if compared.code == 0:
             assert compared.out.startswith(f"{run} equals {golden}")
             return
         assert number < TRIES and was_late(run), str(compared)
-        run = tmp_path / str(number)
-        play((scenario, version), run)
+        run = play(scenario, version, tmp_path / str(number))
 
 
 def dual_leader(faultline: Faultline, directory: Path) -> tuple[Path, Ended]:

@@ -15,14 +15,14 @@ import psutil
 import pytest
 import trio
 
-from emulator.commands.run_simulated import run_simulated
-from emulator.injector.enforcement import LinkState
+from emulator.cli.commands.run_simulated import run_simulated
+from emulator.faults.enforcement import LinkState
 from emulator.runs.directory import prepare, write_observations, write_scenario
 from emulator.runs.network import play_network
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
-from emulator.world.network.cluster import Cluster
-from emulator.world.network.reports import HealReport
+from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.reports import HealReport
 from tests.system.conftest import COMMAND, ROOT, run_command
 from tests.system.runs import process_of, said, short, wait_until
 
@@ -52,7 +52,7 @@ class Saboteur(Cluster):
     """Says that it has healed; broker-1 was never told."""
 
     async def heal(self, rule_id: str | None = None) -> list[HealReport]:
-        deaf = self.lives.nodes["broker-1"]
+        deaf = self.processes.nodes["broker-1"]
         control, deaf.control = deaf.control, None
         try:
             return await super().heal(rule_id)

@@ -24,7 +24,7 @@ UNPRIVILEGED = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
 
 EACH = """
 import contextlib, io, json, sys
-from emulator.cli import main
+from emulator.cli.app import main
 told = []
 for words in json.loads(sys.argv[1]):
     out, err = io.StringIO(), io.StringIO()

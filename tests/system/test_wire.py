@@ -14,8 +14,8 @@ from emulator.runs.directory import prepare, write_scenario
 from emulator.runs.network import play_network
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
-from emulator.world.network.cluster import Cluster
-from tests.emulator.world.relay import Relay, frames
+from emulator.worlds.network.cluster import Cluster
+from tests.emulator.worlds.relay import Relay, frames
 
 pytestmark = [pytest.mark.network]
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from audit.verdict import from_json
-from emulator.commands.run_simulated import simulate_into
-from emulator.observations.files import load
+from emulator.cli.commands.run_simulated import simulate_into
 from emulator.runs.directory import NotEmpty, prepare
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
+from emulator.runs.verdict import from_json
 from emulator.scenario.load import load_scenario
+from emulator.scenario.observations.files import load
 from emulator.storage import inspect
 from emulator.storage.disk import DiskFiles
 from protocol.events import ENVELOPE, EVENTS
@@ -28,7 +28,7 @@ UNEQUAL = {"verdict.json"}
 PLAY = """
 import sys
 from pathlib import Path
-from emulator.commands.run_simulated import simulate_into
+from emulator.cli.commands.run_simulated import simulate_into
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario

@@ -5,13 +5,13 @@ from typing import cast
 
 import trio
 
-from emulator.node.restarts import Roster
-from emulator.runs.layout import DATA_FOLDER
-from emulator.runs.network import Actions
+from emulator.faults import actions as act
+from emulator.layout import DATA_FOLDER
+from emulator.machines.node.restarts import Roster
+from emulator.runs.network import FaultExecutor
 from emulator.storage.disk import DiskFiles
 from emulator.storage.log_directory import segment_name
-from emulator.world import actions as act
-from emulator.world.network.cluster import Cluster
+from emulator.worlds.network.cluster import Cluster
 from protocol.records.batch import encode_batch
 
 PARTITION = "t-0"
@@ -52,7 +52,7 @@ def written(run: Path) -> tuple[int, int]:
 def left(run: Path, seed: int, batches_kept: int = -1) -> int:
     """Bytes of the log after its power loss."""
     cluster = DeadCluster()
-    actions = Actions(cast(Cluster, cluster), run, seed, cast(Roster, None))
+    actions = FaultExecutor(cast(Cluster, cluster), run, seed, cast(Roster, None))
     done = trio.run(actions.do, act.Act(1, act.PowerLoss("broker-0", batches_kept)))
     assert (done.error, cluster.noted) == ("", [("power-loss", "broker-0")])
     return (run / DATA_FOLDER / "broker-0" / PARTITION / segment_name(0)).stat().st_size

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.runs.identity import mine
+from emulator.identity import mine
 from emulator.runs.scratch import PREFIX, remove_scratch, scratch
 
 KILLED = "import os, signal, sys; from pathlib import Path; from emulator.runs.scratch import scratch\n"

@@ -6,15 +6,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from audit.verdict import Verdict
-from emulator.commands.run_simulated import simulate_into
+from emulator.cli.commands.run_simulated import simulate_into
 from emulator.exit_codes import UNKNOWN
+from emulator.judging.judged import play_and_judge
 from emulator.runs.directory import prepare
-from emulator.runs.judged import play_and_judge
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.settings_files import read_settings_files
 from emulator.runs.sources import find_scenario
 from emulator.runs.time_outs import timer_limit_ms
+from emulator.runs.verdict import Verdict
 from emulator.scenario import model as m
 from emulator.scenario.load import ScenarioErrors, load_scenario
 from emulator.settings.files import UnusableFile

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
+from emulator.judging.judged import play_and_judge
 from emulator.runs.directory import told_in_settings_file
-from emulator.runs.judged import play_and_judge
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
 from emulator.runs.starts import starts_in, versions_played

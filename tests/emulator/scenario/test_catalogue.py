@@ -5,12 +5,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from emulator.observations.compare import compare
-from emulator.observations.files import load
-from emulator.observations.races import Race, substituted
 from emulator.scenario import model as m
 from emulator.scenario.expect import judge
 from emulator.scenario.load import load_scenario
+from emulator.scenario.observations.compare import compare
+from emulator.scenario.observations.files import load
+from emulator.scenario.observations.races import Race, substituted
 from emulator.scenario.recorded import scenario_of_recording
 
 ROOT = Path(__file__).parents[3]

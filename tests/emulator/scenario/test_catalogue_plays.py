@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from emulator.player.steps import StepFailed
-from emulator.runs.judged import play_and_judge
+from emulator.judging.judged import play_and_judge
+from emulator.judging.seeds import broken_in
 from emulator.runs.resolve import resolve
-from emulator.runs.seeds import broken_in
 from emulator.scenario.load import load_scenario
 from emulator.scenario.model import Scenario
+from emulator.scenario.player.steps import StepFailed
 
 ROOT = Path(__file__).parents[3]
 SEEDS = (1, 2)

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from emulator.observations.files import load
-from emulator.observations.model import Observations
-from emulator.observations.reading import parse
 from emulator.scenario.expect import judge
 from emulator.scenario.load import load_scenario
 from emulator.scenario.model import Expectation, ExpectedExit, ExpectedViolation, Scenario
+from emulator.scenario.observations.files import load
+from emulator.scenario.observations.model import Observations
+from emulator.scenario.observations.reading import parse
 
 ROOT = Path(__file__).parents[3]
 RUN = load(ROOT / "tests" / "golden" / "az-isolated-leader@2.6" / "1.json")

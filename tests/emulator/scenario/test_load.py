@@ -4,6 +4,7 @@ from textwrap import dedent
 
 import pytest
 
+from emulator.faults.machines import ClockJump, SlowDisk
 from emulator.scenario import conditions as c
 from emulator.scenario import model as m
 from emulator.scenario.load import load_scenario
@@ -56,6 +57,9 @@ GOOD: list[tuple[str, m.AnyStep]] = [
     ("hold: {az: 0, only: controller}", m.Hold(links=AZ0, purposes=("controller",))),
     ("delay: {az: 0, delay_ms: 5, jitter_ms: 0.5}", m.Delay(links=AZ0, delay_ms=5, jitter_ms=0.5)),
     ("loss: {az: 0, rate: 0.1}", m.Loss(links=AZ0, rate=0.1)),
+    ("bandwidth: {az: 0, bytes_per_s: 2000}", m.Bandwidth(links=AZ0, bytes_per_s=2000)),
+    ("slow-disk: {node: 1, takes_ms: 20}", SlowDisk("broker-1", 20.0)),
+    ("clock-jump: {node: 1, jump_ms: 20}", ClockJump("broker-1", 20.0)),
     ("heal", m.Heal()),
     ("heal: az-0", m.Heal(links=AZ0)),
     ("create-topic: {topic: u, assignment: [2], configs: {min.insync.replicas: 2}}",

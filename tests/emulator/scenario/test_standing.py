@@ -2,8 +2,8 @@
 
 import pytest
 
+from emulator.faults import actions as act
 from emulator.scenario.load import ScenarioErrors, load_scenario
-from emulator.world import actions as act
 
 HEAD = "id: x\ntitle: x\nkafka: [2.6]\nsteps:\n"
 ENDED = "does not run: a step before has ended it, and none has started it again"
@@ -61,11 +61,11 @@ def test_what_may_make_sense_is_let_through(steps: tuple[str, ...]) -> None:
 def test_both_worlds_refuse_alike() -> None:
     dead, runs = {"alive": False, "paused": False}, {"alive": True, "paused": False}
     paused = {"alive": True, "paused": True}
-    for action in (act.StopNode("n"), act.PauseNode("n"), act.ResumeNode("n"), act.DiskFull("n")):
+    for action in (act.Stop("n"), act.PauseNode("n"), act.ResumeNode("n"), act.DiskFull("n")):
         assert act.unfit(action, **dead) == "n does not run"
-    assert act.unfit(act.StartNode("n"), **runs) == "n runs already"
+    assert act.unfit(act.Start("n"), **runs) == "n runs already"
     assert act.unfit(act.ResumeNode("n"), **runs) == "n is not paused"
     assert act.unfit(act.PauseNode("n"), **paused) == "n is paused already"
-    assert act.unfit(act.StopNode("n"), **paused) == "n is paused, and hears nothing: resume it first"
+    assert act.unfit(act.Stop("n"), **paused) == "n is paused, and hears nothing: resume it first"
     assert act.unfit(act.LoseDisk("n"), **runs) == "n runs: its disk cannot be lost under it"
-    assert not any(act.unfit(to(node="n"), **dead) for to in (act.KillNode, act.PowerLoss, act.LoseDisk, act.StartNode))
+    assert not any(act.unfit(to(node="n"), **dead) for to in (act.Kill, act.PowerLoss, act.LoseDisk, act.Start))

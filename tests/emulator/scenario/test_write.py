@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from emulator.observations.files import load
 from emulator.scenario import conditions as c
 from emulator.scenario import model as m
 from emulator.scenario.load import load_scenario
+from emulator.scenario.observations.files import load
 from emulator.scenario.recorded import scenario_of_recording
 from emulator.scenario.write import written
 
@@ -38,6 +38,7 @@ STEPS: tuple[m.AnyStep, ...] = (
     m.Hold(links=m.OneWayLinks("az-0", "broker-1")),
     m.Delay(links=m.AzLinks("az-1"), delay_ms=5, jitter_ms=1.5),
     m.Loss(links=m.OpenedLinks("broker-0", "broker-1"), rate=0.25),
+    m.Bandwidth(links=m.AzLinks("az-0"), bytes_per_s=1500.0),
     m.Heal(links=LINKS),
     m.Heal(),
     m.PowerLoss(node="broker-1"),

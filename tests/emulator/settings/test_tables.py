@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from docs.generate.uses import FILES_OF_SETTINGS, used_names
-from emulator.broker.settings import TOPIC_OVERRIDES, BrokerSettings
-from emulator.client.client_settings import consumer_settings, old_consumer_settings, producer_settings
+from emulator.machines.broker.settings import TOPIC_OVERRIDES, BrokerSettings
+from emulator.machines.client.client_settings import consumer_settings, old_consumer_settings, producer_settings
 from emulator.runs.resolve import SESSION_SETTINGS
 from emulator.scenario.model import CHECKS
 from emulator.settings.bearing import ALL, MODELLED, NOT_MODELLED, Group

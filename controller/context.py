@@ -1,0 +1,74 @@
+"""The context: what the controller's procedures work with. One per controller, for its whole life.
+
+A procedure reads and changes `state`, asks the session service by yielding (see `session_calls`), and tells brokers
+through `send`. `now` and `out` are those of the input being handled.
+"""
+
+from controller.channels import Channels
+from controller.requests import RequestBatch
+from controller.settings import ControllerSettings
+from controller.state import ControllerState
+from protocol.events import Event, StateDecided, ids_text
+from protocol.ids import TopicPartition
+from protocol.machine import Now, Outbox
+from protocol.versions import Gates
+from protocol.znodes import Leadership
+
+
+class ControllerMoved(Exception):
+    """Another broker is controller: `/controller_epoch` is not what we wrote, or `/controller` is not
+    ours."""
+
+
+class ControllerContext:
+    """`active`: this broker is controller, as far as it knows. `unclean_elections`: of this life, over all
+    its terms."""
+
+    def __init__(self, broker: int, gates: Gates, settings: ControllerSettings, channels: Channels) -> None:
+        self.broker = broker
+        self.gates = gates
+        self.settings = settings
+        self.channels = channels
+        self.state = ControllerState()
+        self.active = False
+        self.unclean_elections = 0
+        self.now = Now(0, 0)
+        self.out = Outbox()
+
+    def at(self, now: Now, out: Outbox) -> None:
+        """An input is being handled."""
+        self.now, self.out = now, out
+
+    def batch(self) -> RequestBatch:
+        """An empty batch of requests to brokers."""
+        return RequestBatch(self.broker, self.gates, self.state)
+
+    def send(self, batch: RequestBatch) -> None:
+        """Queue a batch's requests. Raises ChannelFull."""
+        for broker, request, version in batch.outgoing():
+            self.channels.send(self.now, self.out, broker, request, version)
+
+    def update_metadata(self, brokers: list[int], partitions: list[TopicPartition]) -> None:
+        """UpdateMetadata alone."""
+        batch = self.batch()
+        batch.add_update_metadata(brokers, partitions)
+        self.send(batch)
+
+    def emit(self, event: Event) -> None:
+        self.out.emit(event)
+
+    def decided(self, partition: TopicPartition, leadership: Leadership, reason: str, replica: int = -1) -> None:
+        """Write down that a state was written; `replica` left the ISR."""
+        self.emit(
+            StateDecided(
+                topic=partition[0],
+                partition=partition[1],
+                leader=leadership.leader,
+                leader_epoch=leadership.leader_epoch,
+                isr=ids_text(leadership.isr),
+                controller_epoch=leadership.controller_epoch,
+                zk_version=leadership.zk_version,
+                reason=reason,
+                replica=replica,
+            )
+        )

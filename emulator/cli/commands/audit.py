@@ -1,0 +1,46 @@
+"""`faultline audit RUN...`: runs that have ended as they lie there, a running cluster as it is at this moment."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from audit.commands import audit_command
+from audit.input import AuditInputError, find_runs
+from emulator.cluster.moment import copy_moment
+from emulator.cluster.registry import registered
+from emulator.cluster.requests import Refused
+from emulator.exit_codes import UNKNOWN, UNUSABLE
+from emulator.runs.scratch import scratch
+
+
+def audit_runs_command(
+    runs: Sequence[str],
+    master: str,
+    out: Path | None,
+    json: bool,
+    junit: Path | None = None,
+    own: Sequence[Path] = (),
+) -> int:
+    """The exit code of the audit; 3 when a running cluster does not answer. `own`: files of checks."""
+    homes: dict[Path, Path] = {}
+    with ExitStack() as stack:
+        given: list[str] = []
+        try:
+            for run in find_runs(runs):
+                found = registered(run.path)
+                if found is None or not found.running:
+                    given.append(str(run.path))
+                    continue
+                copy = stack.enter_context(scratch(run.path)) / run.name
+                moment_ms = copy_moment(found, copy)
+                print(f"{run.name} is running: audited as it was at {moment_ms / 1000:.3f} s", file=sys.stderr)
+                homes[copy] = run.path
+                given.append(str(copy))
+        except AuditInputError as error:
+            print(error, file=sys.stderr)
+            return UNUSABLE
+        except Refused as refused:
+            print(f"faultline audit: {refused}", file=sys.stderr)
+            return UNKNOWN
+        return audit_command(given, master, out, json, homes, junit, own)

@@ -1,0 +1,86 @@
+"""`faultline compare RUN GOLDEN...`: every difference between a run and the nearest recording.
+
+Exit code 0: the run equals a recording, or does so by a race that its scenario names. 1: it differs from all.
+2: something given cannot be used (no such file, not observations, a scenario with an error in it).
+"""
+
+import sys
+from pathlib import Path
+
+import msgspec
+
+from emulator.packaged import GOLDEN
+from emulator.regular_files import reason
+from emulator.runs.sources import nearest_recordings, recording_named
+from emulator.scenario.load import ScenarioErrors, load_scenario
+from emulator.scenario.observations.files import load, recording_files, run_file
+from emulator.scenario.observations.model import Observations
+from emulator.scenario.observations.races import Match, Race, nearest_with_races
+from emulator.scenario.observations.reading import Malformed
+
+EQUAL, DIFFERS, UNUSABLE = 0, 1, 2
+
+
+def compare_command(run_dir: Path, goldens: list[Path], json: bool = False) -> int:
+    """Prints the outcome to stdout, errors to stderr; returns the exit code."""
+    try:
+        observed_file = run_file(run_dir)
+        observed = load(observed_file)
+        recordings = _recordings(goldens)
+        races = _races(observed_file.parent / "scenario.yaml")
+    except (Malformed, ScenarioErrors) as error:
+        print(f"faultline compare: {error}", file=sys.stderr)
+        return UNUSABLE
+    match = nearest_with_races(observed, recordings, races)
+    if json:
+        print(msgspec.json.encode(_as_json(run_dir, match)).decode())
+    else:
+        print("\n".join(_as_text(run_dir, match, len(recordings))))
+    return EQUAL if match.equal else DIFFERS
+
+
+def _recordings(goldens: list[Path]) -> dict[str, Observations]:
+    """By their names those that were named, the others by their paths. Raises Malformed."""
+    paths = [recording_named(given) for given in goldens]
+    for path in paths:
+        nearest = "" if path.is_absolute() or path.exists() else nearest_recordings(path)
+        if nearest:
+            raise Malformed(f"{path}: no such file or recording; nearest: {nearest}")
+    named = [path for path, given in zip(paths, goldens, strict=True) if path != given]
+    return {
+        str(file.relative_to(GOLDEN) if any(file.is_relative_to(path) for path in named) else file): load(file)
+        for file in recording_files(paths)
+    }
+
+
+def _races(scenario_file: Path) -> tuple[Race, ...]:
+    """Those of the scenario that was played; a run without its scenario has none."""
+    try:
+        text = scenario_file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise Malformed(f"{scenario_file}: cannot be read: {reason(error)}") from error
+    except UnicodeDecodeError as error:
+        raise Malformed(f"{scenario_file}: not UTF-8 text: {error}") from error
+    return load_scenario(text, str(scenario_file)).races
+
+
+def _as_text(run: Path, match: Match, compared: int) -> list[str]:
+    if match.equal:
+        by = "".join(f", by race {race.name} ({race.rule})" for race in match.races)
+        return [f"{run} equals {match.recording}{by}"]
+    of = f", the nearest of {compared}" if compared > 1 else ""
+    count = len(match.differences)
+    head = f"{run} differs from {match.recording}{of}: {count} difference{'s' if count > 1 else ''}"
+    return [head, *(f"  {difference}" for difference in match.differences)]
+
+
+def _as_json(run: Path, match: Match) -> dict[str, object]:
+    return {
+        "run": str(run),
+        "equal": match.equal,
+        "recording": match.recording,
+        "races": [{"name": race.name, "rule": race.rule} for race in match.races],
+        "differences": [difference.as_json() for difference in match.differences],
+    }

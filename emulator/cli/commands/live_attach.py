@@ -1,0 +1,81 @@
+"""`faultline attach`: the cluster of a plain `docker compose up` becomes one that the other commands know."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from emulator.cli.commands.live_asking import console, refused
+from emulator.cluster.control_client import ask
+from emulator.cluster.launch import READY_LIMIT_S, READY_LOOK_S
+from emulator.cluster.registry import NoCluster, Registration, named, register
+from emulator.cluster.requests import Ready
+from emulator.exit_codes import HELD, UNKNOWN
+from emulator.worlds.cluster_file.files import NoClusterFile, named_topology
+from emulator.worlds.containers.tool import DockerFailed, DockerMissing, compose
+from emulator.worlds.network.agent import TOKEN_FILE
+
+COMPOSE_LIMIT_S = 20.0
+BEGINNING_LIMIT_S = 20.0
+"""For a supervisor that was just started to write its token."""
+LOOK_S = 0.3
+SERVICE = "control"
+DOOR = "9400"
+
+
+def attach_command(topology: str, project: str | None, json: bool) -> int:
+    """Writes runs/NAME-attached/cluster.json, with the door's address and token. 3 when the cluster does not get ready;
+    it is attached all the same."""
+    try:
+        file = named_topology(topology)
+    except NoClusterFile as error:
+        return refused("attach", error)
+    try:
+        of = ["--file", str(file), *(["--project-name", project] if project else [])]
+        token = _token(of)
+        host, _, port = compose(*of, "port", SERVICE, DOOR, limit_s=COMPOSE_LIMIT_S).strip().rpartition(":")
+        name = project or file.stem
+        directory = Path("runs") / f"{name}-attached"
+        for one in named(name):
+            if one.running and one.directory.resolve() != directory.resolve():
+                raise NoCluster(f"a cluster {name} runs already ({one.directory}): end it, or attach by --project")
+    except DockerFailed as error:
+        return refused("attach", f"{error}; is it up, under this --project? docker compose --file {file} up --detach")
+    except (DockerMissing, NoCluster) as error:
+        return refused("attach", error)
+    directory.mkdir(parents=True, exist_ok=True)
+    there = Registration(name, None, 0, host, int(port), token, engine="docker")
+    register(directory, there)
+    lacking = _lacking(there)
+    if json:
+        told = {"name": name, "run": str(directory), "port": int(port), "ready": not lacking, "lacking": lacking}
+        print(msgspec.json.encode(told).decode())
+    else:
+        ready = f"not ready after {READY_LIMIT_S:g} s ({lacking})" if lacking else "ready"
+        console().print(f"{name} is attached, at {host}:{port}, and {ready}; `docker compose down` ends it")
+    return UNKNOWN if lacking else HELD
+
+
+def _lacking(there: Registration) -> str:
+    """What the cluster still lacks when READY_LIMIT_S are over; "" as soon as it is ready."""
+    deadline = time.monotonic() + READY_LIMIT_S
+    while True:
+        answer = ask(there, Ready(), READY_LOOK_S)
+        if answer.code == 0:
+            return ""
+        if time.monotonic() > deadline:
+            return answer.error
+        time.sleep(LOOK_S)
+
+
+def _token(of: Sequence[str]) -> str:
+    """What the supervisor's container has written. Raises DockerMissing, DockerFailed."""
+    deadline = time.monotonic() + BEGINNING_LIMIT_S
+    while True:
+        try:
+            return compose(*of, "exec", "-T", SERVICE, "cat", str(TOKEN_FILE), limit_s=COMPOSE_LIMIT_S).strip()
+        except DockerFailed as error:
+            if "No such file" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(LOOK_S)

@@ -1,0 +1,235 @@
+"""Live use: topics, records, preferred leaders, workloads."""
+
+import sys
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+from rich.console import Console
+
+from emulator.cli.commands.live_asking import Asking, ask_cluster, refused
+from emulator.cli.commands.unusable import UNUSABLE_SCENARIO
+from emulator.cluster.registry import NoCluster, choose
+from emulator.cluster.requests import (
+    VALUES_MAX,
+    Ask,
+    Consume,
+    CreateTopic,
+    DescribeTopic,
+    ElectPreferred,
+    Produce,
+    StartWorkload,
+    StopWorkload,
+    WorkloadStatus,
+)
+from emulator.exit_codes import BROKEN, HELD
+from emulator.runs.finished import NoRun, version_of
+from emulator.runs.settings_files import read_settings_files
+from emulator.settings.applied import applied
+from emulator.settings.files import UnusableFile
+from emulator.settings.registry import REGISTRY, UnusableSetting
+from emulator.settings.setting import PRODUCER, TOPIC
+from protocol.errors import error_name
+
+STDIN = "-"
+MARKED = "marked for deletion"
+ACKS = {"0": 0, "1": 1, "-1": -1, "all": -1}
+
+
+def create_topic_command(
+    asking: Asking,
+    topic: str,
+    assignment: Sequence[str],
+    partitions: int,
+    replicas: int,
+    settings: Sequence[str],
+    files: Sequence[str],
+) -> int:
+    """`assignment`: one text such as `0,1,2` per partition."""
+    try:
+        brokers = [brokers_of(text) for text in assignment]
+        given = settings_of(asking, TOPIC, files) | settings_given(settings)
+    except (*UNUSABLE_SCENARIO, NoRun, NoCluster) as error:
+        return refused(asking.command, str(error))
+    return ask_cluster(asking, CreateTopic(topic, brokers, partitions, replicas, given), show_topics)
+
+
+def brokers_of(text: str) -> list[int]:
+    """Raises ValueError."""
+    try:
+        return [int(broker) for broker in text.split(",")]
+    except ValueError:
+        raise ValueError(f"{text!r}: numbers of brokers, such as 0,1,2") from None
+
+
+def describe_topic_command(asking: Asking, topic: str) -> int:
+    return ask_cluster(asking, DescribeTopic(topic), show_topics)
+
+
+def produce_command(asking: Asking, acks: str, key_separator: str | None = None, **options: Any) -> int:
+    """1 when a value was not acknowledged. `options`: of a Produce; values `-` are the lines of standard input.
+    `key_separator`: each value has its key before this."""
+    slip = next((value for value in options["values"] if value.startswith("--")), None)
+    if slip is not None:
+        return refused(asking.command, f"unknown option {slip}; a value that begins so comes from standard input (-)")
+    if options["values"] == [STDIN]:
+        options["values"] = [line.rstrip("\r\n") for line in islice(sys.stdin, VALUES_MAX + 1)]
+    if not 0 < len(options["values"]) <= VALUES_MAX:
+        given = f"{len(options['values'])} values" if len(options["values"]) <= VALUES_MAX else "more values"
+        return refused(asking.command, f"{given}; a command takes 1 to {VALUES_MAX}")
+    if key_separator is not None:
+        if not key_separator:
+            return refused(asking.command, "--key-separator '': a character or more, such as : for KEY:VALUE")
+        without = next((value for value in options["values"] if key_separator not in value), None)
+        if without is not None:
+            return refused(asking.command, f"{without!r} has no {key_separator!r}; write KEY{key_separator}VALUE")
+        parted = [value.partition(key_separator) for value in options["values"]]
+        options |= {"keys": [key for key, _, _ in parted], "values": [value for _, _, value in parted]}
+    return _with_acks(asking, acks, lambda number: Produce(acks=number, **options), _show_attempts, _all_acknowledged)
+
+
+def consume_command(asking: Asking, ask: Consume) -> int:
+    """1 when the broker answered with an error."""
+    return ask_cluster(asking, ask, _show_records, lambda result: HELD if result["error"] == 0 else BROKEN)
+
+
+def elect_preferred_command(asking: Asking, partitions: Sequence[str]) -> int:
+    return ask_cluster(asking, ElectPreferred(list(partitions)), _show_leaders)
+
+
+def start_workload_command(
+    asking: Asking, acks: str | None, settings: Sequence[str], files: Sequence[str], **options: Any
+) -> int:
+    try:
+        given = settings_of(asking, PRODUCER, files) | settings_given(settings)
+    except (*UNUSABLE_SCENARIO, NoRun, NoCluster) as error:
+        return refused(asking.command, str(error))
+    if acks is None:
+        return ask_cluster(asking, StartWorkload(settings=given, **options), _show_started)
+    return _with_acks(asking, acks, lambda n: StartWorkload(acks=n, settings=given, **options), _show_started)
+
+
+def stop_workload_command(asking: Asking, name: str, at_once: bool) -> int:
+    return ask_cluster(asking, StopWorkload(name, at_once), _show_workloads)
+
+
+def workload_status_command(asking: Asking) -> int:
+    return ask_cluster(asking, WorkloadStatus(), _show_workloads)
+
+
+def settings_of(asking: Asking, scope: str, words: Sequence[str]) -> dict[str, Any]:
+    """What settings files say of one kind, as the running cluster's version has it; what else they say is told on
+    standard error. Raises UnusableFile, UnknownVersion, NoRun, NoCluster."""
+    if not words:
+        return {}
+    version = version_of(choose(asking.cluster).directory)
+    layer = applied(read_settings_files(words, scope), version, {})
+    if not layer.cluster:
+        raise UnusableFile(f"--settings {' '.join(words)}: holds no setting of a {scope}")
+    for dropped in layer.dropped:
+        print(f"dropped: {dropped.name} ({dropped.where}): {dropped.why}", file=sys.stderr)
+    return {REGISTRY[key].name: given.value for key, given in layer.cluster.items()}
+
+
+def settings_given(words: Sequence[str]) -> dict[str, Any]:
+    """Of `--set name=value`. Raises UnusableSetting."""
+    given = {}
+    for text in words:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UnusableSetting(f"--set {text!r}: expected name=value")
+        given[name.strip()] = value.strip()
+    return given
+
+
+def _with_acks(asking: Asking, acks: str, make: Any, show: Any, judge: Any = None) -> int:
+    if acks not in ACKS:
+        return refused(asking.command, f"--acks {acks}: one of {', '.join(ACKS)}")
+    ask: Ask = make(ACKS[acks])
+    return ask_cluster(asking, ask, show, judge)
+
+
+def _all_acknowledged(result: dict[str, Any]) -> int:
+    last = {entry["value"]: entry["error"] for entry in result["attempts"] if entry["saw"] == "attempt"}
+    return HELD if all(error == 0 for error in last.values()) else BROKEN
+
+
+# --- as text --------------------------------------------------------------------------------------------------------
+
+
+def show_topics(out: Console, result: dict[str, Any]) -> None:
+    for topic, partitions in result.get("topics", {}).items():
+        if topic in result["marked_for_deletion"]:
+            out.print(f"{topic}: {MARKED}; it is there until all its replicas are gone", markup=False)
+        for it in partitions:
+            replicas, isr = ",".join(map(str, it["replicas"])), ",".join(map(str, it["isr"]))
+            where = f"{topic}-{it['partition']}"
+            out.print(f"{where}: leader {it['leader']}, epoch {it['leader_epoch']}, replicas {replicas}, in sync {isr}")
+            for broker, view in it["views"].items():
+                if view["epoch"] is None:
+                    out.print(f"  {broker} does not know it")
+                elif (view["leader"], view["epoch"]) != (it["leader"], it["leader_epoch"]):
+                    out.print(f"  {broker} still believes: leader {view['leader']}, epoch {view['epoch']}")
+    show_said(out, result)
+
+
+def show_said(out: Console, result: dict[str, Any]) -> None:
+    """Of the settings that were given."""
+    for line in result.get("said", ()):
+        out.print(f"  {line}", markup=False)
+
+
+def _show_attempts(out: Console, result: dict[str, Any]) -> None:
+    """A number only where there was more than one attempt at a value."""
+    attempts = [entry for entry in result.get("attempts", result.get("so_far", [])) if entry.get("saw") == "attempt"]
+    repeated = {entry["value"] for entry in attempts if entry["attempt"] > 1}
+    for entry in attempts:
+        what = f" at offset {entry['offset']}" if entry["error"] == 0 else f": {error_text(entry['error'])}"
+        who = "" if entry["broker"] is None or entry["broker"] < 0 else f" by broker-{entry['broker']}"
+        said = "acknowledged" if entry["error"] == 0 else "not acknowledged"
+        which = f"attempt {entry['attempt']} " if entry["value"] in repeated else ""
+        out.print(f"{entry['value']}: {which}{said}{who}{what}", markup=False)
+
+
+def _show_records(out: Console, result: dict[str, Any]) -> None:
+    if "broker" not in result:
+        return
+    for offset, epoch, value in result["records"] or []:
+        print(f"{offset}\t{'-' if epoch is None else epoch}\t{value}")  # rich would make blanks of the tabs
+    if result["error"] != 0:
+        out.print(f"broker-{result['broker']} answered: {error_text(result['error'])}")
+    else:
+        count, mark = len(result["records"]), result["high_watermark"]
+        records = f"{count} record{'' if count == 1 else 's'}"
+        out.print(f"{records} of {result['partition']} at broker-{result['broker']}, high watermark {mark}")
+
+
+def _show_leaders(out: Console, result: dict[str, Any]) -> None:
+    for name, leader in result.get("leaders", {}).items():
+        out.print(f"{name}: leader {leader}")
+
+
+def _show_started(out: Console, result: dict[str, Any]) -> None:
+    who = ", ".join(result["clients"])
+    out.print(f"{result['workload']}: {result['rate_per_s']:g} records/s to {result['topic']} from each of {who}")
+
+
+def _show_workloads(out: Console, result: dict[str, Any]) -> None:
+    for client, told in result.get("clients", {}).items():
+        for it in told["workloads"]:
+            state = "runs" if it["running"] else "ended"
+            counts = ", ".join(f"{name} {it[name]}" for name in _counted(it["kind"]))
+            out.print(f"{told['az']} {client} {it['name']} ({state}): {counts}", markup=False)
+    for client, why in result.get("silent", {}).items():
+        out.print(f"{client}: unknown: {why}")
+    if not result.get("clients"):
+        out.print("no workload runs")
+
+
+def _counted(kind: str) -> tuple[str, ...]:
+    return ("read",) if kind == "consume" else ("sent", "ok", "failed", "unknown", "skipped")
+
+
+def error_text(error: int | str) -> str:
+    """Kafka's name of a code, or the exception that a client saw."""
+    return error_name(error) if isinstance(error, int) else error

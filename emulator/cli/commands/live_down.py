@@ -1,0 +1,64 @@
+"""`faultline down`: idempotent, and a cleaner-up after clusters and runs that were killed."""
+
+import msgspec
+
+from emulator.cli.commands.live_asking import refused
+from emulator.cluster.ending import Ended, end
+from emulator.cluster.registry import Found, NoCluster, choose, clusters, named, plays
+from emulator.exit_codes import HELD
+from emulator.runs.machines import UNUSABLE_MACHINES, remove_abandoned
+from emulator.runs.scratch import remove_scratch
+
+
+def down_command(cluster: str | None, every: bool, json: bool) -> int:
+    """Where nothing runs, what killed clusters and runs have left is removed, and that is all. `every`: also what no
+    entry tells of, by the labels of containers and the names of namespaces."""
+    ended: list[Ended] = []
+    try:
+        for one in _to_end(cluster, every):
+            ended.append(end(one))
+            if not json:
+                print(_ended_text(ended[-1]))
+        swept, left = _swept() if every else ([], [])
+    except (NoCluster, *UNUSABLE_MACHINES) as error:
+        return refused("down", error)
+    if json:
+        print(msgspec.json.encode({"ended": ended, "removed": swept, "left": left}).decode())
+    else:
+        for line in swept:
+            print(line)
+        if not ended and not swept and not left:
+            print("no cluster runs")
+    return refused("down", "; ".join(left)) if left else HELD
+
+
+def _to_end(cluster: str | None, every: bool) -> list[Found]:
+    if cluster is not None:
+        found = named(cluster)
+        return found if found else [choose(cluster)]
+    known = clusters()
+    stale = [one for one in (*known, *plays()) if one.stale]
+    running = [one for one in known if one.running]
+    if every:
+        return [*stale, *running, *(one for one in plays() if one.running)]
+    if len(running) > 1:
+        return [choose(None)]
+    return [*stale, *running]
+
+
+def _swept() -> tuple[list[str], list[str]]:
+    """(what was removed, what could not be)."""
+    removed, left = remove_abandoned()
+    return [*removed, *(f"{path} removed" for path in remove_scratch())], left
+
+
+def _ended_text(ended: Ended) -> str:
+    how = {
+        "down": f"{ended.name} is down after {ended.seconds:.1f} s",
+        "stale": f"{ended.name} had been killed; cleaned up",
+        "detached": f"{ended.name} is detached; its containers live on until `docker compose down`",
+        "elsewhere": f"{ended.name} lives in another container or on another machine, and is ended there",
+        "playing": f"{ended.name} is being played and goes on; Ctrl-C ends it where it was started",
+    }.get(ended.how, f"{ended.name} did not answer and was {ended.how} after {ended.seconds:.1f} s")
+    left = f"; {ended.orphans} processes that were left had to be killed" if ended.orphans else ""
+    return f"{how}{left}; its run is {ended.directory}"

@@ -1,0 +1,137 @@
+"""Live faults: `cut`, `heal`, `delay`, `loss`, `hold`, `release`, and `kill`, `stop`, `pause`, `resume`, `start`,
+`power-loss`, `disk-full`, `disk-error`, `lose-disk`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+
+from emulator.cli.commands.live_asking import Asking, ask_cluster, refused
+from emulator.cluster.requests import Heal, LinkFault, Machine, MachineFault, Refused, SettingValue
+from emulator.cluster.start_files import settings_from
+from emulator.runs.settings_files import read_settings_files
+from emulator.settings.files import UnusableFile
+from emulator.settings.registry import UnusableSetting, parse_assignment
+from emulator.settings.setting import BROKER
+
+
+def link_fault_command(
+    asking: Asking, words: Sequence[str], only: str | None, purposes: str | None, recovery: str | None = None
+) -> int:
+    """`asking.command`: cut, delay, loss or hold."""
+    options = [("--only", only), ("--purposes", purposes), ("--recovery", recovery)]
+    more = [part for name, value in options if value is not None for part in (f"{name}={value}",)]
+    return ask_cluster(asking, LinkFault([asking.command, *words, *more]), _show_applied)
+
+
+def heal_command(asking: Asking, words: Sequence[str]) -> int:
+    """`heal`, or `release`, which is a heal of holds alone."""
+    kind = "hold" if asking.command == "release" else ""
+    return ask_cluster(asking, Heal(list(words), kind), _show_healed)  # type: ignore[arg-type]
+
+
+def machine_command(
+    asking: Asking,
+    fault: MachineFault,
+    nodes: Sequence[str],
+    batches_kept: int = -1,
+    directory: str = "",
+    given: Mapping[str, float] | None = None,
+) -> int:
+    """Machines, broken or mended, all at once. `given`: what else the fault takes."""
+    return _ask_machines(asking, Machine(fault, list(nodes), batches_kept, directory, given=dict(given or {})))
+
+
+def start_command(
+    asking: Asking,
+    nodes: Sequence[str],
+    version: str | None,
+    assignments: Sequence[str],
+    unset: Sequence[str],
+    files: Sequence[str],
+) -> int:
+    """Machines that begin their next life, from now on with another binary or other settings. `assignments`: `k=v`."""
+    try:
+        settings: dict[str, SettingValue | None] = dict.fromkeys(unset)
+        settings |= dict(parse_assignment(text) for text in assignments)
+        from_files = settings_from(read_settings_files(files, BROKER), nodes)
+    except (UnusableSetting, UnusableFile, Refused) as error:
+        return refused(asking.command, error)
+    ask = Machine("start", list(nodes), version=version or "", settings=settings, from_files=from_files)
+    return _ask_machines(asking, ask)
+
+
+def _ask_machines(asking: Asking, ask: Machine) -> int:
+    if not ask.node:
+        return refused(asking.command, f"which nodes? {asking.command} broker-0, several, az-0, or 'broker-*'")
+    return ask_cluster(asking, ask, _show_machines)
+
+
+def _show_applied(out: Console, result: dict[str, Any]) -> None:
+    for fault in result["applied"]:
+        out.print(f"{fault['id']}: {fault['rule']}", markup=False)
+        for end in fault["ends"]:
+            out.print(f"  {_end_text(end)}", markup=False)
+        out.print(f"  stopped {_frames(fault)} so far")
+    _show_in_force(out, result, {fault["id"] for fault in result["applied"]})
+
+
+def _end_text(end: dict[str, Any]) -> str:
+    where = ", ".join(end["nodes"])
+    waiting = f"; when they return: {', '.join(end['not_yet'])}" if end["not_yet"] else ""
+    if end["in_force_ms"] is None:
+        return f"{where}: not in force yet{waiting}"
+    at_s, after_ms = end["in_force_ms"] / 1000, end["in_force_after_ms"]
+    return f"{where}: in force after {after_ms:.1f} ms, at {at_s:.3f} s{waiting}"
+
+
+def _show_healed(out: Console, result: dict[str, Any]) -> None:
+    for fault in result["healed"]:
+        after = f" after {fault['healed_after_ms']:.1f} ms," if fault["healed_after_ms"] is not None else ""
+        at = f" at {fault['healed_ms'] / 1000:.3f} s" if fault["healed_ms"] is not None else " when its nodes return"
+        out.print(f"{fault['id']}: healed{after}{at}: {_stopped(fault)}", markup=False)
+    if not result["healed"]:
+        out.print("nothing was in force")
+    _show_in_force(out, result, set())
+
+
+def _show_in_force(out: Console, result: dict[str, Any], told: set[str]) -> None:
+    for fault in result["in_force"]:
+        if fault["id"] in told:
+            continue
+        for_s = (result["now_ms"] - fault["asked_ms"]) / 1000
+        out.print(f"still in force, for {for_s:.1f} s: {fault['id']} {_stopped(fault)} so far", markup=False)
+
+
+def _stopped(fault: dict[str, Any]) -> str:
+    return f"{fault['rule']}, stopped {_frames(fault)}"
+
+
+def _frames(fault: dict[str, Any]) -> str:
+    count = fault["frames_stopped"]
+    return f"{count} frame{'' if count == 1 else 's'}"
+
+
+def _show_machines(out: Console, result: dict[str, Any]) -> None:
+    for done in result["machines"]:
+        _show_machine(out, done)
+    for why in result["left_out"].values():
+        out.print(f"left out: {why}", markup=False)
+
+
+def _show_machine(out: Console, result: dict[str, Any]) -> None:
+    state = "runs" if result["running"] else "does not run"
+    if result["fault"] == "pause":
+        state = "stands still"
+    if result.get("registered") is False:
+        state = f"runs, and is not registered yet: {result['next']}"
+    where = f" {result['directory']}" if result["directory"] else ""
+    out.print(
+        f"{result['fault']} {result['node']}{where}: done after {result['after_ms']:.1f} ms, at "
+        f"{result['done_ms'] / 1000:.3f} s; it {state}"
+    )
+    if "said" in result:
+        binary, protocol = result["kafka.version"], result["inter.broker.protocol.version"]
+        out.print(f"  Kafka {binary}, inter.broker.protocol.version {protocol}", markup=False)
+        for line in result["said"]:
+            out.print(f"  {line}", markup=False)

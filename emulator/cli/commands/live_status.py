@@ -1,0 +1,48 @@
+"""`faultline status` of a cluster that stays."""
+
+import sys
+from typing import Any
+
+from emulator.cli.commands.live_asking import refused
+from emulator.cli.commands.status import NoStatus, status_command
+from emulator.cli.commands.watch_keys import asked_for, said
+from emulator.cluster.control_client import ask
+from emulator.cluster.dashboard.keys import Order
+from emulator.cluster.left import left_by
+from emulator.cluster.registry import NoCluster, choose, clusters, plays
+from emulator.cluster.requests import Refused, Status
+
+
+def live_status_command(cluster: str | None, watch: bool, json: bool) -> int:
+    """`cluster`: a name or a directory; None: the only one."""
+    try:
+        registration = choose(cluster).registration
+    except NoCluster as error:
+        code = refused("status", error)
+        _tell_what_else_there_is(cluster)
+        return code
+
+    def look() -> dict[str, Any]:
+        answer = ask(registration, Status())
+        if answer.code != 0:
+            raise NoStatus(answer.error)
+        return answer.result
+
+    def act(order: Order) -> str:
+        try:
+            return said(order, ask(registration, asked_for(order)))
+        except Refused as error:
+            return f"{order.verb}: {error}"
+
+    return status_command(look, watch, json, act=act)
+
+
+def _tell_what_else_there_is(cluster: str | None) -> None:
+    for one in clusters():
+        if one.stale and cluster in (None, one.name, one.directory.name, str(one.directory)):
+            print(left_by(one), file=sys.stderr)
+    for one in plays() if cluster is None else ():
+        if one.running:
+            print(f"{one.name} is being played by process {one.registration.pid}: {one.directory}", file=sys.stderr)
+        elif one.stale:
+            print(left_by(one), file=sys.stderr)

@@ -1,0 +1,145 @@
+"""Topics of a live cluster, beyond making and describing them: `topic list`, `topic delete`, `reassign` and others."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+
+from emulator.cli.commands.live_asking import Asking, ask_cluster, refused
+from emulator.cli.commands.live_clients import MARKED, brokers_of, error_text, settings_given, show_said, show_topics
+from emulator.cluster.requests import (
+    AddPartitions,
+    AlterBroker,
+    AlterTopic,
+    DeleteTopic,
+    DescribeTopic,
+    Reassign,
+    TopicOffsets,
+)
+from emulator.exit_codes import BROKEN, HELD
+
+
+def list_topics_command(asking: Asking) -> int:
+    return ask_cluster(asking, DescribeTopic(), _show_list)
+
+
+def topic_offsets_command(asking: Asking, topic: str) -> int:
+    return ask_cluster(asking, TopicOffsets(topic), _show_offsets, _all_listed)
+
+
+def delete_topic_command(asking: Asking, topic: str) -> int:
+    return ask_cluster(asking, DeleteTopic(topic), _show_deleted)
+
+
+def alter_topic_command(asking: Asking, topic: str, settings: Sequence[str], removed: Sequence[str]) -> int:
+    try:
+        given = settings_given(settings)
+    except ValueError as error:
+        return refused(asking.command, error)
+    return ask_cluster(asking, AlterTopic(topic, given, list(removed)), _show_altered)
+
+
+def alter_broker_command(asking: Asking, broker: str, settings: Sequence[str], removed: Sequence[str]) -> int:
+    """`broker`: as `broker-1` or `1`, or `all`."""
+    number = broker.removeprefix("broker-")
+    try:
+        given = settings_given(settings)
+        if broker != "all" and not (number.isascii() and number.isdigit()):
+            raise ValueError(f"no broker {broker!r}: a broker such as broker-0, or all")
+    except ValueError as error:
+        return refused(asking.command, error)
+    ask = AlterBroker(None if broker == "all" else int(number), given, list(removed))
+    return ask_cluster(asking, ask, _show_altered)
+
+
+def add_partitions_command(asking: Asking, topic: str, partitions: int, assignment: Sequence[str]) -> int:
+    """`assignment`: one text such as `0,1,2` per new partition."""
+    try:
+        brokers = [brokers_of(text) for text in assignment]
+    except ValueError as error:
+        return refused(asking.command, error)
+    return ask_cluster(asking, AddPartitions(topic, partitions, brokers), show_topics)
+
+
+def reassign_command(asking: Asking, moves: Sequence[str]) -> int:
+    """`moves`: texts such as `t-0=2,3`."""
+    targets: dict[str, list[int]] = {}
+    for move in moves:
+        partition, equals, replicas = move.partition("=")
+        if not equals or partition in targets:
+            why = "is named twice" if equals else "a partition and its replicas, such as t-0=2,3"
+            return refused(asking.command, f"{move!r}: {why}")
+        try:
+            targets[partition] = brokers_of(replicas)
+        except ValueError as error:
+            return refused(asking.command, error)
+    if not targets:
+        return refused(asking.command, "which partitions, to where? such as t-0=2,3")
+    return ask_cluster(asking, Reassign(targets), _show_moved)
+
+
+# --- as text --------------------------------------------------------------------------------------------------------
+
+
+def _show_list(out: Console, result: dict[str, Any]) -> None:
+    for topic, partitions in result["topics"].items():
+        replicas = sorted({len(one["replicas"]) for one in partitions})
+        led = sum((one["leader"] or 0) >= 0 and one["leader"] is not None for one in partitions)
+        count = f"{len(partitions)} partition{'' if len(partitions) == 1 else 's'}"
+        marked = f", {MARKED}" if topic in result["marked_for_deletion"] else ""
+        out.print(f"{topic}: {count}, {led} led, replicas {'-'.join(map(str, replicas))}{marked}", markup=False)
+    if not result["topics"]:
+        out.print("there are no topics")
+
+
+def _show_altered(out: Console, result: dict[str, Any]) -> None:
+    """Of a topic, or of a broker; of all brokers where there is none."""
+    if "set" not in result:
+        return
+    if "topic" in result:
+        whose, before = result["topic"], "the cluster has"
+    elif result["broker"] is None:
+        whose, before = "all brokers", "their files have"
+    else:
+        whose, before = f"broker-{result['broker']}", "its file has"
+    for name, value in result["set"].items():
+        out.print(f"{whose}: {name}={value}", markup=False)
+    for name in result["removed"]:
+        out.print(f"{whose}: {name} as {before} it", markup=False)
+    show_said(out, result)
+
+
+def _all_listed(result: dict[str, Any]) -> int:
+    return HELD if all(one["error"] == 0 for one in result["partitions"]) else BROKEN
+
+
+def _show_offsets(out: Console, result: dict[str, Any]) -> None:
+    for one in result.get("partitions", ()):
+        if one["error"] == 0:
+            said = f"{one['earliest']} to {one['latest']}, by its leader, broker-{one['leader']}"
+        elif one["leader"] is None:
+            said = "no leader says where it begins and ends"
+        else:
+            said = f"its leader, broker-{one['leader']}, says {error_text(one['error'])}"
+        out.print(f"{result['topic']}-{one['partition']}: {said}", markup=False)
+        for replica in one["replicas"]:
+            out.print(f"  broker-{replica['broker']}: {_held(replica)}", markup=False)
+
+
+def _held(replica: dict[str, Any]) -> str:
+    if "why" in replica:
+        return str(replica["why"])
+    epoch = "" if replica["leader_epoch"] is None else f", epoch {replica['leader_epoch']}"
+    leads = ", leads" if replica["is_leader"] else ""
+    log = f"log {replica['log_start']} to {replica['log_end']}"
+    return f"{log}, high watermark {replica['high_watermark']}{epoch}{leads}"
+
+
+def _show_deleted(out: Console, result: dict[str, Any]) -> None:
+    if result.get("deleted"):
+        out.print(f"{result['topic']}: deleted", markup=False)
+
+
+def _show_moved(out: Console, result: dict[str, Any]) -> None:
+    for name, replicas in result.get("moved", {}).items():
+        out.print(f"{name}: moved to {','.join(map(str, replicas))}", markup=False)

@@ -1,0 +1,156 @@
+"""`faultline up`: a cluster that stays."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from emulator.cli.commands.live_asking import console, refused
+from emulator.cli.commands.unusable import UNUSABLE_RUN
+from emulator.cli.commands.verdict_text import print_account
+from emulator.cluster.launch import READY_LIMIT_S, NotUp, launch
+from emulator.cluster.registry import CLUSTER_FILE, LOG_FILE, NoCluster, named
+from emulator.cluster.specification import (
+    DEFAULT_TOPOLOGY,
+    LIVE_FILE,
+    LiveSpec,
+    of_clients,
+    resolved,
+    write_specification,
+)
+from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN
+from emulator.layout import DATA_FOLDER, EVENTS_FOLDER, SETTINGS_FILE, event_paths, shown
+from emulator.runs.directory import fresh, prepare
+from emulator.runs.living import Driver, Engine, check_seed, check_speed
+from emulator.runs.machines import UNUSABLE_MACHINES, require_machines
+from emulator.runs.settings_files import read_settings_files
+from emulator.screen import Screen
+from emulator.settings.account import Account
+from emulator.settings.registry import parse_assignment
+from emulator.worlds.cluster_file.files import NoClusterFile, named_topology, read_cluster_file
+from protocol.events import LEVELS
+
+
+class UnusableName(ValueError):
+    """No name for a cluster."""
+
+
+UNUSABLE_INPUT = (*UNUSABLE_RUN, NoCluster, NoClusterFile, UnusableName, *UNUSABLE_MACHINES)
+
+
+class UpOptions(msgspec.Struct, frozen=True):
+    """The words of the command line. `wire`: events of every frame are written, too."""
+
+    topology: str = DEFAULT_TOPOLOGY
+    engine: Engine = "process"
+    driver: Driver = "nodes"
+    name: str | None = None
+    kafka_version: str | None = None
+    settings: tuple[str, ...] = ()
+    settings_files: tuple[str, ...] = ()
+    speed: float | None = None
+    seed: int = 1
+    out: Path | None = None
+    wire: bool = False
+    wait_s: float = READY_LIMIT_S
+    json: bool = False
+
+
+def up_command(options: UpOptions) -> int:
+    """0 when the cluster is ready; 3 when it did not get ready in time (nothing is left running then)."""
+    began = time.monotonic()
+    directory: Path | None = None
+    try:
+        directory, account = prepared(options)
+        print_account(Screen(stderr=True, highlight=False, soft_wrap=True), account)
+        with _progress(options) as show:
+            found = launch(directory, options.wait_s, show)
+    except NotUp as error:
+        code = refused("up", error)
+        if directory is not None:
+            remove_unused(directory)
+        return UNKNOWN if error.late else code
+    except KeyboardInterrupt:
+        refused("up", "interrupted; nothing is left running")
+        return INTERRUPTED
+    except UNUSABLE_INPUT as error:
+        return refused("up", error)
+    told = {
+        "name": found.name,
+        "run": str(found.directory),
+        "pid": found.registration.pid,
+        "ready_s": round(time.monotonic() - began, 3),
+        "settings": account,
+    }
+    if options.json:
+        print(msgspec.json.encode(told).decode())
+    else:
+        where = shown(found.directory)
+        console().print(f"{found.name} is up after {told['ready_s']:.1f} s; its events are in {where}")
+    return HELD
+
+
+def remove_unused(directory: Path) -> None:
+    """A run in which nothing has happened; but not where a bug of ours was written down, or something is left running
+    that `down` has to find."""
+    log = directory / LOG_FILE
+    if (directory / CLUSTER_FILE).exists() or (log.exists() and b"Traceback" in log.read_bytes()):
+        return
+    events, data = directory / EVENTS_FOLDER, directory / DATA_FOLDER
+    if event_paths(events):
+        return
+    for name in (LIVE_FILE, SETTINGS_FILE, LOG_FILE):
+        (directory / name).unlink(missing_ok=True)
+    for folder in (*events.glob("*"), events, *data.glob("*"), data, directory):
+        with suppress(OSError):  # what is not ours stays
+            folder.rmdir()
+
+
+def prepared(options: UpOptions) -> tuple[Path, Account]:
+    """The run's directory, with all that the supervisor needs; what is to be said about settings. Raises
+    UNUSABLE_INPUT."""
+    file = named_topology(options.topology)
+    given = read_cluster_file(file)
+    name = options.name or given.name
+    if not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        raise UnusableName(f"--name {name!r}: a name is of letters, digits, '-', '_' and '.'")
+    speed = given.speed if options.speed is None else options.speed
+    check_speed(speed, options.driver)
+    check_seed(options.seed)
+    for one in named(name):
+        if one.running:
+            raise NoCluster(f"a cluster {name} runs already ({one.directory}): end it, or give another --name")
+    overrides = dict(parse_assignment(text) for text in options.settings)
+    about = resolved(given, options.kafka_version, overrides, read_settings_files(options.settings_files))
+    spec = LiveSpec(
+        name,
+        about.spec,
+        about.record_magic,
+        speed=speed,
+        seed=options.seed,
+        levels=LEVELS if options.wire else ("client", "replica"),
+        engine=options.engine,
+        driver=options.driver,
+        compose_file=str(file),
+        **of_clients(about),
+    )
+    require_machines(options.engine, options.driver, compose_file=file, topology=given.topology)
+    directory = options.out or fresh(name)
+    prepare(directory)
+    directory = directory.resolve()
+    write_specification(directory, spec, about)
+    return directory, about.account
+
+
+@contextmanager
+def _progress(options: UpOptions) -> Iterator[Any]:
+    """A line on a terminal; nothing in a pipe."""
+    told = Screen(stderr=True, highlight=False)
+    if options.json or not told.is_terminal:
+        yield None
+        return
+    with told.status(f"starting {options.name or options.topology}") as status:
+        yield lambda lacking: status.update(f"[dim]{lacking}[/]")

@@ -1,0 +1,41 @@
+"""`faultline log --as-kafka NODE`: what a Kafka broker would have written to its logs."""
+
+import sys
+from pathlib import Path
+
+import msgspec
+
+from emulator.exit_codes import HELD, UNUSABLE
+from emulator.runs.events import NoEvents, TooManyEvents
+from emulator.runs.finished import ANOTHER, NoRun, NoSuchPart, find_run
+from emulator.runs.kafka_lines import UnreadableEvent, kafka_lines
+from emulator.runs.kafka_log.pattern import clock
+from protocol.versions import UnknownVersion, UnusableProtocolVersion
+
+UNUSABLE_INPUT = (
+    NoRun,
+    NoSuchPart,
+    NoEvents,
+    TooManyEvents,
+    UnreadableEvent,
+    UnknownVersion,
+    UnusableProtocolVersion,
+)
+
+
+def as_kafka_command(node: str, run: Path | None, file: str | None, json: bool) -> int:
+    """The lines of `file` (server, controller, state-change), by default of all, in their order."""
+    try:
+        found = find_run(run)
+        lines = [line for line in kafka_lines(found, node) if file in (None, line.file)]
+    except UNUSABLE_INPUT as error:
+        print(f"faultline log: {error}", file=sys.stderr)
+        return UNUSABLE
+    if run is None:
+        print(f"faultline log: {node} in {found}, the newest run ({ANOTHER})", file=sys.stderr)
+    if json:
+        fields = [{**msgspec.structs.asdict(line), "clock": clock(line.wall_ms)} for line in lines]
+        print(msgspec.json.encode(fields).decode())
+    else:
+        print("".join(f"{line}\n" for line in lines), end="")
+    return HELD

@@ -1,0 +1,49 @@
+"""A line on a terminal that says where a run is, and that Spark is still starting; nothing in a pipe."""
+
+from typing import Self
+
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
+
+from emulator.cli.commands.spark_ahead import Spark
+from emulator.worlds.network.cluster import Cluster
+
+
+class Progress:
+    """A context manager. `spark`: told of as long as it starts; `said`: what is said at first."""
+
+    def __init__(self, console: Console, spark: Spark | None = None, said: str = "starting the cluster") -> None:
+        self._status = Status(said, console=console) if console.is_terminal else None
+        self._spark = spark
+
+    def began(self, cluster: Cluster) -> None:
+        """The cluster runs: from now on the line has the scenario's clock, which goes on by itself."""
+        if self._status is not None:
+            self._status.update(ScenarioClock(cluster, self._spark))
+
+    def say(self, text: str) -> None:
+        if self._status is not None:
+            self._status.update(text)
+
+    def __enter__(self) -> Self:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+
+class ScenarioClock:
+    """Drawn anew whenever the terminal is."""
+
+    def __init__(self, cluster: Cluster, spark: Spark | None) -> None:
+        self._cluster = cluster
+        self._spark = spark
+
+    def __rich__(self) -> Text:
+        starting = self._spark is not None and not self._spark.ready_s
+        beside = "; Spark starts beside it" if starting else ""
+        return Text(f"{self._cluster.now_ms() / 1000:.1f} s of the scenario played{beside}", style="dim")

@@ -1,0 +1,226 @@
+"""`faultline run SCENARIO`: play it, judge it, show the verdict.
+
+In the network world Spark's machine starts before the cluster and warms up while it runs, with a low priority, so
+that the verdict comes a moment after the last step."""
+
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import trio
+from rich.console import Console
+from rich.markup import escape
+
+from emulator.cli.commands.progress import Progress
+from emulator.cli.commands.spark_ahead import Spark, SparkMissing, spark_ahead
+from emulator.cli.commands.unusable import UNUSABLE_RUN
+from emulator.cli.commands.verdict_text import against_kafka, print_account, print_verdict, versions_shown
+from emulator.cluster.playing import playing
+from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN, UNUSABLE
+from emulator.judging.equal import equal_recording
+from emulator.judging.junit import junit_xml, suite_of, suite_of_a_run_not_played
+from emulator.last_resort import leaves
+from emulator.layout import shown
+from emulator.regular_files import write_whole
+from emulator.runs.directory import fresh, prepare, write_observations, write_scenario
+from emulator.runs.living import KERNEL_SPEED, Driver, Engine, UnusableOption, check_seed, check_speed
+from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for, require_machines
+from emulator.runs.network import play_network
+from emulator.runs.resolve import Resolved, resolve
+from emulator.runs.settings_files import read_settings_files
+from emulator.runs.sources import find_scenario, place_of_step
+from emulator.scenario.observations.model import Observations
+from emulator.scenario.player.steps import StepFailed
+from emulator.screen import for_lines
+from emulator.settings.registry import parse_assignment
+from emulator.worlds.network.cluster import ClusterError
+from emulator.worlds.network.forking import ForkServerLost
+from emulator.worlds.network.ports import PortInUse
+
+DEFAULT_SPEED = 5.0
+"""Measured (benchmarks/spike): beside a starting Spark, timers at this speed are late by less than a tenth of the
+shortest time-out."""
+CONTAINER_SPEED = 2.0
+"""Each container has its own quota of the processor and pays for every packet: timers are later."""
+LIVING = {"process": "real processes", "docker": "containers"}
+
+UNUSABLE_INPUT = (*UNUSABLE_RUN, PortInUse, SparkMissing, *UNUSABLE_MACHINES)
+NOT_PLAYED = (StepFailed, ClusterError, ForkServerLost, trio.TooSlowError)
+"""Why a scenario does not get to its end."""
+
+
+class RunOptions(msgspec.Struct, frozen=True):
+    """The words of the command line. `of_network`: those given that are nothing to the simulated world."""
+
+    scenario: str
+    world: str
+    engine: Engine
+    driver: Driver
+    seed: int
+    speed: float | None
+    kafka_version: str | None
+    settings: tuple[str, ...]
+    out: Path | None
+    audit: str | None
+    json: bool
+    settings_files: tuple[str, ...] = ()
+    of_network: tuple[str, ...] = ()
+    junit: Path | None = None
+
+
+def run_command(options: RunOptions) -> int:
+    """The exit code of a run (see exit_codes)."""
+    try:
+        resolved = resolved_from(options.scenario, options.kafka_version, options.settings, options.settings_files)
+        check_seed(options.seed)
+        if options.world == "sim" and options.of_network:
+            words = ", ".join(options.of_network)
+            raise UnusableOption(f"{words}: nothing to a simulated run; leave it out, or give --world network")
+        if options.junit is not None and options.audit == "none":
+            raise UnusableOption("--junit: nothing is judged with --audit none, so there is nothing to write")
+        if options.speed is not None:
+            check_speed(options.speed, options.driver)
+        if options.world != "sim":
+            require_machines(options.engine, options.driver)
+        directory = options.out or fresh(resolved.scenario.id)
+        if options.world == "sim":
+            from emulator.cli.commands.run_simulated import run_simulated
+
+            judge = options.audit or "oracle"
+            if judge == "spark":
+                return _simulated_for_spark(options, resolved, directory)
+            oracle, given = judge == "oracle", options.scenario
+            return run_simulated(
+                resolved, options.seed, directory, with_oracle=oracle, json=options.json, given=given,
+                junit=options.junit,
+            )  # fmt: skip
+        prepare(directory)
+        return _run_network(options, resolved, directory.resolve())
+    except UNUSABLE_INPUT as error:
+        print(f"faultline run: {error}", file=sys.stderr)
+        return UNUSABLE
+
+
+def _simulated_for_spark(options: RunOptions, resolved: Resolved, directory: Path) -> int:
+    """A simulated run judged by Spark from its events, as any run's directory can be."""
+    from audit.commands import audit_command
+    from emulator.cli.commands.run_simulated import simulate_into
+
+    prepare(directory)
+    simulate_into(directory, resolved, options.seed, with_oracle=False)
+    return audit_command([str(directory)], json=options.json, junit=options.junit)
+
+
+def resolved_from(
+    scenario: str, kafka_version: str | None, settings: tuple[str, ...], files: tuple[str, ...] = ()
+) -> Resolved:
+    """Raises what UNUSABLE_INPUT lists."""
+    overrides = dict(parse_assignment(text) for text in settings)
+    return resolve(find_scenario(scenario), kafka_version, overrides, read_settings_files(files))
+
+
+# --- the network world ----------------------------------------------------------------------------------------------
+
+
+def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> int:
+    speed = speed_of(options, resolved.scenario.speed)
+    console = for_lines(stderr=options.json)
+    judge = options.audit or "spark"
+    began = time.monotonic()
+    write_scenario(directory, resolved, seed=options.seed, speed=speed)
+    with (
+        playing(directory, resolved.scenario.id, options.engine, options.driver),
+        spark_ahead(directory, wanted=judge == "spark") as spark,
+    ):
+        try:
+            observations = _play(options, resolved, directory, speed, console, spark)
+        except NOT_PLAYED as error:
+            print(not_played(options.scenario, error), file=sys.stderr)
+            if options.junit is not None:
+                write_whole(options.junit, junit_xml([suite_of_a_run_not_played(resolved.scenario.id, str(error))]))
+            return UNKNOWN
+        except KeyboardInterrupt:
+            print("faultline run: interrupted; what was written is in " + str(directory), file=sys.stderr)
+            return INTERRUPTED
+        if spark is None:
+            equals = equal_recording(resolved.scenario, resolved.spec.kafka_version, observations)
+            where = escape(shown(directory))
+            console.print(f"not judged; the run is in {where}" + (f"; it equals {equals}" if equals else ""))
+            return HELD
+        played_s = round(time.monotonic() - began, 3)
+        with Progress(console, said="Spark judges"):
+            verdict, code = spark.judge(directory, resolved.scenario.id, began, played_s)
+    if options.junit is not None:
+        write_whole(options.junit, junit_xml([suite_of(verdict)]))
+    if options.json:
+        print(msgspec.json.encode(verdict).decode())
+    else:
+        print_verdict(console, verdict, against_kafka(resolved, observations))
+        console.print(
+            f"[dim]{time.monotonic() - began:.1f} s; the picture of the run:[/] {escape(shown(directory))}/report.html"
+        )
+    return code
+
+
+def not_played(scenario: str, error: BaseException) -> str:
+    """Why a scenario has not been played to its end: one line, which begins with the place of the step in its file."""
+    place = place_of_step(scenario, error.step) if isinstance(error, StepFailed) else ""
+    return f"{place}faultline run: the scenario was not played to its end: {error}"
+
+
+def speed_of(options: RunOptions, of_scenario: float | None) -> float:
+    """The command's, else what the driver needs, else the scenario's, but in containers no more than they can keep."""
+    if options.driver == "kernel":
+        return KERNEL_SPEED
+    if options.speed is not None:
+        return options.speed
+    usual = of_scenario or DEFAULT_SPEED
+    return min(usual, CONTAINER_SPEED) if options.engine == "docker" else usual
+
+
+def _play(
+    options: RunOptions, resolved: Resolved, directory: Path, speed: float, console: Console, spark: Spark | None
+) -> Observations:
+    if not options.json:
+        title = f"[bold]{resolved.scenario.id}[/] on Kafka {versions_shown(resolved)}"
+        console.print(f"{title}: {escape(resolved.scenario.title)}")
+        cuts = ", cuts by the kernel" if options.driver == "kernel" else ""
+        console.print(f"[dim]{LIVING[options.engine]}{cuts}, clock x{speed:g}, seed {options.seed}[/]")
+        print_account(console, resolved.account)
+
+    async def play(make_cluster: MakeCluster) -> Observations:
+        async with trio.open_nursery() as nursery:
+            if spark is not None:
+                nursery.start_soon(trio.to_thread.run_sync, spark.warm_up)
+            try:
+                played = await play_network(
+                    resolved, directory, seed=options.seed, speed=speed, began=progress.began, make_cluster=make_cluster
+                )
+            except BaseException:
+                if spark is not None:
+                    spark.abandon()
+                raise
+            if spark is not None:
+                spark.hurry()
+                progress.say("played; Spark starts" if not spark.ready_s else "played")
+        return played.observations
+
+    machines = machines_for(resolved.spec.topology, directory, engine=options.engine, driver=options.driver)
+    progress = Progress(console, spark)
+    try:
+        with progress, machines as make:
+            observations = trio.run(play, make)
+    except BaseExceptionGroup as errors:
+        raise _meant(errors) from None
+    write_observations(directory, observations)
+    return observations
+
+
+def _meant(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The one error that a nursery's group is about: an interrupt, else what is no fault of the scenario's, else the
+    first."""
+    found = list(leaves(errors))
+    interrupts = [error for error in found if isinstance(error, KeyboardInterrupt)]
+    others = [error for error in found if not isinstance(error, (*NOT_PLAYED, *UNUSABLE_INPUT))]
+    return (interrupts or others or found)[0]

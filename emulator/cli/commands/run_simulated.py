@@ -1,0 +1,68 @@
+"""`faultline run SCENARIO --world sim`: one seed, its directory, the oracle's verdict."""
+
+import sys
+from pathlib import Path
+from time import perf_counter
+
+import msgspec
+from rich.markup import escape
+
+from emulator.cli.commands.verdict_text import against_kafka, print_account, print_verdict, versions_shown
+from emulator.exit_codes import HELD, UNKNOWN
+from emulator.judging.judged import JudgedRun, play_and_judge
+from emulator.judging.junit import junit_xml, suite_of, suite_of_a_run_not_played
+from emulator.regular_files import write_whole
+from emulator.runs.directory import prepare, write_simulated, write_verdict
+from emulator.runs.resolve import Resolved
+from emulator.runs.sources import place_of_step
+from emulator.scenario.player.steps import StepFailed
+from emulator.screen import for_lines
+from emulator.worlds.simulated.heap import RunTooLong
+
+
+def run_simulated(
+    resolved: Resolved, seed: int, directory: Path, *, with_oracle: bool = True, json: bool = False,
+    given: str = "", junit: Path | None = None,
+) -> int:  # fmt: skip
+    """Plays, writes the run's directory and prints the verdict; returns the exit code.
+
+    `with_oracle` False: the run is left unjudged. `json`: the verdict on stdout, nothing else. `given`: as the scenario
+    was asked for, an id or a file; without a word its id.
+
+    Raises NotEmpty, OSError."""
+    began_s = perf_counter()
+    prepare(directory)
+    try:
+        run = simulate_into(directory, resolved, seed, with_oracle=with_oracle)
+    except (StepFailed, RunTooLong) as error:
+        place = place_of_step(given or resolved.scenario.id, error.step) if isinstance(error, StepFailed) else ""
+        print(f"{place}faultline run: the scenario was not played to its end: {error}", file=sys.stderr)
+        if junit is not None:
+            write_whole(junit, junit_xml([suite_of_a_run_not_played(resolved.scenario.id, str(error))]))
+        return UNKNOWN
+    console = for_lines(stderr=json)
+    if not with_oracle:
+        console.print(f"not judged; the run is in {escape(str(directory))}")
+        return HELD
+    if junit is not None:
+        write_whole(junit, junit_xml([suite_of(msgspec.to_builtins(run.verdict))]))
+    if json:
+        print(msgspec.json.encode(run.verdict).decode())
+        return run.verdict.exit_code
+    title = f"[bold]{resolved.scenario.id}[/] on Kafka {versions_shown(resolved)}, simulated with seed {seed}"
+    console.print(f"{title}: {escape(resolved.scenario.title)}")
+    print_account(console, resolved.account)
+    print_verdict(console, msgspec.to_builtins(run.verdict), against_kafka(resolved, run.observations))
+    console.print(f"[dim]{perf_counter() - began_s:.2f} s; the run is in[/] {escape(str(directory))}")
+    return run.verdict.exit_code
+
+
+def simulate_into(directory: Path, resolved: Resolved, seed: int, *, with_oracle: bool = True) -> JudgedRun:
+    """Play a seed and write its run's directory, which is prepared; the verdict only `with_oracle`.
+
+    Raises StepFailed, RunTooLong, OSError."""
+    run = play_and_judge(resolved, seed, run=directory.name, wire_events=True)
+    write_simulated(directory, resolved, seed, run.played.world, run.observations)
+    if with_oracle:
+        write_verdict(directory, run.verdict)
+    return run

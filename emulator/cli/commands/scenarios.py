@@ -1,0 +1,133 @@
+"""`faultline scenarios`: the catalogue, one scenario, or the errors of a file."""
+
+import io
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+from ruamel.yaml import YAML
+
+from emulator.cli.commands.live_asking import PIPE_WIDTH
+from emulator.cli.commands.unusable import UNUSABLE_SCENARIO
+from emulator.exit_codes import HELD, UNUSABLE
+from emulator.runs.resolve import resolve
+from emulator.runs.sources import catalogue, find_scenario, recordings_of
+from emulator.scenario.load import ScenarioErrors
+from emulator.scenario.model import Scenario
+from emulator.scenario.write import written
+from emulator.screen import Screen
+from emulator.settings.files import UnusableFile
+from emulator.settings.registry import UnusableSetting
+from protocol.versions import UnusableProtocolVersion
+
+TITLE_WIDTH_MIN = 40
+"""Characters. In fewer, a title gets lines of its own."""
+INDENT = 4
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """What is wrong with a scenario file. Line and column count from 1; 0: it is about the file as a whole."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        return ":".join((self.file, *(str(at) for at in (self.line, self.column) if at))) + f": {self.message}"
+
+
+def list_command(json: bool) -> int:
+    """Id, title, versions (the default first) and how many recordings of real Kafka there are."""
+    found: list[Scenario] = []
+    for scenario_id in catalogue():
+        scenario = _load(scenario_id)
+        if scenario is None:
+            return UNUSABLE
+        found.append(scenario)
+    if json:
+        print(msgspec.json.encode([{"id": s.id, "title": s.title, "kafka": s.kafka} for s in found]).decode())
+        return HELD
+    print_list(Screen(width=None if sys.stdout.isatty() else PIPE_WIDTH), found)
+    return HELD
+
+
+def print_list(screen: Screen, scenarios: Sequence[Scenario]) -> None:
+    """As a table; where a title would have too little room, each title is below its scenario. An id is always whole: it
+    is what is typed next."""
+    rows = [
+        (one.id, " ".join(one.kafka), str(sum(len(recordings_of(one.id, version)) for version in one.kafka)), one.title)
+        for one in scenarios
+    ]
+    headings = ("scenario", "Kafka", "recorded", "what happens")
+    widths = [max(len(row[column]) for row in (headings, *rows)) for column in range(3)]
+    if screen.width - sum(widths) - 2 * len(widths) >= TITLE_WIDTH_MIN:
+        table = Table(box=None, pad_edge=False)
+        for heading in headings:
+            table.add_column(heading, no_wrap=heading != "what happens")
+        for row in rows:
+            table.add_row(*map(Text, row))
+        screen.print(table)
+        return
+    for scenario_id, versions, recorded, title in rows:
+        times = f", {recorded} recording{'' if recorded == '1' else 's'}" if recorded != "0" else ""
+        screen.print(Text(f"{scenario_id}  {versions}{times}"))
+        screen.print(Padding(Text(title), (0, 0, 0, INDENT)))
+
+
+def show_command(given: str, json: bool = False) -> int:
+    """The scenario as YAML; or the same as JSON."""
+    scenario = _load(given)
+    if scenario is None:
+        return UNUSABLE
+    if json:
+        print(msgspec.json.encode(YAML(typ="safe", pure=True).load(io.StringIO(written(scenario)))).decode())
+    else:
+        print(written(scenario), end="")
+    return HELD
+
+
+def check_command(files: list[Path], json: bool = False) -> int:
+    """One line per error, which begins with file, line and column, as editors and CI find them; settings are checked on
+    every version of the scenario."""
+    faults = {str(path): list(faults_of(path)) for path in files}
+    if json:
+        told = [{"file": name, "usable": not found, "faults": found} for name, found in faults.items()]
+        print(msgspec.json.encode(told).decode())
+    for name, found in faults.items() if not json else ():
+        for fault in found:
+            print(fault, file=sys.stderr)
+        if not found:
+            print(f"{name}: usable")
+    return UNUSABLE if any(faults.values()) else HELD
+
+
+def faults_of(path: Path) -> Iterator[Fault]:
+    """Of a scenario file; none: it can be played."""
+    try:
+        scenario = find_scenario(str(path))
+    except ScenarioErrors as error:
+        for problem in error.problems:
+            yield Fault(error.name, problem.line, problem.column, problem.message)
+        return
+    except UNUSABLE_SCENARIO as error:
+        yield Fault(str(path), 0, 0, str(error).removeprefix(f"{path}: "))
+        return
+    for version in scenario.kafka:
+        try:
+            resolve(scenario, version)
+        except (UnusableSetting, UnusableFile, UnusableProtocolVersion) as error:
+            yield Fault(str(path), 0, 0, f"on Kafka {version}: {error}")
+            return
+
+
+def _load(given: str) -> Scenario | None:
+    try:
+        return find_scenario(given)
+    except UNUSABLE_SCENARIO as error:
+        print(f"faultline: {error}", file=sys.stderr)
+        return None

@@ -1,0 +1,119 @@
+"""Spark's machine for one run: started ahead of need, warmed up while the cluster is at work.
+
+Nothing that befalls it costs the run anything but its verdict: what was played is kept, and is *unknown* with the
+reason."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from emulator.runs.scratch import scratch
+from emulator.runs.verdict import Verdict
+
+
+class SparkMissing(Exception):
+    """There is nothing to start; what to do is said."""
+
+
+class Spark:
+    """`problem`: why it will not judge; "" as far as is known. Raises SparkMissing."""
+
+    def __init__(self, scratch: Path) -> None:
+        from audit.session import NoJavaError, find_java, start_gateway
+
+        try:
+            java = find_java(os.environ)
+        except NoJavaError as error:
+            raise SparkMissing(f"{error} Or play without a verdict: --audit none") from error
+        self._scratch = scratch
+        self._gateway = start_gateway(java, self._scratch, background=True)
+        self._session: Any = None
+        self._abandoned = False
+        self._began = time.monotonic()
+        self.ready_s = 0.0
+        self.problem = ""
+
+    def warm_up(self) -> None:
+        """Open the session and run what the audit will run, on nothing, so that it is quick afterwards."""
+        from audit.session import GatewayError, spark_faults, spark_session
+        from audit.warm_up import warm_up
+
+        try:
+            with spark_faults(self._gateway):
+                self._session = spark_session(self._gateway, app_name="faultline")
+                warm_up(self._session, self._scratch)
+        except Exception as error:
+            if not (self._abandoned or isinstance(error, GatewayError | OSError)):
+                raise
+            self.problem = str(error)
+        self.ready_s = round(time.monotonic() - self._began, 3)
+
+    def abandon(self) -> None:
+        """There will be nothing to judge: whoever ended the run does not wait until it is warm, which takes long on a
+        machine that has other work."""
+        self._abandoned = True
+        self._gateway.process.kill()
+
+    def hurry(self) -> None:
+        """The cluster has ended: there are no timers left to be careful of."""
+        self._gateway.to_foreground()
+
+    def judge(self, directory: Path, scenario: str, began: float, played_s: float) -> tuple[dict[str, Any], int]:
+        """The verdict as JSON, written to the run's directory with the report, and its exit code."""
+        from audit.report import write_report
+        from audit.run import write_verdict
+
+        verdict = self._verdict(directory, scenario)
+        verdict.measures["played_s"] = played_s
+        verdict.measures["spark_ready_s"] = self.ready_s
+        verdict.measures["wall_s"] = round(time.monotonic() - began, 3)
+        write_verdict(verdict, directory)
+        write_report(directory)
+        return msgspec.to_builtins(verdict), verdict.exit_code
+
+    def _verdict(self, directory: Path, scenario: str) -> Verdict:
+        from audit.input import AuditInputError
+        from audit.run import audit_runs
+        from audit.session import GatewayError, spark_faults
+
+        if not self.problem:
+            try:
+                with spark_faults(self._gateway):
+                    [verdict] = audit_runs(self._session, [directory], scratch=str(self._scratch))
+                    return verdict
+            except (GatewayError, AuditInputError) as error:
+                self.problem = str(error)
+        return Verdict(
+            run=directory.name,
+            scenario=scenario,
+            world="network",
+            valid="unknown",
+            expectations=[],
+            faults=[],
+            checks={},
+            measures={},
+            unknown_because=[f"Spark did not judge it: {self.problem}; faultline audit {directory} tries again"],
+        )
+
+    def close(self) -> None:
+        """Ends it. Idempotent."""
+        self._gateway.close()
+
+
+@contextmanager
+def spark_ahead(directory: Path, *, wanted: bool) -> Iterator[Spark | None]:
+    """None: nobody wants it. Raises SparkMissing."""
+    if not wanted:
+        yield None
+        return
+    with scratch(directory) as own:
+        spark = Spark(own)
+        try:
+            yield spark
+        finally:
+            spark.close()

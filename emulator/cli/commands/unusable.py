@@ -1,0 +1,25 @@
+"""What a command cannot use, as the exceptions that say so: one line each, and code 2. An error that is not among them
+is not the input's: `emulator.last_resort` tells the world's from ours."""
+
+from typing import Final
+
+from emulator.runs.directory import ForeignDirectory, NotEmpty
+from emulator.runs.living import UnusableOption
+from emulator.runs.sources import NoScenario
+from emulator.scenario.load import ScenarioErrors
+from emulator.scenario.observations.reading import Malformed
+from emulator.settings.files import UnusableFile
+from emulator.settings.registry import UnusableSetting
+from protocol.versions import UnknownVersion, UnusableProtocolVersion
+
+UNUSABLE_SCENARIO: Final = (
+    NoScenario,
+    ScenarioErrors,
+    Malformed,
+    UnusableSetting,
+    UnusableFile,
+    UnknownVersion,
+    UnusableProtocolVersion,
+)
+"""What reading and resolving a scenario raises."""
+UNUSABLE_RUN: Final = (*UNUSABLE_SCENARIO, UnusableOption, NotEmpty, ForeignDirectory)

@@ -1,0 +1,104 @@
+"""The supervisor of a plain `docker compose up`: `python -m emulator.cluster.attached`, in the service `control`.
+
+The containers are the compose tool's; here their agents are found on the control network and a cluster is made of
+them. FAULTLINE_CLUSTER_FILE is the compose file. The token, unless FAULTLINE_TOKEN gives one, is new, and written where
+the agents wait for it. The control server is published on the host's loopback: `faultline attach` finds it.
+"""
+
+import os
+import secrets
+import signal
+import sys
+from functools import partial
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Final
+
+import trio
+
+from emulator.cluster.cluster import LiveCluster
+from emulator.cluster.control_server import LOOPBACK
+from emulator.cluster.holding import hold
+from emulator.cluster.registry import LOG_FILE, Registration, register
+from emulator.cluster.specification import LiveSpec, of_clients, resolved, write_specification
+from emulator.regular_files import write_whole
+from emulator.runs.network import machine_specs
+from emulator.scenario.load import ScenarioErrors
+from emulator.topology import OBSERVER, Topology
+from emulator.worlds.cluster_file.files import NoClusterFile, read_cluster_file
+from emulator.worlds.cluster_file.networks import CONTROL, name_on
+from emulator.worlds.containers.project import routes_in
+from emulator.worlds.network.agent import NODE_PORT, TOKEN_FILE
+from emulator.worlds.network.agent_engine import RUN_DIR, AgentEngine, CannotRevive
+from emulator.worlds.network.cluster import Cluster
+from protocol.events import LEVELS
+
+DOOR_PORT: Final = 9400
+HERE: Final = Path(gettempdir()) / "runs"
+"""Where this container's own commands look for clusters: `docker compose exec control faultline status`."""
+OWNER: Final = "docker compose"
+
+
+def token() -> str:
+    """Given, or new and written down for the agents."""
+    given = os.environ.get("FAULTLINE_TOKEN")
+    if given:
+        return given
+    made = secrets.token_hex(16)
+    write_whole(TOKEN_FILE, made.encode(), mode=0o600)
+    return made
+
+
+def engine_here(topology: Topology, token: str) -> AgentEngine:
+    """Every node by its name on the control network; the player dials there, too."""
+
+    async def locate(node: str) -> str:
+        found = await trio.socket.getaddrinfo(name_on(node, CONTROL), NODE_PORT)
+        return str(found[0][4][0])
+
+    async def revive(node: str) -> None:
+        """This container has no engine. A name that the engine does not know is that of a container that is dead."""
+        try:
+            await trio.socket.getaddrinfo(name_on(node, CONTROL), NODE_PORT)
+        except OSError:
+            raise CannotRevive(f"its container does not run; start it with: docker compose start {node}") from None
+
+    hosts = {node.name: name_on(node.name, CONTROL) for node in topology.nodes if node.name != OBSERVER}
+    return AgentEngine(locate, routes_in(topology, hosts), token, revive=revive)
+
+
+async def serve(spec: LiveSpec, token: str, here: Path) -> None:
+    """Until it is stopped."""
+    engine = engine_here(spec.run.topology, token)
+    make = partial(Cluster, engine=engine, token=token, speed=spec.speed, seed=spec.seed, levels=spec.levels)
+    live = LiveCluster(spec, make(Path(RUN_DIR), spec.run.topology, machine_specs(spec.run)), owner=OWNER)
+
+    def opened(port: int) -> None:
+        register(here, Registration(spec.name, None, 0, LOOPBACK, port, token, engine="docker"))
+
+    await hold(live, opened, host="0.0.0.0", port=DOOR_PORT)
+
+
+def main() -> int:
+    """Exit code 2 for an unusable cluster file."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        file = Path(os.environ.get("FAULTLINE_CLUSTER_FILE", ""))
+        given = read_cluster_file(file)
+    except (ScenarioErrors, NoClusterFile) as error:
+        print(f"faultline: FAULTLINE_CLUSTER_FILE: {error}", file=sys.stderr)
+        return 2
+    about = resolved(given, None, {})
+    spec = LiveSpec(
+        given.name, about.spec, about.record_magic, speed=given.speed, levels=LEVELS[:2], engine="docker",
+        compose_file=str(file), **of_clients(about),
+    )  # fmt: skip
+    here = HERE / given.name
+    here.mkdir(parents=True, exist_ok=True)
+    (here / LOG_FILE).touch()
+    for folder in ("events", "data"):
+        if not (here / folder).is_symlink():
+            (here / folder).symlink_to(Path(RUN_DIR) / folder)
+    write_specification(here, spec, about)
+    trio.run(serve, spec, token(), here)
+    return 0

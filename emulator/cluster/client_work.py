@@ -1,0 +1,221 @@
+"""Topics, writes and reads on a cluster that stays: a request becomes steps of the live player.
+
+Who asks whom: a client process in an AZ goes to whom that AZ's broker takes for the leader. Without an AZ the asker
+stands outside all of them, where no cut reaches, and goes to the leader that the session service has. An idempotent
+producer is a client's own, and finds the leader by itself.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import trio
+
+from emulator.cluster.player_mailbox import Job, PlayerMailbox
+from emulator.cluster.requests import Consume, CreateTopic, DescribeTopic, ElectPreferred, Produce, Refused
+from emulator.cluster.words import broker_numbered, client_in, nearest, topics_of
+from emulator.scenario import model as m
+from emulator.scenario.player.timeline import metadata_view
+from emulator.settings.registry import UnusableSetting, of_topic
+from emulator.topology import broker_name
+from emulator.worlds.network.cluster import Cluster
+from protocol.ids import topic_partition_text
+
+ELECTION_LIMIT_S = 30.0
+NAME_LENGTH_MAX = 200
+NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+class ClientWork:
+    """`check_serves(node)` raises Refused for one that cannot be asked now. `topics`: settings that every topic is made
+    with, unless it has its own."""
+
+    def __init__(
+        self, cluster: Cluster, mailbox: PlayerMailbox, check_serves: Callable[[str], str], kafka_version: str,
+        topics: dict[str, Any],
+    ) -> None:  # fmt: skip
+        self._kafka_version = kafka_version
+        self._topics = topics
+        self._cluster = cluster
+        self._mailbox = mailbox
+        self._check_serves = check_serves
+
+    # --- topics ---
+
+    async def create_topic(self, ask: CreateTopic, job: Job) -> dict[str, Any]:
+        """Until every partition is led. Raises Refused."""
+        self._check_new(ask.topic)
+        if bool(ask.assignment) == bool(ask.partitions):
+            raise Refused("a topic takes an assignment, such as --assignment 0,1,2, or --partitions with --replicas")
+        for replicas in ask.assignment:
+            for broker in replicas:
+                broker_numbered(self._cluster.topology, broker)
+            if not replicas or len(set(replicas)) < len(replicas):
+                raise Refused(f"an assignment names each broker once, the preferred leader first, not {replicas}")
+        brokers = len(self._cluster.topology.with_role("broker"))
+        if ask.partitions and not (1 <= ask.partitions <= m.PARTITIONS_MAX and 1 <= ask.replicas <= brokers):
+            raise Refused(f"partitions are 1 to {m.PARTITIONS_MAX}, replicas 1 to {brokers}")
+        step = m.CreateTopic(
+            topic=ask.topic,
+            assignment=tuple(map(tuple, ask.assignment)),
+            partitions=ask.partitions,
+            replicas=ask.replicas,
+            configs=self._topics | {name: self._topic_setting(name, value) for name, value in ask.settings.items()},
+        )
+        await self._mailbox.do((step,), job)
+        return self.describe(DescribeTopic(ask.topic))
+
+    def describe(self, ask: DescribeTopic) -> dict[str, Any]:
+        """{"topics": {topic: [partition, ...]}}, with each broker's own view, and those of them that are marked for
+        deletion. Raises Refused."""
+        seen = self._mailbox.player.seen
+        topics = topics_of(seen.assignments)
+        if ask.topic:
+            topic = nearest("topic", ask.topic, topics)
+            topics = {topic: topics[topic]}
+        told = {topic: [self._described(topic, number) for number in numbers] for topic, numbers in topics.items()}
+        return {
+            "topics": told,
+            "marked_for_deletion": [topic for topic in told if topic in seen.marked],
+            "controller": seen.controller,
+            "controller_epoch": seen.controller_epoch,
+        }
+
+    def _described(self, topic: str, partition: int) -> dict[str, Any]:
+        seen, name = self._mailbox.player.seen, topic_partition_text(topic, partition)
+        state = seen.states.get(name)
+        views = {
+            broker_name(broker): metadata_view(broker, metadata, name)
+            for broker, metadata in sorted(seen.metadata.items())
+        }
+        return {
+            "partition": partition,
+            "replicas": list(seen.assignments[name]),
+            "leader": state.leader if state else None,
+            "leader_epoch": state.leader_epoch if state else None,
+            "isr": list(state.isr) if state else [],
+            "views": {broker: {key: view[key] for key in ("leader", "epoch", "isr")} for broker, view in views.items()},
+        }
+
+    async def elect_preferred(self, ask: ElectPreferred, job: Job) -> dict[str, Any]:
+        """Until those that can be elected lead. Raises Refused."""
+        seen = self._mailbox.player.seen
+        names = tuple(nearest("partition", name, seen.states) for name in ask.partitions) or tuple(seen.states)
+        if not names:
+            raise Refused("there are no partitions: create a topic first")
+        await self._mailbox.do((m.ElectPreferred(partitions=names),), job)
+        with trio.move_on_after(ELECTION_LIMIT_S):
+            await self._mailbox.until(lambda: not any(map(self._can_be_preferred, names)))
+        return {"leaders": {name: seen.states[name].leader for name in names if name in seen.states}}
+
+    def _can_be_preferred(self, name: str) -> bool:
+        seen = self._mailbox.player.seen
+        state, replicas = seen.states.get(name), seen.assignments.get(name, ())
+        if state is None or not replicas:
+            return False
+        return state.leader != replicas[0] and replicas[0] in state.isr and replicas[0] in seen.live
+
+    # --- records ---
+
+    async def produce(self, ask: Produce, job: Job) -> dict[str, Any]:
+        """Every attempt. Raises Refused."""
+        partition = self._partition(ask.topic, ask.partition)
+        client, broker = "", ask.broker
+        by_library = ask.idempotent or bool(ask.keys)
+        if ask.keys and len(ask.keys) != len(ask.values):
+            raise Refused(f"{len(ask.keys)} keys for {len(ask.values)} values")
+        if ask.az or by_library:
+            client = self._client(ask.az or self._az_of_leader(partition))
+        if broker is not None:
+            broker_numbered(self._cluster.topology, broker)
+            if by_library:
+                who = "an idempotent producer" if ask.idempotent else "a producer with keys"
+                raise Refused(f"{who} finds the leader by itself: leave out --broker")
+        elif not by_library:
+            broker = self._leader_by(ask.az, partition) if ask.az else self._leader(partition)
+        settings: dict[str, Any] = {"max.block.ms": max(ask.timeout_ms, 1_000)} if by_library else {}
+        step = m.Produce(
+            broker=broker,
+            values=tuple(ask.values),
+            acks=-1 if ask.idempotent else ask.acks,
+            retries=max(ask.retries, 1) if ask.idempotent else ask.retries,
+            timeout_ms=ask.timeout_ms,
+            socket_timeout_s=ask.timeout_ms / 1000 + 0.5,
+            idempotent=ask.idempotent,
+            settings=settings,
+            client=client,
+            keys=tuple(ask.keys),
+            partition=m.ANY_PARTITION if ask.keys else partition,
+            topic=partition.rpartition("-")[0],
+        )
+        attempts = await self._mailbox.do((step,), job)
+        return {"attempts": [dict(attempt) for attempt in attempts], "by": client or "outside every AZ"}
+
+    async def consume(self, ask: Consume, job: Job) -> dict[str, Any]:
+        """Records from an offset on, to the high watermark or so many. Raises Refused."""
+        partition = self._partition(ask.topic, ask.partition)
+        client = self._client(ask.az) if ask.az else ""
+        if ask.broker is not None:
+            broker = broker_numbered(self._cluster.topology, ask.broker).number
+        else:
+            broker = self._leader_by(ask.az, partition) if ask.az else self._leader(partition)
+        records: list[Any] = []
+        told: dict[str, Any] = {"broker": broker, "partition": partition, "by": client or "outside every AZ"}
+        offset = ask.offset
+        while True:
+            step = m.Fetch(broker=broker, offset=offset, client=client, partition=partition)
+            (entry,) = await self._mailbox.do((step,), job)
+            found = entry["records"] or []
+            records += found[: ask.records_max - len(records)]
+            if found:
+                offset = found[-1][0] + 1
+            told |= {"error": entry["error"], "high_watermark": entry["high_watermark"], "records": records}
+            high_watermark = entry["high_watermark"]
+            if not found or len(records) >= ask.records_max or high_watermark is None or offset >= high_watermark:
+                return told
+
+    # --- who and where ---
+
+    def _client(self, az: str) -> str:
+        return self._check_serves(client_in(self._cluster.topology, az).name)
+
+    def _leader(self, partition: str) -> int:
+        state = self._mailbox.player.seen.states.get(partition)
+        if state is None or state.leader < 0:
+            raise Refused(f"{partition} has no leader now; name a broker with --broker")
+        return state.leader
+
+    def _leader_by(self, az: str, partition: str) -> int:
+        """Whom the brokers of an AZ take for the leader; the session service, where none of them runs."""
+        brokers = {node.number for node in self._cluster.topology.with_role("broker") if node.az.lower() == az.lower()}
+        for broker, metadata in self._mailbox.player.seen.metadata.items():
+            leader = metadata_view(broker, metadata, partition)["leader"]
+            if broker in brokers and leader >= 0:
+                return int(leader)
+        return self._leader(partition)
+
+    def _az_of_leader(self, partition: str) -> str:
+        azs = [node.az for node in self._cluster.topology.with_role("client")]
+        az = broker_numbered(self._cluster.topology, self._leader(partition)).az
+        return az if az in azs else azs[0]
+
+    def _partition(self, topic: str, partition: int) -> str:
+        topics = topics_of(self._mailbox.player.seen.assignments)
+        topic = nearest("topic", topic, topics)
+        count = len(topics[topic])
+        if not 0 <= partition < count:
+            raise Refused(f"{topic} has {count} partitions, from 0; not {partition}")
+        return topic_partition_text(topic, partition)
+
+    def _check_new(self, topic: str) -> None:
+        if not topic or len(topic) > NAME_LENGTH_MAX or not set(topic) <= NAME_CHARACTERS or topic in (".", ".."):
+            raise Refused(f"a topic's name is of letters, digits, '.', '_' and '-', not {topic!r}")
+        if topic in topics_of(self._mailbox.player.seen.assignments):
+            marked = topic in self._mailbox.player.seen.marked
+            until = "; it is marked for deletion, and there until all its replicas are gone" if marked else ""
+            raise Refused(f"topic {topic} exists already{until}")
+
+    def _topic_setting(self, name: str, value: object) -> Any:
+        try:
+            return of_topic(name, value, self._kafka_version)
+        except UnusableSetting as error:
+            raise Refused(str(error)) from error

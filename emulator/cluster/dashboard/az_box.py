@@ -1,0 +1,115 @@
+"""One AZ as a box: its nodes, each with a mark and what is worth knowing of it, and how its clients get on."""
+
+from typing import NamedTuple
+
+from emulator.cluster.dashboard.canvas import Canvas
+from emulator.cluster.dashboard.rates import ClientFigures
+from emulator.cluster.status import NodeView
+
+ROLES_FIRST = ("broker", "controller", "session", "client")
+FRAME, TITLE = "grey50", "bold cyan"
+GOOD, DOUBT, BAD, FAINT = "green", "yellow", "bold red", "grey50"
+CONTROLLER = "bold medium_purple1"
+SHORT_ROLES = {"leading": "leads", "following": "follow", "looking": "looks"}
+KILO = 10_000
+
+
+class Note(NamedTuple):
+    """Beside a node's name; `forms` from the longest to the shortest that says it."""
+
+    forms: tuple[str, ...]
+    style: str
+
+
+def ordered(nodes: dict[str, NodeView]) -> list[tuple[str, NodeView]]:
+    """Brokers, controllers, session servers, clients."""
+    ranks = {role: rank for rank, role in enumerate(ROLES_FIRST)}
+    return sorted(nodes.items(), key=lambda item: min((ranks.get(role, 9) for role in item[1].roles), default=9))
+
+
+def mark(node: NodeView) -> tuple[str, str]:
+    """(character, style)."""
+    if not node.alive:
+        return ("✕", BAD) if node.incarnation else ("·", FAINT)
+    if node.paused:
+        return "‖", DOUBT
+    return ("●", GOOD) if node.answered else ("○", DOUBT)
+
+
+def note(node: NodeView, *, contradicted: bool) -> Note:
+    """What a node says of itself, or why it says nothing. `contradicted`: another, too, says it is controller."""
+    if not node.alive:
+        return Note(("dead",), BAD) if node.incarnation else Note(("not started", "off"), FAINT)
+    if node.paused:
+        return Note(("paused",), DOUBT)
+    if not node.answered:
+        return Note(("no answer", "silent"), DOUBT)
+    if node.is_controller:
+        epoch = node.controller_epoch
+        return Note((f"controller e{epoch}", f"ctrl e{epoch}", f"e{epoch}"), BAD if contradicted else CONTROLLER)
+    if node.session is not None and node.session.state != "connected":
+        state = node.session.state
+        return Note((f"session {state}", state, "no session", "cut off"), DOUBT)
+    if node.ensemble is not None:
+        role = node.ensemble.role
+        style = {"leading": "cyan", "following": FAINT}.get(role, DOUBT)
+        return Note((role, SHORT_ROLES.get(role, "")), style)
+    return Note(("",), "")
+
+
+def draw_box(
+    canvas: Canvas,
+    x: int,
+    y: int,
+    width: int,
+    height: int,
+    az: str,
+    nodes: dict[str, NodeView],
+    figures: ClientFigures | None,
+    *,
+    contradicted: bool,
+) -> None:
+    """A box of that size; nodes that find no room are counted in its last line."""
+    canvas.box(x, y, width, height, az, FRAME, TITLE)
+    inner = width - 4
+    lines = height - 2 - (figures is not None)
+    shown = ordered(nodes)
+    if len(shown) > lines:
+        shown = shown[: max(0, lines - 1)]
+        canvas.put(x + 2, y + height - 2 - (figures is not None), f"and {len(nodes) - len(shown)} more", FAINT)
+    for line, (name, node) in enumerate(shown, start=y + 1):
+        character, style = mark(node)
+        canvas.put(x + 2, line, character, style)
+        canvas.put(x + 4, line, name[: inner - 2], "" if node.answered else FAINT)
+        told = note(node, contradicted=contradicted)
+        room = inner - 2 - len(name) - 1
+        text = next((form for form in told.forms if len(form) <= room), "")
+        canvas.put(x + 2 + inner - len(text), line, text, told.style)
+    if figures is not None:
+        _draw_figures(canvas, x + 2, y + height - 2, inner, figures)
+
+
+def lines_needed(nodes: dict[str, NodeView], figures: ClientFigures | None) -> int:
+    """Of a box that shows all."""
+    return len(nodes) + (figures is not None) + 2
+
+
+def _draw_figures(canvas: Canvas, x: int, y: int, width: int, figures: ClientFigures) -> None:
+    parts = [
+        ("✓", figures.acked, GOOD),
+        ("✗", figures.failed, BAD if figures.failed else FAINT),
+        ("?", figures.unknown, DOUBT if figures.unknown else FAINT),
+    ]
+    if figures.read:
+        parts.append(("↓", figures.read, "cyan"))
+    wide = [(f"{sign} {_short(count)} ", style) for sign, count, style in parts]
+    narrow = [(f"{sign}{_short(count)} ", style) for sign, count, style in parts]
+    fits = sum(len(text) for text, _ in wide) + 2 * figures.per_s <= width
+    for text, style in wide if fits else narrow:
+        canvas.put(x, y, text, style)
+        x += len(text)
+    canvas.put(x, y, "/s" if figures.per_s else "", FAINT)
+
+
+def _short(count: float) -> str:
+    return f"{count:.0f}" if count < KILO else f"{count / 1000:.0f}k"

@@ -1,0 +1,41 @@
+"""Holding a cluster that stays: its control server listens, and it takes orders until somebody ends it."""
+
+import signal
+from collections.abc import Awaitable, Callable
+
+import trio
+
+from emulator.cluster.cluster import LiveCluster
+from emulator.cluster.control_server import LAST_ANSWERS_S, LOOPBACK, ControlServer
+
+
+async def hold(
+    live: LiveCluster,
+    opened: Callable[[int], None],
+    *beside: Callable[[], Awaitable[None]],
+    host: str = LOOPBACK,
+    port: int = 0,
+) -> None:
+    """Enters the cluster and serves until `live.ending`, which SIGTERM sets, too. `opened` is told the control server's
+    port; tasks `beside` end with it."""
+    async with trio.open_nursery() as outer:
+        await outer.start(_obey_signals, live.ending)  # to the very end: a second word must not tear it
+        async with live.cluster, trio.open_nursery() as nursery:
+            for task in beside:
+                nursery.start_soon(task)
+            server = ControlServer(live.cluster.token, live.answer)
+            opened(await nursery.start(server.serve, host, port))
+            nursery.start_soon(live.run)
+            await live.ending.wait()
+            with trio.move_on_after(LAST_ANSWERS_S):
+                await server.quits()  # whoever asked for the end is told of it
+            nursery.cancel_scope.cancel()
+        outer.cancel_scope.cancel()
+
+
+async def _obey_signals(ending: trio.Event, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    """SIGTERM ends the cluster as `down` does."""
+    with trio.open_signal_receiver(signal.SIGTERM) as signals:
+        task_status.started()
+        async for _ in signals:
+            ending.set()

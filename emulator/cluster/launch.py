@@ -1,0 +1,98 @@
+"""`up`: a supervisor is started, and kept once its cluster is ready."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from emulator.cluster.control_client import ask
+from emulator.cluster.ending import end_supervisor
+from emulator.cluster.left import last_words
+from emulator.cluster.registry import KEEP, LOG_FILE, Found, registered
+from emulator.cluster.requests import Answer, Ready
+
+READY_LIMIT_S: Final = 60.0
+REGISTERED_LIMIT_S: Final = 120.0
+"""Containers take their time."""
+LOOK_S: Final = 0.02
+READY_LOOK_S: Final = 0.5
+
+
+class NotUp(Exception):
+    """The cluster did not come up: one line that says why. `late`: it might have, given more time."""
+
+    def __init__(self, why: str, late: bool = False) -> None:
+        super().__init__(why)
+        self.late = late
+
+
+def launch(run_dir: Path, limit_s: float = READY_LIMIT_S, progress: Callable[[str], None] | None = None) -> Found:
+    """The cluster of `run_dir` (with its live.json), ready.
+
+    Raises NotUp. Then, and when it is interrupted, nothing is left running.
+    """
+    process = _spawn(run_dir)
+    kept = False
+    try:
+        found = _until_registered(run_dir, process)
+        deadline = time.monotonic() + limit_s
+        while True:
+            answer = ask(found.registration, Ready(), min(READY_LOOK_S, limit_s))
+            if answer.code == 0:
+                break
+            _check(answer, process, run_dir, deadline)
+            if progress is not None:
+                progress(answer.error)
+        assert process.stdin is not None
+        process.stdin.write(KEEP + b"\n")
+        process.stdin.flush()
+        kept = True
+        return found
+    finally:
+        if process.stdin is not None:
+            process.stdin.close()
+        if not kept:
+            end_supervisor(process, run_dir, registered(run_dir))
+        process.returncode = process.returncode or 0  # else Python warns: it lives on, and is not ours to wait for
+
+
+def _spawn(run_dir: Path) -> "subprocess.Popen[bytes]":
+    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+    with (run_dir / LOG_FILE).open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "emulator.cluster.supervisor", str(run_dir)],
+            env={**os.environ, "PYTHONPATH": path},
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            bufsize=0,
+        )
+
+
+def _until_registered(run_dir: Path, process: "subprocess.Popen[bytes]") -> Found:
+    deadline = time.monotonic() + REGISTERED_LIMIT_S
+    while time.monotonic() < deadline:
+        found = registered(run_dir)
+        if found is not None and found.registration.pid == process.pid and found.registration.port:
+            return found
+        if process.poll() is not None:
+            raise NotUp(_last_words(run_dir, process.returncode))
+        time.sleep(LOOK_S)
+    raise NotUp(f"the supervisor was not ready to be asked within {REGISTERED_LIMIT_S:g} s", late=True)
+
+
+def _check(answer: Answer, process: "subprocess.Popen[bytes]", run_dir: Path, deadline: float) -> None:
+    if process.poll() is not None:
+        raise NotUp(_last_words(run_dir, process.returncode))
+    if answer.code == 2:
+        raise NotUp(answer.error)
+    if time.monotonic() >= deadline:
+        raise NotUp(f"not ready in time: {answer.error}", late=True)
+
+
+def _last_words(run_dir: Path, code: int) -> str:
+    return last_words(run_dir) or f"the supervisor ended with {code} and no word"

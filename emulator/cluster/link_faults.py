@@ -1,0 +1,185 @@
+"""Faults on the links of a cluster that stays: the words of a command become rules, and each rule's life is kept.
+
+Nothing is expected of a rule here: a person may cut a link that is idle, and an audit does not call that unknown.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from emulator.cluster.requests import Refused
+from emulator.cluster.status import LinkFault
+from emulator.cluster.words import places_in
+from emulator.faults.rules import KINDS, RuleError, parse
+from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.reports import ClusterError
+from protocol.link_rules import LinkRule
+
+RULES_MAX: Final = 64
+"""In force at a time."""
+HEALED_KEPT: Final = 64
+"""Healed rules that are still told about; the oldest are forgotten."""
+EXPECTS_NOTHING: Final = "--expects-nothing"
+
+
+class FaultLife(msgspec.Struct):
+    """One rule from its command to its heal. `places`: nodes and AZs that the command named. `in_force_ms`,
+    `healed_ms`: {node: since when}, of the nodes that ran and were not paused; others take the rules as they are when
+    they return. `frames_stopped`: {node: so far}."""
+
+    rule: LinkRule
+    places: tuple[str, ...]
+    asked_ms: float
+    in_force_ms: dict[str, float] = {}
+    heal_asked_ms: float | None = None
+    healed_ms: dict[str, float] = {}
+    frames_stopped: dict[str, int] = {}
+
+    def told(self, speed: float, running: Sequence[str]) -> dict[str, Any]:
+        """As in verdict.json, and in more detail. `..._after_ms`: real time since the command."""
+        ends = {name for name in (*self.rule.a, *self.rule.b)}
+        at_ends = {name: at for name, at in self.in_force_ms.items() if name in ends}
+        healed = {name: at for name, at in self.healed_ms.items() if name in ends}
+        entry: dict[str, Any] = {
+            "id": self.rule.rule,
+            "rule": self.rule.what,
+            "asked_ms": round(self.asked_ms, 3),
+            "in_force_ms": _latest(at_ends),
+            "healed_ms": _latest(healed) if self.heal_asked_ms is not None else None,
+            "frames_stopped": sum(self.frames_stopped.values()),
+            "took_effect": bool(at_ends),
+            "healed": None if self.heal_asked_ms is None else True,
+            "ends": [
+                {
+                    "nodes": list(nodes),
+                    "in_force_ms": _latest({name: at_ends[name] for name in nodes if name in at_ends}),
+                    "in_force_after_ms": _after(at_ends, nodes, self.asked_ms, speed),
+                    "not_yet": [name for name in nodes if name not in at_ends and name not in running],
+                    "frames_stopped": sum(self.frames_stopped.get(name, 0) for name in nodes),
+                }
+                for nodes in (self.rule.a, self.rule.b)
+            ],
+        }
+        if self.heal_asked_ms is not None:
+            entry["healed_after_ms"] = _after(healed, tuple(healed), self.heal_asked_ms, speed)
+        return entry
+
+
+def _latest(at: dict[str, float]) -> float | None:
+    return round(max(at.values()), 3) if at else None
+
+
+def _after(at: dict[str, float], nodes: Sequence[str], asked_ms: float, speed: float) -> float | None:
+    """Real ms from the command until the last of these nodes."""
+    times = [at[name] for name in nodes if name in at]
+    return round((max(times) - asked_ms) / speed, 3) if times else None
+
+
+class LinkFaults:
+    """The rules of one cluster, those in force and the last that were healed."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._count = 0
+        self._lives: dict[str, FaultLife] = {}
+
+    async def apply(self, words: Sequence[str]) -> dict[str, Any]:
+        """One fault. Raises Refused."""
+        if not words or words[0].lower() not in KINDS:
+            raise Refused(f"a fault on links is one of {', '.join(KINDS)}")
+        rule_id = f"rule-{self._count + 1}"
+        topology = self._cluster.topology
+        try:
+            rule = parse([*words, EXPECTS_NOTHING], topology, rule_id)
+        except RuleError as error:
+            raise Refused(str(error)) from error
+        assert isinstance(rule, LinkRule)
+        in_force = [life for life in self._lives.values() if life.heal_asked_ms is None]
+        if len(in_force) >= RULES_MAX:
+            raise Refused(f"{RULES_MAX} rules are in force, no more at a time: heal some")
+        for life in in_force:
+            if same(life.rule, rule):
+                raise Refused(f"{life.rule.rule} does that already: {life.rule.what}")
+        self._count += 1
+        life = self._lives[rule_id] = FaultLife(rule, places_in(topology, words[1:]), self._cluster.now_ms())
+        report = await self._cluster.apply(rule)
+        life.in_force_ms = dict(report.in_force_ms)
+        return await self._told("applied", [life])
+
+    async def heal(self, words: Sequence[str], kind: str = "") -> dict[str, Any]:
+        """Lifts what the words name: places, or a rule. Without words: everything (of that kind). Raises Refused."""
+        chosen = self._chosen(words, kind)
+        asked_ms = self._cluster.now_ms()
+        for life in chosen:
+            life.heal_asked_ms = asked_ms
+        for life in chosen:
+            try:
+                (report,) = await self._cluster.heal(life.rule.rule)
+            except ClusterError:
+                continue  # it has not come into force yet, or somebody else heals it
+            life.healed_ms = dict(report.healed_ms)
+            life.frames_stopped.update(report.frames_stopped)
+        self._forget()
+        return await self._told("healed", chosen)
+
+    async def told(self) -> list[dict[str, Any]]:
+        """Every fault in force and the last that were healed, in the order of their commands."""
+        counts = await self._cluster.frames_stopped()
+        for rule_id, life in self._lives.items():
+            if life.heal_asked_ms is None:
+                life.frames_stopped.update(counts.get(rule_id, {}))
+        running = self._cluster.running()
+        return [life.told(self._cluster.clock.speed, running) for life in self._lives.values()]
+
+    def seen(self) -> list[LinkFault]:
+        """The same, as a status has them."""
+        return [
+            LinkFault(
+                life.rule,
+                life.asked_ms,
+                _latest(life.in_force_ms),
+                None if life.heal_asked_ms is None else _latest(life.healed_ms) or life.heal_asked_ms,
+                sum(life.frames_stopped.values()),
+            )
+            for life in self._lives.values()
+        ]
+
+    def _chosen(self, words: Sequence[str], kind: str) -> list[FaultLife]:
+        lives = [
+            life
+            for life in self._lives.values()
+            if life.heal_asked_ms is None and kind in ("", life.rule.kind)
+        ]
+        wanted = [word for word in words if word != "->"]
+        if not wanted or [word.lower() for word in wanted] == ["all"]:
+            return lives
+        places = places_in(self._cluster.topology, wanted)
+        if len(places) == len([part for word in wanted for part in word.split("->") if part]):
+            found = [life for life in lives if set(places) <= set(life.places)]
+        else:
+            found = [life for life in lives if life.rule.rule in [word.lower() for word in wanted]]
+        if not found:
+            there = "; ".join(f"{life.rule.rule} {life.rule.what}" for life in lives) or "none"
+            raise Refused(f"no {kind or 'rule'} on {' '.join(wanted)} is in force; in force: {there}")
+        return found
+
+    def _forget(self) -> None:
+        healed = [rule_id for rule_id, life in self._lives.items() if life.heal_asked_ms is not None]
+        for rule_id in healed[: max(0, len(healed) - HEALED_KEPT)]:
+            del self._lives[rule_id]
+
+    async def _told(self, what: str, lives: list[FaultLife]) -> dict[str, Any]:
+        """What was done, and everything in force with what it has stopped so far."""
+        told = {entry["id"]: entry for entry in await self.told()}
+        ids = [life.rule.rule for life in lives]
+        return {
+            what: [told[rule_id] for rule_id in ids if rule_id in told],
+            "in_force": [entry for entry in told.values() if entry["healed"] is None],
+            "now_ms": round(self._cluster.now_ms(), 3),
+        }
+
+
+def same(left: LinkRule, right: LinkRule) -> bool:
+    """The same fault under two names."""
+    return msgspec.structs.replace(left, rule="") == msgspec.structs.replace(right, rule="")

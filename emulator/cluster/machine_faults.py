@@ -1,0 +1,253 @@
+"""Machines of a cluster that stays, broken and mended one command at a time.
+
+What is done is what a scenario does (`emulator.runs.network.FaultExecutor`); here is what a person must be told who
+asks for it twice, or of the wrong node.
+"""
+
+import contextlib
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+import trio
+
+from emulator.cluster.requests import Machine, Refused
+from emulator.cluster.words import machines_meant, nearest
+from emulator.faults import actions as act
+from emulator.faults.machines import LIVE_FAULTS, MachineStep
+from emulator.layout import EVENT_SUFFIX, EVENTS_FOLDER, event_paths, is_foreign
+from emulator.machines.node.restarts import Restarted, UnusableStart, restarted
+from emulator.regular_files import open_regular
+from emulator.runs.network import FaultExecutor, with_files
+from emulator.settings.account import Account
+from emulator.settings.in_force import PROTOCOL
+from emulator.storage.disk import DiskFiles
+from emulator.storage.files import StorageError
+from emulator.storage.log_directory import directory_names
+from emulator.storage.power_loss import cut, surviving_bytes
+from emulator.worlds.network.cluster import Cluster, ClusterError
+from protocol.events import NodeStopped
+from protocol.events.reading import event_in
+
+LAST_BYTES: Final = 16_384
+"""Of an event file, in which a life's last words are."""
+DISKS: Final = frozenset(word for word, step in LIVE_FAULTS.items() if "directory" in step.__struct_fields__)
+"""What is done to a disk, or to one log directory."""
+FOR_THE_LIVING: Final = frozenset(
+    word for word, step in LIVE_FAULTS.items() if step.NEEDS_LIFE or word in ("kill", "power-loss")
+)
+"""A person who kills what is dead has mistaken it for another."""
+
+
+class MachineFaults:
+    """`paused`: nodes that a command has stopped with a signal. `log_dirs`: {broker: its setting}. `tell`: notes what
+    is to be said of a later life's settings, and returns its lines."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        executor: FaultExecutor,
+        log_dirs: Mapping[str, str],
+        tell: Callable[[Account], list[str]],
+    ) -> None:
+        self._tell = tell
+        self._roster = executor.roster
+        self._cluster = cluster
+        self._executor = executor
+        self._log_dirs = log_dirs
+        self._starting: set[str] = set()
+        self._stopping: set[str] = set()
+        self._paused: set[str] = set()
+        self._orders = 0
+
+    def paused(self) -> tuple[str, ...]:
+        return tuple(name for name in self._cluster.running() if name in self._paused)
+
+    def starting(self) -> tuple[str, ...]:
+        return tuple(sorted(self._starting))
+
+    def check_serves(self, name: str) -> str:
+        """The node, if it can be asked something now. Raises Refused."""
+        if name not in self._cluster.running():
+            raise Refused(f"{name} does not run; start it with: faultline start {name}")
+        if name in self.paused():
+            raise Refused(f"{name} is paused; it goes on with: faultline resume {name}")
+        return name
+
+    async def do(self, ask: Machine) -> dict[str, Any]:
+        """Carried out when this returns, at all machines at once. {"fault":, "machines": [what was done to each],
+        "left_out": {node: why}}, and where it is one machine what was done to it beside them. Raises Refused."""
+        names, left_out = self._machines(ask)
+        directories = {name: self._directory(ask, name) for name in names}
+        changes = {name: self._change(ask, name) for name in names}
+        told: list[dict[str, Any]] = []
+        refused: list[str] = []
+
+        async def one(name: str) -> None:
+            try:
+                done = await self._do_one(ask, name, directories[name])
+                told.append(done | self._said_of(changes[name], name))
+            except (Refused, ClusterError) as error:
+                refused.append(str(error))
+
+        async with trio.open_nursery() as nursery:
+            for name in names:
+                nursery.start_soon(one, name)
+        if refused:
+            done = f"; done: {', '.join(sorted(each['node'] for each in told))}" if told else ""
+            raise Refused("; ".join(sorted(refused)) + done)
+        told.sort(key=lambda each: names.index(each["node"]))
+        alone = told[0] if len(told) == 1 else {"fault": ask.fault}
+        return {**alone, "machines": told, "left_out": left_out}
+
+    def _machines(self, ask: Machine) -> tuple[list[str], dict[str, str]]:
+        """Which are meant. One that was named must be fit for it; of an AZ or a pattern those that are not are left
+        out, {node: why}. Raises Refused."""
+        topology = self._cluster.topology
+        names: list[str] = []
+        left_out: dict[str, str] = {}
+        logs_only = LIVE_FAULTS[ask.fault].OF_BROKERS or ask.directory != ""
+        for name, named in machines_meant(topology, [ask.node] if isinstance(ask.node, str) else ask.node).items():
+            if not named and logs_only and name not in self._log_dirs:
+                continue
+            try:
+                self._check(ask.fault, name)
+            except Refused as refused:
+                if named:
+                    raise
+                left_out[name] = str(refused)
+            else:
+                names.append(name)
+        if not names:
+            raise Refused("; ".join(left_out.values()) or "none of these machines keeps a log")
+        return names, left_out
+
+    async def _do_one(self, ask: Machine, name: str, directory: str) -> dict[str, Any]:
+        """Raises Refused, ClusterError."""
+        cluster, fault = self._cluster, ask.fault
+        asked_ms = cluster.now_ms()
+        if fault in ("start", "stop"):
+            (self._starting if fault == "start" else self._stopping).add(name)
+        try:
+            await self._carry_out(ask, name, directory)
+        finally:
+            (self._starting if fault == "start" else self._stopping).discard(name)
+        leaves = LIVE_FAULTS[fault].LEAVES
+        if leaves == "paused":
+            self._paused.add(name)
+        elif leaves in ("running", "dead"):
+            self._paused.discard(name)
+        done_ms = cluster.now_ms()
+        return {
+            "fault": fault,
+            "node": name,
+            "directory": directory,
+            "asked_ms": round(asked_ms, 3),
+            "done_ms": round(done_ms, 3),
+            "after_ms": round((done_ms - asked_ms) / cluster.clock.speed, 3),
+            "running": name in cluster.running(),
+        }
+
+    async def _carry_out(self, ask: Machine, name: str, directory: str) -> None:
+        """Raises Refused, ClusterError."""
+        if ask.fault == "power-loss":  # a person need not know how long each log is: no more is kept than there is
+            await self._cluster.kill(name, "power-loss")
+            try:
+                with_files(self._cluster.run_dir, name, lambda files: _lose_unsynced(files, ask.batches_kept))
+            except (StorageError, OSError) as error:
+                raise Refused(f"{name} was killed, and its disk cannot be cut: {error}") from error
+            return
+        self._orders += 1
+        done = await self._executor.do(act.Act(self._orders, self._action(ask, name, directory)))
+        if done.error:
+            raise Refused(done.error)
+
+    def _action(self, ask: Machine, name: str, directory: str) -> MachineStep:
+        """Raises Refused."""
+        given: dict[str, Any] = dict(ask.given)
+        if directory:
+            given["dir"] = directory
+        if ask.fault == "start" and name in self._roster.spec.settings:
+            given |= {"version": ask.version, "settings": {**ask.from_files, **ask.settings}}
+        try:
+            return msgspec.convert({"node": name, **given}, LIVE_FAULTS[ask.fault])
+        except msgspec.ValidationError as error:
+            what, _, field = str(error).partition(" - at `$.")
+            raise Refused(f"{field.rstrip('`')}: {what}" if field else what) from error
+
+    def _directory(self, ask: Machine, name: str) -> str:
+        """Of the node's log.dirs. Raises Refused."""
+        if LIVE_FAULTS[ask.fault].OF_BROKERS and name not in self._log_dirs:
+            raise Refused(f"{name} is no broker: it keeps no log")
+        if not ask.directory:
+            return ""
+        known = directory_names(self._log_dirs.get(name, ""))
+        if ask.fault not in DISKS or not known:
+            why = f"{name} has one log directory, its disk" if ask.fault in DISKS else f"{ask.fault} takes none"
+            raise Refused(f"no log directory {ask.directory!r}: {why}")
+        return nearest("log directory", ask.directory, known)
+
+    def _change(self, ask: Machine, name: str) -> Restarted | None:
+        """Of a start that changes this node, before anything is started. Raises Refused."""
+        asked = {**ask.from_files, **ask.settings}
+        if not (ask.version or asked):
+            return None
+        if ask.fault != "start":
+            raise Refused(f"{ask.fault} takes neither a version nor settings")
+        spec = self._roster.spec
+        if name not in spec.settings and name not in ([ask.node] if isinstance(ask.node, str) else ask.node):
+            return None  # of an AZ those that are brokers are meant
+        try:
+            return restarted(spec, name, ask.version, asked, insists=ask.settings)
+        except UnusableStart as error:
+            raise Refused(str(error)) from error
+
+    def _said_of(self, after: Restarted | None, name: str) -> dict[str, Any]:
+        """{"kafka.version", "inter.broker.protocol.version": as they are now, "said": lines about its settings}."""
+        if after is None:
+            return {}
+        versions = {"kafka.version": after.spec.binary(name), PROTOCOL: after.spec.protocol(name)}
+        return {**versions, "said": self._tell(after.account)}
+
+    def _check(self, fault: str, name: str) -> None:
+        running = name in self._cluster.running()
+        if not running:
+            self._paused.discard(name)
+        if fault == "start" and name in self._starting:
+            raise Refused(f"{name} is starting already; faultline status shows what becomes of it")
+        if fault == "start" and running:
+            raise Refused(f"{name} runs already")
+        if fault in FOR_THE_LIVING and not running:
+            raise Refused(f"{name} does not run; start it with: faultline start {name}")
+        if fault == "stop" and name in self._stopping:
+            raise Refused(f"{name} is stopping already; kill it if you cannot wait")
+        if fault == "pause" and name in self._paused:
+            raise Refused(f"{name} is paused already")
+        if fault == "resume" and name not in self._paused:
+            raise Refused(f"{name} is not paused")
+        if fault == "lose-disk" and running:
+            raise Refused(f"{name} runs: its disk cannot be lost under it; kill it first")
+        if (LIVE_FAULTS[fault].HEARS or fault == "disk-error") and name in self._paused:
+            raise Refused(f"{name} is paused; resume it first" + (", or kill it" if fault == "stop" else ""))
+
+
+def _lose_unsynced(files: DiskFiles, batches_kept: int) -> None:
+    """-1: nothing is left but what was synced."""
+    cut(files, surviving_bytes(files, files.synced_bytes, lambda path, synced, size: synced, batches=batches_kept))
+
+
+def last_word(cluster: Cluster, name: str) -> str:
+    """Why the node's last life ended, as it wrote itself."""
+    end = next(end for end in reversed(cluster.exits) if end.node == name)
+    own = f"{name}.{end.incarnation}{EVENT_SUFFIX}"
+    for path in event_paths(cluster.run_dir / EVENTS_FOLDER, name):
+        if path.name != own or is_foreign(path):
+            continue
+        with contextlib.suppress(OSError), open_regular(path) as file:  # it may have come to nothing
+            file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_BYTES))
+            for line in reversed(file.read(2 * LAST_BYTES).splitlines()):
+                event = event_in(line)
+                if event is not None and event["event"] == NodeStopped.NAME:
+                    return str(event.get("reason", ""))
+    return f"exit code {end.code}, and no word"

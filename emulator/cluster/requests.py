@@ -1,0 +1,313 @@
+"""What may be asked of a cluster that stays: one JSON line per request, one per answer.
+
+    {"token": "...", "wait_s": 1.5, "ask": {"ask": "cut", ...}}
+    {"code": 0, "error": "", "result": {...}}
+
+The token stands first: it is compared as bytes, and nothing else of a line is decoded before.
+`code` is the exit code of the command that asks (emulator.exit_codes): 2 when it cannot be done (`error`: one line with
+the nearest valid thing), 3 when it had not ended in `wait_s`; it goes on then, and `result` is what is known so far.
+"""
+
+import re
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from emulator.exit_codes import HELD, UNKNOWN, UNUSABLE
+from emulator.faults.machines import LIVE_FAULTS
+from protocol.undecodable import UNDECODABLE, why
+
+LINE_BYTES_MAX = 64 * 1024
+"""Of a request."""
+ANSWER_BYTES_MAX = 8 * 1024 * 1024
+WAIT_S = 1.5
+"""How long a command waits for its end unless the user says otherwise."""
+WAIT_S_MAX = 600.0
+WORDS_MAX = 64
+VALUES_MAX = 1_000
+VALUE_BYTES_MAX = 32 * 1024
+
+KEYS_MAX = 1_000_000
+
+Word = Annotated[str, msgspec.Meta(max_length=256)]
+Words = Annotated[list[Word], msgspec.Meta(max_length=WORDS_MAX)]
+Values = Annotated[
+    list[Annotated[str, msgspec.Meta(max_length=VALUE_BYTES_MAX)]], msgspec.Meta(min_length=1, max_length=VALUES_MAX)
+]
+SettingValue = str | int | float | bool
+MachineFault = Annotated[str, msgspec.Meta(max_length=32)]
+"""One of LIVE_FAULTS."""
+
+
+class Ask(msgspec.Struct, frozen=True, tag_field="ask", forbid_unknown_fields=True):
+    """Base of all requests."""
+
+
+class Ready(Ask, frozen=True, tag="ready"):
+    """Until the ensemble serves, every broker is registered and there is a controller."""
+
+
+class Down(Ask, frozen=True, tag="down"):
+    """End the cluster. Answered before it ends."""
+
+
+class Status(Ask, frozen=True, tag="status"):
+    """What runs, what each node believes, which faults are in force."""
+
+
+class LinkFault(Ask, frozen=True, tag="link-fault"):
+    """A fault on links, in the words of `emulator.faults.rules.parse`: `cut az-0`, `delay A -> B 50ms`."""
+
+    words: Words
+
+
+class Heal(Ask, frozen=True, tag="heal"):
+    """Lift the rules that name all of these places (or are called so); none named: every rule. `kind`: only of that
+    kind."""
+
+    words: Words = []
+    kind: Literal["", "hold"] = ""
+
+
+class Machine(Ask, frozen=True, tag="machine"):
+    """Break or mend a machine, or several at once: `node` a name, `az-0`, `broker-*`, or a list of such.
+    `batches_kept`: of each log, in a power loss (-1: none past what was synced). `directory`: the one log directory
+    that is full, fails, or is lost ("": the whole disk). Of a start, and kept for later ones: `version` of a broker's
+    binary ("": as before) and `settings` besides those it had (null: no longer given); `from_files`: the same from
+    files, of which the version need not know everything. `given`: what else the fault takes, by its fields' names
+    (`emulator.faults.machines`)."""
+
+    fault: MachineFault
+    node: Word | Annotated[list[Word], msgspec.Meta(min_length=1, max_length=WORDS_MAX)]
+    batches_kept: Annotated[int, msgspec.Meta(ge=-1)] = -1
+    directory: Word = ""
+    version: Word = ""
+    settings: dict[Word, SettingValue | None] = {}
+    from_files: dict[Word, str] = {}
+    given: Annotated[dict[Word, float], msgspec.Meta(max_length=WORDS_MAX)] = {}
+
+    def __post_init__(self) -> None:
+        if self.fault not in LIVE_FAULTS:
+            raise ValueError(f"no fault {self.fault!r}; there is {', '.join(LIVE_FAULTS)}")
+
+
+class CreateTopic(Ask, frozen=True, tag="create-topic"):
+    """`assignment`: replicas by partition, the preferred leader first; or `partitions` with `replicas` each."""
+
+    topic: Word
+    assignment: Annotated[list[list[int]], msgspec.Meta(max_length=1_000)] = []
+    partitions: int = 0
+    replicas: int = 0
+    settings: dict[str, SettingValue] = {}
+
+
+class DescribeTopic(Ask, frozen=True, tag="describe-topic"):
+    """What the session service holds of a topic (all if empty), and each broker's own view of it."""
+
+    topic: Word = ""
+
+
+class TopicOffsets(Ask, frozen=True, tag="topic-offsets"):
+    """Where its partitions begin and end, for consumers and at each replica."""
+
+    topic: Word
+
+
+class DeleteTopic(Ask, frozen=True, tag="delete-topic"):
+    """Ended when the controller has deleted every replica, and the topic is gone."""
+
+    topic: Word
+
+
+class AlterTopic(Ask, frozen=True, tag="alter-topic"):
+    """Set settings of a topic, and let others be as the cluster has them again."""
+
+    topic: Word
+    settings: dict[str, SettingValue] = {}
+    removed: Words = []
+
+
+class AlterBroker(Ask, frozen=True, tag="alter-broker"):
+    """Set settings of a broker that runs, or (no `broker`) of all, and let others be as its file has them again."""
+
+    broker: int | None = None
+    settings: dict[str, SettingValue] = {}
+    removed: Words = []
+
+
+class AddPartitions(Ask, frozen=True, tag="add-partitions"):
+    """So many there are from now on. `assignment`: replicas of each new one; else they are placed."""
+
+    topic: Word
+    partitions: int
+    assignment: Annotated[list[list[int]], msgspec.Meta(max_length=1_000)] = []
+
+
+class Reassign(Ask, frozen=True, tag="reassign"):
+    """{partition: its replicas, the preferred leader first}; ended when the controller has moved them all."""
+
+    targets: Annotated[dict[Word, list[int]], msgspec.Meta(min_length=1, max_length=1_000)]
+
+
+class Produce(Ask, frozen=True, tag="produce"):
+    """By a client in `az`, to whom that AZ's broker takes for the leader, or from outside every AZ, to the leader; or
+    to `broker`, whoever leads. Idempotent, or with `keys`, one for each value: by a client's own producer, which finds
+    the leader by itself; with keys its partitioner chooses the partition."""
+
+    topic: Word
+    values: Values
+    partition: int = 0
+    acks: Literal[0, 1, -1] = 1
+    broker: int | None = None
+    retries: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 0
+    timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=600_000)] = 1_000
+    idempotent: bool = False
+    az: Word = ""
+    keys: Annotated[
+        list[Annotated[str, msgspec.Meta(max_length=VALUE_BYTES_MAX)]], msgspec.Meta(max_length=VALUES_MAX)
+    ] = []
+
+
+class Consume(Ask, frozen=True, tag="consume"):
+    """Read a partition from `offset` on, `records_max` records at most. Whom it asks: as for Produce."""
+
+    topic: Word
+    partition: int = 0
+    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
+    records_max: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
+    broker: int | None = None
+    az: Word = ""
+
+
+class ElectPreferred(Ask, frozen=True, tag="elect-preferred"):
+    """None named: all."""
+
+    partitions: Words = []
+
+
+class StartWorkload(Ask, frozen=True, tag="start-workload"):
+    """In each of `azs` (none named: all) a producer of `rate_per_s` and, unless `consumers` is false, a consumer.
+    `acks` None: as the cluster's producers are set, else all. `keys`: so many of them, in turn; 0: none."""
+
+    name: Word
+    topic: Word
+    rate_per_s: float = 10.0
+    acks: Literal[0, 1, -1] | None = None
+    retries: int | None = None
+    idempotent: bool = False
+    value_bytes: Annotated[int, msgspec.Meta(ge=0, le=VALUE_BYTES_MAX)] = 0
+    keys: Annotated[int, msgspec.Meta(ge=0, le=KEYS_MAX)] = 0
+    settings: dict[str, SettingValue] = {}
+    consumers: bool = True
+    azs: Words = []
+
+
+class StopWorkload(Ask, frozen=True, tag="stop-workload"):
+    """"" : every workload. `at_once`: what is under way ends as unknown."""
+
+    name: Word = ""
+    at_once: bool = False
+
+
+class WorkloadStatus(Ask, frozen=True, tag="workload-status"):
+    """Counts so far, by client."""
+
+
+AnyAsk = (
+    Ready | Down | Status | LinkFault | Heal | Machine | CreateTopic | DescribeTopic | TopicOffsets | DeleteTopic
+    | AlterTopic | AlterBroker | AddPartitions | Reassign | Produce | Consume | ElectPreferred | StartWorkload
+    | StopWorkload | WorkloadStatus
+)  # fmt: skip
+
+
+class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The line. `ask` is looked at once the token is right."""
+
+    token: str
+    ask: msgspec.Raw
+    wait_s: Annotated[float, msgspec.Meta(ge=0.0, le=WAIT_S_MAX)] = WAIT_S
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """The line back."""
+
+    code: int = HELD
+    error: str = ""
+    result: dict[str, Any] = {}
+
+
+class Refused(Exception):
+    """What is asked for cannot be done: one line with the nearest valid thing."""
+
+
+class Malformed(Refused):
+    """The line is no request. Whoever says one such line is not listened to any more."""
+
+
+class Died(Exception):
+    """A node ended by itself: one line that says why."""
+
+
+def unusable(error: object, result: dict[str, Any] | None = None) -> Answer:
+    """Code 2."""
+    return Answer(UNUSABLE, str(error), result or {})
+
+
+def unknown(error: object, result: dict[str, Any] | None = None) -> Answer:
+    """Code 3."""
+    return Answer(UNKNOWN, str(error), result or {})
+
+
+_TOKEN = re.compile(rb'\{\s{0,8}"token"\s{0,8}:\s{0,8}"([^"\\]{0,256})"')
+_requests = msgspec.json.Decoder(Request)
+_asks: msgspec.json.Decoder[AnyAsk] = msgspec.json.Decoder(AnyAsk)
+_answers = msgspec.json.Decoder(Answer)
+_encode = msgspec.json.Encoder().encode
+
+
+def encode_request(token: str, ask: Ask, wait_s: float) -> bytes:
+    """With its line end. Raises Refused when it is too long."""
+    line = _encode({"token": token, "wait_s": wait_s, "ask": ask}) + b"\n"
+    if len(line) > LINE_BYTES_MAX:
+        raise Refused(f"a request of {len(line)} bytes; the cluster takes {LINE_BYTES_MAX}")
+    return line
+
+
+def token_of(line: bytes) -> bytes:
+    """What the line shows as its token; nothing is decoded. Raises Malformed."""
+    found = _TOKEN.match(line)
+    if found is None:
+        raise Malformed('not a request: a line begins with {"token": "..."}')
+    return found[1]
+
+
+def decode_request(line: bytes) -> Request:
+    """Raises Malformed."""
+    try:
+        return _requests.decode(line)
+    except UNDECODABLE as error:
+        raise Malformed(f"not a request: {why(error)}") from error
+
+
+def decode_ask(request: Request) -> AnyAsk:
+    """Raises Malformed."""
+    try:
+        return _asks.decode(request.ask)
+    except UNDECODABLE as error:
+        raise Malformed(f"not a request: {why(error)}") from error
+
+
+def encode_answer(answer: Answer) -> bytes:
+    """With its line end; one that is too long becomes an error."""
+    line = _encode(answer) + b"\n"
+    if len(line) > ANSWER_BYTES_MAX:
+        return encode_answer(unusable(f"an answer of {len(line)} bytes; at most {ANSWER_BYTES_MAX} are told"))
+    return line
+
+
+def decode_answer(line: bytes) -> Answer:
+    """Raises Malformed."""
+    try:
+        return _answers.decode(line)
+    except UNDECODABLE as error:
+        raise Malformed(f"not an answer: {why(error)}") from error

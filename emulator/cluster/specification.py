@@ -1,0 +1,112 @@
+"""What `up` writes down for the supervisor: RUN_DIR/live.json, and what everyone who reads a run looks for.
+
+A cluster that stays has no scenario, so its directory has no scenario.yaml: its checks are expected to hold, and its
+timers may be late (there is no outcome that they could have changed).
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, TypedDict
+
+import msgspec
+
+from emulator.cluster.given import given_for_cluster
+from emulator.layout import SETTINGS_FILE
+from emulator.machines.node.specs import RunSpec
+from emulator.regular_files import read_regular
+from emulator.runs.client_defaults import OF_OLD_CONSUMERS, client_settings_of
+from emulator.runs.directory import told_in_settings_file, write_json
+from emulator.runs.living import Driver, Engine, Living
+from emulator.runs.resolve import Resolved
+from emulator.runs.resolve import resolved as resolved_run
+from emulator.scenario.model import Scenario
+from emulator.settings.accounting import check
+from emulator.settings.files import SettingsFile
+from emulator.settings.registry import REGISTRY
+from emulator.settings.setting import CONSUMER, PREFIXES, PRODUCER, TOPIC
+from emulator.worlds.cluster_file.cluster import ClusterFile
+from protocol.versions import ladder_name
+
+LIVE_FILE: Final = "live.json"
+DEFAULT_TOPOLOGY: Final = "three-az"
+
+
+class UnusableSpecification(ValueError):
+    """A live.json that is none."""
+
+
+class LiveSpec(msgspec.Struct, frozen=True):
+    """Everything a supervisor needs. `levels`: of the events that are written. `compose_file`: its path; containers are
+    made from it. `topics`, `producers`, `consumers`: settings of those to come, unless they say otherwise."""
+
+    name: str
+    run: RunSpec
+    record_magic: int
+    speed: float = 1.0
+    seed: int = 1
+    levels: tuple[str, ...] = ("client", "replica")
+    engine: Engine = "process"
+    driver: Driver = "nodes"
+    compose_file: str = ""
+    topics: dict[str, Any] = {}
+    producers: dict[str, Any] = {}
+    consumers: dict[str, Any] = {}
+
+    @property
+    def living(self) -> Living:
+        """Where its nodes live, as `machines_for` takes it."""
+        return {"engine": self.engine, "driver": self.driver, "compose_file": Path(self.compose_file)}
+
+
+def resolved(
+    given: ClusterFile, kafka_version: str | None, overrides: dict[str, Any], files: Sequence[SettingsFile] = ()
+) -> Resolved:
+    """`overrides` are in force on every node, and so is what `files` say, but for one broker's. Raises UnknownVersion,
+    UnusableSetting, UnusableFile, UnusableProtocolVersion."""
+    version = ladder_name(kafka_version or given.kafka_version)
+    everything = given_for_cluster(given, version, overrides, files)
+    check(everything.everything)
+    scenario = Scenario(
+        id=given.name, title="a cluster that stays", kafka=(version,), steps=(), topology=given.topology
+    )
+    return resolved_run(scenario, everything.everything, everything)
+
+
+def write_specification(run_dir: Path, spec: LiveSpec, about: Resolved) -> None:
+    """live.json, and settings.json as of any run."""
+    write_json(run_dir / LIVE_FILE, spec)
+    settings = {"world": "network", "live": spec.name, "kafka": spec.run.kafka_version, "speed": spec.speed}
+    write_json(run_dir / SETTINGS_FILE, settings | told_in_settings_file(about))
+
+
+class OfClients(TypedDict):
+    """Settings of topics and clients to come."""
+
+    topics: dict[str, Any]
+    producers: dict[str, Any]
+    consumers: dict[str, Any]
+
+
+def of_clients(about: Resolved) -> OfClients:
+    """What settings files and `--set` say of them."""
+    clients = client_settings_of(about.scenario.settings)
+    consumers = {name: value for name, value in clients[CONSUMER].items() if name not in OF_OLD_CONSUMERS}
+    return {"topics": topic_settings_of(about), "producers": clients[PRODUCER], "consumers": consumers}
+
+
+def topic_settings_of(about: Resolved) -> dict[str, Any]:
+    prefix = PREFIXES[TOPIC]
+    return {
+        key.removeprefix(prefix): value
+        for key, value in about.scenario.settings.items()
+        if key in REGISTRY and REGISTRY[key].scope == TOPIC
+    }
+
+
+def read_specification(run_dir: Path) -> LiveSpec:
+    """Raises UnusableSpecification, OSError."""
+    path = run_dir / LIVE_FILE
+    try:
+        return msgspec.json.decode(read_regular(path), type=LiveSpec)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UnusableSpecification(f"{path}: cannot be understood: {error}") from error

@@ -1,1 +1,0 @@
-"""What the command line does, one module per command; each returns its exit code."""

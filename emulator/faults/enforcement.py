@@ -1,0 +1,164 @@
+"""Enforcement: what an end of a connection does with its frames while rules are in force. Pure; both worlds
+use it.
+
+Picture: every direction of a connection passes a gatekeeper at each of its two ends. An open gate lets
+frames through at once (`offer` returns None). A shut gate keeps them in line, and after the heal the line
+moves again at the sender's next retransmission. An agent at the receiver's end catches what was under way
+when the gate was shut.
+
+How a world uses it, for each node:
+
+    links = LinkState("broker-0", seed)
+    out, back = links.connect(peer, purpose, opened_here=True)
+    opening = links.opening(out, back)
+    opening.attempt(now)                                # the SYN
+    stopped = out.offer(now, payload, api)              # None: send it; otherwise it is kept, or dropped
+    out.take(now)                                       # at out.next_ms: what passes now, in order
+    links.apply(now, rule); links.heal(now, rule.rule)  # then look at every next_ms again
+    links.take_events()                                 # what is to be written about all that
+
+A peer's end of stream is offered like a frame: its FIN or RST vanishes in a cut as data does. Delay, jitter
+and loss are the sender's; cut and hold are enforced at both ends. Departures from TCP: what a killed
+process had not got through a cut dies with it (a kernel would go on sending it), and a receiver's lost
+acknowledgements cost nothing.
+"""
+
+from typing import Final
+
+from emulator.faults.paths import Opening, Path
+from protocol.chance import Chance
+from protocol.events import Event, FaultHealed, FaultInForce, FaultTraffic, FaultTried
+from protocol.link_rules import NODES, LinkRule
+from protocol.purposes import CONTROL
+
+HEALED_KEPT_MAX: Final = 64
+"""Healed rules that are remembered, with what they stopped, and whose proof of traffic may still be awaited."""
+
+
+class LinkState:
+    """The rules one node knows, and all its paths. `seed`: jitter and loss are drawn from it."""
+
+    def __init__(self, node: str, seed: int) -> None:
+        self.node = node
+        self.chance = Chance(seed)
+        self.in_force: dict[str, LinkRule] = {}
+        self.frames_stopped: dict[str, int] = {}
+        """{rule: frames and SYNs held, dropped, delayed or lost here}; of healed rules the last HEALED_KEPT_MAX."""
+        self._busy_until_ms: dict[str, float] = {}
+        """{rule: when what has been given to a link of little bandwidth is through}"""
+        self._healed: dict[str, LinkRule] = {}
+        self._proved: set[tuple[str, str]] = set()
+        self._tried: set[tuple[str, str]] = set()
+        self._paths: dict[int, Path] = {}
+        self._openings: dict[int, Opening] = {}
+        self._events: list[Event] = []
+
+    def connect(self, peer: str, purpose: str, opened_here: bool) -> tuple[Path, Path]:
+        """The two directions of a new connection with `peer`: ours to it, and back."""
+        opener = self.node if opened_here else peer
+        out = Path(self, self.node, peer, opener, purpose, True)
+        back = Path(self, peer, self.node, opener, purpose, False)
+        for path in (out, back):
+            self._paths[id(path)] = path
+            self._rule_path(path)
+        return out, back
+
+    def opening(self, there: Path, back: Path) -> Opening:
+        """For the opener of a connection, until it stands or is given up."""
+        opening = Opening(self, there, back)
+        self._openings[id(opening)] = opening
+        return opening
+
+    def forget(self, *ended: Path | Opening) -> None:
+        """The connection is over, or stands."""
+        for it in ended:
+            (self._paths if isinstance(it, Path) else self._openings).pop(id(it), None)
+
+    def apply(self, now_ms: float, rule: LinkRule) -> None:
+        """`rule` is in force from now on. Once more: no change."""
+        if rule.rule in self.in_force:
+            return
+        self.in_force[rule.rule] = rule
+        self.frames_stopped.setdefault(rule.rule, 0)
+        self._events.append(FaultInForce(rule=rule.rule, what=rule.what))
+        self._rule_paths()
+
+    def heal(self, now_ms: float, rule_id: str, packets_dropped: int = 0) -> bool:
+        """The rule is lifted; False: it was not in force. Afterwards every `next_ms` may have changed.
+        `packets_dropped`: by the kernel here, where that was the driver."""
+        rule = self.in_force.pop(rule_id, None)
+        if rule is None:
+            return False
+        self._healed[rule_id] = rule
+        self._busy_until_ms.pop(rule_id, None)
+        self.frames_stopped[rule_id] += packets_dropped
+        if len(self._healed) > HEALED_KEPT_MAX:
+            oldest = next(iter(self._healed))
+            del self._healed[oldest]
+            self.frames_stopped.pop(oldest, None)
+            self._proved = {(known, peer) for known, peer in self._proved if known != oldest}
+            self._tried = {(known, peer) for known, peer in self._tried if known != oldest}
+        stopped = self.frames_stopped[rule_id]
+        self._events.append(FaultHealed(rule=rule_id, what=rule.what, frames_stopped=stopped))
+        self._rule_paths()
+        for path in self._paths.values():
+            path.healed(now_ms, rule)
+        for opening in self._openings.values():
+            opening.healed(now_ms, rule)
+        return True
+
+    def take_events(self) -> list[Event]:
+        """What happened since the last call: FaultInForce, FaultHealed, FaultTried, FaultTraffic."""
+        events, self._events = self._events, []
+        return events
+
+    def count(self, rule_id: str) -> None:
+        """A rule stopped one more frame here."""
+        self.frames_stopped[rule_id] += 1
+
+    def through(self, rule: LinkRule, ready_ms: float, size_bytes: int) -> float:
+        """When a frame is through that begins at `ready_ms`, or when those before it are: all of ours share the
+        rule's bandwidth."""
+        begins_ms = max(ready_ms, self._busy_until_ms.get(rule.rule, 0.0))
+        self._busy_until_ms[rule.rule] = begins_ms + size_bytes * 1000.0 / rule.bytes_per_s
+        return self._busy_until_ms[rule.rule]
+
+    def tried(self, rules: tuple[str, ...], peer: str) -> None:
+        """First attempt to get something to `peer` since these rules were healed."""
+        for rule_id in rules:
+            if (rule_id, peer) not in self._tried:
+                self._tried.add((rule_id, peer))
+                self._events.append(FaultTried(rule=rule_id, peer=peer))
+        for path in self._paths.values():
+            if path.receiver == peer:
+                self._rule_path(path)
+
+    def prove(self, rules: tuple[str, ...], peer: str) -> None:
+        """First traffic from `peer` since these rules were healed: they did heal."""
+        for rule_id in rules:
+            if (rule_id, peer) not in self._proved:
+                self._proved.add((rule_id, peer))
+                self._events.append(FaultTraffic(rule=rule_id, peer=peer))
+        for path in self._paths.values():
+            if path.sender == peer:
+                self._rule_path(path)
+
+    def _rule_paths(self) -> None:
+        for path in self._paths.values():
+            self._rule_path(path)
+
+    def _rule_path(self, path: Path) -> None:
+        if path.purpose == CONTROL:
+            return
+        told, peer = (self._tried, path.receiver) if path.outgoing else (self._proved, path.sender)
+        awaiting = tuple(
+            rule_id for rule_id, rule in self._healed.items() if (rule_id, peer) not in told and _concerns(rule, path)
+        )
+        ours = (rule for rule in self.in_force.values() if rule.driver == NODES)
+        path.ruled(tuple(rule for rule in ours if _concerns(rule, path)), awaiting)
+
+
+def _concerns(rule: LinkRule, path: Path) -> bool:
+    """Whether the rule's nodes, side and purpose match; its APIs are asked for each frame."""
+    api = rule.apis[0] if rule.apis else ""
+    return rule.matches(path.sender, path.receiver, path.opener, path.purpose, api)

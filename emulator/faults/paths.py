@@ -1,0 +1,283 @@
+"""Paths: the gatekeepers of one connection at one of its ends, a path for each direction and one for its opening."""
+
+from collections import deque
+from itertools import islice
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from emulator.faults.gate import Gate
+from emulator.faults.links import DATA, SYN, Retransmission, fires_at
+from protocol.chance import Chance
+from protocol.link_rules import LinkRule
+
+STOPPING: Final = ("cut", "hold")
+
+
+class Stopped(msgspec.Struct, frozen=True):
+    """A frame that does not pass now. `action`: held, dropped, delayed, lost (comes by a retransmission) or
+    queued (no rule stops it, but it stands in line; `rule` is "")."""
+
+    rule: str
+    action: str
+
+
+QUEUED = Stopped("", "queued")
+
+
+class Links(Protocol):
+    """What a path asks of its node's rules."""
+
+    chance: Chance
+
+    def count(self, rule_id: str) -> None: ...
+    def through(self, rule: LinkRule, ready_ms: float, size_bytes: int) -> float: ...
+    def tried(self, rules: tuple[str, ...], peer: str) -> None: ...
+    def prove(self, rules: tuple[str, ...], peer: str) -> None: ...
+
+
+class _Waiting:
+    __slots__ = ("of", "payload", "ready_ms", "stopped_by")
+
+    def __init__(self, payload: Any, of: Retransmission, ready_ms: float, stopped_by: str) -> None:
+        self.payload = payload
+        self.of = of
+        self.ready_ms = ready_ms
+        self.stopped_by = stopped_by
+
+
+class Path:
+    """One direction of one connection, seen at one end. `outgoing`: at the sender's end."""
+
+    __slots__ = (
+        "_aside",
+        "_awaiting",
+        "_frame_rules",
+        "_gate",
+        "_last_ready_ms",
+        "_line",
+        "_links",
+        "_shaping",
+        "calm",
+        "opener",
+        "outgoing",
+        "purpose",
+        "receiver",
+        "sender",
+        "stopping",
+    )  # fmt: skip
+
+    def __init__(self, links: Links, sender: str, receiver: str, opener: str, purpose: str, outgoing: bool):
+        self._links = links
+        self.sender = sender
+        self.receiver = receiver
+        self.opener = opener
+        self.purpose = purpose
+        self.outgoing = outgoing
+        self._gate = Gate()
+        self._line: deque[_Waiting] = deque()
+        self._aside: list[_Waiting] = []
+        self._last_ready_ms = 0.0
+        self.stopping: LinkRule | None = None
+        """The rule in force that lets nothing through."""
+        self._shaping: tuple[LinkRule, ...] = ()
+        self._frame_rules: tuple[LinkRule, ...] = ()
+        self._awaiting: tuple[str, ...] = ()
+        self.calm = True
+        """Nothing to do: `offer` would return None and mean it. Callers in a hurry ask this first."""
+
+    def offer(
+        self, now_ms: float, payload: Any, api: str = "", of: Retransmission = DATA, size_bytes: int = 0
+    ) -> Stopped | None:
+        """`payload` reaches this gate, and is repeated as `of` says. None: it passes now, and the caller sends or
+        delivers it."""
+        if self.calm:
+            return None
+        links = self._links
+        for rule in self._frame_rules:
+            if api not in rule.apis:
+                continue
+            if rule.kind == "cut":
+                links.count(rule.rule)
+                return Stopped(rule.rule, "dropped")
+            if rule.kind == "hold":
+                links.count(rule.rule)
+                self._aside.append(_Waiting(payload, of, now_ms, rule.rule))
+                return Stopped(rule.rule, "held")
+        if self.stopping is not None:
+            return self._hold(now_ms, payload, of)
+        ready_ms, stopped = self._shaped(now_ms, api, of, size_bytes)
+        if stopped is None and not self._line and self._gate.first_lost_ms is None:
+            self._passed()
+            return None
+        self._line.append(_Waiting(payload, of, ready_ms, stopped.rule if stopped else ""))
+        return stopped or QUEUED
+
+    def take(self, now_ms: float) -> list[Any]:
+        """Payloads that pass now, in order. To be called at `next_ms`."""
+        if self._gate.first_lost_ms is not None:
+            if self.stopping is not None or self._gate.release_ms is None or now_ms < self._gate.release_ms:
+                return []
+            self._gate.open()
+        passing = []
+        line = self._line
+        while line and line[0].ready_ms <= now_ms:
+            if self.stopping is not None:
+                self._shut_on_line(now_ms)
+                break
+            passing.append(line.popleft().payload)
+        if passing:
+            self._passed()
+        if not line:
+            self._reckon_calm()
+        return passing
+
+    @property
+    def next_ms(self) -> float | None:
+        """When to call `take` again if no rule changes before; None: never."""
+        gate = self._gate
+        if gate.first_lost_ms is not None:
+            if self.stopping is None:
+                return gate.release_ms
+            return gate.gives_up_ms if self.outgoing else None
+        return self._line[0].ready_ms if self._line else None
+
+    def given_up(self, now_ms: float) -> bool:
+        """Whether TCP has given this connection up by now (about 15 minutes into a cut): it is lost, at the
+        sender."""
+        gives_up_ms = self._gate.gives_up_ms if self.outgoing and self.stopping is not None else None
+        return gives_up_ms is not None and now_ms >= gives_up_ms
+
+    @property
+    def waiting(self) -> int:
+        """Payloads in line."""
+        return len(self._line) + len(self._aside)
+
+    def _hold(self, now_ms: float, payload: Any, of: Retransmission) -> Stopped:
+        assert self.stopping is not None
+        self._gate.shut(now_ms, of)
+        self._line.append(_Waiting(payload, of, now_ms, self.stopping.rule))
+        self._links.count(self.stopping.rule)
+        return Stopped(self.stopping.rule, "held")
+
+    def _shut_on_line(self, now_ms: float) -> None:
+        """Delayed frames meet a gate that was shut meanwhile."""
+        assert self.stopping is not None
+        self._gate.shut(now_ms, self._line[0].of)
+        for waiting in self._line:
+            if waiting.stopped_by != self.stopping.rule:
+                waiting.stopped_by = self.stopping.rule
+                self._links.count(self.stopping.rule)
+
+    def _shaped(
+        self, now_ms: float, api: str, of: Retransmission, size_bytes: int
+    ) -> tuple[float, Stopped | None]:
+        """When a frame that nothing stops is ready to pass, and what delays it."""
+        if not self.outgoing or not (self._shaping or self._frame_rules or self._line):
+            return now_ms, None
+        chance = self._links.chance
+        ready_ms, stopped = now_ms, None
+        for rule in (*self._shaping, *(r for r in self._frame_rules if api in r.apis)):
+            if rule.kind == "delay":
+                ready_ms += rule.delay_ms + (chance.between(0.0, rule.jitter_ms) if rule.jitter_ms else 0.0)
+                stopped = Stopped(rule.rule, "delayed")
+                self._links.count(rule.rule)
+            elif rule.kind == "bandwidth":
+                ready_ms = self._links.through(rule, ready_ms, size_bytes)
+                stopped = Stopped(rule.rule, "delayed")
+                self._links.count(rule.rule)
+            elif rule.kind == "loss":
+                for wait_ms in islice(of.waits_ms(), of.tries):
+                    if chance.fraction() >= rule.loss:
+                        break
+                    ready_ms = fires_at(ready_ms, wait_ms)
+                    stopped = Stopped(rule.rule, "lost")
+                    self._links.count(rule.rule)
+        if ready_ms <= self._last_ready_ms:  # the stream stays in order
+            ready_ms, stopped = self._last_ready_ms, stopped or QUEUED
+        self._last_ready_ms = ready_ms
+        return ready_ms, stopped if ready_ms > now_ms else None
+
+    def tried(self) -> None:
+        """Something goes out, or a connection is asked for."""
+        if self._awaiting and self.outgoing:
+            self._links.tried(self._awaiting, self.receiver)
+
+    def _passed(self) -> None:
+        if self.outgoing:
+            self.tried()
+        elif self._awaiting:
+            self._links.prove(self._awaiting, self.sender)
+
+    def ruled(self, in_force: tuple[LinkRule, ...], awaiting: tuple[str, ...]) -> None:
+        """The rules changed."""
+        self.stopping = next((r for r in in_force if r.kind in STOPPING and not r.apis), None)
+        self._shaping = tuple(r for r in in_force if r.kind not in STOPPING and not r.apis)
+        self._frame_rules = tuple(r for r in in_force if r.apis)
+        self._awaiting = awaiting
+        self._reckon_calm()
+
+    def healed(self, now_ms: float, rule: LinkRule) -> None:
+        """`rule` was lifted, and `ruled` has been told."""
+        for waiting in [w for w in self._aside if w.stopped_by == rule.rule]:
+            self._aside.remove(waiting)
+            waiting.ready_ms = max(now_ms, self._last_ready_ms)
+            self._line.append(waiting)
+        if rule.kind == "bandwidth":
+            self._widened(now_ms, rule)
+        if self.stopping is None and not rule.apis:
+            self._gate.healed(now_ms, rule)
+        self._reckon_calm()
+
+    def _widened(self, now_ms: float, rule: LinkRule) -> None:
+        """What stands in line for the link's bandwidth passes at once."""
+        for waiting in self._line:
+            if waiting.stopped_by == rule.rule:
+                waiting.ready_ms = min(waiting.ready_ms, now_ms)
+        self._last_ready_ms = max((waiting.ready_ms for waiting in self._line), default=now_ms)
+
+    def _reckon_calm(self) -> None:
+        ruled = self.stopping is not None or self._shaping or self._frame_rules or self._awaiting
+        self.calm = not (ruled or self._line or self._aside or self._gate.first_lost_ms is not None)
+
+
+class Opening:
+    """A connection being opened: its SYN must get there and the answer back."""
+
+    __slots__ = ("_back", "_gate", "_links", "_there")
+
+    def __init__(self, links: Links, there: Path, back: Path) -> None:
+        self._links = links
+        self._there = there
+        self._back = back
+        self._gate = Gate()
+
+    def attempt(self, now_ms: float) -> Stopped | None:
+        """A SYN is sent. None: it gets through, the caller connects. Otherwise: again at `next_ms`."""
+        rule = self._rule()
+        if rule is None:
+            self._there.tried()
+            self._gate.open()
+            return None
+        if self._gate.first_lost_ms is None:
+            self._links.count(rule.rule)
+        self._gate.shut(now_ms, SYN)
+        return Stopped(rule.rule, "held")
+
+    @property
+    def next_ms(self) -> float | None:
+        """When to look again: the SYN's repetition after a heal, or giving up."""
+        return self._gate.gives_up_ms if self._rule() is not None else self._gate.release_ms
+
+    def given_up(self, now_ms: float) -> bool:
+        """About 134 s after the first SYN that nothing answered: ConnectionLost."""
+        gives_up_ms = self._gate.gives_up_ms
+        return self._rule() is not None and gives_up_ms is not None and now_ms >= gives_up_ms
+
+    def _rule(self) -> LinkRule | None:
+        return self._there.stopping or self._back.stopping
+
+    def healed(self, now_ms: float, rule: LinkRule) -> None:
+        """`rule` was lifted, and the paths know."""
+        if self._rule() is None:
+            self._gate.healed(now_ms, rule)

@@ -1,0 +1,276 @@
+"""The attendant of a simulated run: does the killing, and starts again what should be alive, as somebody who looks
+after the machines would.
+
+Who should be alive is what the script last said: a node that it has started and not killed, stopped or given a full
+disk. A broker that is started before its old session has expired exits (semantics 11.10); it is started again until it
+stays.
+"""
+
+import random
+
+import msgspec
+
+from emulator.faults import actions as act
+from emulator.judging.crash_testing.plan import Plan
+from emulator.judging.oracle.truth import Batch, Truth, read_logs
+from emulator.machines.node.broker_node import BrokerNode
+from emulator.scenario.player.player import Player
+from emulator.storage.files import Files, NodeKilled
+from emulator.storage.inspect import partitions_in, partitions_on
+from emulator.storage.memory import MemoryFiles
+from emulator.storage.within import Within
+from emulator.topology import OBSERVER
+from emulator.worlds.simulated.node import SimulatedNode
+from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.events import MachineFault
+from protocol.ids import TopicPartition, topic_partition_of
+
+AGAIN_MS = 3_000.0
+"""From a node's own end (it exited) to the next try."""
+STARTS_MAX = 500
+
+Logs = dict[TopicPartition, list[Batch]]
+
+
+class Exited(msgspec.Struct, frozen=True):
+    """A life that ended by itself."""
+
+    at_ms: float
+    node: str
+    code: int
+    reason: str
+
+
+class Recovery(msgspec.Struct, frozen=True):
+    """Of one log: what lay on disk at the death, and what the next life made of it. `power`: some of it may be
+    gone; `disk`: all of it is."""
+
+    at_ms: float
+    node: str
+    place: TopicPartition
+    power: bool
+    held: list[Batch]
+    recovered: list[Batch]
+    disk: bool = False
+
+
+class DiskLost(msgspec.Struct, frozen=True):
+    """A dead broker's disk, or one of its log directories, was replaced. `partitions`: what was there."""
+
+    at_ms: float
+    node: str
+    partitions: frozenset[TopicPartition]
+
+    @classmethod
+    def of(cls, at_ms: float, node: str, directory: str, files: Files) -> "DiskLost":
+        """To be called while it is still there."""
+        held = partitions_in(Within(files, directory)) if directory else partitions_on(files)
+        places = (topic_partition_of(name) for name in held)
+        return cls(at_ms, node, frozenset(place for place in places if place is not None))
+
+
+class Attendant:
+    """`hit_ms`: when the planned death came, None before. Give `look` to the world as part of `after_step`, and call
+    `attend` before anything starts."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.hit_ms: float | None = None
+        self.deaths = 0
+        self.exits: list[Exited] = []
+        self.recoveries: list[Recovery] = []
+        self.power_lost: list[tuple[float, str]] = []
+        self.disk_lost: list[DiskLost] = []
+        self._lives_left = 1 if plan.again < 0 else 2
+        self._draw = random.Random(f"power {plan.seed}")
+        self._wanted: set[str] = set()
+        self._starting: set[str] = set()
+        self._starts = 0
+        self._begun: dict[str, int] = {}
+        self._held: dict[str, tuple[float, Logs]] = {}
+        self._armed = False
+        self._dying = ""
+
+    def attend(self, world: SimulatedWorld, player: Player) -> None:
+        self._world = world
+        self._player = player
+        world.on_act = self.do
+
+    # --- what the script orders ---
+
+    def do(self, node: SimulatedNode, order: act.Act) -> None:
+        """The player's action, with what the attendant has to know of it."""
+        match order.action:
+            case act.Start(name):
+                self._wanted.add(name)
+                if self._world.nodes[name].alive or name in self._starting:
+                    self._world.nodes[name].files.capacity_bytes = None
+                    self._done(node, order, "")
+                    return
+                self._start_in(name, self._world.executor.start_takes_ms(name))
+                self._done(node, order, "")
+                return
+            case act.Kill(name) | act.Stop(name) | act.DiskFull(name) | act.DiskError(name):
+                self._wanted.discard(name)
+            case act.PowerLoss(name):
+                self._wanted.discard(name)
+                self.power_lost.append((self._world.now_ms, name))
+            case act.LoseUnsynced(name):
+                self.power_lost.append((self._world.now_ms, name))
+            case act.LoseDisk(name, directory) if not self._world.nodes[name].alive:
+                files = self._world.nodes[name].files
+                with files.unwatched():
+                    self.disk_lost.append(DiskLost.of(self._world.now_ms, name, directory, files))
+            case _:
+                pass
+        about = self._world.nodes.get(getattr(order.action, "node", ""))
+        if about is not None and not about.alive and act.unfit(order.action, alive=False, paused=False):
+            self._done(node, order, "")  # it died before the script thinks
+            return
+        self._world.executor.do(node, order)
+
+    def _done(self, node: SimulatedNode, order: act.Act, error: str) -> None:
+        done = act.ActDone(order.number, {}, error)
+        world = self._world
+        world.at(world.now_ms + 1.0, lambda: world.deliver(node, done, f"act:{order.number}"))
+
+    # --- starting ---
+
+    def start_all(self) -> None:
+        """Every node should be alive from now on."""
+        for name, node in self._world.nodes.items():
+            if name != OBSERVER:
+                self._wanted.add(name)
+                if node.paused:
+                    self._world.resume(name)
+                node.files.capacity_bytes = None
+                if not node.alive and name not in self._starting:
+                    self._start_in(name, self._world.executor.start_takes_ms(name))
+
+    def _start_in(self, name: str, ms: float) -> None:
+        world = self._world
+        self._starting.add(name)
+
+        def start() -> None:
+            self._starting.discard(name)
+            if name in self._wanted and not world.nodes[name].alive:
+                self._starts += 1
+                assert self._starts < STARTS_MAX, f"{name} was started {STARTS_MAX} times"
+                world.start(name)
+
+        world.at(world.now_ms + ms, start)
+
+    # --- looking ---
+
+    def look(self, node: SimulatedNode, now_ms: float) -> None:
+        """`node` has handled an input, or has died."""
+        name = node.node.name
+        if name == OBSERVER:
+            if not self._armed and self._player.step_number >= self.plan.step:
+                self._armed = True
+                self._world.at(now_ms + self.plan.later_ms, self._moment)
+            return
+        if node.machine is None:
+            self._ended(node, now_ms)
+        elif self._begun.get(name) != node.incarnation and _has_loaded(node):
+            self._begun[name] = node.incarnation
+            self._began(node, now_ms)
+
+    def _ended(self, node: SimulatedNode, now_ms: float) -> None:
+        name = node.node.name
+        if node.died is not None and node.died[0] != 0:
+            self.exits.append(Exited(now_ms, name, *node.died))
+        planned = self._dying == name
+        power = planned and self.plan.power
+        if "broker" in node.node.roles:
+            # A life that dies while it loads has made nothing of what the one before it left.
+            self._held.setdefault(name, (now_ms, _logs_on(node.files)))
+        if planned:
+            self._dying = ""
+            if power:
+                self._lose_power(node, now_ms)
+        if name in self._wanted and name not in self._starting:
+            self._start_in(name, self.plan.back_ms if planned else AGAIN_MS)
+
+    def _lose_power(self, node: SimulatedNode, now_ms: float) -> None:
+        self.power_lost.append((now_ms, node.node.name))
+        draw = self._draw
+        kept = draw.randint(0, node.files.name_changes_pending)
+        node.files.power_loss(lambda path, synced, size: draw.randint(synced, size), name_changes_kept=kept)
+
+    def _began(self, node: SimulatedNode, now_ms: float) -> None:
+        """What was on disk has been recovered."""
+        name = node.node.name
+        died_ms, held = self._held.pop(name, (0.0, {}))
+        lost = any(of == name and at_ms >= died_ms for at_ms, of in self.power_lost)
+        replaced = [one for one in self.disk_lost if one.node == name and one.at_ms >= died_ms]
+        recovered = _logs_on(node.files)
+        for place, batches in held.items():
+            disk = any(place in one.partitions for one in replaced)
+            self.recoveries.append(Recovery(now_ms, name, place, lost, batches, recovered.get(place, []), disk))
+
+    # --- killing ---
+
+    def _moment(self) -> None:
+        """The step has begun, and `later_ms` have passed."""
+        if self.hit_ms is not None:
+            return
+        if self.plan.operations < 0 and self._world.nodes[self.plan.victim].alive:
+            self.strike()
+        elif not self.plan.orderly:
+            self._arm(max(0, self.plan.operations))
+
+    def strike(self) -> None:
+        """The planned death, now; or the orderly stop, which takes its time."""
+        world, victim = self._world, self.plan.victim
+        self._about_to_die()
+        if self.plan.orderly:
+            world.stop(victim)
+            return
+        world.kill(victim, "power-loss" if self.plan.power else "kill")
+
+    def _arm(self, operations: int) -> None:
+        world, victim = self._world, self.plan.victim
+        left = operations
+
+        def before(operation: str, path: str) -> None:
+            nonlocal left
+            if not world.nodes[victim].alive:
+                return  # what is done to a dead node's disk is not its own doing
+            left -= 1
+            if left < 0:
+                self._about_to_die()
+                what = "power-loss" if self.plan.power else "kill"
+                world.trace.add(world.nodes[victim], "fault", world.now_ms, MachineFault(what, victim))
+                raise NodeKilled(f"before {operation} {path}")
+
+        world.watch_storage(victim, before)
+
+    def _about_to_die(self) -> None:
+        world = self._world
+        self.hit_ms = world.now_ms if self.hit_ms is None else self.hit_ms
+        self._dying = self.plan.victim
+        self.deaths += 1
+        self._lives_left -= 1
+        world.watch_storage(self.plan.victim, None)
+        if self._lives_left > 0:
+            self._arm(self.plan.again)
+
+    def spare(self) -> None:
+        """Nobody is killed any more."""
+        self._lives_left = 0
+        self._world.watch_storage(self.plan.victim, None)
+
+
+def _has_loaded(node: SimulatedNode) -> bool:
+    """Its logs, where it is a broker."""
+    return not isinstance(node.machine, BrokerNode) or node.machine.booted
+
+
+def _logs_on(files: MemoryFiles) -> Logs:
+    """What a broker's disk holds, whole batches only; looked at without its own operations being counted."""
+    truth = Truth()
+    with files.unwatched():
+        read_logs(truth, "", files)
+    assert not truth.damaged, truth.damaged
+    return {place: logs[""] for place, logs in truth.logs.items()}

@@ -1,0 +1,146 @@
+"""What a network run left behind, as the simulated world's truth is told: from its events and its disks."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from emulator.judging.crash_testing.attendant import DiskLost, Recovery
+from emulator.judging.crash_testing.historian import HISTORIC, Happened
+from emulator.judging.crash_testing.network import Left
+from emulator.judging.oracle.probe import Office, StepBack, former_life
+from emulator.judging.oracle.truth import Batch, Truth, Write, read_logs
+from emulator.layout import EVENTS_FOLDER, WIRE_SUFFIX, event_paths
+from emulator.machines.client.operations import Read
+from emulator.runs.events import events_in
+from emulator.runs.network import as_happened, with_files
+from emulator.topology import Topology
+from protocol.events import (
+    EVENTS,
+    Event,
+    HighWatermarkMoved,
+    IsrChangeEnded,
+    LogCreated,
+    LogLoaded,
+    NodeStopped,
+    OperationEnded,
+    OperationInvoked,
+    RecordsRead,
+    RoleChanged,
+    TopicRemoved,
+)
+from protocol.ids import TopicPartition
+
+WANTED: tuple[type[Event], ...] = (
+    *HISTORIC, IsrChangeEnded, LogCreated, NodeStopped, OperationInvoked, RecordsRead,
+)  # fmt: skip
+
+
+def happened(run_dir: Path) -> list[Happened]:
+    """The events that count, of all nodes, in order of time. A line that a kill has torn is left out."""
+    return sorted(_read(run_dir), key=lambda one: one[4])
+
+
+def _read(run_dir: Path) -> Iterator[Happened]:
+    names = {cls.NAME for cls in WANTED}
+    for path in event_paths(run_dir / EVENTS_FOLDER):
+        if not path.name.endswith(WIRE_SUFFIX):
+            for fields in events_in(path, names):
+                yield as_happened(fields, EVENTS[fields["event"]])
+
+
+def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) -> Truth:
+    """Logs from the disks; operations, offices and steps back from the events."""
+    truth = Truth()
+    for node in topology.with_role("broker"):
+        with_files(run_dir, node.name, partial(read_logs, truth, node.name))
+    values: dict[str, str] = {}
+    places: dict[str, TopicPartition] = {}
+    epochs: dict[tuple[str, TopicPartition], int] = {}
+    watermarks: dict[tuple[str, TopicPartition, int], int] = {}
+    lives: dict[str, int] = {}
+    begun_in: dict[str, int] = {}
+    for node_name, _, _, _, at_ms, event in events:
+        match event:
+            case OperationInvoked(operation=operation, value=value):
+                values[operation] = value
+                places[operation] = (event.topic, event.partition)
+                begun_in[operation] = lives.get(event.topic, 0)
+            case OperationEnded(kind="produce", operation=operation):
+                life = begun_in.get(operation, lives.get(event.topic, 0))
+                former = life < lives.get(event.topic, 0)
+                place = (former_life(event.topic, life + 1) if former else event.topic, event.partition)
+                value = values.get(operation, "")
+                outcome, digest = event.outcome, event.digest
+                truth.writes.append(Write(operation, value, place, event.acks, outcome, event.offset, digest))
+            case RecordsRead():
+                read = Read(event.base_offset, event.last_offset, event.leader_epoch, event.digest)
+                truth.reads.append(((event.topic, event.partition), read))
+            case RoleChanged(role=role, leader_epoch=epoch):
+                place = (event.topic, event.partition)
+                truth.roles_seen += 1
+                if role == "leader":
+                    truth.leaders.append(Office(place, node_name, epoch, at_ms))
+                before = epochs.get((node_name, place), -1)
+                if epoch < before:
+                    truth.epochs_back.append(StepBack(place, node_name, -1, before, epoch, at_ms))
+                epochs[node_name, place] = max(before, epoch)
+            case HighWatermarkMoved(leading=True, leader_epoch=epoch, high_watermark=now):
+                place = (event.topic, event.partition)
+                before = watermarks.get((node_name, place, epoch), -1)
+                if now < before:
+                    truth.watermarks_back.append(StepBack(place, node_name, epoch, before, now, at_ms))
+                watermarks[node_name, place, epoch] = max(before, now)
+            case TopicRemoved(topic=topic):
+                lives[topic] = lives.get(topic, 0) + 1
+                _life_ended(truth, topic, former_life(topic, lives[topic]))
+                epochs = {key: seen for key, seen in epochs.items() if key[1][0] != topic}
+                watermarks = {key: seen for key, seen in watermarks.items() if key[1][0] != topic}
+            case _:
+                pass
+    return truth
+
+
+def _life_ended(truth: Truth, topic: str, name: str) -> None:
+    """What was seen of a topic until now was of one that is called `name` from here on, and gone on request."""
+
+    def renamed(place: TopicPartition) -> TopicPartition:
+        return (name, place[1]) if place[0] == topic else place
+
+    truth.gone.add(name)
+    truth.writes = [replace(write, place=renamed(write.place)) for write in truth.writes]
+    truth.reads = [(renamed(place), read) for place, read in truth.reads]
+    for office in truth.leaders:
+        office.place = renamed(office.place) if office.place is not None else None
+    truth.epochs_back = [replace(back, place=renamed(back.place)) for back in truth.epochs_back]
+    truth.watermarks_back = [replace(back, place=renamed(back.place)) for back in truth.watermarks_back]
+
+
+def recoveries_of(
+    left: list[Left], power_lost: list[tuple[float, str]], disk_lost: list[DiskLost], events: list[Happened]
+) -> list[Recovery]:
+    """What the next life found of what one left. A life that never told of its log is passed over."""
+    found: list[Recovery] = []
+    loaded: dict[tuple[str, int, TopicPartition], tuple[float, int]] = {}
+    for node, incarnation, _, _, at_ms, event in events:
+        if isinstance(event, LogLoaded):
+            loaded[node, incarnation, (event.topic, event.partition)] = (at_ms, event.log_end)
+        elif isinstance(event, LogCreated):  # nothing was there, unless the same life has loaded and deleted it before
+            loaded.setdefault((node, incarnation, (event.topic, event.partition)), (at_ms, 0))
+    held: dict[tuple[str, TopicPartition], list[Batch]] = {}
+    for one in left:
+        for place, batches in one.logs.items():
+            held.setdefault((one.node, place), batches)
+            back = loaded.get((one.node, one.incarnation + 1, place))
+            if back is None:
+                continue
+            at_ms, log_end = back
+            batches = held.pop((one.node, place))
+            power = any(node == one.node and lost_ms <= at_ms for lost_ms, node in power_lost)
+            disk = any(
+                lost.node == one.node and lost.at_ms <= at_ms and place in lost.partitions for lost in disk_lost
+            )
+            recovered = [batch for batch in batches if batch.last < log_end]
+            found.append(Recovery(at_ms, one.node, place, power, batches, recovered, disk and not recovered))
+    return found

@@ -1,0 +1,131 @@
+"""What became of one record: who held it when, which leader took office without it, and what had taken it from there.
+
+The first leader without it, behind the last one that had it, is the very event: all that follow copy that one's log.
+"""
+
+from collections.abc import Iterator
+from math import inf
+
+import msgspec
+
+from emulator.judging.crash_testing.history import UNSEEN, Cut, Followed, History, Led, LostTail, Written
+from emulator.judging.crash_testing.replica_logs import ReplicaLogs
+from protocol.ids import TopicPartition
+
+
+class Fate(msgspec.Struct, frozen=True):
+    """`record`, as a leader wrote it, at `offset`. `committed_ms`: when a leader that had it counted it as committed;
+    None: never.
+
+    `by`: the leader that took office without it. `held`: (epoch, broker) of the last before that had it, or wrote it.
+    `gone`: what took it from `by`, or, where no leader came after, from who held it; None: `by` had never had it, or
+    nothing tells."""
+
+    place: TopicPartition
+    record: Written
+    offset: int
+    committed_ms: float | None
+    held: tuple[int, int]
+    by: Led | None
+    gone: Cut | LostTail | None
+
+    @property
+    def text(self) -> str:
+        """The event, in words."""
+        topic, partition = self.place
+        what = f"{topic}-{partition}@{self.offset} of epoch {self.record.epoch}"
+        if self.by is not None:
+            what += f": broker-{self.by.broker} led from {self.by.at_ms:.0f} ms on, epoch {self.by.epoch}, without it"
+        match self.gone:
+            case Cut(at_ms=at_ms, broker=broker, to=to, reason=reason):
+                what += f"; broker-{broker} had cut its log to {to} at {at_ms:.0f} ms ({reason})"
+            case LostTail(at_ms=at_ms, broker=broker, first=first, last=last, disk=disk):
+                how = "disk" if disk else "power"
+                what += f"; broker-{broker} was back at {at_ms:.0f} ms, and its {how} had taken [{first}, {last}]"
+        return what
+
+
+class Fates:
+    """Of the records of a run."""
+
+    def __init__(self, history: History, logs: ReplicaLogs) -> None:
+        self._history = history
+        self._logs = logs
+
+    def of(self, place: TopicPartition, offset: int, digest: int) -> list[Fate]:
+        """Of each place where leaders wrote what is known by `digest` (0: whatever they wrote): as the last of them
+        wrote it there. `offset` -1: any."""
+        last: dict[int, Written] = {}
+        for batch in self._history.written.get(place, []):
+            if digest in (0, batch.digest) and (offset < 0 or batch.first <= offset <= batch.last):
+                at = offset if offset >= 0 else batch.first
+                if at not in last or batch.epoch >= last[at].epoch:
+                    last[at] = batch
+        return [self._fate(place, at, batch) for at, batch in sorted(last.items())]
+
+    def replaced(self, place: TopicPartition, offset: int) -> list[Fate]:
+        """Of all that leaders wrote at `offset` before they wrote something else there."""
+        written = [b for b in self._history.written.get(place, []) if b.first <= offset <= b.last]
+        final = max(written, key=lambda batch: batch.epoch, default=None)
+        return [
+            self._fate(place, offset, batch) for batch in written if final is not None and batch.digest != final.digest
+        ]
+
+    def _fate(self, place: TopicPartition, offset: int, record: Written) -> Fate:
+        held, held_ms = (record.epoch, record.broker), record.at_ms
+        by: Led | None = None
+        for led in self._later(place, record):
+            if led.log_end > offset and self._had(place, offset, record, led.broker, led.at_ms)[0]:
+                held, held_ms, by = (led.epoch, led.broker), led.at_ms, None
+            elif by is None:
+                by = led
+        if by is not None:
+            _, gone = self._had(place, offset, record, by.broker, by.at_ms)
+        else:
+            _, gone = self._had(place, offset, record, held[1], inf)
+            gone = gone if gone is not None and gone.at_ms >= held_ms else None
+        return Fate(place, record, offset, self._committed_ms(place, offset, record), held, by, gone)
+
+    def _later(self, place: TopicPartition, record: Written) -> list[Led]:
+        """Who led in a later epoch, or in the same again."""
+        leaders = self._history.leaders.get(place, [])
+        later = [
+            led
+            for led in leaders
+            if led.epoch > record.epoch
+            or (led.epoch == record.epoch and led.broker == record.broker and led.at_ms > record.at_ms)
+        ]
+        return sorted(later, key=lambda led: (led.epoch, led.at_ms))
+
+    def _had(
+        self, place: TopicPartition, offset: int, record: Written, broker: int, at_ms: float
+    ) -> tuple[bool, Cut | LostTail | None]:
+        """(whether it has the record at that moment; what took it away, if it had it before)."""
+        copies = [
+            one
+            for one in self._logs.over(place, offset, broker)
+            if one.record.digest == record.digest and one.record.at_ms <= at_ms
+        ]
+        has = any(one.at(at_ms) for one in copies)
+        return has, None if has or not copies else max(copies, key=lambda one: one.until_ms).gone
+
+    def _committed_ms(self, place: TopicPartition, offset: int, record: Written) -> float | None:
+        for high in self._history.highs.get(place, []):
+            if high.high_watermark <= offset or high.epoch < record.epoch or high.at_ms < record.at_ms:
+                continue
+            if self._had(place, offset, record, high.broker, high.at_ms)[0]:
+                return high.at_ms
+        return None
+
+    # --- what rules ask beside that ---
+
+    def holds_another(self, fate: Fate, led: Led) -> bool:
+        """`led` took office with another record in its place, that it had appended."""
+        own = [one.digest for one in self._logs.at(fate.place, fate.offset, led.broker, led.at_ms)]
+        return led.log_end > fate.offset and any(one not in (UNSEEN, fate.record.digest) for one in own)
+
+    def followed(self, place: TopicPartition, broker: int, at_ms: float) -> Iterator[Followed]:
+        """Its role at that moment."""
+        for role in self._history.followers.get(place, []):
+            if role.broker == broker and role.at_ms <= at_ms <= role.until_ms:
+                yield role

@@ -1,0 +1,293 @@
+"""A run's events, in order of time, made its history (`history`)."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import msgspec
+
+from emulator.judging.crash_testing.history import (
+    UNSEEN,
+    UNTOLD,
+    Assigned,
+    Copied,
+    Cut,
+    Fetched,
+    Followed,
+    High,
+    History,
+    Led,
+    Office,
+    Settled,
+    Stated,
+    Stopped,
+    Unseen,
+    Written,
+)
+from emulator.topology import broker_name, identifier_named
+from protocol.events import (
+    AttemptSent,
+    BatchAppended,
+    BrokerConfigured,
+    BrokersSeen,
+    ControllerChanged,
+    EpochAnswered,
+    Event,
+    FetcherChanged,
+    HighWatermarkMoved,
+    LeaderAndIsrIgnored,
+    LogLoaded,
+    LogTruncated,
+    NodeStarted,
+    OperationEnded,
+    RoleChanged,
+    SessionChanged,
+    StateDecided,
+    TopicRemoved,
+    ZnodeChanged,
+)
+from protocol.ids import TopicPartition
+from protocol.znodes import TOPICS, decode_state, decode_topic, state_partition
+
+Happened = tuple[str, int, int, object, float, Event]
+"""(node, incarnation, seq, cause, at_ms, event)"""
+
+HISTORIC: tuple[type[Event], ...] = (
+    AttemptSent, BatchAppended, BrokerConfigured, BrokersSeen, ControllerChanged, EpochAnswered, FetcherChanged,
+    HighWatermarkMoved, LeaderAndIsrIgnored, LogLoaded, LogTruncated, NodeStarted, OperationEnded, RoleChanged,
+    SessionChanged, StateDecided, TopicRemoved, ZnodeChanged,
+)  # fmt: skip
+"""Events that a history is made of."""
+
+
+TOPIC_DEPTH = 3
+"""Slashes in a topic's path."""
+
+
+def history_of(events: Iterable[Happened]) -> History:
+    """`events` in order of time; brokers' nodes are called `broker-N`."""
+    writer = _Writer()
+    for happened in events:
+        writer.add(*happened)
+    history = writer.history
+    for stated in history.states.values():
+        stated.sort(key=lambda one: one.state.zk_version)
+    return history
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.history = History()
+        self._committed: dict[tuple[int, str, int], str] = {}
+        self._roles: dict[tuple[TopicPartition, int], RoleChanged] = {}
+        self._former: dict[tuple[TopicPartition, int], RoleChanged] = {}
+        self._ends: dict[tuple[TopicPartition, int], int] = {}
+        self._disconnected: dict[str, float] = {}
+
+    def add(self, node: str, incarnation: int, seq: int, cause: object, at_ms: float, event: Event) -> None:
+        history = self.history
+        history.unclean.add(node, at_ms, event)
+        match event:
+            case TopicRemoved(topic=topic):
+                self._removed(topic)
+            case ZnodeChanged():
+                self._znode(node, at_ms, event)
+            case RoleChanged():
+                self._role(node, at_ms, event)
+            case LeaderAndIsrIgnored(reason="half-way" | "session expired"):
+                self._cut_short(node, at_ms, event)
+            case BatchAppended():
+                self._appended(node, at_ms, event)
+            case HighWatermarkMoved(leading=True, leader_epoch=epoch, high_watermark=high):
+                moved = High(at_ms, identifier_named(node), epoch, high)
+                history.highs.setdefault((event.topic, event.partition), []).append(moved)
+            case LogTruncated():
+                self._truncated(node, at_ms, event)
+            case EpochAnswered(source=leader, leader_epoch=epoch, offset=answer):
+                self._settled(node, at_ms, event, leader, epoch, answered=answer >= 0)
+            case LogLoaded(log_end=found):
+                held = self._ends.get(((event.topic, event.partition), identifier_named(node)), found)
+                if found < held:
+                    self._cut(node, at_ms, event, found, held, UNTOLD)
+                else:
+                    self._found(node, at_ms, event)
+            case FetcherChanged():
+                self._fetcher(node, at_ms, event)
+            case NodeStarted():
+                history.lives.setdefault(node, []).append(at_ms)
+                self._born(node, at_ms)
+            case SessionChanged(owner=owner, state=state) if owner == node:
+                self._session(node, at_ms, state)
+            case BrokersSeen():
+                for broker in ",".join((event.added, event.removed, event.bounced)).split(","):
+                    if broker:
+                        history.named.setdefault((node, int(broker)), []).append(at_ms)
+            case ControllerChanged(active=True, controller_epoch=epoch):
+                history.offices.append(Office(at_ms, node, epoch))
+            case StateDecided(reason="created", controller_epoch=epoch):
+                history.created.add(((event.topic, event.partition), epoch))
+            case AttemptSent(operation=operation):
+                history.attempts[operation] = history.attempts.get(operation, 0) + 1
+            case OperationEnded(kind="produce", outcome="ok", acks=-1, digest=digest):
+                history.acknowledged.setdefault(((event.topic, event.partition), digest), at_ms)
+            case _:
+                pass
+
+    def _znode(self, node: str, at_ms: float, event: ZnodeChanged) -> None:
+        if event.change == "deleted":
+            return
+        history, written = self.history, (event.zxid, event.path, event.version)
+        if written not in self._committed:
+            self._committed[written] = event.data
+            place = state_partition(event.path)
+            if place is not None:
+                state = decode_state(*place, event.data.encode(), event.version)
+                history.states.setdefault(place, []).append(Stated(at_ms, state))
+            elif event.path.startswith(f"{TOPICS}/") and event.path.count("/") == TOPIC_DEPTH:
+                topic = event.path.removeprefix(f"{TOPICS}/")
+                for partition, assigned in decode_topic(topic, event.data.encode()).items():
+                    known = history.assignments.setdefault((topic, partition), [])
+                    known.append(Assigned(at_ms, assigned.replicas))
+        elif self._committed[written] != event.data:
+            other = self._committed[written]
+            text = f"transaction {event.zxid:#x} wrote {event.data!r} to {event.path} at {node}, {other!r} elsewhere"
+            history.contradictions.append(text)
+
+    def _removed(self, topic: str) -> None:
+        """What is called so from now on is another topic."""
+        history = self.history
+        for place, written in history.written.items():
+            if place[0] == topic:
+                history.gone.setdefault(place, set()).update(one.digest for one in written)
+        by_place = (
+            history.states, history.assignments, history.cuts, history.leaders, history.followers, history.fetched,
+            history.written, history.copied, history.highs, history.ahead, history.settled, history.unseen,
+        )  # fmt: skip
+        for places in by_place:
+            _drop(places, lambda place: place[0] == topic)
+        by_replica = (history.stopped, history.cut_short, history.acknowledged, self._roles, self._former, self._ends)
+        for replicas in by_replica:
+            _drop(replicas, lambda replica: replica[0][0] == topic)
+        history.created = {made for made in history.created if made[0][0] != topic}
+
+    def _cut_short(self, node: str, at_ms: float, event: LeaderAndIsrIgnored) -> None:
+        """A lost session ended an order after it had come to this replica, or before."""
+        replica = ((event.topic, event.partition), identifier_named(node))
+        if event.reason == "half-way":
+            self.history.stopped[replica] = Stopped(at_ms, "half-way", "", ((event.leader, event.leader_epoch),))
+        else:
+            self.history.cut_short.setdefault(replica, []).append(at_ms)
+
+    def _role(self, node: str, at_ms: float, event: RoleChanged) -> None:
+        history, place, broker = self.history, (event.topic, event.partition), identifier_named(node)
+        _end(history.followers.get(place, []), broker, at_ms)
+        before = self._roles.get((place, broker))
+        self._roles[place, broker] = event
+        stopped = history.stopped.get((place, broker))
+        if event.role == "leader":
+            history.stopped.pop((place, broker), None)
+            history.leaders.setdefault(place, []).append(Led(at_ms, broker, event.leader_epoch, event.log_end))
+        elif event.role == "follower":
+            role = (event.leader, event.leader_epoch)
+            known = None if before is None else (before.leader, before.leader_epoch)
+            followed = Followed(at_ms, broker, *role, high_watermark=event.high_watermark, before=known)
+            history.followers.setdefault(place, []).append(followed)
+            if stopped is not None:
+                roles = (*stopped.roles, role)
+                history.stopped[place, broker] = msgspec.structs.replace(stopped, roles=roles)
+
+    def _born(self, node: str, at_ms: float) -> None:
+        """Nothing of a life reaches the next, but what is on disk."""
+        self._disconnected.pop(node, None)
+        mine = [replica for replica in self._roles if broker_name(replica[1]) == node]
+        for replica in mine:
+            self._former[replica] = self._roles.pop(replica)
+            place, broker = replica
+            _end(self.history.followers.get(place, []), broker, at_ms)
+            _end(self.history.fetched.get(place, []), broker, at_ms)
+            self.history.stopped.pop(replica, None)
+
+    def _fetcher(self, node: str, at_ms: float, event: FetcherChanged) -> None:
+        place, broker = (event.topic, event.partition), identifier_named(node)
+        role = self._roles.get((place, broker))
+        if event.change == "added":
+            self.history.stopped.pop((place, broker), None)
+            fetched = Fetched(at_ms, broker, event.source, event.leader_epoch)
+            self.history.fetched.setdefault(place, []).append(fetched)
+        elif event.change in ("removed", "failed"):
+            _end(self.history.fetched.get(place, []), broker, at_ms)
+            roles = () if role is None else ((role.leader, role.leader_epoch),)
+            self.history.stopped[place, broker] = Stopped(at_ms, event.change, event.reason, roles)
+
+    def _truncated(self, node: str, at_ms: float, event: LogTruncated) -> None:
+        if event.effective:
+            self._cut(node, at_ms, event, event.to, event.log_end, event.reason)
+        role = self._roles.get(((event.topic, event.partition), identifier_named(node)))
+        if event.reason == "high-watermark" and role is not None:
+            self._settled(node, at_ms, event, role.leader, -1, answered=False)
+
+    def _settled(
+        self, node: str, at_ms: float, event: LogTruncated | EpochAnswered, leader: int, epoch: int, *, answered: bool
+    ) -> None:
+        settled = Settled(at_ms, identifier_named(node), leader, event.to, epoch, answered)
+        self.history.settled.setdefault((event.topic, event.partition), []).append(settled)
+
+    def _cut(
+        self, node: str, at_ms: float, event: LogTruncated | LogLoaded, to: int, log_end: int, reason: str
+    ) -> None:
+        place, broker = (event.topic, event.partition), identifier_named(node)
+        self.history.cuts.setdefault(place, []).append(Cut(at_ms, broker, to, log_end, reason))
+        self._ends[place, broker] = to
+
+    def _appended(self, node: str, at_ms: float, event: BatchAppended) -> None:
+        history, place, broker = self.history, (event.topic, event.partition), identifier_named(node)
+        self._ends[place, broker] = event.last_offset + 1
+        role = self._roles.get((place, broker))
+        if role is None:
+            return
+        written = history.written.setdefault(place, [])
+        span = (event.base_offset, event.last_offset)
+        batch = Written(at_ms, broker, role.leader_epoch, *span, event.digest, event.leader_epoch)
+        if event.as_leader:
+            written.append(batch)
+            return
+        history.copied.setdefault(place, []).append(batch)
+        epoch = event.leader_epoch
+        if epoch < 0:  # batches have none before 0.11
+            same = (one for one in reversed(written) if (one.first, one.digest) == (event.base_offset, event.digest))
+            epoch = next((one.epoch for one in same), -1)
+        if epoch > role.leader_epoch:
+            copied = Copied(at_ms, broker, event.base_offset, role.leader_epoch, epoch)
+            history.ahead.setdefault(place, []).append(copied)
+
+    def _found(self, node: str, at_ms: float, event: LogLoaded) -> None:
+        """More than the last life told of, if it is."""
+        place, broker = (event.topic, event.partition), identifier_named(node)
+        role = self._former.get((place, broker))
+        held = self._ends.get((place, broker), event.log_end if role is None else role.log_end)
+        if role is not None and event.log_end > held:
+            self._ends[place, broker] = event.log_end
+            written = Written(at_ms, broker, role.leader_epoch, held, event.log_end - 1, UNSEEN)
+            self.history.unseen.setdefault(place, []).append(Unseen(written, role.leader))
+
+    def _session(self, node: str, at_ms: float, state: str) -> None:
+        if state == "disconnected":
+            self._disconnected[node] = at_ms
+        elif state == "connected" and node in self._disconnected:
+            self.history.away.setdefault(node, []).append((self._disconnected.pop(node), at_ms))
+
+
+Lasting = TypeVar("Lasting", Followed, Fetched)
+
+
+def _end(lasting: list[Lasting], broker: int, at_ms: float) -> None:
+    """What this broker did last is over, if it was not already."""
+    for index in range(len(lasting) - 1, -1, -1):
+        if lasting[index].broker == broker:
+            if lasting[index].until_ms > at_ms:
+                lasting[index] = msgspec.structs.replace(lasting[index], until_ms=at_ms)
+            return
+
+
+def _drop(by_key: dict[Any, Any], matches: Callable[[Any], bool]) -> None:
+    for key in [key for key in by_key if matches(key)]:
+        del by_key[key]

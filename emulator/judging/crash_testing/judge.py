@@ -1,0 +1,65 @@
+"""A run with a death, judged: what nothing allows, and what a rule does."""
+
+import msgspec
+
+from emulator.judging.crash_testing.attendant import Recovery
+from emulator.judging.crash_testing.historian import history_of
+from emulator.judging.crash_testing.history import LostTail
+from emulator.judging.crash_testing.play import Died
+from emulator.judging.crash_testing.promises import Broken, broken_promises, broken_recoveries
+from emulator.judging.crash_testing.rules import Rules
+from emulator.judging.crash_testing.sanity import insane
+from emulator.judging.crash_testing.stuck import exit_rule, unsettled_rule
+from emulator.judging.oracle.truth import truth_of
+from emulator.topology import Topology
+
+
+class Judged(msgspec.Struct):
+    """`failed`: what nothing allows. `allowed`: {rule: how often it was needed}. `events`: what took away the records
+    that were allowed to go, in words."""
+
+    failed: list[Broken]
+    allowed: dict[str, int]
+    events: list[str] = []
+
+
+def judge_death(died: Died) -> Judged:
+    """By the true state of the world."""
+    history = history_of(died.world.trace.entries)
+    truth = truth_of(died.world, died.operations, died.probe)
+    tails = lost_tails(died.attendant.recoveries, died.world.topology)
+    rules = Rules(died.resolved, history, tails=tails)
+    judged = Judged([], {})
+    found = (*broken_promises(truth, history), *broken_recoveries(died.attendant.recoveries))
+    for broken in (*found, *insane(died.world, truth, rules.gates)):
+        put(judged, broken, rules.allowing(broken))
+    judged.events = rules.events
+    for at_ms, name, reason in ((one.at_ms, one.node, one.reason) for one in died.attendant.exits):
+        put(judged, Broken("exit", f"{name} ended at {at_ms:.0f} ms: {reason}"), exit_rule(rules.gates, reason))
+    for one in died.unsettled:
+        put(judged, Broken("settled", one.text, one.place), unsettled_rule(died, history, rules.gates, one))
+    return judged
+
+
+def lost_tails(recoveries: list[Recovery], topology: Topology) -> list[LostTail]:
+    """What power losses took from logs, and lost disks."""
+    return [
+        LostTail(
+            one.at_ms,
+            topology.node(one.node).number,
+            one.place,
+            max(one.held[len(one.recovered)].first, one.recovered[-1].last + 1 if one.recovered else 0),
+            one.held[-1].last,
+            one.disk,
+        )
+        for one in recoveries
+        if (one.power or one.disk) and len(one.recovered) < len(one.held)
+    ]
+
+
+def put(judged: Judged, broken: Broken, rule: str) -> None:
+    """Among what a rule allows, or what nothing does."""
+    if rule:
+        judged.allowed[rule] = judged.allowed.get(rule, 0) + 1
+    else:
+        judged.failed.append(broken)

@@ -1,0 +1,167 @@
+"""Which rule of docs/semantics.md allows that a record is gone: each names the event that took it away (`fates`), and
+allows nothing but what that event has taken.
+
+Until a record is committed, acks 0 and 1 promise it to nobody but its leader; from then on it is promised to all,
+whatever its acks.
+"""
+
+from itertools import pairwise
+
+from emulator.judging.crash_testing.fates import Fate, Fates
+from emulator.judging.crash_testing.history import UNTOLD, Cut, History, Led, LostTail, Stated
+from emulator.judging.crash_testing.partings import parting_rule
+from emulator.judging.crash_testing.promises import Broken
+from emulator.judging.crash_testing.replica_logs import ReplicaLogs
+from emulator.judging.crash_testing.stopped import left_alone
+from emulator.judging.crash_testing.unclean import UncleanElections
+from emulator.scenario import model as m
+from protocol.ids import TopicPartition
+from protocol.versions import Gates
+
+FETCHED_ON = "8 (KAFKA-6880): a follower of an epoch of the past counted as holding what it had not, and led"
+FETCHER_KEPT = (
+    "8 (KAFKA-7164): the fetcher of an earlier epoch was not restarted, counted as holding what it had not, and led"
+)
+NEXT_WITHOUT = "1.8: acks=1 is answered by the leader alone, and the next leader did not have it"
+NOT_SYNCED = "3: power loss takes what was not synced"
+
+
+class Losses:
+    """`unclean`: when there could be such elections. `events`: what took away what was allowed to go, in words."""
+
+    def __init__(self, gates: Gates, history: History, logs: ReplicaLogs, unclean: UncleanElections) -> None:
+        self._gates = gates
+        self._history = history
+        self._unclean = unclean
+        self._fates = Fates(history, logs)
+        self.events: list[str] = []
+
+    def lost(self, broken: Broken) -> str:
+        """The rule that allows it of every copy that was promised; "": none does."""
+        fates = self._fates.of(broken.place, broken.offset, broken.digest)
+        if broken.acks == m.ALL_ACKS:
+            committed = [fate for fate in fates if fate.committed_ms is not None]
+            return self._all(committed, [self._committed(fate) for fate in committed])
+        return self._all(fates, [self._gone(fate) for fate in fates])
+
+    def reread(self, broken: Broken) -> str:
+        """One offset, exposed with two contents: what was committed there first went by a rule."""
+        fates = self._fates.replaced(broken.place, broken.offset)
+        committed = [fate for fate in fates if fate.committed_ms is not None] or fates
+        return self._all(committed, [self._committed(fate) for fate in committed])
+
+    def _all(self, fates: list[Fate], rules: list[str]) -> str:
+        if not rules or not all(rules):
+            return ""
+        self.events += [fate.text for fate in fates]
+        return rules[0]
+
+    def _gone(self, fate: Fate) -> str:
+        """acks 0 and 1."""
+        return self._uncommitted(fate) if fate.committed_ms is None else self._committed(fate)
+
+    def _uncommitted(self, fate: Fate) -> str:
+        """What only some have goes with the leadership of those that have it (1.8), and with their power (3)."""
+        own = fate.by is None or fate.by.broker == fate.held[1]
+        match fate.gone:
+            case LostTail() if own:
+                return NOT_SYNCED
+            case Cut(at_ms=at_ms, broker=broker) if own:  # it followed somebody since
+                roles = self._fates.followed(fate.place, broker, at_ms)
+                return NEXT_WITHOUT if any(role.epoch > fate.held[0] for role in roles) else ""
+            case _:
+                return NEXT_WITHOUT if not own else ""
+
+    def _committed(self, fate: Fate) -> str:
+        """What is below a high watermark."""
+        by, gone, gates = fate.by, fate.gone, self._gates
+        if by is None:
+            if isinstance(gone, LostTail):
+                return "3: power loss took it from its last leader, and nobody has led since"
+            return ""
+        if self._elected_outside(fate, by):
+            return "4.2: an unclean election"
+        if isinstance(gone, LostTail) and gone.disk:
+            return "8 (KIP-903): who lost its disk was let into the ISR, and led"
+        if isinstance(gone, LostTail):
+            return self._in_isr_without(fate, by, gone)
+        if fate.committed_ms is not None and by.at_ms < fate.committed_ms:
+            return ""  # a leader of the past has committed it, and only an unclean election leaves it alone in the ISR
+        if not gates.expand_needs_epoch_start and self._joined_behind(fate, by):
+            return "8 (KAFKA-7128): a replica joined the ISR behind the leader epoch's start, and led"
+        counted = "" if gates.fences_by_epoch else self._counted_from_the_past(fate, by)
+        if counted:
+            return counted
+        if self._fates.holds_another(fate, by) and (parted := parting_rule(gates)):
+            return f"{parted}, and who held another record in its place led"
+        if isinstance(gone, Cut):
+            if gates.truncates_to_high_watermark and gone.reason in ("high-watermark", UNTOLD):
+                return "8 (KIP-101): a follower cut to its high watermark, and then led"
+            if not gates.assigns_epoch_on_election and gone.reason in ("high-watermark", "epoch", UNTOLD):
+                return "8 (KAFKA-7415): an epoch was not known, a follower cut what was committed, and then led"
+        return ""
+
+    def _elected_outside(self, fate: Fate, by: Led) -> bool:
+        """It is the one that was elected so, after the last leader that had the record. Who dies before it is told of
+        its election is elected again, from the ISR that it is alone in."""
+        states = self._history.states.get(fate.place, [])
+        return any(
+            after.state.leader == by.broker
+            and after.state.leader not in before.state.isr
+            and fate.held[0] < after.state.leader_epoch <= by.epoch
+            and self._unclean.may_be(fate.place[0], before.at_ms, after.at_ms)
+            for before, after in pairwise(states)
+        )
+
+    def _in_isr_without(self, fate: Fate, by: Led, tail: LostTail) -> str:
+        """It was in the ISR all the time from its return until it led."""
+        for stated in _since(self._history.states.get(fate.place, []), tail.at_ms):
+            if by.broker not in stated.state.isr:
+                return ""
+            if stated.state.leader == by.broker and stated.state.leader_epoch >= by.epoch:
+                return "8 (KIP-966): who lost its tail with its power stayed in the ISR, and led"
+        return ""
+
+    def _joined_behind(self, fate: Fate, by: Led) -> bool:
+        """It joined the ISR of a leader that had begun beyond that, and has lost nothing since."""
+        place, leaders = fate.place, self._history.leaders.get(fate.place, [])
+        for before, after in pairwise(self._history.states.get(place, [])):
+            joined = by.broker in after.state.isr and by.broker not in before.state.isr
+            if joined and after.at_ms <= by.at_ms and (fate.gone is None or fate.gone.at_ms <= after.at_ms):
+                epoch = after.state.leader_epoch
+                starts = [one.log_end for one in leaders if one.epoch == epoch and one.at_ms <= after.at_ms]
+                if starts and starts[-1] > by.log_end:
+                    return True
+        return False
+
+    def _counted_from_the_past(self, fate: Fate, by: Led) -> str:
+        """It fetched from the writer, when the record was committed, as it had begun to in an epoch since which another
+        had led: it counted as holding what lies before. It had not been told of a later epoch, or its fetcher was left
+        alone when it was."""
+        history, place, batch = self._history, fate.place, fate.record
+        at_ms = history.acknowledged.get((place, batch.digest), fate.committed_ms or batch.at_ms)
+        for fetched in history.fetched.get(place, []):
+            counted = fetched.broker == by.broker and fetched.source == batch.broker and by.at_ms > at_ms
+            if not (counted and fetched.at_ms <= at_ms < fetched.until_ms):
+                continue
+            told = [
+                (followed.leader, followed.epoch)
+                for followed in history.followers.get(place, [])
+                if followed.broker == fetched.broker and fetched.at_ms < followed.at_ms <= at_ms
+            ]
+            roles = [(fetched.source, fetched.epoch), *told]
+            if another_led(history, place, fetched.epoch, batch.epoch, batch.broker) and left_alone(self._gates, roles):
+                return FETCHER_KEPT if told else FETCHED_ON
+        return ""
+
+
+def another_led(history: History, place: TopicPartition, after: int, before: int, than: int) -> bool:
+    """Somebody else than this broker, in an epoch between these two."""
+    return any(after < led.epoch < before and led.broker != than for led in history.leaders.get(place, []))
+
+
+def _since(states: list[Stated], at_ms: float) -> list[Stated]:
+    """The state that held at a moment, and all later ones."""
+    later = [stated for stated in states if stated.at_ms > at_ms]
+    before = [stated for stated in states if stated.at_ms <= at_ms]
+    return [*before[-1:], *later]

@@ -1,0 +1,103 @@
+"""A network run with a death, judged by what it left: the same promises and rules as in the simulated world."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from emulator.judging.crash_testing.evidence import happened, recoveries_of, truth_left
+from emulator.judging.crash_testing.historian import Happened, history_of
+from emulator.judging.crash_testing.history import History
+from emulator.judging.crash_testing.judge import Judged, lost_tails, put
+from emulator.judging.crash_testing.network import SETTLED, DiedOver
+from emulator.judging.crash_testing.promises import Broken, broken_promises, broken_recoveries
+from emulator.judging.crash_testing.rules import Rules
+from emulator.judging.crash_testing.stopped import still
+from emulator.judging.crash_testing.stuck import UNREGISTERED, exit_rule, never_told, session_timeout_ms
+from emulator.judging.oracle.truth import Truth
+from emulator.topology import broker_name
+from protocol.events import IsrChangeEnded, NodeStopped
+from protocol.ids import TopicPartition
+from protocol.versions import Gates
+
+PENDING_FOR_EVER = ("refused: FENCED_LEADER_EPOCH", "refused: INVALID_UPDATE_VERSION", "bad-version")
+
+
+def judge_network_death(died: DiedOver, run_dir: Path) -> Judged:
+    """From events and disks."""
+    events = happened(run_dir)
+    topology = died.resolved.spec.topology
+    history = history_of(events)
+    truth = truth_left(run_dir, topology, events)
+    recoveries = recoveries_of(died.left, died.power_lost, died.disk_lost, events)
+    rules = Rules(died.resolved, history, tails=lost_tails(recoveries, topology))
+    judged = Judged([], {})
+    for broken in (*broken_promises(truth, history), *broken_recoveries(recoveries)):
+        put(judged, broken, rules.allowing(broken))
+    judged.events = rules.events
+    absent: dict[int, str] = {}
+    reasons = {(node, incarnation): event for node, incarnation, *_, event in events if isinstance(event, NodeStopped)}
+    for end in died.exits:
+        if end.expected or (end.code < 0 and end.node == died.plan.victim):
+            continue
+        stopped = reasons.get((end.node, end.incarnation))
+        reason = stopped.reason if stopped is not None else f"exit code {end.code}, no word"
+        rule = exit_rule(rules.gates, reason)
+        put(judged, Broken("exit", f"{end.node} ended at {end.at_ms:.0f} ms: {reason}"), rule)
+        if end.node not in died.alive and rule:
+            absent[topology.node(end.node).number] = rule
+    if not rules.gates.registration_retries_node_exists:
+        absent |= dict.fromkeys(_unregistered(died), UNREGISTERED)
+    timeout_ms = session_timeout_ms(died.resolved, history)
+    for broken in _unsettled(died, truth, history):
+        rule = next(iter(absent.values()), "") or _stuck(rules.gates, history, events, broken.place, timeout_ms)
+        put(judged, broken, rule)
+    return judged
+
+
+def _unregistered(died: DiedOver) -> Iterator[int]:
+    """Brokers that live and that the session service does not know, as the player saw it last."""
+    seen = died.player.timeline.live_brokers
+    registered = seen[-1]["live"] if seen else ()
+    for node in died.resolved.spec.topology.with_role("broker"):
+        if node.name in died.alive and node.number not in registered:
+            yield node.number
+
+
+def _unsettled(died: DiedOver, truth: Truth, history: History) -> Iterator[Broken]:
+    """By the player's last wait, the states, and the logs."""
+    waits = [e for e in died.player.timeline.entries if e.get("until") == SETTLED and "saw" in e]
+    if not waits or waits[-1]["saw"] != "reached":
+        yield Broken("settled", "not every broker and every ISR was back within the limit")
+    for node in died.resolved.spec.topology.nodes:
+        if node.name not in died.alive and "observer" not in node.roles:
+            yield Broken("settled", f"{node.name} is dead")
+    for place, logs in truth.logs.items():
+        last = history.states[place][-1].state if place in history.states else None
+        if last is None or last.leader < 0:
+            yield Broken("settled", f"{place[0]}-{place[1]} has no leader", place)
+            continue
+        ends = {name: log[-1].last + 1 if log else 0 for name, log in logs.items()}
+        if len(set(ends.values())) > 1 or broker_name(last.leader) not in ends:
+            yield Broken("settled", f"{place[0]}-{place[1]}: logs end at {ends}", place)
+
+
+def _stuck(gates: Gates, history: History, events: list[Happened], place: TopicPartition, timeout_ms: float) -> str:
+    """As the last events of some partition tell; `place` without a topic: of any. `timeout_ms`: of the controller's
+    session."""
+    for where, states in history.states.items():
+        if place[0] and where != place:
+            continue
+        leader = broker_name(states[-1].state.leader)
+        changes = [
+            event
+            for node, *_, event in events
+            if isinstance(event, IsrChangeEnded) and node == leader and (event.topic, event.partition) == where
+        ]
+        if changes and changes[-1].result in PENDING_FOR_EVER:
+            kind = "1.6: an ISR change that was refused stays pending" if gates.alter_isr else "1.6 (KAFKA-2729)"
+            return f"{kind} until a newer leader epoch"
+        told = never_told(history, where, states[-1].state, timeout_ms)
+        stopped = [still(history, gates, where, broker) for partition, broker in history.stopped if partition == where]
+        rule = told or next((rule for rule in stopped if rule), "")
+        if rule:
+            return rule
+    return ""

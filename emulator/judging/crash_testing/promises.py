@@ -1,0 +1,132 @@
+"""What was promised and is not so: from plain data about a finished run, whichever world it was in.
+
+Each finding names the kind of promise; `rules` then says whether the version and its settings ever made it.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from math import inf
+
+import msgspec
+
+from emulator.judging.crash_testing.attendant import Recovery
+from emulator.judging.crash_testing.history import History, Stated
+from emulator.judging.oracle.anomalies import (
+    Violation,
+    duplicate,
+    high_watermark_regression,
+    leader_epoch_monotonicity,
+    lost_acknowledged,
+    replica_divergence,
+)
+from emulator.judging.oracle.truth import Batch, Truth
+from emulator.topology import identifier_named
+from protocol.ids import TopicPartition
+
+NO_PLACE: TopicPartition = ("", -1)
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """`what`: settled, ensemble, recovery, election, state, lost, duplicate, divergence, high-watermark, reread,
+    epoch, epoch-order (in a log). `acks` of a lost record (-1 all); `offset` -1: of none; `value` and `digest` of the
+    record, "" and 0 if it is not one. `broker`, `epoch`: of a leader whose high watermark fell. `unexplained`: copies
+    of a record that no attempt to produce it accounts for. `others`: replicas that hold something else than the final
+    leader; `held`: (broker, epoch, digest) of all batches that begin there. `found`: digests of what a power
+    loss left, if it is no part of what was there. `since_ms`, `until_ms`: when an election was decided; since
+    when a log is back."""
+
+    what: str
+    text: str
+    place: TopicPartition = NO_PLACE
+    offset: int = -1
+    acks: int = 0
+    value: str = ""
+    digest: int = 0
+    broker: int = -1
+    epoch: int = -1
+    unexplained: int = 0
+    others: tuple[int, ...] = ()
+    held: tuple[tuple[int, int, int], ...] = ()
+    found: tuple[int, ...] = ()
+    since_ms: float = 0.0
+    until_ms: float = inf
+
+
+def broken_promises(truth: Truth, history: History) -> Iterator[Broken]:
+    """In logs, offices and states."""
+    for text in history.contradictions:
+        yield Broken("ensemble", text)
+    for place, stated in history.states.items():
+        yield from _states(place, stated)
+    for found in lost_acknowledged(truth):
+        acks, value, digest = (found.details[name] for name in ("acks", "value", "digest"))
+        yield Broken("lost", found.text, found.place, found.offset, acks, value, digest)
+    for found in duplicate(truth):
+        yield _duplicate(truth, history, found)
+    for found in replica_divergence(truth):
+        others, held = _held(truth, found)
+        yield Broken("divergence", found.text, found.place, found.offset, others=others, held=held)
+    for back in truth.watermarks_back:
+        text = f"{back.node}, leader of epoch {back.epoch}, moved its high watermark back from {back.was} to {back.now}"
+        yield Broken("high-watermark", text, back.place, back.now, epoch=back.epoch, broker=identifier_named(back.node))
+    for found in high_watermark_regression(truth):
+        if "node" not in found.details:
+            yield Broken("reread", found.text, found.place, found.offset)
+    for found in leader_epoch_monotonicity(truth):
+        in_log = "older_at" in found.details
+        epoch = found.details["leader_epoch"] if in_log else -1
+        yield Broken("epoch-order" if in_log else "epoch", found.text, found.place, found.offset, epoch=epoch)
+
+
+def _duplicate(truth: Truth, history: History, found: Violation) -> Broken:
+    """Each attempt of each operation that produced it accounts for one copy."""
+    digest, copies = found.details["digest"], found.details["copies"]
+    writes = [write for write in truth.writes if (write.place, write.digest) == (found.place, digest)]
+    attempts = sum(history.attempts.get(write.operation, 0) for write in writes)
+    value = min((write.value for write in writes), default="")
+    unexplained = max(0, copies - attempts)
+    return Broken("duplicate", found.text, found.place, found.offset, value=value, unexplained=unexplained)
+
+
+def _held(truth: Truth, found: Violation) -> tuple[tuple[int, ...], tuple[tuple[int, int, int], ...]]:
+    """(who holds something else than the final leader: all that hold a batch there, if it holds none; what they do, in
+    the order of each log: before 0.11 several batches may begin at one offset, semantics 11.9)."""
+    held = {
+        node: [(batch.epoch, batch.digest) for batch in log if batch.first == found.offset]
+        for node, log in truth.logs[found.place].items()
+    }
+    leaders = held.get(truth.final_leader(found.place) or "", [])
+    others = sorted(identifier_named(node) for node, batches in held.items() if batches and batches != leaders)
+    nodes = sorted(held, key=identifier_named)
+    return tuple(others), tuple((identifier_named(node), *batch) for node in nodes for batch in held[node])
+
+
+def _states(place: TopicPartition, stated: list[Stated]) -> Iterator[Broken]:
+    """A leader is elected from the ISR; epochs rise; a leader alone never changes the epoch (semantics 1.6, 4.2)."""
+    for was, now in pairwise(stated):
+        before, after = was.state, now.state
+        if after.zk_version != before.zk_version + 1:
+            yield Broken("state", f"after version {before.zk_version} of the state comes {after.zk_version}", place)
+        if after.leader_epoch < before.leader_epoch:
+            yield Broken("state", f"after leader epoch {before.leader_epoch} comes {after.leader_epoch}", place)
+        if after.leader != before.leader and after.leader_epoch == before.leader_epoch:
+            text = f"in leader epoch {after.leader_epoch} the leader was {before.leader}, then {after.leader}"
+            yield Broken("state", text, place)
+        if after.leader != -1 and after.leader not in before.isr:
+            text = f"broker-{after.leader} was elected; the ISR was {list(before.isr)}"
+            yield Broken("election", text, place, since_ms=was.at_ms, until_ms=now.at_ms)
+
+
+def broken_recoveries(recoveries: list[Recovery]) -> Iterator[Broken]:
+    """A killed process loses nothing of its log; a power loss leaves a prefix, a lost disk nothing (semantics 3)."""
+    for one in recoveries:
+        expected = [] if one.disk else one.held[: len(one.recovered)] if one.power else one.held
+        if one.recovered != expected:
+            text = f"{one.node} held {_ends(one.held)} when it died and {_ends(one.recovered)} when it was back"
+            found = tuple(batch.digest for batch in one.recovered) if one.power and not one.disk else ()
+            broker = identifier_named(one.node)
+            yield Broken("recovery", text, one.place, broker=broker, found=found, since_ms=one.at_ms)
+
+
+def _ends(log: list[Batch]) -> str:
+    return f"{len(log)} batches up to offset {log[-1].last}" if log else "nothing"

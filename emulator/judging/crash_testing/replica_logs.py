@@ -1,0 +1,110 @@
+"""What a replica held, and when: its log played again from what it appended and what took that away.
+
+A log is cut where Kafka cuts it (LogSegment.truncateTo): before the first batch that ends at or after the offset, with
+all behind. Up to 0.10.2 a follower takes a wrapper whole that begins before its log's end (semantics 11.9): then two
+batches lie at one offset, and neither has replaced the other.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from math import inf
+
+import msgspec
+
+from emulator.judging.crash_testing.history import UNTOLD, Cut, History, LostTail, Unseen, Written
+from protocol.ids import TopicPartition
+from protocol.versions import Gates
+
+
+class Held(msgspec.Struct):
+    """A replica had `record` in its log from `record.at_ms` until `until_ms`. `gone`: what took it away; None: it is
+    still there, or was written over, of which no event tells."""
+
+    record: Written
+    until_ms: float = inf
+    gone: Cut | LostTail | None = None
+
+    def at(self, at_ms: float) -> bool:
+        """Whether it was there then; at `inf`: whether it is there in the end."""
+        return self.record.at_ms <= at_ms and (at_ms < self.until_ms or self.until_ms == inf)
+
+
+class ReplicaLogs:
+    """Of a run whose versions have these `gates`. `tails`: what power losses and lost disks took."""
+
+    def __init__(self, gates: Gates, history: History, tails: list[LostTail]) -> None:
+        self._gates = gates
+        self._history = history
+        self._tails = tails
+        self._known: dict[tuple[TopicPartition, int], list[Held]] = {}
+
+    def held(self, place: TopicPartition, broker: int) -> list[Held]:
+        """All that it ever had, in the order in which it was appended."""
+        if (place, broker) not in self._known:
+            self._known[place, broker] = self._played(place, broker, inf)
+        return self._known[place, broker]
+
+    def over(self, place: TopicPartition, offset: int, broker: int) -> Iterator[Held]:
+        """All that it ever had over this offset."""
+        return (one for one in self.held(place, broker) if one.record.first <= offset <= one.record.last)
+
+    def at(self, place: TopicPartition, offset: int, broker: int, at_ms: float) -> tuple[Written, ...]:
+        """What lay over this offset then, in the log's order."""
+        return tuple(one.record for one in self.over(place, offset, broker) if one.at(at_ms))
+
+    def _played(self, place: TopicPartition, broker: int, before_ms: float) -> list[Held]:
+        """Without what its lives found from `before_ms` on."""
+        history = self._history
+        led = [one for one in history.written.get(place, []) if one.broker == broker]
+        copied = [one for one in history.copied.get(place, []) if one.broker == broker]
+        for unseen in history.unseen.get(place, []):
+            if unseen.written.broker == broker and unseen.written.at_ms < before_ms:
+                (led if unseen.leader == broker else copied).extend(self._found(place, unseen))
+        cuts = [cut for cut in history.cuts.get(place, []) if cut.broker == broker]
+        tails = [tail for tail in self._tails if tail.broker == broker and tail.place == place]
+        log: list[Held] = []
+        past: list[Held] = []
+        # In one step a log is cut before it is appended to.
+        events: list[Cut | LostTail | Written] = [*cuts, *tails, *led, *copied]
+        own = {id(one) for one in led}
+        for event in sorted(events, key=lambda one: one.at_ms):
+            match event:
+                case Written():
+                    whole = self._gates.wrapper_reads_whole and id(event) not in own
+                    if not (whole and log and log[-1].record.last < event.last):
+                        _end(log, event.first, event.at_ms, None)
+                    log.append(Held(event))
+                    past.append(log[-1])
+                case Cut(reason=reason):
+                    _end(log, event.to, event.at_ms, event, tails if reason == UNTOLD else ())
+                case LostTail():
+                    _end(log, event.first, event.at_ms, event)
+        return past
+
+    def _found(self, place: TopicPartition, unseen: Unseen) -> list[Written]:
+        """What a follower had appended is what its leader had; of what a leader wrote the epoch alone is known."""
+        own, leader = unseen.written, unseen.leader
+        if leader == own.broker:
+            return [msgspec.structs.replace(own, of=own.epoch if self._gates.has_epoch_cache else -1)]
+        theirs = [
+            one.record
+            for one in self._played(place, leader, own.at_ms)
+            if one.at(own.at_ms) and own.first <= one.record.last <= own.last
+        ]
+        return [
+            msgspec.structs.replace(record, at_ms=own.at_ms, broker=own.broker, epoch=own.epoch) for record in theirs
+        ] or [own]
+
+
+def _end(
+    log: list[Held], offset: int, at_ms: float, gone: Cut | LostTail | None, spared: Sequence[LostTail] = ()
+) -> None:
+    """What ends at or after `offset`, and all behind, is over; what `spared` have taken ends with them."""
+    first = bisect_left(log, offset, key=lambda one: one.record.last)
+    kept = []
+    for one in log[first:]:
+        if any(tail.first <= one.record.last and one.record.first <= tail.last for tail in spared):
+            kept.append(one)
+        else:
+            one.until_ms, one.gone = at_ms, gone
+    log[first:] = kept

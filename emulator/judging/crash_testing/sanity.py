@@ -1,0 +1,76 @@
+"""Whether every living machine's state is sane by itself and agrees with its disk: true of all versions, at any
+time."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from emulator.judging.crash_testing.promises import Broken
+from emulator.judging.crash_testing.settled import brokers_of
+from emulator.judging.oracle.truth import Truth
+from emulator.machines.broker.log import Log
+from emulator.machines.session.server import SessionServer
+from emulator.storage.checkpoints import parse_leader_epochs
+from emulator.topology import broker_name
+from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.ids import TopicPartition
+from protocol.versions import Gates
+
+
+def insane(world: SimulatedWorld, truth: Truth, gates: Gates) -> Iterator[Broken]:
+    """`truth`: with the logs that lie on the disks."""
+    for number, broker in brokers_of(world).items():
+        name = broker_name(number)
+        for place, log in broker.broker.replicas.logs.items():
+            on_disk = [(batch.first, batch.last, batch.epoch) for batch in truth.logs.get(place, {}).get(name, [])]
+            for why in (*_offsets(log), *_epochs(log, gates), *_disk(log, on_disk)):
+                yield Broken("sanity", f"{name}: {why}", place)
+    yield from _trees(world)
+
+
+def _offsets(log: Log) -> Iterator[str]:
+    """Semantics 1.1."""
+    if not log.log_start <= log.high_watermark <= log.log_end:
+        yield f"the high watermark {log.high_watermark} is not within {log.log_start} and {log.log_end}"
+    if log.recovery_point > log.log_end:
+        yield f"the recovery point {log.recovery_point} is beyond the log end {log.log_end}"
+
+
+def _epochs(log: Log, gates: Gates) -> Iterator[str]:
+    """Semantics 3. From 2.0.1 the epochs of batches agree with the cache; epoch 0 may be missing up to 2.5."""
+    entries = log.epochs.entries
+    for before, after in pairwise(entries):
+        if after[0] <= before[0] or after[1] < before[1]:
+            yield f"its epochs do not rise: {entries}"
+    if entries and entries[-1][1] > log.log_end:
+        yield f"its epochs {entries} go beyond the log end {log.log_end}"
+    if not gates.epoch_cache_strict_assign or not gates.has_epoch_cache:
+        return
+    for segment in log.segments:
+        for header in segment.batches():
+            epoch = max((entry[0] for entry in entries if entry[1] <= header.base_offset), default=-1)
+            forgotten = epoch == -1 and header.leader_epoch == 0 and gates.recovery_skips_epoch_zero
+            if header.magic >= 2 and epoch != header.leader_epoch and not forgotten:
+                yield f"the batch at {header.base_offset} is of epoch {header.leader_epoch}, its epochs are {entries}"
+
+
+def _disk(log: Log, on_disk: list[tuple[int, int, int]]) -> Iterator[str]:
+    held = [(h.base_offset, h.last_offset, h.leader_epoch) for segment in log.segments for h in segment.batches()]
+    if held != on_disk:
+        yield f"it takes its log for {held}, and on its disk are {on_disk}"
+    if log.epochs.entries or log.files.exists(log.epochs_path):
+        path = log.epochs_path
+        written = parse_leader_epochs(log.files.read(path, 0, log.files.size(path)), path)
+        if written != log.epochs.entries:
+            yield f"it takes its epochs for {log.epochs.entries}, and on its disk are {written}"
+
+
+def _trees(world: SimulatedWorld) -> Iterator[Broken]:
+    """Session servers that have applied the same transactions hold the same (semantics 5.3)."""
+    held: dict[int, tuple[str, bytes]] = {}
+    for name, node in world.nodes.items():
+        if isinstance(node.machine, SessionServer):
+            tree = node.machine.tree
+            other, content = held.setdefault(tree.zxid, (name, tree.snapshot()))
+            if content != tree.snapshot():
+                place: TopicPartition = ("", -1)
+                yield Broken("sanity", f"{name} and {other} hold different znodes at {tree.zxid:#x}", place)

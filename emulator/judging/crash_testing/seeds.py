@@ -1,0 +1,119 @@
+"""Many deaths in the simulated world, on all cores: one result per seed, and what plays a seed again."""
+
+import shlex
+import traceback
+from pathlib import Path
+from time import perf_counter
+
+import msgspec
+
+from emulator.judging.crash_testing.judge import judge_death
+from emulator.judging.crash_testing.plan import Plan, drawn, stop_drawn
+from emulator.judging.crash_testing.play import play_death
+
+FAILED_MAX = 5
+"""Broken promises that a result tells."""
+
+
+class DeathsAsked(msgspec.Struct, frozen=True):
+    """What a worker is told: among which scenarios and versions plans are drawn (all if empty). `orderly`: nobody
+    dies, a broker is stopped and started between two steps."""
+
+    scenarios: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    orderly: bool = False
+
+    def plan(self, seed: int) -> Plan:
+        return (stop_drawn if self.orderly else drawn)(seed, self.scenarios, self.versions)
+
+
+class DeathResult(msgspec.Struct, frozen=True, kw_only=True):
+    """`deaths`: how often the victim died. `failed`: what no rule allows. `allowed`: rules that were needed.
+    `events`: what took away the records that were allowed to go.
+    `error`: why there is no judgement, such as an assertion of ours."""
+
+    seed: int
+    plan: Plan
+    deaths: int = 0
+    failed: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
+    error: str = ""
+    settled_s: float = 0.0
+    simulated_s: float = 0.0
+    wall_s: float = 0.0
+
+    @property
+    def good(self) -> bool:
+        return not self.failed and not self.error
+
+
+class DeathWorker:
+    """One per process."""
+
+    def __init__(self, asked: DeathsAsked) -> None:
+        self._asked = asked
+
+    def play(self, seed: int) -> DeathResult:
+        return play_seed(self._asked.plan(seed))
+
+
+def play_seed(plan: Plan) -> DeathResult:
+    """One run, judged. Whatever it dies of is its result, so that the other seeds go on."""
+    began_s = perf_counter()
+    try:
+        died = play_death(plan)
+        judged = judge_death(died)
+    except Exception as error:
+        return DeathResult(seed=plan.seed, plan=plan, error=_told(error))
+    return DeathResult(
+        seed=plan.seed,
+        plan=plan,
+        deaths=died.attendant.deaths,
+        failed=tuple(f"{broken.what}: {broken.text}" for broken in judged.failed[:FAILED_MAX]),
+        allowed=tuple(sorted(judged.allowed)),
+        events=tuple(judged.events[:FAILED_MAX]),
+        settled_s=round(died.settled_ms / 1000.0, 3),
+        simulated_s=round(died.world.now_ms / 1000.0, 3),
+        wall_s=perf_counter() - began_s,
+    )
+
+
+def play_network_seed(plan: Plan, run_dir: Path, speed: float) -> DeathResult:
+    """The same with real processes, in an empty directory."""
+    import trio
+
+    from emulator.judging.crash_testing.network import play_network_death
+    from emulator.judging.crash_testing.network_judge import judge_network_death
+
+    began_s = perf_counter()
+    try:
+        died = trio.run(lambda: play_network_death(plan, run_dir, speed=speed))
+        judged = judge_network_death(died, run_dir)
+    except Exception as error:
+        return DeathResult(seed=plan.seed, plan=plan, error=_told(error))
+    return DeathResult(
+        seed=plan.seed,
+        plan=plan,
+        deaths=died.deaths,
+        failed=tuple(f"{broken.what}: {broken.text}" for broken in judged.failed[:FAILED_MAX]),
+        allowed=tuple(sorted(judged.allowed)),
+        events=tuple(judged.events[:FAILED_MAX]),
+        wall_s=perf_counter() - began_s,
+    )
+
+
+def _told(error: Exception) -> str:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}: {error}"
+
+
+def replay_command(asked: DeathsAsked, seed: int, world: str = "sim") -> str:
+    """What plays one seed again."""
+    words = ["python", "-m", "benchmarks.kill_anywhere", "--runs", "1", "--first", str(seed), "--world", world]
+    words += ["--orderly"] if asked.orderly else []
+    for scenario in asked.scenarios:
+        words += ["--scenario", scenario]
+    for version in asked.versions:
+        words += ["--kafka-version", version]
+    return shlex.join(words)

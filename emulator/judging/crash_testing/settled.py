@@ -1,0 +1,189 @@
+"""Whether a simulated cluster has settled, by its true state: everybody is there, every partition has its leader, its
+full ISR and equal log ends; brokers, controller and session service agree, and what brokers tell clients and go by
+(metadata, topics' settings) is what the session service holds."""
+
+from typing import Any
+
+import msgspec
+
+from controller.controller import Controller
+from emulator.machines.broker.partition import Partition
+from emulator.machines.broker.settings import with_topic_overrides
+from emulator.machines.node.broker_node import BrokerNode
+from emulator.machines.node.controller_node import ControllerNode
+from emulator.machines.session.election import LEADING
+from emulator.machines.session.server import SessionServer
+from emulator.machines.session.tree import Tree
+from emulator.topology import OBSERVER, identifier_of, node_name
+from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.ids import TopicPartition
+from protocol.znodes import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    TOPICS,
+    Leadership,
+    broker_path,
+    decode_controller,
+    decode_controller_epoch,
+    decode_state,
+    decode_topic,
+    decode_topic_config,
+    state_path,
+    topic_config_path,
+)
+
+
+class Unsettled(msgspec.Struct, frozen=True):
+    """`what`: dead, ensemble, unregistered, controller, no-state, leader, isr, role, log-end, high-watermark, settings,
+    metadata. `broker`: -1 if it is no broker's."""
+
+    what: str
+    text: str
+    place: TopicPartition = ("", -1)
+    broker: int = -1
+
+
+def unsettled(world: SimulatedWorld) -> list[Unsettled]:
+    """What is not settled now; nothing: all is well."""
+    found = [
+        Unsettled("dead", f"{name} is dead", broker=node.node.number if "broker" in node.node.roles else -1)
+        for name, node in world.nodes.items()
+        if not node.alive and name != OBSERVER
+    ]
+    tree, ensemble = ensemble_state(world)
+    found += ensemble
+    brokers = brokers_of(world)
+    if tree is None:
+        return found
+    for number, broker in brokers.items():
+        znode = tree.znodes.get(broker_path(number))
+        if znode is None or znode.owner != broker.session.session_id:
+            found.append(Unsettled("unregistered", f"broker-{number} is not registered", broker=number))
+    found += _controller(tree, controllers_of(world))
+    for place, assignment in assignments(tree).items():
+        state = state_of(tree, place)
+        name = f"{place[0]}-{place[1]}"
+        if state is None:
+            found.append(Unsettled("no-state", f"{name} has no state", place))
+        elif state.leader not in assignment:
+            found.append(Unsettled("leader", f"{name} has no leader, ISR {list(state.isr)}", place))
+        else:
+            if set(state.isr) != set(assignment):
+                found.append(Unsettled("isr", f"{name}: the ISR is {list(state.isr)} of {list(assignment)}", place))
+            found += _replicas(brokers, place, assignment, state)
+            found += _told(brokers, place, state)
+        found += _settings(tree, brokers, place)
+    return found
+
+
+def ensemble_state(world: SimulatedWorld) -> tuple[Tree | None, list[Unsettled]]:
+    """The leader's tree, and what is wrong with the ensemble."""
+    servers: dict[str, Any] = {n: s.machine for n, s in world.nodes.items() if isinstance(s.machine, SessionServer)}
+    leading = [server for server in servers.values() if server.role == LEADING and server.serving]
+    idle = [name for name, server in servers.items() if not server.serving]
+    found = [Unsettled("ensemble", f"{name} does not serve") for name in idle]
+    if len(leading) != 1:
+        return None, [*found, Unsettled("ensemble", f"{len(leading)} session servers lead")]
+    return leading[0].tree, found
+
+
+def brokers_of(world: SimulatedWorld) -> dict[int, BrokerNode]:
+    """Those alive, by number."""
+    return {n.node.number: n.machine for n in world.nodes.values() if isinstance(n.machine, BrokerNode)}
+
+
+def controllers_of(world: SimulatedWorld) -> dict[int, Controller]:
+    """Who may be elected and lives, by id."""
+    return {
+        identifier_of(node.node): node.machine.controller
+        for node in world.nodes.values()
+        if isinstance(node.machine, BrokerNode | ControllerNode)
+    }
+
+
+def assignments(tree: Tree) -> dict[TopicPartition, tuple[int, ...]]:
+    """Every partition's replicas."""
+    prefix = TOPICS + "/"
+    topics = [path[len(prefix) :] for path in tree.znodes if path.startswith(prefix) and "/" not in path[len(prefix) :]]
+    return {
+        (topic, partition): assigned.replicas
+        for topic in sorted(topics)
+        for partition, assigned in decode_topic(topic, tree.znodes[prefix + topic].data).items()
+    }
+
+
+def state_of(tree: Tree, place: TopicPartition) -> Leadership | None:
+    znode = tree.znodes.get(state_path(*place))
+    return None if znode is None else decode_state(*place, znode.data, znode.version)
+
+
+def partition_of(broker: BrokerNode, place: TopicPartition) -> Partition | None:
+    return broker.broker.replicas.partitions.get(place)
+
+
+def _settings(tree: Tree, brokers: dict[int, BrokerNode], place: TopicPartition) -> list[Unsettled]:
+    """A topic's own settings hold at each of its replicas, whenever they were given and however often it stopped."""
+    topic = place[0]
+    znode = tree.znodes.get(topic_config_path(topic))
+    config = decode_topic_config(topic, znode.data) if znode is not None else {}
+    found: list[Unsettled] = []
+    for number, broker in brokers.items():
+        partition = partition_of(broker, place)
+        if partition is not None and partition.log is not None:
+            wanted = with_topic_overrides(broker.context.settings, config)
+            if partition.settings != wanted:
+                text = f"{topic}-{place[1]}: broker-{number} goes by other settings than {config or 'its own'}"
+                found.append(Unsettled("settings", text, place, number))
+    return found
+
+
+def _told(brokers: dict[int, BrokerNode], place: TopicPartition, state: Leadership) -> list[Unsettled]:
+    """What each broker answers to a metadata request: the leader and its epoch."""
+    found: list[Unsettled] = []
+    for number, broker in brokers.items():
+        known = broker.broker.metadata.partitions.get(place)
+        if known is None or (known.leader, known.leader_epoch) != (state.leader, state.leader_epoch):
+            text = f"{place[0]}-{place[1]}: broker-{number} tells clients {known}; it is {state}"
+            found.append(Unsettled("metadata", text, place, number))
+    return found
+
+
+def _controller(tree: Tree, candidates: dict[int, Controller]) -> list[Unsettled]:
+    active = [number for number, controller in candidates.items() if controller.active]
+    znode, epoch = tree.znodes.get(CONTROLLER), tree.znodes.get(CONTROLLER_EPOCH)
+    if znode is None or epoch is None:
+        return [Unsettled("controller", "there is no controller")]
+    elected = decode_controller(znode.data)
+    if active != [elected]:
+        return [Unsettled("controller", f"{node_name(elected)} is elected, active are {list(map(node_name, active))}")]
+    known = candidates[elected].controller_epoch
+    if known != decode_controller_epoch(epoch.data):
+        return [Unsettled("controller", f"{node_name(elected)} is controller of epoch {known}, not the latest")]
+    return []
+
+
+def _replicas(
+    brokers: dict[int, BrokerNode], place: TopicPartition, assignment: tuple[int, ...], state: Leadership
+) -> list[Unsettled]:
+    """What its brokers themselves think and hold."""
+    found: list[Unsettled] = []
+    name = f"{place[0]}-{place[1]}"
+    held = {number: partition_of(brokers[number], place) for number in assignment if number in brokers}
+    leader = held.get(state.leader)
+    for number, partition in held.items():
+        epoch = partition.leader_epoch if partition is not None else -1
+        follows = partition.leader if partition is not None else -1
+        if follows != state.leader or epoch != state.leader_epoch:
+            text = f"{name}: broker-{number} takes broker-{follows} for the leader, epoch {epoch}; it is {state}"
+            found.append(Unsettled("role", text, place, number))
+    if leader is None or leader.log is None or not leader.leads:
+        return found
+    log_end = leader.log.log_end
+    for number, partition in held.items():
+        if partition is not None and partition.log is not None and partition.log.log_end != log_end:
+            text = f"{name}: broker-{number} ends at {partition.log.log_end}, the leader at {log_end}"
+            found.append(Unsettled("log-end", text, place, number))
+    if leader.log.high_watermark != log_end or leader.lock.held or set(leader.isr) != set(assignment):
+        text = f"{name}: the leader's high watermark is {leader.log.high_watermark} of {log_end}, its ISR {leader.isr}"
+        found.append(Unsettled("high-watermark", text, place, state.leader))
+    return found

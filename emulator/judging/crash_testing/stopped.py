@@ -1,0 +1,60 @@
+"""Replicas that stand still: which rule of docs/semantics.md stopped a fetcher and keeps it from beginning again, by
+what the run's events say. An empty answer: none does."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import inf
+
+from emulator.judging.crash_testing.history import History
+from emulator.topology import broker_name
+from protocol.ids import TopicPartition
+from protocol.versions import Gates
+
+HALF_WAY = "8 (KAFKA-9307): an order that a lost session ended half-way leaves a replica that follows nobody"
+EARLIER_LIFE = "8 (KAFKA-7235): orders are for a broker, not for a life of it"
+FENCED = "FENCED_LEADER_EPOCH"
+
+
+def still(history: History, gates: Gates, place: TopicPartition, broker: int) -> str:
+    """Which rule stopped this replica's fetcher and left it alone since; "": none did."""
+    stopped = history.stopped.get((place, broker))
+    if stopped is None:
+        return ""
+    if not left_alone(gates, stopped.roles):
+        return ""
+    match stopped.how:
+        case "half-way" if gates.session_wait_ends_at_expiry:
+            return HALF_WAY
+        case "removed" if not gates.broker_epochs and unseen(history, broker, stopped.at_ms):
+            return EARLIER_LIFE
+        case "failed" if FENCED in stopped.reason and not gates.broker_epochs and unseen(history, broker):
+            return EARLIER_LIFE  # the order that would end it went to that life
+        case "failed" if FENCED in stopped.reason and gates.fences_by_epoch:
+            return "2.2: who is fenced with the epoch that it has fetches no more until the next LeaderAndIsr"
+        case "failed":
+            return "2.4: batches that do not continue the log stop the fetcher"
+        case _:
+            return ""
+
+
+def left_alone(gates: Gates, roles: Sequence[tuple[int, int]]) -> bool:
+    """Whether orders to follow with these (leader, epoch), one after the other, begin no fetcher after the first's
+    (1.7, makeFollower)."""
+    for (leader, epoch), (next_leader, next_epoch) in pairwise(roles):
+        if leader != next_leader:
+            return False
+        if gates.fetcher_restart == "leader-or-epoch-jump" and next_epoch > epoch + 1:
+            return False
+        if gates.fetcher_restart == "leader-or-epoch" and next_epoch != epoch:
+            return False
+    return True
+
+
+def unseen(history: History, broker: int, at_ms: float = inf) -> bool:
+    """At that moment the controller in office had seen nothing of this broker since before its life of then began."""
+    offices = [office for office in history.offices if office.at_ms <= at_ms]
+    lives = [begun_ms for begun_ms in history.lives.get(broker_name(broker), []) if begun_ms <= at_ms]
+    if len(lives) < 2 or not offices:
+        return False
+    named = [named_ms for named_ms in history.named.get((offices[-1].node, broker), []) if named_ms <= at_ms]
+    return max(offices[-1].at_ms, *named, 0.0) < lives[-1]

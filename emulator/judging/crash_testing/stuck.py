@@ -1,0 +1,228 @@
+"""Why Kafka would not have settled there either: which rule of docs/semantics.md lets a node end by itself, a partition
+have no leader, a replica stand still. An empty answer: none does."""
+
+from emulator.judging.crash_testing.history import History
+from emulator.judging.crash_testing.play import Died
+from emulator.judging.crash_testing.settled import (
+    Unsettled,
+    assignments,
+    brokers_of,
+    controllers_of,
+    ensemble_state,
+    partition_of,
+    state_of,
+)
+from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
+from emulator.machines.broker.reads import FIRST_WITH_PROGRESS
+from emulator.machines.node.broker_node import BrokerNode
+from emulator.runs import bounds
+from emulator.runs.resolve import Resolved
+from emulator.topology import broker_name, identifier_named
+from protocol.ids import TopicPartition
+from protocol.versions import Gates
+from protocol.znodes import Leadership
+
+OUT_OF_RANGE = "log truncation is not allowed"
+ORDINARY_EXITS = ("earlier session has not expired", "the session expired while registering")
+"""A broker that is started before its old session has expired exits (11.10)."""
+NO_SERVICE = ("no session service within", "the session expired while starting")
+"""A broker that is started while it cannot reach the session service exits (4.2)."""
+UNREGISTERED = "8 (KAFKA-7165): a broker finds its old registration in a new session, and lives on"
+LARGER_THAN_FETCH = "1.9 (KIP-74): up to FETCH 2 no follower gets past a record larger than replica.fetch.max.bytes"
+LOG_DIR_FAILED = "log directory failed"
+"""Nothing fails here but what was told to."""
+COMES_AND_GOES_MS = 10_000.0
+"""From the start of a life that will end as the one before did to that end."""
+
+
+def exit_rule(gates: Gates, reason: str) -> str:
+    """Which rule lets a process end by itself."""
+    if any(text in reason for text in ORDINARY_EXITS):
+        return "11.10: a broker that finds its old registration exits"
+    if any(text in reason for text in NO_SERVICE):
+        return "4.2: a broker that does not reach the session service when it starts exits"
+    if reason.startswith(LOG_DIR_FAILED):
+        return "3 (KIP-112): a broker ends with its last log directory, before 1.0 with its first"
+    if OUT_OF_RANGE in reason and gates.out_of_range_exits:
+        return "2.3 (KAFKA-3410): a follower ahead of its leader exits"
+    return ""
+
+
+def unsettled_rule(died: Died, history: History, gates: Gates, one: Unsettled) -> str:
+    """Why Kafka would not settle there either; "" if it would."""
+    absent = _absent(died, history, gates)
+    if one.broker in absent:
+        return absent[one.broker]
+    if one.place[1] < 0:
+        return ""
+    tree, _ = ensemble_state(died.world)
+    if tree is None:
+        return ""
+    assigned = assignments(tree).get(one.place, ())
+    for broker in assigned:
+        if broker in absent:
+            return absent[broker]
+    state = state_of(tree, one.place)
+    if state is None:
+        return ""
+    return (
+        never_told(history, one.place, state, session_timeout_ms(died.resolved, history))
+        or _bounced(died, history, gates, one.place, assigned, state)
+        or _behind_half_way(died, history, gates, one.place, assigned)
+        or _leader_stuck(died, gates, one.place, state)
+        or _replicas_still(history, gates, one, assigned, state)
+        or _larger_than_fetch(died, gates, one, assigned, state)
+    )
+
+
+def _absent(died: Died, history: History, gates: Gates) -> dict[int, str]:
+    """Brokers that cannot be there, by a rule, or come and go."""
+    found: dict[int, str] = {}
+    for number in brokers_of(died.world):
+        lives = history.lives[broker_name(number)]
+        if len(lives) > 1 and died.world.now_ms - lives[-1] < COMES_AND_GOES_MS:
+            found[number] = _ended_by(died, gates, number)
+    for one in died.unsettled:
+        if one.what == "dead" and one.broker >= 0:
+            found[one.broker] = _ended_by(died, gates, one.broker)
+        if one.what == "unregistered" and not gates.registration_retries_node_exists:
+            found[one.broker] = UNREGISTERED
+    return {broker: rule for broker, rule in found.items() if rule}
+
+
+def _ended_by(died: Died, gates: Gates, broker: int) -> str:
+    """The rule by which its lives ended. Between two exits for the same reason it finds its old registration, as
+    everybody who is back too early."""
+    reasons = [end.reason for end in died.attendant.exits if end.node == broker_name(broker)]
+    told = [reason for reason in reasons if not any(text in reason for text in ORDINARY_EXITS)]
+    return exit_rule(gates, told[-1]) if told else ""
+
+
+def session_timeout_ms(resolved: Resolved, history: History) -> float:
+    """Of the controller in office; 0: nobody ever was."""
+    if not history.offices:
+        return 0.0
+    return float(bounds.session_timeout_ms(resolved.spec, history.offices[-1].node))
+
+
+def never_told(history: History, place: TopicPartition, state: Leadership, timeout_ms: float) -> str:
+    """The controller in office has written the partition's first state, and lost its connection before it was told so:
+    when it asks again, the state exists. `timeout_ms`: of its session; a connection that is silent is given up within
+    it."""
+    stated = history.states.get(place, [])
+    if not history.offices or not stated or state.zk_version != 0:
+        return ""
+    office, epoch = history.offices[-1], state.controller_epoch
+    told = (place, epoch) in history.created or history.followers.get(place) or history.leaders.get(place)
+    if epoch != office.epoch or told:
+        return ""
+    written_ms, away = stated[0].at_ms, history.away.get(office.node, [])
+    if any(lost <= written_ms + timeout_ms and written_ms <= back for lost, back in away):
+        return "4.2: a first state whose writer was not told is told to nobody before another controller takes over"
+    return ""
+
+
+def _bounced(
+    died: Died, history: History, gates: Gates, place: TopicPartition, assigned: tuple[int, ...], state: Leadership
+) -> str:
+    """What an earlier life of a broker was told, or asked for, stands for the present one (up to 2.1): that has never
+    heard of its replica, or is still taken to shut down, and so is neither elected nor told of who is."""
+    brokers = brokers_of(died.world)
+    if gates.broker_epochs or not history.offices:
+        return ""
+    controller = controllers_of(died.world).get(identifier_named(history.offices[-1].node))
+    for number in assigned:
+        if number not in brokers or not unseen(history, number):
+            continue
+        leaving = controller is not None and controller.takes_for_leaving(number)
+        partition = partition_of(brokers[number], place)
+        passed_over = state.leader < 0 or (partition is not None and partition.leader_epoch < state.leader_epoch)
+        if (leaving and passed_over) or _unheard(brokers[number], place):
+            return EARLIER_LIFE
+    return ""
+
+
+def _unheard(node: BrokerNode, place: TopicPartition) -> bool:
+    """Its broker has never heard who leads, or only of a leader that it did not know."""
+    partition = partition_of(node, place)
+    return partition is None or partition.leader_epoch < 0
+
+
+def _behind_half_way(
+    died: Died, history: History, gates: Gates, place: TopicPartition, assigned: tuple[int, ...]
+) -> str:
+    """A replica's broker was never told who leads: the order ended before it, and the controller has not seen that
+    broker go or come since."""
+    brokers = brokers_of(died.world)
+    if not gates.session_wait_ends_at_expiry or not history.offices:
+        return ""
+    office = history.offices[-1]
+    for number in assigned:
+        if number not in brokers or not _unheard(brokers[number], place):
+            continue
+        ends = history.cut_short.get((place, number), [])
+        told = max(office.at_ms, *history.named.get((office.node, number), []), 0.0)
+        if any(told < end for end in ends):
+            return HALF_WAY
+    return ""
+
+
+def _leader_stuck(died: Died, gates: Gates, place: TopicPartition, state: Leadership) -> str:
+    """Its leader cannot change the ISR."""
+    leader = brokers_of(died.world).get(state.leader)
+    partition = partition_of(leader, place) if leader is not None else None
+    if leader is None or partition is None:
+        return ""
+    if partition.leads and partition.leader_epoch == state.leader_epoch:
+        if gates.alter_isr and leader.broker.isr_changes.alter_isr.given_up(partition):
+            return "1.6: an ISR change that was refused stays pending until a newer leader epoch"
+        if not gates.alter_isr and partition.zk_version != state.zk_version:
+            return "1.6 (KAFKA-2729): a leader whose version is outdated tries its ISR write for ever"
+    return ""
+
+
+def _replicas_still(
+    history: History, gates: Gates, one: Unsettled, assigned: tuple[int, ...], state: Leadership
+) -> str:
+    """All followers that this is about have stopped, by a rule."""
+    followers = [broker for broker in assigned if broker != state.leader]
+    if one.what == "high-watermark":
+        about = [broker for broker in followers if still(history, gates, one.place, broker)]
+    else:
+        about = _about(one, followers, state)
+    rules = [still(history, gates, one.place, broker) for broker in about]
+    return rules[0] if rules and all(rules) else ""
+
+
+def _about(one: Unsettled, followers: list[int], state: Leadership) -> list[int]:
+    """The followers on account of which it is not settled."""
+    match one.what:
+        case "role" | "log-end":
+            return [broker for broker in followers if broker == one.broker]
+        case "isr":
+            return [broker for broker in followers if broker not in state.isr]
+        case _:
+            return []
+
+
+def _larger_than_fetch(
+    died: Died, gates: Gates, one: Unsettled, assigned: tuple[int, ...], state: Leadership
+) -> str:
+    """All followers that this is about have come to a record that their fetches cannot bring."""
+    brokers = brokers_of(died.world)
+    leader = partition_of(brokers[state.leader], one.place) if state.leader in brokers else None
+    if gates.fetch_version >= FIRST_WITH_PROGRESS or leader is None or leader.log is None:
+        return ""
+    log = leader.log
+
+    def stands_before_one(number: int) -> bool:
+        partition = partition_of(brokers[number], one.place) if number in brokers else None
+        if partition is None or partition.log is None or not log.log_start <= partition.log.log_end < log.log_end:
+            return False
+        most_bytes = brokers[number].broker.context.settings.replica_fetch_max_bytes
+        return not log.read(partition.log.log_end, log.log_end, most_bytes, at_least_one=False)
+
+    followers = [broker for broker in assigned if broker != state.leader]
+    stand = [broker for broker in followers if stands_before_one(broker)]
+    about = stand if one.what == "high-watermark" else _about(one, followers, state)
+    return LARGER_THAN_FETCH if about and set(about) <= set(stand) else ""

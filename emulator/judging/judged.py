@@ -1,0 +1,63 @@
+"""A simulated run, played and judged by the oracle."""
+
+from time import perf_counter
+
+import msgspec
+
+from emulator.judging.assembled import assemble
+from emulator.judging.oracle.judge import judge_run
+from emulator.judging.oracle.probe import Probe
+from emulator.judging.simulated_measures import deaths_of, faults_of, measures_of
+from emulator.machines.client.operations import Operation
+from emulator.runs.resolve import Resolved
+from emulator.runs.simulated import Played, play
+from emulator.runs.verdict import Verdict
+from emulator.scenario.observations.comparable import version_name
+from emulator.scenario.observations.model import Observations
+from emulator.scenario.observations.reading import plain
+from emulator.worlds.simulated.chance import CALM, Latencies
+
+WORLD = "sim"
+
+
+class JudgedRun(msgspec.Struct):
+    """`observations`: as read, entries as plain dicts."""
+
+    played: Played
+    observations: Observations
+    verdict: Verdict
+
+
+def play_and_judge(
+    resolved: Resolved, seed: int, *, run: str, latencies: Latencies = CALM, wire_events: bool = False
+) -> JudgedRun:
+    """Play one seed; `run`: what the verdict calls it. Raises what `play` raises.
+
+    Measures beside those of `measures_of`: `wall_s`, real seconds to play it, and `audit_s`, to judge it.
+    """
+    operations: list[Operation] = []
+    probe = Probe(operations)
+    began_s = perf_counter()
+    played = play(
+        resolved, seed, latencies=latencies, wire_events=wire_events, after_step=probe.look, operations=operations
+    )
+    played_s = perf_counter()
+    checks = judge_run(played.world, played.operations, probe)
+    judged_s = perf_counter()
+    observations = plain(played.observations)
+    measures = measures_of(played.world, probe)
+    measures |= {"wall_s": round(played_s - began_s, 4), "audit_s": round(judged_s - played_s, 4)}
+    exits = resolved.scenario.exits_expected(version_name(observations.kafka))
+    verdict = assemble(
+        run=run,
+        world=WORLD,
+        scenario=resolved.scenario,
+        observations=observations,
+        checks=checks,
+        faults=faults_of(played.world),
+        measures=measures,
+        unknown_because=deaths_of(played.world, expected=exits),
+        settings=resolved.account,
+        lasted_ms=played.world.now_ms,
+    )
+    return JudgedRun(played, observations, verdict)

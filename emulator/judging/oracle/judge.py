@@ -1,0 +1,99 @@
+"""The oracle's verdicts: `checks` of verdict.json, from the truth about a run.
+
+A check is violated when something was found, otherwise unknown when a log that it must read is damaged, skipped when
+the run has nothing to judge (no acknowledged record, no leader), and held when there was something and all was well.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from emulator.judging.oracle.anomalies import ANOMALIES, Violation
+from emulator.judging.oracle.probe import Probe
+from emulator.judging.oracle.truth import Truth, truth_of
+from emulator.machines.client.operations import Operation
+from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.ids import topic_partition_text
+
+EVIDENCE_MAX = 20
+"""Violations told one by one; `count` has them all."""
+
+ACKS = {-1: "all", 1: "1", 0: "0"}
+
+
+def _acknowledged(truth: Truth) -> int:
+    return sum(write.outcome == "ok" for write in truth.writes)
+
+
+def _batches(truth: Truth) -> int:
+    """Those in the logs; where nothing is left of them, what was acknowledged."""
+    left = sum(len(log) for replicas in truth.logs.values() for log in replicas.values())
+    return left or _acknowledged(truth)
+
+
+SUBJECTS: dict[str, tuple[str, Callable[[Truth], int]]] = {
+    "lost-acknowledged": ("acknowledged records", _acknowledged),
+    "duplicate": ("batches in the logs", _batches),
+    "replica-divergence": ("batches in the logs", _batches),
+    "dual-leader": ("replicas with a role", lambda truth: truth.roles_seen),
+    "dual-controller": ("terms as controller", lambda truth: len(truth.controllers) or truth.roles_seen),
+    "high-watermark-regression": ("batches in the logs and reads", lambda truth: _batches(truth) + len(truth.reads)),
+    "leader-epoch-monotonicity": ("replicas with a role", lambda truth: truth.roles_seen),
+}
+"""What each check speaks of, and how much of it a run has; none: the check is skipped."""
+
+READS_LEADERS = ("lost-acknowledged", "duplicate")
+READS_ALL = ("replica-divergence", "leader-epoch-monotonicity")
+
+
+def judge_run(world: SimulatedWorld, operations: Iterable[Operation], probe: Probe) -> dict[str, dict[str, Any]]:
+    """{check: {"verdict", "count", "evidence", "judged", "subject"}}; of lost records `by_acks`; of
+    unknown and skipped checks `reason`."""
+    return judge_truth(truth_of(world, operations, probe))
+
+
+def judge_truth(truth: Truth) -> dict[str, dict[str, Any]]:
+    return {name: _judged(name, truth) for name in ANOMALIES}
+
+
+def _judged(name: str, truth: Truth) -> dict[str, Any]:
+    found = list(ANOMALIES[name](truth))
+    missing = _missing(name, truth)
+    subject, subjects = SUBJECTS[name]
+    judged = subjects(truth)
+    check: dict[str, Any] = {"verdict": "held", "count": len(found), "judged": judged, "subject": subject}
+    if found:
+        check["verdict"] = "violated"
+    elif missing:
+        check |= {"verdict": "unknown", "reason": "; ".join(missing)}
+    elif not judged:
+        check |= {"verdict": "skipped", "reason": f"there were no {subject}"}
+    if name == "lost-acknowledged":
+        acks = [ACKS[violation.details["acks"]] for violation in found]
+        check["by_acks"] = {word: acks.count(word) for word in ACKS.values() if word in acks}
+    return {**check, "evidence": [_evidence(violation) for violation in found[:EVIDENCE_MAX]]}
+
+
+def _missing(name: str, truth: Truth) -> list[str]:
+    """Why the check cannot be judged."""
+    if name in READS_ALL:
+        return [why for logs in truth.damaged.values() for why in logs.values()]
+    if name in READS_LEADERS:
+        leaders = {place: truth.final_leader(place) for place in (*truth.logs, *truth.damaged)}
+        damaged = [
+            why for place, logs in truth.damaged.items() for node, why in logs.items() if node == leaders[place]
+        ]
+        leaderless = [
+            f"nobody ever led {place[0]}-{place[1]}"
+            for place, leader in leaders.items()
+            if leader is None and any(truth.logs.get(place, {}).values())
+        ]
+        return damaged + leaderless
+    return []
+
+
+def _evidence(violation: Violation) -> dict[str, Any]:
+    topic, partition = violation.place
+    place: dict[str, Any] = {"partition": topic_partition_text(topic, partition)} if topic else {}
+    if violation.offset >= 0:
+        place["offset"] = violation.offset
+    return {**place, "text": violation.text, **violation.details}

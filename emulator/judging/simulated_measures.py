@@ -1,0 +1,147 @@
+"""Faults and measures of a simulated run. Nothing here judges whether promises were kept: that is the oracle's.
+
+When a rule was asked for and in force is in the trace; how much it stopped is counted at every node's gates.
+"""
+
+from collections import Counter
+from collections.abc import Container, Iterator
+from typing import Any
+
+from emulator.judging.measures import OUTSIDE, longest_by_az
+from emulator.judging.oracle.probe import Office, Probe
+from emulator.runs.verdict import FaultVerdict
+from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.events import (
+    FaultAsked,
+    FaultHealed,
+    FaultInForce,
+    FaultTraffic,
+    FaultTried,
+    MachineFault,
+    NodeStarted,
+    NodeStopped,
+    OperationEnded,
+)
+from protocol.events.faults import DEADLY_FAULTS
+from protocol.ids import TopicPartition
+
+BREAKING = ("kill", "stop", "pause", "power-loss")
+"""What is done to machines that may cost a partition its leader."""
+KAFKAS_EXIT = 1
+"""Code of a process that ends as Kafka's would."""
+
+
+def faults_of(world: SimulatedWorld) -> list[FaultVerdict]:
+    """Every rule on links, in the order in which they were asked for. `nodes`: where it is still in force."""
+    faults: dict[str, FaultVerdict] = {}
+    expects: dict[str, bool] = {}
+    flowed: set[str] = set()
+    tried: set[str] = set()
+    for _, _, _, _, at_ms, event in world.trace.entries:
+        match event:
+            case FaultAsked(rule=rule, what=what, expects_traffic=expects_traffic):
+                faults[rule] = FaultVerdict(what, round(at_ms, 3), None, None, 0, False, None, id=rule)
+                expects[rule] = expects_traffic
+            case FaultInForce(rule=rule):
+                faults[rule].in_force_ms = round(at_ms, 3)
+            case FaultHealed(rule=rule):
+                faults[rule].healed_ms = round(at_ms, 3)
+            case FaultTraffic(rule=rule):
+                flowed.add(rule)
+            case FaultTried(rule=rule):
+                tried.add(rule)
+            case _:
+                pass
+    for rule, fault in faults.items():
+        fault.nodes = [name for name, node in world.nodes.items() if rule in node.links.in_force]
+        fault.frames_stopped = sum(node.links.frames_stopped.get(rule, 0) for node in world.nodes.values())
+        fault.took_effect = fault.in_force_ms is not None and (fault.frames_stopped > 0 or not expects[rule])
+        if fault.healed_ms is not None:
+            # Where nobody has tried, no traffic is owed.
+            proven = rule in flowed or rule not in tried or not expects[rule]
+            fault.healed = False if fault.nodes else True if proven else "unknown"
+    return list(faults.values())
+
+
+def deaths_of(world: SimulatedWorld, expected: Container[str] = ()) -> list[str]:
+    """Nodes whose last life ended by itself, but for `expected` ones that ended as Kafka would; a broker dies of a disk
+    that was filled, or broken, on purpose, as Kafka's does."""
+    broken = {
+        event.target
+        for *_, event in world.trace.entries
+        if isinstance(event, MachineFault) and event.what in DEADLY_FAULTS
+    }
+    return [
+        f"{name} died by itself with code {node.died[0]}: {node.died[1]}"
+        for name, node in world.nodes.items()
+        if node.died is not None
+        and node.died[0] != 0
+        and name not in broken
+        and not (name in expected and node.died[0] == KAFKAS_EXIT)
+    ]
+
+
+def exits_of(world: SimulatedWorld) -> dict[str, int]:
+    """{node: how many of its lives ended by themselves}; nodes without any are left out."""
+    exits = [entry[0] for entry in world.trace.entries if isinstance(entry[5], NodeStopped) and entry[5].code != 0]
+    return dict(sorted(Counter(exits).items()))
+
+
+def measures_of(world: SimulatedWorld, probe: Probe) -> dict[str, Any]:
+    """`unavailable_ms`: {AZ: how long the produces of its clients kept failing, the longest of them; null: none
+    wrote}. `exits`: as `exits_of`."""
+    return {
+        "events": len(world.trace.entries),
+        "exits": exits_of(world),
+        "unavailable_ms": unavailable_ms(world),
+        "time_to_new_leader_ms": time_to_new_leader_ms(probe.leaders, first_fault_ms(world)),
+        "simulated_s": round(world.now_ms / 1000.0, 3),
+    }
+
+
+def first_fault_ms(world: SimulatedWorld) -> float | None:
+    """When a rule was first in force, or a machine first broken."""
+    for _, _, _, _, at_ms, event in world.trace.entries:
+        if isinstance(event, FaultInForce) or (isinstance(event, MachineFault) and event.what in BREAKING):
+            return at_ms
+    return None
+
+
+def time_to_new_leader_ms(leaders: list[Office], fault_ms: float | None) -> float | None:
+    """From the fault until a partition that was led is led in a later epoch, the first that is; None: none was.
+
+    `leaders` in order of time. """
+    if fault_ms is None:
+        return None
+    epochs: dict[TopicPartition | None, int] = {}
+    for office in leaders:
+        before = epochs.setdefault(office.place, office.epoch)
+        if office.from_ms > fault_ms and office.epoch > before:
+            return round(office.from_ms - fault_ms, 3)
+        epochs[office.place] = max(before, office.epoch)
+    return None
+
+
+def unavailable_ms(world: SimulatedWorld) -> dict[str, float | None]:
+    """From a produce that failed until the same client's next one ended, or the run: so long it knew nothing better.
+    Null: no client of the AZ wrote."""
+    azs = {entry[0]: entry[5].az or OUTSIDE for entry in world.trace.entries if isinstance(entry[5], NodeStarted)}
+    of_node: dict[str, float] = {}
+    failed_ms: dict[str, float] = {}
+    for node, at_ms, outcome in _produces(world):
+        if node in failed_ms:
+            of_node[node] = of_node.get(node, 0.0) + at_ms - failed_ms.pop(node)
+        if outcome == "ok":
+            of_node.setdefault(node, 0.0)
+        else:
+            failed_ms[node] = at_ms
+    end_ms = max((round(entry[4], 3) for entry in world.trace.entries), default=0.0)
+    for node, at_ms in failed_ms.items():
+        of_node[node] = of_node.get(node, 0.0) + end_ms - at_ms
+    return longest_by_az(azs, of_node)
+
+
+def _produces(world: SimulatedWorld) -> Iterator[tuple[str, float, str]]:
+    for node, _, _, _, at_ms, event in world.trace.entries:
+        if isinstance(event, OperationEnded) and event.kind == "produce":
+            yield node, round(at_ms, 3), event.outcome

@@ -1,0 +1,16 @@
+"""The broker, as pure machines around injected storage. Reading order:
+
+- what all share: `settings`, `threads` (what waits, and for what), `context`
+- the log: `leader_epochs`, `producer_state`, `segment`, `log`
+- requests: `requests` (connections, request handlers), `purgatory` (those that are parked), `turns` (one at a time)
+- one partition: `remote_replica`, `partition_lock`, `partition`, `controller_channel`, `alter_isr`,
+  `isr_notifications`, `isr_changes`
+- all of them: `metadata_cache`, `log_directories`, `replicas`
+- what clients and followers ask: `delayed_produce`, `appends`, `reads`, `delayed_fetch`, `fetches`, `offset_queries`
+- committed offsets: `offset_cache`, `group_coordinator`
+- following: `truncation`, `fetch_state`, `truncating`, `out_of_range`, `fetcher`, `fetchers`
+- a log directory that fails: `offline_replicas`
+- settings that change while it lives: `dynamic_settings` (its own), `configurations` (of topics and brokers)
+- the controller's orders: `replica_transitions`, `leadership`; the whole: `broker`; its figures under Kafka's names:
+  `metrics`
+"""

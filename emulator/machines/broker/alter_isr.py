@@ -1,0 +1,136 @@
+"""ISR changes through the controller: queued, one request in flight, retried for ever. Semantics 1.6 (AlterIsr).
+
+Meanwhile the maximal ISR counts (`PendingIsr`)."""
+
+import msgspec
+
+from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.controller_channel import ControllerChannel
+from emulator.machines.broker.partition import Partition, PendingIsr
+from protocol.errors import ErrorCode
+from protocol.events import IsrChangeEnded, ids_text
+from protocol.ids import TopicPartition
+from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, IsrChange, IsrChanged
+
+ALTER_RETRY = ("alter-isr-retry",)
+ALTER_RETRY_MS = 50.0
+
+GIVE_UP = (
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.INVALID_UPDATE_VERSION,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+)
+"""Partition errors of AlterIsr after which the change stays pending until a LeaderAndIsr comes."""
+
+
+class IsrCounts(msgspec.Struct):
+    """Changes of a broker's life that were confirmed, and those that were refused."""
+
+    shrinks: int = 0
+    expands: int = 0
+    failed: int = 0
+
+    def done(self, *, expands: bool) -> None:
+        """One was confirmed."""
+        if expands:
+            self.expands += 1
+        else:
+            self.shrinks += 1
+
+
+class AlterIsr:
+    """Asks the controller, partition by partition the newest wish only."""
+
+    def __init__(self, context: BrokerContext, channel: ControllerChannel, counts: IsrCounts) -> None:
+        self._context = context
+        self._channel = channel
+        self._counts = counts
+        self._unsent: dict[TopicPartition, Partition] = {}
+        self._in_flight = False
+
+    def ask(self, partition: Partition) -> None:
+        """For its pending ISR."""
+        self._unsent[partition.topic, partition.partition] = partition
+        self._send()
+
+    def discard(self, partition: Partition) -> None:
+        """A LeaderAndIsr with a higher epoch: what is pending counts no more (semantics 11.5)."""
+        partition.pending = None
+        self._unsent.pop((partition.topic, partition.partition), None)
+
+    def given_up(self, partition: Partition) -> bool:
+        """A change of its ISR is pending that nobody asks for any more: only a LeaderAndIsr ends that (1.6)."""
+        return partition.pending is not None and (partition.topic, partition.partition) not in self._unsent
+
+    def _send(self) -> None:
+        context = self._context
+        if self._in_flight or not self._unsent:
+            return
+        self._in_flight = True
+        sent = []
+        changes = []
+        for partition in self._unsent.values():
+            assert partition.pending is not None
+            sent.append((partition, partition.pending))
+            changes.append(
+                IsrChange(
+                    partition.topic,
+                    partition.partition,
+                    context.broker,
+                    partition.leader_epoch,
+                    list(partition.pending.isr),
+                    partition.zk_version,
+                )
+            )
+        request = AlterIsrRequest(context.broker, context.broker_epoch, changes)
+
+        def answered(message: object) -> None:
+            assert isinstance(message, AlterIsrResponse)
+            self._answered(message, {(p.topic, p.partition): (p, pending) for p, pending in sent})
+
+        self._channel.send(request, answered)
+
+    def _answered(self, response: AlterIsrResponse, sent: dict[TopicPartition, tuple[Partition, PendingIsr]]) -> None:
+        """An answer takes the partition out of the queue, whatever it was the answer to. One that comes after a
+        LeaderAndIsr (asked of a controller out of reach, mostly) so drops the change that waits there by then: that
+        stays pending, and the maximal ISR counts, until the next LeaderAndIsr (Kafka 2.7, 2.8)."""
+        self._in_flight = False
+        if response.error != ErrorCode.NONE:
+            self._context.out.set_timer(ALTER_RETRY, ALTER_RETRY_MS)
+            return
+        for changed in response.partitions:
+            place = (changed.topic, changed.partition)
+            if place not in sent:
+                continue
+            partition, pending = sent[place]
+            self._unsent.pop(place, None)
+            if partition.pending is pending:
+                self._apply(partition, changed)
+        self._send()
+
+    def _apply(self, partition: Partition, changed: IsrChanged) -> None:
+        context = self._context
+        place = (partition.topic, partition.partition)
+        isr = ids_text(partition.pending.isr) if partition.pending is not None else ""
+        if changed.error != ErrorCode.NONE:
+            self._counts.failed += 1
+            context.emit(IsrChangeEnded(*place, isr, f"refused: {ErrorCode(changed.error).name}", -1))
+            if changed.error not in GIVE_UP and partition.pending is not None:
+                self._unsent[place] = partition
+                context.out.set_timer(ALTER_RETRY, ALTER_RETRY_MS)
+            return
+        if changed.leader_epoch != partition.leader_epoch or changed.zk_version <= partition.zk_version:
+            self._counts.failed += 1
+            return
+        if partition.pending is not None:
+            self._counts.done(expands=partition.pending.expands)
+        partition.isr = list(changed.isr)
+        partition.zk_version = changed.zk_version
+        partition.pending = None
+        # The high watermark is not looked at: after a shrink it waits for the next append or follower that moves
+        # (KAFKA-13091, mended in 3.0).
+        context.emit(IsrChangeEnded(*place, ids_text(partition.isr), "done", changed.zk_version))
+
+    def retry_timer(self) -> None:
+        """Ask again for what was not answered well."""
+        self._send()

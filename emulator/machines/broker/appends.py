@@ -1,0 +1,149 @@
+"""Produce: appends by the leader, and how long their answers wait. Semantics 1.8."""
+
+from collections.abc import Callable
+
+from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.delayed_produce import DelayedProduce, Required
+from emulator.machines.broker.log import CorruptBatch
+from emulator.machines.broker.partition import Partition
+from emulator.machines.broker.purgatory import Purgatory
+from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.requests import Request
+from emulator.machines.broker.threads import Work
+from emulator.storage.files import StorageError
+from protocol.errors import ErrorCode
+from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse, ProduceResult
+from protocol.records.format import iter_headers, read_header
+from protocol.records.offset_commits import OFFSETS_TOPIC
+from protocol.records.types import BatchHeader
+
+ALL_IN_SYNC = -1
+Appended = Callable[[list[ProduceResult]], None]
+"""Told once what became of each partition."""
+
+
+class _TooLarge(Exception):
+    """A batch (before 0.11: a message) above message.max.bytes."""
+
+
+class Appends:
+    """Handles Produce requests of one broker."""
+
+    def __init__(self, context: BrokerContext, replicas: Replicas, purgatory: Purgatory) -> None:
+        self._context = context
+        self._replicas = replicas
+        self._purgatory = purgatory
+
+    def produce(self, request: Request, produce: ProduceRequest) -> Work[None]:
+        """Append what can be appended; answer by `acks`. One that failed with acks=0 is answered by the end of its
+        connection."""
+
+        def answer(results: list[ProduceResult]) -> None:
+            if produce.acks != 0:
+                request.answer(ProduceResponse(results))
+                return
+            request.answer(None)
+            if any(result.error for result in results):
+                request.hang_up()
+
+        if any(asked.topic == OFFSETS_TOPIC for asked in produce.partitions):
+            # Only the coordinator writes there. Kafka refuses that partition alone and appends the others.
+            answer(_all(produce, ErrorCode.INVALID_TOPIC_EXCEPTION))
+            return
+        yield from self.append(produce, answer, request)
+
+    def append(self, produce: ProduceRequest, answer: Appended, request: Request | None = None) -> Work[None]:
+        """To each partition in turn, as soon as its lock is free; whoever that completes is answered, too. `request`
+        None: by the coordinator, to its own topic."""
+        if produce.acks not in (-1, 0, 1):
+            answer(_all(produce, ErrorCode.INVALID_REQUIRED_ACKS))
+            return
+        last = self._context.gates.looks_after_parked_requests_last
+        results: list[ProduceResult] = []
+        required: Required = {}
+        appended: list[tuple[Partition, bool]] = []
+        for asked in produce.partitions:
+            partition = self._replicas.partitions.get((asked.topic, asked.partition))
+            if partition is not None and partition.lock.held:
+                yield from partition.lock.reading()
+            result, required_offset = self._append(asked, produce.acks)
+            if required_offset is not None:
+                partition = self._replicas.partitions[asked.topic, asked.partition]
+                required[len(results)] = (partition, required_offset)
+                appended.append((partition, partition.advance_high_watermark()))
+                if not last:
+                    yield from self._check_parked(*appended[-1])
+            results.append(result)
+        if produce.acks == ALL_IN_SYNC and required:
+            delayed = DelayedProduce(request, results, required, answer)
+            yield from self._purgatory.check(delayed)
+            if not delayed.done and self._purgatory.park(delayed, produce.timeout_ms):
+                delayed.watch()
+        else:
+            answer(results)
+        if last:
+            for partition, advanced in appended:
+                yield from self._check_parked(partition, advanced)
+
+    def _check_parked(self, partition: Partition, advanced: bool) -> Work[None]:
+        """Whoever waits for the high watermark, if it did; or else for more to read."""
+        if advanced:
+            yield from partition.check_parked()
+        elif partition.parked_fetches:
+            yield from partition.check_parked_fetches()
+
+    # --- appending ---
+
+    def _append(self, asked: ProducePartition, acks: int) -> tuple[ProduceResult, int | None]:
+        """(result, the log end after it; None with an error)."""
+        place = (asked.topic, asked.partition)
+        partition = self._replicas.partitions.get(place)
+        if partition is None or not partition.leads:
+            return ProduceResult(*place, self._replicas.error_of_stranger(place)), None
+        if acks == ALL_IN_SYNC and len(partition.isr) < partition.settings.min_insync_replicas:
+            return ProduceResult(*place, ErrorCode.NOT_ENOUGH_REPLICAS), None
+        try:
+            sent = read_header(asked.records)
+        except ValueError:
+            return ProduceResult(*place, ErrorCode.CORRUPT_MESSAGE), None
+        if sent.producer_id >= 0:
+            error, written = partition.the_log.producers.check(sent)
+            if error != ErrorCode.NONE:
+                return ProduceResult(*place, error), None
+            if written is not None:
+                # A retry of what is in the log: it waits like the first (semantics 11.1). It moves the high watermark
+                # as any append does, which is what ends it when the ISR has shrunk meanwhile.
+                return ProduceResult(*place, ErrorCode.NONE, written.base_offset), written.last_offset + 1
+        try:
+            headers = self._write(partition, asked.records)
+        except CorruptBatch:
+            return ProduceResult(*place, ErrorCode.CORRUPT_MESSAGE), None
+        except _TooLarge:
+            return ProduceResult(*place, ErrorCode.MESSAGE_TOO_LARGE), None
+        except StorageError as error_:
+            self._replicas.storage_failed(error_)
+            return ProduceResult(*place, ErrorCode.KAFKA_STORAGE_ERROR), None
+        return ProduceResult(*place, ErrorCode.NONE, headers[0].base_offset), headers[-1].last_offset + 1
+
+    def _write(self, partition: Partition, records: bytes) -> list[BatchHeader]:
+        """One batch, or the messages of an old message set one by one."""
+        log = partition.the_log
+        headers: list[BatchHeader] = []
+        try:
+            entries = list(iter_headers(records))
+        except ValueError as error:
+            raise CorruptBatch(str(error)) from error
+        if not entries or sum(header.size_bytes for _, header in entries) != len(records):
+            raise CorruptBatch(f"{len(records)} bytes that are not whole batches")
+        if max(header.size_bytes for _, header in entries) > partition.settings.message_max_bytes:
+            raise _TooLarge
+        for position, header in entries:
+            data = records if len(entries) == 1 else records[position : position + header.size_bytes]
+            placed = log.append_as_leader(data, partition.leader_epoch)
+            partition.appended(placed, as_leader=True)
+            headers.append(placed)
+        return headers
+
+
+def _all(produce: ProduceRequest, error: ErrorCode) -> list[ProduceResult]:
+    return [ProduceResult(asked.topic, asked.partition, error) for asked in produce.partitions]

@@ -1,0 +1,267 @@
+"""The broker: its parts put together, and which of them serves what."""
+
+from collections.abc import Callable
+
+from emulator.machines.broker.alter_isr import ALTER_RETRY
+from emulator.machines.broker.appends import Appends
+from emulator.machines.broker.configurations import Configurations
+from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.controller_channel import ControllerChannel
+from emulator.machines.broker.dynamic_settings import DynamicSettings
+from emulator.machines.broker.fetchers import Fetchers
+from emulator.machines.broker.fetches import Fetches
+from emulator.machines.broker.group_coordinator import LOAD, CreateTopic, GroupCoordinator
+from emulator.machines.broker.isr_changes import SHRINK, IsrChanges
+from emulator.machines.broker.isr_notifications import PROPAGATE
+from emulator.machines.broker.leadership import HIGH_WATERMARK_CHECKPOINT, Leadership
+from emulator.machines.broker.metadata_cache import MetadataCache
+from emulator.machines.broker.offline_replicas import OfflineReplicas
+from emulator.machines.broker.offset_queries import OffsetQueries
+from emulator.machines.broker.replica_transitions import ReplicaTransitions
+from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.requests import Request, RequestChannel
+from emulator.machines.broker.settings import BrokerSettings
+from emulator.machines.broker.threads import Until, Work
+from protocol.machine import (
+    ConnectionAccepted,
+    ConnectionLost,
+    ConnectionOpened,
+    Input,
+    MessageReceived,
+    TimerFired,
+)
+from protocol.messages.base import Message
+from protocol.messages.groups import FindCoordinatorRequest, OffsetCommitRequest, OffsetFetchRequest
+from protocol.messages.leadership import (
+    AlterIsrRequest,
+    ControlledShutdownRequest,
+    LeaderAndIsrRequest,
+    MetadataRequest,
+    ObserveMetadataRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from protocol.messages.replication import (
+    FetchRequest,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    ListOffsetsRequest,
+    OffsetForLeaderEpochRequest,
+    ProduceRequest,
+)
+from protocol.purposes import OBSERVE
+
+RECOVERY_CHECKPOINT = ("recovery-point-checkpoint",)
+FLUSH = ("log-flush",)
+FIRST_TASK_MS = 30_000.0
+"""When the log manager's tasks begin (LogManager.InitialTaskDelayMs)."""
+TIMER_MAX_MS = 1e12
+"""A task with a longer period never comes."""
+PRODUCER_IDS_PER_LIFE = 1_000_000
+
+ControllerRequest = AlterIsrRequest | ControlledShutdownRequest
+ControllerReply = Callable[[Message], None]
+
+
+class Broker:
+    """`for_controller` hands requests meant for the controller to it (it lives beside the broker); `create_topic`
+    writes a topic into the session service; `unclean_enabled` is told of a topic whose unclean election was switched
+    on, `reconfigured` of settings that the broker was given while it ran, and whether they switch on that of all
+    topics. It serves nobody before it is started."""
+
+    def __init__(
+        self,
+        context: BrokerContext,
+        for_controller: Callable[[ControllerRequest, ControllerReply], None],
+        create_topic: CreateTopic,
+        unclean_enabled: Callable[[str], None] = lambda topic: None,
+        reconfigured: Callable[[BrokerSettings, bool], None] = lambda settings, unclean: None,
+    ) -> None:
+        self.context = context
+        self._for_controller = for_controller
+        self.metadata = MetadataCache(context)
+        self.replicas = Replicas(context, self.metadata)
+        self.fetches, self.produces = self.replicas.fetches, self.replicas.produces
+        self.channel = ControllerChannel(context, self.metadata.controller_node)
+        self.isr_changes = IsrChanges(context, self.replicas.partitions, self.channel)
+        self.fetchers = Fetchers(context, self.replicas)
+        self.appends = Appends(context, self.replicas, self.produces)
+        self.coordinator = GroupCoordinator(context, self.replicas, self.metadata, self.appends, create_topic)
+        alter_isr = self.isr_changes.alter_isr
+        transitions = ReplicaTransitions(context, self.replicas, self.fetchers, alter_isr, self.coordinator)
+        self.leadership = Leadership(context, self.replicas, self.fetchers, transitions)
+        self.fetching = Fetches(context, self.replicas, self.isr_changes, self.fetches)
+        self.offset_queries = OffsetQueries(context, self.replicas)
+        self.requests = RequestChannel(context, self._serve)
+        self.dynamic = DynamicSettings(context, self.replicas, self._reconfigured)
+        self.configurations = Configurations(context, self.replicas, self.dynamic, unclean_enabled)
+        self._tell_reconfigured = reconfigured
+        self._serving = False
+        self._producer_ids = 0
+        self.incarnation = 1
+
+    def start(self, configurations: dict[str, dict[str, str]]) -> None:
+        """Load the logs, with their topics' own settings, and begin the periodic tasks. What fails meanwhile the
+        controller hears of when it makes itself known to this broker."""
+        self.replicas.load_all(configurations)
+        if self.replicas.failed:
+            return
+        offline = OfflineReplicas(self.context, self.fetchers, self.coordinator)
+        self.replicas.going_offline = offline.going
+        self.replicas.tell_controller = offline.tell_controller
+        self.isr_changes.start()
+        self.configurations.start()
+        self.context.out.set_timer(RECOVERY_CHECKPOINT, FIRST_TASK_MS)
+        if self.context.settings.log_flush_scheduler_interval_ms < TIMER_MAX_MS:
+            self.context.out.set_timer(FLUSH, FIRST_TASK_MS)
+        self._serving = True
+
+    def _reconfigured(self, settings: BrokerSettings, unclean: bool) -> None:
+        self._tell_reconfigured(settings, unclean)
+        self.requests.resized()
+
+    def stop(self) -> None:
+        """The last part of an orderly stop: fetchers, checkpoints, marker."""
+        self.fetchers.close_all()
+        self.replicas.close_cleanly()
+
+    # --- inputs ---
+
+    def handle(self, event: Input) -> bool:
+        """Returns whether the input was the broker's."""
+        match event:
+            case MessageReceived(connection):
+                return self._message(connection, event)
+            case TimerFired():
+                return self._timer(event)
+            case ConnectionAccepted(connection, peer, purpose):
+                if self._serving or purpose == OBSERVE:
+                    self.requests.accepted(connection, peer, purpose)
+                else:
+                    # Kafka does not listen yet, and would refuse it.
+                    self.context.out.close(connection)
+                return True
+            case ConnectionLost(connection):
+                if self.requests.lost(connection):
+                    self.metadata.forget(connection)
+                    return True
+                return self._connection_event(connection, event)
+            case ConnectionOpened(connection):
+                return self._connection_event(connection, event)
+            case _:
+                return False
+
+    def _connection_event(self, connection: int, event: ConnectionOpened | ConnectionLost) -> bool:
+        fetcher = self.fetchers.owner(connection)
+        if fetcher is not None:
+            if isinstance(event, ConnectionOpened):
+                fetcher.opened(event)
+            else:
+                fetcher.lost(event)
+            return True
+        if self.channel.handles(event):
+            self.channel.handle(event)
+            return True
+        return False
+
+    def _timer(self, event: TimerFired) -> bool:
+        match event.key[0]:
+            case "fetch-wait":
+                self.fetches.timer(int(event.key[1]))
+            case "produce-wait":
+                self.produces.timer(int(event.key[1]))
+            case "fetcher":
+                self.fetchers.timer(event)
+            case "isr-shrink" if event.key == SHRINK:
+                self.isr_changes.shrink_timer()
+            case "isr-propagate" if event.key == PROPAGATE:
+                self.isr_changes.notifications.timer()
+            case "alter-isr-retry" if event.key == ALTER_RETRY:
+                self.isr_changes.alter_isr.retry_timer()
+            case "high-watermark-checkpoint" if event.key == HIGH_WATERMARK_CHECKPOINT:
+                self.leadership.checkpoint_timer()
+            case _ if event.key[0] == LOAD:
+                self.coordinator.load_timer(event)
+            case "recovery-point-checkpoint":
+                self.replicas.checkpoint_recovery_points()
+                self.context.out.set_timer(
+                    RECOVERY_CHECKPOINT, self.context.settings.log_flush_offset_checkpoint_interval_ms
+                )
+            case "log-flush" if event.key == FLUSH:
+                self.replicas.flush_dirty_logs()
+                self.context.out.set_timer(FLUSH, self.context.settings.log_flush_scheduler_interval_ms)
+            case _:
+                if self.channel.handles(event):
+                    self.channel.handle(event)
+                    return True
+                return False
+        return True
+
+    def _message(self, connection: int, event: MessageReceived) -> bool:
+        if self.requests.received(event):
+            return True
+        fetcher = self.fetchers.owner(connection)
+        if fetcher is not None:
+            fetcher.received(event)
+            return True
+        if self.channel.handles(event):
+            self.channel.handle(event)
+            return True
+        return False
+
+    # --- requests ---
+
+    def _serve(self, request: Request) -> Work[None] | None:
+        """A request handler's work; None: it is done."""
+        match message := request.message:
+            case FetchRequest():
+                return self.fetching.fetch(request, message)
+            case ProduceRequest():
+                return self.appends.produce(request, message)
+            case MetadataRequest():
+                request.answer(self.metadata.answer(message))
+            case ObserveMetadataRequest():
+                self.metadata.observe(request.connection)
+                request.answer(None)
+            case OffsetForLeaderEpochRequest():
+                return self.offset_queries.epoch_ends(request, message)
+            case ListOffsetsRequest():
+                return self.offset_queries.offsets(request, message)
+            case LeaderAndIsrRequest():
+                return self.leadership.leader_and_isr(request, message)
+            case UpdateMetadataRequest():
+                return self._update_metadata(request, message)
+            case StopReplicaRequest():
+                return self.leadership.stop_replica(request, message)
+            case InitProducerIdRequest():
+                request.answer(self._init_producer_id())
+            case FindCoordinatorRequest() if self.context.gates.group_coordinator:
+                return self.coordinator.find(request, message)
+            case OffsetCommitRequest() if self.context.gates.group_coordinator:
+                return self.coordinator.commit(request, message)
+            case OffsetFetchRequest() if self.context.gates.group_coordinator:
+                request.answer(self.coordinator.fetch(message))
+            case ControlledShutdownRequest() if self.context.gates.controlled_shutdown_occupies_handler:
+                return self._ask_controller(request, message)
+            case AlterIsrRequest() | ControlledShutdownRequest():
+                self._for_controller(message, request.answer)
+            case _:
+                # A well-formed message that no broker serves: the peer is told by the end of its connection.
+                request.hang_up()
+        return None
+
+    def _update_metadata(self, request: Request, message: UpdateMetadataRequest) -> Work[None]:
+        yield from self.leadership.update_metadata(request, message)
+        self.channel.learn()
+
+    def _ask_controller(self, request: Request, message: ControllerRequest) -> Work[None]:
+        answer = yield Until("the controller", lambda done: self._for_controller(message, done))
+        assert isinstance(answer, Message)
+        request.answer(answer)
+
+    def _init_producer_id(self) -> InitProducerIdResponse:
+        """Ids are unique per broker and life, without the block allocation Kafka keeps in the session service."""
+        self._producer_ids += 1
+        assert self._producer_ids < PRODUCER_IDS_PER_LIFE
+        base = (self.context.broker * 1_000 + self.incarnation) * PRODUCER_IDS_PER_LIFE
+        return InitProducerIdResponse(0, base + self._producer_ids, 0)

@@ -1,0 +1,86 @@
+"""Settings of topics and brokers while the broker lives: a change is told by a notification in the session service.
+Semantics 7.
+
+At its start the broker reads the settings of all topics (`Replicas.topic_configs`); from then on it watches
+`/config/changes`, as Kafka's DynamicConfigManager does, and takes over what a notification names. Those that are there
+at its start tell it what brokers were given before (`DynamicSettings`)."""
+
+from collections.abc import Callable
+
+from emulator.machines.broker.context import BrokerContext, SessionExpired
+from emulator.machines.broker.dynamic_settings import DynamicSettings
+from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.settings import shown
+from emulator.machines.broker.threads import SingleThread, Work
+from protocol.events import TopicConfigured
+from protocol.messages.session import GetChildren, GetData, SessionError, SessionRequest
+from protocol.znodes import (
+    BROKERS_CHANGED,
+    CONFIG_CHANGE_PREFIX,
+    CONFIG_CHANGES,
+    TOPICS_CHANGED,
+    broker_config_path,
+    decode_config_change,
+    numbers_in,
+    topic_config_path,
+)
+
+UNCLEAN = "unclean.leader.election.enable"
+
+
+class Configurations:
+    """`unclean`: told of a topic where unclean election is switched on; the controller may live here."""
+
+    def __init__(
+        self, context: BrokerContext, replicas: Replicas, dynamic: DynamicSettings, unclean: Callable[[str], None]
+    ) -> None:
+        self._context = context
+        self._replicas = replicas
+        self._dynamic = dynamic
+        self._unclean_election_enabled = unclean
+        self._thread = SingleThread(context.threads, "config-changes")
+        self._last_change = -1
+        self._asked = False
+
+    def start(self) -> None:
+        """Watch. Notifications that are there already are read once more."""
+        self.changed()
+
+    def session_began(self) -> None:
+        """What the lost session would have told."""
+        self.changed()
+
+    def changed(self) -> None:
+        """Look at the notifications, unless somebody is about to."""
+        if not self._asked:
+            self._asked = True
+            self._thread.do("changed settings", self._look())
+
+    def _look(self) -> Work[None]:
+        self._asked = False
+        try:
+            answer = yield from self._context.asked(SessionRequest([GetChildren(CONFIG_CHANGES, watch=True)]))
+            children = answer.results[0].children if answer.results else []
+            for number in numbers_in(children, CONFIG_CHANGE_PREFIX):
+                if number > self._last_change:
+                    yield from self._take(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}{number:010d}")
+                    self._last_change = number
+            self._dynamic.begun()
+        except SessionExpired:
+            return  # the next session looks again
+
+    def _take(self, path: str) -> Work[None]:
+        told = (yield from self._context.asked(SessionRequest([GetData(path)]))).results[0]
+        kind, name = decode_config_change(path, told.data) if told.error == SessionError.OK else ("", "")
+        if kind == BROKERS_CHANGED and self._context.gates.settings_change_while_running:
+            self._dynamic.changed(name, (yield from self._replicas.configuration_at(broker_config_path(name))))
+        elif kind == TOPICS_CHANGED and name:
+            yield from self._take_topic(name)
+
+    def _take_topic(self, topic: str) -> Work[None]:
+        config = yield from self._replicas.configuration_at(topic_config_path(topic))
+        self._dynamic.topic_configured(topic)
+        self._replicas.configure(topic, config)
+        self._context.emit(TopicConfigured(topic, shown(config)))
+        if config.get(UNCLEAN) == "true":
+            self._unclean_election_enabled(topic)

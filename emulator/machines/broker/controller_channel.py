@@ -1,0 +1,123 @@
+"""A broker's channel to the controller, for AlterIsr. Semantics 1.6.
+
+One request at a time. It goes to the controller that the broker's own metadata named first, and on to that one
+until its connection is lost, times out or answers NOT_CONTROLLER: only then the metadata are looked at again. So a
+leader goes on asking an isolated controller long after it has heard of a new one. It
+tries for ever, after a short pause.
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+from emulator.machines.broker.context import BrokerContext
+from protocol.errors import ErrorCode
+from protocol.machine import ConnectionLost, ConnectionOpened, Input, MessageReceived, TimerFired
+from protocol.messages.base import Message
+from protocol.messages.leadership import AlterIsrResponse
+from protocol.purposes import TO_CONTROLLER
+
+RETRY = ("to-controller-retry",)
+TIMEOUT = ("to-controller-timeout",)
+RETRY_MS = 50.0
+"""Reconnect back-off of the channel."""
+QUEUE_MAX = 1_000
+
+
+class ControllerChannel:
+    """`controller_node` names the node of the controller as this broker knows it, or None."""
+
+    def __init__(self, context: BrokerContext, controller_node: Callable[[], str | None]) -> None:
+        self._context = context
+        self._controller_node = controller_node
+        self._queue: deque[tuple[Message, Callable[[Message], None]]] = deque()
+        self._connection = 0
+        self._opened = False
+        self._node: str | None = None
+        self._cached: str | None = None
+        self._correlation = 0
+        self._awaiting = False
+
+    def send(self, request: Message, done: Callable[[Message], None]) -> None:
+        """Queued; `done` gets the answer, once."""
+        assert len(self._queue) < QUEUE_MAX, "requests to the controller pile up"
+        self._queue.append((request, done))
+        self._work()
+
+    def learn(self) -> None:
+        """The broker's metadata are new: the first controller they name is the one to ask."""
+        if self._cached is None:
+            self._cached = self._controller_node()
+
+    def handles(self, event: Input) -> bool:
+        if isinstance(event, TimerFired):
+            return event.key in (RETRY, TIMEOUT)
+        if isinstance(event, ConnectionOpened | ConnectionLost | MessageReceived):
+            return event.connection == self._connection and self._connection != 0
+        return False
+
+    def handle(self, event: Input) -> None:
+        match event:
+            case TimerFired(key) if key == RETRY:
+                self._work()
+            case TimerFired():
+                self._drop()
+            case ConnectionOpened():
+                self._opened = True
+                self._work()
+            case ConnectionLost():
+                self._connection = 0
+                if self._queue:
+                    self._drop()
+            case MessageReceived(_, correlation, _, message):
+                self._answered(correlation, message)
+            case _:
+                raise AssertionError(event)
+
+    def _work(self) -> None:
+        if self._awaiting or not self._queue:
+            return
+        self.learn()
+        node = self._cached
+        out = self._context.out
+        if self._connection and node != self._node:
+            out.close(self._connection)
+            self._connection = 0
+        if node is None:
+            out.set_timer(RETRY, RETRY_MS)
+            return
+        if not self._connection:
+            self._node = node
+            self._opened = False
+            self._connection = out.open(node, TO_CONTROLLER)
+            out.set_timer(TIMEOUT, self._context.settings.request_timeout_ms)
+            return
+        if not self._opened:
+            return
+        self._correlation += 1
+        self._awaiting = True
+        out.send(self._connection, self._queue[0][0], self._correlation)
+        out.set_timer(TIMEOUT, self._context.settings.request_timeout_ms)
+
+    def _answered(self, correlation: int, message: Message) -> None:
+        if not self._awaiting or correlation != self._correlation:
+            return
+        self._awaiting = False
+        self._context.out.cancel_timer(TIMEOUT)
+        assert isinstance(message, AlterIsrResponse), message
+        if message.error == ErrorCode.NOT_CONTROLLER:
+            self._drop()
+            return
+        _, done = self._queue.popleft()
+        done(message)
+        self._work()
+
+    def _drop(self) -> None:
+        """Begin again with the first request, in a moment."""
+        out = self._context.out
+        if self._connection:
+            out.close(self._connection)
+            self._connection = 0
+        self._awaiting = False
+        self._cached = None
+        out.cancel_timer(TIMEOUT)
+        out.set_timer(RETRY, RETRY_MS)

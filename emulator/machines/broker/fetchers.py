@@ -1,0 +1,90 @@
+"""All fetchers of a broker, one per source broker (num.replica.fetchers is 1). Semantics 1.7, 2."""
+
+from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.fetch_state import FetchState
+from emulator.machines.broker.fetcher import ReplicaFetcher
+from emulator.machines.broker.partition import Partition
+from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.threads import Until, Work
+from protocol.ids import TopicPartition
+from protocol.machine import TimerFired
+
+
+class Fetchers:
+    """All fetchers of a broker, one per source (num.replica.fetchers is 1)."""
+
+    def __init__(self, context: BrokerContext, replicas: Replicas) -> None:
+        self._context = context
+        self._replicas = replicas
+        self._by_source: dict[int, ReplicaFetcher] = {}
+
+    def add(self, partition: Partition, source: int, node: str) -> None:
+        """Start fetching a partition, where its era starts (semantics 1.7)."""
+        fetcher = self._by_source.get(source)
+        if fetcher is None:
+            fetcher = self._by_source[source] = ReplicaFetcher(self._context, self._replicas, source, node)
+        gates, log = self._context.gates, partition.the_log
+        latest = log.epochs.latest
+        if gates.truncates_to_high_watermark:
+            state = FetchState(log.log_end, partition.leader_epoch, -1, truncating=False)
+        elif gates.truncates_on_fetch and latest >= 0:
+            state = FetchState(log.log_end, partition.leader_epoch, latest, truncating=False)
+        else:
+            start = log.log_end if gates.fetch_start_at_log_end else log.high_watermark
+            state = FetchState(start, partition.leader_epoch, latest, truncating=True)
+        fetcher.add((partition.topic, partition.partition), state)
+
+    def remove(self, places: list[TopicPartition]) -> Work[None]:
+        """Fetch these no more. A fetcher that asks its leader where a log begins or ends lets nobody touch its
+        partitions meanwhile, whosever they are (Kafka's partitionMapLock)."""
+        for fetcher in list(self._by_source.values()):
+            if fetcher.asks_for_offsets:
+                yield Until(f"the fetcher from broker-{fetcher.source}", fetcher.when_it_has_offsets)
+            for place in places:
+                fetcher.remove(place)
+
+    def drop(self, place: TopicPartition) -> None:
+        """Its log directory failed."""
+        for fetcher in self._by_source.values():
+            fetcher.remove(place)
+
+    def close_idle(self) -> Work[None]:
+        """Fetchers without partitions end; up to 1.0 that may take as long as what they wait for (KAFKA-6051)."""
+        idle = [fetcher for fetcher in self._by_source.values() if not fetcher.states]
+        if self._context.gates.fetcher_shutdown_waits:
+            for fetcher in idle:
+                if fetcher.waits:
+                    yield Until(f"the end of the fetcher from broker-{fetcher.source}", fetcher.end)
+        for fetcher in idle:
+            del self._by_source[fetcher.source]
+            fetcher.close()
+
+    def close_all(self) -> None:
+        for fetcher in self._by_source.values():
+            fetcher.close()
+        self._by_source.clear()
+
+    def owner(self, connection: int) -> ReplicaFetcher | None:
+        for fetcher in self._by_source.values():
+            if fetcher.owns(connection):
+                return fetcher
+        return None
+
+    def timer(self, event: TimerFired) -> None:
+        source = event.key[1]
+        fetcher = self._by_source.get(source) if isinstance(source, int) else None
+        if fetcher is not None:
+            fetcher.timer(event)
+
+    def activity(self, place: TopicPartition, now_ms: float) -> str:
+        """See ReplicaFetcher.activity; stopped, too, where no fetcher has the partition."""
+        for fetcher in self._by_source.values():
+            if place in fetcher.states:
+                return fetcher.activity(fetcher.states[place], now_ms)
+        return "stopped"
+
+    @property
+    def lag_max(self) -> int:
+        """Of all partitions, as of their last fetch (Kafka's MaxLag)."""
+        lags = (state.lag for fetcher in self._by_source.values() for state in fetcher.states.values())
+        return max((0, *lags))

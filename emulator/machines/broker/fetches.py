@@ -1,0 +1,124 @@
+"""Fetch, as the leader answers it: followers read to the log end, consumers to the high watermark. Semantics 1.2, 1.9.
+
+A follower's fetch at offset f also *says* something: that it holds everything below f. The order matters: the high
+watermark is noted before that news is used, so an answer given at once carries the old one.
+"""
+
+from emulator.machines.broker.context import BrokerContext, SessionExpired
+from emulator.machines.broker.delayed_fetch import DelayedFetch
+from emulator.machines.broker.isr_changes import IsrChanges
+from emulator.machines.broker.partition import Partition
+from emulator.machines.broker.purgatory import Purgatory
+from emulator.machines.broker.reads import Read, Reads
+from emulator.machines.broker.remote_replica import LONG_AGO_MS
+from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.requests import Request
+from emulator.machines.broker.threads import Work
+from protocol.errors import ErrorCode
+from protocol.events import FetchOutOfRange
+from protocol.ids import TopicPartition
+from protocol.messages.replication import FetchedPartition, FetchPartition, FetchRequest, FetchResponse
+
+
+class NotAssigned(Exception):
+    """A follower asks for a partition that it is not assigned to."""
+
+
+class Fetches:
+    """Handles Fetch requests of one broker."""
+
+    def __init__(
+        self, context: BrokerContext, replicas: Replicas, isr_changes: IsrChanges, purgatory: Purgatory
+    ) -> None:
+        self._context = context
+        self._replicas = replicas
+        self._isr_changes = isr_changes
+        self._purgatory = purgatory
+        self._reads = Reads(context, replicas)
+
+    def fetch(self, request: Request, fetch: FetchRequest) -> Work[None]:
+        """Read, note the follower's progress, answer or park. A follower whose joining the ISR the session does not
+        outlive is told an error.
+
+        Up to 2.0 reading needs no lock: a follower's position is known at once, and only joining the ISR, the high
+        watermark and the answer wait for a partition that is locked (semantics 1.6).
+        """
+        reads = yield from self._reads.of(fetch, request.version)
+        unassigned: frozenset[TopicPartition] = frozenset()
+        if fetch.replica_id >= 0:
+            self._tell_out_of_range(fetch, reads, request.correlation_id)
+            try:
+                unassigned = yield from self._note_progress(fetch, reads)
+            except (SessionExpired, NotAssigned):
+                error = ErrorCode.UNKNOWN_SERVER_ERROR
+                request.answer(FetchResponse([FetchedPartition(p.topic, p.partition, error) for p in fetch.partitions]))
+                return
+        if (
+            fetch.max_wait_ms <= 0
+            or not fetch.partitions
+            or sum(len(read.result.records) for read in reads) >= fetch.min_bytes
+            or any(read.ends_the_wait for read in reads)
+            or self._reads.owed_high_watermark(fetch)
+        ):
+            self._reads.answer(request, fetch, reads)
+            return
+        delayed = DelayedFetch(request, fetch, self._reads, self._replicas, unassigned)
+        # More may be there than when it was read: joining the ISR takes a while.
+        yield from self._purgatory.check(delayed)
+        if not delayed.done and self._purgatory.park(delayed, fetch.max_wait_ms):
+            delayed.watch()
+
+    def _tell_out_of_range(self, fetch: FetchRequest, reads: list[Read], correlation: int) -> None:
+        """An event for every offset of a follower that this leader does not have."""
+        for asked, read in zip(fetch.partitions, reads, strict=True):
+            place = (asked.topic, asked.partition)
+            partition = self._replicas.partitions.get(place)  # None: a read after this found its log directory failed
+            if read.result.error == ErrorCode.OFFSET_OUT_OF_RANGE and partition is not None:
+                ends = (partition.the_log.log_start, partition.the_log.log_end)
+                self._context.emit(FetchOutOfRange(*place, fetch.replica_id, asked.fetch_offset, *ends, correlation))
+
+    # --- what a follower's fetch says ---
+
+    def _note_progress(self, fetch: FetchRequest, reads: list[Read]) -> Work[frozenset[TopicPartition]]:
+        """Partition by partition; one that is locked, or whose ISR grows by a write to the session service, holds up
+        the rest, and the answer. Returns those that the follower is not assigned to, whose reads are emptied.
+
+        Raises NotAssigned."""
+        unassigned = set()
+        for asked, read in zip(fetch.partitions, reads, strict=True):
+            place = (asked.topic, asked.partition)
+            partition = self._replicas.partitions.get(place)
+            if partition is None:
+                continue
+            if fetch.replica_id not in partition.remotes:
+                if self._context.gates.unassigned_follower_fails_fetch:
+                    raise NotAssigned
+                unassigned.add(place)
+                read.result.records = b""
+                read.result.incomplete = False
+                continue
+            if not partition.leads:
+                if not self._context.gates.deposed_leader_answers_parked:
+                    yield from partition.check_parked_produces()
+                continue
+            if read.result.error != ErrorCode.NONE:
+                gates = self._context.gates
+                if not gates.failed_reads_keep_follower_state:
+                    fetched_ms = read.at_ms if gates.lag_by_messages else LONG_AGO_MS
+                    partition.remotes[fetch.replica_id].read_failed(fetched_ms)
+            elif read.result.diverging_epoch is None:
+                yield from self._progressed(partition, fetch.replica_id, asked, read)
+        return frozenset(unassigned)
+
+    def _progressed(self, partition: Partition, follower: int, asked: FetchPartition, read: Read) -> Work[None]:
+        """It counts as of its read, however long it waits for the lock from now on."""
+        before = partition.remotes[follower].log_end
+        partition.follower_fetched(follower, asked.fetch_offset, read.leader_log_end, read.at_ms)
+        moved = before != asked.fetch_offset or not self._context.gates.high_watermark_needs_moved_follower
+        if not partition.lock.is_free():
+            yield from partition.lock.writing()
+        replica = partition.remotes.get(follower)
+        if replica is not None and partition.may_join_isr(replica):
+            yield from self._isr_changes.expand(partition, follower)
+        if moved and partition.leads and partition.advance_high_watermark(read.at_ms):
+            yield from partition.check_parked()

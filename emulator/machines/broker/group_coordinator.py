@@ -1,0 +1,274 @@
+"""The group coordinator: keeps what groups have committed, in the partitions of `__consumer_offsets` that this
+broker leads. Semantics 6, "Committed offsets".
+
+    elected --> loading --the log is read--> loaded
+    loading, loaded --resigned--> gone: NOT_COORDINATOR
+
+A commit is an append with acks=all to that partition, through the same door as any produce: it waits for the
+partition's lock and for its in-sync replicas, and counts when they have it. Partitions are assigned by hand: groups
+have no members here.
+"""
+
+from collections.abc import Callable, Iterable
+
+from emulator.machines.broker.appends import Appends
+from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.metadata_cache import MetadataCache
+from emulator.machines.broker.offset_cache import OffsetCache
+from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.requests import Request
+from emulator.machines.broker.threads import Until, Work
+from emulator.storage.files import StorageError
+from protocol.errors import ErrorCode
+from protocol.events import GroupCoordinatorChanged
+from protocol.ids import TopicPartition
+from protocol.machine import TimerFired
+from protocol.messages.groups import (
+    CommittedPartition,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetToCommit,
+)
+from protocol.messages.leadership import PartitionError
+from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResult
+from protocol.records.format import encode
+from protocol.records.offset_commits import (
+    OFFSETS_TOPIC,
+    CommittedOffset,
+    OffsetKey,
+    encode_key,
+    encode_value,
+    group_partition,
+)
+from protocol.records.types import RecordFields
+
+LOAD = "offsets-load"
+LOAD_BYTES = 5 * 1024 * 1024
+"""Read in one step (offsets.load.buffer.size)."""
+
+MS_PER_MINUTE = 60_000
+
+CreateTopic = Callable[[str, int, int, dict[str, str], Callable[..., None]], None]
+"""Makes (topic, partitions, replication factor, configs) as an admin tool would; then tells, done or not."""
+
+APPEND_ERRORS = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+}
+"""What a failed append means to whoever commits; other codes (7) go out as they are."""
+
+
+class GroupCoordinator:
+    """`create_topic` is asked to make the offsets topic, on the first look for a coordinator."""
+
+    def __init__(
+        self,
+        context: BrokerContext,
+        replicas: Replicas,
+        metadata: MetadataCache,
+        appends: Appends,
+        create_topic: CreateTopic,
+    ) -> None:
+        self._context = context
+        self._replicas = replicas
+        self._metadata = metadata
+        self._appends = appends
+        self._create_topic = create_topic
+        self._caches: dict[int, OffsetCache] = {}
+
+    # --- who coordinates ---
+
+    def find(self, request: Request, asked: FindCoordinatorRequest) -> Work[None]:
+        """By this broker's own metadata, which may be of the past."""
+        if not asked.group:
+            request.answer(FindCoordinatorResponse(ErrorCode.INVALID_GROUP_ID))
+        elif not self._metadata.partition_count(OFFSETS_TOPIC):
+            yield from self._create()
+            request.answer(FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        else:
+            state = self._metadata.partitions.get((OFFSETS_TOPIC, self._partition_of(asked.group)))
+            node = None if state is None else self._metadata.node_of(state.leader)
+            if state is None or node is None:
+                request.answer(FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            else:
+                request.answer(FindCoordinatorResponse(ErrorCode.NONE, state.leader, node))
+
+    def _create(self) -> Work[None]:
+        settings, alive = self._context.settings, len(self._metadata.live)
+        factor = settings.offsets_topic_replication_factor
+        if alive < factor:
+            if self._context.gates.offsets_topic_needs_all_brokers or not alive:
+                return
+            factor = alive
+        partitions = settings.offsets_topic_num_partitions
+        configs = {
+            "cleanup.policy": "compact",
+            "segment.bytes": str(settings.offsets_topic_segment_bytes),
+            "compression.type": "producer",
+        }
+        yield Until(
+            f"the topic {OFFSETS_TOPIC}",
+            lambda made: self._create_topic(OFFSETS_TOPIC, partitions, factor, configs, made),
+        )
+
+    def _partition_of(self, group: str) -> int:
+        """Kafka asks the session service once, at a broker's start, how many there are; here the metadata tell."""
+        known = self._metadata.partition_count(OFFSETS_TOPIC)
+        return group_partition(group, known or self._context.settings.offsets_topic_num_partitions)
+
+    # --- becoming coordinator, and no more ---
+
+    def elected(self, number: int) -> None:
+        """This broker has begun to lead a partition of the offsets topic: its log is read, in steps of their own."""
+        log = self._replicas.partitions[OFFSETS_TOPIC, number].the_log
+        self._caches[number] = OffsetCache(log.log_start)
+        self._changed(number, "loading")
+        self._context.out.set_timer((LOAD, number), 0.0)
+
+    def resigned(self, number: int) -> None:
+        """It does not lead it any more: what was loaded is dropped."""
+        cache = self._caches.pop(number, None)
+        if cache is None:
+            return
+        if cache.loading:
+            self._context.out.cancel_timer((LOAD, number))
+        self._changed(number, "resigned", len(cache))
+
+    def going_offline(self, number: int) -> None:
+        """The log of a partition is out of reach: what was loaded from it goes on being the answer, the rest is given
+        up."""
+        cache = self._caches.get(number)
+        if cache is not None and cache.loading:
+            self.resigned(number)
+
+    def load_timer(self, event: TimerFired) -> None:
+        """One piece of the log."""
+        number = int(event.key[1])
+        cache = self._caches[number]
+        log = self._replicas.partitions[OFFSETS_TOPIC, number].the_log
+        to_end = self._context.gates.offsets_loaded_to_log_end
+        stop_offset = log.log_end if to_end else log.high_watermark
+        if cache.loaded_to < stop_offset:
+            try:
+                cache.load(log.read(cache.loaded_to, stop_offset, LOAD_BYTES))
+            except StorageError as error:
+                self._replicas.storage_failed(error)
+                return
+        if cache.loaded_to < stop_offset:
+            self._context.out.set_timer((LOAD, number), 0.0)
+        else:
+            cache.loading = False
+            self._changed(number, "loaded", len(cache))
+
+    def _changed(self, number: int, change: str, offsets: int = 0) -> None:
+        epoch = self._replicas.partitions[OFFSETS_TOPIC, number].leader_epoch
+        self._context.emit(GroupCoordinatorChanged(OFFSETS_TOPIC, number, change, epoch, offsets))
+
+    # --- commits ---
+
+    def commit(self, request: Request, asked: OffsetCommitRequest) -> Work[None]:
+        """Append what may be committed; answered when the in-sync replicas have it, or `offsets.commit.timeout.ms` is
+        over."""
+        number = self._partition_of(asked.group)
+        cache, error = self._cache(number)
+        if cache is None:
+            refused = [PartitionError(each.topic, each.partition, error) for each in asked.partitions]
+            request.answer(OffsetCommitResponse(refused))
+            return
+        errors = {index: self._refused(each) for index, each in enumerate(asked.partitions)}
+        accepted = [index for index, error in errors.items() if error == ErrorCode.NONE]
+        keys = [OffsetKey(asked.group, each.topic, each.partition) for each in asked.partitions]
+        if not cache.has_room([keys[index] for index in accepted]):
+            errors.update(dict.fromkeys(accepted, ErrorCode.INVALID_COMMIT_OFFSET_SIZE))
+            accepted = []
+
+        def answer() -> None:
+            results = [PartitionError(p.topic, p.partition, errors[i]) for i, p in enumerate(asked.partitions)]
+            request.answer(OffsetCommitResponse(results))
+
+        if not accepted:
+            answer()
+            return
+        committed = {index: self._committed(asked.partitions[index]) for index in accepted}
+
+        def appended(results: list[ProduceResult]) -> None:
+            (result,) = results
+            error = ErrorCode(result.error)
+            errors.update(dict.fromkeys(accepted, APPEND_ERRORS.get(error, error)))
+            if error == ErrorCode.NONE and self._caches.get(number) is cache:
+                for place, index in enumerate(accepted):
+                    cache.committed(keys[index], committed[index], result.base_offset + place)
+            answer()
+
+        records = self._records([(keys[index], committed[index]) for index in accepted])
+        settings = self._context.settings
+        produce = ProduceRequest(
+            settings.offsets_commit_required_acks,
+            settings.offsets_commit_timeout_ms,
+            [ProducePartition(OFFSETS_TOPIC, number, records)],
+        )
+        yield from self._appends.append(produce, appended)
+
+    def partitions_deleted(self, places: list[TopicPartition]) -> Work[None]:
+        """What groups have committed of them is dropped, by records without a value, whoever gets them
+        (GroupMetadataManager.cleanupGroupMetadata). What is being loaded keeps it."""
+        for number, cache in sorted(self._caches.items()):
+            keys = [] if cache.loading else cache.drop(places)
+            if keys:
+                magic, now_ms = self._context.gates.record_magic, int(self._context.now.wall_ms)
+                records = encode([(encode_key(key), None, ()) for key in keys], magic=magic, timestamp_ms=now_ms)
+                produce = ProduceRequest(0, 0, [ProducePartition(OFFSETS_TOPIC, number, records)])
+                yield from self._appends.append(produce, lambda results: None)
+
+    def _refused(self, asked: OffsetToCommit) -> ErrorCode:
+        if (asked.topic, asked.partition) not in self._metadata.partitions:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if len(asked.metadata.encode()) > self._context.settings.offset_metadata_max_bytes:
+            return ErrorCode.OFFSET_METADATA_TOO_LARGE
+        return ErrorCode.NONE
+
+    def _committed(self, asked: OffsetToCommit) -> CommittedOffset:
+        """Up to 2.0 with the time of its end (offsets.retention.minutes), which nobody looks at here."""
+        now_ms = int(self._context.now.wall_ms)
+        if self._context.gates.offset_commit_value_version >= 3:
+            return CommittedOffset(asked.offset, asked.leader_epoch, asked.metadata, now_ms)
+        expire_ms = now_ms + self._context.settings.offsets_retention_minutes * MS_PER_MINUTE
+        return CommittedOffset(asked.offset, -1, asked.metadata, now_ms, expire_ms)
+
+    def _records(self, commits: Iterable[tuple[OffsetKey, CommittedOffset]]) -> bytes:
+        """One batch (before 0.11: one message each)."""
+        gates = self._context.gates
+        version = gates.offset_commit_value_version
+        fields: list[RecordFields] = [(encode_key(key), encode_value(value, version), ()) for key, value in commits]
+        return encode(fields, magic=gates.record_magic, timestamp_ms=int(self._context.now.wall_ms))
+
+    # --- questions ---
+
+    def fetch(self, request: OffsetFetchRequest) -> OffsetFetchResponse:
+        """Out of the cache, whatever the partition's replicas do: a coordinator of the past answers with the past."""
+        cache, error = self._cache(self._partition_of(request.group))
+        if cache is None:
+            return OffsetFetchResponse(error)
+        found: list[CommittedPartition] = []
+        for asked in request.partitions:
+            held = cache.get(OffsetKey(request.group, asked.topic, asked.partition))
+            if held is None:
+                found.append(CommittedPartition(asked.topic, asked.partition))
+            else:
+                place: TopicPartition = (asked.topic, asked.partition)
+                found.append(CommittedPartition(*place, held.offset, held.leader_epoch, held.metadata))
+        return OffsetFetchResponse(ErrorCode.NONE, found)
+
+    def _cache(self, number: int) -> tuple[OffsetCache | None, ErrorCode]:
+        cache = self._caches.get(number)
+        if cache is None:
+            return None, ErrorCode.NOT_COORDINATOR
+        return (None, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS) if cache.loading else (cache, ErrorCode.NONE)

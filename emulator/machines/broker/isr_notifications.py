@@ -1,0 +1,55 @@
+"""Telling the controller of ISR changes that were written straight to the session service. Semantics 1.6.
+
+Changes are collected and told by one notification znode, when they have been quiet for 5 s or untold for 60 s."""
+
+from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.partition import Partition
+from protocol.ids import TopicPartition
+from protocol.messages.session import Create, SessionError, SessionRequest, SessionResponse
+from protocol.znodes import ISR_CHANGE_NOTIFICATION, ISR_CHANGE_PREFIX, encode_partitions
+
+PROPAGATE = ("isr-propagate",)
+PROPAGATE_EVERY_MS = 2_500.0
+PROPAGATE_QUIET_MS = 5_000.0
+PROPAGATE_AT_LATEST_MS = 60_000.0
+
+
+class IsrNotifications:
+    """Of a broker whose ISR changes do not go through the controller."""
+
+    def __init__(self, context: BrokerContext) -> None:
+        self._context = context
+        self._changed: list[TopicPartition] = []
+        self._last_change_ms = 0.0
+        self._last_propagation_ms = 0.0
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._last_propagation_ms = self._context.now.mono_ms
+        self._context.out.set_timer(PROPAGATE, PROPAGATE_EVERY_MS)
+
+    def note(self, partition: Partition) -> None:
+        """A change of its ISR was written."""
+        place = (partition.topic, partition.partition)
+        if place not in self._changed:
+            self._changed.append(place)
+        self._last_change_ms = self._context.now.mono_ms
+
+    def timer(self) -> None:
+        """Tell, if it is time."""
+        context = self._context
+        now_ms = context.now.mono_ms
+        context.out.set_timer(PROPAGATE, PROPAGATE_EVERY_MS)
+        quiet = self._last_change_ms + PROPAGATE_QUIET_MS < now_ms
+        overdue = self._last_propagation_ms + PROPAGATE_AT_LATEST_MS < now_ms
+        if not self._changed or not (quiet or overdue):
+            return
+        told, self._changed = self._changed, []
+        self._last_propagation_ms = now_ms
+        create = Create(f"{ISR_CHANGE_NOTIFICATION}/{ISR_CHANGE_PREFIX}", encode_partitions(told), sequential=True)
+
+        def created(response: SessionResponse) -> None:
+            if response.error != SessionError.OK:
+                self._changed = told + [place for place in self._changed if place not in told]
+
+        context.ask_session(SessionRequest([create]), created)

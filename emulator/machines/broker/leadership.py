@@ -1,0 +1,145 @@
+"""The controller's orders: LeaderAndIsr, StopReplica, UpdateMetadata. Semantics 1.7.
+
+One order at a time, as Kafka's replicaStateChangeLock makes it; an order waits for partitions that are locked, and for
+topic configurations that a new log needs from the session service. `replica_transitions` carries out what it says of
+one replica.
+"""
+
+from emulator.machines.broker.context import BrokerContext, SessionExpired
+from emulator.machines.broker.fetchers import Fetchers
+from emulator.machines.broker.replica_transitions import Change, ReplicaTransitions
+from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.requests import Request
+from emulator.machines.broker.threads import Work
+from emulator.machines.broker.turns import Turns
+from protocol.errors import ErrorCode
+from protocol.events import LeaderAndIsrIgnored
+from protocol.ids import EPOCH_UNKNOWN
+from protocol.messages.leadership import (
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    PartitionError,
+    StopReplicaRequest,
+    StopReplicaResponse,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+)
+
+HIGH_WATERMARK_CHECKPOINT = ("high-watermark-checkpoint",)
+
+
+class Leadership:
+    """Carries out LeaderAndIsr, StopReplica and UpdateMetadata."""
+
+    def __init__(
+        self, context: BrokerContext, replicas: Replicas, fetchers: Fetchers, transitions: ReplicaTransitions
+    ) -> None:
+        self._context = context
+        self._replicas = replicas
+        self._fetchers = fetchers
+        self._transitions = transitions
+        self.controller_epoch = 0
+        self._checkpointing = False
+        self._turns = Turns("its turn among the controller's orders", context.threads)
+
+    def _is_for_an_earlier_life(self, broker_epoch: int) -> bool:
+        return self._context.gates.broker_epochs and -1 < broker_epoch < self._context.broker_epoch
+
+    def _is_of_the_past(self, controller_epoch: int) -> bool:
+        if controller_epoch < self.controller_epoch:
+            return True
+        self.controller_epoch = controller_epoch
+        return False
+
+    # --- UpdateMetadata ---
+
+    def update_metadata(self, request: Request, update: UpdateMetadataRequest) -> Work[None]:
+        if self._is_for_an_earlier_life(update.broker_epoch):
+            request.answer(UpdateMetadataResponse(ErrorCode.STALE_BROKER_EPOCH))
+            return
+        yield from self._turns.take()
+        if self._is_of_the_past(update.controller_epoch):
+            request.answer(UpdateMetadataResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
+        else:
+            yield from self._transitions.forget(self._replicas.metadata.update(update))
+            request.answer(UpdateMetadataResponse())
+        self._turns.pass_on()
+
+    # --- LeaderAndIsr ---
+
+    def leader_and_isr(self, request: Request, orders: LeaderAndIsrRequest) -> Work[None]:
+        if self._is_for_an_earlier_life(orders.broker_epoch):
+            request.answer(LeaderAndIsrResponse(ErrorCode.STALE_BROKER_EPOCH))
+            return
+        yield from self._turns.take()
+        answer = yield from self._leader_and_isr(orders, request.correlation_id)
+        if not self._replicas.failed:
+            request.answer(answer)
+        self._turns.pass_on()
+
+    def _leader_and_isr(self, orders: LeaderAndIsrRequest, correlation: int) -> Work[LeaderAndIsrResponse]:
+        """KAFKA_STORAGE_ERROR of a partition: its log directory failed, before or by this order."""
+        if self._is_of_the_past(orders.controller_epoch):
+            sender = (orders.controller_epoch, "controller epoch not newer", orders.controller, correlation)
+            self._context.emit(LeaderAndIsrIgnored("", -1, -1, self.controller_epoch, *sender))
+            return LeaderAndIsrResponse(ErrorCode.STALE_CONTROLLER_EPOCH)
+        orderer = (orders.controller, orders.controller_epoch, correlation)
+        lead: list[Change] = []
+        follow: list[Change] = []
+        results: list[PartitionError] = []
+        for state in orders.partitions:
+            place = (state.topic, state.partition)
+            known = self._replicas.partitions.get(place)
+            current = known.leader_epoch if known is not None else EPOCH_UNKNOWN
+            if place in self._replicas.offline:
+                self._transitions.ignored(state, current, "in an offline log directory", orderer)
+                results.append(PartitionError(*place, ErrorCode.KAFKA_STORAGE_ERROR))
+            elif state.leader_epoch <= current:
+                self._transitions.ignored(state, current, "leader epoch not newer", orderer)
+                results.append(PartitionError(*place, ErrorCode.STALE_CONTROLLER_EPOCH))
+            elif self._context.broker not in state.replicas:
+                self._transitions.ignored(state, current, "not a replica", orderer)
+                results.append(PartitionError(*place, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+            else:
+                partition = self._replicas.partition(place)
+                (lead if state.leader == self._context.broker else follow).append((partition, state))
+                results.append(PartitionError(*place))
+        leaders = {endpoint.broker: endpoint.node for endpoint in orders.live_leaders}
+        try:
+            yield from self._transitions.make_leaders(lead)
+            yield from self._transitions.make_followers(follow, leaders, orderer)
+        except SessionExpired:
+            for partition, state in (*lead, *follow):
+                if partition.leader_epoch != state.leader_epoch:
+                    self._transitions.ignored(state, partition.leader_epoch, "session expired", orderer)
+            return LeaderAndIsrResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
+        if self._replicas.failed:
+            return LeaderAndIsrResponse()
+        if not self._checkpointing:
+            self._checkpointing = True
+            self.checkpoint_timer()
+        yield from self._fetchers.close_idle()
+        for result in results:
+            if (result.topic, result.partition) in self._replicas.offline:
+                result.error = ErrorCode.KAFKA_STORAGE_ERROR
+        return LeaderAndIsrResponse(ErrorCode.NONE, results)
+
+    def checkpoint_timer(self) -> None:
+        """Begins with the first LeaderAndIsr: at once, then periodically."""
+        self._replicas.checkpoint_high_watermarks()
+        interval_ms = self._context.settings.replica_high_watermark_checkpoint_interval_ms
+        self._context.out.set_timer(HIGH_WATERMARK_CHECKPOINT, interval_ms)
+
+    # --- StopReplica ---
+
+    def stop_replica(self, request: Request, orders: StopReplicaRequest) -> Work[None]:
+        if self._is_for_an_earlier_life(orders.broker_epoch):
+            request.answer(StopReplicaResponse(ErrorCode.STALE_BROKER_EPOCH))
+            return
+        yield from self._turns.take()
+        if self._is_of_the_past(orders.controller_epoch):
+            request.answer(StopReplicaResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
+        else:
+            results = yield from self._transitions.stop(orders.partitions)
+            request.answer(StopReplicaResponse(ErrorCode.NONE, results))
+        self._turns.pass_on()

@@ -1,0 +1,312 @@
+"""The log of one replica: batches in segments, its ends, its epochs.
+
+    log start        recovery point        high watermark        log end
+        |------------------|----------------------|-----------------|
+                 on disk for sure          readable by consumers    next record's offset
+
+All offsets named "end" are exclusive. The high watermark is always clamped into [log start, log end] (semantics 1.1).
+Nothing is fsynced when appended, unless settings say so; a roll to a new segment flushes the old one (semantics 3).
+"""
+
+import msgspec
+
+from emulator.machines.broker.leader_epochs import LeaderEpochCache
+from emulator.machines.broker.producer_state import ProducerState
+from emulator.machines.broker.segment import Segment, segment_path
+from emulator.storage.checkpoints import format_leader_epochs, parse_leader_epochs
+from emulator.storage.files import Files
+from emulator.storage.log_directory import LEADER_EPOCHS, SEGMENT_SUFFIX
+from protocol.records.format import check_crc, place, read_header
+from protocol.records.types import BatchHeader
+from protocol.versions import Gates
+
+
+class CorruptBatch(ValueError):
+    """A batch whose CRC or shape is wrong; Kafka's error 2."""
+
+
+class OffsetsOutOfOrder(ValueError):
+    """A follower was given batches that do not continue its log."""
+
+
+LONG_MAX = 2**63 - 1
+"""Never."""
+
+
+class LogSettings(msgspec.Struct, frozen=True):
+    """What of a topic's configuration the log itself needs. `flush_messages`: as many that are not synced are synced;
+    `flush_ms`: the flusher syncs what it has not synced for so long."""
+
+    segment_bytes: int = 1024 * 1024 * 1024
+    flush_messages: int = LONG_MAX
+    flush_ms: int = LONG_MAX
+
+
+class Log:
+    """One replica's log. Storage errors pass through; after one the broker takes the log directory offline."""
+
+    __slots__ = (
+        "_gates", "_settled", "corrupted", "directory", "epochs", "files", "flushed_ms", "high_watermark", "log_end",
+        "log_start", "producers", "recovered", "recovery_point", "segments", "settings",
+    )  # fmt: skip
+
+    def __init__(self, files: Files, directory: str, gates: Gates, settings: LogSettings) -> None:
+        self.files = files
+        self.directory = directory
+        self._gates = gates
+        self.settings = settings
+        self.segments: list[Segment] = []
+        self.log_start = 0
+        self.log_end = 0
+        self.high_watermark = 0
+        self.recovery_point = 0
+        self.flushed_ms = 0.0
+        """When the flusher last synced it; its loading counts as that."""
+        self.recovered: list[int] = []
+        """Base offsets of the segments that were validated when the log was loaded."""
+        self.corrupted = -1
+        """Base offset of the segment that had to be cut then; -1: none."""
+        self.producers = ProducerState(gates)
+        self._settled = ProducerState(gates)
+        """As it was before the first recent batch of the last segment: Kafka's producer snapshot."""
+        self.epochs = LeaderEpochCache(files, f"{directory}/{LEADER_EPOCHS}", gates, [])
+
+    # --- beginning a life ---
+
+    @classmethod
+    def create(cls, files: Files, directory: str, gates: Gates, settings: LogSettings) -> "Log":
+        """A new, empty log."""
+        log = cls(files, directory, gates, settings)
+        files.make_directory(directory)
+        log._add_segment(0)
+        if gates.has_epoch_cache:
+            files.write_atomically(f"{directory}/{LEADER_EPOCHS}", format_leader_epochs([]))
+        return log
+
+    @classmethod
+    def load(
+        cls, files: Files, directory: str, gates: Gates, settings: LogSettings, *, clean: bool, recovery_point: int
+    ) -> "Log":
+        """The log as found on disk. After an unclean stop everything from the recovery point's segment on is
+        validated, cut at the first bad batch, and epochs are added from the batches (semantics 3)."""
+        log = cls(files, directory, gates, settings)
+        segments = [name for name in files.list(directory) if name.endswith(SEGMENT_SUFFIX)]
+        bases = sorted(int(name.removesuffix(SEGMENT_SUFFIX)) for name in segments)
+        beginnings: list[tuple[int, int]] = []
+
+        def seen(header: BatchHeader) -> None:
+            if not beginnings or beginnings[-1][0] != header.leader_epoch:
+                beginnings.append((header.leader_epoch, header.base_offset))
+
+        for position, base in enumerate(bases):
+            log._settle_last()
+            segment = Segment(files, directory, base, log._settle)
+            following = bases[position + 1] if position + 1 < len(bases) else None
+            unchecked = not clean and (following is None or following > recovery_point)
+            whole = segment.load(validate=unchecked, seen=seen)
+            log.segments.append(segment)
+            if unchecked:
+                log.recovered.append(base)
+            if not whole:
+                log.corrupted = base
+                for later in bases[position + 1 :]:
+                    files.delete(segment_path(directory, later))
+                break
+        if not log.segments:
+            log._add_segment(0)
+        log.log_start = log.segments[0].base_offset
+        log.log_end = log.segments[-1].next_offset
+        whole_counts = clean or gates.recovery_counts_as_flushed
+        log.recovery_point = log.log_end if whole_counts else min(recovery_point, log.log_end)
+        log._load_epochs([] if clean else beginnings)
+        log._rebuild_producers()
+        return log
+
+    def _load_epochs(self, beginnings: list[tuple[int, int]]) -> None:
+        """`beginnings`: (epoch, offset) of the first batches of epochs, to be added where they are not known."""
+        path = self.epochs_path
+        if not self._gates.has_epoch_cache:
+            return
+        entries = (
+            parse_leader_epochs(self.files.read(path, 0, self.files.size(path)), path)
+            if self.files.exists(path)
+            else []
+        )
+        self.epochs = LeaderEpochCache(self.files, path, self._gates, [(epoch, start) for epoch, start in entries])
+        self.epochs.truncate_from_end(self.log_end)
+        self.epochs.truncate_from_start(self.log_start)
+        least = 0 if self._gates.recovery_skips_epoch_zero else -1
+        for epoch, offset in beginnings:
+            if epoch > max(least, self.epochs.latest):
+                self.epochs.assign(epoch, offset)
+
+    @property
+    def epochs_path(self) -> str:
+        return f"{self.directory}/{LEADER_EPOCHS}"
+
+    def _add_segment(self, base_offset: int) -> Segment:
+        self._settle_last()
+        segment = Segment(self.files, self.directory, base_offset, self._settle)
+        segment.create()
+        self.segments.append(segment)
+        return segment
+
+    # --- appending ---
+
+    def append_as_leader(self, data: bytes, leader_epoch: int) -> BatchHeader:
+        """Place one batch of a producer at the log's end. Raises CorruptBatch, StorageError."""
+        try:
+            sent = read_header(data)
+            sound = sent.size_bytes == len(data) and check_crc(data)
+            placed = place(data, self.log_end, leader_epoch) if sound else b""
+        except ValueError as error:
+            raise CorruptBatch(str(error)) from error
+        if not sound:
+            raise CorruptBatch(f"a batch of {len(data)} bytes fails its checksum or says {sent.size_bytes} bytes")
+        header = read_header(placed)
+        self._roll_if_full(len(placed)).append(placed, header)
+        self._appended(header)
+        return header
+
+    def append_as_follower(self, data: bytes) -> list[BatchHeader]:
+        """Batches from the leader, as they are. Raises OffsetsOutOfOrder, CorruptBatch, StorageError."""
+        headers: list[BatchHeader] = []
+        position = 0
+        expected = self.log_end
+        while position < len(data):
+            try:
+                header = read_header(data, position)
+                sound = check_crc(data, position)
+            except ValueError as error:
+                raise CorruptBatch(str(error)) from error
+            if not sound:
+                raise CorruptBatch(f"the batch at offset {header.base_offset} fails its checksum")
+            # Old wrappers are judged by their last offset: offsets may go backwards inside (semantics 11.9).
+            first = header.base_offset if header.magic >= 2 else header.last_offset
+            if first < expected:
+                raise OffsetsOutOfOrder(f"batch at {first} after log end {expected} of {self.directory}")
+            headers.append(header)
+            expected = header.last_offset + 1
+            position += header.size_bytes
+        if headers:
+            self._roll_if_full(len(data)).append_many(data, headers)
+            for header in headers:
+                self._appended(header)
+        return headers
+
+    def _roll_if_full(self, grows_bytes: int) -> Segment:
+        active = self.segments[-1]
+        if active.size_bytes and active.size_bytes + grows_bytes > self.settings.segment_bytes:
+            self.flush()
+            return self._add_segment(self.log_end)
+        return active
+
+    def _appended(self, header: BatchHeader) -> None:
+        self.log_end = header.last_offset + 1
+        if header.magic >= 2 and header.leader_epoch != self.epochs.latest:
+            self.epochs.assign(header.leader_epoch, header.base_offset)
+        if header.producer_id >= 0:
+            self.producers.appended(header)
+        if self.log_end - self.recovery_point >= self.settings.flush_messages:
+            self.flush()
+
+    def flush(self) -> None:
+        """Everything appended so far survives a power loss."""
+        for segment in self.segments:
+            if segment.next_offset >= self.recovery_point:
+                self.files.fsync(segment.path)
+        self.recovery_point = self.log_end
+
+    # --- reading ---
+
+    def read(self, offset: int, stop_offset: int, max_bytes: int, *, at_least_one: bool = True) -> bytes:
+        """Whole batches from the one that holds `offset`, beginning below `stop_offset`, from one segment.
+
+        `offset` must be within [log_start, log_end]."""
+        assert self.log_start <= offset <= self.log_end, (offset, self.log_start, self.log_end)
+        for segment in self._segments_from(offset):
+            if offset < segment.next_offset:
+                return segment.read(offset, stop_offset, max_bytes, at_least_one=at_least_one)
+        return b""
+
+    def bytes_between(self, offset: int, stop_offset: int) -> int:
+        """Size of the batches from the one that holds `offset` up to `stop_offset`, within one segment."""
+        for segment in self._segments_from(offset):
+            if offset < segment.next_offset:
+                return max(0, segment.position_of(stop_offset) - segment.position_of(offset))
+        return 0
+
+    def _segments_from(self, offset: int) -> list[Segment]:
+        if len(self.segments) == 1:
+            return self.segments
+        start = 0
+        for index, segment in enumerate(self.segments):
+            if segment.base_offset <= offset:
+                start = index
+        return self.segments[start:]
+
+    # --- cutting ---
+
+    def truncate_to(self, offset: int) -> bool:
+        """Cut to `offset` (the new log end). Returns whether anything was cut."""
+        assert offset >= 0, offset
+        if offset >= self.log_end:
+            if self._gates.truncates_epochs_beyond_log_end:
+                self.epochs.truncate_from_end(self.log_end)
+            return False
+        if offset < self.log_start:
+            self.truncate_fully(offset)
+            return True
+        deep = False
+        while len(self.segments) > 1 and self.segments[-1].base_offset > offset:
+            deep = deep or self.segments[-1].has_old
+            self.files.delete(self.segments.pop().path)
+        deep = self.segments[-1].truncate_to(offset) or deep
+        self._ended_at(offset, deep)
+        return True
+
+    def truncate_fully(self, offset: int) -> None:
+        """Throw everything away and begin at `offset`."""
+        for segment in self.segments:
+            self.files.delete(segment.path)
+        self.segments = []
+        self._add_segment(offset)
+        self.log_start = offset
+        self.epochs.clear()
+        self._ended_at(offset, deep=True)
+        self.high_watermark = offset
+
+    def _ended_at(self, offset: int, deep: bool) -> None:
+        """`deep`: among what was cut were batches that are no longer in memory."""
+        self.log_end = offset
+        self.recovery_point = min(self.recovery_point, offset)
+        self.high_watermark = min(self.high_watermark, offset)
+        self.epochs.truncate_from_end(offset)
+        if deep:
+            self._settled = ProducerState(self._gates)
+            for segment in self.segments:
+                for header in segment.old_batches():
+                    self._settle(header)
+        self._rebuild_producers()
+
+    # --- producers: sequence numbers live in the batches; what was cut is forgotten (semantics 6) ---
+
+    def _rebuild_producers(self) -> None:
+        self.producers = self._settled.copy()
+        for header in self.segments[-1].headers:
+            if header.producer_id >= 0:
+                self.producers.appended(header)
+
+    def _settle(self, header: BatchHeader) -> None:
+        """A batch is no longer recent."""
+        if header.producer_id >= 0:
+            self._settled.appended(header)
+
+    def _settle_last(self) -> None:
+        """The last segment will not be appended to any more: nothing of it is recent."""
+        if self.segments:
+            self.segments[-1].forget()
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """See LeaderEpochCache.end_offset_for."""
+        return self.epochs.end_offset_for(epoch, self.log_end)

@@ -1,0 +1,123 @@
+"""What a broker tells clients about the cluster: the last UpdateMetadata. Semantics 1.7, 11.12.
+
+Leadership itself changes only through LeaderAndIsr, so a broker may advertise one leader and act as another.
+"""
+
+from emulator.machines.broker.context import BrokerContext
+from emulator.topology import DEDICATED_FROM, node_name
+from protocol.errors import ErrorCode
+from protocol.events import MetadataChanged, ids_text
+from protocol.ids import EPOCH_UNKNOWN, LEADER_DURING_DELETE, NO_LEADER, TopicPartition
+from protocol.messages.leadership import (
+    BrokerEndpoint,
+    MetadataObserved,
+    MetadataRequest,
+    MetadataResponse,
+    PartitionMetadata,
+    PartitionState,
+    UpdateMetadataRequest,
+)
+
+
+class MetadataCache:
+    """`controller` -1: none known. `live`: brokers by id."""
+
+    def __init__(self, context: BrokerContext) -> None:
+        self._context = context
+        self.controller = -1
+        self.live: dict[int, BrokerEndpoint] = {}
+        self.partitions: dict[TopicPartition, PartitionState] = {}
+        self._observers: set[int] = set()
+        self._told: dict[TopicPartition, tuple[int, int, int, str, str]] = {}
+
+    def update(self, request: UpdateMetadataRequest) -> list[TopicPartition]:
+        """Take over a controller's picture; returns the partitions being deleted."""
+        self.controller = request.controller
+        self.live = {broker.broker: broker for broker in request.live_brokers}
+        deleted: list[TopicPartition] = []
+        forgotten = False
+        for state in request.partitions:
+            place = (state.topic, state.partition)
+            if state.leader == LEADER_DURING_DELETE:
+                deleted.append(place)
+                self._told.pop(place, None)
+                if self.partitions.pop(place, None) is not None:
+                    forgotten = True
+                    live = ids_text(sorted(self.live))
+                    told = (self.controller, LEADER_DURING_DELETE, state.leader_epoch, ids_text(state.isr), live)
+                    self._context.emit(MetadataChanged(state.topic, state.partition, *told))
+            else:
+                self.partitions[place] = state
+        self._tell(forgotten)
+        return deleted
+
+    def _tell(self, changed: bool) -> None:
+        """Who listens; `changed`: something is not told of any more."""
+        live = ids_text(sorted(self.live))
+        for place, state in self.partitions.items():
+            told = (self.controller, state.leader, state.leader_epoch, ids_text(state.isr), live)
+            if self._told.get(place) != told:
+                self._told[place] = told
+                changed = True
+                self._context.emit(MetadataChanged(state.topic, state.partition, *told))
+
+        if changed:
+            for connection in sorted(self._observers):
+                self._push(connection)
+
+    def observe(self, connection: int) -> None:
+        """An observer: told now, and from now on whenever something changes."""
+        self._observers.add(connection)
+        self._push(connection)
+
+    def forget(self, connection: int) -> None:
+        self._observers.discard(connection)
+
+    def _push(self, connection: int) -> None:
+        context = self._context
+        context.out.send(connection, MetadataObserved(context.broker, self.answer(MetadataRequest())))
+
+    def partition_count(self, topic: str) -> int:
+        """0: the topic is not known."""
+        return sum(known == topic for known, _ in self.partitions)
+
+    def node_of(self, broker: int) -> str | None:
+        """The node of a live broker."""
+        endpoint = self.live.get(broker)
+        return endpoint.node if endpoint is not None else None
+
+    def controller_node(self) -> str | None:
+        """The controller's node: a live broker's, or that of a dedicated controller, which is registered nowhere."""
+        if self.controller >= DEDICATED_FROM:
+            return node_name(self.controller)
+        return self.node_of(self.controller)
+
+    def answer(self, request: MetadataRequest) -> MetadataResponse:
+        """The metadata answer; an unknown topic asked for by name gets one entry with error 3."""
+        gates = self._context.gates
+        partitions: list[PartitionMetadata] = []
+        for (topic, partition), state in sorted(self.partitions.items()):
+            if request.topics and topic not in request.topics:
+                continue
+            reachable = state.leader in self.live
+            shows_isr = reachable or gates.metadata_keeps_isr_without_leader
+            shows_epoch = gates.metadata_has_leader_epoch and (reachable or gates.metadata_has_epoch_without_leader)
+            partitions.append(
+                PartitionMetadata(
+                    topic,
+                    partition,
+                    ErrorCode.NONE if reachable else ErrorCode.LEADER_NOT_AVAILABLE,
+                    state.leader if reachable else NO_LEADER,
+                    state.leader_epoch if shows_epoch else EPOCH_UNKNOWN,
+                    list(state.isr) if shows_isr else [],
+                    list(state.replicas),
+                    [broker for broker in state.replicas if broker not in self.live],
+                )
+            )
+        known = {topic for topic, _ in self.partitions}
+        for topic in request.topics:
+            if topic not in known:
+                partitions.append(PartitionMetadata(topic, -1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        return MetadataResponse(
+            self.controller, list(self.live.values()), partitions, gates.metadata_epochs_reliable
+        )

@@ -1,0 +1,28 @@
+"""A broker's figures under Kafka's names (kafka.server: ReplicaManager, ReplicaFetcherManager; kafka.log: LogManager).
+A meter's figure is its Count: since this life began.
+
+The names are 2.8's, whatever version is played. IsrShrinksPerSec and IsrExpandsPerSec count what was confirmed, as from
+2.4 on; before, Kafka counted what was tried.
+"""
+
+from emulator.machines.broker.broker import Broker
+
+
+def broker_metrics(broker: Broker) -> dict[str, int]:
+    """{name: number}."""
+    partitions = broker.replicas.partitions.values()
+    led = [partition for partition in partitions if partition.leads]
+    changes = broker.isr_changes.counts
+    return {
+        "PartitionCount": len(partitions) + len(broker.replicas.offline),
+        "LeaderCount": len(led),
+        "UnderReplicatedPartitions": sum(len(p.isr) < len(p.assignment) for p in led),
+        "UnderMinIsrPartitionCount": sum(len(p.isr) < p.settings.min_insync_replicas for p in led),
+        "AtMinIsrPartitionCount": sum(len(p.isr) == p.settings.min_insync_replicas for p in led),
+        "OfflineReplicaCount": len(broker.replicas.offline),
+        "OfflineLogDirectoryCount": len(broker.replicas.directories.offline),
+        "IsrShrinksPerSec.Count": changes.shrinks,
+        "IsrExpandsPerSec.Count": changes.expands,
+        "FailedIsrUpdatesPerSec.Count": changes.failed,
+        "MaxLag": broker.fetchers.lag_max,
+    }

@@ -1,0 +1,85 @@
+"""Questions about a leader's log that are no fetch: where does an epoch end, where does the log begin and end.
+
+OFFSET_FOR_LEADER_EPOCH: semantics 2.1, the leader's table. ListOffsets: semantics 1.9, 2.3.
+"""
+
+from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.log import Log
+from emulator.machines.broker.reads import fence
+from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.requests import Request
+from emulator.machines.broker.threads import Work
+from protocol.errors import ErrorCode
+from protocol.messages.replication import (
+    EARLIEST_TIMESTAMP,
+    EpochAnswer,
+    EpochQuestion,
+    ListedOffset,
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
+
+
+class OffsetQueries:
+    """Answered at once, or as soon as the partition's lock is free (semantics 1.6): epochs in every version that has
+    them, offsets from 2.1."""
+
+    def __init__(self, context: BrokerContext, replicas: Replicas) -> None:
+        self._context = context
+        self._replicas = replicas
+
+    def epoch_ends(self, request: Request, asked: OffsetForLeaderEpochRequest) -> Work[None]:
+        answers: list[EpochAnswer] = []
+        for question in asked.partitions:
+            yield from self._unlocked(question.topic, question.partition)
+            answers.append(self._epoch_end(question, with_epoch=request.version > 0))
+        request.answer(OffsetForLeaderEpochResponse(answers))
+
+    def offsets(self, request: Request, asked: ListOffsetsRequest) -> Work[None]:
+        listed: list[ListedOffset] = []
+        for one in asked.partitions:
+            if self._context.gates.fetch_blocks_on_partition_lock:
+                yield from self._unlocked(one.topic, one.partition)
+            listed.append(self._offset(one, follower=asked.replica_id >= 0))
+        request.answer(ListOffsetsResponse(listed))
+
+    def _unlocked(self, topic: str, number: int) -> Work[None]:
+        partition = self._replicas.partitions.get((topic, number))
+        if partition is not None and partition.lock.held:
+            yield from partition.lock.reading()
+
+    def _epoch_end(self, question: EpochQuestion, *, with_epoch: bool) -> EpochAnswer:
+        """By the binary's rule; whether it names an epoch is up to the request's version."""
+        place = (question.topic, question.partition)
+        log, error = self._leaders_log(question.topic, question.partition, question.current_leader_epoch)
+        if log is None:
+            return EpochAnswer(*place, error)
+        epoch, end_offset = log.end_offset_for_epoch(question.leader_epoch)
+        return EpochAnswer(*place, ErrorCode.NONE, epoch if with_epoch else -1, end_offset)
+
+    def _offset(self, asked: ListOffsetsPartition, *, follower: bool) -> ListedOffset:
+        place = (asked.topic, asked.partition)
+        log, error = self._leaders_log(asked.topic, asked.partition, asked.current_leader_epoch)
+        if log is None:
+            return ListedOffset(*place, error)
+        epoch = self._replicas.partitions[place].leader_epoch
+        if asked.timestamp == EARLIEST_TIMESTAMP:
+            return ListedOffset(*place, ErrorCode.NONE, log.log_start, epoch)
+        if follower:
+            return ListedOffset(*place, ErrorCode.NONE, log.log_end, epoch)
+        began = self._replicas.partitions[place].epoch_start
+        if self._context.gates.offset_not_available and began is not None and log.high_watermark < began:
+            return ListedOffset(*place, ErrorCode.OFFSET_NOT_AVAILABLE)
+        return ListedOffset(*place, ErrorCode.NONE, log.high_watermark, epoch)
+
+    def _leaders_log(self, topic: str, number: int, current_leader_epoch: int) -> tuple[Log | None, ErrorCode]:
+        partition = self._replicas.partitions.get((topic, number))
+        if partition is None:
+            return None, self._replicas.error_of_stranger((topic, number))
+        error = fence(partition, current_leader_epoch)
+        if error == ErrorCode.NONE and not partition.leads:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return (partition.the_log, error) if error == ErrorCode.NONE else (None, error)

@@ -1,0 +1,129 @@
+"""A follower whose next offset its leader does not have. Semantics 2.3."""
+
+from collections import deque
+from collections.abc import Callable
+
+from emulator.machines.broker.context import SessionExpired
+from emulator.machines.broker.settings import with_topic_overrides
+from emulator.machines.broker.threads import Work
+from emulator.machines.broker.truncating import Truncating
+from protocol.errors import ErrorCode
+from protocol.events import FetchOffsetReset
+from protocol.ids import TopicPartition
+from protocol.messages.base import Message
+from protocol.messages.replication import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    ListedOffset,
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
+from protocol.znodes import topic_config_path
+
+FENCED_LIST_OFFSETS = 4
+"""The version of ListOffsets that carries the current leader epoch (KIP-320)."""
+
+
+class OutOfRange(Truncating):
+    """Ask where the leader's log ends, then perhaps where it begins; one partition at a time."""
+
+    _out_of_range: deque[TopicPartition]
+    _asks_session: bool
+    """Whether it may cut: it does nothing else meanwhile."""
+
+    def _ask_latest(self, place: TopicPartition) -> None:
+        self._ask_offset(place, LATEST_TIMESTAMP, lambda listed: self._latest_answered(place, listed))
+
+    def _ask_offset(self, place: TopicPartition, timestamp: int, answered: Callable[[ListedOffset], None]) -> None:
+        state = self.states.get(place)
+        if state is None:
+            self._out_of_range.popleft()
+            self._work()
+            return
+        epoch = state.leader_epoch if self._context.gates.fences_by_epoch else -1
+        request_epoch = state.leader_epoch
+
+        def handle(message: Message) -> None:
+            assert isinstance(message, ListOffsetsResponse), message
+            listed = message.partitions[0]
+            now_state = self.states.get(place)
+            if now_state is None or now_state.leader_epoch != request_epoch:
+                self._out_of_range.popleft()
+            elif listed.error == ErrorCode.NONE:
+                answered(listed)
+            else:
+                self._out_of_range.popleft()
+                if listed.error == ErrorCode.FENCED_LEADER_EPOCH:
+                    self._fenced(place, request_epoch)
+                else:
+                    self._delay([place], ErrorCode(listed.error).name)
+
+        self._send(
+            ListOffsetsRequest(self._context.broker, [ListOffsetsPartition(*place, timestamp, epoch)]),
+            FENCED_LIST_OFFSETS if self._context.gates.fences_by_epoch else 0,
+            handle,
+        )
+
+    def _latest_answered(self, place: TopicPartition, listed: ListedOffset) -> None:
+        partition = self._replicas.partitions[place]
+        log = partition.the_log
+        if listed.offset >= log.log_end:
+            self._ask_offset(place, EARLIEST_TIMESTAMP, lambda earliest: self._earliest_answered(place, earliest))
+            return
+        if self._context.gates.out_of_range_exits:
+            self._asks_session = True
+            work = self._cut_if_allowed(place, listed.offset)
+            self._context.threads.start("fetcher", f"cut {place[0]}-{place[1]}", work, self._decided)
+            return
+        self._out_of_range.popleft()
+        self._cut_to_leaders_end(place, listed.offset)
+
+    def _decided(self) -> None:
+        self._asks_session = False
+        self._work()
+
+    def _cut_to_leaders_end(self, place: TopicPartition, offset: int) -> None:
+        partition = self._replicas.partitions[place]
+        self._reset(place, offset, partition.the_log.log_end, "latest")
+        self._cut(partition, place, offset, "out-of-range", complete=True)
+
+    def _cut_if_allowed(self, place: TopicPartition, offset: int) -> Work[None]:
+        """The process exits where the topic does not allow unclean election, by what the session service says of it
+        now; the fetcher waits for that."""
+        try:
+            config = yield from self._replicas.configuration_at(topic_config_path(place[0]))
+        except SessionExpired:
+            self._out_of_range.popleft()
+            self._delay([place], "session expired")
+            return
+        self._out_of_range.popleft()
+        if place not in self.states:
+            return  # its log directory failed meanwhile
+        if with_topic_overrides(self._context.settings, config).unclean_leader_election_enable:
+            self._cut_to_leaders_end(place, offset)
+            return
+        log_end = self._replicas.partitions[place].the_log.log_end
+        self._reset(place, offset, log_end, "not-allowed")
+        self._context.out.exit(
+            1,
+            f"log truncation is not allowed for {place[0]}-{place[1]}: "
+            f"the leader ends at {offset}, this replica at {log_end}",
+        )
+
+    def _reset(self, place: TopicPartition, offset: int, log_end: int, reason: str) -> None:
+        self._context.emit(FetchOffsetReset(*place, self.source, offset, log_end, reason))
+
+    def _earliest_answered(self, place: TopicPartition, listed: ListedOffset) -> None:
+        partition = self._replicas.partitions[place]
+        log = partition.the_log
+        self._out_of_range.popleft()
+        self._reset(place, listed.offset, log.log_end, "start")
+        if listed.offset > log.log_end or self._context.gates.out_of_range_starts_over:
+            self._replicas.truncate_fully(partition, listed.offset)
+            if partition.offline:
+                return
+        state = self.states[place]
+        state.offset = log.log_end
+        state.truncating = False
+        state.last_fetched_epoch = log.epochs.latest

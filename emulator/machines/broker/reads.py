@@ -1,0 +1,147 @@
+"""What a fetch reads, partition by partition, and how it is answered. Semantics 1.2, 1.9."""
+
+from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.log import LONG_MAX
+from emulator.machines.broker.partition import Partition
+from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.requests import Request
+from emulator.machines.broker.threads import Work
+from emulator.storage.files import StorageError
+from protocol.errors import ErrorCode
+from protocol.messages.replication import (
+    DivergingEpoch,
+    FetchedPartition,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+)
+
+FIRST_WITH_PROGRESS = 3
+"""Version of FETCH from which on a fetch brings at least one whole batch (KIP-74)."""
+
+
+class Read:
+    """Of one partition: what is answered, the leader's log end as of the read (-1 with an error), and its time."""
+
+    __slots__ = ("at_ms", "leader_log_end", "result")
+
+    def __init__(self, result: FetchedPartition, leader_log_end: int, at_ms: float) -> None:
+        self.result = result
+        self.leader_log_end = leader_log_end
+        self.at_ms = at_ms
+
+    @property
+    def ends_the_wait(self) -> bool:
+        """Whoever asked has to know of it at once."""
+        return self.result.error != ErrorCode.NONE or self.result.diverging_epoch is not None
+
+
+class Reads:
+    """Reads for Fetch requests of one broker."""
+
+    def __init__(self, context: BrokerContext, replicas: Replicas) -> None:
+        self._context = context
+        self._replicas = replicas
+
+    @property
+    def waits_for_locks(self) -> bool:
+        return self._context.gates.fetch_blocks_on_partition_lock
+
+    def of(self, fetch: FetchRequest, version: int) -> Work[list[Read]]:
+        """One after the other; from 2.1 each waits for its partition's lock (semantics 1.6). `version`: of the request.
+        Up to 2 each partition has its own limit, which holds for its first batch too (KIP-74)."""
+        reads: list[Read] = []
+        limited_each = version < FIRST_WITH_PROGRESS
+        left_bytes = LONG_MAX if limited_each else fetch.max_bytes
+        first = not limited_each
+        for asked in fetch.partitions:
+            at_ms = self._context.now.mono_ms
+            if self.waits_for_locks:
+                partition = self._replicas.partitions.get((asked.topic, asked.partition))
+                if partition is not None and partition.lock.held:
+                    yield from partition.lock.reading()
+            result, leader_log_end = self._one(fetch.replica_id, asked, left_bytes, first=first)
+            if limited_each:
+                result.incomplete = self._nothing_whole(asked, result, fetch.replica_id)
+            elif result.records:
+                left_bytes = max(0, left_bytes - len(result.records))
+                first = False
+            reads.append(Read(result, leader_log_end, at_ms))
+        return reads
+
+    def _nothing_whole(self, asked: FetchPartition, result: FetchedPartition, replica_id: int) -> bool:
+        """Something is there to be read, and asked for, and its first batch does not fit."""
+        partition = self._replicas.partitions.get((asked.topic, asked.partition))
+        if partition is None or result.error != ErrorCode.NONE or result.records or not asked.max_bytes:
+            return False
+        stop = partition.the_log.log_end if replica_id >= 0 else result.high_watermark
+        return asked.fetch_offset < stop
+
+    def _one(
+        self, replica_id: int, asked: FetchPartition, left_bytes: int, *, first: bool
+    ) -> tuple[FetchedPartition, int]:
+        place = (asked.topic, asked.partition)
+        partition = self._replicas.partitions.get(place)
+        if partition is None:
+            return FetchedPartition(*place, self._replicas.error_of_stranger(place)), -1
+        error = fence(partition, asked.current_leader_epoch)
+        if error == ErrorCode.NONE and not partition.leads:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if error != ErrorCode.NONE:
+            return FetchedPartition(*place, error), -1
+        log = partition.the_log
+        high_watermark, log_end = log.high_watermark, log.log_end
+        if asked.last_fetched_epoch >= 0:
+            epoch, end = log.end_offset_for_epoch(asked.last_fetched_epoch)
+            if (epoch, end) == (-1, -1):
+                return FetchedPartition(*place, ErrorCode.OFFSET_OUT_OF_RANGE), -1
+            if epoch < asked.last_fetched_epoch or end < asked.fetch_offset:
+                diverging = DivergingEpoch(epoch, end)
+                return FetchedPartition(*place, ErrorCode.NONE, high_watermark, log.log_start, diverging), log_end
+        if not log.log_start <= asked.fetch_offset <= log_end:
+            return FetchedPartition(*place, ErrorCode.OFFSET_OUT_OF_RANGE), -1
+        stop = log_end if replica_id >= 0 else high_watermark
+        above = stop < asked.fetch_offset < log_end
+        if above and self._context.gates.fetch_above_high_watermark_fails:
+            return FetchedPartition(*place, ErrorCode.UNKNOWN_SERVER_ERROR), -1
+        records = b""
+        if asked.fetch_offset < stop and (left_bytes > 0 or first):
+            try:
+                records = log.read(asked.fetch_offset, stop, min(asked.max_bytes, left_bytes), at_least_one=first)
+            except StorageError as failure:
+                self._replicas.storage_failed(failure)
+                return FetchedPartition(*place, ErrorCode.KAFKA_STORAGE_ERROR), -1
+        return FetchedPartition(*place, ErrorCode.NONE, high_watermark, log.log_start, None, records), log_end
+
+    # --- answering ---
+
+    def answer(self, request: Request, fetch: FetchRequest, reads: list[Read]) -> None:
+        """And note which high watermark the follower has been told."""
+        if fetch.replica_id >= 0:
+            for read in reads:
+                partition = self._replicas.partitions.get((read.result.topic, read.result.partition))
+                remote = partition.remotes.get(fetch.replica_id) if partition is not None else None
+                if remote is not None and read.result.high_watermark >= 0:
+                    remote.last_sent_high_watermark = read.result.high_watermark
+        request.answer(FetchResponse([read.result for read in reads]))
+
+    def owed_high_watermark(self, fetch: FetchRequest) -> bool:
+        """2.4, 2.5: the follower has not been told the present high watermark."""
+        if fetch.replica_id < 0 or not self._context.gates.answers_at_once_when_high_watermark_moved:
+            return False
+        for asked in fetch.partitions:
+            partition = self._replicas.partitions.get((asked.topic, asked.partition))
+            if partition is not None and partition.leads:
+                remote = partition.remotes.get(fetch.replica_id)
+                if remote is not None and remote.last_sent_high_watermark < partition.the_log.high_watermark:
+                    return True
+        return False
+
+
+def fence(partition: Partition, current_leader_epoch: int) -> ErrorCode:
+    """2.2: -1 is not checked."""
+    if current_leader_epoch < 0 or current_leader_epoch == partition.leader_epoch:
+        return ErrorCode.NONE
+    if current_leader_epoch < partition.leader_epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    return ErrorCode.UNKNOWN_LEADER_EPOCH

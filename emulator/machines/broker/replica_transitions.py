@@ -1,0 +1,254 @@
+"""Becoming leader, becoming follower, stopping: what an order of the controller does to one replica. Semantics 1.7.
+
+A new leader never truncates, in any era."""
+
+from emulator.machines.broker.alter_isr import AlterIsr
+from emulator.machines.broker.context import BrokerContext, SessionExpired
+from emulator.machines.broker.fetchers import Fetchers
+from emulator.machines.broker.group_coordinator import GroupCoordinator
+from emulator.machines.broker.partition import Partition
+from emulator.machines.broker.remote_replica import RemoteReplica
+from emulator.machines.broker.replicas import ReplicaOffline, Replicas
+from emulator.machines.broker.threads import Work
+from emulator.storage.files import StorageError
+from protocol.errors import ErrorCode
+from protocol.events import LeaderAndIsrIgnored, RoleChanged, ids_text
+from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, NO_LEADER, TopicPartition
+from protocol.messages.leadership import PartitionError, PartitionState, StoppedPartition
+from protocol.records.offset_commits import OFFSETS_TOPIC
+
+Change = tuple[Partition, PartitionState]
+Orderer = tuple[int, int, int]
+"""(controller, its epoch, correlation id of its order)"""
+
+
+class ReplicaTransitions:
+    """Carries out what `leadership` has accepted, for partitions that are not locked."""
+
+    def __init__(
+        self,
+        context: BrokerContext,
+        replicas: Replicas,
+        fetchers: Fetchers,
+        alter_isr: AlterIsr,
+        coordinator: GroupCoordinator,
+    ) -> None:
+        self._context = context
+        self._replicas = replicas
+        self._fetchers = fetchers
+        self._alter_isr = alter_isr
+        self._coordinator = coordinator
+
+    def ignored(self, state: PartitionState, current: int, reason: str, orderer: Orderer) -> None:
+        """Tells of an order that is not followed."""
+        controller, controller_epoch, correlation = orderer
+        self._context.emit(
+            LeaderAndIsrIgnored(
+                state.topic,
+                state.partition,
+                state.leader_epoch,
+                current,
+                controller_epoch,
+                reason,
+                controller,
+                correlation,
+                state.leader,
+                ids_text(state.replicas),
+                state.controller_epoch,
+            )
+        )
+
+    # --- leader ---
+
+    def make_leaders(self, changes: list[Change]) -> Work[None]:
+        """What has no log and can be given none is offline. Raises SessionExpired: what was taken over until then
+        stays."""
+        yield from self._fetchers.remove([(partition.topic, partition.partition) for partition, _ in changes])
+        for partition, state in changes:
+            yield from self._locked(partition)
+            if (yield from self._has_log(partition, state)):
+                yield from self._make_leader(partition, state)
+
+    def _locked(self, partition: Partition) -> Work[None]:
+        """Each change is made under the partition's lock."""
+        if not partition.lock.is_free():
+            yield from partition.lock.writing()
+
+    def _has_log(self, partition: Partition, state: PartitionState) -> Work[bool]:
+        """False: the replica is offline."""
+        try:
+            yield from self._replicas.open_log(partition, is_new=state.is_new)
+        except StorageError as error:
+            self._replicas.storage_failed(error)
+        except ReplicaOffline:
+            pass  # its directory failed before
+        else:
+            return not partition.offline
+        self._replicas.take_offline([(partition.topic, partition.partition)])
+        return False
+
+    def _make_leader(self, partition: Partition, state: PartitionState) -> Work[None]:
+        context = self._context
+        new_leader = not partition.leads
+        previous_epoch = partition.leader_epoch
+        self._adopt(partition, state)
+        partition.isr = list(state.isr)
+        log = partition.the_log
+        partition.leader = context.broker
+        partition.epoch_start = log.log_end
+        if context.gates.assigns_epoch_on_election:
+            try:
+                log.epochs.assign(state.leader_epoch, log.log_end)
+            except StorageError as error:
+                self._replicas.storage_failed(error)
+                return
+            partition.tell_epochs()
+        forgets = new_leader or context.gates.leaders_new_epoch_forgets_followers
+        for remote in partition.remotes.values():
+            in_isr = remote.broker in partition.isr
+            remote.leader_epoch_began(log.log_end, context.now.mono_ms, in_isr=in_isr, forgets=forgets)
+        self._role_changed(partition, "leader", previous_epoch, state)
+        if partition.advance_high_watermark():
+            yield from partition.check_parked()
+        if new_leader and partition.topic == OFFSETS_TOPIC and not partition.offline:
+            self._coordinator.elected(partition.partition)
+
+    def _adopt(self, partition: Partition, state: PartitionState) -> None:
+        """What leader and follower take over alike. A pending ISR change counts no more (semantics 11.5)."""
+        partition.controller_epoch = state.controller_epoch
+        partition.assignment = list(state.replicas)
+        partition.leader_epoch = state.leader_epoch
+        partition.zk_version = state.zk_version
+        partition.settings = self._replicas.settings_of(partition.topic)
+        self._alter_isr.discard(partition)
+        others = [broker for broker in state.replicas if broker != self._context.broker]
+        partition.remotes = {broker: partition.remotes.get(broker) or RemoteReplica(broker) for broker in others}
+
+    def _role_changed(self, partition: Partition, role: str, previous_epoch: int, state: PartitionState) -> None:
+        log = partition.the_log
+        self._context.emit(
+            RoleChanged(
+                partition.topic,
+                partition.partition,
+                role,
+                partition.leader,
+                partition.leader_epoch,
+                previous_epoch,
+                partition.controller_epoch,
+                log.log_end,
+                log.high_watermark,
+                ids_text(partition.isr),
+                ids_text(state.adding),
+                ids_text(state.removing),
+            )
+        )
+
+    # --- follower ---
+
+    def make_followers(self, changes: list[Change], leaders: dict[int, str], orderer: Orderer) -> Work[None]:
+        """`leaders`: where each leader is to be reached. Raises SessionExpired, as `make_leaders`: then those before
+        the one that has none have their new leader and epoch, but none of the fetchers is touched (KAFKA-9307)."""
+        restarts: list[tuple[Partition, str]] = []
+        for partition, state in changes:
+            node = self._node_of(state.leader, leaders)
+            yield from self._locked(partition)
+            try:
+                has_log = yield from self._has_log(partition, state)
+            except SessionExpired:
+                waiting = {id(one) for one, _ in restarts}
+                for one, taken_over in changes:
+                    if id(one) in waiting:
+                        self.ignored(taken_over, one.leader_epoch, "half-way", orderer)
+                raise
+            if not has_log:
+                continue
+            if node is None:
+                # The leader is not alive as this broker knows: only the log is made sure of; even the epoch stays.
+                self.ignored(state, partition.leader_epoch, "leader not alive", orderer)
+                continue
+            previous_epoch, previous_leader = partition.leader_epoch, partition.leader
+            self._adopt(partition, state)
+            partition.isr = []
+            partition.epoch_start = None
+            partition.leader = state.leader
+            self._role_changed(partition, "follower", previous_epoch, state)
+            if partition.topic == OFFSETS_TOPIC:
+                self._coordinator.resigned(partition.partition)
+            if self._must_restart(previous_leader, previous_epoch, partition):
+                restarts.append((partition, node))
+        yield from self._fetchers.remove([(partition.topic, partition.partition) for partition, _ in restarts])
+        if changes and self._context.gates.truncates_to_high_watermark:
+            self._replicas.truncate([(one, one.the_log.high_watermark) for one, _ in restarts], "high-watermark")
+        if self._context.gates.deposed_leader_answers_parked:
+            for partition, _ in restarts:
+                yield from partition.check_parked()
+        for partition, node in restarts:
+            # Another partition of this order may have found their directory failed.
+            if not partition.offline and not self._context.stopping:
+                self._fetchers.add(partition, partition.leader, leaders.get(partition.leader, node))
+
+    def _node_of(self, leader: int, leaders: dict[int, str]) -> str | None:
+        """Where a leader is to be reached; None: it is not alive, as far as this broker knows."""
+        known_by_metadata = self._context.gates.leaders_known_by_metadata
+        return self._replicas.metadata.node_of(leader) if known_by_metadata else leaders.get(leader)
+
+    def _must_restart(self, previous_leader: int, previous_epoch: int, partition: Partition) -> bool:
+        """1.7, makeFollower: when the fetcher is left alone, by era."""
+        if previous_leader != partition.leader:
+            return True
+        rule = self._context.gates.fetcher_restart
+        if rule == "leader-changed":
+            return False
+        if rule == "leader-or-epoch-jump":
+            return partition.leader_epoch > previous_epoch + 1
+        return partition.leader_epoch != previous_epoch
+
+    # --- stopping ---
+
+    def stop(self, orders: list[StoppedPartition]) -> Work[list[PartitionError]]:
+        """Stop fetching; where it says so, forget the replica, which takes its lock. Otherwise only its fetcher stops:
+        role, epoch and high watermark stay, for the last checkpoint of a stop."""
+        results = [PartitionError(order.topic, order.partition, self._fenced(order)) for order in orders]
+        stopped = [(order, result) for order, result in zip(orders, results, strict=True) if not result.error]
+        yield from self._fetchers.remove([(order.topic, order.partition) for order, _ in stopped])
+        for order, result in stopped:
+            if order.delete:
+                result.error = yield from self._delete((order.topic, order.partition))
+        return results
+
+    def _fenced(self, order: StoppedPartition) -> ErrorCode:
+        partition = self._replicas.partitions.get((order.topic, order.partition))
+        if (
+            partition is not None
+            and self._context.gates.stop_replica_checks_epoch
+            and order.leader_epoch not in (EPOCH_UNKNOWN, EPOCH_DURING_DELETE)
+            and order.leader_epoch <= partition.leader_epoch
+        ):
+            return ErrorCode.FENCED_LEADER_EPOCH
+        return ErrorCode.NONE
+
+    def forget(self, places: list[TopicPartition]) -> Work[None]:
+        """These are being deleted, wherever they are."""
+        if places and self._context.gates.forgets_offsets_of_deleted_topics:
+            yield from self._coordinator.partitions_deleted(places)
+
+    def _delete(self, place: TopicPartition) -> Work[ErrorCode]:
+        if place in self._replicas.offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        partition = self._replicas.partitions.get(place)
+        if partition is not None:
+            yield from self._locked(partition)
+            if partition.topic == OFFSETS_TOPIC:
+                self._coordinator.resigned(partition.partition)
+            self._alter_isr.discard(partition)
+            partition.leader = NO_LEADER
+            if self._context.gates.deposed_leader_answers_parked:
+                yield from partition.check_parked()
+        try:
+            self._replicas.delete(place)
+        except ReplicaOffline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        except StorageError as error:
+            self._replicas.storage_failed(error)
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        return ErrorCode.NONE

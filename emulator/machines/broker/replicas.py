@@ -1,0 +1,342 @@
+"""The replicas one broker hosts, by partition, and what is common to all of them: log directories, checkpoints."""
+
+from collections.abc import Callable, Sequence
+
+from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.log import Log, LogSettings
+from emulator.machines.broker.log_directories import LogDirectories
+from emulator.machines.broker.metadata_cache import MetadataCache
+from emulator.machines.broker.partition import Partition, tell_epochs
+from emulator.machines.broker.purgatory import Purgatory
+from emulator.machines.broker.settings import BrokerSettings, with_topic_overrides
+from emulator.machines.broker.threads import Work
+from emulator.storage.checkpoints import format_meta_properties, format_offsets, parse_offsets
+from emulator.storage.files import LOG_DIRECTORY, Files, StorageError
+from emulator.storage.log_directory import (
+    CLEAN_SHUTDOWN,
+    HIGH_WATERMARKS,
+    LOG_STARTS,
+    META_PROPERTIES,
+    RECOVERY_POINTS,
+    deleted_log_directory,
+    is_deleted_log,
+)
+from protocol.errors import ErrorCode
+from protocol.events import FrameRefused, LogCreated, LogDeleted, LogDirFailed, LogLoaded, ids_text
+from protocol.ids import TopicPartition, can_be_topic, partitions_text, topic_partition_of, topic_partition_text
+from protocol.messages.session import GetData, OpResult, SessionError, SessionRequest
+from protocol.znodes import UnreadableZnode, decode_config, topic_config_path
+
+
+class ReplicaOffline(Exception):
+    """A partition without a log, which may be in a log directory that failed: none is made (KIP-112)."""
+
+
+class Replicas:
+    """`partitions`: those the controller told us of. `logs`: found on disk or created. `offline`: partitions whose log
+    directory failed; `going_offline` is told of them while they are still there, and `tell_controller` asked to when
+    the broker lives on. `failed`: it does not."""
+
+    def __init__(self, context: BrokerContext, metadata: MetadataCache) -> None:
+        self.context = context
+        self.metadata = metadata
+        self.fetches = Purgatory("fetch-wait", context)
+        self.produces = Purgatory("produce-wait", context)
+        self.directories = LogDirectories(context.files, context.settings.log_dirs)
+        self.partitions: dict[TopicPartition, Partition] = {}
+        self.logs: dict[TopicPartition, Log] = {}
+        self.offline: set[TopicPartition] = set()
+        self.going_offline: Callable[[list[TopicPartition]], None] = lambda places: None
+        self.tell_controller: Callable[[], None] = lambda: None
+        self.topic_configs: dict[str, dict[str, str]] = {}
+        self.defaults = context.settings
+        """What topics have that say nothing themselves."""
+        self.failed = False
+        self.incarnation = 0
+        self._deleted_logs = 0
+
+    # --- asked for a partition ---
+
+    def error_of_stranger(self, place: TopicPartition) -> ErrorCode:
+        """For a partition this broker does not lead: 6 if it knows of it, 3 if not (semantics 11.12), 56 if its log
+        directory failed."""
+        if place in self.offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        if place in self.partitions or place in self.logs or place in self.metadata.partitions:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    def partition(self, place: TopicPartition) -> Partition:
+        """The partition, created if this broker hears of it for the first time."""
+        partition = self.partitions.get(place)
+        if partition is None:
+            settings = self.settings_of(place[0])
+            partition = Partition(self.context, *place, settings, self.fetches, self.produces)
+            self.partitions[place] = partition
+        return partition
+
+    def settings_of(self, topic: str) -> BrokerSettings:
+        return with_topic_overrides(self.defaults, self.topic_configs.get(topic, {}))
+
+    def configure(self, topic: str, config: dict[str, str]) -> None:
+        """A topic's own settings are these from now on, for its partitions and their logs."""
+        self.topic_configs[topic] = config
+        settings = self.settings_of(topic)
+        for place in self.places():
+            if place[0] == topic:
+                self.configure_replica(place, settings)
+
+    def places(self) -> list[TopicPartition]:
+        """Of partitions and of logs that nobody has asked for yet."""
+        return [*dict.fromkeys((*self.partitions, *self.logs))]
+
+    def configure_replica(self, place: TopicPartition, settings: BrokerSettings) -> None:
+        """Of one partition and its log."""
+        if place in self.partitions:
+            self.partitions[place].settings = settings
+        if place in self.logs:
+            self.logs[place].settings = _log_settings(settings)
+
+    # --- logs ---
+
+    def load_all(self, configurations: dict[str, dict[str, str]]) -> None:
+        """Find the logs on disk (semantics 3). `configurations`: topics' own settings, which hold from the start."""
+        self.topic_configs = configurations
+        for name, files in list(self.directories.live.items()):
+            try:
+                if name:
+                    files.make_directory(LOG_DIRECTORY)
+                self._load(name, files)
+            except StorageError as error:
+                self.storage_failed(error)
+
+    def _load(self, directory: str, files: Files) -> None:
+        """One log directory. Raises StorageError."""
+        context = self.context
+        clean = files.exists(CLEAN_SHUTDOWN)
+        recovery_points = _offsets(files, RECOVERY_POINTS)
+        high_watermarks = _offsets(files, HIGH_WATERMARKS)
+        for name in files.list(LOG_DIRECTORY):
+            if is_deleted_log(name):
+                _remove(files, name)
+                continue
+            place = topic_partition_of(name)
+            if place is None or not files.list(name):
+                continue
+            log = Log.load(
+                files,
+                name,
+                context.gates,
+                _log_settings(self.settings_of(place[0])),
+                clean=clean,
+                recovery_point=recovery_points.get(place, 0),
+            )
+            self.logs[place] = log
+            tell_epochs(context, place, log)
+            log.high_watermark = max(log.log_start, min(high_watermarks.get(place, 0), log.log_end))
+            ends = (log.log_start, log.log_end, log.high_watermark)
+            recovered = ids_text(log.recovered)
+            context.emit(LogLoaded(*place, *ends, clean, recovered, log.corrupted, directory))
+        if clean:
+            files.delete(CLEAN_SHUTDOWN)
+        if not files.exists(META_PROPERTIES):
+            files.write_atomically(META_PROPERTIES, format_meta_properties(context.broker))
+
+    def open_log(self, partition: Partition, *, is_new: bool) -> Work[Log]:
+        """The partition's log, created if need be; HW = min(checkpoint, log end). Raises StorageError, SessionExpired,
+        ReplicaOffline: only a partition that `is_new` surely has no log where nobody can look, and one whose name is no
+        topic's never has one."""
+        if partition.log is not None:
+            return partition.log
+        place = (partition.topic, partition.partition)
+        if place not in self.logs or self.context.gates.fetches_configuration_of_held_logs:
+            yield from self._configured(partition)
+        log = self.logs.get(place)
+        if log is None:
+            if (self.directories.offline and not is_new) or not can_be_topic(partition.topic):
+                raise ReplicaOffline(topic_partition_text(*place))
+            files = self.directories.least_used(one.files for one in self.logs.values())
+            name = topic_partition_text(*place)
+            log = Log.create(files, name, self.context.gates, _log_settings(self.settings_of(partition.topic)))
+            self.logs[place] = log
+            self.context.emit(LogCreated(*place, self.directories.name_of(files)))
+        else:
+            checkpointed = _offsets(log.files, HIGH_WATERMARKS).get(place, 0)
+            log.high_watermark = max(log.log_start, min(checkpointed, log.log_end))
+        partition.log = log
+        return log
+
+    def _configured(self, partition: Partition) -> Work[None]:
+        """The topic's configuration, from the session service, by whoever has the partition's lock."""
+        partition.lock.hold()
+        try:
+            found = yield from self.configuration_at(topic_config_path(partition.topic))
+        finally:
+            partition.lock.release()
+        if (partition.topic, partition.partition) not in self.logs:
+            self.topic_configs[partition.topic] = found
+
+    def configuration_at(self, path: str) -> Work[dict[str, str]]:
+        """A topic's or a broker's settings as the session service has them. Raises SessionExpired."""
+        response = yield from self.context.asked(SessionRequest([GetData(path)]))
+        result = response.results[0] if response.results else OpResult(response.error)
+        if result.error != SessionError.OK:
+            return {}
+        try:
+            return decode_config(path, result.data)
+        except UnreadableZnode as error:  # whoever may write there can write anything: it counts as no setting
+            self.context.emit(FrameRefused(connection="", peer="session", reason=str(error)))
+            return {}
+
+    def delete(self, place: TopicPartition) -> None:
+        """Forget a partition and remove its files. What is renamed is gone, whatever becomes of this life: Kafka leaves
+        it on disk for a while (file.delete.delay.ms), here it goes at once. Raises StorageError, ReplicaOffline."""
+        if place in self.offline or (place not in self.logs and self.directories.offline):
+            raise ReplicaOffline(topic_partition_text(*place))
+        self.partitions.pop(place, None)
+        log = self.logs.pop(place, None)
+        if log is not None:
+            directory = log.directory
+            if self.context.gates.renames_deleted_logs:
+                self._deleted_logs += 1
+                directory = deleted_log_directory(log.directory, self.incarnation, self._deleted_logs)
+                log.files.rename(log.directory, directory)
+            _remove(log.files, directory)
+            reason = "replica-moved" if place in self.metadata.partitions else "topic-deleted"
+            self.context.emit(LogDeleted(*place, log.log_end, reason, self.directories.name_of(log.files)))
+
+    # --- checkpoints: a file of each kind in each log directory ---
+
+    def checkpoint_high_watermarks(self) -> None:
+        """Only of partitions the controller told us of: a checkpoint forgets the rest (KAFKA-7235)."""
+        held = [(place, p.log) for place, p in self.partitions.items() if p.log is not None]
+        self._everywhere(
+            lambda files: _write_offsets(
+                files, HIGH_WATERMARKS, {place: log.high_watermark for place, log in held if log.files is files}
+            )
+        )
+
+    def flush_dirty_logs(self) -> None:
+        """What has not been synced for as long as its topic allows (log.flush.interval.ms)."""
+        now_ms = self.context.now.mono_ms
+
+        def flush(files: Files) -> None:
+            for _, log in self._logs_in(files):
+                if now_ms - log.flushed_ms >= log.settings.flush_ms:
+                    log.flush()
+                    log.flushed_ms = now_ms
+
+        self._everywhere(flush)
+
+    def checkpoint_recovery_points(self) -> None:
+        self._everywhere(self._checkpoint_recovery_points)
+
+    def truncate(self, cuts: Sequence[tuple[Partition, int]], reason: str) -> None:
+        """Cut each to its offset, then write recovery points (semantics 2.1): one that stayed beyond a cut would keep
+        a start from looking at what was written there since. A partition may be offline then."""
+        cut: list[Files] = []
+        for partition, offset in cuts:
+            try:
+                if not partition.offline and partition.truncate_to(offset, reason):
+                    cut.append(partition.the_log.files)
+            except StorageError as error:
+                self.storage_failed(error)
+        gates = self.context.gates
+        if gates.cut_checkpoints_though_nothing_was_cut or (cut and gates.cut_checkpoints_all_directories):
+            self.checkpoint_recovery_points()
+        else:
+            self._everywhere(self._checkpoint_recovery_points, only=cut)
+
+    def truncate_fully(self, partition: Partition, offset: int) -> None:
+        """Throw the log away and begin at `offset`; else as `truncate`."""
+        files = partition.the_log.files
+        try:
+            partition.truncate_fully(offset)
+        except StorageError as error:
+            self.storage_failed(error)
+        own = None if self.context.gates.start_over_checkpoints_all_directories else [files]
+        self._everywhere(self._checkpoint_recovery_points, only=own)
+
+    def _checkpoint_recovery_points(self, files: Files) -> None:
+        points = {place: log.recovery_point for place, log in self._logs_in(files)}
+        _write_offsets(files, RECOVERY_POINTS, points)
+
+    def close_cleanly(self) -> None:
+        """Flush, checkpoint, leave the marker (semantics 3)."""
+
+        def close(files: Files) -> None:
+            logs = self._logs_in(files)
+            for _, log in logs:
+                log.flush()
+            self._checkpoint_recovery_points(files)
+            _write_offsets(files, LOG_STARTS, {place: log.log_start for place, log in logs})
+            files.append(CLEAN_SHUTDOWN, b"")
+
+        self.checkpoint_high_watermarks()
+        self._everywhere(close)
+
+    def _everywhere(self, what: Callable[[Files], None], only: Sequence[Files] | None = None) -> None:
+        """In every live directory, or in those of them that are named; one that fails is none any more."""
+        for files in list(self.directories.live.values()):
+            if only is not None and not any(files is one for one in only):
+                continue
+            if self.failed:
+                return
+            try:
+                what(files)
+            except StorageError as error:
+                self.storage_failed(error)
+
+    def _logs_in(self, files: Files) -> list[tuple[TopicPartition, Log]]:
+        return [(place, log) for place, log in self.logs.items() if log.files is files]
+
+    # --- a disk that fails (KIP-112) ---
+
+    def storage_failed(self, error: StorageError) -> None:
+        """A log directory is offline, and what is in it. The broker lives on if others are left, and its version knows
+        how (1.0)."""
+        name = self.directories.of(error)
+        if self.failed or name is None:
+            return
+        places = [place for place, _ in self._logs_in(self.directories.live[name])]
+        self.failed = len(self.directories.live) == 1 or self.context.gates.storage_failure_kills_broker
+        held = partitions_text(places)
+        self.context.emit(LogDirFailed(str(error), name, self.directories.names, held, self.failed))
+        self.going_offline(places)
+        self.take_offline(places)
+        if self.failed:
+            self.context.out.exit(1, f"log directory failed: {error}")
+        else:
+            self.directories.take_offline(name)
+            self.tell_controller()
+
+    def take_offline(self, places: list[TopicPartition]) -> None:
+        """Nobody is served from these, and nothing of them is known, until another life."""
+        for place in places:
+            self.offline.add(place)
+            self.logs.pop(place, None)
+            partition = self.partitions.pop(place, None)
+            if partition is not None:
+                partition.go_offline()
+
+
+def _remove(files: Files, directory: str) -> None:
+    """Raises StorageError."""
+    for name in files.list(directory):
+        files.delete(f"{directory}/{name}")
+    files.delete(directory)
+
+
+def _offsets(files: Files, path: str) -> dict[TopicPartition, int]:
+    if not files.exists(path):
+        return {}
+    return dict(parse_offsets(files.read(path, 0, files.size(path)), path))
+
+
+def _write_offsets(files: Files, path: str, offsets: dict[TopicPartition, int]) -> None:
+    files.write_atomically(path, format_offsets(offsets))
+
+
+def _log_settings(settings: BrokerSettings) -> LogSettings:
+    flush = (settings.log_flush_interval_messages, settings.log_flush_interval_ms)
+    return LogSettings(settings.log_segment_bytes, *flush)

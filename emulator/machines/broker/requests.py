@@ -1,0 +1,170 @@
+"""Requests: where they come from, who serves them, where their answers go.
+
+    connection --one at a time--> queue --> request handlers (num.io.threads) --> answer, or a purgatory
+
+Kafka mutes a connection while it works on a request of it, so a connection's requests are answered one at a time and in
+order; those of different connections have no order. A handler that has to wait (for a partition's lock, the session
+service, another handler's turn) is occupied; when all are, requests stand in line, whatever they ask for, and the
+broker answers nobody. A request that is parked occupies none."""
+
+from collections import deque
+from collections.abc import Callable
+
+from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.threads import Work
+from protocol.events import RequestNotUnderstood
+from protocol.machine import MessageReceived
+from protocol.messages.base import Message
+from protocol.purposes import CONTROLLER, FETCHER, TO_CONTROLLER
+
+BETWEEN_BROKERS = (FETCHER, CONTROLLER, TO_CONTROLLER)
+PIPELINED_MAX = 500
+"""Requests that one connection may have in line behind the one that is under way; with more it is closed."""
+
+
+class _Connection:
+    """One that was accepted: whether a request of it is under way, and what came meanwhile."""
+
+    __slots__ = ("busy", "number", "peer", "pipelined")
+
+    def __init__(self, number: int, peer: str) -> None:
+        self.number = number
+        self.peer = peer
+        """The broker or controller that opened it; "": somebody else."""
+        self.busy = False
+        self.pipelined: deque[MessageReceived] = deque()
+
+
+class Request:
+    """One request, and where its answer goes. It is answered once, or its connection is closed."""
+
+    __slots__ = ("_channel", "_connection", "answered", "correlation_id", "message", "version")
+
+    def __init__(self, channel: "RequestChannel", connection: _Connection, event: MessageReceived) -> None:
+        self._channel = channel
+        self._connection = connection
+        self.message = event.message
+        self.correlation_id = event.correlation_id
+        self.version = event.version
+        self.answered = False
+
+    @property
+    def connection(self) -> int:
+        return self._connection.number
+
+    @property
+    def name(self) -> str:
+        """For whoever looks at what waits."""
+        return type(self.message).__name__.removesuffix("Request")
+
+    def answer(self, message: Message | None) -> None:
+        """None: there is none (acks=0), and the connection is free for its next request."""
+        assert not self.answered, f"{self.name} is answered twice"
+        self.answered = True
+        self._channel.answered(self._connection, self, message)
+
+    def hang_up(self) -> None:
+        """The answer is the end of its connection."""
+        self._channel.hang_up(self._connection.number)
+
+
+class RequestChannel:
+    """`serve` makes a handler's work of a request; None: it is done."""
+
+    def __init__(self, context: BrokerContext, serve: Callable[[Request], Work[None] | None]) -> None:
+        self._context = context
+        self._serve = serve
+        self._connections: dict[int, _Connection] = {}
+        self._queue: deque[Request] = deque()
+        self._occupied = 0
+
+    @property
+    def occupied(self) -> int:
+        """Request handlers that wait for something in the midst of a request."""
+        return self._occupied
+
+    @property
+    def queued(self) -> int:
+        """Requests that no handler has taken yet."""
+        return len(self._queue)
+
+    @property
+    def pipelined(self) -> int:
+        """Requests that stand behind one of their own connection."""
+        return sum(len(connection.pipelined) for connection in self._connections.values())
+
+    # --- connections ---
+
+    def accepted(self, connection: int, peer: str, purpose: str) -> None:
+        self._connections[connection] = _Connection(connection, peer if purpose in BETWEEN_BROKERS else "")
+
+    def lost(self, connection: int) -> bool:
+        """Whether it was one of these. What was under way goes on, and is answered to nobody."""
+        return self._connections.pop(connection, None) is not None
+
+    def hang_up(self, connection: int) -> None:
+        if self.lost(connection):
+            self._context.out.close(connection)
+
+    def received(self, event: MessageReceived) -> bool:
+        """Whether it came on one of these connections."""
+        connection = self._connections.get(event.connection)
+        if connection is None:
+            return False
+        if connection.peer and not self._context.gates.understands(event.message.API_KEY, event.version):
+            # Kafka cannot parse it, and closes the connection (SocketServer, semantics 4.6); who sent it tries again.
+            self._context.emit(RequestNotUnderstood(connection.peer, event.message.API_NAME, event.version))
+            self.hang_up(connection.number)
+            return True
+        if not connection.busy:
+            self._put(connection, event)
+        elif len(connection.pipelined) < PIPELINED_MAX:
+            connection.pipelined.append(event)
+        else:
+            self.hang_up(connection.number)
+        return True
+
+    # --- handlers ---
+
+    def _put(self, connection: _Connection, event: MessageReceived) -> None:
+        connection.busy = True
+        request = Request(self, connection, event)
+        if self._queue or self._occupied >= self._context.settings.num_io_threads:
+            self._queue.append(request)
+        else:
+            self._handle(request)
+
+    def _handle(self, request: Request) -> None:
+        work = self._serve(request)
+        if work is not None:
+            self._occupied += 1
+            self._context.threads.start("request-handler", request.name, work, self._freed)
+
+    def _freed(self) -> None:
+        self._occupied -= 1
+        if self._queue:
+            self._context.threads.ready.append(self._take)
+
+    def resized(self) -> None:
+        """There may be more handlers (num.io.threads), or fewer."""
+        if self._queue:
+            self._context.threads.ready.append(self._take)
+
+    def _take(self) -> None:
+        while self._queue and self._occupied < self._context.settings.num_io_threads:
+            self._handle(self._queue.popleft())
+
+    # --- answers ---
+
+    def answered(self, connection: _Connection, request: Request, message: Message | None) -> None:
+        if self._connections.get(connection.number) is not connection:
+            return
+        if message is not None:
+            self._context.out.send(connection.number, message, request.correlation_id, request.version)
+        connection.busy = False
+        if connection.pipelined:
+            self._context.threads.ready.append(lambda: self._next_of(connection))
+
+    def _next_of(self, connection: _Connection) -> None:
+        if not connection.busy and connection.pipelined and self._connections.get(connection.number) is connection:
+            self._put(connection, connection.pipelined.popleft())

@@ -1,0 +1,152 @@
+"""Where a producer's records wait: per partition a queue of batches, all within `buffer.memory`.
+
+A batch may leave when it is full, has waited `linger.ms`, has others behind it, or when senders wait for
+memory; after a failure when `retry.backoff.ms` is over. Only the first of a queue may leave, so one that
+backs off holds up those behind it.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+
+from emulator.machines.client.client_settings import ProducerSettings
+from emulator.machines.client.deadlines import NEVER, is_due
+from emulator.machines.client.operations import Operation
+from emulator.machines.client.producer_batch import Done, ProducerBatch, size_bound_bytes
+from protocol.ids import TopicPartition
+from protocol.machine import Now
+from protocol.records.types import NO_SEQUENCE
+
+
+class Accumulator:
+    """Queues by partition. `muted` partitions give nothing out (they have a batch under way and order
+    matters).
+    """
+
+    def __init__(self, settings: ProducerSettings) -> None:
+        self._settings = settings
+        self._queues: dict[TopicPartition, deque[ProducerBatch]] = {}
+        self.memory_used_bytes = 0
+        self.muted: set[TopicPartition] = set()
+        self.exhausted = False
+        """Senders wait for memory: nothing lingers."""
+
+    def join(self, key: TopicPartition, value: bytes, operation: Operation, done: Done) -> bool:
+        """Add a record to the batch that waits, if it has room and does not become full: then nothing else changes."""
+        queue = self._queues.get(key)
+        if not queue:
+            return False
+        batch = queue[-1]
+        if not batch.has_room(value, self._settings.batch_size - 1):
+            return False
+        batch.add(value, operation, done)
+        return True
+
+    def begins_batch(self, key: TopicPartition, value: bytes) -> bool:
+        """Whether a record would be the first of a batch."""
+        queue = self._queues.get(key)
+        return not queue or not queue[-1].has_room(value, self._settings.batch_size)
+
+    def append(
+        self,
+        now: Now,
+        key: TopicPartition,
+        value: bytes,
+        operation: Operation,
+        done: Done,
+        record_key: bytes | None = None,
+    ) -> bool:
+        """Take a record in; False if a new batch is needed and there is no memory for one."""
+        settings = self._settings
+        queue = self._queues.setdefault(key, deque())
+        if queue and queue[-1].has_room(value, settings.batch_size, record_key):
+            queue[-1].add(value, operation, done, record_key)
+            return True
+        memory = max(settings.batch_size, size_bound_bytes(settings.magic, value, record_key))
+        if self.memory_used_bytes + memory > settings.buffer_memory:
+            return False
+        deadline_ms = NEVER
+        if settings.delivery_timeout_ms is not None:
+            deadline_ms = now.mono_ms + settings.delivery_timeout_ms
+        batch = ProducerBatch(key, now, settings.magic, memory, deadline_ms)
+        batch.add(value, operation, done, record_key)
+        queue.append(batch)
+        self.memory_used_bytes += memory
+        return True
+
+    def free(self, batch: ProducerBatch) -> None:
+        """The batch has ended: its memory is there for others."""
+        self.memory_used_bytes -= batch.memory_bytes
+        batch.memory_bytes = 0
+
+    def waiting(self) -> list[TopicPartition]:
+        """Partitions with something in their queue, in the order in which they first had."""
+        return [key for key, queue in self._queues.items() if queue]
+
+    def first(self, key: TopicPartition) -> ProducerBatch:
+        return self._queues[key][0]
+
+    def sendable_at_ms(self, key: TopicPartition) -> float:
+        """When the first batch of a non-empty queue may leave (mono_ms); NEVER while the partition is muted."""
+        if key in self.muted:
+            return NEVER
+        queue = self._queues[key]
+        batch = queue[0]
+        if batch.attempts:
+            return batch.waiting_since_ms + self._settings.retry_backoff_ms
+        full = len(queue) > 1 or batch.size_bytes >= self._settings.batch_size
+        if full or self.exhausted:
+            return batch.waiting_since_ms
+        return batch.waiting_since_ms + self._settings.linger_ms
+
+    def take(self, key: TopicPartition) -> ProducerBatch:
+        """The first batch, to be sent."""
+        return self._queues[key].popleft()
+
+    def take_all(self) -> list[ProducerBatch]:
+        """Everything, queue by queue, taken out."""
+        batches = [batch for queue in self._queues.values() for batch in queue]
+        self._queues.clear()
+        return batches
+
+    def put_back(self, now: Now, batch: ProducerBatch) -> None:
+        """For a retry: in front, or by its sequence if it has one.
+
+        Without sequences each goes in front, as in Kafka: of two that fail together the second is then ahead
+        of the first (semantics 6, "Reordering").
+        """
+        batch.waiting_since_ms = now.mono_ms
+        queue = self._queues[batch.key]
+        if batch.base_sequence == NO_SEQUENCE:
+            queue.appendleft(batch)
+            return
+        index = 0
+        while index < len(queue) and 0 <= queue[index].base_sequence < batch.base_sequence:
+            index += 1
+        queue.insert(index, batch)
+
+    def expired(self, now: Now) -> list[ProducerBatch]:
+        """Batches that waited too long, taken out.
+
+        Since 2.1 `delivery.timeout.ms` after they were created; before, `request.timeout.ms` after they could
+        have left, or after a failed attempt and its pause, and not in muted partitions.
+        """
+        result = []
+        for key, queue in self._queues.items():
+            while queue and is_due(now, self._expires_at_ms(key, queue)):
+                result.append(queue.popleft())
+        return result
+
+    def next_expiry_ms(self) -> float:
+        """When `expired` will next give something (mono_ms)."""
+        expiries: Iterable[float] = (self._expires_at_ms(key, queue) for key, queue in self._queues.items() if queue)
+        return min(expiries, default=NEVER)
+
+    def _expires_at_ms(self, key: TopicPartition, queue: deque[ProducerBatch]) -> float:
+        batch = queue[0]
+        settings = self._settings
+        if settings.delivery_timeout_ms is not None:
+            return batch.deadline_ms
+        if key in self.muted:
+            return NEVER
+        pause_ms = settings.retry_backoff_ms if batch.attempts else settings.linger_ms
+        return batch.waiting_since_ms + pause_ms + settings.request_timeout_ms

@@ -1,0 +1,235 @@
+"""The machine of a client process: it stands in an AZ and does what the player asks, and workloads by itself.
+
+Whoever connects to it is the player; each request is answered on its connection. Answers for a connection
+that is gone are dropped, the work goes on. What cannot be begun (too much at once, an unusable setting) is
+answered with the problem, and nothing was done.
+"""
+
+from collections.abc import Callable, Sequence
+
+from emulator.machines.client.client_settings import UnusableSetting
+from emulator.machines.client.errands import Errands, TooManyProducers
+from emulator.machines.client.exchange import TooManyExchanges
+from emulator.machines.client.group_errands import GroupErrands, TooManyErrands
+from emulator.machines.client.operations import Operation, OperationLog
+from emulator.machines.client.workload import ConsumeWorkload, ProduceWorkload
+from protocol.chance import Chance
+from protocol.conversations import HEARD_BY_CLIENT
+from protocol.machine import (
+    ConnectionAccepted,
+    ConnectionLost,
+    Effect,
+    Input,
+    MessageReceived,
+    Now,
+    Outbox,
+    Started,
+    StopRequested,
+)
+from protocol.messages.base import Message
+from protocol.messages.consuming import (
+    ClientCommitRequest,
+    ClientCommitResponse,
+    ClientCommittedRequest,
+    ClientCommittedResponse,
+    ClientConsumeRequest,
+    ClientConsumeResponse,
+)
+from protocol.messages.status import NodeStatus, WorkloadStatus
+from protocol.messages.workload import (
+    ClientFetchRequest,
+    ClientFetchResponse,
+    ClientMetadataRequest,
+    ClientMetadataResponse,
+    ClientProduceRequest,
+    ClientProduceResponse,
+    StartWorkloadRequest,
+    StartWorkloadResponse,
+    StopWorkloadRequest,
+    StopWorkloadResponse,
+    WorkloadReport,
+    WorkloadReportsRequest,
+    WorkloadReportsResponse,
+    WorkloadSpec,
+)
+from protocol.versions import gates_for
+
+WORKLOADS_MAX = 64
+"""Workloads of one life, stopped ones included: their reports stay."""
+PARTITIONS_MAX = 1_000
+
+_CANNOT_BEGIN = (UnusableSetting, TooManyExchanges, TooManyProducers, TooManyErrands, ValueError)
+
+Workload = ProduceWorkload | ConsumeWorkload
+
+
+class ClientNode:
+    """One life of a client process. `brokers` are the nodes its libraries ask first, `session_servers` those that
+    old consumers keep their offsets at; `kafka_version` is the libraries'.
+
+    Raises protocol.versions.UnknownVersion.
+    """
+
+    HEARD = HEARD_BY_CLIENT
+
+    def __init__(
+        self,
+        name: str,
+        brokers: Sequence[str],
+        session_servers: Sequence[str],
+        kafka_version: str,
+        kept: list[Operation] | None = None,
+    ) -> None:
+        """`kept`: see OperationLog."""
+        self.name = name
+        self._session_servers = list(session_servers)
+        self._kept = kept
+        self._brokers = list(brokers)
+        self._kafka_version = kafka_version
+        self._magic = gates_for(kafka_version).record_magic
+        self._out = Outbox()
+        self._players: set[int] = set()
+        self._workloads: dict[str, Workload] = {}
+        self._workload_count = 0
+        self._operations: OperationLog | None = None
+        self._errands: Errands | None = None
+        self._groups: GroupErrands | None = None
+        self._begins: dict[type[Message], tuple[Callable[..., None], Callable[..., Message]]] = {}
+        """{request of a player: (what begins it, the answer that names why it cannot be)}."""
+        self._chance = Chance(0)
+
+    def step(self, now: Now, event: Input) -> list[Effect]:
+        """Handle one input."""
+        out = self._out
+        match event:
+            case Started(seed, incarnation):
+                self._chance = Chance(seed)
+                self._operations = OperationLog(self.name, incarnation, self._kept)
+                self._errands = Errands(self._brokers, self._operations, self._kafka_version, self._magic, self._chance)
+                self._groups = GroupErrands(
+                    self.name, self._brokers, self._session_servers, self._operations, self._kafka_version, self._chance
+                )
+                self._begins = {
+                    ClientProduceRequest: (self._errands.produce, ClientProduceResponse),
+                    ClientFetchRequest: (self._errands.fetch, ClientFetchResponse),
+                    ClientMetadataRequest: (self._errands.metadata, ClientMetadataResponse),
+                    ClientConsumeRequest: (self._groups.consume, ClientConsumeResponse),
+                    ClientCommitRequest: (self._groups.commit, ClientCommitResponse),
+                    ClientCommittedRequest: (self._groups.committed, ClientCommittedResponse),
+                }
+            case ConnectionAccepted(connection=connection):
+                self._players.add(connection)
+            case ConnectionLost(connection=connection) if connection in self._players:
+                self._players.discard(connection)
+            case MessageReceived(connection=connection) if connection in self._players:
+                self._asked(now, out, event)
+            case StopRequested():
+                self._stop(now, out)
+            case _:
+                self._work(now, event, out)
+        return out.take()
+
+    def status(self, now: Now) -> NodeStatus:
+        """How its workloads get on. Asking changes nothing."""
+        return NodeStatus(workloads={name: _counts(work.report) for name, work in sorted(self._workloads.items())})
+
+    def report(self, name: str) -> WorkloadReport:
+        """A workload's counts so far. Raises KeyError."""
+        return self._workloads[name].report
+
+    def _work(self, now: Now, event: Input, out: Outbox) -> None:
+        if self._errands is not None and self._errands.handles(event):
+            self._errands.handle(now, event, out)
+            return
+        if self._groups is not None and self._groups.handles(event):
+            self._groups.handle(now, event, out)
+            return
+        for workload in self._workloads.values():
+            if workload.handles(event):
+                workload.handle(now, event, out)
+                return
+        # Of a connection whose owner closed it in the same instant: nobody waits for it.
+
+    def _asked(self, now: Now, out: Outbox, event: MessageReceived) -> None:
+        connection, correlation = event.connection, event.correlation_id
+        assert self._begins, "a request before Started"
+
+        def reply(out: Outbox, answer: Message) -> None:
+            if connection in self._players:
+                out.send(connection, answer, correlation)
+
+        match event.message:
+            case StartWorkloadRequest(spec=spec):
+                reply(out, StartWorkloadResponse(problem=self._start_workload(now, out, spec)))
+            case WorkloadReportsRequest():
+                reply(out, WorkloadReportsResponse([workload.report for workload in self._workloads.values()]))
+            case StopWorkloadRequest(name=name, at_once=at_once):
+                workload = self._workloads.get(name)
+                if workload is None:
+                    reply(out, StopWorkloadResponse(problem=f"no workload {name!r}"))
+                elif not workload.report.running:
+                    reply(out, StopWorkloadResponse(workload.report))
+                else:
+                    workload.stop(
+                        now,
+                        out,
+                        lambda now, out, report: reply(out, StopWorkloadResponse(report)),
+                        at_once=at_once,
+                    )
+            case request if type(request) in self._begins:
+                begin, refused = self._begins[type(request)]
+                try:
+                    begin(now, out, request, reply)
+                except _CANNOT_BEGIN as problem:
+                    reply(out, refused(problem=str(problem)))
+            case _:
+                # Not a request of ours: the peer does not know whom it talks to.
+                out.close(connection)
+                self._players.discard(connection)
+
+    def _start_workload(self, now: Now, out: Outbox, spec: WorkloadSpec) -> str:
+        """Empty, or why it cannot be."""
+        assert self._operations is not None
+        before = self._workloads.get(spec.name)
+        if before is not None and before.report.running:
+            return f"workload {spec.name!r} exists"
+        if before is None and len(self._workloads) >= WORKLOADS_MAX:
+            self._forget_ended()
+        if len(self._workloads) >= WORKLOADS_MAX:
+            return f"{WORKLOADS_MAX} workloads, no more"
+        if not 0 < len(spec.partitions) <= PARTITIONS_MAX:
+            return f"{len(spec.partitions)} partitions; allowed are 1 to {PARTITIONS_MAX}"
+        kind = ProduceWorkload if spec.kind == "produce" else ConsumeWorkload
+        chance = Chance(self._chance.below(1 << 62))
+        key = f"workload-{self._workload_count}"
+        try:
+            workload = kind(key, spec, self._brokers, self._operations, self._kafka_version, chance)
+        except UnusableSetting as problem:
+            return str(problem)
+        self._workload_count += 1
+        self._workloads[spec.name] = workload
+        workload.start(now, out)
+        return ""
+
+    def _forget_ended(self) -> None:
+        """Room for another workload: the first that ended is told about no more."""
+        ended = [name for name, workload in self._workloads.items() if not workload.report.running]
+        for name in ended[:1]:
+            del self._workloads[name]
+
+    def _stop(self, now: Now, out: Outbox) -> None:
+        """What libraries have under way ends here, so that every operation has an end."""
+        for workload in self._workloads.values():
+            if workload.report.running:
+                workload.stop(now, out, lambda now, out, report: None, at_once=True)
+        if self._errands is not None:
+            self._errands.close(now, out)
+        if self._groups is not None:
+            self._groups.close(now, out)
+        out.exit(0, "stopped")
+
+
+def _counts(report: WorkloadReport) -> WorkloadStatus:
+    return WorkloadStatus(
+        report.kind, report.running, report.ok, report.failed, report.unknown, report.skipped, report.read
+    )

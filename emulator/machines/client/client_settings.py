@@ -1,0 +1,240 @@
+"""Settings of producers and consumers: Kafka's names, and the defaults of each version.
+
+The names that users write are Kafka's (`request.timeout.ms`); fields are the same with underscores. Where a
+version changed a default, the table says since when (semantics 7). An unknown name is an error that names the
+nearest one.
+"""
+
+import difflib
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from emulator.machines.client.partitioner import Keyless
+from emulator.settings.client_rules import broken_of_producer
+from protocol.records.compression import Compression
+from protocol.versions import gates_for, since
+
+RETRIES_MAX = (1 << 31) - 1
+
+SequenceRecovery = Literal["reset", "retry", "bump"]
+"""What an idempotent producer does about errors 45 and 59.
+
+- reset (0.11): takes a new producer id, the batch fails.
+- retry (1.0 to 2.4): retries what is not next in line or was reset, else as above.
+- bump (2.5 and later, KIP-360): raises its epoch, numbers the partition's batches from 0 again and retries.
+"""
+
+
+class UnusableSetting(ValueError):
+    """An unknown name, a value of the wrong kind, or a combination that Kafka refuses."""
+
+
+class ClientSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What producers and consumers share. All of the names end with their unit."""
+
+    request_timeout_ms: float = 30_000.0
+    retry_backoff_ms: float = 100.0
+    metadata_max_age_ms: float = 300_000.0
+    reconnect_backoff_ms: float = 50.0
+    reconnect_backoff_max_ms: float = 1_000.0
+    socket_connection_setup_timeout_ms: float = 136_000.0
+    """Before 2.7 there is none: the operating system gives up first, ten SYNs and 133.2 to 135.4 s later."""
+    # How metadata are taken in (semantics 6): what clients of a version do, no settings of Kafka's.
+    rejects_older_epochs: bool = False
+    epochless_forgets_all: bool = False
+    rejected_hides_leader: bool = False
+    first_epoch_may_come_with_an_offset: bool = False
+    needs_reliable_epochs: bool = False
+    knows_topic_ids: bool = False
+
+
+class ProducerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A producer's. `acks` -1 is all."""
+
+    acks: int = 1
+    retries: int = 0
+    delivery_timeout_ms: float | None = None
+    """From append to the end, all retries included; None before 2.1, which had no such bound."""
+    max_in_flight_requests_per_connection: int = 5
+    linger_ms: float = 0.0
+    batch_size: int = 16_384
+    buffer_memory: int = 33_554_432
+    max_request_size: int = 1_048_576
+    max_block_ms: float = 60_000.0
+    enable_idempotence: bool = False
+    compression_type: Compression = "none"
+    magic: Literal[0, 1, 2] = 2
+    """Record format written. Not a setting of Kafka's: it follows the client's version."""
+    sequence_recovery: SequenceRecovery = "bump"
+    keyless: Keyless = "sticky"
+    """How the default partitioner spreads records without a key. Not a setting of Kafka's either."""
+    answer_timeout_ms: float | None = None
+    """How long to wait for an answer; None: `request.timeout.ms`, which also goes to the broker. librdkafka
+    keeps them apart (`socket.timeout.ms`), so that it sees error 7 where the Java client disconnects.
+    """
+
+    @property
+    def wait_ms(self) -> float:
+        """How long an answer may take before the connection is given up."""
+        return self.request_timeout_ms if self.answer_timeout_ms is None else self.answer_timeout_ms
+
+
+class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A consumer's. `auto_offset_reset`: smallest and largest are the old consumer's names for earliest and
+    latest.
+    """
+
+    fetch_max_wait_ms: int = 500
+    fetch_min_bytes: int = 1
+    fetch_max_bytes: int = 52_428_800
+    max_partition_fetch_bytes: int = 1_048_576
+    fetch_version: int = 12
+    """Of its FETCH; below 3 a message that is larger than max.partition.fetch.bytes cannot be read. Not a setting."""
+    group_id: str = ""
+    """Empty: the consumer commits nothing, and starts where its policy says."""
+    enable_auto_commit: bool = True
+    auto_commit_interval_ms: float = 5_000.0
+    default_api_timeout_ms: float | None = None
+    """How long a commit that is waited for is tried (KIP-266); None before 2.0, which had no such bound."""
+    offsets_storage: Literal["kafka", "zookeeper"] = "kafka"
+    """zookeeper: the old consumer (up to 1.1), through a session of its own."""
+    zookeeper_session_timeout_ms: float = 6_000.0
+    auto_offset_reset: Literal["earliest", "latest", "none", "smallest", "largest"] = "latest"
+    validates_epochs: bool = False
+    """2.3 and later: positions carry leader epochs, and truncation is detected (KIP-320)."""
+
+
+S = TypeVar("S", bound=ClientSettings)
+
+
+def producer_settings(version: str, settings: Mapping[str, Any] | None = None) -> ProducerSettings:
+    """Settings of a Java producer of `version`, with Kafka's names for what differs from the defaults.
+
+    Raises UnusableSetting, protocol.versions.UnknownVersion.
+    """
+    given = _fields(ProducerSettings, settings or {})
+    if "acks" in given:
+        given["acks"] = -1 if given["acks"] in ("all", "-1", -1) else int(given["acks"])
+    gates = gates_for(version)
+    values: dict[str, Any] = _common_defaults(version)
+    values["magic"] = gates.record_magic
+    values["sequence_recovery"] = (
+        "bump" if since(version, "2.5") else "retry" if gates.remembered_batches > 1 else "reset"
+    )
+    values["keyless"] = "sticky" if since(version, "2.4") else "round-robin"  # KIP-480
+    if since(version, "2.1"):
+        values |= {"retries": RETRIES_MAX, "delivery_timeout_ms": 120_000.0}
+    if given.get("enable_idempotence"):
+        values |= {"acks": -1, "retries": RETRIES_MAX}
+        values["max_in_flight_requests_per_connection"] = gates.remembered_batches
+    made = _made(ProducerSettings, values | given)
+    for _, broken in broken_of_producer(version, _named(msgspec.structs.asdict(made)), _named(given)):
+        raise UnusableSetting(broken)
+    if made.delivery_timeout_ms is not None:
+        least = made.linger_ms + made.request_timeout_ms
+        made = msgspec.structs.replace(made, delivery_timeout_ms=max(made.delivery_timeout_ms, least))
+    return made
+
+
+def librdkafka_settings(settings: Mapping[str, Any] | None = None) -> ProducerSettings:
+    """Settings of a librdkafka producer (2.x), as the recording retry-idempotent uses one.
+
+    `message.timeout.ms` is its name for delivery.timeout.ms, `socket.timeout.ms` for the wait for an answer.
+    """
+    renamed = {"message.timeout.ms": "delivery.timeout.ms", "socket.timeout.ms": "answer.timeout.ms"}
+    given = _fields(ProducerSettings, {renamed.get(name, name): v for name, v in (settings or {}).items()})
+    if "acks" in given:
+        given["acks"] = -1 if given["acks"] in ("all", "-1", -1) else int(given["acks"])
+    values: dict[str, Any] = {
+        "acks": -1,
+        "retries": RETRIES_MAX,
+        "delivery_timeout_ms": 300_000.0,
+        "answer_timeout_ms": 60_000.0,
+        "linger_ms": 5.0,
+        "reconnect_backoff_ms": 100.0,
+        "reconnect_backoff_max_ms": 10_000.0,
+        "socket_connection_setup_timeout_ms": 30_000.0,
+        "rejects_older_epochs": True,
+    }
+    return _made(ProducerSettings, values | given)
+
+
+def consumer_settings(version: str, settings: Mapping[str, Any] | None = None) -> ConsumerSettings:
+    """Settings of a Java consumer of `version`. Raises UnusableSetting, protocol.versions.UnknownVersion."""
+    values = _common_defaults(version)
+    values["validates_epochs"] = gates_for(version).consumer_epoch_validation
+    if since(version, "2.0.0"):
+        values["default_api_timeout_ms"] = 60_000.0
+    else:
+        values["request_timeout_ms"] = 305_000.0
+    if (settings or {}).get("offsets.storage", "kafka") != "kafka":
+        raise UnusableSetting("offsets.storage=zookeeper is the old consumer's")
+    if (settings or {}).get("group.id") and not gates_for(version).group_coordinator:
+        raise UnusableSetting(f"group.id needs the new consumer, Kafka 0.9 or later, or the old one: not {version}")
+    return _made(ConsumerSettings, values | _fields(ConsumerSettings, settings or {}))
+
+
+def old_consumer_settings(version: str, settings: Mapping[str, Any] | None = None) -> ConsumerSettings:
+    """Settings of the old (Scala) consumer of `version`, which keeps its offsets in the session service.
+
+    Its own names: `auto.commit.enable`; smallest and largest. Raises UnusableSetting, UnknownVersion.
+    """
+    if not gates_for(version).old_consumer:
+        raise UnusableSetting(f"the old consumer was removed in Kafka 2.0; there is none in {version}")
+    renamed = {"auto.commit.enable": "enable.auto.commit"}
+    given = _fields(ConsumerSettings, {renamed.get(name, name): value for name, value in (settings or {}).items()})
+    if given.get("offsets_storage", "zookeeper") != "zookeeper":
+        raise UnusableSetting("the old consumer's offsets.storage=kafka is not modelled")
+    values = _common_defaults(version) | {
+        "offsets_storage": "zookeeper",
+        "retry_backoff_ms": 200.0,  # refresh.leader.backoff.ms
+        "fetch_version": gates_for(version).consumer_fetch_version,
+        "auto_commit_interval_ms": 60_000.0,
+        "auto_offset_reset": "largest",
+        "fetch_max_wait_ms": 100,
+    }
+    return _made(ConsumerSettings, values | given)
+
+
+def _common_defaults(version: str) -> dict[str, Any]:
+    gates = gates_for(version)
+    values: dict[str, Any] = {
+        "rejects_older_epochs": gates.client_ignores_older_epochs,
+        "epochless_forgets_all": gates.metadata_without_epoch_forgets_all,
+        "rejected_hides_leader": gates.ignored_metadata_hides_leader,
+        "first_epoch_may_come_with_an_offset": gates.first_epoch_may_come_with_an_offset,
+        "needs_reliable_epochs": gates.client_needs_reliable_epochs,
+        "knows_topic_ids": gates.client_knows_topic_ids,
+    }
+    if not since(version, "0.11"):
+        values["reconnect_backoff_max_ms"] = 50.0  # KIP-144 made it grow
+    if since(version, "2.7"):
+        values["socket_connection_setup_timeout_ms"] = 10_000.0  # KIP-601
+    return values
+
+
+def _fields(kind: type[S], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Kafka's names as our fields'."""
+    known = {field.replace("_", "."): field for field in kind.__struct_fields__}
+    values = {}
+    for name, value in settings.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0)
+            raise UnusableSetting(f"unknown setting {name!r}; the nearest known one is {near[0]}")
+        values[known[name]] = value
+    return values
+
+
+def _named(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Our fields by Kafka's names."""
+    return {field.replace("_", "."): value for field, value in fields.items()}
+
+
+def _made(kind: type[S], values: dict[str, Any]) -> S:
+    try:
+        return msgspec.convert(values, kind, strict=False)
+    except msgspec.ValidationError as error:
+        field = str(error).rpartition("$.")[2].rstrip("`").replace("_", ".")
+        raise UnusableSetting(f"{error} (setting {field})") from error

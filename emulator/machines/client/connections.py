@@ -1,0 +1,212 @@
+"""Connections that a client keeps: one per broker, several requests under way on each, reconnected with
+growing pauses.
+
+What Kafka's NetworkClient does. A request that is not answered in its time costs the connection: everything
+under way on it fails, because answers come in order and nobody knows what became of them. Whoever wants to
+send asks `ready` first; it opens a connection where there is none. Time-outs come by `poll`, at `next_at_ms`.
+"""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from emulator.machines.client.client_settings import ClientSettings
+from emulator.machines.client.deadlines import NEVER, is_due
+from emulator.machines.client.exchange import Failure
+from protocol.chance import Chance
+from protocol.machine import ConnectionLost, ConnectionOpened, Input, MessageReceived, Now, Outbox
+from protocol.messages.base import Message
+from protocol.purposes import CLIENT
+
+Answered = Callable[[Now, Outbox, Message | Failure], None]
+
+
+class _Request(msgspec.Struct):
+    api_key: int
+    deadline_ms: float
+    answered: Answered
+
+
+class _Channel(msgspec.Struct):
+    """One broker's connection. `connection` 0: there is none; `open` false: it is being opened."""
+
+    node: str
+    connection: int = 0
+    open: bool = False
+    open_deadline_ms: float = NEVER
+    failures: int = 0
+    backoff_until_ms: float = 0.0
+    wanted: bool = False
+    in_flight: dict[int, _Request] = msgspec.field(default_factory=dict)
+
+
+class BrokerConnections:
+    """The connections of one client. `in_flight_max` bounds the requests under way on each.
+
+    `lost` hears of every connection that was lost or could not be made.
+    """
+
+    def __init__(
+        self,
+        settings: ClientSettings,
+        chance: Chance,
+        in_flight_max: int,
+        lost: Callable[[Now, Outbox], None],
+    ) -> None:
+        self._settings = settings
+        self._chance = chance
+        self._in_flight_max = in_flight_max
+        self._lost = lost
+        self._channels: dict[str, _Channel] = {}
+        self._by_connection: dict[int, _Channel] = {}
+        self._correlation = 0
+
+    def ready(self, now: Now, out: Outbox, node: str) -> bool:
+        """Whether a request can be sent to `node` now. Opens a connection if none stands and the pause is
+        over.
+        """
+        channel = self._channel(node)
+        if channel.open:
+            return len(channel.in_flight) < self._in_flight_max
+        channel.wanted = True
+        if not channel.connection and is_due(now, channel.backoff_until_ms):
+            channel.connection = out.open(node, CLIENT)
+            channel.open_deadline_ms = now.mono_ms + self._settings.socket_connection_setup_timeout_ms
+            self._by_connection[channel.connection] = channel
+        return False
+
+    def send(
+        self,
+        now: Now,
+        out: Outbox,
+        node: str,
+        request: Message,
+        *,
+        wait_ms: float,
+        answered: Answered | None,
+        version: int | None = None,
+    ) -> None:
+        """Send to a node that is `ready`. `answered` None: no answer is awaited."""
+        channel = self._channel(node)
+        assert channel.open and len(channel.in_flight) < self._in_flight_max, node
+        self._correlation += 1
+        if answered is not None:
+            channel.in_flight[self._correlation] = _Request(request.API_KEY, now.mono_ms + wait_ms, answered)
+        chosen = request.VERSIONS[1] if version is None else version
+        out.send(channel.connection, request, self._correlation, chosen)
+
+    def least_loaded(self, now: Now, nodes: Sequence[str]) -> str | None:
+        """The node to ask what any can answer: connected with least under way, else one being or to be
+        connected.
+
+        None if all are pausing before they may be tried again.
+        """
+        start = self._chance.below(len(nodes)) if nodes else 0
+        best: str | None = None
+        best_rank = (3, 0)
+        for index in range(len(nodes)):
+            node = nodes[(start + index) % len(nodes)]
+            channel = self._channel(node)
+            if channel.open:
+                rank = (0, len(channel.in_flight))
+            elif channel.connection:
+                rank = (1, 0)
+            elif is_due(now, channel.backoff_until_ms):
+                rank = (2, channel.failures)
+            else:
+                channel.wanted = True
+                continue
+            if rank < best_rank:
+                best, best_rank = node, rank
+        return best
+
+    def in_flight(self, node: str) -> int:
+        """Requests under way to `node`."""
+        return len(self._channel(node).in_flight)
+
+    def is_unavailable(self, now: Now, node: str) -> bool:
+        """Whether the connection was lost, or could not be made, and the pause is not over."""
+        channel = self._channel(node)
+        return not channel.connection and not is_due(now, channel.backoff_until_ms)
+
+    def handles(self, event: Input) -> bool:
+        if isinstance(event, ConnectionOpened | ConnectionLost | MessageReceived):
+            return event.connection in self._by_connection
+        return False
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> None:
+        match event:
+            case ConnectionOpened(connection=connection):
+                channel = self._by_connection[connection]
+                channel.open, channel.wanted = True, False
+                channel.failures = 0
+                channel.open_deadline_ms = NEVER
+            case ConnectionLost(connection=connection, reason=reason):
+                self._give_up(now, out, self._by_connection[connection], reason)
+            case MessageReceived(connection=connection, correlation_id=correlation, message=message):
+                channel = self._by_connection[connection]
+                request = channel.in_flight.pop(correlation, None)
+                if request is None or request.api_key != message.API_KEY:
+                    out.close(connection)
+                    self._give_up(now, out, channel, f"answered with an unasked {message.API_NAME}")
+                    if request is not None:
+                        request.answered(now, out, Failure("NetworkException", "another answer came", True))
+                else:
+                    request.answered(now, out, message)
+            case _:
+                raise AssertionError(event)
+
+    def poll(self, now: Now, out: Outbox) -> None:
+        """Give up what has waited too long."""
+        for channel in list(self._channels.values()):
+            if channel.connection and is_due(now, self._deadline_ms(channel)):
+                out.close(channel.connection)
+                waited = "an answer" if channel.open else "the connection"
+                self._give_up(now, out, channel, f"waited too long for {waited}")
+            if channel.wanted and not channel.connection and is_due(now, channel.backoff_until_ms):
+                channel.wanted = False  # whoever still wants it asks again now
+
+    def next_at_ms(self) -> float:
+        """When `poll` has something to do next (mono_ms)."""
+        at = NEVER
+        for channel in self._channels.values():
+            if channel.connection:
+                at = min(at, self._deadline_ms(channel))
+            elif channel.wanted:
+                at = min(at, channel.backoff_until_ms)
+        return at
+
+    def close(self, out: Outbox) -> None:
+        """Close everything. What is under way is forgotten: no `answered` follows."""
+        for channel in self._channels.values():
+            if channel.connection:
+                out.close(channel.connection)
+        self._channels.clear()
+        self._by_connection.clear()
+
+    def _channel(self, node: str) -> _Channel:
+        channel = self._channels.get(node)
+        if channel is None:
+            channel = self._channels[node] = _Channel(node)
+        return channel
+
+    def _deadline_ms(self, channel: _Channel) -> float:
+        if not channel.open:
+            return channel.open_deadline_ms
+        # Requests differ in how long they may take, so the first is not always the first to be due.
+        return min((request.deadline_ms for request in channel.in_flight.values()), default=NEVER)
+
+    def _give_up(self, now: Now, out: Outbox, channel: _Channel, reason: str) -> None:
+        """The connection is gone. Pauses grow with failures in a row, and vary so that clients do not march."""
+        settings = self._settings
+        del self._by_connection[channel.connection]
+        channel.connection, channel.open, channel.open_deadline_ms = 0, False, NEVER
+        doublings = min(channel.failures, 20)
+        pause = min(settings.reconnect_backoff_max_ms, settings.reconnect_backoff_ms * 2**doublings)
+        channel.backoff_until_ms = now.mono_ms + pause * self._chance.between(0.8, 1.2)
+        channel.failures += 1
+        failed = list(channel.in_flight.values())
+        channel.in_flight.clear()
+        self._lost(now, out)
+        for request in failed:
+            request.answered(now, out, Failure("NetworkException", reason, True))

@@ -1,0 +1,238 @@
+"""A consumer as Kafka's Java client, with partitions assigned by hand: it reads what leaders let consumers
+see.
+
+One fetch at a time goes to each leader, for all partitions that can be read there. Errors follow semantics 6
+("Consumer"): a wrong leader leads to new metadata, an offset out of range to `auto.offset.reset`, and from
+2.3 a new leader is asked whether it has the history that was read. Without a policy reading stops with the
+problem that Java would throw. With a group it begins at what the group has committed (`group_position`). The
+old consumer differs in its settings (no epochs, other names for the policy) and in where it keeps its offsets.
+
+A departure from Kafka: after an error a partition waits `retry.backoff.ms`, where Java asks again at once
+until the metadata come.
+"""
+
+from collections.abc import Mapping
+
+from emulator.machines.client.client_settings import ConsumerSettings
+from emulator.machines.client.connections import BrokerConnections
+from emulator.machines.client.consumer_fetching import Fetching, OnRecords
+from emulator.machines.client.consumer_position import Position, State
+from emulator.machines.client.consumer_positioning import OnProblem, Positioning, Trouble
+from emulator.machines.client.deadlines import NEVER, PollTimer, is_due
+from emulator.machines.client.group_position import GroupPosition
+from emulator.machines.client.metadata_cache import Leader, MetadataCache
+from emulator.machines.client.offset_store import CommitEnded, OffsetStore
+from emulator.machines.client.operations import OperationLog
+from protocol.chance import Chance
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.machine import Input, Now, Outbox
+
+PARTITIONS_MAX = 10_000
+"""Partitions of one consumer."""
+
+_IN_FLIGHT_MAX = 100
+
+
+class Consumer:
+    """One consumer. A component: its owner hands it the inputs that it `handles`.
+
+    `on_records` is given entries in the order of their offsets; `on_problem` hears why a partition stopped.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        brokers: list[str],
+        operations: OperationLog,
+        settings: ConsumerSettings,
+        chance: Chance,
+        on_records: OnRecords,
+        on_problem: OnProblem,
+        on_reset: OnProblem | None = None,
+        store: OffsetStore | None = None,
+    ) -> None:
+        """`on_reset` hears of positions that were wrong and, by the policy, are left for others; `store`: of the group
+        in the settings, which has one if it is named.
+        """
+        assert (store is not None) == bool(settings.group_id), "a group has a store, and only a group"
+        self._operations = operations
+        self._settings = settings
+        self._connections = BrokerConnections(settings, chance, _IN_FLIGHT_MAX, self._connection_lost)
+        self._metadata = MetadataCache(brokers, self._connections, settings)
+        self._trouble = Trouble(settings, self._metadata, on_problem, on_reset)
+        self._positioning = Positioning(settings, self._connections, self._trouble)
+        self._positions: dict[TopicPartition, Position] = {}
+        self._store = store
+        self._group: GroupPosition | None = None
+        if store is not None:
+            self._group = GroupPosition(settings, store, self._positions, self._trouble, self._run)
+        self._fetching = Fetching(settings, self._connections, self._trouble, on_records)
+        self._timer = PollTimer(key)
+        self._running = False
+        self._again = False
+        self._closed = False
+
+    def assign(self, now: Now, out: Outbox, offsets: Mapping[TopicPartition, int | None]) -> None:
+        """Read these partitions too, each from its offset; None: from where the group was, or the policy says.
+
+        Raises ValueError beyond PARTITIONS_MAX, or for a partition that is being read.
+        """
+        if len(self._positions) + len(offsets) > PARTITIONS_MAX:
+            raise ValueError(f"a consumer reads at most {PARTITIONS_MAX} partitions")
+        for key, offset in offsets.items():
+            if key in self._positions:
+                raise ValueError(f"{key[0]}-{key[1]} is assigned already")
+            start = -1 if offset is None else offset
+            operation = self._operations.invoke(out, kind="fetch", topic=key[0], partition=key[1], offset=start)
+            self._metadata.want_topic(key[0])
+            unknown: State = "resetting" if self._group is None else "looking-up"
+            self._positions[key] = Position(operation, start, unknown if offset is None else "fetching")
+        if self._group is not None:
+            self._group.start(now)
+        self._run(now, out)
+
+    def position(self, topic: str, partition: int) -> int:
+        """The next offset to read; -1 while it is being looked up. Raises KeyError."""
+        return self._positions[topic, partition].offset
+
+    def high_watermark(self, topic: str, partition: int) -> int:
+        """As the last answer had it; -1 before. Raises KeyError."""
+        return self._positions[topic, partition].high_watermark
+
+    def committed(self, topic: str, partition: int) -> int | None:
+        """What the group had committed when reading began; None: nothing, or not known yet. Raises KeyError."""
+        return self._positions[topic, partition].committed
+
+    def is_at_end(self, topic: str, partition: int) -> bool:
+        """All is read that its leader showed in its last answer, or reading has stopped. Raises KeyError."""
+        position = self._positions[topic, partition]
+        return position.state == "stopped" or (
+            position.state == "fetching" and position.offset == position.high_watermark
+        )
+
+    def pause(self, topic: str, partition: int) -> None:
+        """Fetch no more from it for now (backpressure). What is under way still arrives. Raises KeyError."""
+        self._positions[topic, partition].paused = True
+
+    def resume(self, now: Now, out: Outbox, topic: str, partition: int) -> None:
+        """Raises KeyError."""
+        self._positions[topic, partition].paused = False
+        self._run(now, out)
+
+    def seek(self, now: Now, out: Outbox, topic: str, partition: int, offset: int) -> None:
+        """Read on from `offset`, also where reading had stopped. Raises KeyError."""
+        position = self._positions[topic, partition]
+        if position.operation.ended:
+            position.operation = self._operations.invoke(
+                out, kind="fetch", topic=topic, partition=partition, offset=offset
+            )
+        position.seek(offset)
+        self._run(now, out)
+
+    def leave(self, now: Now, out: Outbox, left: CommitEnded) -> None:
+        """Read no more, commit for the last time, if commits are automatic, then close. `left` hears what became of
+        the commit.
+        """
+        if self._group is None:
+            self.close(now, out)
+            left(now, out, ErrorCode.NONE)
+            return
+
+        for position in self._positions.values():
+            position.hold()
+
+        def ended(now: Now, out: Outbox, error: int | str) -> None:
+            self.close(now, out)
+            left(now, out, error)
+
+        self._group.leave(now, out, ended)
+
+    def close(self, now: Now, out: Outbox) -> None:
+        """Stop reading at once, without a commit. Every operation ends with the position reached."""
+        if self._closed:
+            return
+        self._closed = True
+        self._connections.close(out)
+        if self._store is not None:
+            self._store.close(now, out)
+        self._timer.cancel(out)
+        for position in self._positions.values():
+            if not position.operation.ended:
+                position.operation.end(out, error=0, offset=position.offset, leader_epoch=position.offset_epoch)
+        self._positions.clear()
+
+    def handles(self, event: Input) -> bool:
+        ours = self._timer.handles(event) or self._connections.handles(event)
+        return ours or (self._store is not None and self._store.handles(event))
+
+    @property
+    def closed(self) -> bool:
+        """Nothing more is to be handled."""
+        return self._closed and (self._store is None or self._store.closed)
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> None:
+        if self._store is not None and self._store.handles(event):
+            self._store.handle(now, event, out)
+        elif self._timer.handles(event):
+            self._timer.fired()
+        else:
+            self._running = True  # an owner that seeks or resumes when told of records waits for the round below
+            self._connections.handle(now, event, out)
+            self._running = False
+        self._run(now, out)
+
+    # --- one round --------------------------------------------------------------------------------------------
+
+    def _run(self, now: Now, out: Outbox) -> None:
+        """Ask everything that can be asked now."""
+        if self._closed:
+            return
+        if self._running:
+            self._again = True
+            return
+        self._running = True
+        self._connections.poll(now, out)
+        if self._group is not None:
+            self._group.look_up(now, out)
+            self._group.poll(now, out)
+        self._again = True
+        while self._again and not self._closed:
+            self._again = False
+            self._ask(now, out)
+        self._running = False
+        if not self._closed:
+            self._metadata.poll(now, out)
+            self._set_timer(now, out)
+
+    def _ask(self, now: Now, out: Outbox) -> None:
+        to_fetch: dict[str, list[TopicPartition]] = {}
+        leaders: dict[str, Leader] = {}
+        for key, position in list(self._positions.items()):
+            if position.busy or position.paused or position.state in ("stopped", "looking-up"):
+                continue
+            leader = self._metadata.current_leader(*key)
+            if leader is None:
+                self._metadata.request_update()
+                continue
+            if self._settings.validates_epochs:
+                position.meet_leader(leader.epoch)
+            if not is_due(now, position.not_before_ms):
+                continue
+            if position.state == "fetching":
+                to_fetch.setdefault(leader.node, []).append(key)
+                leaders[leader.node] = leader
+            elif self._connections.ready(now, out, leader.node):
+                self._positioning.ask(now, out, key, position, leader)
+        for node, keys in to_fetch.items():
+            if not self._fetching.is_under_way(node) and self._connections.ready(now, out, node):
+                self._fetching.ask(now, out, leaders[node], {key: self._positions[key] for key in keys})
+
+    def _set_timer(self, now: Now, out: Outbox) -> None:
+        deadlines_ms = [self._connections.next_at_ms(), self._metadata.next_at_ms()]
+        deadlines_ms.append(NEVER if self._group is None else self._group.next_at_ms())
+        deadlines_ms += [p.not_before_ms for p in self._positions.values() if not p.busy and p.state != "stopped"]
+        self._timer.set(now, out, deadlines_ms)
+
+    def _connection_lost(self, now: Now, out: Outbox) -> None:
+        self._metadata.request_update()

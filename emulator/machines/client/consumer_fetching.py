@@ -1,0 +1,143 @@
+"""Fetches of a consumer: one at a time to each leader, and what becomes of its answer.
+
+Records go to the owner in the order of their offsets. What an error leads to is `Trouble`'s, save for an offset out
+of range, which the policy decides (semantics 6).
+"""
+
+from collections.abc import Callable, Mapping
+
+from emulator.machines.client.client_settings import ConsumerSettings
+from emulator.machines.client.connections import BrokerConnections
+from emulator.machines.client.consumer_position import Position, reset_timestamp
+from emulator.machines.client.consumer_positioning import Trouble
+from emulator.machines.client.exchange import Failure
+from emulator.machines.client.fetched import FetchedEntry, read_entries
+from emulator.machines.client.metadata_cache import Leader
+from protocol.errors import ErrorCode
+from protocol.events import RecordsRead
+from protocol.ids import TopicPartition
+from protocol.machine import Now, Outbox
+from protocol.messages.base import Message
+from protocol.messages.replication import (
+    CONSUMER_REPLICA_ID,
+    FetchedPartition,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+)
+from protocol.records.errors import CorruptRecord
+
+OnRecords = Callable[[Now, Outbox, TopicPartition, list[FetchedEntry]], None]
+
+
+class Fetching:
+    """`on_records` is given the entries of each partition that has any."""
+
+    def __init__(
+        self,
+        settings: ConsumerSettings,
+        connections: BrokerConnections,
+        trouble: Trouble,
+        on_records: OnRecords,
+    ) -> None:
+        self._settings = settings
+        self._connections = connections
+        self._trouble = trouble
+        self._on_records = on_records
+        self._under_way: set[str] = set()
+
+    def is_under_way(self, node: str) -> bool:
+        """Whether that leader has been asked, and has not answered."""
+        return node in self._under_way
+
+    def ask(self, now: Now, out: Outbox, leader: Leader, positions: Mapping[TopicPartition, Position]) -> None:
+        """One fetch for all of `positions`, whose `leader` is ready to be asked."""
+        settings = self._settings
+        asked = {}
+        for key, position in positions.items():
+            position.busy = True
+            asked[key] = (position, position.generation)
+        self._under_way.add(leader.node)
+
+        def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
+            self._under_way.discard(leader.node)
+            results: dict[TopicPartition, FetchedPartition] = {}
+            if isinstance(answer, FetchResponse):
+                results = {(result.topic, result.partition): result for result in answer.partitions}
+            for key, (position, generation) in asked.items():
+                if position.generation != generation:
+                    continue
+                position.busy = False
+                if isinstance(answer, Failure):
+                    self._trouble.wait(now, position)
+                else:
+                    missing = FetchedPartition(*key, ErrorCode.UNKNOWN_SERVER_ERROR)
+                    self._fetched(now, out, key, position, results.get(key, missing), leader.broker)
+
+        request = FetchRequest(
+            replica_id=CONSUMER_REPLICA_ID,
+            max_wait_ms=settings.fetch_max_wait_ms,
+            min_bytes=settings.fetch_min_bytes,
+            max_bytes=settings.fetch_max_bytes,
+            partitions=[
+                FetchPartition(
+                    *key,
+                    position.offset,
+                    settings.max_partition_fetch_bytes,
+                    current_leader_epoch=position.leader_epoch if settings.validates_epochs else -1,
+                )
+                for key, (position, _) in asked.items()
+            ],
+        )
+        wait_ms, version = settings.request_timeout_ms, settings.fetch_version
+        self._connections.send(now, out, leader.node, request, wait_ms=wait_ms, answered=answered, version=version)
+
+    def _fetched(
+        self,
+        now: Now,
+        out: Outbox,
+        key: TopicPartition,
+        position: Position,
+        result: FetchedPartition,
+        broker: int,
+    ) -> None:
+        if result.error == ErrorCode.OFFSET_OUT_OF_RANGE:
+            if reset_timestamp(self._settings) is None:
+                self._trouble.stop(now, out, key, position, "OffsetOutOfRangeException")
+            else:
+                self._trouble.reset(now, out, key, position, "OffsetOutOfRangeException")
+                position.restart()
+            return
+        if result.error == ErrorCode.UNKNOWN_SERVER_ERROR:
+            self._trouble.wait(now, position)  # Fetcher only warns of it; the old consumer tries again after any error
+            return
+        if result.error != ErrorCode.NONE:
+            self._trouble.failed(now, out, key, position, result.error)
+            return
+        position.high_watermark = result.high_watermark
+        if result.incomplete:
+            self._trouble.stop(now, out, key, position, "MessageSizeTooLargeException")
+            return
+        try:
+            entries = read_entries(result.records, position.offset)
+        except CorruptRecord:
+            self._trouble.failed(now, out, key, position, ErrorCode.CORRUPT_MESSAGE)
+            return
+        for entry in entries:
+            out.emit(
+                RecordsRead(
+                    operation=position.operation.identifier,
+                    topic=key[0],
+                    partition=key[1],
+                    base_offset=entry.records[0].offset,
+                    last_offset=entry.records[-1].offset,
+                    leader_epoch=entry.leader_epoch,
+                    digest=entry.digest,
+                    high_watermark=result.high_watermark,
+                    broker=broker,
+                )
+            )
+        if entries:
+            position.offset = entries[-1].next_offset
+            position.offset_epoch = entries[-1].leader_epoch
+            self._on_records(now, out, key, entries)

@@ -1,0 +1,110 @@
+"""Where a consumer stands in one partition, and what must be known before it may read on.
+
+    looking-up  --committed--> fetching; --nothing committed--> resetting      (of a group: ask its coordinator)
+    resetting   --offset listed--> fetching          (no position: ask the leader for the log's begin or end)
+    fetching    --leader of a newer epoch--> validating   (2.3 and later, KIP-320)
+    validating  --same history--> fetching; --shorter history--> truncated
+    fetching    --offset out of range--> resetting, or stopped without a policy
+    truncated   is fetching from the point of divergence with a policy, stopped without one
+
+Positions carry two epochs: that of the last record read (whose history is it?) and the newest of a leader it
+was checked with.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from emulator.machines.client.client_settings import ConsumerSettings
+from emulator.machines.client.operations import Operation
+from protocol.messages.replication import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+
+State = Literal["looking-up", "resetting", "validating", "fetching", "stopped"]
+
+
+class ReadProblem(msgspec.Struct, frozen=True):
+    """Why reading a partition stopped; Java throws an exception of this name.
+
+    - NoOffsetForPartitionException: no position, and `auto.offset.reset` is none.
+    - OffsetOutOfRangeException: `offset` is not in the log, and the policy is none.
+    - LogTruncationException: the log was cut below `offset`; `diverging_offset` is where the common history
+      ends, -1 if the leader knows none.
+    - UNKNOWN or a code's name: an error no consumer expects.
+    """
+
+    topic: str
+    partition: int
+    error: str
+    offset: int
+    diverging_offset: int = -1
+
+
+class Position(msgspec.Struct):
+    """`offset` is the next to read, -1 while resetting. Epochs -1: unknown.
+
+    `committed`: what the group had committed when this one began, None if nothing, or not looked up.
+    `busy`: a request about this partition is under way; `generation` tells its answer whether it is still
+    wanted.
+    """
+
+    operation: Operation
+    offset: int
+    state: State
+    offset_epoch: int = -1
+    leader_epoch: int = -1
+    high_watermark: int = -1
+    committed: int | None = None
+    busy: bool = False
+    generation: int = 0
+    not_before_ms: float = 0.0
+    paused: bool = False
+
+    def seek(self, offset: int, epoch: int = -1) -> None:
+        """Read on from `offset`; answers under way are for the old position."""
+        self.offset = offset
+        self.offset_epoch = epoch
+        self.state = "fetching"
+        self.generation += 1
+        self.busy = False
+
+    def restart(self) -> None:
+        """Ask where to begin."""
+        self.offset = self.offset_epoch = -1
+        self.state = "resetting"
+        self.generation += 1
+        self.busy = False
+
+    def stop(self) -> None:
+        self.state = "stopped"
+        self.generation += 1
+        self.busy = False
+
+    def hold(self) -> None:
+        """Stay there: answers under way are for nobody."""
+        self.paused = True
+        self.generation += 1
+        self.busy = False
+
+    def meet_leader(self, epoch: int) -> None:
+        """The metadata names a leader of `epoch`: one newer than checked with must be asked whether it has
+        our history.
+        """
+        if epoch <= self.leader_epoch:
+            return
+        self.leader_epoch = epoch
+        if self.state in ("fetching", "validating"):
+            self.generation += 1
+            self.busy = False
+            # Without a record read there is no epoch to compare, and nothing to have been cut off.
+            self.state = "validating" if self.offset_epoch >= 0 else "fetching"
+
+
+def reset_timestamp(settings: ConsumerSettings) -> int | None:
+    """What to ask ListOffsets for; None: the policy is none."""
+    match settings.auto_offset_reset:
+        case "earliest" | "smallest":
+            return EARLIEST_TIMESTAMP
+        case "latest" | "largest":
+            return LATEST_TIMESTAMP
+        case "none":
+            return None

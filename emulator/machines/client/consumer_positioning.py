@@ -1,0 +1,178 @@
+"""How a consumer finds out where to read: by asking a leader for offsets, and whether it still has the
+history that was read.
+
+Also what it does about errors, which is the same for these questions as for fetches (`Trouble`).
+"""
+
+from collections.abc import Callable
+
+from emulator.machines.client.client_settings import ConsumerSettings
+from emulator.machines.client.connections import BrokerConnections
+from emulator.machines.client.consumer_position import Position, ReadProblem, reset_timestamp
+from emulator.machines.client.exchange import Failure
+from emulator.machines.client.metadata_cache import Leader, MetadataCache
+from emulator.machines.client.operations import NO_ANSWER
+from protocol.errors import TRAITS, ErrorCode, error_name
+from protocol.ids import TopicPartition
+from protocol.machine import Now, Outbox
+from protocol.messages.base import Message
+from protocol.messages.replication import (
+    CONSUMER_REPLICA_ID,
+    EpochQuestion,
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
+
+_RETRIABLE = frozenset(int(code) for code, traits in TRAITS.items() if traits.retriable)
+
+OnProblem = Callable[[Now, Outbox, ReadProblem], None]
+
+
+class Trouble:
+    """What errors lead to: a pause and fresh metadata, or the end of reading a partition."""
+
+    def __init__(
+        self,
+        settings: ConsumerSettings,
+        metadata: MetadataCache,
+        on_problem: OnProblem,
+        on_reset: OnProblem | None = None,
+    ) -> None:
+        self._settings = settings
+        self._metadata = metadata
+        self._on_problem = on_problem
+        self._on_reset = on_reset
+
+    def failed(self, now: Now, out: Outbox, key: TopicPartition, position: Position, error: int) -> None:
+        """A broker answered with `error`: try again if that can help."""
+        if error in _RETRIABLE:
+            self._metadata.request_update()
+            self.wait(now, position)
+        else:
+            self.stop(now, out, key, position, error_name(error), error=error)
+
+    def reset(
+        self,
+        now: Now,
+        out: Outbox,
+        key: TopicPartition,
+        position: Position,
+        name: str,
+        diverging_offset: int = -1,
+    ) -> None:
+        """The position is wrong; the caller is about to leave it for another, by the policy."""
+        if self._on_reset is not None:
+            self._on_reset(now, out, ReadProblem(*key, name, position.offset, diverging_offset))
+
+    def heard_of(self, key: TopicPartition, epoch: int) -> None:
+        """An offset came with an epoch (-1: none), which may be newer than what metadata told."""
+        self._metadata.heard_of(*key, epoch)
+
+    def wait(self, now: Now, position: Position) -> None:
+        position.not_before_ms = now.mono_ms + self._settings.retry_backoff_ms
+
+    def stop(
+        self,
+        now: Now,
+        out: Outbox,
+        key: TopicPartition,
+        position: Position,
+        name: str,
+        diverging_offset: int = -1,
+        error: int = NO_ANSWER,
+    ) -> None:
+        """Read no more; the owner hears why, and may `seek`."""
+        problem = ReadProblem(*key, name, position.offset, diverging_offset)
+        position.stop()
+        position.operation.end(out, error=error, offset=position.offset, leader_epoch=position.offset_epoch)
+        self._on_problem(now, out, problem)
+
+
+class Positioning:
+    """Asks for partitions that cannot be fetched yet. One request per partition."""
+
+    def __init__(self, settings: ConsumerSettings, connections: BrokerConnections, trouble: Trouble) -> None:
+        self._settings = settings
+        self._connections = connections
+        self._trouble = trouble
+
+    def ask(self, now: Now, out: Outbox, key: TopicPartition, position: Position, leader: Leader) -> None:
+        """Ask what the position's state needs; `leader` is ready to be asked."""
+        if position.state == "validating":
+            question = EpochQuestion(*key, position.offset_epoch, position.leader_epoch)
+            self._send(now, out, key, position, leader, OffsetForLeaderEpochRequest([question], CONSUMER_REPLICA_ID))
+            return
+        assert position.state == "resetting", position.state
+        timestamp = reset_timestamp(self._settings)
+        if timestamp is None:
+            self._trouble.stop(now, out, key, position, "NoOffsetForPartitionException")
+            return
+        epoch = leader.epoch if self._settings.validates_epochs else -1
+        asked = ListOffsetsPartition(*key, timestamp, epoch)
+        self._send(now, out, key, position, leader, ListOffsetsRequest(CONSUMER_REPLICA_ID, [asked]))
+
+    def _send(
+        self,
+        now: Now,
+        out: Outbox,
+        key: TopicPartition,
+        position: Position,
+        leader: Leader,
+        request: Message,
+    ) -> None:
+        position.busy = True
+        generation = position.generation
+
+        def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
+            if position.generation == generation:
+                position.busy = False
+                self._answered(now, out, key, position, answer)
+
+        self._connections.send(
+            now, out, leader.node, request, wait_ms=self._settings.request_timeout_ms, answered=answered
+        )
+
+    def _answered(
+        self, now: Now, out: Outbox, key: TopicPartition, position: Position, answer: Message | Failure
+    ) -> None:
+        error = int(ErrorCode.UNKNOWN_SERVER_ERROR)
+        match answer:
+            case Failure():
+                self._trouble.wait(now, position)
+                return
+            case ListOffsetsResponse(partitions=listed):
+                for each in listed:
+                    if (each.topic, each.partition) == key:
+                        error = each.error
+                        if error == ErrorCode.NONE:
+                            self._trouble.heard_of(key, each.leader_epoch)
+                            position.seek(each.offset, each.leader_epoch)
+            case OffsetForLeaderEpochResponse(partitions=ends):
+                for end in ends:
+                    if (end.topic, end.partition) == key:
+                        error = end.error
+                        if error == ErrorCode.NONE:
+                            self._compare(now, out, key, position, end.leader_epoch, end.end_offset)
+        if error != ErrorCode.NONE:
+            self._trouble.failed(now, out, key, position, error)
+
+    def _compare(
+        self, now: Now, out: Outbox, key: TopicPartition, position: Position, epoch: int, end_offset: int
+    ) -> None:
+        """Semantics 6: an undefined answer, or an end below the position, means that what was read is gone."""
+        undefined = epoch < 0 or end_offset < 0
+        if not undefined and end_offset >= position.offset:
+            position.state = "fetching"
+            return
+        diverging = -1 if undefined else end_offset
+        if reset_timestamp(self._settings) is None:
+            self._trouble.stop(now, out, key, position, "LogTruncationException", diverging)
+            return
+        self._trouble.reset(now, out, key, position, "LogTruncationException", diverging)
+        if undefined:
+            position.restart()
+        else:
+            position.seek(end_offset, epoch)

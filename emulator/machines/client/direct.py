@@ -1,0 +1,234 @@
+"""A client that asks the broker it is told to ask: no look-up, a fresh connection for each attempt.
+
+This is what the recordings' client does (tests/golden/README.md), and the right tool to find out what one
+broker thinks. Values are written one after the other, one batch each (or all in one batch); the next begins
+when the one before was acknowledged or has used up its retries, whatever the error was. Retries are
+immediate. An attempt ends with the broker's code, or with the name of an exception (`exchange`).
+"""
+
+from collections.abc import Callable, Sequence
+
+from emulator.machines.client.direct_offsets import DirectOffsets
+from emulator.machines.client.direct_results import Attempt, Described, ErrorOrName, Fetched, Listed, failure_terms
+from emulator.machines.client.direct_write import DirectWrite, WriteOrder
+from emulator.machines.client.exchange import Exchanges, Failure
+from emulator.machines.client.fetched import read_entries
+from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog, Read
+from emulator.topology import broker_name
+from protocol.errors import ErrorCode
+from protocol.events import RecordsRead
+from protocol.machine import Input, Now, Outbox
+from protocol.messages.base import Message
+from protocol.messages.leadership import MetadataRequest, MetadataResponse
+from protocol.messages.replication import CONSUMER_REPLICA_ID, FetchPartition, FetchRequest, FetchResponse
+from protocol.records.compression import Compression
+from protocol.records.errors import CorruptRecord
+
+VALUES_MAX = 10_000
+"""Values of one produce call."""
+ATTEMPTS_MAX = 100_000
+"""Of one produce call, retries included: each is written down, and told in the answer."""
+
+SOCKET_TIMEOUT_MS = 10_000.0
+"""The recordings' client gives up on a produce after this long, unless its script says otherwise."""
+FETCH_SOCKET_TIMEOUT_MS = 5_000.0
+METADATA_SOCKET_TIMEOUT_MS = 5_000.0
+FETCH_MAX_WAIT_MS = 500
+"""`fetch.max.wait.ms`: how long a broker waits for a first byte (recordings: 0.5 s at the log's end)."""
+FETCH_MAX_BYTES = 1_048_576
+
+
+class DirectClient:
+    """Produce, fetch, offsets and metadata at a named broker. Raises TooManyExchanges beyond the bound.
+
+    A component: its owner hands it the inputs that it `handles` and returns the effects in the outbox. `key`
+    is its alone on its node; `magic` the record format it writes (2; 1 for 0.10, 0 before).
+    """
+
+    def __init__(self, key: str, operations: OperationLog, magic: int = 2) -> None:
+        self._exchanges = Exchanges(key)
+        self._operations = operations
+        self._magic = magic
+
+    def handles(self, event: Input) -> bool:
+        return self._exchanges.handles(event)
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> None:
+        self._exchanges.handle(now, event, out)
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is under way."""
+        return len(self._exchanges) == 0
+
+    def produce(
+        self,
+        now: Now,
+        out: Outbox,
+        *,
+        broker: int,
+        topic: str,
+        partition: int,
+        values: Sequence[bytes],
+        acks: int,
+        timeout_ms: int,
+        attempted: Callable[[Now, Outbox, Attempt], None],
+        done: Callable[[Now, Outbox], None],
+        socket_timeout_ms: float = SOCKET_TIMEOUT_MS,
+        retries: int = 0,
+        batch: bool = False,
+        compression: Compression = "none",
+    ) -> None:
+        """Write `values` in order, each with up to `retries` more attempts; with `batch` all as one batch.
+
+        `timeout_ms` goes to the broker. `attempted` hears of every attempt as it ends, `done` after the last.
+        """
+        if not 0 < len(values) <= VALUES_MAX:
+            raise ValueError(f"produce of {len(values)} values; allowed are 1 to {VALUES_MAX}")
+        attempts = (1 if batch else len(values)) * (retries + 1)
+        if attempts > ATTEMPTS_MAX:
+            raise ValueError(f"up to {attempts:,} attempts in one produce; allowed are {ATTEMPTS_MAX:,}: fewer retries")
+        self._exchanges.require_room()
+        one_batch = (tuple(values),)
+        order = WriteOrder(
+            broker=broker,
+            topic=topic,
+            partition=partition,
+            batches=one_batch if batch else tuple((value,) for value in values),
+            acks=acks,
+            timeout_ms=timeout_ms,
+            socket_timeout_ms=socket_timeout_ms,
+            retries=retries,
+            compression=compression,
+            magic=self._magic,
+        )
+        DirectWrite(order, self._exchanges, self._operations, attempted, done).begin_batch(now, out)
+
+    def fetch(
+        self,
+        now: Now,
+        out: Outbox,
+        *,
+        broker: int,
+        topic: str,
+        partition: int,
+        offset: int,
+        done: Callable[[Now, Outbox, Fetched], None],
+        socket_timeout_ms: float = FETCH_SOCKET_TIMEOUT_MS,
+        max_wait_ms: int = FETCH_MAX_WAIT_MS,
+        max_bytes: int = FETCH_MAX_BYTES,
+    ) -> None:
+        """Read once, as a consumer, from `offset` on; at the log's end the answer takes `max_wait_ms`."""
+        self._exchanges.require_room()
+        operation = self._operations.invoke(
+            out, kind="fetch", topic=topic, partition=partition, broker=broker, offset=offset
+        )
+        operation.attempt_sent(out, broker=broker)
+
+        def answered(now: Now, out: Outbox, answer: Message | Failure | None) -> None:
+            fetched = _read(operation, out, broker, offset, answer)
+            done(now, out, fetched)
+
+        self._exchanges.ask(
+            out,
+            node=broker_name(broker),
+            request=FetchRequest(
+                replica_id=CONSUMER_REPLICA_ID,
+                max_wait_ms=max_wait_ms,
+                min_bytes=1,
+                max_bytes=max_bytes,
+                partitions=[FetchPartition(topic, partition, offset, max_bytes)],
+            ),
+            timeout_ms=socket_timeout_ms,
+            answered=answered,
+        )
+
+    def list_offsets(
+        self,
+        now: Now,
+        out: Outbox,
+        *,
+        broker: int,
+        topic: str,
+        partition: int,
+        done: Callable[[Now, Outbox, Listed], None],
+    ) -> None:
+        """Where it begins and ends for a consumer, as `broker` answers."""
+        self._exchanges.require_room()
+        DirectOffsets(self._exchanges, self._operations, broker, topic, partition, done).begin(out)
+
+    def metadata(
+        self,
+        now: Now,
+        out: Outbox,
+        *,
+        broker: int,
+        done: Callable[[Now, Outbox, Described], None],
+        topics: Sequence[str] = (),
+        socket_timeout_ms: float = METADATA_SOCKET_TIMEOUT_MS,
+    ) -> None:
+        """What `broker` believes of `topics`; none named: of all."""
+        self._exchanges.require_room()
+        operation = self._operations.invoke(
+            out, kind="metadata", topic=",".join(topics), partition=-1, broker=broker
+        )
+        operation.attempt_sent(out, broker=broker)
+
+        def answered(now: Now, out: Outbox, answer: Message | Failure | None) -> None:
+            metadata = answer if isinstance(answer, MetadataResponse) else None
+            error: ErrorOrName = answer.error if isinstance(answer, Failure) else 0
+            code = NO_ANSWER if isinstance(answer, Failure) else 0
+            reason, _ = failure_terms(answer)
+            operation.attempt_ended(out, error=code, reason=reason, definite=True)
+            operation.end(out, error=code)
+            done(now, out, Described(operation.identifier, broker, error, metadata))
+
+        self._exchanges.ask(
+            out,
+            node=broker_name(broker),
+            request=MetadataRequest(list(topics)),
+            timeout_ms=socket_timeout_ms,
+            answered=answered,
+        )
+
+
+def _read(
+    operation: Operation, out: Outbox, broker: int, offset: int, answer: Message | Failure | None
+) -> Fetched:
+    """Writes down what was read. Reading changes nothing, so a failure is always definite."""
+    if isinstance(answer, Failure):
+        reason, _ = failure_terms(answer)
+        operation.attempt_ended(out, error=NO_ANSWER, reason=reason, definite=True)
+        operation.end(out, error=NO_ANSWER)
+        return Fetched(operation.identifier, broker, answer.error, None, None)
+    assert isinstance(answer, FetchResponse), answer
+    error, high_watermark, data, reason = int(ErrorCode.UNKNOWN_SERVER_ERROR), -1, b"", ""
+    for result in answer.partitions:
+        if (result.topic, result.partition) == (operation.topic, operation.partition):
+            error, high_watermark, data = result.error, result.high_watermark, result.records
+    try:
+        entries = read_entries(data, offset)
+    except CorruptRecord as damage:
+        entries, error, reason = [], int(ErrorCode.CORRUPT_MESSAGE), str(damage)
+    for entry in entries:
+        first, last = entry.records[0].offset, entry.records[-1].offset
+        operation.reads.append(Read(first, last, entry.leader_epoch, entry.digest))
+        out.emit(
+            RecordsRead(
+                operation=operation.identifier,
+                topic=operation.topic,
+                partition=operation.partition,
+                base_offset=first,
+                last_offset=last,
+                leader_epoch=entry.leader_epoch,
+                digest=entry.digest,
+                high_watermark=high_watermark,
+                broker=broker,
+            )
+        )
+    next_offset = entries[-1].next_offset if entries else offset
+    epoch = entries[-1].leader_epoch if entries else -1
+    operation.attempt_ended(out, error=error, offset=next_offset, reason=reason, definite=True)
+    operation.end(out, error=error, offset=next_offset, leader_epoch=epoch)
+    records = tuple(record for entry in entries for record in entry.records)
+    return Fetched(operation.identifier, broker, error, high_watermark, records)

@@ -1,0 +1,90 @@
+"""Where a partition begins and ends for a consumer, as one broker answers: earliest, then latest, as GetOffsetShell
+asks (ListOffsets, semantics 1.9)."""
+
+from collections.abc import Callable
+
+from emulator.machines.client.direct_results import ErrorOrName, Listed, failure_terms
+from emulator.machines.client.exchange import Exchanges, Failure
+from emulator.machines.client.operations import NO_ANSWER, OperationLog
+from emulator.topology import broker_name
+from protocol.errors import ErrorCode
+from protocol.machine import Now, Outbox
+from protocol.messages.base import Message
+from protocol.messages.replication import (
+    CONSUMER_REPLICA_ID,
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    ListedOffset,
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
+
+SOCKET_TIMEOUT_MS = 5_000.0
+
+Done = Callable[[Now, Outbox, Listed], None]
+
+
+class DirectOffsets:
+    """One look at (`topic`, `partition`) of `broker`. The first error ends it."""
+
+    def __init__(
+        self, exchanges: Exchanges, operations: OperationLog, broker: int, topic: str, partition: int, done: Done
+    ) -> None:
+        self._exchanges = exchanges
+        self._operations = operations
+        self._broker = broker
+        self._place = (topic, partition)
+        self._done = done
+
+    def begin(self, out: Outbox) -> None:
+        topic, partition = self._place
+        self._operation = self._operations.invoke(
+            out, kind="list-offsets", topic=topic, partition=partition, broker=self._broker
+        )
+        self._operation.attempt_sent(out, broker=self._broker)
+        self._ask(out, EARLIEST_TIMESTAMP, self._earliest)
+
+    def _ask(self, out: Outbox, timestamp: int, told: Callable[[Now, Outbox, ListedOffset], None]) -> None:
+        def answered(now: Now, out: Outbox, answer: Message | Failure | None) -> None:
+            if isinstance(answer, Failure):
+                self._end(now, out, answer.error, failure_terms(answer)[0])
+                return
+            assert isinstance(answer, ListOffsetsResponse), answer
+            listed = [one for one in answer.partitions if (one.topic, one.partition) == self._place]
+            if not listed:
+                self._end(now, out, int(ErrorCode.UNKNOWN_SERVER_ERROR))
+            elif listed[0].error:
+                self._end(now, out, int(listed[0].error))
+            else:
+                told(now, out, listed[0])
+
+        self._exchanges.ask(
+            out,
+            node=broker_name(self._broker),
+            request=ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*self._place, timestamp)]),
+            timeout_ms=SOCKET_TIMEOUT_MS,
+            answered=answered,
+        )
+
+    def _earliest(self, now: Now, out: Outbox, earliest: ListedOffset) -> None:
+        def latest(now: Now, out: Outbox, listed: ListedOffset) -> None:
+            self._end(now, out, 0, "", earliest.offset, listed)
+
+        self._ask(out, LATEST_TIMESTAMP, latest)
+
+    def _end(
+        self,
+        now: Now,
+        out: Outbox,
+        error: ErrorOrName,
+        reason: str = "",
+        earliest: int | None = None,
+        latest: ListedOffset | None = None,
+    ) -> None:
+        code = error if isinstance(error, int) else NO_ANSWER
+        offset, epoch = (latest.offset, latest.leader_epoch) if latest is not None else (-1, -1)
+        self._operation.attempt_ended(out, error=code, offset=offset, reason=reason, definite=True)
+        self._operation.end(out, error=code, offset=offset, leader_epoch=epoch)
+        found = offset if latest is not None else None
+        self._done(now, out, Listed(self._operation.identifier, self._broker, error, earliest, found, epoch))

@@ -1,0 +1,65 @@
+"""What the direct client tells its caller."""
+
+import msgspec
+
+from emulator.machines.client.exchange import Failure
+from emulator.machines.client.fetched import FetchedRecord
+from protocol.messages.base import Message
+from protocol.messages.leadership import MetadataResponse
+
+ErrorOrName = int | str
+"""Kafka's code, or the name of an exception when no answer came (`exchange`)."""
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One try of a produce. `value` is its first record's.
+
+    `offset` is None without an answer, -1 if the answer had none. With `acks` 0 error is 0 and offset -1 as
+    soon as the request has left.
+    """
+
+    operation: str
+    broker: int
+    value: str
+    acks: int
+    attempt: int
+    error: ErrorOrName
+    offset: int | None
+
+
+class Fetched(msgspec.Struct, frozen=True):
+    """What a fetch gave. Without an answer `high_watermark` and `records` are None."""
+
+    operation: str
+    broker: int
+    error: ErrorOrName
+    high_watermark: int | None
+    records: tuple[FetchedRecord, ...] | None
+
+
+class Described(msgspec.Struct, frozen=True):
+    """What a broker believes. `metadata` is None without an answer."""
+
+    operation: str
+    broker: int
+    error: ErrorOrName
+    metadata: MetadataResponse | None
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """Where a partition begins and ends for consumers; None: what was answered instead is `error`. `leader_epoch` -1:
+    not said."""
+
+    operation: str
+    broker: int
+    error: ErrorOrName
+    earliest: int | None
+    latest: int | None
+    leader_epoch: int = -1
+
+
+def failure_terms(answer: Message | Failure | None) -> tuple[str, bool | None]:
+    """Reason and definiteness of an attempt; where there was an answer both are its code's own matter."""
+    if not isinstance(answer, Failure):
+        return "", None
+    return f"{answer.error}: {answer.reason}", not answer.sent

@@ -1,0 +1,223 @@
+"""Single errands of a client process: the player asks, the client does it from where it stands and answers.
+
+Directly at a named broker, or with a library's producer that finds the leader by itself. A produce by a
+library has a producer of its own, which is closed when its last record has ended.
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+from emulator.machines.client.direct import VALUES_MAX, DirectClient
+from emulator.machines.client.direct_results import Attempt, Described, Fetched
+from emulator.machines.client.operations import OperationLog
+from emulator.machines.client.producer import Producer
+from emulator.machines.client.producer_batch import Done, Sent
+from emulator.machines.client.workload import library_settings
+from protocol.chance import Chance
+from protocol.machine import Input, Now, Outbox, TimerFired
+from protocol.messages.base import Message
+from protocol.messages.workload import (
+    ClientAttempt,
+    ClientFetchRequest,
+    ClientFetchResponse,
+    ClientMetadataRequest,
+    ClientMetadataResponse,
+    ClientProduceRequest,
+    ClientProduceResponse,
+    ToldAttempt,
+    ToldRecord,
+)
+
+PRODUCERS_MAX = 64
+"""Library producers at a time."""
+
+PACE = "errand-pace"
+
+Reply = Callable[[Outbox, Message], None]
+
+
+class TooManyProducers(RuntimeError):
+    """More produces by a library at once than PRODUCERS_MAX."""
+
+
+class _Pace(msgspec.Struct, frozen=True):
+    """A library's produce whose values are not all sent yet. `waiting`: (value, key)."""
+
+    producer: Producer
+    request: ClientProduceRequest
+    waiting: deque[tuple[bytes, bytes | None]]
+    sent: Done
+
+
+def _is_pace(event: Input) -> bool:
+    return isinstance(event, TimerFired) and event.key[0] == PACE
+
+
+class Errands:
+    """What is under way for the player."""
+
+    def __init__(
+        self, brokers: list[str], operations: OperationLog, kafka_version: str, magic: int, chance: Chance
+    ) -> None:
+        self._brokers = brokers
+        self._operations = operations
+        self._kafka_version = kafka_version
+        self._chance = chance
+        self._direct = DirectClient("direct", operations, magic)
+        self._producers: list[Producer] = []
+        self._pacing: dict[int, _Pace] = {}
+        self._count = 0
+
+    def handles(self, event: Input) -> bool:
+        return _is_pace(event) or self._owner(event) is not None
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> None:
+        if isinstance(event, TimerFired) and _is_pace(event):
+            self._send_next(now, out, int(event.key[1]))
+            return
+        owner = self._owner(event)
+        assert owner is not None, event
+        owner.handle(now, event, out)
+
+    def close(self, now: Now, out: Outbox) -> None:
+        """End what libraries have under way. Direct errands end with the process."""
+        for number in self._pacing:
+            out.cancel_timer((PACE, number))
+        self._pacing.clear()
+        for producer in list(self._producers):
+            producer.close(now, out)
+
+    def produce(self, now: Now, out: Outbox, request: ClientProduceRequest, reply: Reply) -> None:
+        """Raises what the direct client and settings raise, and TooManyProducers."""
+        if request.broker < 0:
+            self._produce_by_library(now, out, request, reply)
+            return
+        told: list[ToldAttempt] = []
+
+        def attempted(now: Now, out: Outbox, attempt: Attempt) -> None:
+            told.append(
+                ToldAttempt(
+                    operation=attempt.operation,
+                    broker=attempt.broker,
+                    value=attempt.value.encode(),
+                    acks=attempt.acks,
+                    attempt=attempt.attempt,
+                    error=attempt.error,
+                    offset=attempt.offset,
+                )
+            )
+            reply(out, ClientAttempt(told[-1]))
+
+        self._direct.produce(
+            now,
+            out,
+            broker=request.broker,
+            topic=request.topic,
+            partition=request.partition,
+            values=request.values,
+            acks=request.acks,
+            timeout_ms=request.timeout_ms,
+            socket_timeout_ms=request.socket_timeout_ms,
+            retries=request.retries,
+            batch=request.batch,
+            compression=request.compression,
+            attempted=attempted,
+            done=lambda now, out: reply(out, ClientProduceResponse(told)),
+        )
+
+    def _produce_by_library(self, now: Now, out: Outbox, request: ClientProduceRequest, reply: Reply) -> None:
+        if not 0 < len(request.values) <= VALUES_MAX:
+            raise ValueError(f"produce of {len(request.values)} values; allowed are 1 to {VALUES_MAX}")
+        if request.keys and len(request.keys) != len(request.values):
+            raise ValueError(f"{len(request.keys)} keys for {len(request.values)} values")
+        if request.partition < 0 and request.library != "java":
+            raise ValueError(f"the partitioner of {request.library} is not modelled: name a partition")
+        settings = library_settings(request.library, self._kafka_version, request.settings)
+        if len(self._producers) >= PRODUCERS_MAX:
+            raise TooManyProducers(f"{PRODUCERS_MAX} producers are at work already")
+        self._count += 1
+        chance = Chance(self._chance.below(1 << 62))
+        producer = Producer(f"errand-{self._count}", self._brokers, self._operations, settings, chance)
+        self._producers.append(producer)
+        told: list[ToldAttempt] = []
+
+        def sent(now: Now, out: Outbox, result: Sent) -> None:
+            told.append(
+                ToldAttempt(
+                    operation=result.operation,
+                    broker=-1,
+                    value=result.value,
+                    acks=settings.acks,
+                    attempt=1,
+                    error=result.error,
+                    offset=result.offset,
+                    outcome=result.outcome,
+                    partition=result.partition,
+                )
+            )
+            reply(out, ClientAttempt(told[-1]))
+            if len(told) == len(request.values):
+                self._producers.remove(producer)
+                reply(out, ClientProduceResponse(told))
+                producer.close(now, out)
+
+        keys: list[bytes | None] = [*request.keys] if request.keys else [None] * len(request.values)
+        waiting = deque(zip(request.values, keys, strict=True))
+        self._pacing[self._count] = _Pace(producer, request, waiting, sent)
+        self._send_next(now, out, self._count)
+
+    def _send_next(self, now: Now, out: Outbox, number: int) -> None:
+        """All values, or one and the next after a pause."""
+        pace = self._pacing[number]
+        request = pace.request
+        while pace.waiting:
+            value, key = pace.waiting.popleft()
+            pace.producer.send(now, out, request.topic, request.partition, value, pace.sent, key)
+            if request.every_ms and pace.waiting:
+                out.set_timer((PACE, number), float(request.every_ms))
+                return
+        del self._pacing[number]
+
+    def fetch(self, now: Now, out: Outbox, request: ClientFetchRequest, reply: Reply) -> None:
+        """Raises TooManyExchanges."""
+
+        def done(now: Now, out: Outbox, fetched: Fetched) -> None:
+            records = None
+            if fetched.records is not None:
+                records = [ToldRecord(each.offset, each.leader_epoch, each.value) for each in fetched.records]
+            reply(out, ClientFetchResponse(fetched.error, fetched.high_watermark, records))
+
+        self._direct.fetch(
+            now,
+            out,
+            broker=request.broker,
+            topic=request.topic,
+            partition=request.partition,
+            offset=request.offset,
+            socket_timeout_ms=request.socket_timeout_ms,
+            max_wait_ms=request.max_wait_ms,
+            max_bytes=request.max_bytes,
+            done=done,
+        )
+
+    def metadata(self, now: Now, out: Outbox, request: ClientMetadataRequest, reply: Reply) -> None:
+        """Raises TooManyExchanges."""
+
+        def done(now: Now, out: Outbox, described: Described) -> None:
+            reply(out, ClientMetadataResponse(described.error, described.metadata))
+
+        self._direct.metadata(
+            now,
+            out,
+            broker=request.broker,
+            topics=request.topics,
+            socket_timeout_ms=request.socket_timeout_ms,
+            done=done,
+        )
+
+    def _owner(self, event: Input) -> DirectClient | Producer | None:
+        if self._direct.handles(event):
+            return self._direct
+        return next((producer for producer in self._producers if producer.handles(event)), None)

@@ -1,0 +1,242 @@
+"""Single errands with a group's name: consume from where it was, commit an offset, look what is committed.
+
+Each has a consumer or a store of its own, which is closed when the errand is done.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from emulator.machines.client.client_settings import ConsumerSettings, consumer_settings, old_consumer_settings
+from emulator.machines.client.consumer import Consumer
+from emulator.machines.client.consumer_position import ReadProblem
+from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
+from emulator.machines.client.fetched import FetchedEntry
+from emulator.machines.client.offset_store import TIMED_OUT, Committed, OffsetStore
+from emulator.machines.client.operations import OperationLog
+from emulator.machines.client.znode_offsets import ZnodeOffsets
+from protocol.chance import Chance
+from protocol.ids import TopicPartition
+from protocol.machine import Input, Now, Outbox, TimerFired
+from protocol.messages.base import Message
+from protocol.messages.consuming import (
+    ClientCommitRequest,
+    ClientCommitResponse,
+    ClientCommittedRequest,
+    ClientCommittedResponse,
+    ClientConsumeRequest,
+    ClientConsumeResponse,
+    ToldReading,
+)
+from protocol.messages.workload import SettingValue, ToldRecord
+
+ERRANDS_MAX = 64
+"""At a time."""
+RECORDS_MAX = 10_000
+"""Records that one errand tells of; reading then ends."""
+
+Reply = Callable[[Outbox, Message], None]
+
+
+class TooManyErrands(RuntimeError):
+    """More errands of groups at once than ERRANDS_MAX."""
+
+
+class _Reading(msgspec.Struct):
+    """A consume under way. `leaving`: its last commit is."""
+
+    request: ClientConsumeRequest
+    reply: Reply
+    told: dict[TopicPartition, ToldReading]
+    began_ms: float
+    leaving: bool = False
+    consumer: Consumer | None = None
+
+
+class GroupErrands:
+    """`brokers` and `session_servers`: whom consumers ask first. `name`: the node's, for its sessions."""
+
+    def __init__(
+        self,
+        name: str,
+        brokers: list[str],
+        session_servers: list[str],
+        operations: OperationLog,
+        kafka_version: str,
+        chance: Chance,
+    ) -> None:
+        self._name = name
+        self._brokers = brokers
+        self._session_servers = session_servers
+        self._operations = operations
+        self._kafka_version = kafka_version
+        self._chance = chance
+        self._count = 0
+        self._working: dict[int, Consumer | OffsetStore] = {}
+        self._readings: dict[int, _Reading] = {}
+        self._timed: dict[int, Callable[[Now, Outbox], None]] = {}
+
+    def handles(self, event: Input) -> bool:
+        if isinstance(event, TimerFired) and event.key[0] == "group-errand":
+            return True
+        return any(one.handles(event) for one in self._working.values())
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> None:
+        if isinstance(event, TimerFired) and event.key[0] == "group-errand":
+            self._time_is_over(now, out, int(event.key[1]))
+        else:
+            number = next(number for number, one in self._working.items() if one.handles(event))
+            self._working[number].handle(now, event, out)
+            if number in self._readings:
+                self._look_whether_read(now, out, number)
+        for number in [number for number, one in self._working.items() if one.closed]:
+            del self._working[number]
+
+    def close(self, now: Now, out: Outbox) -> None:
+        """End all of it, now."""
+        for one in self._working.values():
+            one.close(now, out)
+
+    # --- consume --------------------------------------------------------------------------------------------
+
+    def consume(self, now: Now, out: Outbox, request: ClientConsumeRequest, reply: Reply) -> None:
+        """Raises UnusableSetting, TooManyErrands."""
+        settings = self._settings(request.group, request.settings, old=request.old)
+        number = self._next()
+        told = {(p.topic, p.partition): ToldReading(p.topic, p.partition, -1) for p in request.partitions}
+        reading = _Reading(request, reply, told, now.mono_ms)
+
+        def read(now: Now, out: Outbox, key: TopicPartition, entries: list[FetchedEntry]) -> None:
+            records = [ToldRecord(r.offset, r.leader_epoch, r.value) for entry in entries for r in entry.records]
+            told[key].records += records[: RECORDS_MAX - len(told[key].records)]
+
+        def stopped(now: Now, out: Outbox, problem: ReadProblem) -> None:
+            told[problem.topic, problem.partition].error = problem.error
+
+        def reset(now: Now, out: Outbox, problem: ReadProblem) -> None:
+            told[problem.topic, problem.partition].resets.append(problem.error)
+
+        store = self._store(number, settings)
+        chance = Chance(self._chance.below(1 << 62))
+        key = f"group-{number}"
+        consumer = Consumer(key, self._brokers, self._operations, settings, chance, read, stopped, reset, store)
+        reading.consumer = consumer
+        self._working[number], self._readings[number] = consumer, reading
+        out.set_timer(("group-errand", number), float(request.at_most_ms))
+        consumer.assign(now, out, dict.fromkeys(told))
+
+    def _look_whether_read(self, now: Now, out: Outbox, number: int) -> None:
+        reading = self._readings[number]
+        assert reading.consumer is not None
+        over_ms = reading.began_ms + reading.request.at_least_ms
+        full = any(len(told.records) >= RECORDS_MAX for told in reading.told.values())
+        if reading.leaving or (now.mono_ms < over_ms and not full):
+            return
+        if full or all(reading.consumer.is_at_end(*key) for key in reading.told):
+            out.cancel_timer(("group-errand", number))
+            self._leave(now, out, number)
+
+    def _leave(self, now: Now, out: Outbox, number: int) -> None:
+        reading = self._readings[number]
+        consumer = reading.consumer
+        assert consumer is not None
+        reading.leaving = True
+        for key, told in reading.told.items():
+            told.committed, told.position = consumer.committed(*key), consumer.position(*key)
+
+        def left(now: Now, out: Outbox, error: int | str) -> None:
+            del self._readings[number]
+            reading.reply(out, ClientConsumeResponse(list(reading.told.values()), error))
+
+        consumer.leave(now, out, left)
+
+    # --- commit and look ------------------------------------------------------------------------------------
+
+    def commit(self, now: Now, out: Outbox, request: ClientCommitRequest, reply: Reply) -> None:
+        """Raises UnusableSetting, TooManyErrands."""
+        settings = self._settings(request.group, request.settings, old=request.old)
+        number = self._next()
+        store = self._working[number] = self._store(number, settings)
+
+        def answer(now: Now, out: Outbox, error: int | str) -> None:
+            if self._timed.pop(number, None) is not None:
+                out.cancel_timer(("group-errand", number))
+                store.close(now, out)
+                reply(out, ClientCommitResponse(error))
+
+        self._limit(out, number, request.timeout_ms, lambda now, out: answer(now, out, TIMED_OUT))
+        offsets = {(request.topic, request.partition): Committed(request.offset, request.leader_epoch)}
+        own_ms = settings.default_api_timeout_ms
+        timeout_ms = float(request.timeout_ms) if own_ms is None else min(own_ms, request.timeout_ms)
+        store.commit(now, out, offsets, answer, timeout_ms)
+
+    def committed(self, now: Now, out: Outbox, request: ClientCommittedRequest, reply: Reply) -> None:
+        """Raises UnusableSetting, TooManyErrands."""
+        settings = self._settings(request.group, request.settings, old=request.old)
+        number = self._next()
+        store = self._working[number] = self._store(number, settings)
+        place = (request.topic, request.partition)
+
+        def answer(now: Now, out: Outbox, found: dict[TopicPartition, Committed], error: int | str) -> None:
+            if self._timed.pop(number, None) is not None:
+                out.cancel_timer(("group-errand", number))
+                store.close(now, out)
+                committed = found.get(place, Committed(-1))
+                reply(out, ClientCommittedResponse(error, committed.offset, committed.leader_epoch))
+
+        self._limit(out, number, request.timeout_ms, lambda now, out: answer(now, out, {}, TIMED_OUT))
+        store.look(now, out, [place], answer)
+
+    def _limit(self, out: Outbox, number: int, timeout_ms: int, over: Callable[[Now, Outbox], None]) -> None:
+        self._timed[number] = over
+        out.set_timer(("group-errand", number), float(timeout_ms))
+
+    # --- private --------------------------------------------------------------------------------------------
+
+    def _time_is_over(self, now: Now, out: Outbox, number: int) -> None:
+        if number in self._readings:
+            reading = self._readings[number]
+            assert reading.consumer is not None
+            for key, told in reading.told.items():
+                if reading.consumer.position(*key) < 0 and not told.error:
+                    told.error = TIMED_OUT  # no coordinator, or nobody who knows an offset
+            self._leave(now, out, number)
+        else:
+            self._timed[number](now, out)
+
+    def _next(self) -> int:
+        if len(self._working) >= ERRANDS_MAX:
+            raise TooManyErrands(f"{ERRANDS_MAX} consumers are at work already")
+        self._count += 1
+        return self._count
+
+    def _settings(self, group: str, given: dict[str, SettingValue], *, old: bool) -> ConsumerSettings:
+        make = old_consumer_settings if old else consumer_settings
+        return make(self._kafka_version, {**given, "group.id": group})
+
+    def _store(self, number: int, settings: ConsumerSettings) -> OffsetStore:
+        return offset_store(
+            f"group-offsets-{number}",
+            self._name,
+            self._brokers,
+            self._session_servers,
+            self._operations,
+            settings,
+            Chance(self._chance.below(1 << 62)),
+        )
+
+
+def offset_store(
+    key: str,
+    owner: str,
+    brokers: list[str],
+    session_servers: list[str],
+    operations: OperationLog,
+    settings: ConsumerSettings,
+    chance: Chance,
+) -> OffsetStore:
+    """Where a consumer of these settings keeps its offsets."""
+    if settings.offsets_storage == "kafka":
+        return CoordinatorOffsets(key, brokers, operations, settings, chance)
+    timeout_ms = settings.zookeeper_session_timeout_ms
+    return ZnodeOffsets(key, owner, session_servers, operations, settings.group_id, timeout_ms, chance)

@@ -1,0 +1,118 @@
+"""What a consumer does with its group's committed offsets: begins there, and commits how far it has come.
+
+With `enable.auto.commit` every `auto.commit.interval.ms`, after a failure that may pass `retry.backoff.ms` later,
+and once more before it leaves. What is committed is every position that is known, whether it moved or not.
+"""
+
+from collections.abc import Callable, Mapping
+
+from emulator.machines.client.client_settings import ConsumerSettings
+from emulator.machines.client.consumer_position import Position
+from emulator.machines.client.consumer_positioning import Trouble
+from emulator.machines.client.deadlines import NEVER, is_due
+from emulator.machines.client.offset_store import CommitEnded, Committed, OffsetStore
+from protocol.errors import ErrorCode, error_name
+from protocol.ids import TopicPartition
+from protocol.machine import Now, Outbox
+
+LEAVE_TIMEOUT_MS = 30_000.0
+"""For the last commit of a consumer that leaves, as Java's close()."""
+
+
+class GroupPosition:
+    """`changed`: positions have become known; the consumer's next round may use them."""
+
+    def __init__(
+        self,
+        settings: ConsumerSettings,
+        store: OffsetStore,
+        positions: Mapping[TopicPartition, Position],
+        trouble: Trouble,
+        changed: Callable[[Now, Outbox], None],
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._positions = positions
+        self._trouble = trouble
+        self._changed = changed
+        self._commit_at_ms = NEVER
+        self._committing = False
+        self._leaving = False
+
+    def look_up(self, now: Now, out: Outbox) -> None:
+        """Ask for every position that is to begin where the group was; one question for all of them."""
+        sought = [key for key, p in self._positions.items() if p.state == "looking-up" and not p.busy]
+        if not sought:
+            return
+        for key in sought:
+            self._positions[key].busy = True
+
+        def looked(now: Now, out: Outbox, found: dict[TopicPartition, Committed], error: int | str) -> None:
+            for key in sought:
+                position = self._positions.get(key)
+                if position is None or position.state != "looking-up":
+                    continue
+                if error:
+                    name = error_name(error) if isinstance(error, int) else error
+                    self._trouble.stop(now, out, key, position, name, error=error if isinstance(error, int) else -1)
+                else:
+                    self._begin(key, position, found.get(key, Committed(-1)))
+            self._changed(now, out)
+
+        self._store.look(now, out, sought, looked)
+
+    def _begin(self, key: TopicPartition, position: Position, committed: Committed) -> None:
+        """At the committed offset. Its epoch, if it has one, is checked with the leader (2.3 and later)."""
+        if committed.offset < 0:
+            position.restart()
+            return
+        position.committed = committed.offset
+        self._trouble.heard_of(key, committed.leader_epoch)
+        position.seek(committed.offset, committed.leader_epoch if self._settings.validates_epochs else -1)
+
+    # --- committing -----------------------------------------------------------------------------------------
+
+    def start(self, now: Now) -> None:
+        """The time to the first automatic commit begins."""
+        if self._settings.enable_auto_commit and self._commit_at_ms == NEVER:
+            self._commit_at_ms = now.mono_ms + self._settings.auto_commit_interval_ms
+
+    def poll(self, now: Now, out: Outbox) -> None:
+        """Commit if it is time to, without trying again."""
+        if self._committing or not is_due(now, self._commit_at_ms):
+            return
+        self._commit_at_ms = now.mono_ms + self._settings.auto_commit_interval_ms
+        self._committing = True
+
+        def ended(now: Now, out: Outbox, error: int | str) -> None:
+            self._committing = False
+            if error and not self._leaving:
+                self._commit_at_ms = min(self._commit_at_ms, now.mono_ms + self._settings.retry_backoff_ms)
+            self._changed(now, out)
+
+        self.commit(now, out, ended, None)
+
+    def next_at_ms(self) -> float:
+        """When `poll` has something to do (mono_ms)."""
+        return NEVER if self._committing else self._commit_at_ms
+
+    def commit(self, now: Now, out: Outbox, ended: CommitEnded, timeout_ms: float | None) -> None:
+        """Commit what is known; with nothing known that is a success."""
+        known = {
+            key: Committed(position.offset, position.offset_epoch if self._settings.validates_epochs else -1)
+            for key, position in self._positions.items()
+            if position.offset >= 0 and position.state == "fetching"
+        }
+        if known:
+            self._store.commit(now, out, known, ended, timeout_ms)
+        else:
+            ended(now, out, ErrorCode.NONE)
+
+    def leave(self, now: Now, out: Outbox, ended: CommitEnded) -> None:
+        """The last commit, if they are automatic."""
+        self._commit_at_ms = NEVER
+        self._leaving = True
+        if self._settings.enable_auto_commit:
+            self.commit(now, out, ended, LEAVE_TIMEOUT_MS)
+        else:
+            ended(now, out, ErrorCode.NONE)

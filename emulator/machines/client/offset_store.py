@@ -1,0 +1,94 @@
+"""Where a consumer keeps how far it has come: what both places for it have in common.
+
+The new consumer asks its group's coordinator (`coordinator_offsets`), the old one writes into the session service
+(`znode_offsets`). A group has no members here; whoever uses its name uses its offsets.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
+from protocol.ids import TopicPartition
+from protocol.machine import Input, Now, Outbox
+
+ASKED_MAX = 1_000
+"""Looks and commits of one consumer that wait. A caller that piles up more has a bug."""
+
+TIMED_OUT = "TimeoutException"
+"""The error of a commit that was tried until its time was over, as Java's exception."""
+
+
+class Committed(msgspec.Struct, frozen=True):
+    """`offset`: the next to read, -1: nothing is committed. `leader_epoch`: of the last record read, -1 unknown."""
+
+    offset: int
+    leader_epoch: int = -1
+
+
+Looked = Callable[[Now, Outbox, dict[TopicPartition, Committed], int | str], None]
+"""What is committed for each partition asked for, or (with an error other than 0) nothing."""
+CommitEnded = Callable[[Now, Outbox, int | str], None]
+"""0, a broker's code, or the name of an exception."""
+
+
+class OffsetStore(Protocol):
+    """A component: its owner hands it the inputs that it `handles`."""
+
+    def look(self, now: Now, out: Outbox, partitions: list[TopicPartition], looked: Looked) -> None:
+        """Asks until it is answered."""
+        ...
+
+    def commit(
+        self,
+        now: Now,
+        out: Outbox,
+        offsets: Mapping[TopicPartition, Committed],
+        ended: CommitEnded,
+        timeout_ms: float | None,
+    ) -> None:
+        """Tries again what can succeed later, for `timeout_ms`; None: tries once."""
+        ...
+
+    @property
+    def closed(self) -> bool:
+        """Nothing more is to be handled after `close`."""
+        ...
+
+    def handles(self, event: Input) -> bool: ...
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> None: ...
+
+    def close(self, now: Now, out: Outbox) -> None:
+        """What is under way is forgotten: nobody is told, its operations end as unknown."""
+        ...
+
+
+class CommitOperations:
+    """The operations of one commit, one for each partition."""
+
+    def __init__(
+        self, operations: OperationLog, out: Outbox, group: str, offsets: Mapping[TopicPartition, Committed]
+    ) -> None:
+        self._operations: list[Operation] = [
+            operations.invoke(
+                out, kind="commit", topic=topic, partition=partition, value=group.encode(), offset=committed.offset
+            )
+            for (topic, partition), committed in offsets.items()
+        ]
+        self._offsets = offsets
+
+    def sent(self, out: Outbox, broker: int) -> None:
+        for operation in self._operations:
+            operation.attempt_sent(out, broker=broker)
+
+    def attempt_ended(self, out: Outbox, error: int, reason: str = "") -> None:
+        for operation in self._operations:
+            operation.attempt_ended(out, error=error, reason=reason)
+
+    def end(self, out: Outbox, error: int | str) -> None:
+        code = error if isinstance(error, int) else NO_ANSWER
+        for operation in self._operations:
+            committed = self._offsets[operation.topic, operation.partition]
+            operation.end(out, error=code, offset=committed.offset, leader_epoch=committed.leader_epoch)

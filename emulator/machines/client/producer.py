@@ -1,0 +1,315 @@
+"""A producer as Kafka's Java client: batches per partition, sent to leaders, retried until their time is
+over.
+
+Records wait in the accumulator (`accumulator`), leave in requests of one batch per partition, and end once:
+stored, failed or unknown. Retries follow semantics 6: which errors, after what pause, with fresh metadata or
+without. Order within a partition holds with one request in flight, or with idempotence (`sequences`);
+otherwise a retry may be overtaken, as in Kafka.
+
+A sender that finds no memory or no metadata waits, in order, up to `max.block.ms`. `blocked` tells a caller
+to stop; the queue of the blocked has a bound of its own.
+"""
+
+from emulator.machines.client.accumulator import Accumulator
+from emulator.machines.client.blocked_sends import ANY_PARTITION, BlockedSend, BlockedSends
+from emulator.machines.client.client_settings import ProducerSettings
+from emulator.machines.client.connections import BrokerConnections
+from emulator.machines.client.deadlines import NEVER, PollTimer, is_due
+from emulator.machines.client.exchange import Failure
+from emulator.machines.client.metadata_cache import MetadataCache
+from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
+from emulator.machines.client.partitioner import Partitioner
+from emulator.machines.client.producer_batch import Done, ProducerBatch, size_bound_bytes, succeeded
+from emulator.machines.client.producer_identity import ProducerIdentity
+from emulator.machines.client.sequences import Sequences
+from protocol.chance import Chance
+from protocol.errors import TRAITS, ErrorCode
+from protocol.ids import TopicPartition
+from protocol.machine import Input, Now, Outbox
+from protocol.messages.base import Message
+from protocol.messages.replication import (
+    ProducePartition,
+    ProduceRequest,
+    ProduceResponse,
+    ProduceResult,
+)
+
+_REFRESHING = frozenset(int(code) for code, traits in TRAITS.items() if traits.refresh)
+_RETRIABLE = frozenset(int(code) for code, traits in TRAITS.items() if traits.retriable)
+
+
+class Producer:
+    """One producer. A component: its owner hands it the inputs that it `handles`.
+
+    `key` is its alone on its node; `brokers` are the nodes it asks first (`bootstrap.servers`).
+    """
+
+    def __init__(
+        self,
+        key: str,
+        brokers: list[str],
+        operations: OperationLog,
+        settings: ProducerSettings,
+        chance: Chance,
+    ) -> None:
+        self._key = key
+        self._operations = operations
+        self._settings = settings
+        self._connections = BrokerConnections(
+            settings, chance, settings.max_in_flight_requests_per_connection, self._connection_lost
+        )
+        self._metadata = MetadataCache(brokers, self._connections, settings)
+        self._accumulator = Accumulator(settings)
+        self._sequences = Sequences(settings.sequence_recovery) if settings.enable_idempotence else None
+        self._identity: ProducerIdentity | None = None
+        if self._sequences is not None:
+            self._identity = ProducerIdentity(self._sequences, self._connections, self._metadata, settings)
+        self._partitioner = Partitioner(settings.keyless, chance)
+        self._blocked = BlockedSends(key)
+        self._in_flight: list[ProducerBatch] = []
+        self._turn = 0
+        self._timer = PollTimer(key)
+        self._running = False
+        self._closed = False
+        self.unfinished = 0
+        """Sends that have not ended."""
+
+    @property
+    def blocked(self) -> bool:
+        """Whether a send now would wait (memory, metadata, or others before it): the caller should."""
+        return len(self._blocked) > 0
+
+    def send(
+        self,
+        now: Now,
+        out: Outbox,
+        topic: str,
+        partition: int,
+        value: bytes,
+        done: Done,
+        record_key: bytes | None = None,
+    ) -> Operation:
+        """Store `value`; with ANY_PARTITION where the partitioner says. `done` is called once, possibly before this
+        returns. Not to be called after `close`.
+
+        Raises ProducerFull.
+        """
+        assert not self._closed, self._key
+        self._blocked.require_room()
+        settings = self._settings
+        operation = self._operations.invoke(
+            out, kind="produce", topic=topic, partition=partition, acks=settings.acks, value=value
+        )
+        self.unfinished += 1
+        deadline_ms = now.mono_ms + settings.max_block_ms
+        send = BlockedSend((topic, partition), value, operation, done, deadline_ms, record_key)
+        if size_bound_bytes(settings.magic, value, record_key) > min(settings.max_request_size, settings.buffer_memory):
+            self._refuse(now, out, send, int(ErrorCode.MESSAGE_TOO_LARGE))
+            return operation
+        plain = record_key is None and partition != ANY_PARTITION
+        if plain and not self._blocked and self._accumulator.join((topic, partition), value, operation, done):
+            return operation  # a batch that waits has its timer, or its connection to wait for
+        self._metadata.want_topic(topic)
+        self._blocked.add(send)
+        self._run(now, out)
+        return operation
+
+    def handles(self, event: Input) -> bool:
+        return self._timer.handles(event) or self._connections.handles(event)
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> None:
+        if self._timer.handles(event):
+            self._timer.fired()
+        else:
+            self._running = True  # callers told of an end may send at once; that waits for the round below
+            self._connections.handle(now, event, out)
+            self._running = False
+        self._run(now, out)
+
+    def close(self, now: Now, out: Outbox) -> None:
+        """Stop at once. What has not ended ends now, under the name of Java's exception for it."""
+        if self._closed:
+            return
+        self._closed = True
+        self._connections.close(out)
+        self._timer.cancel(out)
+        for batch in self._in_flight:
+            batch.attempt_ended(out, error=NO_ANSWER, reason="the producer was closed")
+        batches = self._in_flight + self._accumulator.take_all()
+        self._in_flight.clear()
+        for batch in batches:
+            self._end(now, out, batch, "KafkaException")
+        for send in self._blocked.take_all():
+            self._refuse(now, out, send, "KafkaException")
+
+    # --- one round: what Kafka's sender thread does again and again -------------------------------------------
+
+    def _run(self, now: Now, out: Outbox) -> None:
+        """Do all that can be done now. Callers told of an end may send again: the round goes on with those."""
+        if self._running or self._closed:
+            return
+        self._running = True
+        self._connections.poll(now, out)
+        while not self._closed:
+            self._expire(now, out)
+            self._blocked.admit(now, self._metadata, self._accumulator, self._partitioner)
+            if self._sequences is not None and self._identity is not None:
+                self._sequences.resolve()
+                self._identity.poll(now, out)
+            if not self._send_ready(now, out):
+                break
+        self._running = False
+        if not self._closed:
+            self._metadata.poll(now, out)
+            self._set_timer(now, out)
+
+    def _expire(self, now: Now, out: Outbox) -> None:
+        for send in self._blocked.expired(now):
+            self._refuse(now, out, send, "TimeoutException")
+        expired = self._accumulator.expired(now)
+        for batch in [each for each in self._in_flight if is_due(now, each.deadline_ms)]:
+            self._in_flight.remove(batch)
+            batch.attempt_ended(out, error=NO_ANSWER, reason="delivery.timeout.ms is over")
+            expired.append(batch)
+        for batch in expired:
+            if self._sequences is not None:
+                self._sequences.failed(batch, "TimeoutException", may_reuse=False)
+                if batch.retried:
+                    self._sequences.left_unresolved(batch)
+            self._end(now, out, batch, "TimeoutException")
+
+    def _send_ready(self, now: Now, out: Outbox) -> bool:
+        """Send what may leave; whether anything did."""
+        by_node: dict[str, list[TopicPartition]] = {}
+        broker_of: dict[str, int] = {}
+        for key in self._accumulator.waiting():
+            leader = self._metadata.leader(*key)
+            if leader is None:
+                self._metadata.request_update()
+            elif is_due(now, self._accumulator.sendable_at_ms(key)) and self._may_leave(key):
+                by_node.setdefault(leader.node, []).append(key)
+                broker_of[leader.node] = leader.broker
+        sent = False
+        for node, keys in by_node.items():
+            if not self._closed and self._connections.ready(now, out, node):
+                self._send_to(now, out, node, broker_of[node], keys)
+                sent = True
+        return sent
+
+    def _may_leave(self, key: TopicPartition) -> bool:
+        return self._sequences is None or self._sequences.may_leave(self._accumulator.first(key))
+
+    def _send_to(self, now: Now, out: Outbox, node: str, broker: int, keys: list[TopicPartition]) -> None:
+        """One request: a batch of each partition, as many as fit. Each turn begins with another partition."""
+        settings = self._settings
+        self._turn += 1
+        start = self._turn % len(keys)
+        batches: list[ProducerBatch] = []
+        size = 0
+        for key in keys[start:] + keys[:start]:
+            size += self._accumulator.first(key).size_bytes
+            if batches and size > settings.max_request_size:
+                break
+            batch = self._accumulator.take(key)
+            if self._sequences is not None:
+                self._sequences.number(batch)
+            if settings.max_in_flight_requests_per_connection == 1 and settings.acks != 0:
+                self._accumulator.muted.add(key)
+            batches.append(batch)
+        partitions = [ProducePartition(*batch.key, batch.seal(settings.compression_type)) for batch in batches]
+        for batch in batches:
+            batch.attempt_sent(out, broker)
+        self._connections.send(
+            now,
+            out,
+            node,
+            ProduceRequest(settings.acks, int(settings.request_timeout_ms), partitions),
+            wait_ms=settings.wait_ms,
+            answered=None if settings.acks == 0 else lambda now, out, answer: self._answered(now, out, batches, answer),
+        )
+        if settings.acks == 0:
+            for batch in batches:
+                batch.attempt_ended(out, error=0)
+                self._end(now, out, batch, 0)
+        else:
+            self._in_flight += batches
+
+    def _set_timer(self, now: Now, out: Outbox) -> None:
+        deadlines_ms = [
+            self._connections.next_at_ms(),
+            self._metadata.next_at_ms(),
+            self._accumulator.next_expiry_ms(),
+            min((batch.deadline_ms for batch in self._in_flight), default=NEVER),
+            self._blocked.next_at_ms(),
+            NEVER if self._identity is None else self._identity.next_at_ms(),
+        ]
+        deadlines_ms += [self._accumulator.sendable_at_ms(key) for key in self._accumulator.waiting()]
+        self._timer.set(now, out, deadlines_ms)
+
+    # --- answers ----------------------------------------------------------------------------------------------
+
+    def _answered(self, now: Now, out: Outbox, batches: list[ProducerBatch], answer: Message | Failure) -> None:
+        results: dict[TopicPartition, ProduceResult] = {}
+        if isinstance(answer, ProduceResponse):
+            results = {(result.topic, result.partition): result for result in answer.partitions}
+        for batch in batches:
+            self._accumulator.muted.discard(batch.key)
+            if isinstance(answer, Failure):
+                result = ProduceResult(*batch.key, ErrorCode.NETWORK_EXCEPTION, log_start=-1)
+            else:
+                missing = ProduceResult(*batch.key, ErrorCode.UNKNOWN_SERVER_ERROR)
+                result = results.get(batch.key, missing)
+            if batch.done:
+                self._late(batch, result)
+                continue
+            self._in_flight.remove(batch)
+            if isinstance(answer, Failure):
+                batch.attempt_ended(out, error=NO_ANSWER, reason=f"{answer.error}: {answer.reason}")
+            else:
+                batch.attempt_ended(out, error=result.error, offset=result.base_offset)
+            self._settle(now, out, batch, result)
+
+    def _settle(self, now: Now, out: Outbox, batch: ProducerBatch, result: ProduceResult) -> None:
+        """Success, another try, or the end."""
+        error = result.error
+        if error in _REFRESHING:
+            self._metadata.request_update()
+        tries_left = batch.attempts <= self._settings.retries and not is_due(now, batch.deadline_ms)
+        if succeeded(error):
+            if self._sequences is not None:
+                self._sequences.completed(batch, result.base_offset)
+            self._end(now, out, batch, 0, result.base_offset)
+        elif tries_left and self._can_retry(batch, result):
+            batch.retried = True
+            self._accumulator.put_back(now, batch)
+        else:
+            if self._sequences is not None:
+                may_reuse = batch.attempts <= self._settings.retries
+                self._sequences.failed(batch, error, may_reuse=may_reuse)
+            self._end(now, out, batch, error, result.base_offset)
+
+    def _can_retry(self, batch: ProducerBatch, result: ProduceResult) -> bool:
+        if self._sequences is None:
+            return result.error in _RETRIABLE
+        return self._sequences.can_retry(batch, result.error, result.log_start)
+
+    def _late(self, batch: ProducerBatch, result: ProduceResult) -> None:
+        """An answer to a batch that was given up: too late for its caller, but the sequences learn from it."""
+        if self._sequences is None:
+            return
+        if succeeded(result.error):
+            self._sequences.completed(batch, result.base_offset)
+        elif result.error != ErrorCode.NETWORK_EXCEPTION:
+            self._sequences.failed(batch, result.error, may_reuse=False)
+
+    def _connection_lost(self, now: Now, out: Outbox) -> None:
+        self._metadata.request_update()
+
+    def _end(self, now: Now, out: Outbox, batch: ProducerBatch, error: int | str, offset: int = -1) -> None:
+        self._accumulator.free(batch)
+        self.unfinished -= len(batch)
+        batch.end(now, out, error, offset)
+
+    def _refuse(self, now: Now, out: Outbox, send: BlockedSend, error: int | str) -> None:
+        self.unfinished -= 1
+        send.refuse(now, out, error)

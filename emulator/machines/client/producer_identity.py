@@ -1,0 +1,51 @@
+"""How an idempotent producer gets its id: it asks any broker, until one gives it one (KIP-98)."""
+
+from emulator.machines.client.client_settings import ProducerSettings
+from emulator.machines.client.connections import BrokerConnections
+from emulator.machines.client.deadlines import NEVER, is_due
+from emulator.machines.client.exchange import Failure
+from emulator.machines.client.metadata_cache import MetadataCache
+from emulator.machines.client.sequences import Sequences
+from protocol.errors import ErrorCode
+from protocol.machine import Now, Outbox
+from protocol.messages.base import Message
+from protocol.messages.replication import InitProducerIdRequest, InitProducerIdResponse
+
+
+class ProducerIdentity:
+    """Keeps `sequences` supplied with an id. Asks again after `retry.backoff.ms`."""
+
+    def __init__(
+        self,
+        sequences: Sequences,
+        connections: BrokerConnections,
+        metadata: MetadataCache,
+        settings: ProducerSettings,
+    ) -> None:
+        self._sequences = sequences
+        self._connections = connections
+        self._metadata = metadata
+        self._settings = settings
+        self._asked = False
+        self._ask_at_ms = 0.0
+
+    def poll(self, now: Now, out: Outbox) -> None:
+        """Ask if an id is missing and it is time to."""
+        if self._sequences.producer_id >= 0 or self._asked or not is_due(now, self._ask_at_ms):
+            return
+        node = self._connections.least_loaded(now, self._metadata.nodes)
+        if node is None or not self._connections.ready(now, out, node):
+            return
+        self._asked = True
+        wait_ms = self._settings.wait_ms
+        self._connections.send(now, out, node, InitProducerIdRequest(), wait_ms=wait_ms, answered=self._answered)
+
+    def next_at_ms(self) -> float:
+        """When `poll` may have something to do (mono_ms)."""
+        return NEVER if self._asked or self._sequences.producer_id >= 0 else self._ask_at_ms
+
+    def _answered(self, now: Now, out: Outbox, answer: Message | Failure) -> None:
+        self._asked = False
+        self._ask_at_ms = now.mono_ms + self._settings.retry_backoff_ms
+        if isinstance(answer, InitProducerIdResponse) and answer.error == ErrorCode.NONE:
+            self._sequences.take_identity(answer.producer_id, answer.producer_epoch)

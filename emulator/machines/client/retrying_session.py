@@ -1,0 +1,163 @@
+"""Kafka's layer over a session client: calls that survive a lost connection.
+
+A call that meets CONNECTION_LOSS waits without limit for the connection and is sent again. What happens when
+the session expires meanwhile differs (semantics 1.6): from 1.1 the call fails with SESSION_EXPIRED
+(`ends_at_expiry`), before it is sent again in the new session.
+
+The outcome of a lost write is unknown. A conditional one that was done meets BAD_VERSION when it is repeated:
+its caller reads again and compares. An ephemeral that was made meets NODE_EXISTS: `create_ephemeral` looks
+whose it is.
+"""
+
+from bisect import insort
+from collections.abc import Callable
+
+import msgspec
+
+from emulator.machines.client.session_client import Done, SessionClient, failure
+from protocol.machine import Now, Outbox
+from protocol.messages.session import (
+    Create,
+    Delete,
+    GetData,
+    OpResult,
+    SessionError,
+    SessionRequest,
+    SessionResponse,
+    WatchFired,
+)
+
+WAITING_MAX = 10_000
+"""Calls that wait for a connection. A caller that piles up more has a bug."""
+EPHEMERAL_ATTEMPTS_MAX = 20
+"""How often an ephemeral that comes and goes under our hands is tried again; then NODE_EXISTS stands."""
+
+
+class _Call(msgspec.Struct):
+    number: int
+    request: SessionRequest
+    done: Done
+    ends_at_expiry: bool
+
+
+class RetryingSession:
+    """Takes over the client's `on_state` and `on_watch`; its own are told after it has acted."""
+
+    def __init__(self, client: SessionClient) -> None:
+        self.client = client
+        self.on_state: Callable[[Now, Outbox, str], None] = lambda now, out, state: None
+        self.on_watch: Callable[[Now, Outbox, WatchFired], None] = lambda now, out, notice: None
+        self._calls = 0
+        self._waiting: list[_Call] = []
+        client.on_state = self._state_changed
+        client.on_watch = self._watch_fired
+
+    @property
+    def waiting(self) -> int:
+        """Calls that wait for a connection."""
+        return len(self._waiting)
+
+    def call(self, now: Now, out: Outbox, request: SessionRequest, done: Done, *, ends_at_expiry: bool) -> None:
+        """`done` gets the server's answer, or SESSION_EXPIRED; never CONNECTION_LOSS. Calls are sent in order."""
+        self._calls += 1
+        call = _Call(self._calls, request, done, ends_at_expiry)
+        state = self.client.state
+        if state == "closed" or (state == "expired" and ends_at_expiry):
+            self._fail(now, out, call)
+        elif state == "connected" and not self._waiting:
+            self._submit(now, out, call)
+        else:
+            self._wait(call)
+
+    def create_ephemeral(
+        self,
+        now: Now,
+        out: Outbox,
+        path: str,
+        data: bytes,
+        done: Done,
+        *,
+        ends_at_expiry: bool,
+        replaces_session: int = 0,
+    ) -> None:
+        """Kafka's checked ephemeral: one that exists and is this session's counts as made (the answer to a lost
+        create).
+
+        One left by `replaces_session`, an earlier session of ours, is deleted and made again (KAFKA-7165; 0: no).
+        Somebody else's: NODE_EXISTS, with its `owner` and data in the result.
+        """
+        attempts = 0
+
+        def create(now: Now, out: Outbox) -> None:
+            nonlocal attempts
+            attempts += 1
+            request = SessionRequest([Create(path, data, ephemeral=True)])
+            self.call(now, out, request, created, ends_at_expiry=ends_at_expiry)
+
+        def created(now: Now, out: Outbox, response: SessionResponse) -> None:
+            if response.error == SessionError.NODE_EXISTS:
+                request = SessionRequest([GetData(path)])
+                self.call(now, out, request, looked, ends_at_expiry=ends_at_expiry)
+            else:
+                done(now, out, response)
+
+        def looked(now: Now, out: Outbox, response: SessionResponse) -> None:
+            if response.error == SessionError.NO_NODE and attempts < EPHEMERAL_ATTEMPTS_MAX:
+                create(now, out)
+                return
+            if response.error:
+                done(now, out, response)
+                return
+            found = response.results[0]
+            if found.owner == self.client.session_id != 0:
+                made = OpResult(0, path, b"", found.version, found.czxid, found.owner)
+                done(now, out, SessionResponse([made], 0, response.zxid))
+            elif found.owner == replaces_session != 0 and attempts < EPHEMERAL_ATTEMPTS_MAX:
+                request = SessionRequest([Delete(path)])
+                self.call(now, out, request, deleted, ends_at_expiry=ends_at_expiry)
+            else:
+                found.error = SessionError.NODE_EXISTS
+                done(now, out, SessionResponse([found], SessionError.NODE_EXISTS, response.zxid))
+
+        def deleted(now: Now, out: Outbox, response: SessionResponse) -> None:
+            if response.error in (SessionError.OK, SessionError.NO_NODE):
+                create(now, out)
+            else:
+                done(now, out, response)
+
+        create(now, out)
+
+    # --- private --------------------------------------------------------------------------------------------
+
+    def _submit(self, now: Now, out: Outbox, call: _Call) -> None:
+        def answered(now: Now, out: Outbox, response: SessionResponse) -> None:
+            if response.error == SessionError.CONNECTION_LOSS or (
+                response.error == SessionError.SESSION_EXPIRED and not call.ends_at_expiry
+            ):
+                self._wait(call)
+            else:
+                call.done(now, out, response)
+
+        self.client.submit(now, out, call.request, answered)
+
+    def _wait(self, call: _Call) -> None:
+        assert len(self._waiting) < WAITING_MAX, "too many session calls wait for a connection"
+        insort(self._waiting, call, key=lambda waiting: waiting.number)
+
+    def _state_changed(self, now: Now, out: Outbox, state: str) -> None:
+        if state == "connected":
+            calls, self._waiting = self._waiting, []
+            for call in calls:
+                self._submit(now, out, call)
+        elif state in ("expired", "closed"):
+            ended = [call for call in self._waiting if state == "closed" or call.ends_at_expiry]
+            self._waiting = [call for call in self._waiting if state != "closed" and not call.ends_at_expiry]
+            for call in ended:
+                self._fail(now, out, call)
+        self.on_state(now, out, state)
+
+    def _watch_fired(self, now: Now, out: Outbox, notice: WatchFired) -> None:
+        self.on_watch(now, out, notice)
+
+    def _fail(self, now: Now, out: Outbox, call: _Call) -> None:
+        call.done(now, out, failure(call.request, SessionError.SESSION_EXPIRED))

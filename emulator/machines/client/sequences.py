@@ -1,0 +1,209 @@
+"""Sequence numbers of an idempotent producer: which batch comes next in each partition, and what to do when
+one is lost.
+
+A broker takes a batch if its first sequence follows the last one it took from this (producer id, epoch), and
+knows a copy of one of the last it took by its numbers. So a batch keeps its numbers for ever once it has
+left, and those behind a failed one wait. When the order is broken for good, `SequenceRecovery` says how to go
+on. Source: KIP-98, KIP-360, semantics 6.
+"""
+
+import msgspec
+
+from emulator.machines.client.client_settings import SequenceRecovery
+from emulator.machines.client.producer_batch import ProducerBatch
+from protocol.errors import TRAITS, ErrorCode
+from protocol.ids import TopicPartition
+from protocol.records.types import NO_SEQUENCE, SEQUENCE_END
+
+_PRODUCER_EPOCH_MAX = 32_767
+
+
+class _Partition(msgspec.Struct):
+    """`in_flight`: batches with numbers that have not ended, those waiting for a retry included, in order."""
+
+    producer_id: int = -1
+    producer_epoch: int = -1
+    next_sequence: int = 0
+    last_acknowledged: int = -1
+    last_acknowledged_offset: int = -1
+    in_flight: list[ProducerBatch] = msgspec.field(default_factory=list)
+    unresolved_next: int | None = None
+
+
+class Sequences:
+    """The producer's identity and its place in every partition. Without an id nothing can leave."""
+
+    def __init__(self, recovery: SequenceRecovery) -> None:
+        self._recovery = recovery
+        self.producer_id = -1
+        self.producer_epoch = -1
+        self._partitions: dict[TopicPartition, _Partition] = {}
+        self._bump_for: set[TopicPartition] = set()
+
+    def take_identity(self, producer_id: int, producer_epoch: int) -> None:
+        """A broker's answer to InitProducerId."""
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+
+    def may_leave(self, batch: ProducerBatch) -> bool:
+        """Whether `batch`, first of its queue, may be sent now."""
+        if self.producer_id < 0:
+            return False
+        partition = self._partition(batch.key)
+        if batch.base_sequence == NO_SEQUENCE:
+            stale = (partition.producer_id, partition.producer_epoch) != (
+                self.producer_id,
+                self.producer_epoch,
+            )
+            return partition.unresolved_next is None and not (stale and partition.in_flight)
+        # A retry waits for those before it: what is behind a failed batch goes one by one.
+        return not partition.in_flight or partition.in_flight[0].base_sequence == batch.base_sequence
+
+    def number(self, batch: ProducerBatch) -> None:
+        """Number a batch that leaves for the first time."""
+        if batch.base_sequence != NO_SEQUENCE:
+            return
+        partition = self._partition(batch.key)
+        if (partition.producer_id, partition.producer_epoch) != (self.producer_id, self.producer_epoch):
+            self._restart(partition)
+        batch.number(self.producer_id, self.producer_epoch, partition.next_sequence)
+        partition.next_sequence = (partition.next_sequence + len(batch)) % SEQUENCE_END
+        partition.in_flight.append(batch)
+
+    def completed(self, batch: ProducerBatch, base_offset: int) -> None:
+        """It is in the log (late answers to batches that were given up count too)."""
+        partition = self._partition(batch.key)
+        if self._is_current(batch):
+            partition.last_acknowledged = max(partition.last_acknowledged, _last_sequence(batch))
+            if base_offset >= 0:
+                last_offset = base_offset + len(batch) - 1
+                partition.last_acknowledged_offset = max(partition.last_acknowledged_offset, last_offset)
+        _drop(partition, batch)
+
+    def can_retry(self, batch: ProducerBatch, error: int, log_start: int) -> bool:
+        """Whether to send the batch again after `error`. May ask for another epoch or number anew."""
+        retriable = error in _RETRIABLE
+        if self._recovery == "reset":
+            return retriable and self._is_current(batch)
+        if self._recovery == "retry" and not self._is_current(batch):
+            return False
+        partition = self._partition(batch.key)
+        if error == ErrorCode.UNKNOWN_PRODUCER_ID:
+            return self._retries_unknown_producer(batch, partition, log_start)
+        if error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
+            is_next = batch.base_sequence - partition.last_acknowledged == 1
+            if partition.unresolved_next is None and (batch.reset or not is_next):
+                return True
+            if self._recovery == "retry":
+                return False
+            if partition.unresolved_next in (None, batch.base_sequence):
+                self._bump_for.add(batch.key)
+            return True
+        return retriable
+
+    def _retries_unknown_producer(self, batch: ProducerBatch, partition: _Partition, log_start: int) -> bool:
+        if log_start == -1 or batch.reset:
+            return True
+        if self._recovery == "bump":
+            self._bump_for.add(batch.key)
+            return True
+        if partition.last_acknowledged_offset < log_start:
+            # What the broker forgot was deleted from the log: nothing is lost, begin again.
+            self._renumber(partition)
+            return True
+        return False
+
+    def failed(self, batch: ProducerBatch, error: int | str, *, may_reuse: bool) -> None:
+        """It was given up. `may_reuse`: its numbers certainly were not taken."""
+        if batch.base_sequence == NO_SEQUENCE:
+            return  # it never left
+        current = self._is_current(batch)
+        partition = self._partition(batch.key)
+        if self._recovery == "bump":
+            _drop(partition, batch)
+            if may_reuse or error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
+                self._bump_for.add(batch.key)
+        elif not current:
+            _drop(partition, batch)
+        elif error in (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID) and (
+            self._recovery == "reset" or error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        ):
+            # Data was lost on the broker: nothing can be promised about what came before.
+            self.producer_id = self.producer_epoch = -1
+            self._partitions.clear()
+        else:
+            _drop(partition, batch)
+            if may_reuse or self._recovery == "reset":
+                self._close_gap(partition, batch)
+
+    def left_unresolved(self, batch: ProducerBatch) -> None:
+        """It was given up by time after it had been sent: nobody knows whether its numbers are taken."""
+        partition = self._partition(batch.key)
+        after = _last_sequence(batch) + 1
+        partition.unresolved_next = max(after, partition.unresolved_next or 0)
+
+    def resolve(self) -> None:
+        """To be called before anything is sent: settles what the last answers left open."""
+        for key, partition in self._partitions.items():
+            if partition.unresolved_next is None or partition.in_flight:
+                continue
+            if partition.next_sequence - partition.last_acknowledged == 1:
+                partition.unresolved_next = None
+            elif self._recovery == "bump":
+                partition.unresolved_next = None
+                self._bump_for.add(key)
+            else:
+                self.producer_id = self.producer_epoch = -1
+        if self.producer_id < 0 and self._recovery != "bump":
+            self._partitions.clear()
+        if self._bump_for and self.producer_id >= 0:
+            self._bump()
+
+    def _bump(self) -> None:
+        """KIP-360: a new epoch makes the numbers begin at 0 again."""
+        if self.producer_epoch == _PRODUCER_EPOCH_MAX:
+            self.producer_id = self.producer_epoch = -1
+        else:
+            self.producer_epoch += 1
+        for key in sorted(self._bump_for):
+            partition = self._partition(key)
+            self._renumber(partition)
+            partition.unresolved_next = None
+        self._bump_for.clear()
+
+    def _restart(self, partition: _Partition) -> None:
+        partition.producer_id = self.producer_id
+        partition.producer_epoch = self.producer_epoch
+        partition.next_sequence = 0
+        partition.last_acknowledged = -1
+
+    def _renumber(self, partition: _Partition) -> None:
+        """From 0 under the current identity, batches under way first."""
+        self._restart(partition)
+        for batch in partition.in_flight:
+            batch.number(self.producer_id, self.producer_epoch, partition.next_sequence)
+            partition.next_sequence += len(batch)
+
+    def _close_gap(self, partition: _Partition, lost: ProducerBatch) -> None:
+        """The numbers of `lost` go to the batches behind it."""
+        partition.next_sequence -= len(lost)
+        for batch in partition.in_flight:
+            if batch.base_sequence > lost.base_sequence:
+                batch.number(batch.producer_id, batch.producer_epoch, batch.base_sequence - len(lost))
+
+    def _is_current(self, batch: ProducerBatch) -> bool:
+        return (batch.producer_id, batch.producer_epoch) == (self.producer_id, self.producer_epoch)
+
+    def _partition(self, key: TopicPartition) -> _Partition:
+        return self._partitions.setdefault(key, _Partition(self.producer_id, self.producer_epoch))
+
+
+_RETRIABLE = frozenset(int(code) for code, traits in TRAITS.items() if traits.retriable)
+
+
+def _last_sequence(batch: ProducerBatch) -> int:
+    return batch.base_sequence + len(batch) - 1
+
+
+def _drop(partition: _Partition, batch: ProducerBatch) -> None:
+    partition.in_flight = [each for each in partition.in_flight if each is not batch]

@@ -1,0 +1,334 @@
+"""Session client: one session with the ensemble, as a part of a machine (semantics 5.2; ZooKeeper's ClientCnxn).
+
+It never declares its own session expired: silence only makes it try another server, and only a server's word
+ends the session. Requests go out in order; those without an answer when the connection is lost fail with
+CONNECTION_LOSS, and whether they were done is unknown.
+
+States:
+
+    idle --start--> connecting <--> connected      (same session, other server)
+                        |---- server says so ----> expired --restart--> connecting (a new session)
+    connected --close--> closed
+
+Watches are one-shot, and set again by SetWatches after reconnecting with the same session; a new session starts
+with none.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from emulator.machines.client.session_servers import SessionServers
+from emulator.machines.client.session_watches import HeldWatches
+from protocol.chance import Chance
+from protocol.events import SessionChanged
+from protocol.machine import (
+    ConnectionLost,
+    ConnectionOpened,
+    Input,
+    MessageReceived,
+    Now,
+    Outbox,
+    TimerFired,
+    TimerKey,
+)
+from protocol.messages.base import Message
+from protocol.messages.session import (
+    CloseSessionRequest,
+    CloseSessionResponse,
+    ConnectRequest,
+    ConnectResponse,
+    OpResult,
+    PingRequest,
+    PingResponse,
+    SessionError,
+    SessionRequest,
+    SessionResponse,
+    SetWatchesResponse,
+    WatchFired,
+)
+from protocol.purposes import SESSION
+
+PING_INTERVAL_MAX_MS = 10_000.0
+OUTSTANDING_MAX = 10_000
+"""Requests without an answer. A caller that piles up more has a bug."""
+
+SessionState = Literal["idle", "connecting", "connected", "expired", "closed"]
+Done = Callable[[Now, Outbox, SessionResponse], None]
+
+
+def _nothing(now: Now, out: Outbox, what: object) -> None:
+    return None
+
+
+class SessionClient:
+    """`key` begins the names of its timers; `owner` names whose session it is in events (default: `key`).
+
+    `on_state` hears connected, disconnected, expired and closed; `on_watch` every watch that fires. Both may submit.
+    """
+
+    def __init__(self, key: str, servers: Sequence[str], session_timeout_ms: float, owner: str = "") -> None:
+        self.state: SessionState = "idle"
+        self.session_id = 0
+        self.on_state: Callable[[Now, Outbox, str], None] = _nothing
+        self.on_watch: Callable[[Now, Outbox, WatchFired], None] = _nothing
+        self.changes: Counter[str] = Counter()
+        """How often it became connected, disconnected, expired and closed; over all its sessions."""
+        self._owner = owner or key
+        self._servers = SessionServers(servers)
+        self._asked_ms = int(session_timeout_ms)
+        self._connect_timer: TimerKey = (key, "connect")
+        self._idle_timer: TimerKey = (key, "idle")
+        self._chance = Chance(0)
+        self._reset()
+
+    def _reset(self) -> None:
+        """As before the first connection: no session."""
+        self.session_id = 0
+        self._password = 0
+        self._last_zxid = 0
+        self._timeout_ms = float(self._asked_ms)
+        self._connection = 0
+        self._sent_ms = 0.0
+        self._heard_ms = 0.0
+        self._closing = False
+        self._queued: deque[tuple[SessionRequest, Done]] = deque()
+        self._pending: deque[tuple[SessionRequest, Done]] = deque()
+        self._watches = HeldWatches()
+
+    @property
+    def last_zxid(self) -> int:
+        """Newest zxid seen in this session; a server behind it refuses us."""
+        return self._last_zxid
+
+    @property
+    def session_timeout_ms(self) -> float:
+        """As negotiated; as asked before that."""
+        return self._timeout_ms
+
+    # --- orders ---------------------------------------------------------------------------------------------
+
+    def start(self, now: Now, out: Outbox, chance: Chance) -> None:
+        """Opens a session; the servers are tried in an order that `chance` draws."""
+        assert self.state == "idle", self.state
+        self._chance = chance
+        self._servers.draw(chance)
+        self.state = "connecting"
+        self._next_server(now, out)
+
+    def restart(self, now: Now, out: Outbox) -> None:
+        """A new session after the old one expired or was closed. Nothing of the old one is left."""
+        assert self.state in ("expired", "closed"), self.state
+        self._reset()
+        self._servers.draw(self._chance)
+        self.state = "connecting"
+        self._next_server(now, out)
+
+    def submit(self, now: Now, out: Outbox, request: SessionRequest, done: Done) -> None:
+        """In order. While connecting it waits for this attempt's end, and fails with it, as ZooKeeper's."""
+        if self.state in ("expired", "closed") or self._closing:
+            done(now, out, failure(request, SessionError.SESSION_EXPIRED))
+        elif self.state == "connected":
+            assert len(self._pending) < OUTSTANDING_MAX, "too many session requests without an answer"
+            self._pending.append((request, done))
+            self._send(now, out, request)
+        else:
+            assert len(self._queued) < OUTSTANDING_MAX, "too many session requests without an answer"
+            self._queued.append((request, done))
+
+    def close(self, now: Now, out: Outbox) -> None:
+        """Ends the session: `on_state` hears closed when the server has answered or cannot be asked."""
+        if self.state in ("expired", "closed"):
+            return
+        if self.state == "connected":
+            self._closing = True
+            self._send(now, out, CloseSessionRequest())
+        else:
+            self._end(now, out, "closed")
+
+    # --- inputs ---------------------------------------------------------------------------------------------
+
+    def handles(self, event: Input) -> bool:
+        """Whether this input is ours."""
+        if isinstance(event, TimerFired):
+            return event.key in (self._connect_timer, self._idle_timer)
+        if isinstance(event, MessageReceived | ConnectionOpened | ConnectionLost):
+            return event.connection == self._connection != 0
+        return False
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> None:
+        match event:
+            case MessageReceived():
+                self._heard_ms = now.mono_ms
+                self._message(now, out, event.message)
+            case TimerFired(key):
+                if key == self._connect_timer:
+                    self._connect_due(now, out)
+                else:
+                    self._idle_due(now, out)
+            case ConnectionOpened():
+                self._introduce(now, out)
+            case ConnectionLost():
+                self._connection = 0
+                self._disconnected(now, out)
+            case _:
+                raise AssertionError(f"{event} is not for a session client")
+
+    # --- connecting -----------------------------------------------------------------------------------------
+
+    def _next_server(self, now: Now, out: Outbox) -> None:
+        delay_ms = self._servers.advance()
+        if delay_ms > 0:
+            out.set_timer(self._connect_timer, delay_ms)
+        else:
+            self._connect(now, out)
+
+    def _connect(self, now: Now, out: Outbox) -> None:
+        self._connection = out.open(self._servers.current, SESSION)
+        out.set_timer(self._connect_timer, self._timeout_ms / len(self._servers))
+
+    def _connect_due(self, now: Now, out: Outbox) -> None:
+        """The pause before an attempt is over, or the attempt took too long."""
+        if self._connection:
+            out.close(self._connection)
+            self._connection = 0
+            self._disconnected(now, out)
+        else:
+            self._connect(now, out)
+
+    def _introduce(self, now: Now, out: Outbox) -> None:
+        """Reopens the session if we have one; what waited goes out right behind."""
+        self._send(now, out, ConnectRequest(self._asked_ms, self._last_zxid, self.session_id, self._password))
+
+    def _connected(self, now: Now, out: Outbox, response: ConnectResponse) -> None:
+        if response.session_timeout_ms == 0:
+            self._end(now, out, "expired")
+            return
+        self.state = "connected"
+        self._servers.connected()
+        self.session_id = response.session_id
+        self._password = response.password
+        self._last_zxid = max(self._last_zxid, response.session_id)
+        self._timeout_ms = float(response.session_timeout_ms)
+        out.cancel_timer(self._connect_timer)
+        self._emit(out, "connected")
+        held = self._watches.request(self._last_zxid)
+        if held is not None:
+            self._send(now, out, held)
+        while self._queued:
+            request, done = self._queued.popleft()
+            self._pending.append((request, done))
+            self._send(now, out, request)
+        self._watch_idle(now, out)
+        self.on_state(now, out, "connected")
+
+    # --- connected ------------------------------------------------------------------------------------------
+
+    def _message(self, now: Now, out: Outbox, message: Message) -> None:
+        match message:
+            case PingResponse(zxid):
+                self._last_zxid = max(self._last_zxid, zxid)
+            case SessionResponse() if self._pending and _fits(self._pending[0][0], message):
+                self._answered(now, out, message)
+            case WatchFired():
+                # Not a zxid that we have seen whole: other notices of the same transaction may still be under
+                # way, and be lost with this connection; SetWatches must ask for them again.
+                self._watches.fired(message)
+                self.on_watch(now, out, message)
+            case ConnectResponse() if self.state == "connecting":
+                self._connected(now, out, message)
+            case CloseSessionResponse() if self._closing:
+                self._end(now, out, "closed")
+            case SetWatchesResponse():
+                pass
+            case _:
+                # No server says this; the connection is of no use any more.
+                out.close(self._connection)
+                self._connection = 0
+                self._disconnected(now, out)
+
+    def _answered(self, now: Now, out: Outbox, response: SessionResponse) -> None:
+        request, done = self._pending.popleft()
+        self._last_zxid = max(self._last_zxid, response.zxid)
+        self._watches.answered(request, response)
+        done(now, out, response)
+
+    def _send(self, now: Now, out: Outbox, message: Message) -> None:
+        self._sent_ms = now.mono_ms
+        out.send(self._connection, message)
+
+    @property
+    def _read_timeout_ms(self) -> float:
+        return self._timeout_ms * 2 / 3
+
+    @property
+    def _ping_interval_ms(self) -> float:
+        return min(self._read_timeout_ms / 2, PING_INTERVAL_MAX_MS)
+
+    def _watch_idle(self, now: Now, out: Outbox) -> None:
+        """One timer for both limits: to say something, and to have heard something."""
+        ping_ms = self._sent_ms + self._ping_interval_ms
+        read_ms = self._heard_ms + self._read_timeout_ms
+        out.set_timer(self._idle_timer, max(0.0, min(ping_ms, read_ms) - now.mono_ms))
+
+    def _idle_due(self, now: Now, out: Outbox) -> None:
+        if now.mono_ms >= self._heard_ms + self._read_timeout_ms:
+            out.close(self._connection)
+            self._connection = 0
+            self._disconnected(now, out)
+            return
+        if now.mono_ms >= self._sent_ms + self._ping_interval_ms:
+            self._send(now, out, PingRequest())
+        self._watch_idle(now, out)
+
+    # --- ends -----------------------------------------------------------------------------------------------
+
+    def _disconnected(self, now: Now, out: Outbox) -> None:
+        """The connection is gone, or never stood: the session may live on."""
+        was_connected = self.state == "connected"
+        if self._closing:
+            self._end(now, out, "closed")
+            return
+        self.state = "connecting"
+        out.cancel_timer(self._idle_timer)
+        out.cancel_timer(self._connect_timer)
+        self._next_server(now, out)
+        if was_connected:
+            self._emit(out, "disconnected")
+        self._fail_all(now, out, SessionError.CONNECTION_LOSS)
+        if was_connected:
+            self.on_state(now, out, "disconnected")
+
+    def _end(self, now: Now, out: Outbox, state: Literal["expired", "closed"]) -> None:
+        if self._connection:
+            out.close(self._connection)
+            self._connection = 0
+        out.cancel_timer(self._idle_timer)
+        out.cancel_timer(self._connect_timer)
+        self._emit(out, state)
+        self.state = state
+        self._closing = False
+        self._watches = HeldWatches()
+        self._fail_all(now, out, SessionError.SESSION_EXPIRED)
+        self.on_state(now, out, state)
+
+    def _fail_all(self, now: Now, out: Outbox, error: SessionError) -> None:
+        failed = [*self._pending, *self._queued]
+        self._pending.clear()
+        self._queued.clear()
+        for request, done in failed:
+            done(now, out, failure(request, error))
+
+    def _emit(self, out: Outbox, state: str) -> None:
+        self.changes[state] += 1
+        out.emit(SessionChanged(self.session_id, state, self._owner, self._servers.current))
+
+
+def _fits(request: SessionRequest, response: SessionResponse) -> bool:
+    """Whether it can be the answer: there is a result for each operation."""
+    return len(response.results) == len(request.ops)
+
+
+def failure(request: SessionRequest, error: SessionError) -> SessionResponse:
+    """The answer that no server gave: the same error for every operation."""
+    return SessionResponse([OpResult(error, op.path) for op in request.ops], error)

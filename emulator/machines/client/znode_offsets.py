@@ -1,0 +1,177 @@
+"""Committed offsets of the old consumer: plain numbers under `/consumers/G/offsets/T/P` in the session service.
+
+They go through the client's own session. Nobody checks them against a log: what is wrong with one, the next fetch
+finds out (semantics 6). A call waits for the connection without limit, and is sent again in the next session.
+What this consumer has found or written there itself is not written again, whoever else has been there since
+(ZookeeperConsumerConnector.commitOffsetToZooKeeper).
+"""
+
+from collections.abc import Callable, Mapping
+
+from emulator.machines.client.offset_store import CommitEnded, CommitOperations, Committed, Looked
+from emulator.machines.client.operations import NO_ANSWER, OperationLog
+from emulator.machines.client.retrying_session import RetryingSession
+from emulator.machines.client.session_client import Done, SessionClient
+from protocol.chance import Chance
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.machine import Input, Now, Outbox
+from protocol.messages.session import (
+    Create,
+    GetData,
+    Operation,
+    SessionError,
+    SessionRequest,
+    SessionResponse,
+    SetData,
+)
+from protocol.znodes import CONSUMERS, consumer_offset_path, decode_consumer_offset, encode_consumer_offset
+
+SESSION_SERVICE = -1
+"""The broker that an attempt is sent to: none."""
+COMMITS_MAX = 1_000
+
+
+class ZnodeOffsets:
+    """Of one group. `key` names its session's timers; `owner` whose session it is, in events."""
+
+    def __init__(
+        self,
+        key: str,
+        owner: str,
+        servers: list[str],
+        operations: OperationLog,
+        group: str,
+        session_timeout_ms: float,
+        chance: Chance,
+    ) -> None:
+        self._client = SessionClient(key, servers, session_timeout_ms, owner)
+        self._session = RetryingSession(self._client)
+        self._session.on_state = self._state_changed
+        self._operations = operations
+        self._group = group
+        self._chance = chance
+        self._commits: list[CommitOperations] = []
+        self._closing = False
+        self._written: dict[TopicPartition, int] = {}
+        """As found or written last; -1: nothing was there."""
+
+    def look(self, now: Now, out: Outbox, partitions: list[TopicPartition], looked: Looked) -> None:
+        """See OffsetStore."""
+        found: dict[TopicPartition, Committed] = {}
+
+        def look_at(place: TopicPartition) -> Done:
+            def answered(now: Now, out: Outbox, response: SessionResponse) -> None:
+                result = response.results[0]
+                known = result.error == SessionError.OK
+                found[place] = Committed(decode_consumer_offset(result.path, result.data) if known else -1)
+                self._written[place] = found[place].offset
+                if len(found) == len(partitions):
+                    looked(now, out, found, ErrorCode.NONE)
+
+            return answered
+
+        for place in partitions:
+            self._ask(now, out, GetData(consumer_offset_path(self._group, *place)), look_at(place))
+
+    def commit(
+        self,
+        now: Now,
+        out: Outbox,
+        offsets: Mapping[TopicPartition, Committed],
+        ended: CommitEnded,
+        timeout_ms: float | None,
+    ) -> None:
+        """See OffsetStore. It has no time-out of its own. Of what has not moved since, nobody hears."""
+        offsets = {place: each for place, each in offsets.items() if self._written.get(place) != each.offset}
+        if not offsets:
+            ended(now, out, ErrorCode.NONE)
+            return
+        assert len(self._commits) < COMMITS_MAX, "too many commits wait for the session service"
+        operations = CommitOperations(self._operations, out, self._group, offsets)
+        operations.sent(out, SESSION_SERVICE)
+        self._commits.append(operations)
+        left = set(offsets)
+
+        def write(place: TopicPartition, offset: int) -> Callable[[Now, Outbox], None]:
+            def written(now: Now, out: Outbox) -> None:
+                self._written[place] = offset
+                left.discard(place)
+                if not left and not self._closing:
+                    self._commits.remove(operations)
+                    operations.attempt_ended(out, ErrorCode.NONE)
+                    operations.end(out, ErrorCode.NONE)
+                    ended(now, out, ErrorCode.NONE)
+
+            return written
+
+        for place, committed in offsets.items():
+            self._write(now, out, place, committed.offset, write(place, committed.offset))
+
+    def handles(self, event: Input) -> bool:
+        return self._client.handles(event)
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> None:
+        self._client.handle(now, event, out)
+
+    def close(self, now: Now, out: Outbox) -> None:
+        """See OffsetStore. The session is ended, if its server answers."""
+        self._closing = True
+        for operations in self._commits:
+            operations.attempt_ended(out, NO_ANSWER, "the consumer was closed")
+            operations.end(out, "ZkInterruptedException")
+        self._commits.clear()
+        if self._client.state != "idle":
+            self._client.close(now, out)
+
+    @property
+    def closed(self) -> bool:
+        """See OffsetStore."""
+        return self._closing and self._client.state in ("idle", "closed", "expired")
+
+    # --- private --------------------------------------------------------------------------------------------
+
+    def _ask(self, now: Now, out: Outbox, operation: Operation, done: Done) -> None:
+        if self._client.state == "idle":
+            self._client.start(now, out, self._chance)
+        self._session.call(now, out, SessionRequest([operation]), done, ends_at_expiry=False)
+
+    def _state_changed(self, now: Now, out: Outbox, state: str) -> None:
+        if state == "expired" and not self._closing:
+            self._client.restart(now, out)
+
+    def _write(
+        self, now: Now, out: Outbox, place: TopicPartition, offset: int, done: Callable[[Now, Outbox], None]
+    ) -> None:
+        """Set it; if it is not there, make it, parents first (ZkUtils.updatePersistentPath)."""
+        path, data = consumer_offset_path(self._group, *place), encode_consumer_offset(offset)
+        missing = parents(path)
+
+        def set_again(now: Now, out: Outbox) -> None:
+            self._ask(now, out, SetData(path, data), tried)
+
+        def tried(now: Now, out: Outbox, response: SessionResponse) -> None:
+            if response.results[0].error == SessionError.NO_NODE:
+                make_next(now, out)
+            else:
+                done(now, out)
+
+        def make_next(now: Now, out: Outbox) -> None:
+            if missing:
+                self._ask(now, out, Create(missing.pop(0)), lambda now, out, response: make_next(now, out))
+            else:
+                self._ask(now, out, Create(path, data), made)
+
+        def made(now: Now, out: Outbox, response: SessionResponse) -> None:
+            if response.results[0].error == SessionError.NODE_EXISTS:
+                set_again(now, out)
+            else:
+                done(now, out)
+
+        set_again(now, out)
+
+
+def parents(path: str) -> list[str]:
+    """Of an offset's znode, those below `/consumers`, outermost first."""
+    names = path.removeprefix(f"{CONSUMERS}/").split("/")[:-1]
+    return [f"{CONSUMERS}/{'/'.join(names[: count + 1])}" for count in range(len(names))]

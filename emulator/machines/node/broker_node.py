@@ -1,0 +1,299 @@
+"""The machine of a broker's process: broker, controller and session client in one.
+
+    Started -> logs loaded -> session connected -> registered in /brokers/ids -> elections for the controller
+    session expired -> controller resigns -> new session -> registered again -> elections
+
+The broker talks to its own controller through a socket, like to anybody's."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from controller.controller import Controller
+from controller.registration import (
+    NotRegistered,
+    Registered,
+    persistent_paths,
+    register_broker,
+    topic_configurations,
+)
+from controller.session_calls import Procedure, Run, SessionLost
+from controller.settings import ControllerSettings
+from emulator.machines.broker.broker import Broker, ControllerReply, ControllerRequest
+from emulator.machines.broker.context import BrokerContext, SessionDone
+from emulator.machines.broker.settings import BrokerSettings
+from emulator.machines.client.pipeline import pipelined
+from emulator.machines.client.retrying_session import RetryingSession
+from emulator.machines.client.session_client import SessionClient
+from emulator.machines.node.broker_status import broker_status
+from emulator.machines.node.controlled_shutdown import ControlledShutdown
+from emulator.machines.node.topic_creation import create_topic
+from emulator.storage.files import Files, StorageError
+from emulator.topology import Node, broker_name
+from protocol.chance import Chance
+from protocol.conversations import HEARD_BY_BROKER
+from protocol.machine import Effect, Input, Now, Outbox, Started, StopRequested, TimerFired
+from protocol.messages.base import Message
+from protocol.messages.leadership import AlterIsrRequest
+from protocol.messages.session import SessionRequest, WatchFired
+from protocol.messages.status import NodeStatus
+from protocol.versions import Gates
+from protocol.znodes import CONFIG_CHANGES, BrokerRegistration
+
+CONNECT_LIMIT = ("session-connect-limit",)
+"""zookeeper.connection.timeout.ms: of the first connection of a life."""
+
+REGISTER_AGAIN = ("register-again",)
+"""0.8.2: the znode of an earlier session should be gone by then."""
+
+
+class BrokerSessions:
+    """The session service for broker and controller: calls that survive lost connections."""
+
+    def __init__(self, session: RetryingSession, *, ends_at_expiry: bool) -> None:
+        self._session = session
+        self._ends_at_expiry = ends_at_expiry
+
+    def call(self, now: Now, out: Outbox, request: SessionRequest, done: SessionDone) -> None:
+        def ask(one: SessionRequest, answered: SessionDone) -> None:
+            self._session.call(now, out, one, answered, ends_at_expiry=self._ends_at_expiry)
+
+        pipelined(request, ask, done)
+
+
+class BrokerNode:
+    """One life of a broker's process. State survives only through `files`."""
+
+    HEARD = HEARD_BY_BROKER
+
+    def __init__(
+        self, node: Node, gates: Gates, settings: Mapping[str, Any], session_servers: list[str], files: Files
+    ) -> None:
+        self.node = node
+        self._gates = gates
+        self._out = Outbox()
+        self._settings = BrokerSettings.from_settings(settings)
+        client = SessionClient("session", session_servers, self._settings.zookeeper_session_timeout_ms, node.name)
+        self.session = client
+        retrying = RetryingSession(client)
+        retrying.on_state = self._session_state
+        retrying.on_watch = self._watch_fired
+        self._sessions = BrokerSessions(retrying, ends_at_expiry=gates.session_wait_ends_at_expiry)
+        self._registering: Run[Any] | None = None
+        self._registered_in = -1
+        self._known_session = -1
+        self._resigning = False
+        self.booted = False
+        """Its logs are loaded, and it serves."""
+        self._may_be_elected = "controller" in node.roles
+        self._stopping = False
+        self._shutdown: ControlledShutdown | None = None
+        self.context = BrokerContext(node.number, gates, self._settings, files, self._sessions, self._out)
+        self.controller = Controller(
+            node.number, gates, controller_settings(self._settings), self._sessions, broker_name
+        )
+        self.broker = Broker(
+            self.context, self._ask_own_controller, self._create_topic, self._unclean_enabled, self._reconfigured
+        )
+        self._placing = Chance(0)
+
+    def step(self, now: Now, event: Input) -> list[Effect]:
+        """Handle one input."""
+        out = self._out
+        self.context.now = now
+        try:
+            self._handle(now, event, out)
+            self.context.threads.go_on()
+        except StorageError as error:
+            self.broker.replicas.storage_failed(error)
+            self.context.threads.go_on()
+        return out.take()
+
+    def status(self, now: Now) -> NodeStatus:
+        """What this broker thinks. Asking changes nothing."""
+        return broker_status(self.node.name, self.broker, self.controller, self.session, now.mono_ms)
+
+    def _handle(self, now: Now, event: Input, out: Outbox) -> None:
+        match event:
+            case Started(seed, incarnation):
+                self.broker.incarnation = self.broker.replicas.incarnation = incarnation
+                self.context.chance = Chance(seed + 1)  # another stream than the session's
+                self._placing = Chance(seed + 2)
+                self.session.start(now, out, Chance(seed))
+                out.set_timer(CONNECT_LIMIT, self._settings.zookeeper_connection_timeout_ms)
+            case StopRequested():
+                self._stop(now, out)
+            case TimerFired(key) if key == CONNECT_LIMIT:
+                waited_ms = self._settings.zookeeper_connection_timeout_ms
+                out.exit(1, f"no session service within {waited_ms} ms (zookeeper.connection.timeout.ms)")
+            case TimerFired(key) if key == REGISTER_AGAIN:
+                self._register(now, out)
+            case _ if self.session.handles(event):
+                self.session.handle(now, event, out)
+            case _ if self._shutdown is not None and self._shutdown.handles(event):
+                self._shutdown.handle(event)
+            case _ if self.controller.handles(event):
+                self.controller.handle(now, event, out)
+            case _:
+                self.broker.handle(event)
+
+    # --- the session, registration, elections (semantics 4.1) ---
+
+    def _session_state(self, now: Now, out: Outbox, state: str) -> None:
+        self.context.now = now
+        if state == "connected" and self.session.session_id != self._known_session:
+            out.cancel_timer(CONNECT_LIMIT)
+            self._known_session = self.session.session_id
+            if self.booted:
+                self.broker.configurations.session_began()
+                self._join(now, out)
+            else:
+                Run(_boot(self._gates), self._sessions, self._boot_ended, self._boot_failed).start(now, out)
+        elif state == "expired":
+            out.cancel_timer(REGISTER_AGAIN)
+            if self._registering is not None:
+                self._registering.abandon()
+                self._registering = None
+            self.context.threads.go_on()  # whoever waited for the session knows before there is another
+            self._resigning = True
+            self.controller.session_expired(now, out, then=self._resigned)
+            self.session.restart(now, out)
+
+    def _boot_ended(self, now: Now, out: Outbox, configurations: dict[str, dict[str, str]]) -> None:
+        """The logs are loaded with their topics' settings, and requests are served."""
+        self.context.now = now
+        self.booted = True
+        self.broker.start(configurations)
+        if not self.broker.replicas.failed:
+            self._join(now, out)
+
+    def _boot_failed(self, now: Now, out: Outbox, error: Exception) -> None:
+        self._registration_failed(now, out, error)
+        out.exit(1, "the session expired while starting")
+
+    def _join(self, now: Now, out: Outbox) -> None:
+        """Register and take part in elections, in the version's order (semantics 4.1)."""
+        self.context.now = now
+        if not self._gates.registers_before_election and self._may_be_elected:
+            self.controller.session_started(now, out, then=self._register)
+        elif not self._resigning:
+            self._register(now, out)
+
+    def _resigned(self, now: Now, out: Outbox) -> None:
+        """Controller no more, if it ever was."""
+        self.context.now = now
+        self._resigning = False
+        after_election = self._may_be_elected and not self._gates.registers_before_election
+        if self.session.state == "connected" and self.booted and not after_election:
+            self._register(now, out)
+
+    def _register(self, now: Now, out: Outbox) -> None:
+        self.context.now = now
+        if self._registering is not None:
+            self._registering.abandon()
+        self._registering = Run(
+            self._registration(now.wall_ms), self._sessions, self._registration_ended, self._registration_failed
+        )
+        self._registering.start(now, out)
+
+    def _registration(self, wall_ms: float) -> Procedure[Registered | NotRegistered]:
+        rack = self.node.az if self._gates.registers_rack else ""
+        registration = BrokerRegistration(self.node.number, self.node.name, 9092, rack)
+        return (
+            yield from register_broker(
+                self._gates, registration, wall_ms, lambda: self.session.session_id, self._registered_in
+            )
+        )
+
+    def _registration_ended(self, now: Now, out: Outbox, result: Registered | NotRegistered) -> None:
+        self.context.now = now
+        self._registering = None
+        if isinstance(result, NotRegistered):
+            if result.waits:
+                out.set_timer(REGISTER_AGAIN, self._settings.zookeeper_session_timeout_ms)
+            elif self._registered_in < 0:
+                out.exit(1, result.reason)
+            return  # in a later session: alive, unregistered, out of elections (KAFKA-7165)
+        self.context.broker_epoch = result.broker_epoch
+        self._registered_in = result.session
+        if self._gates.registers_before_election and self._may_be_elected:
+            self.controller.session_started(now, out)
+
+    def _registration_failed(self, now: Now, out: Outbox, error: Exception) -> None:
+        if not isinstance(error, SessionLost):
+            raise error  # an expired session is begun again by its end; anything else is a bug of ours
+
+    def _watch_fired(self, now: Now, out: Outbox, event: WatchFired) -> None:
+        self.context.now = now
+        if event.path == CONFIG_CHANGES:
+            self.broker.configurations.changed()
+        else:
+            self.controller.watch_fired(now, out, event)
+
+    # --- requests for the controller that lives here ---
+
+    def _ask_own_controller(self, request: ControllerRequest, reply: ControllerReply) -> None:
+        def answered(now: Now, out: Outbox, response: Message) -> None:
+            self.context.now = now
+            reply(response)
+
+        now, out = self.context.now, self._out
+        if isinstance(request, AlterIsrRequest):
+            self.controller.alter_isr(now, out, request, answered)
+        else:
+            self.controller.controlled_shutdown(now, out, request, answered)
+
+    def _unclean_enabled(self, topic: str) -> None:
+        if self._gates.enables_unclean_election_at_once:
+            self.controller.unclean_election_enabled(self.context.now, self._out, topic)
+
+    def _reconfigured(self, settings: BrokerSettings, unclean: bool) -> None:
+        self.controller.reconfigured(controller_settings(settings))
+        if unclean and self._gates.enables_unclean_election_of_all_at_once:
+            self.controller.unclean_election_enabled(self.context.now, self._out, "")
+
+    # --- topics that brokers make by themselves (semantics 4.4) ---
+
+    def _create_topic(
+        self, topic: str, partitions: int, replication_factor: int, configs: dict[str, str], over: Callable[[], None]
+    ) -> None:
+        def ended(now: Now, out: Outbox, made: bool) -> None:
+            self.context.now = now
+            over()
+
+        def failed(now: Now, out: Outbox, error: Exception) -> None:
+            self._registration_failed(now, out, error)
+            ended(now, out, False)
+
+        making = create_topic(self._gates, self._placing, topic, partitions, replication_factor, configs)
+        Run(making, self._sessions, ended, failed).start(self.context.now, self._out)
+
+    # --- an orderly stop (semantics 3, 4.2) ---
+
+    def _stop(self, now: Now, out: Outbox) -> None:
+        if self._stopping:
+            return
+        self._stopping = self.context.stopping = True
+        if self._settings.controlled_shutdown_enable and self._registered_in >= 0:
+            self._shutdown = ControlledShutdown(self.context, self._sessions, self._finish_stop)
+            self._shutdown.begin()
+        else:
+            self._finish_stop()
+
+    def _finish_stop(self) -> None:
+        now, out = self.context.now, self._out
+        self.broker.stop()
+        self.controller.stop(now, out)
+        self.session.close(now, out)
+        out.exit(0, "stopped")
+
+
+def _boot(gates: Gates) -> Procedure[dict[str, dict[str, str]]]:
+    """What everything else is under exists; what topics say of themselves."""
+    yield from persistent_paths(gates)
+    return (yield from topic_configurations())
+
+
+def controller_settings(settings: BrokerSettings) -> ControllerSettings:
+    """The controller's part of a broker's settings."""
+    names = ControllerSettings.__struct_fields__
+    return ControllerSettings(**{name: getattr(settings, name) for name in names if hasattr(settings, name)})

@@ -1,0 +1,92 @@
+"""What a broker's or controller's node thinks, put together from its parts. Reading only: asking changes nothing."""
+
+from collections.abc import Iterator
+
+from controller.controller import Controller
+from emulator.machines.broker.broker import Broker
+from emulator.machines.broker.metrics import broker_metrics
+from emulator.machines.broker.partition import Partition
+from emulator.machines.client.session_client import SessionClient
+from emulator.topology import node_name
+from protocol.ids import topic_partition_text
+from protocol.messages.status import WAITING_MAX, NodeStatus, PartitionStatus, SessionStatus, WaitingStatus
+
+
+def broker_status(
+    name: str, broker: Broker, controller: Controller, session: SessionClient, now_ms: float
+) -> NodeStatus:
+    """Of a broker that may be controller."""
+    known = broker.metadata.controller
+    waiting = list(_waiting(broker))
+    return NodeStatus(
+        is_controller=controller.active,
+        controller_epoch=controller.controller_epoch if controller.active else broker.leadership.controller_epoch or -1,
+        controller=name if controller.active else node_name(known) if known >= 0 else "",
+        session=session_status(session),
+        partitions={
+            topic_partition_text(*place): _partition_status(broker, partition, now_ms)
+            for place, partition in sorted(broker.replicas.partitions.items())
+        },
+        metrics={**broker_metrics(broker), **controller.metrics, **session_metrics(session)},
+        waiting=waiting[:WAITING_MAX],
+        waiting_count=len(waiting),
+        queued=broker.requests.queued,
+        pipelined=broker.requests.pipelined,
+    )
+
+
+def _waiting(broker: Broker) -> Iterator[WaitingStatus]:
+    for thread in broker.context.threads.who_waits():
+        yield WaitingStatus(thread.thread, thread.does, thread.waits_for, since_ms=thread.since_ms)
+    for purgatory in (broker.produces, broker.fetches):
+        for one in purgatory.parked():
+            yield WaitingStatus(
+                purgatory.name, one.request, one.waits_for, deadline_ms=one.deadline_ms, connection=one.connection
+            )
+
+
+def controller_status(name: str, controller: Controller, session: SessionClient) -> NodeStatus:
+    """Of a dedicated controller. Who is controller instead of it, it knows only while it looks."""
+    active = controller.active
+    return NodeStatus(
+        is_controller=active,
+        controller_epoch=controller.controller_epoch if active else -1,
+        controller=name if active else "",
+        session=session_status(session),
+        metrics={**controller.metrics, **session_metrics(session)},
+    )
+
+
+def session_status(session: SessionClient) -> SessionStatus:
+    """A client that was told of its expiry tries for a new session at once; until it has one, it is expired."""
+    if session.state == "connected":
+        return SessionStatus("connected", session.session_id)
+    expired = session.state == "expired" or (session.session_id == 0 and session.changes["expired"] > 0)
+    return SessionStatus("expired" if expired else "disconnected", session.session_id)
+
+
+def session_metrics(session: SessionClient) -> dict[str, int]:
+    """kafka.server: SessionExpireListener."""
+    return {
+        "ZooKeeperSyncConnectsPerSec.Count": session.changes["connected"],
+        "ZooKeeperDisconnectsPerSec.Count": session.changes["disconnected"],
+        "ZooKeeperExpiresPerSec.Count": session.changes["expired"],
+    }
+
+
+def _partition_status(broker: Broker, partition: Partition, now_ms: float) -> PartitionStatus:
+    place = (partition.topic, partition.partition)
+    told = broker.metadata.partitions.get(place)
+    log = partition.log
+    return PartitionStatus(
+        is_leader=partition.leads,
+        leader=partition.leader,
+        leader_epoch=partition.leader_epoch,
+        isr=list(partition.isr) if partition.leads else list(told.isr) if told is not None else [],
+        replicas=list(partition.assignment),
+        high_watermark=log.high_watermark if log is not None else -1,
+        log_end=log.log_end if log is not None else -1,
+        log_start=log.log_start if log is not None else -1,
+        fetching="" if partition.leads else broker.fetchers.activity(place, now_ms),
+        waits="session" if partition.lock.held else "isr" if partition.pending is not None else "",
+    )

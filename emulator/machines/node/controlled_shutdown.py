@@ -1,0 +1,164 @@
+"""An orderly stop's first part: the broker asks the controller to move what it leads. Semantics 4.2.
+
+    ask the session service who is controller -> connect -> ask it -> done
+                        ^                                         | refused, lost, late: a pause, next attempt
+
+`controlled.shutdown.max.retries` attempts in all. Each begins with the session service and waits for it without limit,
+as every call does; each that fails is followed by a pause, also the last. Then the broker stops all the same.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from controller.session_calls import Procedure, Run, SessionCalls, SessionLost, perform
+from emulator.machines.broker.context import BrokerContext
+from emulator.topology import DEDICATED_FROM, node_name
+from protocol.errors import ErrorCode
+from protocol.machine import ConnectionLost, ConnectionOpened, Input, MessageReceived, Now, Outbox, TimerFired
+from protocol.messages.leadership import ControlledShutdownRequest, ControlledShutdownResponse
+from protocol.messages.session import GetData, SessionError
+from protocol.purposes import TO_CONTROLLER
+from protocol.znodes import CONTROLLER, broker_path, decode_broker, decode_controller
+
+PAUSE = ("controlled-shutdown-pause",)
+LIMIT = ("controlled-shutdown-limit",)
+"""Of one attempt: until it is connected, then until it is answered."""
+
+
+class NoController(msgspec.Struct, frozen=True):
+    """`/controller` is not there."""
+
+
+class NotRegistered(msgspec.Struct, frozen=True):
+    """There is a controller, and its broker is not registered (its session has just ended)."""
+
+
+Found = str | NoController | NotRegistered
+"""A node's name, or why there is none."""
+
+
+class ControlledShutdown:
+    """`over` is called once: the controller has moved everything, or the attempts are used up."""
+
+    def __init__(self, context: BrokerContext, sessions: SessionCalls, over: Callable[[], None]) -> None:
+        self._context = context
+        self._sessions = sessions
+        self._over = over
+        self._left = context.settings.controlled_shutdown_max_retries
+        self._node = ""
+        """Whom the last attempt asked; "" if it could not be reached."""
+        self._connection = 0
+        self._opened = False
+        self._correlation = 0
+        self._awaiting = False
+
+    def begin(self) -> None:
+        self._attempt()
+
+    def handles(self, event: Input) -> bool:
+        if isinstance(event, TimerFired):
+            return event.key in (PAUSE, LIMIT)
+        if isinstance(event, ConnectionOpened | ConnectionLost | MessageReceived):
+            return event.connection == self._connection != 0
+        return False
+
+    def handle(self, event: Input) -> None:
+        match event:
+            case TimerFired(key) if key == PAUSE:
+                self._attempt()
+            case TimerFired():
+                self._disconnect()
+                self._failed()
+            case ConnectionOpened():
+                self._opened = True
+                self._ask()
+            case ConnectionLost():
+                self._connection = 0
+                awaited = self._awaiting or not self._opened
+                self._disconnect()
+                if awaited:
+                    self._failed()
+            case MessageReceived(_, correlation, _, ControlledShutdownResponse() as response):
+                if self._awaiting and correlation == self._correlation:
+                    self._answered(response)
+            case MessageReceived():
+                pass  # an answer to what nobody asked: whoever it is, it is not heard
+            case _:
+                raise AssertionError(event)
+
+    def _attempt(self) -> None:
+        if self._left == 0:
+            self._over()
+            return
+        self._left -= 1
+        asking = Run(_find_controller(), self._sessions, self._found, self._session_failed)
+        asking.start(self._context.now, self._context.out)
+
+    def _session_failed(self, now: Now, out: Outbox, error: Exception) -> None:
+        """The session has expired (from 1.1 a call ends with it): Kafka gives the whole of it up, and stops."""
+        self._context.now = now
+        if not isinstance(error, SessionLost):
+            raise error
+        self._over()
+
+    def _found(self, now: Now, out: Outbox, found: Found) -> None:
+        self._context.now = now
+        if isinstance(found, NoController) and self._context.gates.needs_controller_to_try_shutdown_again:
+            self._over()
+            return
+        if isinstance(found, str) and found != self._node:
+            self._disconnect()
+            self._node = found
+        if not self._node:
+            self._failed()
+        elif self._connection:
+            self._ask()
+        else:
+            self._opened = False
+            self._connection = out.open(self._node, TO_CONTROLLER)
+            out.set_timer(LIMIT, self._context.settings.controller_socket_timeout_ms)
+
+    def _ask(self) -> None:
+        context = self._context
+        self._correlation += 1
+        self._awaiting = True
+        request = ControlledShutdownRequest(context.broker, context.broker_epoch)
+        context.out.send(self._connection, request, self._correlation)
+        waits_ms = context.settings.controller_socket_timeout_ms
+        if context.gates.shutdown_answer_within_request_timeout:
+            waits_ms = context.settings.request_timeout_ms
+        context.out.set_timer(LIMIT, waits_ms)
+
+    def _answered(self, response: ControlledShutdownResponse) -> None:
+        self._awaiting = False
+        self._context.out.cancel_timer(LIMIT)
+        if response.error == ErrorCode.NONE and not response.remaining:
+            self._over()
+        else:
+            self._failed()
+
+    def _failed(self) -> None:
+        self._context.out.cancel_timer(LIMIT)
+        self._context.out.set_timer(PAUSE, self._context.settings.controlled_shutdown_retry_backoff_ms)
+
+    def _disconnect(self) -> None:
+        if self._connection:
+            self._context.out.close(self._connection)
+        self._connection = 0
+        self._node = ""
+        self._awaiting = False
+
+
+def _find_controller() -> Procedure[Found]:
+    """Who is controller, by what the session service says now."""
+    office = yield from perform(GetData(CONTROLLER))
+    if office.error == SessionError.NO_NODE:
+        return NoController()
+    controller = decode_controller(office.data)
+    if controller >= DEDICATED_FROM:
+        return node_name(controller)  # registered nowhere
+    registered = yield from perform(GetData(broker_path(controller)))
+    if registered.error == SessionError.NO_NODE:
+        return NotRegistered()
+    return decode_broker(controller, registered.data, registered.czxid).host

@@ -1,0 +1,152 @@
+"""The machine of a dedicated controller's process: session client and controller, and no broker (semantics 4.1).
+
+    Started -> session connected -> elections for the controller
+    session expired -> controller resigns -> new session -> elections again
+
+Nothing of it is registered: brokers and clients know it by the id in `/controller` and in the controller's requests.
+Its ids begin above those of brokers (emulator/topology.py)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from controller.controller import Controller
+from controller.registration import persistent_paths
+from controller.session_calls import Run, SessionLost
+from emulator.machines.broker.settings import BrokerSettings
+from emulator.machines.client.retrying_session import RetryingSession
+from emulator.machines.client.session_client import SessionClient
+from emulator.machines.node.broker_node import BrokerSessions, controller_settings
+from emulator.machines.node.broker_status import controller_status
+from emulator.topology import Node, identifier_of, node_name
+from protocol.chance import Chance
+from protocol.conversations import HEARD_BY_CONTROLLER
+from protocol.machine import (
+    ConnectionAccepted,
+    ConnectionLost,
+    Effect,
+    Input,
+    MessageReceived,
+    Now,
+    Outbox,
+    Started,
+    StopRequested,
+)
+from protocol.messages.base import Message
+from protocol.messages.leadership import AlterIsrRequest, ControlledShutdownRequest
+from protocol.messages.session import WatchFired
+from protocol.messages.status import NodeStatus
+from protocol.versions import Gates
+
+
+class ControllerNode:
+    """One life of a dedicated controller's process. It keeps no files."""
+
+    HEARD = HEARD_BY_CONTROLLER
+
+    def __init__(self, node: Node, gates: Gates, settings: Mapping[str, Any], session_servers: list[str]) -> None:
+        known = BrokerSettings.from_settings(settings)
+        self._name = node.name
+        self._gates = gates
+        self._out = Outbox()
+        self.session = SessionClient("session", session_servers, known.zookeeper_session_timeout_ms, node.name)
+        retrying = RetryingSession(self.session)
+        retrying.on_state = self._session_state
+        retrying.on_watch = self._watch_fired
+        self._sessions = BrokerSessions(retrying, ends_at_expiry=gates.session_wait_ends_at_expiry)
+        self._known_session = -1
+        self._resigning = False
+        self._paths_made = False
+        self._stopping = False
+        self._brokers: set[int] = set()
+        self.controller = Controller(
+            identifier_of(node), gates, controller_settings(known), self._sessions, node_name
+        )
+
+    def step(self, now: Now, event: Input) -> list[Effect]:
+        """Handle one input."""
+        out = self._out
+        match event:
+            case Started(seed):
+                self.session.start(now, out, Chance(seed))
+            case StopRequested():
+                self._stop(now, out)
+            case ConnectionAccepted(connection):
+                self._brokers.add(connection)
+            case ConnectionLost(connection) if connection in self._brokers:
+                self._brokers.discard(connection)
+            case MessageReceived(connection) if connection in self._brokers:
+                self._asked(now, out, event)
+            case _ if self.session.handles(event):
+                self.session.handle(now, event, out)
+            case _ if self.controller.handles(event):
+                self.controller.handle(now, event, out)
+            case _:
+                pass  # of a connection that was closed meanwhile
+        return out.take()
+
+    def status(self, now: Now) -> NodeStatus:
+        """What this controller thinks. Asking changes nothing."""
+        return controller_status(self._name, self.controller, self.session)
+
+    # --- the session and elections ---
+
+    def _session_state(self, now: Now, out: Outbox, state: str) -> None:
+        if self._stopping:
+            return
+        if state == "connected" and self.session.session_id != self._known_session:
+            self._known_session = self.session.session_id
+            if self._paths_made:
+                self._join(now, out)
+            else:
+                Run(persistent_paths(self._gates), self._sessions, self._made_paths, _paths_failed).start(now, out)
+        elif state == "expired":
+            self._resigning = True
+            self.controller.session_expired(now, out, then=self._resigned)
+            self.session.restart(now, out)
+
+    def _made_paths(self, now: Now, out: Outbox, result: None) -> None:
+        """What everything else is under exists."""
+        self._paths_made = True
+        self._join(now, out)
+
+    def _join(self, now: Now, out: Outbox) -> None:
+        if not self._resigning:
+            self.controller.session_started(now, out)
+
+    def _resigned(self, now: Now, out: Outbox) -> None:
+        self._resigning = False
+        if self.session.state == "connected" and self._paths_made:
+            self._join(now, out)
+
+    def _watch_fired(self, now: Now, out: Outbox, event: WatchFired) -> None:
+        self.controller.watch_fired(now, out, event)
+
+    # --- requests of brokers ---
+
+    def _asked(self, now: Now, out: Outbox, event: MessageReceived) -> None:
+        def reply(now: Now, out: Outbox, response: Message) -> None:
+            if event.connection in self._brokers:
+                out.send(event.connection, response, event.correlation_id, event.version)
+
+        match event.message:
+            case AlterIsrRequest() as request if self._gates.understands(request.API_KEY, event.version):
+                self.controller.alter_isr(now, out, request, reply)
+            case ControlledShutdownRequest() as request:
+                self.controller.controlled_shutdown(now, out, request, reply)
+            case _:
+                # A well-formed message that no controller serves, or not this binary's: the peer is told by the end of
+                # its connection.
+                self._brokers.discard(event.connection)
+                out.close(event.connection)
+
+    def _stop(self, now: Now, out: Outbox) -> None:
+        if not self._stopping:
+            self._stopping = True
+            self.controller.stop(now, out)
+            self.session.close(now, out)
+            out.exit(0, "stopped")
+
+
+def _paths_failed(now: Now, out: Outbox, error: Exception) -> None:
+    if not isinstance(error, SessionLost):
+        raise error  # a session that is lost is begun again by its end; anything else is a bug of ours

@@ -1,0 +1,59 @@
+"""Observers: the player's view of what this server has committed, without a session.
+
+Each first gets a copy of what lies under its prefixes, then every committed change in the order of the zxids,
+also what a re-synchronisation brought; `serving` says whether this server has a quorum. Emulator only:
+ZooKeeper has no such connection.
+"""
+
+from emulator.machines.session.tree import Tree
+from emulator.machines.session.znodes import Change
+from protocol.machine import Outbox
+from protocol.messages.session import Observed, ObservedZnode, ObserveRequest
+
+
+class Observers:
+    """`{connection: prefixes}`; a path lies under a prefix that equals it or its ancestor ("/": everything)."""
+
+    def __init__(self) -> None:
+        self._prefixes: dict[int, tuple[str, ...]] = {}
+
+    def add(self, out: Outbox, connection: int, request: ObserveRequest, tree: Tree, serving: bool) -> None:
+        prefixes = tuple(request.prefixes)
+        self._prefixes[connection] = prefixes
+        copy = [
+            ObservedZnode(path, znode.mzxid, znode.version, znode.data, znode.czxid)
+            for path, znode in sorted(tree.znodes.items(), key=lambda entry: (entry[1].mzxid, entry[0]))
+            if path != "/" and _under(path, prefixes)
+        ]
+        out.send(connection, Observed(serving, tree.zxid, copy))
+
+    def owns(self, connection: int) -> bool:
+        return connection in self._prefixes
+
+    def remove(self, connection: int) -> None:
+        del self._prefixes[connection]
+
+    def changed(self, out: Outbox, serving: bool, zxid: int, changes: list[tuple[int, Change]]) -> None:
+        """`changes` with their zxids, in order; `zxid`: of the tree after them."""
+        for connection, prefixes in self._prefixes.items():
+            seen = [
+                ObservedZnode(
+                    change.path,
+                    at,
+                    change.version,
+                    None if change.kind == "deleted" else change.data,
+                    change.czxid,
+                )
+                for at, change in changes
+                if _under(change.path, prefixes)
+            ]
+            if seen:
+                out.send(connection, Observed(serving, zxid, seen))
+
+    def serving_changed(self, out: Outbox, serving: bool, zxid: int) -> None:
+        for connection in self._prefixes:
+            out.send(connection, Observed(serving, zxid, []))
+
+
+def _under(path: str, prefixes: tuple[str, ...]) -> bool:
+    return any(prefix in ("/", path) or path.startswith(prefix + "/") for prefix in prefixes)

@@ -1,0 +1,298 @@
+"""The session server: one machine of the ensemble.
+
+It searches for a leader, then follows or leads until that reign ends, then searches again. Clients are served
+only within a reign that has a quorum; otherwise their connections are closed at once. Everything that must
+survive is in `files`.
+"""
+
+from emulator.machines.session.clients import Clients
+from emulator.machines.session.election import FOLLOWING, LEADING, LOOKING, Ballot, Role
+from emulator.machines.session.following import FOLLOWING_TIMERS, Following
+from emulator.machines.session.history import History, HistoryDamaged
+from emulator.machines.session.leading import LEADING_TIMERS, PORT_OPENS_MAX_MS, Leading
+from emulator.machines.session.observers import Observers
+from emulator.machines.session.quorum import Limits, ReignEnded, Replica
+from emulator.machines.session.search import SEARCH_TIMERS, Search
+from emulator.machines.session.sessions import SessionLimits, SessionTracker
+from emulator.machines.session.tree import Tree
+from emulator.machines.session.znodes import Change
+from emulator.storage.files import Files, StorageError
+from protocol.chance import Chance
+from protocol.conversations import HEARD_BY_SESSION_SERVER
+from protocol.events import EnsembleChanged, SessionEnded, ZnodeChanged
+from protocol.machine import (
+    ConnectionAccepted,
+    ConnectionLost,
+    ConnectionOpened,
+    Effect,
+    Input,
+    MessageReceived,
+    Now,
+    Outbox,
+    Started,
+    StopRequested,
+    TimerFired,
+    TimerKey,
+)
+from protocol.messages.ensemble import FollowerInfo, Transaction, Vote
+from protocol.messages.session import ObserveRequest, SessionResponse
+from protocol.messages.status import EnsembleStatus, NodeStatus
+from protocol.purposes import ENSEMBLE, OBSERVE, SESSION
+
+UNDECIDED_MAX = 1000
+"""Connections of observers that have not yet said what they want; the oldest is closed then."""
+
+
+class SessionServer:
+    """`servers`: names of the ensemble, ourselves included; the place in the list is the server number (a
+    higher one wins ties)."""
+
+    HEARD = HEARD_BY_SESSION_SERVER
+
+    def __init__(
+        self, name: str, servers: list[str], tick_time_ms: int, init_limit: int, sync_limit: int, files: Files,
+        *, min_session_timeout_ms: int = -1, max_session_timeout_ms: int = -1,
+    ) -> None:  # fmt: skip
+        assert name in servers and len(set(servers)) == len(servers), (name, servers)
+        assert tick_time_ms > 0 and init_limit > 0 and sync_limit > 0
+        self.name = name
+        self.role: Role = LOOKING
+        self.serving = False
+        self._servers = list(servers)
+        self._me = servers.index(name)
+        self._limits = Limits(tick_time_ms, float(init_limit * tick_time_ms), float(sync_limit * tick_time_ms))
+        self._session_limits = SessionLimits(tick_time_ms, min_session_timeout_ms, max_session_timeout_ms)
+        self._files = files
+        self._out = Outbox()
+        self._search = Search(self._me, self._servers)
+        self._observers = Observers()
+        self._undecided: dict[int, None] = {}
+        self._following: Following | None = None
+        self._leading: Leading | None = None
+        self._reigns = 0
+        self._early: dict[int, tuple[int, FollowerInfo]] = {}
+        self._started = False
+
+    def step(self, now: Now, event: Input) -> list[Effect]:
+        """One input; a full or failing disk ends the process, as ZooKeeper's does."""
+        out = self._out
+        try:
+            try:
+                self._step(now, out, event)
+            except ReignEnded:
+                self._look(now, out)
+        except (StorageError, HistoryDamaged) as error:
+            out.exit(1, f"session server {self.name}: {error}")
+        return out.take()
+
+    def _step(self, now: Now, out: Outbox, event: Input) -> None:
+        match event:
+            case MessageReceived():
+                self._message(now, out, event)
+            case TimerFired(key):
+                self._timer(now, out, key)
+            case ConnectionAccepted():
+                self._accepted(out, event)
+            case ConnectionOpened(connection):
+                if self._following is not None and self._following.owns(connection):
+                    self._following.opened(now, out)
+                else:
+                    self._search.opened(out, connection)
+            case ConnectionLost(connection, reason):
+                self._lost(out, connection, reason)
+            case Started(seed, incarnation):
+                self._start(now, out, seed, incarnation)
+            case StopRequested():
+                self._clients.close_all(out)
+                out.exit(0, "asked to stop")
+
+    def status(self, now: Now) -> NodeStatus:
+        """What this server thinks. Asking changes nothing."""
+        if not self._started:
+            return NodeStatus(ensemble=EnsembleStatus(self.role, self.serving))
+        return NodeStatus(
+            ensemble=EnsembleStatus(
+                self.role, self.serving, self._epoch, self._history.last_zxid, len(self._replica.tree.sessions)
+            )
+        )
+
+    @property
+    def tree(self) -> Tree:
+        """What is committed, as far as this server knows."""
+        return self._replica.tree
+
+    # --- life -----------------------------------------------------------------------------------------------
+
+    def _start(self, now: Now, out: Outbox, seed: int, incarnation: int) -> None:
+        self._chance = Chance(seed)
+        self._phase_ms = self._chance.between(0.0, self._limits.tick_ms)
+        self._history = History(self._files)
+        self._replayed_zxid = self._history.last_zxid
+        self._replica = Replica(self._history, self)
+        self._clients = Clients(self._me, self._replica, self._session_limits)
+        self._clients.start(self._chance, incarnation)
+        self._started = True
+        self._look(now, out)
+
+    def _look(self, now: Now, out: Outbox) -> None:
+        """LOOKING: the reign, if there was one, leaves nothing behind."""
+        if self._following is not None:
+            self._following.stop(out)
+        if self._leading is not None:
+            self._leading.stop(out)
+        self._following = self._leading = None
+        self._clients.close_all(out)
+        self._become(out, LOOKING, -1, False)
+        self._decided(now, out, self._search.begin(now, out, self._history.current_epoch, self._history.last_zxid))
+
+    def _decided(self, now: Now, out: Outbox, ballot: Ballot | None) -> None:
+        """A reign begins, if the election is over."""
+        if ballot is None:
+            return
+        if ballot.leader == self._me:
+            # An ensemble that is launched is not slowed down by the race for the leader's port.
+            port_opens_ms = self._chance.between(0.0, PORT_OPENS_MAX_MS) if self._reigns else 0.0
+            tracker = SessionTracker(self._limits.tick_ms, self._phase_ms)
+            self._leading = Leading(
+                self._me, len(self._servers), self._limits, self._replica, self, port_opens_ms, tracker
+            )
+            self._become(out, LEADING, ballot.leader, False)
+            self._reigns += 1
+            self._leading.start(now, out)
+            early, self._early = self._early, {}
+            for connection, (server, message) in early.items():
+                self._leading.follower_came(now, out, connection, server, message)
+        else:
+            self._following = Following(self._servers[ballot.leader], self._limits, self._replica, self)
+            self._become(out, FOLLOWING, ballot.leader, False)
+            self._reigns += 1
+            for connection in self._early:
+                out.close(connection)
+            self._early.clear()
+            self._following.start(now, out)
+
+    def _become(self, out: Outbox, role: Role, leader: int, serving: bool) -> None:
+        was_serving = self.serving
+        self.role, self.serving = role, serving
+        out.emit(EnsembleChanged(role, self._epoch, leader, serving))
+        if serving != was_serving:
+            self._observers.serving_changed(out, serving, self._replica.tree.zxid)
+
+    @property
+    def _epoch(self) -> int:
+        return self._leading.epoch if self._leading else self._history.current_epoch
+
+    # --- inputs ---------------------------------------------------------------------------------------------
+
+    def _message(self, now: Now, out: Outbox, event: MessageReceived) -> None:
+        connection, message = event.connection, event.message
+        if self._clients.owns(connection):
+            quorum = self._leading or self._following
+            assert quorum is not None and self.serving, "only a serving server has clients"
+            self._clients.message(now, out, quorum, connection, event.correlation_id, message)
+        elif self._following is not None and self._following.owns(connection):
+            self._following.message(now, out, message)
+        elif self._leading is not None and self._leading.owns(connection):
+            self._leading.message(now, out, connection, message)
+        elif isinstance(message, ObserveRequest) and connection in self._undecided:
+            del self._undecided[connection]
+            self._observers.add(out, connection, message, self._replica.tree, self.serving)
+        else:
+            self._peer_message(now, out, event)
+
+    def _peer_message(self, now: Now, out: Outbox, event: MessageReceived) -> None:
+        connection, message = event.connection, event.message
+        sender = self._search.peers.sender(connection)
+        if sender is not None and isinstance(message, Vote):
+            epoch = self._history.current_epoch
+            self._decided(now, out, self._search.heard(now, out, connection, sender, message, self.role, epoch))
+        elif sender is not None and isinstance(message, FollowerInfo):
+            self._search.peers.released(connection)
+            if self._leading is not None:
+                self._leading.follower_came(now, out, connection, sender, message)
+            elif self._reigns == 0:
+                # At launch: it has counted the votes before we have.
+                self._early[connection] = (sender, message)
+            else:
+                out.close(connection)
+        elif sender is not None:
+            self._search.peers.lost(connection)
+            out.close(connection)
+        elif connection in self._undecided:
+            del self._undecided[connection]
+            out.close(connection)
+
+    def _accepted(self, out: Outbox, event: ConnectionAccepted) -> None:
+        number = self._search.peers.number_of(event.peer)
+        if event.purpose == SESSION and self.serving:
+            self._clients.accepted(out, event.connection, event.peer)
+        elif event.purpose == ENSEMBLE and number is not None:
+            self._search.peers.accepted(event.connection, number)
+        elif event.purpose == OBSERVE:
+            if len(self._undecided) >= UNDECIDED_MAX:
+                oldest = next(iter(self._undecided))
+                del self._undecided[oldest]
+                out.close(oldest)
+            self._undecided[event.connection] = None
+        else:
+            out.close(event.connection)
+
+    def _lost(self, out: Outbox, connection: int, reason: str) -> None:
+        if self._clients.owns(connection):
+            self._clients.lost(connection)
+        elif self._following is not None and self._following.owns(connection):
+            self._following.lost(out, reason)
+        elif self._leading is not None and self._leading.owns(connection):
+            self._leading.lost(connection)
+        elif self._search.peers.sender(connection) is not None:
+            self._search.peers.lost(connection)
+        elif self._observers.owns(connection):
+            self._observers.remove(connection)
+        else:
+            self._undecided.pop(connection, None)
+            self._early.pop(connection, None)
+
+    def _timer(self, now: Now, out: Outbox, key: TimerKey) -> None:
+        if self._leading is not None and key in LEADING_TIMERS:
+            self._leading.timer(now, out, key)
+        elif self._following is not None and key in FOLLOWING_TIMERS:
+            self._following.timer(now, out, key)
+        elif self._search.election is not None and key in SEARCH_TIMERS:
+            self._decided(now, out, self._search.timer(now, out, key))
+        else:
+            raise AssertionError(f"timer {key} while {self.role}")
+
+    # --- what a reign tells (quorum.Host) -------------------------------------------------------------------
+
+    def applied(
+        self, now: Now, out: Outbox, transaction: Transaction, response: SessionResponse, changes: list[Change]
+    ) -> None:
+        zxid = transaction.zxid
+        for change in changes:
+            out.emit(_znode_changed(change, zxid))
+        # Not for what a restarted server finds in its own log: that was told before it died.
+        if transaction.kind == "close" and not response.error and self.role == LEADING and zxid > self._replayed_zxid:
+            out.emit(SessionEnded(transaction.session, transaction.reason, zxid, transaction.owner))
+        self._clients.applied(out, transaction, response, changes)
+        if changes:
+            self._observers.changed(out, self.serving, zxid, [(zxid, change) for change in changes])
+
+    def restored(self, now: Now, out: Outbox, before: Tree) -> None:
+        tree = self._replica.tree
+        changes = before.changes_to(tree)
+        for zxid, change in changes:
+            out.emit(_znode_changed(change, zxid))
+        self._observers.changed(out, self.serving, tree.zxid, changes)
+
+    def serving_changed(self, now: Now, out: Outbox, serving: bool) -> None:
+        self._become(out, self.role, self._search.ballot.leader, serving)
+
+    def revalidated(self, now: Now, out: Outbox, request: int, valid: bool) -> None:
+        self._clients.revalidated(out, request, valid)
+
+    def caught_up(self, now: Now, out: Outbox, request: int) -> None:
+        self._clients.caught_up(out, request)
+
+
+def _znode_changed(change: Change, zxid: int) -> ZnodeChanged:
+    return ZnodeChanged(change.path, change.kind, change.version, zxid, change.data.decode("utf-8", "replace"))

@@ -1,0 +1,114 @@
+"""Sessions: who is alive, as the ensemble's leader counts it. Only the leader expires (semantics 5.2).
+
+Picture: a row of buckets, one per tick. Each sign of life moves the session to the bucket in which its time-out
+would end, rounded up to the next tick; when a bucket's time comes, whoever is still in it has expired.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+
+from emulator.machines.session.znodes import Session
+from protocol.messages.session import SessionError
+
+
+class SessionLimits(NamedTuple):
+    """ZooKeeper's minSessionTimeout and maxSessionTimeout; -1: 2 and 20 ticks."""
+
+    tick_time_ms: int
+    min_session_timeout_ms: int = -1
+    max_session_timeout_ms: int = -1
+
+    @property
+    def least_ms(self) -> int:
+        return 2 * self.tick_time_ms if self.min_session_timeout_ms == -1 else self.min_session_timeout_ms
+
+    @property
+    def most_ms(self) -> int:
+        return 20 * self.tick_time_ms if self.max_session_timeout_ms == -1 else self.max_session_timeout_ms
+
+    def negotiated_ms(self, asked_ms: int) -> int:
+        """The time-out that a session gets."""
+        return min(max(asked_ms, self.least_ms), self.most_ms)
+
+    def because(self, asked_ms: int) -> str:
+        """Why it got another one."""
+        if asked_ms < self.least_ms:
+            set_apart, name, ticks = self.min_session_timeout_ms != -1, "minSessionTimeout", 2
+        else:
+            set_apart, name, ticks = self.max_session_timeout_ms != -1, "maxSessionTimeout", 20
+        if set_apart:
+            return f"{name} of the session service bounds it"
+        return f"{name} of the session service bounds it, {ticks} ticks of tickTime={self.tick_time_ms}"
+
+
+def bucket_ms(at_ms: float, tick_time_ms: int, phase_ms: float = 0.0) -> float:
+    """The first bucket's time strictly after `at_ms` (ZooKeeper rounds up even what is round already)."""
+    return ((at_ms - phase_ms) // tick_time_ms + 1) * tick_time_ms + phase_ms
+
+
+class _Tracked(msgspec.Struct):
+    timeout_ms: int
+    expires_ms: float
+    server: int = -1
+    closing: bool = False
+
+
+class SessionTracker:
+    """`server` of a session: where its client was last accepted, -1 unknown (a new leader does not know).
+
+    `phase_ms`: where in a tick the buckets lie. ZooKeeper counts ticks of the machine's clock, which knows nothing of
+    the ensemble's launch; a clock that starts at launch would tie expiry to the phase of the pings.
+    """
+
+    def __init__(self, tick_time_ms: int, phase_ms: float = 0.0) -> None:
+        self._tick_time_ms = tick_time_ms
+        self._phase_ms = phase_ms
+        self._tracked: dict[int, _Tracked] = {}
+
+    def add(self, session: Session, now_ms: float, server: int = -1) -> None:
+        """Opened, or known to a newly elected leader: a full time-out from now."""
+        expires_ms = bucket_ms(now_ms + session.timeout_ms, self._tick_time_ms, self._phase_ms)
+        self._tracked[session.session] = _Tracked(session.timeout_ms, expires_ms, server)
+
+    def remove(self, session: int) -> None:
+        self._tracked.pop(session, None)
+
+    def touch(self, session: int, now_ms: float) -> bool:
+        """A sign of life; whether the session lives. A time only ever moves forward."""
+        tracked = self._tracked.get(session)
+        if tracked is None or tracked.closing:
+            return False
+        expires_ms = bucket_ms(now_ms + tracked.timeout_ms, self._tick_time_ms, self._phase_ms)
+        tracked.expires_ms = max(tracked.expires_ms, expires_ms)
+        return True
+
+    def moved(self, session: int, server: int) -> None:
+        """Its client is now at `server`: requests that still come from elsewhere are refused."""
+        self._tracked[session].server = server
+
+    def refuses(self, session: int, server: int) -> int:
+        """For a request of `session` that came through `server`: 0, or the session error it gets."""
+        tracked = self._tracked.get(session)
+        if tracked is None or tracked.closing:
+            return SessionError.SESSION_EXPIRED
+        if tracked.server == -1:
+            tracked.server = server
+        return 0 if tracked.server == server else SessionError.SESSION_MOVED
+
+    def closing(self, session: int) -> None:
+        """Its end is proposed: no touch saves it any more."""
+        tracked = self._tracked.get(session)
+        if tracked is not None:
+            tracked.closing = True
+
+    def expired(self, now_ms: float) -> list[int]:
+        """Sessions whose bucket's time has come, oldest id first; they are closing from now on."""
+        found = sorted(s for s, t in self._tracked.items() if not t.closing and t.expires_ms <= now_ms)
+        for session in found:
+            self._tracked[session].closing = True
+        return found
+
+    def next_expiry_ms(self) -> float | None:
+        """When to look again; None: nobody to watch."""
+        return min((t.expires_ms for t in self._tracked.values() if not t.closing), default=None)

@@ -1,0 +1,22 @@
+"""Where that is which comes with faultline beside its code: scenarios, recordings of real Kafka, topologies.
+
+People edit it in the tree; a wheel has it in the package, below `data` (hatch_build.py). Read only.
+"""
+
+from pathlib import Path
+from shlex import quote
+from typing import Final
+
+_PACKAGE: Final = Path(__file__).resolve().parent
+_DATA: Final = _PACKAGE / "data"
+_TREE: Final = _PACKAGE.parent
+
+IN_PACKAGE: Final = _DATA.is_dir()
+"""It came in a wheel; there is no tree, and no `make`."""
+
+SCENARIOS: Final = _DATA / "scenarios" if IN_PACKAGE else _TREE / "scenarios"
+GOLDEN: Final = _DATA / "golden" if IN_PACKAGE else _TREE / "tests" / "golden"
+COMPOSE: Final = _DATA / "compose" if IN_PACKAGE else _TREE / "compose"
+"""Topologies, and what makes the image of their containers."""
+BUILD_IMAGE: Final = quote(str(COMPOSE / "build.sh")) if IN_PACKAGE else "compose/build.sh"
+"""The command, for a shell; in the tree from its root."""

@@ -1,0 +1,283 @@
+"""Which event becomes which line. Semantics 9.
+
+Events come typed, in the order of one broker's lives; lines go out in that order. Where Kafka's line lists the
+partitions of a whole request, here is one line for each partition.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from emulator.runs.kafka_log.controller_texts import CONTROLLER, STATE_CHANGE
+from emulator.runs.kafka_log.fetcher_texts import FETCHER
+from emulator.runs.kafka_log.log_dir_texts import LOG_DIRS
+from emulator.runs.kafka_log.log_texts import LOG, PARTITION
+from emulator.runs.kafka_log.pattern import LogLine, Pattern, written
+from emulator.topology import broker_name
+from protocol import events as e
+from protocol.ids import TopicPartition, topic_partition_text
+from protocol.versions import Gates
+
+PATTERNS: dict[str, Pattern] = {**LOG, **PARTITION, **FETCHER, **CONTROLLER, **STATE_CHANGE, **LOG_DIRS}
+
+POSITIONS = {
+    "created": "NewPartition",
+    "offline-election": "OfflinePartition",
+    "unclean-election": "OfflinePartition",
+    "preferred-election": "OnlinePartition",
+    "controlled-shutdown": "OnlinePartition",
+    "reassign-election": "OnlinePartition",
+}
+"""Where a partition came from, by the reason of its state; other reasons move no partition to OnlinePartition."""
+
+Step = tuple[int, str]
+"""(incarnation, cause): events of one input have it in common."""
+
+
+class Written(msgspec.Struct, frozen=True):
+    """An event and what its line needs of the envelope."""
+
+    event: e.Event
+    wall_ms: float
+    step: Step
+
+
+class Broker(msgspec.Struct, frozen=True):
+    """Whose lines: broker.id, its gates, and the name of its log directory; several are folders of it."""
+
+    number: int
+    gates: Gates
+    log_directory: str
+
+    def path(self, directory: str) -> str:
+        return f"{self.log_directory}/{directory}" if directory else self.log_directory
+
+
+class Rendering:
+    """Of one broker. It remembers, per partition, what Kafka's lines say and single events do not: whom it follows, the
+    zkVersion of its last ISR change, and whether its fetcher was removed in the same step."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._leader: dict[TopicPartition, int] = {}
+        self._zk_version: dict[TopicPartition, int] = {}
+        self._removed: dict[TopicPartition, Step] = {}
+        self._directory: dict[TopicPartition, str] = {}
+        self._at = 0.0
+        self._step: Step = (0, "")
+        self._lines: list[LogLine] = []
+        self._by_event: dict[type[e.Event], Callable[[Any], None]] = {
+            e.LogLoaded: self._log_loaded,
+            e.LogCreated: self._log_created,
+            e.LogDirFailed: self._log_dir_failed,
+            e.LogTruncated: self._log_truncated,
+            e.LeaderEpochBegan: lambda event: self._say("epoch-cached", event),
+            e.RoleChanged: self._role_changed,
+            e.IsrChangeAsked: self._isr_change_asked,
+            e.IsrChangeEnded: self._isr_change_ended,
+            e.FetcherChanged: self._fetcher_changed,
+            e.EpochAnswered: self._epoch_answered,
+            e.FetchOffsetReset: self._fetch_offset_reset,
+            e.FetchOutOfRange: lambda event: self._say("fetch-out-of-range", event),
+            e.LeaderAndIsrIgnored: self._order_ignored,
+            e.ControllerChanged: self._controller_changed,
+            e.BrokersSeen: lambda event: self._say("brokers-seen", event),
+            e.BrokersHandled: lambda event: self._say(f"broker-{event.change}", event),
+            e.StateDecided: self._state_decided,
+            e.ReplicasMarkedOffline: lambda event: self._say("replicas-marked-offline", event),
+        }
+
+    @property
+    def rendered(self) -> tuple[str, ...]:
+        """Names of the events that become lines, for who reads them."""
+        return tuple(kind.NAME for kind in self._by_event)
+
+    def begin_life(self, broker: Broker) -> None:
+        """The process was started, perhaps with another version."""
+        self._broker = broker
+
+    def lines(self, events: Iterable[Written]) -> Iterator[LogLine]:
+        """The lines of these events, in their order."""
+        for one in events:
+            render = self._by_event.get(type(one.event))
+            if render is None:
+                continue
+            self._at, self._step = one.wall_ms, one.step
+            render(one.event)
+            yield from self._lines
+            self._lines.clear()
+
+    def _say(self, name: str, event: e.Event, **more: Any) -> None:
+        """The line of this name, if the version writes it."""
+        fields = msgspec.structs.asdict(event)
+        fields |= {"broker": self._broker.number}
+        if "topic" in fields:
+            place = (fields["topic"], fields["partition"])
+            fields["dir"] = self._broker.path(self._directory.get(place, ""))
+            fields["tp"] = topic_partition_text(fields["topic"], fields["partition"])
+            fields["old_tp"] = f"[{fields['topic']},{fields['partition']}]"
+        line = written(PATTERNS[name], self._broker.gates.binary, self._at, fields | more)
+        if line is not None:
+            self._lines.append(line)
+
+    # --- logs ---
+
+    def _log_created(self, event: e.LogCreated) -> None:
+        self._directory[event.topic, event.partition] = event.directory
+
+    def _log_dir_failed(self, event: e.LogDirFailed) -> None:
+        path = self._broker.path
+        told = {
+            "dir": path(event.directory),
+            "dirs": ", ".join(path(one) for one in event.directories.split(",")),
+            "places": event.partitions,
+            "places_apart": event.partitions.replace(",", ", "),
+        }
+        names = ["stopping-replicas", "replicas-offline", "stopped-fetcher", "stopping-logs"]
+        for name in (*names, *(["all-failed"] if event.last else ["logs-offline", "stopped-replicas"])):
+            self._say(name, event, **told)
+
+    def _log_loaded(self, event: e.LogLoaded) -> None:
+        self._directory[event.topic, event.partition] = event.directory
+        for segment in event.recovered.split(",") if event.recovered else []:
+            self._say("recovering", event, segment=segment)
+            if int(segment) == event.corrupted:
+                self._say("corrupted", event, segment=segment)
+        self._say("loaded", event)
+
+    def _log_truncated(self, event: e.LogTruncated) -> None:
+        place = (event.topic, event.partition)
+        by_fetcher = {"source": self._leader.get(place, -1)}
+        if event.reason == "high-watermark":
+            if self._broker.gates.truncates_to_high_watermark:
+                self._removed_before(place, event)
+            else:
+                self._say("to-local-high-watermark", event, **by_fetcher)
+        below = event.reason != "full" and event.to < event.high_watermark
+        if below:
+            self._say("below-high-watermark", event, **by_fetcher)
+        if event.reason != "full":
+            self._log_cut(event)
+        if below:
+            self._say("was-below-high-watermark", event, **by_fetcher)
+        if event.reason == "out-of-range":
+            self._say("has-reset-to-latest", event, **by_fetcher)
+        if event.reason in ("out-of-range", "full"):
+            self._say("offset-out-of-range", event, **by_fetcher)
+
+    def _log_cut(self, event: e.LogTruncated) -> None:
+        self._say("truncating", event)
+        if event.effective:
+            self._say("truncated", event)
+        else:
+            self._say("truncated-nothing", event, largest=event.log_end - 1)
+        if event.to > event.log_end:
+            self._say("truncating-beyond-end", event, largest=event.log_end - 1)
+
+    # --- leadership and ISR ---
+
+    def _role_changed(self, event: e.RoleChanged) -> None:
+        place = (event.topic, event.partition)
+        self._leader[place] = event.leader
+        if event.role == "leader":
+            self._removed_before(place, event)
+            self._say("leads", event)
+        elif event.role == "follower":
+            self._say("follows", event)
+
+    def _isr_change_asked(self, event: e.IsrChangeAsked) -> None:
+        self._zk_version[event.topic, event.partition] = event.zk_version
+        if event.change == "shrink":
+            known = (one.partition(":") for one in event.out_of_sync.split())
+            replicas = " ".join(f"(brokerId: {broker}, endOffset: {log_end})" for broker, _, log_end in known)
+            self._say("shrinking-isr", event, replicas=replicas)
+        elif event.through == "session":
+            self._say("expanding-isr", event)
+
+    def _isr_change_ended(self, event: e.IsrChangeEnded) -> None:
+        if event.result == "done":
+            self._say("isr-altered" if self._broker.gates.alter_isr else "isr-written", event)
+        elif event.result == "bad-version":
+            tried = self._zk_version.get((event.topic, event.partition), -1)
+            self._say("zk-version-outdated", event, zk_version=tried)
+
+    def _order_ignored(self, event: e.LeaderAndIsrIgnored) -> None:
+        match event.reason:
+            case "controller epoch not newer":
+                self._say("order-of-old-controller", event)
+            case "not a replica":
+                self._say("order-not-for-us", event)
+            case "leader not alive":
+                self._say("leader-unavailable", event)
+            case "in an offline log directory":
+                self._say("order-for-offline-replica", event)
+            case "session expired" | "half-way":
+                pass  # a stack trace, about the order as a whole
+            case _ if event.leader_epoch == event.current_epoch:
+                self._say("order-of-same-epoch", event)
+            case _:
+                self._say("order-of-old-epoch", event)
+
+    # --- fetchers ---
+
+    def _fetcher_changed(self, event: e.FetcherChanged) -> None:
+        place = (event.topic, event.partition)
+        match event.change:
+            case "removed":
+                self._removed[place] = self._step
+                self._say("fetcher-removed", event)
+            case "added":
+                self._removed_before(place, event)
+                self._say("fetcher-added", event, host=broker_name(event.source))
+            case "failed":
+                if event.reason == "FENCED_LEADER_EPOCH":
+                    self._say("fenced", event)
+                self._say("failed", event)
+            case _:
+                pass
+
+    def _removed_before(self, place: TopicPartition, event: e.Event) -> None:
+        """Kafka's fetcher manager says so before every new role, also where nobody fetched."""
+        if self._removed.get(place) != self._step:
+            self._removed[place] = self._step
+            self._say("fetcher-removed", event)
+
+    def _epoch_answered(self, event: e.EpochAnswered) -> None:
+        if event.offset == -1:
+            self._say("answer-undefined", event)
+        elif event.leader_epoch == -1:
+            self._say("answer-without-epoch", event)
+            if event.offset >= event.log_end:
+                self._say("answer-beyond-end", event)
+        elif event.own_epoch == -1:
+            self._say("answer-below-epochs", event)
+        elif not event.complete:
+            self._say("answer-epoch-unknown", event)
+
+    def _fetch_offset_reset(self, event: e.FetchOffsetReset) -> None:
+        match event.reason:
+            case "latest":
+                self._say("reset-to-latest", event)
+            case "start":
+                self._say("reset-to-start", event)
+                if event.offset <= event.log_end:  # nothing is thrown away, so no event of the log follows
+                    self._say("offset-out-of-range", event, to=event.log_end)
+            case _:
+                self._say("truncation-not-allowed", event)
+
+    # --- controller ---
+
+    def _controller_changed(self, event: e.ControllerChanged) -> None:
+        if not event.active:
+            self._say("resigned", event)
+            return
+        for name in ("elected-as-leader", "elected", "begins-office", "epoch-incremented"):
+            self._say(name, event)
+
+    def _state_decided(self, event: e.StateDecided) -> None:
+        if event.reason in POSITIONS:
+            isr_list = event.isr.replace(",", ", ")
+            self._say("partition-online", event, position=POSITIONS[event.reason], isr_list=isr_list)
+        elif event.reason == "offline-replica":
+            self._say("replica-left-isr", event)

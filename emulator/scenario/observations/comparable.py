@@ -1,0 +1,142 @@
+"""What of observations must match a recording; everything else may differ.
+
+Must match: the script, every result in order, the states of partitions and controllers, and the truncations
+that cut something. May differ: times, checkpointed high watermarks, counts of stopped packets, and the lists
+`live_brokers`, `views_by_broker`, `role_changes`, `isr_changes`. An attempt's base offset means something
+only with errors 0, 7 and 20 (semantics 11.2: the record is in the leader's log).
+"""
+
+from typing import Any
+
+import msgspec
+
+from emulator.scenario.observations.model import Entry, Observations
+from protocol.versions import UnknownVersion, ladder_name
+
+ERRORS_WITH_OFFSET = frozenset({0, 7, 20})
+
+MAY_DIFFER = frozenset({"t", "clock", "dropped", "dropped_packets", "frames_stopped"})
+"""Keys of any entry that are left out."""
+
+ATTEMPTS = frozenset({"attempt", "produce-compressed"})
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One entry, reduced to what must match. `place`: where it stands in its file, `timeline[17]`.
+    `token`: the same where the entries are."""
+
+    place: str
+    entry: Entry
+    token: bytes
+    t: object = None
+
+
+class Comparable(msgspec.Struct, frozen=True):
+    """Observations, reduced. `states` by partition; `truncations` by (broker, partition)."""
+
+    scenario: str
+    version: str
+    timeline: list[Item]
+    states: dict[str, list[Item]]
+    controllers: list[Item]
+    truncations: dict[tuple[str, str], list[Item]]
+
+
+def comparable(observations: Observations) -> Comparable:
+    """Reduces observations as read (entries are plain dicts)."""
+    first = first_partition(observations)
+    states: dict[str, list[Item]] = {}
+    for index, entry in enumerate(observations.partition_states):
+        name = entry.get("partition") or first
+        reduced = _reduced(entry, first)
+        states.setdefault(name, []).append(_item(f"partition_states[{index}]", reduced, entry.get("t")))
+    truncations: dict[tuple[str, str], list[Item]] = {}
+    for index, entry in enumerate(observations.truncations):
+        # Only what cut something; 0.10.2 never says (null), there every target counts.
+        if entry["effective"] is not False:
+            key = (f"broker-{entry['broker']}", entry.get("partition") or first)
+            kept = {"to": entry["to"], "effective": entry["effective"]}
+            truncations.setdefault(key, []).append(_item(f"truncations[{index}]", kept))
+    return Comparable(
+        scenario=observations.scenario,
+        version=version_name(observations.kafka),
+        timeline=[
+            _item(f"timeline[{index}]", _reduced(entry, first)) for index, entry in enumerate(observations.timeline)
+        ],
+        states=states,
+        # While there is no controller the recordings' list says nothing: the next line is the next
+        # controller.
+        controllers=[
+            _item(f"controllers[{index}]", _reduced(entry, first), entry.get("t"))
+            for index, entry in enumerate(observations.controllers)
+            if entry["controller"] is not None
+        ],
+        truncations=truncations,
+    )
+
+
+def first_partition(observations: Observations) -> str:
+    """The partition that entries without `partition` speak of: 0 of the first topic created; "" before
+    any."""
+    for entry in observations.timeline:
+        if entry.get("do") == "create-topic":
+            return f"{entry.get('topic')}-0"
+    return ""
+
+
+def version_name(kafka: str) -> str:
+    """`2.6.3` -> `2.6`: recordings name the patch release they were made with. Unknown versions stay as
+    they are."""
+    try:
+        return ladder_name(kafka)
+    except UnknownVersion:
+        return kafka
+
+
+def same(expected: object, seen: object) -> bool:
+    """Equality of JSON values: 2 equals 2.0, but true does not equal 1."""
+    match expected, seen:
+        case (bool(), _) | (_, bool()):
+            return expected is seen
+        case dict(), dict():
+            return expected.keys() == seen.keys() and all(same(v, seen[k]) for k, v in expected.items())
+        case list(), list():
+            return len(expected) == len(seen) and all(map(same, expected, seen))
+        case _:
+            return expected == seen
+
+
+def token(value: object) -> bytes:
+    """Stands for the value where it is paired: values with the same token are the `same`."""
+    return msgspec.json.encode(value, order="sorted")
+
+
+def _item(place: str, entry: Entry, t: object = None) -> Item:
+    return Item(place, entry, token(entry), t)
+
+
+def _reduced(entry: Entry, first: str) -> Entry:
+    kept = {key: _whole(value) for key, value in entry.items() if key not in MAY_DIFFER}
+    if kept.get("partition") in (first, None):
+        kept.pop("partition", None)
+    if kept.get("until") == "new leader (neither broker-0 nor none)":
+        kept["until"] = "new leader"  # the recorder's two names for one condition
+    kind = kept.get("saw")
+    if kind in ATTEMPTS and not _has_offset(kept.get("error")):
+        kept.pop("offset", None)
+    if kind == "snapshot":
+        kept["replicas"] = {node: _reduced_replica(replica) for node, replica in kept["replicas"].items()}
+    return kept
+
+
+def _whole(value: Any) -> Any:
+    """A script's 5.0 and 5 are one number, and have one token."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _has_offset(error: object) -> bool:
+    return not isinstance(error, bool) and isinstance(error, int) and error in ERRORS_WITH_OFFSET
+
+
+def _reduced_replica(replica: Any) -> Any:
+    return {key: value for key, value in replica.items() if key != "high_watermark_checkpoint"}

@@ -1,0 +1,156 @@
+"""Steps that a client's own process does, in its AZ: it finds the leader by its own metadata, or asks the broker it
+is told to.
+
+The player only hands the work over (a connection that no cut touches) and is told every attempt.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from emulator.machines.client.client_asker import ClientAsker
+from emulator.machines.client.client_settings import librdkafka_settings
+from emulator.machines.client.direct_results import Attempt, Fetched
+from emulator.machines.client.exchange import Failure
+from emulator.machines.client.fetched import FetchedRecord
+from emulator.machines.client.operations import OperationLog
+from emulator.machines.client.producer import Producer
+from emulator.machines.client.producer_batch import Sent
+from emulator.scenario import model as m
+from emulator.scenario.player.tasks import Order, StepFailed
+from protocol.chance import Chance
+from protocol.machine import Input, Now, Outbox
+from protocol.messages.base import Message
+from protocol.messages.workload import (
+    ClientFetchRequest,
+    ClientFetchResponse,
+    ClientProduceRequest,
+    ClientProduceResponse,
+    ToldAttempt,
+)
+
+
+class ClientRefused(StepFailed):
+    """The client process could not do it at all."""
+
+
+def produce_order(
+    asker: ClientAsker,
+    out: Outbox,
+    client: str,
+    place: tuple[str, int],
+    step: m.Produce,
+    attempted: Callable[[Attempt, int], None],
+) -> Order:
+    """A produce by `client`; every attempt is told as it ends, with its partition (-1: the step's)."""
+    settings: dict[str, Any] = {"acks": step.acks, "retries": step.retries, "request.timeout.ms": step.timeout_ms}
+    if step.idempotent:
+        settings["enable.idempotence"] = True
+    settings |= step.settings
+    request = ClientProduceRequest(
+        topic=place[0],
+        partition=place[1],
+        values=[value.encode() for value in step.values],
+        keys=[key.encode() for key in step.keys],
+        broker=-1 if step.broker is None else step.broker,
+        acks=step.acks,
+        timeout_ms=step.timeout_ms,
+        socket_timeout_ms=int(step.socket_timeout_s * 1000),
+        retries=step.retries,
+        settings=settings,
+        every_ms=int(step.every_s * 1000),
+    )
+
+    def order(done: Callable[[Any], None]) -> None:
+        def told(now: Now, out: Outbox, attempt: ToldAttempt) -> None:
+            attempted(as_attempt(attempt), attempt.partition)
+
+        def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
+            if isinstance(answer, Failure):
+                done(ClientRefused(f"{client}: {answer.error}: {answer.reason}"))
+                return
+            assert isinstance(answer, ClientProduceResponse), answer
+            done(ClientRefused(f"{client}: {answer.problem}") if answer.problem else answer)
+
+        asker.ask(out, client, request, answered, told)
+
+    return order
+
+
+def fetch_order(asker: ClientAsker, out: Outbox, client: str, place: tuple[str, int], step: m.Fetch) -> Order:
+    """A fetch by `client` from the broker of the step; the outcome is a Fetched."""
+    request = ClientFetchRequest(step.broker, *place, step.offset)
+
+    def order(done: Callable[[Any], None]) -> None:
+        def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
+            if isinstance(answer, Failure):
+                done(ClientRefused(f"{client}: {answer.error}: {answer.reason}"))
+                return
+            assert isinstance(answer, ClientFetchResponse), answer
+            records = None
+            if answer.records is not None:
+                records = tuple(FetchedRecord(r.offset, r.leader_epoch, r.value) for r in answer.records)
+            done(Fetched("", step.broker, answer.error, answer.high_watermark, records))
+
+        asker.ask(out, client, request, answered)
+
+    return order
+
+
+def library_order(
+    producers: "LibraryProducers", now: Callable[[], Now], out: Outbox, place: tuple[str, int], step: m.LibraryProduce
+) -> Order:
+    """A client library's own producer, in the player's process; its outcome: [[error or null, offset]] by value."""
+
+    def order(done: Callable[[Any], None]) -> None:
+        results: dict[int, list[Any]] = {}
+        producer = producers.begin(step.settings)
+
+        def sent(index: int) -> Callable[[Now, Outbox, Sent], None]:
+            def one(now: Now, out: Outbox, told: Sent) -> None:
+                results[index] = [told.error or None, told.offset]
+                if len(results) == len(step.values):
+                    producers.end(producer, now, out)
+                    done([results[i] for i in range(len(step.values))])
+
+            return one
+
+        for index, value in enumerate(step.values):
+            producer.send(now(), out, *place, value.encode(), sent(index))
+
+    return order
+
+
+class LibraryProducers:
+    """Producers of client libraries that are at work for the player."""
+
+    def __init__(self, brokers: list[str], operations: OperationLog, chance: Chance) -> None:
+        self._brokers = brokers
+        self._operations = operations
+        self._chance = chance
+        self._count = 0
+        self._running: list[Producer] = []
+
+    def begin(self, settings: Mapping[str, Any]) -> Producer:
+        """A new producer with librdkafka's names for its settings."""
+        self._count += 1
+        key = f"library-{self._count}"
+        producer = Producer(key, self._brokers, self._operations, librdkafka_settings(settings), self._chance)
+        self._running.append(producer)
+        return producer
+
+    def end(self, producer: Producer, now: Now, out: Outbox) -> None:
+        self._running.remove(producer)
+        producer.close(now, out)
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> bool:
+        """Whether the input was for one of them."""
+        for producer in self._running:
+            if producer.handles(event):
+                producer.handle(now, event, out)
+                return True
+        return False
+
+
+def as_attempt(told: ToldAttempt) -> Attempt:
+    value = told.value.decode("utf-8", "backslashreplace")
+    return Attempt(told.operation, told.broker, value, told.acks, told.attempt, told.error, told.offset)

@@ -1,0 +1,116 @@
+"""The verbs on machines and links: what is done to the cluster, as steps that wait."""
+
+from typing import Any
+
+import msgspec
+
+from emulator.faults import actions as act
+from emulator.faults.actions import ActDone
+from emulator.faults.rules import rule as make_rule
+from emulator.scenario import model as m
+from emulator.scenario.conditions import Registered
+from emulator.scenario.player.stage import Stage
+from emulator.scenario.player.tasks import StepFailed, Steps, together
+
+READY_LIMIT_S = 15.0
+"""For a started broker to be registered; then the script goes on (a broker may be kept from it on purpose)."""
+FAULT_TAKES_MS = (12.0, 22.0)
+"""From the script's word to the fault, and as much again until it goes on: a command is started for it (recorded: the
+next step begins 20 to 50 ms after a cut or a kill)."""
+
+
+class FaultSteps:
+    """Runs those steps for a player, and knows which rules the script's faults put in force."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._rules = 0
+        self._in_force: dict[m.Links, list[str]] = {}
+
+    def machine(self, step: m.MachineStep | m.Together, following: m.AnyStep | None) -> Steps:
+        """`following`: the scenario's next step, which may do the waiting for a node that starts."""
+        if isinstance(step, m.Together):
+            takes = isinstance(step.steps[0], m.Kill)
+            yield from self._takes(takes)
+            yield together(self._one(one, following, at_once=True) for one in step.steps)
+            yield from self._takes(takes)
+        else:
+            yield from self._one(step, following)
+
+    def _one(self, step: m.MachineStep, following: m.AnyStep | None, at_once: bool = False) -> Steps:
+        """`at_once`: the command's own time is not in it."""
+        match step:
+            case m.Start():
+                yield from self._start(step, following)
+            case m.Stop(node=node):
+                self._stage.seen.unwatch(node)
+                yield from self._act(step)
+            case m.LoseUnsynced(partition=None):
+                yield from self._act(msgspec.structs.replace(step, partition=self._stage.timeline.first))
+            case _:
+                yield from self._act(step, takes=isinstance(step, m.Kill) and not at_once)
+                if step.LEAVES == "dead":
+                    self._stage.seen.unwatch(step.node)
+
+    def link(self, step: m.LinkFault) -> Steps:
+        """One rule more, in force at both ends when the step is over."""
+        self._rules += 1
+        topology = self._stage.topology
+        links = step.links
+        places: dict[str, Any]
+        match links:
+            case m.AzLinks(az=az):
+                places = {"a": az}
+            case m.PairLinks(between=(a, b)):
+                places = {"a": a, "b": b}
+            case m.OpenedLinks(opened_by=a, to=b):
+                places = {"a": a, "b": b, "opened_by_a": True}
+            case m.OneWayLinks(source=a, to=b):
+                places = {"a": a, "b": b, "one_way": True}
+        amounts: dict[str, Any] = {called: getattr(step, name) for name, called in step.AMOUNTS.items()}
+        name = f"rule-{self._rules}"
+        rule = make_rule(
+            topology,
+            name,
+            step.VERB,
+            **places,
+            only=step.apis,
+            purposes=step.purposes,
+            expects_traffic=step.expects_traffic,
+            **amounts,
+        )
+        self._in_force.setdefault(links, []).append(name)
+        yield from self._act(act.ApplyRule(rule), takes=True)
+
+    def heal(self, links: m.Links | None) -> Steps:
+        """Lift the rules on these links; None: all."""
+        if links is None:
+            names = [name for rules in self._in_force.values() for name in rules]
+            self._in_force.clear()
+        else:
+            names = self._in_force.pop(links, [])
+        if names:
+            yield from self._act(act.HealRules(tuple(names)), takes=True)
+
+    def _start(self, step: m.Start, following: m.AnyStep | None) -> Steps:
+        stage, node = self._stage, step.node
+        yield from self._act(step)
+        roles = stage.topology.node(node).roles
+        if "broker" in roles or "session" in roles:
+            stage.seen.watch(stage.out, node)
+        number = stage.topology.node(node).number
+        waits = m.Wait | m.Settle | m.Start if stage.seen.states else m.Wait | m.Settle
+        if "broker" in roles and not isinstance(following, waits):
+            yield stage.until(Registered(frozenset({number})), READY_LIMIT_S)
+            yield stage.sleep(stage.waits.reaction_ms())
+
+    def _act(self, action: act.Action, takes: bool = False) -> Steps:
+        yield from self._takes(takes)
+        done: ActDone = yield self._stage.act(action)
+        if done.error:
+            raise StepFailed(done.error)
+        yield from self._takes(takes)
+
+    def _takes(self, takes: bool) -> Steps:
+        if takes:
+            yield self._stage.sleep(self._stage.waits.between_ms(FAULT_TAKES_MS))

@@ -1,0 +1,125 @@
+"""Steps of groups: consume, commit, committed. By the client process in an AZ, or in the player's own, outside all.
+
+Both do the same errands (emulator/machines/client/group_errands.py) with the same requests and answers.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from emulator.machines.client.client_asker import ClientAsker
+from emulator.machines.client.client_settings import UnusableSetting
+from emulator.machines.client.exchange import Failure
+from emulator.machines.client.group_errands import GroupErrands, TooManyErrands
+from emulator.scenario import model as m
+from emulator.scenario.player.client_steps import ClientRefused
+from emulator.scenario.player.stage import Stage
+from emulator.scenario.player.tasks import Order, Steps
+from emulator.scenario.player.timeline import Timeline
+from protocol.ids import topic_partition_text
+from protocol.machine import Now, Outbox
+from protocol.messages.base import Message
+from protocol.messages.consuming import (
+    ClientCommitRequest,
+    ClientCommitResponse,
+    ClientCommittedRequest,
+    ClientCommittedResponse,
+    ClientConsumeRequest,
+    ClientConsumeResponse,
+)
+from protocol.messages.groups import GroupPartition
+
+GroupStep = m.Consume | m.Commit | m.LookCommitted
+GroupRequest = ClientConsumeRequest | ClientCommitRequest | ClientCommittedRequest
+
+
+class GroupSteps:
+    """Runs those steps for a player. `place`: topic and number of the partition that a step names; `timeline`: where
+    what came back is noted."""
+
+    def __init__(
+        self, stage: Stage, place: Callable[[str | None], tuple[str, int]], timeline: Timeline
+    ) -> None:
+        self._stage = stage
+        self._place = place
+        self._timeline = timeline
+
+    def group(self, step: GroupStep) -> Steps:
+        """The errand, and what is noted of it."""
+        stage = self._stage
+        match step:
+            case m.Consume(group=group, partitions=partitions):
+                places = [self._place(partition) for partition in partitions or (None,)]
+                answer = yield self._order(step.client, consume_request(step, places))
+                self._timeline.consumed(stage.now.mono_ms, group, answer)
+            case m.Commit(group=group, offset=offset, partition=partition):
+                place = self._place(partition)
+                answer = yield self._order(step.client, commit_request(step, place))
+                where = topic_partition_text(*place)
+                self._timeline.commit_ended(stage.now.mono_ms, group, offset, answer.error, where)
+            case m.LookCommitted(group=group, partition=partition):
+                place = self._place(partition)
+                answer = yield self._order(step.client, committed_request(step, place))
+                self._timeline.committed(stage.now.mono_ms, group, answer, topic_partition_text(*place))
+
+    def _order(self, client: str, request: GroupRequest) -> Order:
+        stage = self._stage
+        assert stage.groups is not None
+        return group_order(stage.asker, stage.groups, lambda: stage.now, stage.out, client, request)
+
+
+def consume_request(step: m.Consume, places: list[tuple[str, int]]) -> ClientConsumeRequest:
+    return ClientConsumeRequest(
+        step.group,
+        [GroupPartition(*place) for place in places],
+        step.old,
+        step.settings,
+        int(step.at_least_s * 1000),
+        int(step.limit_s * 1000),
+    )
+
+
+def commit_request(step: m.Commit, place: tuple[str, int]) -> ClientCommitRequest:
+    settings, timeout_ms = step.settings, int(step.limit_s * 1000)
+    return ClientCommitRequest(step.group, *place, step.offset, step.leader_epoch, step.old, settings, timeout_ms)
+
+
+def committed_request(step: m.LookCommitted, place: tuple[str, int]) -> ClientCommittedRequest:
+    return ClientCommittedRequest(step.group, *place, step.old, step.settings, int(step.limit_s * 1000))
+
+
+def group_order(
+    asker: ClientAsker,
+    own: GroupErrands,
+    now: Callable[[], Now],
+    out: Outbox,
+    client: str,
+    request: GroupRequest,
+) -> Order:
+    """The errand of `client`, "" the player's own process; the outcome is the answer."""
+
+    def order(done: Callable[[Any], None]) -> None:
+        def end(answer: Message) -> None:
+            assert isinstance(answer, ClientConsumeResponse | ClientCommitResponse | ClientCommittedResponse), answer
+            done(ClientRefused(f"{client or 'the client'}: {answer.problem}") if answer.problem else answer)
+
+        def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
+            if isinstance(answer, Failure):
+                done(ClientRefused(f"{client}: {answer.error}: {answer.reason}"))
+            else:
+                end(answer)
+
+        if client:
+            asker.ask(out, client, request, answered)
+            return
+        try:
+            match request:
+                case ClientConsumeRequest():
+                    own.consume(now(), out, request, lambda out, answer: end(answer))
+                case ClientCommitRequest():
+                    own.commit(now(), out, request, lambda out, answer: end(answer))
+                case ClientCommittedRequest():
+                    own.committed(now(), out, request, lambda out, answer: end(answer))
+        except (UnusableSetting, TooManyErrands) as problem:
+            done(ClientRefused(f"the client: {problem}"))
+
+    return order

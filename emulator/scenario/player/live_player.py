@@ -1,0 +1,192 @@
+"""The player of a cluster that stays: its steps come one by one, from outside, and each is answered.
+
+A step is done by the same code as in a scenario. What it notes goes to a timeline of its own, which leaves with the
+answer: nothing here grows with the life of the cluster.
+
+    Command(7, (Produce(...),))  -->  ...  -->  CommandEnded(7, ({"saw": "attempt", ...},), "")
+    Errand(8, "client-0", StartWorkloadRequest(...))  -->  ErrandEnded(8, StartWorkloadResponse(...), "")
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from emulator.faults.actions import ActDone
+from emulator.machines.client.exchange import Failure
+from emulator.machines.client.operations import Operation
+from emulator.scenario import model as m
+from emulator.scenario.player.observing import DELETIONS, PREFIXES
+from emulator.scenario.player.player import Player
+from emulator.scenario.player.steps import StepRunner
+from emulator.scenario.player.tasks import StepFailed, Steps
+from emulator.scenario.player.timeline import Entry, Timeline
+from emulator.scenario.player.topic_steps import TopicStep
+from emulator.topology import Topology
+from protocol.machine import Effect, Input, Now, Outbox
+from protocol.messages.base import Message
+
+UNDER_WAY_MAX = 64
+"""Commands that have not ended. Each ends by itself: a broker's silence by a time-out, a client's by its death."""
+WRITES_MAX = 8
+"""Of them, those that write into the session service, which wait for its quorum."""
+
+Live = (
+    m.Produce | m.Fetch | m.AskMetadata | m.ListOffsets | m.CreateTopic | m.DeleteTopic | m.AlterTopic
+    | m.AlterBroker | m.AddPartitions | m.Reassign
+    | m.ElectPreferred | m.ElectController | m.Wait | m.Pause | m.Consume | m.Commit | m.LookCommitted
+)  # fmt: skip
+"""What may be asked of a live player. Faults are done to the cluster directly."""
+
+
+class Command(msgspec.Struct, frozen=True, tag="live-command"):
+    """Input: do these steps, one after the other; CommandEnded(number) follows. Partitions are named."""
+
+    number: int
+    steps: tuple[Live, ...]
+
+
+class CommandEnded(msgspec.Struct, frozen=True, tag="live-command-ended"):
+    """Effect: what was noted, as in a run's timeline; `error`: "" or what could not be done."""
+
+    number: int
+    entries: tuple[Entry, ...]
+    error: str = ""
+
+
+class Errand(msgspec.Struct, frozen=True, tag="live-errand"):
+    """Input: ask the process of `client`; ErrandEnded(number) follows."""
+
+    number: int
+    client: str
+    request: Message
+
+
+class ErrandEnded(msgspec.Struct, frozen=True, tag="live-errand-ended"):
+    """Effect: the answer of the client, or `error`, why there is none."""
+
+    number: int
+    answer: Message | None
+    error: str = ""
+
+
+class WatchNode(msgspec.Struct, frozen=True, tag="live-watch"):
+    """Input: the node runs from now on, or (`on` false) is dead: observe it, or knock no more at its door."""
+
+    node: str
+    on: bool
+
+
+LiveInput = Command | Errand | WatchNode
+
+
+class LivePlayer(Player):
+    """A machine for the node `observer` of a cluster that somebody else starts and breaks."""
+
+    def __init__(self, topology: Topology, record_magic: int, kafka_version: str) -> None:
+        super().__init__(topology, (), record_magic, kafka_version, observed=(*PREFIXES, *DELETIONS))
+        self._under_way: dict[int, Timeline] = {}
+        self._writes: set[int] = set()
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when what is observed has changed."""
+
+    def step(self, now: Now, event: Input | ActDone | LiveInput) -> list[Effect]:
+        """Handle one input. Among the effects may be `CommandEnded` and `ErrandEnded`, which are the world's."""
+        match event:
+            case Command():
+                self.now = now
+                self._begin(event)
+            case Errand():
+                self.now = now
+                self._ask(event)
+            case WatchNode(node=node, on=on):
+                self.now = now
+                if on:
+                    self.seen.watch(self.out, node)
+                else:
+                    self.seen.unwatch(node)
+            case _:
+                return super().step(now, event)
+        return self.out.take()
+
+    def noted(self, number: int) -> tuple[Entry, ...]:
+        """What a command that is under way has brought so far."""
+        timeline = self._under_way.get(number)
+        return () if timeline is None else tuple(timeline.entries)
+
+    @property
+    def under_way(self) -> int:
+        """Commands that have not ended."""
+        return len(self._under_way)
+
+    # --- as a player that lives on ---
+
+    def _play(self) -> Steps:
+        """Nothing by itself: the session servers are observed from the start, brokers once they run."""
+        self.seen.start(self.out)
+        yield from ()
+
+    def _finish(self) -> None:
+        """The script is over before it began; the cluster is not."""
+
+    def _kept(self) -> list[Operation] | None:
+        return None
+
+    def _changed(self, now: Now, what: str) -> None:
+        self.waits.changed(now)
+        self.on_change()
+
+    # --- commands ---
+
+    def _begin(self, command: Command) -> None:
+        number = command.number
+        writes = any(isinstance(step, TopicStep) for step in command.steps)
+        problem = self._too_much(writes)
+        if problem:
+            self.tell_world(CommandEnded(number, (), problem))
+            return
+        timeline = self._under_way[number] = Timeline()
+        if writes:
+            self._writes.add(number)
+        errors: list[str] = []
+
+        def ended() -> None:
+            del self._under_way[number]
+            self._writes.discard(number)
+            self.tell_world(CommandEnded(number, tuple(timeline.entries), "".join(errors[:1])))
+
+        self.run_task(self._steps(command, StepRunner(self, timeline), errors), ended)
+
+    def _steps(self, command: Command, runner: StepRunner, errors: list[str]) -> Steps:
+        try:
+            for step in command.steps:
+                yield from runner.run(step, None)
+        except StepFailed as failed:
+            errors.append(str(failed))
+
+    def _ask(self, errand: Errand) -> None:
+        number = errand.number
+        problem = self._too_much(False)
+        if problem:
+            self.tell_world(ErrandEnded(number, None, problem))
+            return
+        self._under_way[number] = Timeline()
+
+        def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
+            del self._under_way[number]
+            if isinstance(answer, Failure):
+                self.tell_world(ErrandEnded(number, None, f"{errand.client}: {answer.error}: {answer.reason}"))
+            else:
+                self.tell_world(ErrandEnded(number, answer))
+
+        self.asker.ask(self.out, errand.client, errand.request, answered)
+
+    def _too_much(self, writes: bool) -> str:
+        """Why no more may begin now; "" if it may."""
+        if len(self._under_way) >= UNDER_WAY_MAX:
+            return f"{UNDER_WAY_MAX} commands have not ended yet, no more at a time"
+        if writes and len(self._writes) >= WRITES_MAX:
+            return f"{WRITES_MAX} writes wait for the session service, no more at a time (has it a quorum?)"
+        return ""
+
+
+__all__ = ["Command", "CommandEnded", "Errand", "ErrandEnded", "LivePlayer", "WatchNode"]

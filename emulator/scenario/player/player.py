@@ -1,0 +1,209 @@
+"""The player: does a scenario's steps, one after another, and notes what comes back.
+
+It is a machine like all others: messages to brokers and session servers leave through ordinary connections (from
+outside every AZ), and what is done *to* the cluster leaves as `Act`, which the world carries out. """
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from emulator.faults.actions import ActDone, Start
+from emulator.machines.client.direct import DirectClient
+from emulator.machines.client.group_errands import GroupErrands
+from emulator.machines.client.operations import Operation, OperationLog
+from emulator.scenario import model as m
+from emulator.scenario.player.client_steps import LibraryProducers
+from emulator.scenario.player.observing import PREFIXES
+from emulator.scenario.player.session_writes import SessionWrites
+from emulator.scenario.player.stage import Stage
+from emulator.scenario.player.steps import StepFailed, StepRunner
+from emulator.scenario.player.tasks import Order, Steps, Task
+from emulator.scenario.player.waits import SAMPLE
+from emulator.scenario.recording import do_entry
+from emulator.topology import OBSERVER, Topology
+from protocol.chance import Chance
+from protocol.conversations import HEARD_BY_PLAYER
+from protocol.events import ScenarioStep
+from protocol.machine import Effect, Input, Now, Started, TimerFired
+
+ENSEMBLE_LIMIT_S = 60.0
+
+
+class Player(Stage):
+    """`steps` of `scenario`; `record_magic`: the format in which its client writes; `kafka_version`: of its
+    consumers. Exits when the last step has ended.
+
+    `steps_may_fail`: a step that cannot be done is noted, and the next begins (while somebody else kills nodes, a
+    topic may find no leader in time). `observed`: the znodes that it is told of."""
+
+    HEARD = HEARD_BY_PLAYER
+
+    def __init__(
+        self,
+        topology: Topology,
+        steps: tuple[m.AnyStep, ...],
+        record_magic: int,
+        kafka_version: str,
+        *,
+        steps_may_fail: bool = False,
+        observed: tuple[str, ...] = PREFIXES,
+    ) -> None:
+        super().__init__(topology, kafka_version, observed)
+        self.steps = steps
+        self.finished = False
+        self._record_magic = record_magic
+        self._kafka_version = kafka_version
+        self._steps_may_fail = steps_may_fail
+        self.operations: list[Operation] = []
+        self._background: dict[str, bool] = {}
+        self._awaiting: dict[str, Callable[[Any], None]] = {}
+        self._started: set[str] = set()
+        self.step_number = 0
+        """Of the step that began last, from 1; those of a repetition count each time."""
+        self.failed: StepFailed | None = None
+        """Of the step that could not be done."""
+        self.on_step: Callable[[], None] = lambda: None
+        """Called when a step has begun."""
+        self._runner = StepRunner(self)
+
+    # --- inputs ---
+
+    def step(self, now: Now, event: Input | ActDone) -> list[Effect]:
+        """Handle one input. Among the effects may be `Act`, which is the world's."""
+        self.now = now
+        out = self.out
+        match event:
+            case Started(seed, incarnation):
+                self._start(now, Chance(seed), incarnation)
+            case ActDone(number):
+                self._acts.pop(number)(event)
+            case TimerFired(("player-sleep", int(number))):
+                self._sleeps.pop(number)(None)
+            case TimerFired(key) if key == SAMPLE:
+                self.waits.sample(now)
+            case _ if self.seen.handles(event):
+                self.seen.handle(now, event, out)
+            case _ if self.direct is not None and self.direct.handles(event):
+                self.direct.handle(now, event, out)
+            case _ if self.libraries is not None and self.libraries.handle(now, event, out):
+                pass
+            case _ if self.groups is not None and self.groups.handles(event):
+                self.groups.handle(now, event, out)
+            case _ if self.asker.handles(event):
+                self.asker.handle(now, event, out)
+            case _ if self.writes is not None and self.writes.handles(event):
+                self.writes.handle(now, event, out)
+            case _:
+                pass  # of a connection that was closed meanwhile
+        return out.take()
+
+    def _start(self, now: Now, chance: Chance, incarnation: int) -> None:
+        self.chance = chance
+        log = OperationLog(OBSERVER, incarnation, self._kept())
+        self.direct = DirectClient("player", log, self._record_magic)
+        self.writes = SessionWrites(
+            [node.name for node in self.topology.with_role("session")], chance, self.gates
+        )
+        brokers = [node.name for node in self.topology.with_role("broker")]
+        self.libraries = LibraryProducers(brokers, log, chance)
+        servers = [node.name for node in self.topology.with_role("session")]
+        self.groups = GroupErrands(OBSERVER, brokers, servers, log, self._kafka_version, chance)
+        self.waits.start(chance)
+        self.run_task(self._play(), self._finish)
+
+    def _kept(self) -> list[Operation] | None:
+        """Where its operations are kept, for who asks about them after the play."""
+        return self.operations
+
+    # --- the play ---
+
+    def run_task(self, steps: Steps, ended: Callable[[], None]) -> None:
+        Task(steps, ended).start()
+
+    def _play(self) -> Steps:
+        """Session servers and clients first; then the script."""
+        for node in self.topology.nodes:
+            if node.name != OBSERVER and "broker" not in node.roles and "controller" not in node.roles:
+                yield self.act(Start(node.name))
+        self.seen.start(self.out)
+        yield from self._until_ensemble_serves()
+        yield from self._run(self.steps)
+        yield from self._runner.end()
+
+    def _until_ensemble_serves(self) -> Steps:
+        servers = len(self.topology.with_role("session"))
+        waited_ms = self.now.mono_ms
+        while len(self.seen.serving) < servers:
+            assert self.now.mono_ms - waited_ms < ENSEMBLE_LIMIT_S * 1000.0, "the session ensemble does not come up"
+            yield self.sleep(50.0)
+
+    def _run(self, steps: tuple[m.AnyStep, ...]) -> Steps:
+        for index, step in enumerate(steps):
+            following = steps[index + 1] if index + 1 < len(steps) else None
+            if step.at_s is not None and step.at_s * 1000.0 > self.now.mono_ms:
+                yield self.sleep(step.at_s * 1000.0 - self.now.mono_ms)
+            if isinstance(step, m.Repeat):
+                for _ in range(step.times):
+                    yield from self._run(step.steps)
+                continue
+            self.step_number += 1
+            self.out.emit(ScenarioStep(self.step_number, described_step(step)))
+            self.on_step()
+            if m.begins_fault(step):
+                self.waits.fault_begins(self.now.mono_ms)
+            self.timeline.did(self.now.mono_ms, do_entry(step))
+            match step:
+                case m.Background(name=name, step=inner):
+                    self._begin_background(name, inner)
+                case m.Await(name=name):
+                    yield self._await(name)
+                case _:
+                    yield from self._tried(self._runner.run(step, following), step)
+
+    def _tried(self, steps: Steps, step: m.AnyStep) -> Steps:
+        number = self.step_number
+        try:
+            yield from steps
+        except StepFailed as failed:
+            if not self._steps_may_fail:
+                failed.step = number
+                failed.args = (f"step {number} ({described_step(step)}): {failed}",)
+                self.failed = failed
+                raise
+            self.timeline.add(self.now.mono_ms, {"saw": "step-failed", "why": str(failed)})
+
+    def _begin_background(self, name: str, step: m.AnyStep) -> None:
+        self._background[name] = False
+
+        def ended() -> None:
+            self._background[name] = True
+            waiting = self._awaiting.pop(name, None)
+            if waiting is not None:
+                waiting(None)
+
+        self.run_task(self._tried(self._runner.run(step, None), step), ended)
+
+    def _await(self, name: str) -> Order:
+        def order(done: Callable[[Any], None]) -> None:
+            if self._background.get(name, True):
+                done(None)
+            else:
+                self._awaiting[name] = done
+
+        return order
+
+    def _finish(self) -> None:
+        self.finished = True
+        self.out.exit(0, "the scenario has been played")
+
+
+
+def described_step(step: m.AnyStep) -> str:
+    """One line: the step as its entry would show it."""
+    entry = do_entry(step)
+    if entry is None:
+        return type(step).__name__.lower()
+    words = [str(entry.pop("do"))]
+    words += [f"{key}={msgspec.json.encode(value).decode()}" for key, value in entry.items() if key != "note"]
+    return " ".join(words)

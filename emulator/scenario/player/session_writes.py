@@ -1,0 +1,264 @@
+"""What the player writes into the session service: topics and changes of them, elections and moves that it asks for.
+
+Each goes through a session of its own, opened for it and closed after it, as an admin tool's would be. What changes
+something is a generator: it yields what it asks, is resumed with the answers, and begins again where the connection
+was lost meanwhile.
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+
+from emulator.machines.broker.settings import HANDLERS, can_resize
+from emulator.machines.client.pipeline import Done as Answered
+from emulator.machines.client.pipeline import pipelined
+from emulator.machines.client.session_client import SessionClient
+from protocol.chance import Chance
+from protocol.machine import Input, Now, Outbox
+from protocol.messages.session import (
+    Create,
+    Delete,
+    Exists,
+    GetData,
+    Operation,
+    OpResult,
+    SessionError,
+    SessionRequest,
+    SessionResponse,
+    SetData,
+)
+from protocol.versions import Gates
+from protocol.znodes import (
+    BROKERS_CHANGED,
+    CONFIG_CHANGE_PREFIX,
+    CONFIG_CHANGES,
+    CONTROLLER,
+    EVERY_BROKER,
+    PREFERRED_REPLICA_ELECTION,
+    REASSIGN_PARTITIONS,
+    ReplicaAssignment,
+    broker_config_path,
+    decode_config,
+    decode_topic,
+    delete_topic_path,
+    encode_config,
+    encode_config_change,
+    encode_partitions,
+    encode_reassignment,
+    encode_topic,
+    topic_config_path,
+    topic_path,
+)
+
+SESSION_TIMEOUT_MS = 10_000.0
+Done = Callable[[SessionError], None]
+Change = Generator[list[Operation], list[OpResult], int]
+"""Yields operations, is resumed with their results; its end is the first error (0: none)."""
+
+
+class SessionWrites:
+    """One change at a time; others wait their turn. `gates`: of the brokers, whose forms the znodes have."""
+
+    def __init__(self, servers: list[str], chance: Chance, gates: Gates) -> None:
+        self._servers = servers
+        self._chance = chance
+        self._gates = gates
+        self._client: SessionClient | None = None
+        self._queue: list[tuple[Callable[[], Change], Done]] = []
+        self._under_way: Change | None = None
+
+    def create_topic(
+        self, now: Now, out: Outbox, topic: str, assignment: dict[int, list[int]], configs: dict[str, str], done: Done
+    ) -> None:
+        """Config first, then the assignment that the controller watches. NODE_EXISTS: there is such a topic."""
+        assigned = {partition: ReplicaAssignment(tuple(brokers)) for partition, brokers in assignment.items()}
+        begun = False
+
+        def change() -> Change:
+            nonlocal begun
+            again, begun = begun, True
+            config, made = yield [
+                Create(topic_config_path(topic), encode_config(configs)),
+                Create(topic_path(topic), encode_topic(assigned)),
+            ]
+            if made.error == SessionError.NODE_EXISTS and again:
+                return SessionError.OK  # by us: the answer was lost
+            if made.error == SessionError.OK and config.error == SessionError.NODE_EXISTS and not again:
+                # What a topic of this name has left behind.
+                (config,) = yield [SetData(topic_config_path(topic), encode_config(configs))]
+            return made.error
+
+        self._queued(now, out, change, done)
+
+    def delete_topic(self, now: Now, out: Outbox, topic: str, done: Done) -> None:
+        """AdminUtils.deleteTopic: a mark, which the controller watches. NO_NODE: no such topic; NODE_EXISTS: it is
+        marked already."""
+        begun = False
+
+        def change() -> Change:
+            nonlocal begun
+            again, begun = begun, True
+            (there,) = yield [Exists(topic_path(topic))]
+            if there.error != SessionError.OK:
+                return SessionError.OK if again else there.error
+            (marked,) = yield [Create(delete_topic_path(topic))]
+            if marked.error == SessionError.NODE_EXISTS and again:
+                return SessionError.OK  # by us: the answer was lost
+            return marked.error
+
+        self._queued(now, out, change, done)
+
+    def alter_topic(
+        self, now: Now, out: Outbox, topic: str, configs: Mapping[str, str], removed: Sequence[str], done: Done
+    ) -> None:
+        """AdminUtils.changeTopicConfig: the whole configuration, then the notification of it. NO_NODE: no topic."""
+
+        def change() -> Change:
+            there, found = yield [GetData(topic_path(topic)), GetData(topic_config_path(topic))]
+            if there.error != SessionError.OK:
+                return there.error
+            path = topic_config_path(topic)
+            after = _changed(_config(path, found), configs, removed)
+            told = encode_config_change(topic, self._gates.config_change_form)
+            return (yield from _altered(path, found, after, told))
+
+        self._queued(now, out, change, done)
+
+    def alter_broker(
+        self, now: Now, out: Outbox, whose: str, configs: Mapping[str, str], removed: Sequence[str], handlers: int,
+        done: Done,
+    ) -> None:  # fmt: skip
+        """AdminZkClient.changeBrokerConfig. `whose`: a broker's number, or EVERY_BROKER; `handlers`: as its file has
+        num.io.threads. BAD_ARGUMENTS: what a broker that is asked first refuses (AdminManager.alterConfigs)."""
+
+        def change() -> Change:
+            path, common = broker_config_path(whose), broker_config_path(EVERY_BROKER)
+            found, of_every = yield [GetData(path), GetData(common)]
+            own, of_all = _config(path, found), _config(common, of_every)
+            after = _changed(own, configs, removed)
+            here = {} if whose == EVERY_BROKER else of_all
+            now_, then = (int({HANDLERS: str(handlers), **here, **one}[HANDLERS]) for one in (own, after))
+            if handlers and not can_resize(now_, then):
+                return SessionError.BAD_ARGUMENTS
+            told = encode_config_change(whose, self._gates.config_change_form, BROKERS_CHANGED)
+            return (yield from _altered(path, found, after, told))
+
+        self._queued(now, out, change, done)
+
+    def add_partitions(self, now: Now, out: Outbox, topic: str, added: dict[int, list[int]], done: Done) -> None:
+        """AdminUtils.addPartitions: the topic's znode with more of them. NODE_EXISTS: one of them is there already."""
+
+        def change() -> Change:
+            (found,) = yield [GetData(topic_path(topic))]
+            if found.error != SessionError.OK:
+                return found.error
+            known = decode_topic(topic, found.data)
+            wanted = {partition: ReplicaAssignment(tuple(brokers)) for partition, brokers in added.items()}
+            if all(known.get(partition) == assignment for partition, assignment in wanted.items()):
+                return SessionError.OK  # written, and the answer was lost
+            if known.keys() & wanted.keys():
+                return SessionError.NODE_EXISTS
+            content = encode_topic(known | wanted, with_reassignment=self._gates.topic_znode_keeps_reassignment)
+            (written,) = yield [SetData(topic_path(topic), content)]
+            return written.error
+
+        self._queued(now, out, change, done)
+
+    def reassign(self, now: Now, out: Outbox, targets: dict[tuple[str, int], tuple[int, ...]], done: Done) -> None:
+        """`kafka-reassign-partitions --zookeeper --execute`. NODE_EXISTS: a reassignment is under way."""
+        self._write(now, out, [Create(REASSIGN_PARTITIONS, encode_reassignment(targets))], done)
+
+    def elect_preferred(self, now: Now, out: Outbox, partitions: list[tuple[str, int]], done: Done) -> None:
+        """Kafka's admin znode; NODE_EXISTS: an election is under way."""
+        self._write(now, out, [Create(PREFERRED_REPLICA_ELECTION, encode_partitions(partitions))], done)
+
+    def elect_controller(self, now: Now, out: Outbox, done: Done) -> None:
+        """Whoever holds `/controller` holds it no more; NO_NODE: nobody did."""
+        self._write(now, out, [Delete(CONTROLLER)], done)
+
+    def handles(self, event: Input) -> bool:
+        return self._client is not None and self._client.handles(event)
+
+    def handle(self, now: Now, event: Input, out: Outbox) -> None:
+        assert self._client is not None
+        self._client.handle(now, event, out)
+
+    def _write(self, now: Now, out: Outbox, writes: list[Operation], done: Done) -> None:
+        def change() -> Change:
+            results = yield writes
+            return next((result.error for result in results if result.error != SessionError.OK), SessionError.OK)
+
+        self._queued(now, out, change, done)
+
+    def _queued(self, now: Now, out: Outbox, change: Callable[[], Change], done: Done) -> None:
+        self._queue.append((change, done))
+        if len(self._queue) == 1:
+            self._begin(now, out)
+
+    def _begin(self, now: Now, out: Outbox) -> None:
+        client = SessionClient("player-session", self._servers, SESSION_TIMEOUT_MS, "observer")
+        self._client = client
+        client.on_state = self._state
+        client.start(now, out, self._chance)
+
+    def _state(self, now: Now, out: Outbox, state: str) -> None:
+        if state == "connected" and self._client is not None:
+            self._under_way = self._queue[0][0]()
+            self._ask(now, out, next(self._under_way))
+        elif state == "expired" and self._client is not None:
+            self._client.restart(now, out)  # no server could be asked for longer than a session lives
+
+    def _ask(self, now: Now, out: Outbox, operations: list[Operation]) -> None:
+        client, change = self._client, self._under_way
+        assert client is not None and change is not None
+
+        def ask(one: SessionRequest, answered: Answered) -> None:
+            client.submit(now, out, one, answered)
+
+        def answered(now: Now, out: Outbox, response: SessionResponse) -> None:
+            self._answered(now, out, change, response)
+
+        pipelined(SessionRequest(operations), ask, answered)
+
+    def _answered(self, now: Now, out: Outbox, change: Change, response: SessionResponse) -> None:
+        results = response.results or [OpResult(response.error)]
+        lost = (SessionError.CONNECTION_LOSS, SessionError.SESSION_EXPIRED)
+        if change is not self._under_way or any(result.error in lost for result in results):
+            return  # connected again, it begins again; what was done meanwhile is found, or answers NODE_EXISTS
+        try:
+            self._ask(now, out, change.send(results))
+        except StopIteration as ended:
+            self._ended(now, out, SessionError(ended.value))
+
+    def _ended(self, now: Now, out: Outbox, error: SessionError) -> None:
+        assert self._client is not None
+        self._under_way = None
+        self._client.on_state = self._closed
+        self._client.close(now, out)
+        _, done = self._queue[0]
+        done(error)
+
+    def _closed(self, now: Now, out: Outbox, state: str) -> None:
+        if state not in ("closed", "expired"):
+            return
+        self._client = None
+        self._queue.pop(0)
+        if self._queue:
+            self._begin(now, out)
+
+
+def _config(path: str, found: OpResult) -> dict[str, str]:
+    return decode_config(path, found.data) if found.error == SessionError.OK else {}
+
+
+def _changed(known: Mapping[str, str], configs: Mapping[str, str], removed: Sequence[str]) -> dict[str, str]:
+    return {name: value for name, value in {**known, **configs}.items() if name not in removed}
+
+
+def _altered(path: str, found: OpResult, after: Mapping[str, str], told: bytes) -> Change:
+    """`path`, where `found` was, has `after` now; then the notification `told`."""
+    content = encode_config(after)
+    missing = found.error == SessionError.NO_NODE
+    (written,) = yield [Create(path, content) if missing else SetData(path, content)]
+    if written.error != SessionError.OK:
+        return written.error
+    (notified,) = yield [Create(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}", told, sequential=True)]
+    return notified.error

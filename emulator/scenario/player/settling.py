@@ -1,0 +1,35 @@
+"""`settle`: until nothing has changed for a while."""
+
+from collections.abc import Generator
+from typing import Any
+
+from emulator.faults.actions import ActDone, LogSizes
+from emulator.scenario.player.stage import Stage
+from emulator.scenario.player.tasks import Order, StepFailed, Steps
+
+LOOK_MS = 200.3
+"""A look itself takes a moment: 2, 3, 5 and 7 s of stillness took 2.01, 3.02, 5.04 and 7.06 s."""
+
+
+def settled(stage: Stage, quiet_ms: float, limit_ms: float) -> Steps:
+    """Look every 200 ms, as the recordings' script did: a change is noticed at the next look, stillness is counted
+    from there, and so the next step comes at a multiple of them.
+
+    The script looked at the logs, too: after a write with acks=1 it often went on 0.2 s later, or 0.8 s where a
+    follower had found no leader at its first fetch; after one with acks=all never."""
+    began_ms = quiet_since_ms = stage.now.mono_ms
+    seen = yield from _look(stage)
+    while stage.now.mono_ms - quiet_since_ms < quiet_ms and stage.now.mono_ms - began_ms < limit_ms:
+        yield stage.sleep(LOOK_MS)
+        was, seen = seen, (yield from _look(stage))
+        if seen != was:
+            quiet_since_ms = stage.now.mono_ms
+
+
+def _look(stage: Stage) -> Generator[Order, Any, tuple[float, dict[str, object]]]:
+    """When something that the player observes changed last, and how large all logs are."""
+    brokers = tuple(node.name for node in stage.topology.with_role("broker"))
+    sizes: ActDone = yield stage.act(LogSizes(brokers))
+    if sizes.error:
+        raise StepFailed(sizes.error)
+    return stage.waits.changed_ms, sizes.result

@@ -1,0 +1,74 @@
+"""What a scenario's steps work with: clients, what is observed, the timeline; and orders that a step waits for."""
+
+from collections.abc import Callable
+from typing import Any
+
+from emulator.faults.actions import Act, ActDone, Action
+from emulator.machines.client.client_asker import ClientAsker
+from emulator.machines.client.direct import DirectClient
+from emulator.machines.client.group_errands import GroupErrands
+from emulator.scenario.conditions import Condition
+from emulator.scenario.player.client_steps import LibraryProducers
+from emulator.scenario.player.observing import Observing
+from emulator.scenario.player.session_writes import SessionWrites
+from emulator.scenario.player.tasks import Order
+from emulator.scenario.player.timeline import Timeline
+from emulator.scenario.player.waits import Waits
+from emulator.topology import Topology
+from protocol.chance import Chance
+from protocol.machine import Now, Outbox
+from protocol.versions import gates_for
+
+
+class Stage:
+    """Of brokers and clients of `kafka_version`. `observed`: the znodes that it is told of."""
+
+    def __init__(self, topology: Topology, kafka_version: str, observed: tuple[str, ...]) -> None:
+        self.topology = topology
+        self.timeline = Timeline()
+        self.now = Now(0.0, 0.0)
+        self.out = Outbox()
+        self.seen = Observing(topology, self._changed, observed)
+        self.waits = Waits(self.seen, self.out)
+        self.gates = gates_for(kafka_version)
+        """Of brokers of that version."""
+        self.direct: DirectClient | None = None
+        self.writes: SessionWrites | None = None
+        self.asker = ClientAsker()
+        self.libraries: LibraryProducers | None = None
+        self.groups: GroupErrands | None = None
+        self.chance = Chance(0)
+        self._acts: dict[int, Callable[[ActDone], None]] = {}
+        self._act_count = 0
+        self._sleeps: dict[int, Callable[[Any], None]] = {}
+        self._sleep_count = 0
+
+    def _changed(self, now: Now, what: str) -> None:
+        self.timeline.changed(now.mono_ms, what, self.seen)
+        self.waits.changed(now)
+
+    def act(self, action: Action) -> Order:
+        """Done to the cluster by the world; the outcome is the ActDone."""
+
+        def order(done: Callable[[Any], None]) -> None:
+            self._act_count += 1
+            self._acts[self._act_count] = done
+            self.tell_world(Act(self._act_count, action))
+
+        return order
+
+    def tell_world(self, effect: Any) -> None:
+        """An effect that only a player's world knows."""
+        self.out._effects.append(effect)
+
+    def sleep(self, ms: float) -> Order:
+        def order(done: Callable[[Any], None]) -> None:
+            self._sleep_count += 1
+            self._sleeps[self._sleep_count] = done
+            self.out.set_timer(("player-sleep", self._sleep_count), max(0.0, ms))
+
+        return order
+
+    def until(self, condition: Condition, limit_s: float) -> Order:
+        """The outcome: whether it was reached."""
+        return lambda done: self.waits.wait(self.now, condition, limit_s, done)

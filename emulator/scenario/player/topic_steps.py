@@ -1,0 +1,176 @@
+"""Steps of topics: created, deleted, altered, grown, moved; elections that are asked for; brokers' settings."""
+
+from collections.abc import Callable
+from typing import Any
+
+from controller.assignment import UnassignableTopic
+from emulator.scenario import model as m
+from emulator.scenario.player.stage import Stage
+from emulator.scenario.player.tasks import StepFailed, Steps
+from emulator.scenario.player.timeline import Timeline
+from emulator.scenario.player.topics import all_led, more_placed, placed
+from protocol.messages.session import SessionError
+from protocol.znodes import EVERY_BROKER
+
+STATE_LIMIT_S = 30.0
+STATE_NOTICED_MS = (20.0, 90.0)
+"""From the topic's first state to the script's next step, as recorded."""
+
+TopicStep = (
+    m.CreateTopic | m.DeleteTopic | m.AlterTopic | m.AlterBroker | m.AddPartitions | m.Reassign | m.ElectPreferred
+    | m.ElectController
+)
+UNDER_WAY = "one is under way, or done, already"
+EXISTS = "there is such a topic already; one that is marked for deletion is there until all of its replicas are gone"
+RESIZED = "num.io.threads can be doubled and halved at a time, no more; nothing is altered"
+MARKED = "it is marked for deletion already"
+
+
+class TopicSteps:
+    """Runs those steps for a player. `place`: topic and number of the partition that a step names."""
+
+    def __init__(
+        self, stage: Stage, place: Callable[[str | None], tuple[str, int]], timeline: Timeline
+    ) -> None:
+        self._stage = stage
+        self._place = place
+        self._timeline = timeline
+        self.deleted: set[str] = set()
+        """Topics that were asked to be deleted."""
+
+    def topic(self, step: TopicStep) -> Steps:
+        """Raises StepFailed."""
+        match step:
+            case m.CreateTopic():
+                yield from self._create(step)
+            case m.DeleteTopic():
+                yield from self._delete(step)
+            case m.AlterTopic():
+                yield from self._alter(step)
+            case m.AlterBroker():
+                yield from self._alter_broker(step)
+            case m.AddPartitions():
+                yield from self._add_partitions(step)
+            case m.Reassign():
+                yield from self._reassign(step)
+            case m.ElectPreferred():
+                yield from self._elect_preferred(step)
+            case m.ElectController():
+                yield self._elect_controller
+
+    def _create(self, step: m.CreateTopic) -> Steps:
+        stage = self._stage
+        names = [f"{step.topic}-{number}" for number in range(step.count)]
+        if not self._timeline.first:
+            self._timeline.first = stage.waits.first = names[0]
+        try:
+            assignment = placed(step, stage.seen, stage.chance)
+        except UnassignableTopic as error:
+            raise StepFailed(f"{step.topic}: {error}") from error
+        configs = {name: _text(value) for name, value in step.configs.items()}
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert stage.writes is not None
+            stage.writes.create_topic(stage.now, stage.out, step.topic, assignment, configs, done)
+
+        yield from self._written(order, f"create-topic {step.topic}", exists=EXISTS)
+        yield from self._until_led(step.topic, names)
+
+    def _until_led(self, topic: str, names: list[str]) -> Steps:
+        stage = self._stage
+        waited_ms = stage.now.mono_ms
+        while not all_led(names, stage.seen):
+            if stage.now.mono_ms - waited_ms > STATE_LIMIT_S * 1000.0:
+                raise StepFailed(f"{topic} has no leaders after {STATE_LIMIT_S:g} s")
+            yield stage.sleep(50.0)
+        yield stage.sleep(stage.waits.between_ms(STATE_NOTICED_MS))
+
+    def _delete(self, step: m.DeleteTopic) -> Steps:
+        stage = self._stage
+        self.deleted.add(step.topic)
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert stage.writes is not None
+            stage.writes.delete_topic(stage.now, stage.out, step.topic, done)
+
+        yield from self._written(order, f"delete-topic {step.topic}", exists=MARKED)
+
+    def _alter(self, step: m.AlterTopic) -> Steps:
+        stage = self._stage
+        configs = {name: _text(value) for name, value in step.configs.items()}
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert stage.writes is not None
+            stage.writes.alter_topic(stage.now, stage.out, step.topic, configs, step.remove, done)
+
+        yield from self._written(order, f"alter-topic {step.topic}")
+
+    def _alter_broker(self, step: m.AlterBroker) -> Steps:
+        if not step.configs and not step.remove:
+            return  # none of them can be altered in this version
+        stage = self._stage
+        configs = {name: _text(value) for name, value in step.configs.items()}
+        whose = EVERY_BROKER if step.broker is None else str(step.broker)
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert stage.writes is not None
+            stage.writes.alter_broker(stage.now, stage.out, whose, configs, step.remove, step.handlers, done)
+
+        yield from self._written(order, f"alter-broker {whose}")
+
+    def _add_partitions(self, step: m.AddPartitions) -> Steps:
+        stage = self._stage
+        try:
+            added = more_placed(step, stage.seen)
+        except UnassignableTopic as error:
+            raise StepFailed(f"add-partitions {step.topic}: {error}") from error
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert stage.writes is not None
+            stage.writes.add_partitions(stage.now, stage.out, step.topic, added, done)
+
+        yield from self._written(order, f"add-partitions {step.topic}")
+        yield from self._until_led(step.topic, [f"{step.topic}-{number}" for number in sorted(added)])
+
+    def _reassign(self, step: m.Reassign) -> Steps:
+        stage = self._stage
+        targets = {self._place(name): replicas for name, replicas in step.targets}
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert stage.writes is not None
+            stage.writes.reassign(stage.now, stage.out, targets, done)
+
+        yield from self._written(order, "reassign")
+
+    def _written(self, order: Callable[[Callable[[Any], None]], None], what: str, *, exists: str = UNDER_WAY) -> Steps:
+        """`exists`: what it means that the znode is there already."""
+        error: SessionError = yield order
+        if error != SessionError.OK:
+            why = {
+                SessionError.NO_NODE: "there is no such topic",
+                SessionError.NODE_EXISTS: exists,
+                SessionError.BAD_ARGUMENTS: RESIZED,
+            }
+            raise StepFailed(f"{what}: {why.get(error, error.name)}")
+
+    def _elect_preferred(self, step: m.ElectPreferred) -> Steps:
+        stage = self._stage
+        names = step.partitions or tuple(stage.seen.states)
+        places = [self._place(name) for name in names]
+
+        def order(done: Callable[[Any], None]) -> None:
+            assert stage.writes is not None
+            stage.writes.elect_preferred(stage.now, stage.out, places, done)
+
+        yield order
+
+    def _elect_controller(self, done: Callable[[Any], None]) -> None:
+        stage = self._stage
+        assert stage.writes is not None
+        stage.writes.elect_controller(stage.now, stage.out, done)
+
+
+def _text(value: object) -> str:
+    """As Kafka's tools write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+

@@ -1,0 +1,45 @@
+"""A topic as Kafka's admin tool creates it: where its replicas go, and when it is there to be used (semantics 4.4)."""
+
+from collections.abc import Sequence
+
+from controller.assignment import UnassignableTopic, assign_replicas
+from emulator.scenario.model import AddPartitions, CreateTopic
+from emulator.scenario.player.observing import Observing
+from protocol.chance import Chance
+from protocol.ids import topic_partition_of, topic_partition_text
+
+
+def placed(step: CreateTopic, seen: Observing, chance: Chance) -> dict[int, list[int]]:
+    """{partition: replicas, preferred leader first}: as the step names them, or over the brokers that are registered,
+    rack by rack. Raises UnassignableTopic."""
+    if step.assignment:
+        return {number: list(brokers) for number, brokers in enumerate(step.assignment)}
+    racks = {broker: seen.racks[broker] for broker in sorted(seen.live)}
+    return assign_replicas(list(racks), step.count, step.replicas, chance, racks)
+
+
+def more_placed(step: AddPartitions, seen: Observing) -> dict[int, list[int]]:
+    """The new partitions alone: as the step names them, or placed from the first partition's preferred leader on
+    (AdminUtils.addPartitions). Raises UnassignableTopic."""
+    first = seen.assignments.get(topic_partition_text(step.topic, 0))
+    if first is None:
+        raise UnassignableTopic("there is no such topic")
+    count = sum(place is not None and place[0] == step.topic for place in map(topic_partition_of, seen.assignments))
+    if step.partitions <= count:
+        raise UnassignableTopic(f"it has {count} partitions, and can only have more, not {step.partitions}")
+    numbers = range(count, step.partitions)
+    if step.assignment:
+        if len(step.assignment) != len(numbers):
+            raise UnassignableTopic(f"{len(step.assignment)} lists of replicas for {len(numbers)} new partitions")
+        return {number: list(brokers) for number, brokers in zip(numbers, step.assignment, strict=True)}
+    racks = {broker: seen.racks[broker] for broker in sorted(seen.live)}
+    start = max(0, next((place for place, broker in enumerate(racks) if broker >= first[0]), -1))
+    return assign_replicas(list(racks), len(numbers), len(first), None, racks, start=start, first_partition=count)
+
+
+def all_led(names: Sequence[str], seen: Observing) -> bool:
+    """Each partition's leader has it in its own metadata."""
+    if not seen.states.keys() >= set(names):
+        return False
+    views = seen.broker_views()
+    return all(name in views.get(seen.states[name].leader, ()) for name in names)

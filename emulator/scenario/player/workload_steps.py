@@ -1,0 +1,127 @@
+"""Workloads of a scenario: begun in the client processes, and asked in the end what came of them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from emulator.machines.client.exchange import Failure
+from emulator.machines.client.workload_specs import Load, specs_of, value_prefix
+from emulator.scenario import model as m
+from emulator.scenario.player.stage import Stage
+from emulator.scenario.player.tasks import Order, StepFailed, Steps, together
+from emulator.scenario.player.timeline import Timeline
+from protocol.ids import topic_partition_of
+from protocol.machine import Now, Outbox
+from protocol.messages.base import Message
+from protocol.messages.workload import (
+    StartWorkloadRequest,
+    StartWorkloadResponse,
+    StopWorkloadRequest,
+    StopWorkloadResponse,
+    WorkloadSpec,
+)
+
+AT_ONCE_S = 5.0
+"""How long a client may take to end what it has under way; a paused one takes longer."""
+LIMIT_S = m.StopWorkload().limit_s
+
+
+class WorkloadSteps:
+    """Runs those steps for a player, and knows what has begun. `place`: topic and number of a partition, None: of the
+    scenario's first."""
+
+    def __init__(
+        self, stage: Stage, place: Callable[[str | None], tuple[str, int]], timeline: Timeline
+    ) -> None:
+        self._stage = stage
+        self._place = place
+        self._timeline = timeline
+        self._running: dict[str, list[tuple[str, WorkloadSpec]]] = {}
+
+    def begin(self, step: m.Workload) -> Steps:
+        """Raises StepFailed where a client cannot; what others have begun ends then."""
+        stage = self._stage
+        topic = step.topic or self._place(None)[0]
+        places = [place for name in stage.seen.assignments if (place := topic_partition_of(name)) is not None]
+        load = Load(
+            name=step.name,
+            topic=topic,
+            partitions=sorted(number for of, number in places if of == topic),
+            rate_per_s=step.rate_per_s,
+            settings=step.settings,
+            consumer_settings=step.consumer_settings,
+            keys=step.keys,
+            value_bytes=step.value_bytes,
+            consumers=step.consumers,
+        )
+        if not load.partitions:
+            raise StepFailed(f"there is no topic {topic}")
+        clients: dict[str, str] = {}
+        for node in stage.topology.with_role("client"):
+            clients.setdefault(node.az, node.name)
+        begun = self._running[step.name] = []
+        for az in step.azs or clients:
+            client = clients[az]
+            for spec in specs_of(load, value_prefix(f"{step.name}.{client}", stage.now.mono_ms)):
+                answer: Message | Failure = yield self._asked(client, StartWorkloadRequest(spec))
+                why = f"{answer.error}: {answer.reason}" if isinstance(answer, Failure) else ""
+                if isinstance(answer, StartWorkloadResponse):
+                    why = answer.problem
+                if why:
+                    yield from self._stop(step.name, 0.0, noted=False)
+                    raise StepFailed(f"workload {step.name}: {client}: {why}")
+                begun.append((client, spec))
+
+    def end(self, name: str, limit_s: float) -> Steps:
+        """`name` "": all that run. What came of each is noted."""
+        if name and name not in self._running:
+            raise StepFailed(f"no workload {name!r} runs")
+        yield together(self._stop(one, limit_s) for one in ([name] if name else sorted(self._running)))
+
+    def _stop(self, name: str, limit_s: float, noted: bool = True) -> Steps:
+        entries: list[dict[str, Any]] = []
+        parts = self._running.pop(name, [])
+        yield together(self._stop_one(client, spec, limit_s, entries) for client, spec in parts)
+        order = {(client, spec.kind): place for place, (client, spec) in enumerate(parts)}
+        for entry in sorted(entries, key=lambda one: order[one["client"], one["kind"]]) if noted else ():
+            self._timeline.add(self._stage.now.mono_ms, {"saw": "workload", "name": name, **entry})
+
+    def _stop_one(self, client: str, spec: WorkloadSpec, limit_s: float, entries: list[dict[str, Any]]) -> Steps:
+        entry: dict[str, Any] = {"client": client, "kind": spec.kind}
+        entries.append(entry)
+        answer = None
+        if limit_s > 0:
+            answer = yield self._asked(client, StopWorkloadRequest(spec.name), limit_s)
+        if answer is None:
+            entry["left"] = True
+            answer = yield self._asked(client, StopWorkloadRequest(spec.name, at_once=True), AT_ONCE_S)
+        match answer:
+            case StopWorkloadResponse(report=report) if report is not None:
+                names = ("sent", "ok", "failed", "unknown", "skipped") if spec.kind == "produce" else ("read",)
+                entry.update((name, getattr(report, name)) for name in names)
+            case StopWorkloadResponse(problem=problem):
+                entry["error"] = f"{problem}: the client has begun another life"
+            case Failure(error=error, reason=reason):
+                entry["error"] = f"{error}: {reason}"
+            case _:
+                entry["error"] = f"no answer within {AT_ONCE_S:g} s"
+
+    def _asked(self, client: str, request: Message, limit_s: float | None = None) -> Order:
+        """The outcome: the answer, a Failure, or None after `limit_s`."""
+        stage = self._stage
+
+        def order(done: Callable[[Any], None]) -> None:
+            told: list[bool] = []
+
+            def once(outcome: Message | Failure | None) -> None:
+                if not told:
+                    told.append(True)
+                    done(outcome)
+
+            def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
+                once(answer)
+
+            stage.asker.ask(stage.out, client, request, answered)
+            if limit_s is not None:
+                stage.sleep(limit_s * 1000.0)(lambda _: once(None))
+
+        return order

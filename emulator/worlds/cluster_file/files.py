@@ -1,0 +1,45 @@
+"""Compose files on disk: those that come with faultline, by name, and reading one."""
+
+import os
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+from emulator.packaged import COMPOSE
+from emulator.scenario.document import MAX_TEXT_BYTES
+from emulator.worlds.cluster_file.cluster import ClusterFile
+from emulator.worlds.cluster_file.reading import cluster_of
+
+
+class NoClusterFile(ValueError):
+    """Nothing of that name, or no readable text; the message has the nearest."""
+
+
+def topologies() -> dict[str, Path]:
+    """{name: file}, sorted: `three-az` and so on."""
+    return {path.stem: path for path in sorted(COMPOSE.glob("*.yml"))}
+
+
+def named_topology(given: str) -> Path:
+    """A topology that comes with faultline by its name, or any compose file by its path. Raises NoClusterFile."""
+    path = topologies().get(given, Path(given))
+    if not path.is_file():
+        known = list(topologies())
+        close = get_close_matches(given, known, n=1)
+        nearest = f"; nearest: {close[0]}" if close else f"; there are: {', '.join(known)}"
+        raise NoClusterFile(f"no topology or file {given!r}{nearest}")
+    return path
+
+
+def read_cluster_file(path: Path, environment: Mapping[str, str] | None = None) -> ClusterFile:
+    """`environment`: what its variables are filled in from, by default the process's own.
+
+    Raises NoClusterFile, ClusterFileErrors."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(MAX_TEXT_BYTES + 1).decode("utf-8")
+    except OSError as error:
+        raise NoClusterFile(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise NoClusterFile(f"{path}: not UTF-8 text: {error}") from error
+    return cluster_of(text, path, os.environ if environment is None else environment)

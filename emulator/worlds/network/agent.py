@@ -1,0 +1,185 @@
+"""The main process of a node's container: an agent that starts the node when the supervisor says so, and signals it.
+
+    FAULTLINE_NODE=broker-0 FAULTLINE_TOKEN=... python -m emulator agent
+
+The machine outlives its node: while the node is dead its port refuses connections, as a machine does whose process was
+killed. Orders are taken on the control network's address only (FAULTLINE_CONTROL_HOST, by default what the name
+NODE.control stands for), with the run's token; other nodes dial any address (or FAULTLINE_NODE_HOST). Without
+FAULTLINE_TOKEN the token is what appears in the file TOKEN_FILE. FAULTLINE_DATA_FOLDER is the node's disk, by default
+`data/NODE` of the run's directory. When the supervisor is gone the node ends, and the next supervisor is waited for;
+with FAULTLINE_PARENT, the supervisor's process, the agent ends with that.
+"""
+
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import Final, NoReturn
+
+import msgspec
+
+from emulator.regular_files import read_regular
+from emulator.worlds.network.forks import Change, Continued, Ended, Forks, Halted, import_and_freeze
+from emulator.worlds.network.introductions import Introductions
+from emulator.worlds.network.ports import BACKLOG, bound
+from emulator.worlds.network.process import die_with_parent
+from emulator.worlds.network.spec import ProcessOrder
+from protocol.framing import FrameDecoder, ProtocolError, decode, encode
+from protocol.messages.agents import (
+    LaunchRequest,
+    LaunchResponse,
+    ProcessEnded,
+    ProcessHalted,
+    SignalRequest,
+    SignalResponse,
+)
+from protocol.messages.base import Message
+from protocol.undecodable import UNDECODABLE
+
+NODE_PORT: Final = 9092
+AGENT_PORT: Final = 9091
+TOKEN_FILE: Final = Path("/faultline/secret/token")
+TOKEN_BYTES_MAX: Final = 1_024
+TOKEN_LIMIT_S: Final = 60.0
+LOOK_EVERY_S: Final = 0.05
+SILENCE_LIMIT_S: Final = 10.0
+"""For a supervisor to take what it is told."""
+READ_BYTES: Final = 256 * 1024
+FACTORIES: Final = "emulator.worlds.network.factory"
+
+_orders = msgspec.msgpack.Decoder(ProcessOrder)
+
+
+class SupervisorGone(Exception):
+    """It closed the connection, or said what no supervisor says."""
+
+
+class Agent:
+    """`listener`: on this machine's address on the control network; `node_host` "": the node is dialled at all of its
+    addresses; `data_dir`: its disk, "" where the order says. One supervisor at a time; the next one waits. Whoever has
+    no token holds up neither (introductions)."""
+
+    def __init__(self, node: str, token: str, listener: socket.socket, node_host: str, data_dir: str = "") -> None:
+        self._node = node
+        self._data_dir = data_dir
+        self._listener = listener
+        self._introductions = Introductions(listener, token)
+        self._node_host = node_host
+        self._reservation = bound(node_host, NODE_PORT)
+        """While nobody listens, this keeps the port, and connections are refused."""
+        self._forks = Forks()
+        self._supervisor: socket.socket | None = None
+
+    def serve(self) -> NoReturn:
+        """Supervisors, one after the other."""
+        while True:
+            self._wait(None)
+            with self._introductions.supervisors.popleft() as sock:
+                sock.settimeout(SILENCE_LIMIT_S)
+                self._supervisor = sock
+                try:
+                    self._serve(sock)
+                except (SupervisorGone, ProtocolError, OSError) as ended:
+                    print(f"agent of {self._node}: {ended}", file=sys.stderr, flush=True)
+                self._supervisor = None
+            for pid in self._forks.alive.copy():
+                self._forks.signal(pid, signal.SIGKILL)
+            while self._forks.alive:
+                self._wait(self._forks.wakeup)
+
+    def _serve(self, sock: socket.socket) -> None:
+        """Until it is gone. Raises SupervisorGone, ProtocolError, OSError."""
+        decoder = FrameDecoder()
+        while True:
+            self._wait(sock)
+            data = sock.recv(READ_BYTES)
+            if not data:
+                raise SupervisorGone("the supervisor is gone")
+            for payload in decoder.feed(data):
+                self._obey(decode(payload).message)
+
+    def _wait(self, sock: socket.socket | None) -> None:
+        """Until something can be read there (None: until there is a supervisor); changes of nodes are told meanwhile,
+        and whoever knocks is heard."""
+        introductions, wakeup = self._introductions, self._forks.wakeup
+        while sock is not None or not introductions.supervisors:
+            awaited = [wakeup, *introductions.readable_when_due, *([sock] if sock is not None else [])]
+            readable, _, _ = select.select(awaited, [], [], introductions.next_due_s())
+            introductions.hear(readable)
+            if wakeup in readable:
+                for change in self._forks.changes():
+                    self._tell(_told(change))
+            if sock is not None and sock in readable:
+                return
+
+    def _obey(self, message: Message) -> None:
+        match message:
+            case LaunchRequest(order=order):
+                self._tell(self._launch(order))
+            case SignalRequest(pid=pid, number=number):
+                self._tell(SignalResponse(alive=self._forks.signal(pid, number)))
+            case _:
+                raise ProtocolError(f"{message.API_NAME} is no order to an agent")
+
+    def _launch(self, order: bytes) -> LaunchResponse:
+        if self._forks.alive:
+            return LaunchResponse(pid=0, problem=f"{self._node} runs already")
+        supervisor = [self._supervisor] if self._supervisor else []
+        ours = [*self._introductions.sockets, self._reservation, *supervisor]
+        try:
+            told = _orders.decode(order)
+            here = self._listener.getsockname()[0]
+            settings = msgspec.structs.replace(told.settings, control_host=here, data_dir=self._data_dir)
+            with bound(self._node_host, NODE_PORT) as node_listener:
+                node_listener.listen(BACKLOG)
+                told = msgspec.structs.replace(told, settings=settings)
+                return LaunchResponse(pid=self._forks.fork(told, node_listener, ours))
+        except (*UNDECODABLE, OSError) as error:
+            return LaunchResponse(pid=0, problem=f"{self._node}: {error}")
+
+    def _tell(self, message: Message) -> None:
+        """Raises OSError when the supervisor does not take it."""
+        if self._supervisor is not None:
+            self._supervisor.sendall(encode(message))
+
+
+def _told(change: Change) -> Message:
+    match change:
+        case Ended(pid, code):
+            return ProcessEnded(pid=pid, code=code)
+        case Halted(pid):
+            return ProcessHalted(pid=pid, halted=True)
+        case Continued(pid):
+            return ProcessHalted(pid=pid, halted=False)
+
+
+def token_of(environment: str, file: Path = TOKEN_FILE, limit_s: float = TOKEN_LIMIT_S) -> str:
+    """What the environment says, or what appears in the file. Raises TimeoutError."""
+    if environment:
+        return environment
+    deadline = time.monotonic() + limit_s
+    while time.monotonic() < deadline:
+        if file.is_file() and (token := read_regular(file, TOKEN_BYTES_MAX).decode("ascii", "replace").strip()):
+            return token
+        time.sleep(LOOK_EVERY_S)
+    raise TimeoutError(f"no token in {file} within {limit_s:g} s")
+
+
+def main() -> int:
+    """Exit code 2 when it is not told who it is."""
+    node = os.environ.get("FAULTLINE_NODE")
+    if not node:
+        print("FAULTLINE_NODE says which node this container is; it is not set", file=sys.stderr)
+        return 2
+    if parent := os.environ.get("FAULTLINE_PARENT"):
+        die_with_parent(int(parent))
+    signal.signal(signal.SIGTERM, lambda _number, _frame: os._exit(0))  # the kernel takes the node along
+    listener = bound(socket.gethostbyname(os.environ.get("FAULTLINE_CONTROL_HOST", f"{node}.control")), AGENT_PORT)
+    listener.listen(BACKLOG)
+    import_and_freeze([FACTORIES])
+    token = token_of(os.environ.get("FAULTLINE_TOKEN", ""))
+    node_host, data_dir = (os.environ.get(name, "") for name in ("FAULTLINE_NODE_HOST", "FAULTLINE_DATA_FOLDER"))
+    Agent(node, token, listener, node_host, data_dir).serve()

@@ -1,0 +1,187 @@
+"""One TCP connection at one end: a socket, the two gates its frames pass, and what waits to be written.
+
+States: opening (its SYN is on the way or held), standing, closing (the machine closed it; what it sent
+before still leaves), ended. Writing is tried at once and without waiting; only what the kernel does not
+take goes through the drain task.
+"""
+
+import contextlib
+import socket
+from enum import Enum
+
+import trio
+
+from emulator.faults.paths import Opening, Path
+from emulator.worlds.network.spec import Address
+from protocol.conversations import Conversation
+from protocol.framing import ProtocolError
+from protocol.machine import Loss
+
+OUTGOING_BYTES_MAX = 64 * 1024 * 1024
+"""Per connection: sent by the machine and not yet taken by the kernel (held by a cut, or the peer does not
+read). Two full frames. Beyond this the connection is dropped, with its loss as the machine's input: a peer
+that far behind is as good as gone."""
+INCOMING_FRAMES_MAX = 4096
+"""Frames caught by this end's gate; beyond it the socket is not read, and the sender's kernel feels it."""
+HELLO_BYTES_MAX = 1024
+READ_BYTES = 256 * 1024
+LINGER_REAL_S = 2.0
+
+
+class State(Enum):
+    OPENING = "opening"
+    STANDING = "standing"
+    CLOSING = "closing"
+    ENDED = "ended"
+
+
+class Marker(Enum):
+    """What passes a gate besides frames."""
+
+    ACCEPTED = "accepted"
+    """The opener's handshake and Hello arrived."""
+    CLOSE = "close"
+    """We closed: our FIN."""
+    LOST = "lost"
+    """The peer's FIN or RST."""
+
+
+class Connection:
+    """`name`: NODE.INCARNATION#ID of the opener, as events spell it."""
+
+    __slots__ = (
+        "back", "buffer", "can_read", "conversation", "draining", "frames_in", "frames_out", "id", "loss",
+        "lost_reason", "name", "opened", "opening", "out", "over", "peer", "pending_bytes", "purpose", "service_ms",
+        "sock", "state", "told_lost", "write_failed",
+    )  # fmt: skip
+
+    def __init__(self, id: int, name: str, peer: str, purpose: str, out: Path, back: Path, state: State) -> None:
+        self.id = id
+        self.name = name
+        self.peer = peer
+        self.purpose = purpose
+        self.out = out
+        self.back = back
+        self.state = state
+        self.conversation: Conversation | None = None
+        """None: whatever comes is the machine's."""
+        self.opening: Opening | None = None
+        self.sock: socket.socket | None = None
+        self.opened = state is State.STANDING
+        """The machine has been told that it stands."""
+        self.buffer: list[bytes] = []
+        """Past the gate, not yet taken by the kernel."""
+        self.pending_bytes = 0
+        self.frames_in = 0
+        self.frames_out = 0
+        self.draining = False
+        self.write_failed = False
+        self.lost_reason = ""
+        self.loss = Loss.CLOSED
+        """Set when the peer's end was noticed here; a cut may still hide it from the machine."""
+        self.told_lost = False
+        self.service_ms: float | None = None
+        """When the shell looks at the gates again."""
+        self.can_read: trio.Event | None = None
+        """Set when the gate's line is short enough again."""
+        self.over: trio.Event | None = None
+        """Set when the socket is closed."""
+
+    def write(self) -> bool:
+        """Gives the kernel what it takes now. False: the peer is gone, nothing can be written any more."""
+        if self.sock is None or self.write_failed:
+            self.buffer.clear()
+            return not self.write_failed
+        data = self.buffer[0] if len(self.buffer) == 1 else b"".join(self.buffer)
+        try:
+            taken = self.sock.send(data)
+        except BlockingIOError:
+            taken = 0
+        except OSError:
+            self.write_failed = True
+            self.pending_bytes = 0
+            self.buffer.clear()
+            return False
+        self.pending_bytes -= taken
+        self.buffer = [data[taken:]] if taken < len(data) else []
+        return True
+
+    async def drain(self) -> bool:
+        """Writes what is left as the kernel takes it. False: the peer is gone."""
+        while self.buffer and self.sock is not None and not self.write_failed:
+            try:
+                await trio.lowlevel.wait_writable(self.sock)
+            except (OSError, trio.ClosedResourceError):
+                return False
+            if not self.write():
+                return False
+        return not self.write_failed
+
+    async def linger(self) -> None:
+        """Our FIN, after everything we wrote. The reader goes on and discards: unread bytes at a close
+        would be a reset, which may destroy what we sent."""
+        if self.sock is None:
+            return
+        self.over = trio.Event()
+        with contextlib.suppress(OSError):  # the peer is gone already: nothing is left to protect
+            self.sock.shutdown(socket.SHUT_WR)
+            with trio.move_on_after(LINGER_REAL_S):
+                await self.over.wait()
+        self.close_socket()
+
+    def close_socket(self) -> None:
+        if self.sock is not None:
+            sock, self.sock = self.sock, None
+            trio.lowlevel.notify_closing(sock)
+            sock.close()
+        for waited in (self.over, self.can_read):
+            if waited is not None:
+                waited.set()
+
+
+async def receive(sock: socket.socket, size_bytes: int = READ_BYTES) -> bytes:
+    """Some bytes; b"" at the end of the stream. Raises OSError (reset), ClosedResourceError (closed here)."""
+    while True:
+        try:
+            return sock.recv(size_bytes)
+        except BlockingIOError:
+            await trio.lowlevel.wait_readable(sock)
+
+
+async def receive_exactly(sock: socket.socket, size_bytes: int) -> bytes:
+    """Raises ProtocolError when the stream ends before."""
+    data = b""
+    while len(data) < size_bytes:
+        more = await receive(sock, size_bytes - len(data))
+        if not more:
+            raise ProtocolError(f"the stream ended after {len(data)} of {size_bytes} bytes")
+        data += more
+    return data
+
+
+async def receive_first_payload(sock: socket.socket) -> bytes:
+    """The first frame of a connection, which must be small. Raises ProtocolError, OSError."""
+    size_bytes = int.from_bytes(await receive_exactly(sock, 4), "big")
+    if not 0 < size_bytes <= HELLO_BYTES_MAX:
+        raise ProtocolError(f"a first frame of {size_bytes} bytes; allowed are 1 to {HELLO_BYTES_MAX}")
+    return await receive_exactly(sock, size_bytes)
+
+
+async def connect(address: Address) -> socket.socket:
+    """A standing connection. Raises OSError."""
+    [(*_, found), *_] = await trio.socket.getaddrinfo(*address, family=socket.AF_INET, type=socket.SOCK_STREAM)
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            sock.connect(found)
+        except BlockingIOError:
+            await trio.lowlevel.wait_writable(sock)
+            code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            if code:
+                raise OSError(code, f"connect to {address.host}:{address.port}") from None
+        return sock
+    except BaseException:
+        sock.close()
+        raise

@@ -1,0 +1,93 @@
+"""Nodes as processes of this machine, forked from one warmed process, on ports of loopback."""
+
+import socket
+from collections.abc import Mapping, Sequence
+
+from emulator.topology import Topology
+from emulator.worlds.network.engine import Launched
+from emulator.worlds.network.forking import ForkServer
+from emulator.worlds.network.ports import PortInUse, listen_on, reserve_port
+from emulator.worlds.network.spec import LOOPBACK, Address, ProcessOrder
+from emulator.worlds.network.supervision import ControlConnection
+
+
+class LocalEngine:
+    """`ports`: fixed ones for some nodes; the others get free ones. `dialled`: {node: port that the others dial instead
+    of its own}, for a relay that stands between and looks on. `fork_server`: one made earlier (it must preload
+    `modules`, those of the machines' factories), else one is started. Raises PortInUse."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        modules: Sequence[str] = (),
+        *,
+        ports: Mapping[str, int] | None = None,
+        dialled: Mapping[str, int] | None = None,
+        fork_server: ForkServer | None = None,
+    ) -> None:
+        wanted = ports or {}
+        self._reservations: dict[str, socket.socket] = {}
+        """They keep a node's port while it is dead: bound, not listening, so that connections are refused as a dead
+        process's are."""
+        try:
+            for node in topology.nodes:
+                self._reservations[node.name] = reserve_port(node.name, wanted.get(node.name, 0))
+        except PortInUse:
+            self._release()
+            raise
+        self._ports = {name: it.getsockname()[1] for name, it in self._reservations.items()}
+        self._routes = {name: Address(LOOPBACK, port) for name, port in (self._ports | dict(dialled or {})).items()}
+        self._fork_server = fork_server or ForkServer(modules)
+
+    @property
+    def pid(self) -> int:
+        """The process that all nodes' processes are children of."""
+        return self._fork_server.pid
+
+    @property
+    def ports(self) -> dict[str, int]:
+        return self._ports
+
+    def run_dir_in(self, run_dir: str) -> str:
+        return run_dir
+
+    def routes(self, node: str) -> dict[str, Address]:
+        return self._routes
+
+    def listen_here(self, node: str) -> socket.socket:
+        return listen_on(self._ports[node], node)
+
+    async def listen(self) -> None:
+        """Raises ForkServerLost."""
+        await self._fork_server.listen()
+
+    async def reach(self, node: str) -> None:
+        """It is this one."""
+
+    async def launch(self, order: ProcessOrder, token: str) -> Launched:
+        node = order.settings.life.node.name
+        port = self._ports[node]
+        with listen_on(port, node) as listener:
+            control = await ControlConnection.open(Address(LOOPBACK, port), token, node)
+            try:
+                return Launched(await self._fork_server.fork(order, listener), control)
+            except BaseException:
+                await control.close()
+                raise
+
+    async def send_signal(self, pid: int, number: int) -> bool:
+        return await self._fork_server.send_signal(pid, number)
+
+    async def wait_ended(self, pid: int) -> int:
+        return await self._fork_server.wait_ended(pid)
+
+    async def wait_halted(self, pid: int, halted: bool = True) -> None:
+        await self._fork_server.wait_halted(pid, halted)
+
+    def close(self) -> None:
+        self._fork_server.close()
+        self._release()
+
+    def _release(self) -> None:
+        for reservation in self._reservations.values():
+            reservation.close()

@@ -1,0 +1,117 @@
+"""A node's process, from the fork to its exit."""
+
+import contextlib
+import ctypes
+import faulthandler
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from emulator.storage.disk import DiskFiles
+from emulator.worlds.network.arrivals import Arrivals
+from emulator.worlds.network.shell import NodeShell
+from emulator.worlds.network.spec import EXIT_CRASHED, EXIT_ORPHANED, ProcessOrder
+from protocol.machine import Exit
+
+PR_SET_PDEATHSIG: Final = 1
+PR_SET_NAME: Final = 15
+NAME_BYTES_MAX: Final = 15
+"""What the kernel keeps of a process's name."""
+TRIM_EVERY_S: Final = 10.0
+"""Real seconds. What a replica catches up with after a cut passes through large buffers; freed, they lie in pieces
+between what is small and lives on, and glibc gives them back only when it is told to."""
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+NICENESS = -10
+
+
+def die_with_parent(parent: int) -> None:
+    """SIGKILL for this process when its parent (process id `parent`) dies, whatever killed that."""
+    if _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+    if os.getppid() != parent:  # it died between the fork and the call above
+        os._exit(EXIT_ORPHANED)
+
+
+def run_node(order: ProcessOrder, listener: socket.socket) -> int:
+    """Runs one life of a node in this process; returns the exit code. Standard error goes to a file of its
+    own."""
+    settings = order.settings
+    life = settings.life
+    run_dir = Path(settings.run_dir)
+    _be_called(life.node.name)
+    _redirect_output(run_dir / "output" / f"{life.node.name}.{life.incarnation}.txt")
+    faulthandler.enable()
+    _ahead_of_others()
+    data_dir = Path(settings.data_dir) if settings.data_dir else run_dir / "data" / life.node.name
+    data_dir.mkdir(parents=True, exist_ok=True)
+    files = DiskFiles(data_dir, syncs=False)
+    files.faults.failing.update(settings.failing_folders)
+    machine = order.spec.load()(life, files, order.spec.arguments)
+    shell_exit = trio.run(_run, order, machine, listener, files)
+    return shell_exit.code
+
+
+async def _run(order: ProcessOrder, machine: object, listener: socket.socket, files: DiskFiles) -> Exit:
+    shell = NodeShell(order.settings, machine, listener, files=files)  # type: ignore[arg-type]
+    arrivals = Arrivals(shell)
+    # Not a trio receiver: lateness must know about the pause before the first late timer is handled.
+    signal.signal(signal.SIGCONT, lambda _number, _frame: shell.resumed())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Control-C is for the supervisor
+
+    async def obey_stop(signals: AsyncIterator[int]) -> None:
+        async for _ in signals:
+            shell.request_stop()
+
+    async def end_orphaned() -> None:
+        await arrivals.control_lost.wait()
+        shell.events.flush()
+        os._exit(EXIT_ORPHANED)
+
+    with trio.open_signal_receiver(signal.SIGTERM) as signals:
+        return await shell.run(arrivals.accept_all, lambda: obey_stop(signals), end_orphaned, return_memory)
+
+
+def _ahead_of_others() -> None:
+    """Timers that fire late make a run unknown: go before what is not in a hurry, where we have the right to."""
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
+
+
+def _be_called(name: str) -> None:
+    """The node's name, as `ps -o comm` and `top` show it; all nodes have one command line."""
+    if _libc.prctl(PR_SET_NAME, name.encode()[:NAME_BYTES_MAX], 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_NAME)")
+
+
+async def return_memory() -> None:
+    """Gives back what is free, now and again: less than a millisecond for some ten megabytes."""
+    trim = getattr(_libc, "malloc_trim", None)  # another libc has none
+    while trim is not None:
+        await trio.sleep(TRIM_EVERY_S)
+        trim(0)
+
+
+def _redirect_output(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(fd, 1)
+    os.dup2(fd, 2)
+    os.close(fd)
+
+
+def end_process(code: int) -> None:
+    """Ends a forked process without running what its parent registered for the end."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+__all__ = ["EXIT_CRASHED", "die_with_parent", "end_process", "run_node"]

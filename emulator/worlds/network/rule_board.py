@@ -1,0 +1,157 @@
+"""The rules in force in one run, and telling (and asking) every node that runs."""
+
+import contextlib
+import math
+from collections.abc import Callable, Mapping
+
+import msgspec
+import trio
+
+from emulator.worlds.network.engine import LinkDriver
+from emulator.worlds.network.reports import AppliedReport, ClusterError, HealReport
+from emulator.worlds.network.shell import NodeShell
+from emulator.worlds.network.supervision import ControlConnection, NodeGone, Supervised
+from protocol.link_rules import KERNEL, LinkRule
+from protocol.messages.base import Message
+from protocol.messages.control import (
+    ApplyRuleRequest,
+    ApplyRuleResponse,
+    HealRuleRequest,
+    HealRuleResponse,
+    RuleCountsRequest,
+    RuleCountsResponse,
+)
+from protocol.messages.status import NodeStatus, StatusRequest, StatusResponse
+
+STATUS_LIMIT_S = 1.0
+"""Real seconds in which a node tells its status: an answer is a step's work away, unless the machine is overloaded."""
+
+
+class RuleBoard:
+    """Reaches processes through their control connections (`nodes`) and in-process shells directly (`shells`).
+    `driver`: who stops the frames in their place.
+
+    One change at a time: a node that starts or goes on meanwhile sees the rules before the change or after it.
+    """
+
+    def __init__(
+        self,
+        nodes: Mapping[str, Supervised],
+        shells: Mapping[str, NodeShell],
+        now_ms: Callable[[], float],
+        driver: LinkDriver | None = None,
+    ) -> None:
+        self.rules: dict[str, LinkRule] = {}
+        self._nodes = nodes
+        self._shells = shells
+        self._now_ms = now_ms
+        self._driver = driver
+        self._changing = trio.Lock()
+
+    def unchanging(self) -> trio.Lock:
+        """While this is held, no rule comes or goes."""
+        return self._changing
+
+    async def apply(self, rule: LinkRule) -> AppliedReport:
+        """Puts a rule in force everywhere; returns when every running node has said so."""
+        asked_ms = self._now_ms()
+        async with self._changing:
+            if rule.rule in self.rules:
+                raise ClusterError(f"there is a rule {rule.rule} already: {self.rules[rule.rule].what}")
+            if self._driver is not None:
+                rule = msgspec.structs.replace(rule, driver=KERNEL)
+                await self._driver.apply(rule)
+            self.rules[rule.rule] = rule
+            answers = await self.tell_all(ApplyRuleRequest(rule=rule))
+            in_force_ms = {name: shell.apply(rule) for name, shell in self._shells.items()}
+        for name, answer in answers.items():
+            assert isinstance(answer, ApplyRuleResponse)
+            in_force_ms[name] = answer.in_force_ms
+        return AppliedReport(rule.rule, asked_ms, in_force_ms)
+
+    async def heal(self, rule_id: str | None = None) -> list[HealReport]:
+        """Lifts a rule, or all (None). Raises ClusterError for a rule that is not in force."""
+        if rule_id is not None and rule_id not in self.rules:
+            there = ", ".join(self.rules) or "none"
+            raise ClusterError(f"no rule {rule_id} is in force; in force: {there}")
+        return [await self._heal(it) for it in ([rule_id] if rule_id is not None else list(self.rules))]
+
+    async def frames_stopped(self) -> dict[str, dict[str, int]]:
+        """{rule: {node: frames and SYNs stopped so far}}, of living incarnations."""
+        counts: dict[str, dict[str, int]] = {}
+        answers = await self.tell_all(RuleCountsRequest())
+        here = {name: shell.links.frames_stopped for name, shell in self._shells.items()}
+        for name, answer in answers.items():
+            assert isinstance(answer, RuleCountsResponse)
+            here[name] = answer.frames_stopped
+        for name, stopped in here.items():
+            for rule_id, count in stopped.items():
+                counts.setdefault(rule_id, {})[name] = count
+        if self._driver is not None:
+            for rule_id in self.rules:
+                counts[rule_id] = counts.get(rule_id, {}) | await self._driver.dropped(rule_id)
+        return counts
+
+    async def _heal(self, rule_id: str) -> HealReport:
+        asked_ms = self._now_ms()
+        async with self._changing:
+            dropped = await self._driver.heal(rule_id) if self._driver is not None else {}
+            del self.rules[rule_id]
+            answers = await self.ask_all(
+                lambda name: HealRuleRequest(rule=rule_id, packets_dropped=dropped.get(name, 0))
+            )
+            healed_ms = {name: shell.heal(rule_id)[0] for name, shell in self._shells.items()}
+        stopped = {name: shell.links.frames_stopped.get(rule_id, 0) for name, shell in self._shells.items()}
+        for name, answer in answers.items():
+            assert isinstance(answer, HealRuleResponse)
+            healed_ms[name] = answer.healed_ms
+            stopped[name] = answer.frames_stopped
+        return HealReport(rule_id, asked_ms, healed_ms, stopped)
+
+    async def statuses(self) -> dict[str, NodeStatus]:
+        """What each node itself thinks; those that do not say so within a second are left out."""
+        answers: dict[str, Message] = await self.tell_all(StatusRequest(), within_s=STATUS_LIMIT_S)
+        answers |= {name: StatusResponse(status=shell.status()) for name, shell in self._shells.items()}
+        told: dict[str, NodeStatus] = {}
+        for name, answer in answers.items():
+            assert isinstance(answer, StatusResponse)
+            if answer.status is not None:
+                told[name] = answer.status
+        return told
+
+    async def tell_all(self, message: Message, within_s: float = math.inf) -> dict[str, Message]:
+        """Answers of all nodes that run and are not paused; one that dies meanwhile, or takes longer, is left out."""
+        return await self.ask_all(lambda name: message, within_s)
+
+    async def ask_all(self, message_for: Callable[[str], Message], within_s: float = math.inf) -> dict[str, Message]:
+        """Like `tell_all`, with a message for each."""
+        answers: dict[str, Message] = {}
+
+        async def tell(name: str, control: ControlConnection) -> None:
+            try:
+                answers[name] = await control.request(message_for(name))
+            except NodeGone:
+                return
+
+        async with trio.open_nursery() as nursery:
+            nursery.cancel_scope.deadline = trio.current_time() + within_s
+            for name, node in self._nodes.items():
+                if node.control is not None and not node.halted:
+                    nursery.start_soon(tell, name, node.control)
+        return answers
+
+    async def catch_up(self, node: Supervised) -> None:
+        """Rules that came and went while the node was paused."""
+        async with self._changing:
+            if node.control is not None:
+                with contextlib.suppress(NodeGone):
+                    await self._catch_up(node.control)
+
+    async def _catch_up(self, control: ControlConnection) -> None:
+        counts = await control.request(RuleCountsRequest())
+        assert isinstance(counts, RuleCountsResponse)
+        for rule_id in counts.frames_stopped:
+            if rule_id not in self.rules:
+                await control.request(HealRuleRequest(rule=rule_id))
+        for rule in self.rules.values():
+            await control.request(ApplyRuleRequest(rule=rule))

@@ -1,0 +1,390 @@
+"""The shell: runs one machine. Inputs wait in one bounded mailbox; each is stepped, and its effects are
+done in order.
+
+Picture: a clerk with one tray. Postmen (the readers of connections, the clock) put letters in; the clerk
+takes one, thinks without getting up, and hands out the answers; before any answer leaves the room, what a
+client's eyes depend on is in the book. A full tray keeps the postmen waiting, and that is felt by whoever
+sends.
+
+A machine's exception is a bug: the last event says where, and the process ends with code 70. Faults of the
+world are inputs.
+"""
+
+import socket
+import traceback
+from collections import deque
+from collections.abc import Awaitable, Callable
+from pathlib import Path as FilePath
+from typing import Any
+
+import trio
+
+from emulator.faults.enforcement import LinkState
+from emulator.last_resort import LACKING
+from emulator.storage.disk import DiskFiles
+from emulator.worlds.network.clock import Clock
+from emulator.worlds.network.connection import State
+from emulator.worlds.network.event_file import FLUSH_REAL_S, EventFile
+from emulator.worlds.network.mailbox import Letter
+from emulator.worlds.network.recorder import InputRecorder
+from emulator.worlds.network.spec import EXIT_CRASHED, ShellSettings
+from emulator.worlds.network.switchboard import Switchboard
+from emulator.worlds.network.timekeeper import Timekeeper
+from protocol.conversations import Hears
+from protocol.events import Event, NodeStarted, NodeStopped
+from protocol.hardware import SOUND, Hardware
+from protocol.link_rules import LinkRule
+from protocol.machine import (
+    CancelTimer,
+    Close,
+    ConnectionLost,
+    ConnectionOpened,
+    Emit,
+    Exit,
+    Machine,
+    Now,
+    Open,
+    Send,
+    SetTimer,
+    Started,
+    StopRequested,
+    TellsStatus,
+    TimerFired,
+    TimerKey,
+)
+from protocol.messages.status import NodeStatus
+
+MAILBOX_MAX = 1024
+"""Inputs waiting; readers pause above it."""
+BURST = 32
+"""Inputs stepped before frames are written and other tasks get their turn."""
+
+ExtraEffects = Callable[[Any], "Awaitable[Any] | None"]
+"""Does an effect the shell does not know. What the awaitable returns, unless None, becomes an input of the
+machine."""
+
+
+class NodeShell:
+    """Runs `machine` as the node of `settings.life`, on an already listening socket.
+
+    `await run()` returns its Exit. `begin` must be called before anything happens. In-process shells (the
+    scenario's player) use `extra_effects` for orders to the world.
+    """
+
+    def __init__(
+        self,
+        settings: ShellSettings,
+        machine: Machine,
+        listener: socket.socket,
+        extra_effects: ExtraEffects | None = None,
+        files: DiskFiles | None = None,
+    ) -> None:
+        life = settings.life
+        self.settings = settings
+        self.name = life.node.name
+        self.clock = Clock(settings.epoch_s, settings.wall_epoch_ms, settings.speed)
+        self.links = LinkState(self.name, life.seed)
+        self.events = EventFile(FilePath(settings.run_dir), life.run, self.name, life.incarnation, settings.levels)
+        self.listener = listener
+        self.begun = trio.Event()
+        self.exit: Exit | None = None
+        self._machine = machine
+        self._extra_effects = extra_effects
+        self._files = files
+        self._mailbox: deque[Letter] = deque()
+        self._wake = trio.Event()
+        self._room = trio.Event()
+        self._room.set()
+        self._time = Timekeeper(
+            self.clock, self.look_at_clock, self._timer_fired, lambda report: self.emit(report, "clock")
+        )
+        self.call_at = self._time.call_at
+        """(due ms, callback): a deadline of the shell."""
+        self.switchboard = Switchboard(self, self.links, machine.HEARD if isinstance(machine, Hears) else None)
+        self._flush_due = False
+        self.now = self.clock.now()
+        self._nursery: trio.Nursery | None = None
+        self._recorder = InputRecorder(settings) if settings.record_inputs else None
+        self._stall_ms = 0.0
+        """That the step under way is longer by, for its disk is slow."""
+        self._held: tuple[list[Any], str] | None = None
+        """What it orders, and its cause, meanwhile."""
+        self._hardware = SOUND
+        self.set_hardware(settings.hardware)
+
+    # --- from outside ----------------------------------------------------------------------------------------
+
+    def begin(self, rules: tuple[LinkRule, ...] = ()) -> None:
+        """The machine's first input; `rules` are in force before it."""
+        self.look_at_clock()
+        for rule in rules:
+            self.apply(rule)
+        life = self.settings.life
+        roles, told = ",".join(life.node.roles), (*self.settings.versions, self.settings.settings)
+        self.emit(NodeStarted(roles, life.node.az, *told), "start")
+        self.post_letter(Letter(Started(life.seed, life.incarnation), "start"))
+        self._time.begin()
+        self.begun.set()
+
+    def request_stop(self) -> None:
+        """As SIGTERM does."""
+        self.post_letter(Letter(StopRequested(), "stop"))
+
+    def end(self, reason: str) -> None:
+        """The run is over: the shell ends after the step it is in, and the machine is not asked."""
+        self.exit = self.exit or Exit(0, reason)
+        self.events.flush()
+        self._wake.set()
+
+    def announce_pause(self) -> None:
+        """The injector is about to stop us: what has happened by now can be read meanwhile."""
+        self.events.flush()
+        self._time.announce_pause()
+
+    def resumed(self) -> None:
+        """SIGCONT: what was due while the injector had stopped us is not our lateness."""
+        self._time.resumed()
+
+    def apply(self, rule: LinkRule) -> float:
+        """Puts a rule in force, and that in the file; returns since when."""
+        self.look_at_clock()
+        self.links.apply(self.now.mono_ms, rule)
+        self.switchboard.links_changed()
+        self.events.flush()
+        return self.now.mono_ms
+
+    def heal(self, rule_id: str, packets_dropped: int = 0) -> tuple[float, bool]:
+        """Lifts a rule: (since when, whether it was in force)."""
+        self.look_at_clock()
+        known = self.links.heal(self.now.mono_ms, rule_id, packets_dropped)
+        self.switchboard.links_changed()
+        self.events.flush()
+        return self.now.mono_ms, known
+
+    def break_disk(self, folder: str, *, fails: bool) -> tuple[float, int]:
+        """The disk is full, or fails: (since when, bytes on it, or -1 without a disk)."""
+        used_bytes = self._files.break_down(folder, fails) if self._files is not None else -1
+        return self.clock.now_ms(), used_bytes
+
+    def set_hardware(self, hardware: Hardware) -> float:
+        """What this node's machine is like; returns since when."""
+        self._hardware = hardware
+        self.clock.wall_epoch_ms = self.settings.wall_epoch_ms + hardware.clock_ahead_ms
+        if self._files is not None:
+            self._files.operation_hook = self._before_storage if hardware.slow else None
+        return self.look_at_clock().mono_ms
+
+    def _before_storage(self, operation: str, path: str) -> None:
+        self._stall_ms += self._hardware.takes_ms(operation)
+
+    def status(self) -> NodeStatus | None:
+        """What the machine thinks, between two steps; None: it is one that does not say."""
+        return self._machine.status(self.clock.now()) if isinstance(self._machine, TellsStatus) else None
+
+    def post(self, event: Any, cause: str) -> None:
+        """An input from outside the shell, for instance the answer to an extra effect."""
+        self.post_letter(Letter(event, cause))
+
+    def emit(self, event: Event, cause: str) -> None:
+        """An event of the shell itself."""
+        self.events.write(event, cause, self.now)
+        self._flush_soon()
+
+    # --- life ------------------------------------------------------------------------------------------------
+
+    async def run(self, *tasks: Callable[[], Awaitable[None]]) -> Exit:
+        """Until the machine exits or crashes; `tasks` (accepting connections, signals) run beside it. The
+        listener and all connections are closed afterwards."""
+        try:
+            async with trio.open_nursery() as nursery:
+                self._nursery = nursery
+                nursery.start_soon(self._time.run)
+                for task in tasks:
+                    nursery.start_soon(task)
+                await self._act()
+                await self._last_words()
+                nursery.cancel_scope.cancel()
+        except Exception as error:
+            self._crash(error)
+            assert self.exit is not None
+            self._write_exit()
+        finally:
+            self.listener.close()
+            self.switchboard.close_all()
+            self._time.close()
+            self._close_events()
+            if self._recorder is not None:
+                self._recorder.close()
+        assert self.exit is not None
+        return self.exit
+
+    @property
+    def nursery(self) -> trio.Nursery:
+        assert self._nursery is not None, "the shell is not running"
+        return self._nursery
+
+    async def _act(self) -> None:
+        mailbox = self._mailbox
+        while self.exit is None:
+            if not mailbox:
+                self._wake = trio.Event()
+                await self._wake.wait()
+            self._handle_some()
+            self.switchboard.write_out()
+            if self._held is not None:
+                await self._finish_slowly(*self._held)
+            if len(mailbox) < MAILBOX_MAX // 2 and not self._room.is_set():
+                self._room.set()
+            if mailbox:
+                await trio.lowlevel.checkpoint()
+
+    def _handle_some(self) -> None:
+        for _ in range(min(BURST, len(self._mailbox))):
+            if self.exit is not None or self._held is not None:
+                return
+            self._handle(self._mailbox.popleft())
+
+    async def _finish_slowly(self, effects: list[Any], cause: str) -> None:
+        """A step that a slow disk holds: what it orders happens at its end, and inputs wait."""
+        await trio.sleep(self.clock.real_s(self._stall_ms))
+        self._stall_ms, self._held = 0.0, None
+        self._time.held()
+        if self.exit is None:
+            self._carry_out(effects, cause, self.look_at_clock())
+            self.switchboard.write_out()
+
+    async def _last_words(self) -> None:
+        """What was sent before still leaves, as far as the peers take it within a moment."""
+        assert self.exit is not None
+        self._time.report_now()
+        self._write_exit()
+        self.flush()
+        self.switchboard.write_out()
+        with trio.move_on_after(1.0):
+            await self.switchboard.drain_all()
+
+    def _write_exit(self) -> None:
+        assert self.exit is not None
+        code = 1 if self.exit.code == EXIT_CRASHED else self.exit.code
+        self.events.write(NodeStopped(code=code, reason=self.exit.reason), "exit", self.now)
+
+    def _close_events(self) -> None:
+        """Where the last line finds no room either, the exit has already said so."""
+        try:
+            self.events.close()
+        except OSError:
+            if self.exit is None or self.exit.code != EXIT_CRASHED:
+                raise
+
+    def _crash(self, error: Exception) -> None:
+        """Our bug: say where, in one line, and end. What the machine lacks, such as room on its disk, is no bug."""
+        while isinstance(error, ExceptionGroup):
+            error = error.exceptions[0]
+        if isinstance(error, OSError) and error.errno in LACKING and error.filename:
+            self.exit = Exit(EXIT_CRASHED, f"{error.filename}: {error.strerror}")
+            return
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{FilePath(frame.filename).name}:{frame.lineno} in {frame.name}"
+        self.exit = Exit(EXIT_CRASHED, f"{type(error).__name__}: {error} ({place})")
+
+    # --- the mailbox -----------------------------------------------------------------------------------------
+
+    def post_letter(self, letter: Letter) -> None:
+        self._mailbox.append(letter)
+        if not self._wake.is_set():
+            self._wake.set()
+
+    @property
+    def full(self) -> bool:
+        """The mailbox takes no more."""
+        return len(self._mailbox) >= MAILBOX_MAX
+
+    async def wait_room(self) -> None:
+        """Returns when the mailbox takes more: backpressure for readers."""
+        if len(self._mailbox) >= MAILBOX_MAX and self._room.is_set():
+            self._room = trio.Event()
+        await self._room.wait()
+
+    def look_at_clock(self) -> Now:
+        self.now = self.clock.now()
+        return self.now
+
+    def _timer_fired(self, key: TimerKey, number: int, due_ms: float) -> None:
+        self.post_letter(Letter(TimerFired(key), f"timer:{key[0]}", timer=(number, due_ms)))
+
+    def _handle(self, letter: Letter) -> None:
+        """One step and its effects."""
+        event, connection = letter.event, letter.connection
+        if connection is not None and connection.state in (State.CLOSING, State.ENDED):
+            return  # the machine closed it meanwhile
+        now = self.look_at_clock()
+        if letter.timer is not None:
+            number, due_ms = letter.timer
+            if not self._time.claim(event.key, number, due_ms, now.mono_ms):
+                return
+        elif type(event) is ConnectionLost:
+            assert connection is not None
+            self.switchboard.end(connection)
+        elif type(event) is ConnectionOpened:
+            assert connection is not None
+            connection.opened = True
+        try:
+            effects: list[Any] = [*self._machine.step(now, event)]
+        except Exception as error:
+            if self._recorder is not None:
+                self._recorder.raised(now, event, letter.payload)
+            self._crash(error)
+            return
+        if self._recorder is not None:
+            self._recorder.answered(now, event, letter.payload, effects)
+            self._flush_soon()
+        if self._stall_ms:
+            self._held = (effects, letter.cause)
+            return
+        self._carry_out(effects, letter.cause, now)
+
+    def _carry_out(self, effects: list[Any], cause: str, now: Now) -> None:
+        for effect in effects:
+            match effect:
+                case Send():
+                    self.switchboard.send(effect, cause)
+                case Emit():
+                    self.events.write(effect.event, cause, now)
+                    self._flush_soon()
+                case SetTimer(key, after_ms):
+                    self._time.set(key, now.mono_ms + after_ms)
+                case CancelTimer(key):
+                    self._time.cancel(key)
+                case Open():
+                    self.switchboard.open(effect, cause)
+                case Close():
+                    self.switchboard.close(effect, cause)
+                case Exit():
+                    self.exit = effect
+                    return
+                case _:
+                    self._extra(effect)
+
+    def _extra(self, effect: Any) -> None:
+        assert self._extra_effects is not None, f"{self.name}: no such effect here: {effect!r}"
+        doing = self._extra_effects(effect)
+        if doing is not None:
+            self.nursery.start_soon(self._await_extra, doing)
+
+    async def _await_extra(self, doing: Awaitable[Any]) -> None:
+        answer = await doing
+        if answer is not None:
+            self.post(answer, "command")
+
+    # --- files -----------------------------------------------------------------------------------------------
+
+    def _flush_soon(self) -> None:
+        if not self._flush_due:
+            self._flush_due = True
+            self.call_at(self.clock.now_ms() + FLUSH_REAL_S * 1000 * self.clock.speed, self.flush)
+
+    def flush(self) -> None:
+        self._flush_due = False
+        self.events.flush()
+        if self._recorder is not None:
+            self._recorder.flush()

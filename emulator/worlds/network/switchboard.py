@@ -1,0 +1,387 @@
+"""The switchboard: all connections of one node, and the gates their frames pass.
+
+Orders of the machine (open, send, close) come in from the shell; facts (accepted, opened, message, lost) go
+back into its mailbox. Between the two stand the gates of `emulator.faults.enforcement`: a frame that a
+rule stops waits there, and so does a peer's end, which a cut hides until TCP would have learnt of it.
+"""
+
+import socket
+from typing import Any
+
+import trio
+
+from emulator.faults.enforcement import LinkState
+from emulator.faults.links import DATA, retransmission_of
+from emulator.worlds.network.connection import (
+    INCOMING_FRAMES_MAX,
+    OUTGOING_BYTES_MAX,
+    Connection,
+    Marker,
+    State,
+    connect,
+    receive,
+)
+from emulator.worlds.network.mailbox import Host, Letter, Outgoing
+from emulator.worlds.network.spec import Address
+from emulator.worlds.network.wire_events import WireEvents
+from protocol.conversations import Conversation, Heard, OutOfPlace
+from protocol.events import FrameReceived, FrameRefused, FrameSent
+from protocol.framing import Frame, FrameDecoder, ProtocolError, decode, encode
+from protocol.machine import (
+    Close,
+    ConnectionAccepted,
+    ConnectionLost,
+    ConnectionOpened,
+    Loss,
+    MessageReceived,
+    Open,
+    Send,
+)
+from protocol.messages.control import Hello
+
+
+class Switchboard:
+    """Connections by id: positive if this node opened them, negative if it accepted them. `heard`: what the machine
+    hears, and no other message gets through to it; None: everything does."""
+
+    def __init__(self, host: Host, links: LinkState, heard: Heard | None = None) -> None:
+        self._host = host
+        self.links = links
+        self._heard = heard
+        self._wire = WireEvents(host)
+        self._connections: dict[int, Connection] = {}
+        self._accepted = 0
+        self._dirty: dict[int, Connection] = {}
+
+    async def drain_all(self) -> None:
+        """Until the kernel has everything that passed the gates."""
+        for connection in list(self._connections.values()):
+            await connection.drain()
+
+    def close_all(self) -> None:
+        """At the end of the process, as the kernel does."""
+        for connection in self._connections.values():
+            connection.close_socket()
+
+    # --- connections: orders of the machine ------------------------------------------------------------------
+
+    def open(self, effect: Open, cause: str) -> None:
+        assert effect.connection > 0 and effect.connection not in self._connections, effect
+        name = f"{self._host.name}.{self._host.settings.life.incarnation}#{effect.connection}"
+        out, back = self.links.connect(effect.to, effect.purpose, opened_here=True)
+        connection = Connection(effect.connection, name, effect.to, effect.purpose, out, back, State.OPENING)
+        if self._heard is not None:
+            connection.conversation = Conversation(self._heard, effect.purpose, opened=True)
+        self._connections[connection.id] = connection
+        connection.opening = self.links.opening(out, back)
+        self._wire.changed(connection, "opening", cause=cause)
+        self._attempt(connection)
+
+    def _attempt(self, connection: Connection) -> None:
+        """A SYN, if no rule stops it."""
+        opening = connection.opening
+        assert opening is not None
+        stopped = opening.attempt(self._host.now.mono_ms)
+        if stopped is not None:
+            self._wire.stopped(connection, stopped, "", 0)
+            self._watch(connection)
+            return
+        self.links.forget(opening)
+        connection.opening = None
+        address = self._host.settings.routes.get(connection.peer)
+        if address is None:
+            self._lose(connection, f"no node {connection.peer}")
+        else:
+            self._host.nursery.start_soon(self._connect, connection, address)
+
+    async def _connect(self, connection: Connection, address: Address) -> None:
+        try:
+            sock = await connect(address)
+        except OSError:
+            self._host.look_at_clock()
+            self.lost(connection, Loss.REFUSED.value, Loss.REFUSED)
+            return
+        if connection.state is not State.OPENING:
+            sock.close()
+            return
+        self._host.look_at_clock()
+        connection.sock = sock
+        connection.state = State.STANDING
+        hello = Hello(
+            node=self._host.name,
+            incarnation=self._host.settings.life.incarnation,
+            connection=connection.id,
+            purpose=connection.purpose,
+            token=self._host.settings.token,
+        )
+        self._raw(connection, encode(hello))
+        self._wire.changed(connection, "opened")
+        self._host.post_letter(Letter(ConnectionOpened(connection.id), f"{connection.name}/0", connection))
+        self.write_out()
+        await self.read(connection, sock)
+
+    def send(self, effect: Send, cause: str) -> None:
+        connection = self._connections.get(effect.connection)
+        if connection is None or connection.state in (State.CLOSING, State.ENDED):
+            return
+        assert connection.opened, f"{self._host.name} sends on a connection that is not open yet: {effect}"
+        if connection.conversation is not None:
+            connection.conversation.say(effect.message, effect.correlation_id)
+        try:
+            frame = encode(effect.message, effect.correlation_id, effect.version)
+        except ProtocolError as error:  # somebody asked for more than a frame holds
+            self._lose(connection, str(error))
+            return
+        connection.pending_bytes += len(frame)
+        if connection.pending_bytes > OUTGOING_BYTES_MAX:
+            self._lose(connection, f"more than {OUTGOING_BYTES_MAX} bytes wait to be sent")
+            return
+        outgoing = Outgoing(frame, effect.message, effect.correlation_id, cause)
+        self._offer_out(connection, outgoing)
+
+    def close(self, effect: Close, cause: str) -> None:
+        connection = self._connections.get(effect.connection)
+        if connection is None or connection.state in (State.CLOSING, State.ENDED):
+            return
+        self._wire.changed(connection, "closed", cause=cause)
+        if connection.state is State.OPENING:
+            self.end(connection)
+            return
+        connection.state = State.CLOSING
+        self._offer_out(connection, Marker.CLOSE)
+
+    # --- connections: frames pass the gates ------------------------------------------------------------------
+
+    def _offer_out(self, connection: Connection, payload: Any) -> None:
+        path = connection.out
+        if path.calm:
+            self._pass_out(connection, payload)
+            return
+        api, size_bytes, of = "", 0, DATA
+        if isinstance(payload, Outgoing):
+            api, size_bytes = payload.message.API_NAME, len(payload.frame)
+            of = retransmission_of(payload.message, size_bytes)
+        stopped = path.offer(self._host.now.mono_ms, payload, api, of, size_bytes)
+        if stopped is None:
+            self._pass_out(connection, payload)
+            return
+        if stopped.action == "dropped":
+            connection.pending_bytes -= size_bytes
+        self._wire.stopped(connection, stopped, api, size_bytes)
+        self._watch(connection)
+
+    def _pass_out(self, connection: Connection, payload: Any) -> None:
+        if isinstance(payload, Outgoing):
+            connection.frames_out += 1
+            if self._host.events.wire:
+                self._wire.frame(FrameSent, connection, connection.frames_out, type(payload.message),
+                                  payload.correlation_id, len(payload.frame), payload.cause)  # fmt: skip
+            connection.buffer.append(payload.frame)
+            self._dirty[connection.id] = connection
+        else:
+            assert payload is Marker.CLOSE
+            self._dirty.pop(connection.id, None)
+            self.end(connection, keep_socket=True)
+            self._host.nursery.start_soon(self._finish, connection)
+
+    def _raw(self, connection: Connection, frame: bytes) -> None:
+        connection.pending_bytes += len(frame)
+        connection.buffer.append(frame)
+        self._dirty[connection.id] = connection
+
+    async def _finish(self, connection: Connection) -> None:
+        try:
+            if connection.buffer:
+                self._host.flush()
+                connection.write()
+            if await connection.drain():
+                await connection.linger()
+        finally:  # the shell may end meanwhile
+            connection.close_socket()
+
+    def write_out(self) -> None:
+        """Events that clients depend on, then frames."""
+        if self._host.events.urgent:
+            self._host.flush()
+        if not self._dirty:
+            return
+        dirty, self._dirty = self._dirty, {}
+        for connection in dirty.values():
+            if connection.draining:
+                continue
+            if not connection.write():
+                self.lost(connection, "closed by peer")
+            elif connection.buffer:
+                connection.draining = True
+                self._host.nursery.start_soon(self._drain, connection)
+
+    async def _drain(self, connection: Connection) -> None:
+        alive = await connection.drain()
+        connection.draining = False
+        if not alive:
+            self._host.look_at_clock()
+            self.lost(connection, "closed by peer")
+
+    async def read(self, connection: Connection, sock: socket.socket) -> None:
+        """Frames of a standing connection, until its end."""
+        decoder = FrameDecoder()
+        reason = "closed by peer"
+        try:
+            while True:
+                data = await receive(sock)
+                self._host.look_at_clock()
+                if data and connection.state is not State.STANDING:
+                    await trio.lowlevel.checkpoint()  # a peer that goes on talking has no more than its turn
+                    continue  # the machine closed it: discarded
+                if not data:
+                    if decoder.pending_bytes:
+                        reason = f"closed by peer with {decoder.pending_bytes} bytes of a torn frame"
+                    break
+                while payloads := decoder.feed(data):
+                    data = b""
+                    for payload in payloads:
+                        frame = decode(payload)
+                        if connection.conversation is not None:
+                            connection.conversation.hear(frame.message, frame.correlation_id)
+                        self._offer_in(connection, (frame, payload))
+                if self._host.full:
+                    await self._host.wait_room()
+                if connection.back.waiting > INCOMING_FRAMES_MAX and connection.state is State.STANDING:
+                    connection.can_read = trio.Event()
+                    await connection.can_read.wait()
+        except (ProtocolError, OutOfPlace) as error:
+            reason = f"refused: {error}"
+            self._host.emit(FrameRefused(connection=connection.name, peer=connection.peer, reason=str(error)), "wire")
+        except OSError:
+            reason = "closed by peer"
+        except trio.ClosedResourceError:
+            return
+        self.lost(connection, reason)
+
+    def _offer_in(self, connection: Connection, payload: Any) -> None:
+        path = connection.back
+        if path.calm:
+            self._pass_in(connection, payload)
+            return
+        api, size_bytes, of = "", 0, DATA
+        if isinstance(payload, tuple):
+            api, size_bytes = payload[0].message.API_NAME, len(payload[1])
+            of = retransmission_of(payload[0].message, size_bytes)
+        stopped = path.offer(self._host.now.mono_ms, payload, api, of)
+        if stopped is None:
+            self._pass_in(connection, payload)
+        else:
+            self._wire.stopped(connection, stopped, api, size_bytes)
+            self._watch(connection)
+        self._emit_link_events()
+
+    def _pass_in(self, connection: Connection, payload: Any) -> None:
+        """A frame or a marker has arrived."""
+        if isinstance(payload, tuple):
+            frame: Frame = payload[0]
+            connection.frames_in += 1
+            cause = f"{connection.name}/{connection.frames_in}"
+            if self._host.events.wire:
+                self._wire.frame(FrameReceived, connection, connection.frames_in, type(frame.message),
+                                  frame.correlation_id, len(payload[1]) + 4, cause)  # fmt: skip
+            event = MessageReceived(connection.id, frame.correlation_id, frame.version, frame.message)
+            self._host.post_letter(Letter(event, cause, connection, payload[1]))
+        elif payload is Marker.ACCEPTED:
+            self._wire.changed(connection, "accepted")
+            accepted = ConnectionAccepted(connection.id, connection.peer, connection.purpose)
+            self._host.post_letter(Letter(accepted, f"{connection.name}/0", connection))
+        else:
+            assert payload is Marker.LOST
+            self._lose(connection, connection.lost_reason, connection.loss)
+
+    # --- connections: their ends -----------------------------------------------------------------------------
+
+    def accepted(self, hello: Hello, sock: socket.socket) -> Connection:
+        """A peer's connection whose Hello is good."""
+        self._host.look_at_clock()
+        self._accepted += 1
+        out, back = self.links.connect(hello.node, hello.purpose, opened_here=False)
+        name = f"{hello.node}.{hello.incarnation}#{hello.connection}"
+        connection = Connection(-self._accepted, name, hello.node, hello.purpose, out, back, State.STANDING)
+        connection.sock = sock
+        if self._heard is not None:
+            connection.conversation = Conversation(self._heard, hello.purpose, opened=False)
+        self._connections[connection.id] = connection
+        self._offer_in(connection, Marker.ACCEPTED)
+        return connection
+
+    def lost(self, connection: Connection, reason: str, loss: Loss = Loss.CLOSED) -> None:
+        """The peer's FIN or RST is here, unless a cut stops it: then it comes when the cut is over."""
+        if connection.state in (State.CLOSING, State.ENDED):
+            connection.close_socket()
+            self.end(connection)
+        elif not connection.lost_reason:
+            connection.lost_reason, connection.loss = reason, loss
+            self._offer_in(connection, Marker.LOST)
+
+    def _lose(self, connection: Connection, reason: str, loss: Loss = Loss.CLOSED) -> None:
+        """The machine is told, after what arrived before."""
+        if connection.told_lost or connection.state in (State.CLOSING, State.ENDED):
+            return
+        connection.told_lost = True
+        self._wire.changed(connection, "refused" if loss is Loss.REFUSED else "lost", reason)
+        letter = Letter(ConnectionLost(connection.id, reason, loss), f"{connection.name}/lost", connection)
+        self._host.post_letter(letter)
+
+    def end(self, connection: Connection, keep_socket: bool = False) -> None:
+        connection.state = State.ENDED
+        if self._connections.get(connection.id) is connection:
+            del self._connections[connection.id]
+        self.links.forget(connection.out, connection.back)
+        if connection.opening is not None:
+            self.links.forget(connection.opening)
+            connection.opening = None
+        if not keep_socket:
+            connection.close_socket()
+
+    # --- links -----------------------------------------------------------------------------------------------
+
+    def links_changed(self) -> None:
+        self._emit_link_events()
+        for connection in list(self._connections.values()):
+            self._watch(connection)
+
+    def _emit_link_events(self) -> None:
+        for event in self.links.take_events():
+            self._host.emit(event, "command")
+
+    def _watch(self, connection: Connection) -> None:
+        """Looks at the connection's gates when something is due there."""
+        opening = connection.opening
+        gates = (connection.out, connection.back)
+        times = [opening.next_ms] if opening is not None else [gate.next_ms for gate in gates]
+        due_ms = min((at_ms for at_ms in times if at_ms is not None), default=None)
+        if due_ms is not None and (connection.service_ms is None or due_ms < connection.service_ms):
+            due_ms = max(due_ms, self._host.now.mono_ms)
+            connection.service_ms = due_ms
+            self._host.call_at(due_ms, lambda: self._service(connection, due_ms))
+
+    def _service(self, connection: Connection, due_ms: float) -> None:
+        if connection.state is State.ENDED or connection.service_ms != due_ms:
+            return
+        connection.service_ms = None
+        now_ms = self._host.now.mono_ms
+        opening = connection.opening
+        if opening is not None:
+            if opening.given_up(now_ms):
+                self._lose(connection, Loss.TIMED_OUT.value, Loss.TIMED_OUT)
+            else:
+                self._attempt(connection)
+            return
+        for payload in connection.out.take(now_ms):
+            self._pass_out(connection, payload)
+        for payload in connection.back.take(now_ms):
+            self._pass_in(connection, payload)
+        if connection.can_read is not None and connection.back.waiting <= INCOMING_FRAMES_MAX:
+            connection.can_read.set()
+        self._emit_link_events()
+        if connection.out.given_up(now_ms):
+            self._lose(connection, Loss.TIMED_OUT.value, Loss.TIMED_OUT)
+            return
+        self.write_out()
+        self._watch(connection)

@@ -1,0 +1,135 @@
+"""What may be done to the nodes and links of a simulated world."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from emulator.faults.machines import HardwareFault
+from emulator.storage import inspect
+from emulator.worlds.simulated.heap import Heap
+from emulator.worlds.simulated.node import WALL_EPOCH_MS, SimulatedNode
+from protocol.events import HardwareChanged, MachineFault, NodeStarted
+from protocol.link_rules import LinkRule
+from protocol.machine import Started, StopRequested
+
+
+class Breakable(Heap):
+    """Its nodes live and die, its disks fail, its links have rules."""
+
+    # --- machines ---
+
+    def start(self, name: str) -> None:
+        """Begin a life."""
+        node = self.nodes[name]
+        assert not node.alive, f"{name} is alive"
+        node.incarnation += 1
+        node.seq = 0
+        node.accepted = 0
+        node.paused = False
+        node.warm.clear()
+        node.died = None
+        node.timers.clear()
+        node.closed.clear()
+        node.busy_until_ms = node.stall_ms = 0.0
+        node.files.capacity_bytes = None
+        node.files.faults.made_room()
+        self._watch(node)
+        node.machine = self._factory(node.node, node.files)
+        event = NodeStarted(",".join(node.node.roles), node.node.az, *self.told(name))
+        self.trace.add(node, "start", self.now_ms, event)
+        self._step(node, Started(self.draws.life_seed(name), node.incarnation), "start")
+
+    def kill(self, name: str, what: str = "kill") -> None:
+        """SIGKILL; a dead node stays dead."""
+        node = self.nodes[name]
+        if node.alive:
+            self.trace.add(node, "fault", self.now_ms, MachineFault(what, name))
+            self._die(node, "killed")
+
+    def stop(self, name: str) -> None:
+        """SIGTERM."""
+        node = self.nodes[name]
+        self.trace.add(node, "fault", self.now_ms, MachineFault("stop", name))
+        self._step(node, StopRequested(), "stop")
+
+    def pause(self, name: str) -> None:
+        """SIGSTOP: inputs wait."""
+        node = self.nodes[name]
+        self.trace.add(node, "fault", self.now_ms, MachineFault("pause", name))
+        node.paused = True
+
+    def resume(self, name: str) -> None:
+        """SIGCONT: what waited is handled in order."""
+        node = self.nodes[name]
+        self.trace.add(node, "fault", self.now_ms, MachineFault("resume", name))
+        node.paused = False
+        held, node.held = list(node.held), type(node.held)()
+        for what in held:
+            what()
+
+    # --- disks ---
+
+    def watch_storage(self, name: str, before: Callable[[str, str], None] | None) -> None:
+        """`before(operation, path)` is called before every storage operation of a node, whatever its role, from now on
+        and in its next lives; it may raise NodeKilled. None: nobody watches."""
+        node = self.nodes[name]
+        node.before_storage = before
+        self._watch(node)
+
+    def _watch(self, node: SimulatedNode) -> None:
+        """Its storage operations take time, or are looked at. (Others pass without a call.)"""
+        if "broker" in node.node.roles or node.before_storage is not None or node.hardware.slow:
+            node.files.operation_hook = lambda operation, path: self._before_storage(node, operation, path)
+
+    def change_hardware(self, fault: HardwareFault) -> None:
+        """What the node's machine is like from now on, in this life and later ones."""
+        name = fault.node
+        node = self.nodes[name]
+        hardware = node.hardware = fault.of(node.hardware)
+        node.wall_epoch_ms = WALL_EPOCH_MS + hardware.clock_ahead_ms
+        self._watch(node)
+        self.trace.add(node, "fault", self.now_ms, MachineFault(fault.WORD, name))
+        self.trace.add(node, "fault", self.now_ms, HardwareChanged(name, *msgspec.structs.astuple(hardware)))
+
+    def fill_disk(self, name: str, directory: str = "") -> None:
+        """Its disk, or that log directory, takes nothing more in this life; who starts it again has made room."""
+        node = self.nodes[name]
+        self.trace.add(node, "fault", self.now_ms, MachineFault("disk-full", name, directory))
+        if directory:
+            node.files.faults.full.add(directory)
+        else:
+            node.files.capacity_bytes = node.files.used_bytes
+
+    def fail_disk(self, name: str, directory: str = "") -> None:
+        """Whatever is done with its disk, or with that log directory, fails until it is replaced."""
+        node = self.nodes[name]
+        self.trace.add(node, "fault", self.now_ms, MachineFault("disk-error", name, directory))
+        node.files.faults.failing.add(directory)
+
+    def replace_disk(self, name: str, directory: str = "") -> None:
+        """A dead node's disk, or that log directory, is another, and empty."""
+        node = self.nodes[name]
+        assert not node.alive, name
+        node.files.faults.replaced(directory)
+        inspect.erase(node.files, directory)
+        self.trace.add(node, "fault", self.now_ms, MachineFault("lose-disk", name, directory))
+
+    # --- links ---
+
+    def apply(self, rule: LinkRule) -> None:
+        """In force at every node at once."""
+        self.in_force[rule.rule] = rule
+        for node in self.nodes.values():
+            node.links.apply(self.now_ms, rule)
+            self._note_link_events(node)
+
+    def heal(self, rule_id: str) -> dict[str, int]:
+        """Lift a rule everywhere; {node: frames stopped}."""
+        self.in_force.pop(rule_id, None)
+        for node in self.nodes.values():
+            node.links.heal(self.now_ms, rule_id)
+            self._note_link_events(node)
+        for node in self.nodes.values():
+            for end in list(node.ends.values()):
+                self._recheck(node, end)
+        return {name: node.links.frames_stopped.get(rule_id, 0) for name, node in self.nodes.items()}

@@ -1,0 +1,132 @@
+"""What the scenario's player asks of the simulated world: machines started and broken, rules, looks at disks."""
+
+from collections.abc import Callable
+from typing import Any
+
+from emulator.faults import actions as act
+from emulator.storage import inspect
+from emulator.storage.inspect import NotSoMany
+from emulator.storage.power_loss import surviving_bytes
+from emulator.worlds.simulated.breakable import Breakable
+from emulator.worlds.simulated.node import SimulatedNode
+from protocol.events import FaultAsked, MachineFault
+
+CLIENT_START_MS = 120.0
+TOGETHER_MS = 100.0
+"""Brokers started within this time of the first are started together."""
+
+
+class FaultExecutor:
+    """Carries out actions on a world."""
+
+    def __init__(self, world: Breakable) -> None:
+        self._world = world
+        self._started_ms = -TOGETHER_MS - 1.0
+        self._start_takes_ms = 0.0
+
+    def do(self, node: SimulatedNode, order: act.Act) -> None:
+        """Carry out an action and tell the player."""
+        world = self._world
+        number = order.number
+        result: dict[str, Any] = {}
+        error = ""
+
+        def done() -> None:
+            world.deliver(node, act.ActDone(number, result, error), f"act:{number}")
+
+        broken = world.nodes.get(getattr(order.action, "node", ""))
+        if broken is not None and (error := act.unfit(order.action, alive=broken.alive, paused=broken.paused)):
+            world.at(world.now_ms + 1.0, done)
+            return
+        match order.action:
+            case act.Start(name):
+                error = world.before_start(order.action)
+                if error:
+                    world.at(world.now_ms + 1.0, done)
+                    return
+                world.at(world.now_ms + self.start_takes_ms(name), lambda: world.start(name))
+            case act.Kill(name):
+                world.kill(name)
+            case act.Stop(name):
+                world.stop(name)
+                self._when_dead(name, done)
+                return
+            case act.PauseNode(name):
+                world.pause(name)
+            case act.ResumeNode(name):
+                world.resume(name)
+            case act.PowerLoss(name, batches_kept, partition):
+                try:
+                    self._power_loss(name, -1 if batches_kept is None else batches_kept, partition or "")
+                except NotSoMany as lacking:
+                    error = str(lacking)
+            case act.LoseUnsynced(name, batches_kept, partition):
+                assert partition is not None, "the player names it"
+                try:
+                    inspect.keep_batches(world.nodes[name].files, partition, batches_kept)
+                    world.trace.add(world.nodes[name], "fault", world.now_ms, MachineFault("lose-unsynced", name))
+                except NotSoMany as lacking:
+                    error = str(lacking)
+            case act.LoseDisk(name, directory):
+                world.replace_disk(name, directory)
+            case act.DiskFull(name, directory):
+                world.fill_disk(name, directory)
+            case act.DiskError(name, directory):
+                world.fail_disk(name, directory)
+            case act.HardwareFault():
+                world.change_hardware(order.action)
+            case act.ApplyRule(rule):
+                asked = FaultAsked(rule.rule, rule.what, rule.expects_traffic)
+                world.trace.add(node, world.cause, world.now_ms, asked)
+                world.apply(rule)
+            case act.HealRules(rules):
+                result = {"frames_stopped": {rule: world.heal(rule) for rule in rules or tuple(world.in_force)}}
+            case act.Snapshot(partition, names):
+                result = {name: self._look(name, inspect.read_partition, partition) for name in names}
+            case act.Batches(partition, names):
+                result = {name: self._look(name, inspect.batches_of, partition) for name in names}
+            case act.LogSizes(names):
+                result = {name: self._look(name, inspect.log_sizes) for name in names}
+            case other:
+                raise AssertionError(other)
+        world.at(world.now_ms + 1.0, done)
+
+    def start_takes_ms(self, name: str) -> float:
+        """From the order to the first input; a broker or controller is a Java machine, and one that has much to do."""
+        draws, roles = self._world.draws, self._world.nodes[name].node.roles
+        if "session" in roles:
+            return draws.session_start_ms(name)
+        if "broker" not in roles and "controller" not in roles:
+            return CLIENT_START_MS
+        now_ms = self._world.now_ms
+        if now_ms - self._started_ms > TOGETHER_MS:
+            self._started_ms, self._start_takes_ms = now_ms, draws.takes_ms(name, "start_ms")
+        return self._start_takes_ms + draws.start_extra_ms(name)
+
+    def _look(self, name: str, read: Callable[..., Any], *of: str) -> Any:
+        files = self._world.nodes[name].files
+        with files.unwatched():
+            return read(files, *of)
+
+    def _when_dead(self, name: str, done: Callable[[], None]) -> None:
+        world = self._world
+        if world.nodes[name].alive:
+            world.at(world.now_ms + 20.0, lambda: self._when_dead(name, done))
+        else:
+            done()
+
+    def _power_loss(self, name: str, batches_kept: int, partition: str) -> None:
+        """Everything past what was synced may be lost; the seed, or the caller, says how much. Raises NotSoMany."""
+        world = self._world
+        world.kill(name, "power-loss")
+        files = world.nodes[name].files
+
+        def survives(path: str, synced: int, size: int) -> int:
+            return world.draws.survives_bytes(name, synced, size)
+
+        if batches_kept < 0 and not partition:
+            files.power_loss(survives)
+            return
+        with files.unwatched():
+            left = surviving_bytes(files, files.synced_bytes, survives, partition=partition, batches=batches_kept)
+        files.power_loss(lambda path, synced, size: left.get(path, size))

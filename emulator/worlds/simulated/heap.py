@@ -1,0 +1,244 @@
+"""The heap: virtual time jumps from one thing to the next.
+
+    heap of (at_ms, seq, what)      what: a closure over a frame's arrival, a timer, a gate to look at, ...
+
+Everything drawn comes from one seeded source; ties are broken by `seq`. Nothing of a dead life reaches the next one:
+every entry checks the incarnation it was made for.
+
+A part of `world.SimulatedWorld`, as is what may be done to its nodes (`breakable`).
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from heapq import heappop, heappush
+
+from emulator.faults import actions as act
+from emulator.faults.enforcement import LinkState
+from emulator.storage.files import NodeKilled
+from emulator.topology import Topology
+from emulator.worlds.simulated.chance import CALM, Draws, Latencies
+from emulator.worlds.simulated.node import MachineFactory, SimulatedNode
+from emulator.worlds.simulated.trace import Cause, Trace
+from emulator.worlds.simulated.transport import Transport
+from protocol.events import NodeStopped
+from protocol.hardware import SOUND
+from protocol.link_rules import LinkRule
+from protocol.machine import (
+    CancelTimer,
+    Close,
+    Effect,
+    Emit,
+    Exit,
+    Input,
+    Now,
+    Open,
+    Send,
+    SetTimer,
+    TimerFired,
+    TimerKey,
+)
+
+
+class RunTooLong(Exception):
+    """The bound on inputs or on virtual time was reached: the scenario does not end."""
+
+
+class Heap(Transport):
+    """All nodes of a topology. `factories`: role -> how a node's machine is made for each life."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        factory: MachineFactory,
+        seed: int,
+        *,
+        latencies: Latencies = CALM,
+        wire_events: bool = False,
+        after_step: Callable[[SimulatedNode, float], None] | None = None,
+        draws: Draws | None = None,
+    ) -> None:
+        """`after_step(node, now_ms)`: called when a node has handled an input, or has died. It only looks. `draws`:
+        in the place of what seed and latencies would give."""
+        self.topology = topology
+        self.now_ms = 0.0
+        self.inputs = 0
+        self.trace = Trace()
+        self.draws = draws or Draws(seed, latencies)
+        self._factory = factory
+        self._after_step = after_step
+        self._heap: list[tuple[float, int, Callable[[], None]]] = []
+        self._seq = 0
+        self._wire_events = wire_events
+        self.cause: Cause = "start"
+        self.nodes = {
+            node.name: SimulatedNode(node, LinkState(node.name, self.draws.links_seed(node.name)))
+            for node in topology.nodes
+        }
+        self.stopped = False
+        self.in_force: dict[str, LinkRule] = {}
+        self.on_act: Callable[[SimulatedNode, act.Act], None] | None = None
+        """Who does what the player asks; None: the world's own executor."""
+        self.before_start: Callable[[act.Start], str] = lambda order: ""
+        """Told of an ordered start; says why it cannot be, "": it can."""
+        self.told: Callable[[str], tuple[str, str, str]] = lambda name: ("", "", "")
+        """Of a node that starts: its versions and settings, for the event."""
+
+    # --- the heap ---
+
+    def at(self, at_ms: float, what: Callable[[], None]) -> None:
+        """Do `what` at `at_ms`."""
+        self._seq += 1
+        heappush(self._heap, (at_ms, self._seq, what))
+
+    def run(self, until: Callable[[], bool], *, max_ms: float = 3_600_000.0, max_inputs: int = 20_000_000) -> None:
+        """Until the condition holds (looked at after every entry), or nothing is left. Raises RunTooLong."""
+        heap = self._heap
+        while heap and not until():
+            at_ms, _, what = heappop(heap)
+            if at_ms > max_ms or self.inputs > max_inputs:
+                raise RunTooLong(f"{self.inputs} inputs until {at_ms:.0f} ms; bounds: {max_inputs}, {max_ms:.0f} ms")
+            self.now_ms = at_ms
+            what()
+
+    # --- one input ---
+
+    def _step(self, node: SimulatedNode, event: Input | act.ActDone, cause: Cause) -> None:
+        machine = node.machine
+        if machine is None:
+            return
+        now_ms = self.now_ms
+        if node.paused:
+            node.held.append(self._later(node, event, cause))
+            return
+        if node.busy_until_ms > now_ms:
+            # A node that is stalled takes its inputs when it goes on, in order.
+            self.at(node.busy_until_ms, self._later(node, event, cause))
+            return
+        self.inputs += 1
+        self.cause = cause
+        try:
+            effects = machine.step(Now(now_ms, node.wall_epoch_ms + now_ms), event)  # type: ignore[arg-type]
+        except NodeKilled:
+            self._die(node, "killed between two storage operations")
+            return
+        if node.stall_ms:
+            self._stall(node, effects, cause)
+            return
+        if self._after_step is not None:
+            self._after_step(node, now_ms)
+        carry_out = self._carry_out
+        for effect in effects:
+            kind = type(effect)
+            if kind is Send:
+                self._send(node, effect)  # type: ignore[arg-type]
+            elif kind is Emit:
+                self.trace.add(node, cause, now_ms, effect.event)  # type: ignore[union-attr]
+            elif kind is SetTimer:
+                self._set_timer(node, effect.key, effect.after_ms)  # type: ignore[union-attr]
+            else:
+                carry_out(node, effect)
+                if node.machine is not machine:
+                    return
+
+    def deliver(self, node: SimulatedNode, event: Input | act.ActDone, cause: Cause) -> None:
+        """An input that comes from outside the cluster."""
+        self._step(node, event, cause)
+
+    def _later(self, node: SimulatedNode, event: Input | act.ActDone, cause: Cause) -> Callable[[], None]:
+        """Hands over an input that has waited, unless it is for an earlier life, or for a connection that the machine
+        has closed meanwhile."""
+        incarnation = node.incarnation
+
+        def later() -> None:
+            if node.incarnation == incarnation and getattr(event, "connection", 0) not in node.closed:
+                self._step(node, event, cause)
+
+        return later
+
+    def _stall(self, node: SimulatedNode, effects: list[Effect], cause: Cause) -> None:
+        """The step took its time: what it ordered happens at its end."""
+        machine = node.machine
+        node.busy_until_ms = self.now_ms + node.stall_ms
+        node.stall_ms = 0.0
+
+        def finish() -> None:
+            node.busy_until_ms = 0.0
+            self.cause = cause
+            if self._after_step is not None and node.machine is machine:
+                self._after_step(node, self.now_ms)
+            for effect in effects:
+                if node.machine is machine:
+                    self._carry_out(node, effect)
+
+        self.at(node.busy_until_ms, finish)
+
+    def _before_storage(self, node: SimulatedNode, operation: str, path: str) -> None:
+        if node.hardware is not SOUND:
+            node.stall_ms += node.hardware.takes_ms(operation)
+        if operation == "make_directory":
+            node.stall_ms += self.draws.takes_ms(node.node.name, "log_creation_ms")
+        if node.before_storage is not None:
+            node.before_storage(operation, path)
+
+    def _carry_out(self, node: SimulatedNode, effect: Effect | act.Act) -> None:
+        match effect:
+            case Send():
+                self._send(node, effect)
+            case SetTimer(key, after_ms):
+                self._set_timer(node, key, after_ms)
+            case Emit(event):
+                self.trace.add(node, self.cause, self.now_ms, event)
+            case CancelTimer(key):
+                node.timers.pop(key, None)
+            case Open():
+                self._open(node, effect)
+            case Close(connection):
+                node.closed.add(connection)
+                end = node.ends.pop(connection, None)
+                if end is not None:
+                    self._close(end, "closed")
+            case Exit(code, reason):
+                node.died = (code, reason)
+                self.trace.add(node, self.cause, self.now_ms, NodeStopped(code, reason))
+                self._die(node, reason)
+            case act.Act():
+                self._act(node, effect)
+            case _:
+                raise AssertionError(effect)
+
+    @abstractmethod
+    def _act(self, node: SimulatedNode, order: act.Act) -> None:
+        """What the player asks of the world."""
+
+    # --- timers ---
+
+    def _set_timer(self, node: SimulatedNode, key: TimerKey, after_ms: float) -> None:
+        node.timer_generation += 1
+        generation = node.timer_generation
+        node.timers[key] = generation
+
+        def due() -> None:
+            if node.timers.get(key) == generation:
+                if node.paused:
+                    node.held.append(due)
+                elif node.busy_until_ms > self.now_ms:
+                    self.at(node.busy_until_ms, due)  # until it is taken, an input before it may cancel or move it
+                else:
+                    del node.timers[key]
+                    self._step(node, TimerFired(key), f"timer:{key[0]}")
+
+        self.at(self.now_ms + after_ms + self.draws.timer_ms(node.node.name, key), due)
+
+    # --- a death ---
+
+    def _die(self, node: SimulatedNode, reason: str) -> None:
+        """The process is gone; its kernel closes what it had open."""
+        node.machine = None
+        node.paused = False
+        node.held.clear()
+        node.timers.clear()
+        if self._after_step is not None:
+            self._after_step(node, self.now_ms)
+        ends, node.ends = list(node.ends.values()), {}
+        for end in ends:
+            self._close(end, reason)

@@ -1,0 +1,57 @@
+"""A node of the simulated world: its disk, its present life, its timers and connections."""
+
+from collections import deque
+from collections.abc import Callable
+
+from emulator.faults.enforcement import LinkState
+from emulator.storage.memory import MemoryFiles
+from emulator.topology import Node
+from emulator.worlds.simulated.chance import Bounded
+from emulator.worlds.simulated.wire import End
+from protocol.hardware import SOUND
+from protocol.machine import Machine, TimerKey
+
+WALL_EPOCH_MS = 1_600_000_000_000.0
+MachineFactory = Callable[[Node, MemoryFiles], Machine]
+
+
+class SimulatedNode:
+    """`machine` None: dead. `held`: inputs that wait while the process is paused."""
+
+    __slots__ = (
+        "accepted", "before_storage", "busy_until_ms", "closed", "died", "ends", "files", "hardware", "held",
+        "incarnation", "links", "machine", "node", "paused", "seq", "stall_ms", "timer_generation", "timers",
+        "wall_epoch_ms", "warm",
+    )  # fmt: skip
+
+    def __init__(self, node: Node, links: LinkState) -> None:
+        self.node = node
+        self.links = links
+        self.files = MemoryFiles()
+        self.machine: Machine | None = None
+        self.incarnation = 0
+        self.paused = False
+        self.held: deque[Callable[[], None]] = deque()
+        self.ends: dict[int, End] = {}
+        self.closed: set[int] = set()
+        """Connections that its present life has closed: no input of theirs follows."""
+        self.accepted = 0
+        self.busy_until_ms = 0.0
+        """Stalled by its disk until then: inputs wait, and so does what the step under way sends."""
+        self.stall_ms = 0.0
+        self.hardware = SOUND
+        self.wall_epoch_ms = WALL_EPOCH_MS
+        """What its wall clock showed, or would have, at scenario time 0."""
+        self.warm: set[Bounded] = set()
+        """What its present life has done already: the first of a kind takes longer."""
+        self.before_storage: Callable[[str, str], None] | None = None
+        """Called before every primitive storage operation; may raise NodeKilled, DiskFull or DiskFailed."""
+        self.timers: dict[TimerKey, int] = {}
+        self.timer_generation = 0
+        self.seq = 0
+        self.died: tuple[int, str] | None = None
+        """(code, reason) of the last life's own end: an Exit, or an assertion of ours."""
+
+    @property
+    def alive(self) -> bool:
+        return self.machine is not None

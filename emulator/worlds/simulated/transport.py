@@ -1,0 +1,300 @@
+"""The connections of a simulated world: opened, refused, torn; frames that travel and wait at gates.
+
+A part of `world.SimulatedWorld`, which inherits it: what a frame needs at every step is looked up once, not twice.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from heapq import heappush
+from typing import Any
+
+from emulator.faults.actions import ActDone
+from emulator.faults.links import DATA, retransmission_of
+from emulator.faults.paths import Path, Stopped
+from emulator.topology import identifier_of
+from emulator.worlds.simulated.chance import Bounded, Draws
+from emulator.worlds.simulated.node import SimulatedNode
+from emulator.worlds.simulated.trace import Cause, Trace
+from emulator.worlds.simulated.wire import EOF, End, Wire
+from protocol.events import ConnectionChanged, FrameReceived, FrameSent, FrameStopped
+from protocol.framing import decode, encode
+from protocol.machine import (
+    ConnectionAccepted,
+    ConnectionLost,
+    ConnectionOpened,
+    Input,
+    Loss,
+    MessageReceived,
+    Open,
+    Send,
+)
+from protocol.messages.base import DIRECTIONS, Message
+from protocol.messages.leadership import LeaderAndIsrRequest
+from protocol.messages.replication import FetchResponse, ProduceRequest
+from protocol.messages.session import GetChildren, SessionRequest
+from protocol.znodes import BROKER_IDS
+
+SLOW_AT_FIRST: dict[type[Message], Bounded] = {
+    LeaderAndIsrRequest: "first_leadership_ms",
+    ProduceRequest: "first_produce_ms",
+    FetchResponse: "first_fetch_ms",
+    SessionRequest: "first_failover_ms",
+}
+"""What a broker takes longer for when it does it for the first time."""
+SLOW_TO_SEND: tuple[Bounded, ...] = ("first_fetch_ms", "first_failover_ms")
+"""It sends these: an answer to a follower, and a new controller's look at who is there. The others it gets."""
+WHO_IS_THERE = GetChildren(BROKER_IDS, watch=True)
+
+
+class Transport:
+    """`nodes` by name; `cause`: the input being handled."""
+
+    nodes: dict[str, SimulatedNode]
+    now_ms: float
+    draws: Draws
+    trace: Trace
+    cause: Cause
+    _wire_events: bool
+    _heap: list[tuple[float, int, Callable[[], None]]]
+    _seq: int
+
+    @abstractmethod
+    def at(self, at_ms: float, what: Callable[[], None]) -> None:
+        """Do `what` at `at_ms`."""
+
+    @abstractmethod
+    def _step(self, node: SimulatedNode, event: Input | ActDone, cause: Cause) -> None:
+        """Give a node's machine an input."""
+
+    # --- connections ---
+
+    def _open(self, node: SimulatedNode, order: Open) -> None:
+        wire = Wire(f"{node.node.name}.{node.incarnation}#{order.connection}", order.purpose)
+        out, back = node.links.connect(order.to, order.purpose, True)
+        end = End(wire, node.node.name, node.incarnation, order.connection, out, back)
+        wire.opener = end
+        node.ends[order.connection] = end
+        end.opening = node.links.opening(out, back)
+        self._connection_changed(node, end, order.to, "opening")
+        self._syn(node, end, order.to)
+
+    def _syn(self, node: SimulatedNode, end: End, to: str) -> None:
+        """Try to reach the peer; again when the gate says so."""
+        if end.closed or end.opening is None:
+            return
+        opening = end.opening
+        stopped = opening.attempt(self.now_ms)
+        if stopped is not None:
+            self._look_again(opening.next_ms, lambda: self._syn_again(node, end, to))
+            return
+        node.links.forget(opening)
+        end.opening = None
+        incarnation = node.incarnation
+        self.at(self.now_ms + self.draws.frame_ms(end.node, to), lambda: self._arrive(node, incarnation, end, to))
+
+    def _syn_again(self, node: SimulatedNode, end: End, to: str) -> None:
+        opening = end.opening
+        if end.closed or opening is None:
+            return
+        if opening.given_up(self.now_ms):
+            self._lose(node, end, Loss.TIMED_OUT)
+        elif opening.next_ms is not None and opening.next_ms > self.now_ms:
+            self._look_again(opening.next_ms, lambda: self._syn_again(node, end, to))
+        else:
+            self._syn(node, end, to)
+
+    def _arrive(self, node: SimulatedNode, incarnation: int, end: End, to: str) -> None:
+        """The SYN is at the peer's: accepted if there is a process, refused if not."""
+        if end.closed:
+            return
+        peer = self.nodes.get(to)
+        if peer is None or not peer.alive:
+            refused_ms = self.now_ms + self.draws.frame_ms(to, end.node)
+            self.at(refused_ms, lambda: self._lose(node, end, Loss.REFUSED))
+            return
+        peer.accepted += 1
+        out, back = peer.links.connect(node.node.name, end.wire.purpose, False)
+        other = End(end.wire, to, peer.incarnation, -peer.accepted, out, back)
+        end.wire.acceptor = other
+        end.peer, other.peer = other, end
+        other.opened = True
+        peer.ends[other.connection] = other
+        self._connection_changed(peer, other, node.node.name, "accepted")
+        accepted = ConnectionAccepted(other.connection, node.node.name, end.wire.purpose)
+        self._step(peer, accepted, f"{end.wire.name}/0")
+
+        def opened() -> None:
+            if not end.closed:
+                end.opened = True
+                self._connection_changed(node, end, to, "opened")
+                self._step(node, ConnectionOpened(end.connection), f"{end.wire.name}/0")
+
+        back_ms = self.now_ms + self.draws.frame_ms(to, end.node)
+        other.last_arrival_ms = back_ms
+        self.at(back_ms, opened)
+
+    def _lose(self, node: SimulatedNode, end: End, loss: Loss) -> None:
+        """This end's machine hears that the connection is gone."""
+        if end.closed:
+            return
+        self._end(end)
+        node.ends.pop(end.connection, None)
+        self._connection_changed(node, end, "", "refused" if loss is Loss.REFUSED else "lost", loss.value)
+        self._step(node, ConnectionLost(end.connection, loss.value, loss), f"{end.wire.name}/lost")
+
+    def _close(self, end: End, reason: str) -> None:
+        """This end is closed by its own process; the peer's kernel is told, behind what was sent."""
+        node = self.nodes[end.node]
+        self._end(end)
+        self._connection_changed(node, end, end.peer.node if end.peer else "", "closed", reason)
+        peer = end.peer
+        if peer is not None and not peer.closed:
+            at_ms = max(end.last_arrival_ms, self.now_ms + self.draws.frame_ms(end.node, peer.node))
+            self.at(at_ms, lambda: self._at_gate(peer, EOF))
+
+    def _end(self, end: End) -> None:
+        end.closed = True
+        links = self.nodes[end.node].links
+        links.forget(end.out, end.back)
+        if end.opening is not None:
+            links.forget(end.opening)
+            end.opening = None
+
+    # --- frames ---
+
+    def _send(self, node: SimulatedNode, order: Send) -> None:
+        end = node.ends.get(order.connection)
+        if end is None or not end.opened:
+            assert end is None or order.connection < 0, f"{node.node.name} sends on a connection not yet open: {order}"
+            return
+        data = encode(order.message, order.correlation_id, order.version)
+        end.sent += 1
+        message = order.message
+        if self._wire_events:
+            assert end.peer is not None
+            sent = FrameSent(
+                end.wire.name, end.peer.node, end.wire.purpose, end.sent, message.API_NAME,
+                DIRECTIONS[message.DIRECTION], order.correlation_id, len(data),
+            )  # fmt: skip
+            self.trace.add(node, self.cause, self.now_ms, sent)
+        kind = SLOW_AT_FIRST.get(type(message))
+        if kind is not None:
+            self._first_of_its_kind(node, end, message, kind)
+        if not end.out.calm:
+            of = retransmission_of(message, len(data))
+            stopped = end.out.offer(self.now_ms, data, message.API_NAME, of, len(data))
+            if stopped is not None:
+                self._stopped(node, end, stopped, message.API_NAME, len(data))
+                self._watch_gate(end, end.out)
+                return
+        self._travel(end, data)
+
+    def _first_of_its_kind(self, sender: SimulatedNode, end: End, message: Message, kind: Bounded) -> None:
+        """What a process does for the first time in its life is slow, and with it what comes behind on that
+        connection. `kind`: see SLOW_AT_FIRST."""
+        if end.peer is None:
+            return
+        slow = sender if kind in SLOW_TO_SEND else self.nodes[end.peer.node]
+        if kind in slow.warm or (isinstance(message, SessionRequest) and message.ops != [WHO_IS_THERE]):
+            return
+        late_ms = self.draws.takes_ms(slow.node.name, kind)
+        if isinstance(message, LeaderAndIsrRequest):
+            me = identifier_of(slow.node)
+            if any(state.leader == me for state in message.partitions):
+                late_ms += self.draws.latencies.first_leader_more_ms
+        slow.warm.add(kind)
+        end.last_arrival_ms = max(end.last_arrival_ms, self.now_ms + late_ms)
+
+    def _travel(self, end: End, data: bytes) -> None:
+        """Past the sender's gate: on its way, behind what went before."""
+        peer = end.peer
+        if peer is None:
+            return
+        at_ms = self.now_ms + self.draws.frame_ms(end.node, peer.node)
+        at_ms = max(end.last_arrival_ms, at_ms)
+        end.last_arrival_ms = at_ms
+        self._seq += 1
+        heappush(self._heap, (at_ms, self._seq, lambda: self._at_gate(peer, data)))
+
+    def _at_gate(self, end: End, data: bytes) -> None:
+        """At the receiver's gate, where a rule for some frames only meets those that were on their way."""
+        if end.closed:
+            return
+        if not end.back.calm:
+            api, of = "", DATA
+            if data is not EOF:
+                message = decode(memoryview(data)[4:]).message
+                api, of = message.API_NAME, retransmission_of(message, len(data))
+            stopped = end.back.offer(self.now_ms, data, api, of)
+            if stopped is not None:
+                self._stopped(self.nodes[end.node], end, stopped, api, len(data))
+                self._watch_gate(end, end.back)
+                return
+            self._note_link_events(self.nodes[end.node])
+        self._receive(end, data)
+
+    def _receive(self, end: End, data: bytes) -> None:
+        node = self.nodes[end.node]
+        if data is EOF:
+            self._lose(node, end, Loss.CLOSED)
+            return
+        end.received += 1
+        frame = decode(memoryview(data)[4:])
+        name = end.wire.name
+        if self._wire_events:
+            assert end.peer is not None
+            received = FrameReceived(
+                name, end.peer.node, end.wire.purpose, end.received, frame.message.API_NAME,
+                DIRECTIONS[frame.message.DIRECTION], frame.correlation_id, len(data),
+            )  # fmt: skip
+            self.trace.add(node, (name, end.received), self.now_ms, received)
+        event = MessageReceived(end.connection, frame.correlation_id, frame.version, frame.message)
+        self._step(node, event, (name, end.received))
+
+    def _watch_gate(self, end: End, path: Path) -> None:
+        """Look at a shut gate again when it may open."""
+        self._look_again(path.next_ms, lambda: self._pass_gate(end, path))
+
+    def _look_again(self, at_ms: float | None, what: Callable[[], None]) -> None:
+        if at_ms is not None:
+            self.at(max(at_ms, self.now_ms), what)
+
+    def _pass_gate(self, end: End, path: Path) -> None:
+        if end.closed:
+            return
+        if path.given_up(self.now_ms):
+            self._lose(self.nodes[end.node], end, Loss.TIMED_OUT)
+            return
+        passing: list[Any] = path.take(self.now_ms)
+        self._note_link_events(self.nodes[end.node])
+        for data in passing:
+            if path.outgoing:
+                self._travel(end, data)
+            else:
+                self._receive(end, data)
+        if not path.calm and path.next_ms is not None and path.next_ms > self.now_ms:
+            self._watch_gate(end, path)
+
+    def _recheck(self, node: SimulatedNode, end: End) -> None:
+        """After a heal every gate may open at another time."""
+        if end.opening is not None:
+            to = end.out.receiver
+            self._look_again(end.opening.next_ms, lambda: self._syn_again(node, end, to))
+        for path in (end.out, end.back):
+            if not path.calm:
+                self._watch_gate(end, path)
+
+    def _note_link_events(self, node: SimulatedNode) -> None:
+        for event in node.links.take_events():
+            self.trace.add(node, "link", self.now_ms, event)
+
+    def _stopped(self, node: SimulatedNode, end: End, stopped: Stopped, api: str, size_bytes: int) -> None:
+        if self._wire_events:
+            peer = end.out.receiver
+            event = FrameStopped(end.wire.name, peer, end.wire.purpose, stopped.rule, stopped.action, api, size_bytes)
+            self.trace.add(node, self.cause, self.now_ms, event)
+
+    def _connection_changed(self, node: SimulatedNode, end: End, peer: str, change: str, reason: str = "") -> None:
+        if self._wire_events:
+            event = ConnectionChanged(end.wire.name, peer, end.wire.purpose, change, reason)
+            self.trace.add(node, self.cause, self.now_ms, event)

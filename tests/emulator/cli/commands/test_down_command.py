@@ -1,0 +1,49 @@
+"""`faultline down --all` says what it could not remove, and does not end well then."""
+
+import msgspec
+import pytest
+
+from emulator.cli.commands.live_down import down_command
+from emulator.exit_codes import HELD, UNUSABLE
+from emulator.runs import machines
+from emulator.worlds.containers.tool import DockerFailed, DockerMissing
+from emulator.worlds.packet_filter.namespaces import NamespaceError
+
+
+def engine(monkeypatch: pytest.MonkeyPatch, containers: Exception, namespaces: Exception | None = None) -> None:
+    def fail(error: Exception | None) -> list[str]:
+        if error is not None:
+            raise error
+        return []
+
+    monkeypatch.setattr(machines, "abandoned_containers", lambda: fail(containers))
+    monkeypatch.setattr(machines, "missing_rights", lambda: "")
+    monkeypatch.setattr(machines, "remove_namespaces", lambda: fail(namespaces))
+
+
+def test_without_an_engine_there_is_nothing_to_remove(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine(monkeypatch, DockerMissing("no engine"))
+    assert down_command(None, True, json=False) == HELD
+    assert capsys.readouterr().out == "no cluster runs\n"
+
+
+def test_what_could_not_be_removed_is_told_and_asked_for_by_the_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine(monkeypatch, DockerFailed("p0 is busy"), NamespaceError("n0 is busy"))
+    assert down_command(None, True, json=False) == UNUSABLE
+    printed = capsys.readouterr()
+    assert printed.out == "", "it does not say that no cluster runs"
+    assert printed.err == (
+        "faultline down: containers that were left could not be removed: p0 is busy; "
+        "network namespaces that were left could not be removed: n0 is busy\n"
+    )
+
+
+def test_as_json_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    engine(monkeypatch, DockerFailed("p0 is busy"))
+    assert down_command(None, True, json=True) == UNUSABLE
+    told = msgspec.json.decode(capsys.readouterr().out)
+    assert told["left"] == ["containers that were left could not be removed: p0 is busy"]

@@ -1,0 +1,215 @@
+"""`faultline explain` and `faultline diff`, on simulated runs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from emulator.cli.commands.diff import diff_command
+from emulator.cli.commands.explain import explain_command
+from emulator.cli.commands.run_simulated import simulate_into
+from emulator.runs.directory import prepare
+from emulator.runs.resolve import resolve
+from emulator.runs.sources import find_scenario
+from emulator.scenario.load import load_scenario
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The dual leader, seed 1 twice and seed 2."""
+    folder = tmp_path_factory.mktemp("runs")
+    resolved = resolve(find_scenario("az-isolated-leader"), "2.6")
+    made = {}
+    for name, seed in (("one", 1), ("same", 1), ("two", 2)):
+        made[name] = folder / name
+        prepare(made[name])
+        simulate_into(made[name], resolved, seed)
+    return made
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Lines without their times and causes."""
+    return [line.split(" s  ", 1)[1].rsplit("  [", 1)[0] for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_lost_record_is_followed_to_its_truncation(
+    runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Scenario az-isolated-leader: c was acknowledged by the isolated leader, and cut away after the heal."""
+    assert explain_command(runs["one"], "c") == 0
+    assert told(capsys) == [
+        "observer   is about to write 'c', acks=1",
+        "observer   sends attempt 1 to broker-0",
+        "broker-0   appends it as leader at offset 2, epoch 0 (t-0)",
+        "observer   attempt 1: acknowledged at offset 2",
+        "observer   outcome: ok",
+        "broker-0   cuts its log to 2: the record at offset 2 is gone (epoch)",
+    ]
+
+
+def test_lines_that_are_no_events_are_not_a_run_in_which_nothing_was_sent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "broker-0.1.jsonl").write_text("something\n{}\n")
+    assert explain_command(tmp_path, "c") == 2
+    assert capsys.readouterr().err == f"faultline explain: {tmp_path}: no line of broker-0.1.jsonl is an event\n"
+    assert diff_command(tmp_path, tmp_path) == 2
+    assert "no line of broker-0.1.jsonl is an event" in capsys.readouterr().err
+
+
+def test_an_offset_tells_of_every_record_that_ever_lay_there(
+    runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two records lay at offset 2: c with epoch 0, and f with epoch 1, which stayed."""
+    assert explain_command(runs["one"], "2") == 0
+    lines = told(capsys)
+    assert sum("appends it as leader at offset 2, epoch 0" in line for line in lines) == 1
+    assert sum("appends it as leader at offset 2, epoch 1" in line for line in lines) == 1
+    assert sum("copies it from its leader at offset 2, epoch 1" in line for line in lines) == 2
+    assert any("the record at offset 2 is gone" in line for line in lines)
+
+
+def test_what_nobody_wrote_is_said_so(runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """One clear line, exit code 2: that is no verdict."""
+    assert explain_command(runs["one"], "nothing-like-it") == 2
+    assert capsys.readouterr().err == (
+        f"faultline explain: nothing in {runs['one']} is about 'nothing-like-it': no such value was sent\n"
+    )
+
+
+def test_a_directory_without_events_is_unusable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2, and where events would be."""
+    assert explain_command(tmp_path, "c") == 2
+    assert "holds no events; a run's directory has them in events/*.jsonl" in capsys.readouterr().err
+    assert diff_command(tmp_path, tmp_path) == 2
+
+
+def test_the_same_seed_does_not_part(runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """Same seed, same run."""
+    assert diff_command(runs["one"], runs["same"]) == 0
+    assert "the runs do the same" in capsys.readouterr().out
+    assert diff_command(runs["one"], runs["same"], json=True) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def test_other_seeds_part_and_the_earliest_place_is_told(
+    runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first line names node, event and time."""
+    assert diff_command(runs["one"], runs["two"]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith("they part first at ")
+    assert str(runs["one"]) in out[1] and str(runs["two"]) in out[2]
+    assert diff_command(runs["one"], runs["two"], json=True) == 1
+    partings = json.loads(capsys.readouterr().out)
+    assert f"they part first at {partings[0]['node']}, event {partings[0]['index'] + 1}, " in out[0]
+    assert partings == sorted(partings, key=lambda parting: parting["at_ms"])
+
+
+TWO_PARTITIONS = """
+id: two-partitions
+title: The same value in two partitions
+steps:
+  - start: 2
+  - start: 1
+  - start: 0
+  - create-topic: {topic: t, assignment: [[0, 1, 2], [1, 2, 0]]}
+  - produce: {broker: 0, values: [a], acks: all}
+  - produce: {broker: 1, partition: t-1, values: [x, a], acks: all}
+  - pause: 2
+"""
+
+
+@pytest.fixture(scope="module")
+def two_partitions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`a` lies at offset 0 of t-0 and at offset 1 of t-1."""
+    run = tmp_path_factory.mktemp("two") / "run"
+    prepare(run)
+    simulate_into(run, resolve(load_scenario(TWO_PARTITIONS, "two.yaml"), "2.6"), 1)
+    return run
+
+
+def test_partitions_are_told_one_after_the_other(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each with its own watermarks, below its name."""
+    assert explain_command(two_partitions, "a") == 0
+    first, second = capsys.readouterr().out.split("\n\n")
+    assert (first.splitlines()[0], second.splitlines()[0]) == ("t-0", "t-1")
+    assert "(t-1)" not in first and "(t-0)" not in second
+    assert "high watermark 1: consumers may read it" in first and "high watermark 2" not in first
+    assert "high watermark 2: consumers may read it" in second and "high watermark 1" not in second
+    assert [part.count("is about to write 'a'") for part in (first, second)] == [1, 1]
+
+
+def test_one_partition_can_be_asked_for(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The others are named where it is not there."""
+    assert explain_command(two_partitions, "a", "t-1", json=True) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {moment["partition"] for moment in told} == {"t-1"}
+    assert told[0]["text"] == "is about to write 'a', acks=all"
+    assert explain_command(two_partitions, "1", "t-1") == 0
+    capsys.readouterr()
+    assert explain_command(two_partitions, "a", "t-7") == 2
+    assert capsys.readouterr().err == "faultline explain: 'a' was never in t-7; it was in t-0, t-1\n"
+
+
+def test_an_offset_is_told_by_partition(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Offset 0 of each: `a` and `x` have nothing to do with each other."""
+    assert explain_command(two_partitions, "0") == 0
+    first, second = capsys.readouterr().out.split("\n\n")
+    assert first.startswith("t-0\n") and second.startswith("t-1\n")
+    assert first.count("acknowledged at offset 0") == second.count("acknowledged at offset 0") == 1
+
+
+DELETED = """
+id: deleted-and-anew
+title: A topic is deleted, and another one of its name has another record at the same offset
+steps:
+  - start: 2
+  - start: 1
+  - start: 0
+  - create-topic: {topic: t, assignment: [0, 1, 2]}
+  - produce: {broker: 0, values: [a], acks: all}
+  - pause: 2
+  - delete-topic: t
+  - wait: {until: {deleted: t}}
+  - create-topic: {topic: t, assignment: [0, 1, 2]}
+  - produce: {broker: 0, values: [b], acks: all}
+"""
+
+
+def test_a_record_goes_with_its_topic(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    prepare(run)
+    simulate_into(run, resolve(load_scenario(DELETED, "deleted.yaml"), "2.6"), 1)
+    assert explain_command(run, "a") == 0
+    lines = told(capsys)
+    assert sorted(lines[-3:]) == [
+        f"broker-{n}   deletes its log: the record is gone (topic-deleted)" for n in range(3)
+    ]
+    assert explain_command(run, "b") == 0
+    assert not any("gone" in line for line in told(capsys))
+
+
+NEVER_CHOSEN = """
+id: never-chosen
+title: The run ends before a partitioner knows the topic
+steps:
+  - start: 2
+  - start: 1
+  - start: 0
+  - create-topic: {topic: t, assignment: [[0, 1, 2], [1, 2, 0]]}
+  - cut: az-2
+  - produce: {client: az-2, values: [a], acks: all, partition: any}
+    background: write
+  - pause: 1
+"""
+
+
+def test_what_was_sent_to_no_partition_is_told_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    prepare(run)
+    simulate_into(run, resolve(load_scenario(NEVER_CHOSEN, "never.yaml"), "2.6"), 1)
+    assert explain_command(run, "a", json=True) == 0
+    (moment,) = json.loads(capsys.readouterr().out)
+    assert (moment["partition"], moment["text"]) == ("t, no partition chosen", "is about to write 'a', acks=all")

@@ -1,0 +1,119 @@
+"""Words of live commands before anything is asked of a cluster: standard input, slips, moves."""
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from emulator.cli.commands import live_clients, live_topics
+from emulator.cli.commands.live_asking import Asking
+from emulator.cli.commands.live_clients import produce_command
+from emulator.cli.commands.live_faults import machine_command
+from emulator.cli.commands.live_topics import reassign_command
+from emulator.cluster.requests import VALUES_MAX, Ask, Produce, Reassign
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Ask]:
+    """What would be asked of a cluster."""
+    found: list[Ask] = []
+
+    def ask(asking: Asking, what: Ask, *show: Any) -> int:
+        found.append(what)
+        return 0
+
+    monkeypatch.setattr(live_clients, "ask_cluster", ask)
+    monkeypatch.setattr(live_topics, "ask_cluster", ask)
+    return found
+
+
+def produce(values: Sequence[str]) -> int:
+    return produce_command(Asking("produce"), "all", topic="t", values=list(values))
+
+
+def test_values_are_the_lines_of_standard_input(asked: list[Ask], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("a\n\nb c\r\nlast"))
+    assert produce(["-"]) == 0
+    (ask,) = asked
+    assert isinstance(ask, Produce) and ask.values == ["a", "", "b c", "last"]
+
+
+def test_a_value_has_its_key_before_the_separator(
+    asked: list[Ask], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def keyed(*values: str, separator: str = ":") -> int:
+        return produce_command(Asking("produce"), "all", separator, topic="t", values=list(values))
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("k:a:b\n:c\n"))
+    assert keyed("-") == 0
+    (ask,) = asked
+    assert isinstance(ask, Produce) and (ask.keys, ask.values) == (["k", ""], ["a:b", "c"])
+    assert keyed("k:a", "b") == keyed("a", separator="") == 2 and len(asked) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "faultline produce: 'b' has no ':'; write KEY:VALUE",
+        "faultline produce: --key-separator '': a character or more, such as : for KEY:VALUE",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "stdin", "message"),
+    [
+        (["-"], "", f"0 values; a command takes 1 to {VALUES_MAX}"),
+        (["-"], "x\n" * (VALUES_MAX + 1), f"more values; a command takes 1 to {VALUES_MAX}"),
+        (["a", "--ackss", "all"], "", "unknown option --ackss; a value that begins so comes from standard input (-)"),
+    ],
+)
+def test_what_cannot_be_written_is_one_line_and_2(
+    asked: list[Ask], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], values: list[str],
+    stdin: str, message: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+    assert produce(values) == 2 and asked == []
+    assert capsys.readouterr().err == f"faultline produce: {message}\n"
+
+
+@pytest.mark.parametrize(
+    ("moves", "message"),
+    [
+        ([], "which partitions, to where? such as t-0=2,3"),
+        (["t-0"], "'t-0': a partition and its replicas, such as t-0=2,3"),
+        (["t-0=1", "t-0=2"], "'t-0=2': is named twice"),
+        (["t-0=1,x"], "'1,x': numbers of brokers, such as 0,1,2"),
+    ],
+)
+def test_a_move_that_says_not_where_to(
+    asked: list[Ask], capsys: pytest.CaptureFixture[str], moves: list[str], message: str
+) -> None:
+    assert reassign_command(Asking("reassign"), moves) == 2 and asked == []
+    assert capsys.readouterr().err == f"faultline reassign: {message}\n"
+
+
+def test_moves_are_asked_for_together(asked: list[Ask]) -> None:
+    assert reassign_command(Asking("reassign"), ["t-0=2,3", "t-1=0"]) == 0
+    assert asked == [Reassign({"t-0": [2, 3], "t-1": [0]})]
+
+
+def test_a_fault_on_no_machine_says_what_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert machine_command(Asking("kill"), "kill", ()) == 2
+    assert capsys.readouterr().err == (
+        "faultline kill: which nodes? kill broker-0, several, az-0, or 'broker-*'\n"
+    )
+
+
+def test_a_topic_that_is_marked_for_deletion_is_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+    view: dict[str, Any] = {"leader": -1, "epoch": None, "isr": []}
+    partition = {"partition": 0, "replicas": [0, 1], "leader": -1, "leader_epoch": 4, "isr": [1], "views": {}}
+    topics = {"t": [{**partition, "views": {"broker-0": view}}], "u": [partition]}
+    told = {"topics": topics, "marked_for_deletion": ["t"]}
+    live_topics._show_list(Console(), told)
+    live_clients.show_topics(Console(), told)
+    assert capsys.readouterr().out.splitlines() == [
+        "t: 1 partition, 0 led, replicas 2, marked for deletion",
+        "u: 1 partition, 0 led, replicas 2",
+        "t: marked for deletion; it is there until all its replicas are gone",
+        "t-0: leader -1, epoch 4, replicas 0,1, in sync 1",
+        "  broker-0 does not know it",
+        "u-0: leader -1, epoch 4, replicas 0,1, in sync 1",
+    ]

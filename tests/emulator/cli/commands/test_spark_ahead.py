@@ -1,0 +1,72 @@
+"""Spark that is warmed up beside a run: one which comes to nothing, or a Java which does."""
+
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from emulator.cli.commands.spark_ahead import Spark
+
+
+class Java:
+    """A machine that works until it is killed; then whoever asks it something learns so in words of its own."""
+
+    def __init__(self) -> None:
+        self.process, self.log_tail = self, lambda: ""
+        self.killed = threading.Event()
+        self.kill = self.killed.set
+
+    def session(self, *_: object, **__: object) -> None:
+        if not self.killed.wait(30.0):
+            raise AssertionError("nobody ended it")
+        raise RuntimeError("an answer of nobody")
+
+    def poll(self) -> int | None:
+        return -9 if self.killed.is_set() else None
+
+
+@pytest.fixture
+def java(monkeypatch: pytest.MonkeyPatch) -> Java:
+    made = Java()
+    monkeypatch.setattr("audit.session.find_java", lambda _: SimpleNamespace())
+    monkeypatch.setattr("audit.session.start_gateway", lambda *_, **__: made)
+    monkeypatch.setattr("audit.session.spark_session", made.session)
+    return made
+
+
+def test_what_is_warmed_up_for_nothing_ends_at_once_whatever_it_says(java: Java, tmp_path: Path) -> None:
+    spark = Spark(tmp_path)
+    warming = threading.Thread(target=spark.warm_up)
+    warming.start()
+    spark.abandon()
+    warming.join(30.0)
+    assert not warming.is_alive()
+    assert spark.problem == "an answer of nobody"
+
+
+def test_a_bug_of_ours_is_one_while_it_is_wanted(java: Java, tmp_path: Path) -> None:
+    java.kill()
+    with pytest.raises(RuntimeError, match="an answer of nobody"):
+        Spark(tmp_path).warm_up()
+
+
+def test_a_java_that_does_not_start_costs_the_verdict_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    says = "[ \"$1\" = -version ] && { echo 'version \"17.0.1\"' >&2; exit 0; }"
+    java.write_text(f"#!/bin/sh\n{says}\necho no >&2\nexit 1\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    run = tmp_path / "run"
+    (run / "events").mkdir(parents=True)
+    spark = Spark(tmp_path / "scratch")
+    try:
+        spark.warm_up()
+        verdict, code = spark.judge(run, "x", 0.0, 0.0)
+    finally:
+        spark.close()
+    assert (code, verdict["valid"]) == (3, "unknown")
+    [why] = verdict["unknown_because"]
+    assert f"Java ({java}) ended with code 1" in why and f"faultline audit {run} tries again" in why
+    assert sorted(path.name for path in run.iterdir()) == ["events", "report.html", "verdict.json"]

@@ -1,0 +1,67 @@
+"""A verdict on a terminal and in a pipe: a broken promise that is meant looks like neither good nor bad."""
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from emulator.cli.commands.verdict_text import print_verdict
+
+LOST = "lost-acknowledged is violated: c was acknowledged by a leader that the cluster had replaced"
+
+
+def check(verdict: str, *, expected: bool = False, texts: tuple[str, ...] = (), reason: str = "") -> dict[str, Any]:
+    evidence = [{"partition": "t-0", "text": text} for text in texts]
+    return {"verdict": verdict, "expected": expected, "count": len(texts), "evidence": evidence, "reason": reason}
+
+
+def told(*, terminal: bool = False, **of: Any) -> str:
+    verdict: dict[str, Any] = {"expectations": [], "faults": [], "checks": {}, "valid": True, "measures": {}, **of}
+    screen = io.StringIO()
+    print_verdict(Console(file=screen, width=40, force_terminal=terminal), verdict, ("-", "no recording"))
+    return screen.getvalue()
+
+
+def test_an_expected_violation_has_a_mark_of_its_own_and_is_said_once() -> None:
+    text = told(
+        expectations=[{"text": LOST, "held": True, "seen": None}],
+        checks={
+            "lost-acknowledged": check("violated", expected=True, texts=("c", "d", "e", "f")),
+            "dual-leader": check("violated", texts=("two",)),
+            "duplicate": check("held"),
+            "replica-divergence": check("held", expected=True),
+            "dual-controller": check("unknown", reason="no event was recorded"),
+            "high-watermark-regression": check("held"),
+        },
+    )
+    assert text.splitlines() == [
+        "Promises",
+        f"  ! lost-acknowledged: violated (4), as expected: {LOST.partition(': ')[2]}",
+        "    · t-0: c",
+        "    · t-0: d",
+        "    · t-0: e",
+        "    · and 1 more",
+        "  ✗ dual-leader: violated (1), unexpected",
+        "    · t-0: two",
+        "  ✗ replica-divergence: held, though a violation was expected",
+        "  ? dual-controller: unknown: no event was recorded",
+        "  ✓ held: duplicate, high-watermark-regression",
+        "Can it be trusted?",
+        "  - no recording",
+        "valid: what the scenario expects happened",
+    ]
+
+
+def test_what_was_seen_instead_is_said_in_words() -> None:
+    seen = [{"value": "c", "error": 0}]
+    text = told(valid=False, expectations=[{"text": "c is refused", "held": False, "seen": seen}])
+    assert "  ✗ c is refused  (saw c acknowledged)\n" in text
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_line_is_wrapped_on_a_terminal_alone(terminal: bool) -> None:
+    expectation = {"text": "ten words " * 8, "held": True, "seen": None}
+    lines = [line for line in told(terminal=terminal, expectations=[expectation]).splitlines() if "words" in line]
+    assert (len(lines) > 1) is terminal
+    assert all(line.startswith("    ") for line in lines[1:])

@@ -1,0 +1,89 @@
+"""What the next life found of what one left, by the events of a run with real processes."""
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from emulator.judging.crash_testing import evidence, historian, network_judge, unclean
+from emulator.judging.crash_testing.attendant import DiskLost
+from emulator.judging.crash_testing.evidence import WANTED, recoveries_of, truth_left
+from emulator.judging.crash_testing.historian import HISTORIC, Happened, history_of
+from emulator.judging.crash_testing.network import Left
+from emulator.judging.oracle.truth import Batch
+from emulator.topology import three_azs
+from protocol.events import (
+    BatchAppended,
+    Event,
+    LogCreated,
+    LogLoaded,
+    OperationEnded,
+    OperationInvoked,
+    RoleChanged,
+    TopicRemoved,
+)
+from tests.emulator.judging.crash_testing.traces import PLACE
+
+HELD = [Batch(0, 0, 0, 7), Batch(1, 1, 0, 8)]
+LEFT = [Left("broker-1", 1, {PLACE: HELD})]
+LOST = [DiskLost(3.0, "broker-1", frozenset({PLACE}))]
+
+
+def looked_at(*modules: ModuleType) -> set[type[Event]]:
+    """The events that these go by: they name them."""
+    named = {value for module in modules for value in vars(module).values() if isinstance(value, type)}
+    return {one for one in named if issubclass(one, Event)} - {Event}
+
+
+def test_no_event_that_is_looked_at_is_left_in_the_files() -> None:
+    """What is not read never happened to the judge of a network run, while a simulated one's sees it."""
+    assert set(HISTORIC) == looked_at(historian, unclean)
+    assert set(WANTED) == looked_at(historian, unclean, evidence, network_judge)
+
+
+def second_life(*events: Event) -> list[Happened]:
+    return [("broker-1", 2, n, "start", 5.0 + n, event) for n, event in enumerate(events)]
+
+
+def test_a_log_that_is_made_anew_holds_nothing_of_what_was_left() -> None:
+    """A lost disk leaves no log to load."""
+    (found,) = recoveries_of(LEFT, [], LOST, second_life(LogCreated(*PLACE, "")))
+    assert (found.held, found.recovered, found.disk) == (HELD, [], True)
+    (found,) = recoveries_of(LEFT, [], [], second_life(LogCreated(*PLACE, "")))
+    assert (found.recovered, found.disk) == ([], False), "and nobody took the disk: it is a broken promise"
+
+
+def test_what_was_loaded_counts_though_it_was_deleted_and_made_again_later() -> None:
+    (found,) = recoveries_of(LEFT, [], [], second_life(LogLoaded(*PLACE, 0, 2, 0, False), LogCreated(*PLACE, "")))
+    assert found.recovered == HELD
+
+
+def test_the_lives_of_a_topic_are_told_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Semantics 4.5: what was written before it was removed is gone on request; epochs and offsets begin anew."""
+    monkeypatch.setattr(evidence, "with_files", lambda *_: None)
+
+    def wrote(number: int, digest: int) -> tuple[Event, Event]:
+        name = f"client-0.1:{number}"
+        invoked = OperationInvoked(name, "produce", *PLACE, -1, str(digest), 0, -1)
+        return invoked, OperationEnded(name, "produce", "ok", 0, *PLACE, 0, -1, digest, -1)
+
+    def leads(broker: int, epoch: int) -> RoleChanged:
+        return RoleChanged(*PLACE, "leader", broker, epoch, -1, 1, 0, 0, "0")
+
+    late, ended = wrote(3, 9)
+    told = [leads(0, 5), *wrote(1, 7), late, TopicRemoved("t", 1), ended, leads(0, 0), *wrote(2, 8)]
+    events = [("broker-0", 1, n, "", float(n), event) for n, event in enumerate(told)]
+    truth = truth_left(tmp_path, three_azs(), events)
+    former = ("t#1", PLACE[1])
+    assert [(write.place, write.digest) for write in truth.writes] == [(former, 7), (former, 9), (PLACE, 8)]
+    assert ([office.place for office in truth.leaders], truth.gone) == ([former, PLACE], {"t#1"})
+    assert truth.epochs_back == []
+
+
+def test_a_history_has_nothing_of_a_topic_that_was_removed() -> None:
+    roles = [RoleChanged(*PLACE, "leader", 0, epoch, -1, 1, 0, 0, "0") for epoch in (5, 0)]
+    batches = [BatchAppended(*PLACE, 0, 0, epoch, digest, True) for epoch, digest in ((5, 7), (0, 8))]
+    told = [roles[0], batches[0], TopicRemoved("t", 1), roles[1], batches[1]]
+    history = history_of(("broker-0", 1, n, "", float(n), event) for n, event in enumerate(told))
+    assert [led.epoch for led in history.leaders[PLACE]] == [0]
+    assert [written.digest for written in history.written[PLACE]] == [8]

@@ -1,0 +1,42 @@
+"""A process that is told to die before one of its next storage operations."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from emulator.judging.crash_testing.mortal import tell, watch
+from emulator.storage.disk import DiskFiles
+
+
+@pytest.fixture
+def killed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Who was killed: this process lives on."""
+    pids: list[int] = []
+    monkeypatch.setattr(os, "kill", lambda pid, number: pids.append(pid))
+    return pids
+
+
+def test_it_dies_before_the_operation_that_it_was_told_and_takes_the_order_along(
+    tmp_path: Path, killed: list[int]
+) -> None:
+    files, order = DiskFiles(tmp_path / "data"), tmp_path / "death"
+    watch(files, order)
+    files.append("a", b"0")
+    tell(order, 1)
+    files.append("a", b"1")
+    assert killed == [] and order.exists()
+    files.append("a", b"2")
+    assert killed == [os.getpid()] and not order.exists()
+
+
+def test_an_order_that_is_withdrawn_while_it_counts_kills_nobody(tmp_path: Path, killed: list[int]) -> None:
+    files, order = DiskFiles(tmp_path / "data"), tmp_path / "death"
+    watch(files, order)
+    tell(order, 1)
+    files.append("a", b"0")
+    order.unlink()
+    files.append("a", b"1")
+    files.append("a", b"2")
+    assert killed == []
+    assert files.read("a", 0, 9) == b"012"

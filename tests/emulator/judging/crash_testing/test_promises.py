@@ -1,0 +1,85 @@
+"""What is a broken promise: from truths written by hand."""
+
+from typing import Any
+
+import pytest
+
+from emulator.judging.crash_testing.attendant import Recovery
+from emulator.judging.crash_testing.historian import history_of
+from emulator.judging.crash_testing.history import History, Stated
+from emulator.judging.crash_testing.promises import Broken, broken_promises, broken_recoveries
+from emulator.judging.oracle.truth import Batch, Truth
+from protocol.events import ZnodeChanged
+from protocol.znodes import Leadership, encode_state, state_path
+from tests.emulator.judging.crash_testing.traces import PLACE, rules, stated
+
+
+def found(*states: Stated) -> list[str]:
+    return [broken.what for broken in broken_promises(Truth(), History(states={PLACE: list(states)}))]
+
+
+# --- states ---
+
+
+def test_an_election_within_the_isr_is_sound() -> None:
+    assert found(stated(1, 0, 0, (0, 1), 0), stated(2, -1, 1, (1,), 1), stated(3, 1, 2, (1,), 2)) == []
+
+
+def test_a_leader_from_outside_the_isr_is_found() -> None:
+    """Semantics 4.2: only where unclean election is on."""
+    states = [stated(1, 0, 0, (0,), 0), stated(2, -1, 1, (0,), 1), stated(3, 1, 2, (1,), 2)]
+    assert found(*states) == ["election"]
+    history = History(states={PLACE: states})
+    broken = Broken("election", "", PLACE)
+    assert rules("clean-election-waits", "2.8", history).allowing(broken) == ""
+    assert rules("unclean-election", "2.8", history).allowing(broken).startswith("4.2")
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        stated(2, 1, 0, (0, 1), 1),  # another leader in the same epoch
+        stated(2, 0, 0, (0, 1), 2),  # a version left out
+    ],
+)
+def test_states_follow_one_another(after: Stated) -> None:
+    assert found(stated(1, 0, 0, (0, 1), 0), after) == ["state"]
+
+
+def test_an_epoch_that_falls_is_found() -> None:
+    assert "state" in found(stated(1, 0, 3, (0, 1), 0), stated(2, 0, 2, (0, 1), 1))
+
+
+def test_a_transaction_that_two_servers_committed_differently_is_found() -> None:
+    def change(node: str, at_ms: float, isr: tuple[int, ...]) -> Any:
+        data = encode_state(Leadership(0, 0, isr, 1)).decode()
+        return (node, 1, 1, "", at_ms, ZnodeChanged(state_path(*PLACE), "changed", 1, 7, data))
+
+    same = history_of([change("session-0", 1.0, (0, 1)), change("session-1", 2.0, (0, 1))])
+    assert same.contradictions == [] and len(same.states[PLACE]) == 1
+    assert len(history_of([change("session-0", 1.0, (0, 1)), change("session-1", 2.0, (0,))]).contradictions) == 1
+
+
+# --- recoveries ---
+
+LOG = [Batch(n, n, 0, 100 + n) for n in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("power", "recovered", "broken"),
+    [
+        (False, LOG, 0),
+        (False, LOG[:3], 1),
+        (True, LOG[:3], 0),
+        (True, [], 0),
+        (True, LOG[1:], 1),
+        (None, [], 0),  # its disk is another
+        (None, LOG[:1], 1),
+    ],
+)
+def test_a_kill_loses_nothing_and_a_power_loss_leaves_a_prefix(
+    power: bool | None, recovered: list[Batch], broken: int
+) -> None:
+    """Semantics 3."""
+    one = Recovery(1.0, "broker-0", PLACE, bool(power), LOG, recovered, power is None)
+    assert len(list(broken_recoveries([one]))) == broken

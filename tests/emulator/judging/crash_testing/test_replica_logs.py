@@ -1,0 +1,106 @@
+"""What a replica held, and when: from pasts written by hand."""
+
+from math import inf
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from emulator.judging.crash_testing.attendant import Recovery
+from emulator.judging.crash_testing.history import UNSEEN, UNTOLD, Cut, History, LostTail, Unseen, Written
+from emulator.judging.crash_testing.judge import lost_tails
+from emulator.judging.crash_testing.plan import resolved_for
+from emulator.judging.crash_testing.replica_logs import ReplicaLogs
+from emulator.judging.crash_testing.rules import gates_of
+from emulator.judging.oracle.truth import Batch
+from tests.emulator.judging.crash_testing.traces import PLACE
+
+X = Written(4, 0, 0, 1, 3, 70)
+"""A wrapper, as broker-0 copied it."""
+Y = Written(14, 0, 1, 1, 5, 80)
+"""A later one that begins where X does, and ends behind it."""
+Z = Written(15, 0, 1, 6, 6, 90)
+
+
+def logs(version: str, *copied: Written, tails: list[LostTail] | None = None, **more: Any) -> ReplicaLogs:
+    scenario = "kip101-case2-compressed" if version == "0.10.2" else "leader-crash"
+    history = History(**{"copied": {PLACE: list(copied)}, **more})
+    return ReplicaLogs(gates_of(resolved_for(scenario, version)), history, tails or [])
+
+
+def lies(found: ReplicaLogs, offset: int, at_ms: float = inf) -> list[int]:
+    """Digests of what broker-0 had over that offset."""
+    return [record.digest for record in found.at(PLACE, offset, 0, at_ms)]
+
+
+@pytest.mark.parametrize(
+    ("cut", "at_1", "at_5"),
+    [
+        (Cut(20, 0, 7, 7, "high-watermark"), [70, 80], [80]),
+        (Cut(20, 0, 6, 7, "high-watermark"), [70, 80], [80]),  # Z alone
+        (Cut(20, 0, 4, 7, "high-watermark"), [70], []),  # the first that ends at 4 or behind, and all after it
+        (Cut(20, 0, 3, 7, "high-watermark"), [], []),
+        (Cut(20, 0, 1, 7, "high-watermark"), [], []),
+        (Cut(20, 1, 1, 7, "high-watermark"), [70, 80], [80]),  # another's
+    ],
+)
+def test_a_cut_takes_the_first_batch_that_ends_there_or_behind_and_all_after_it(
+    cut: Cut, at_1: list[int], at_5: list[int]
+) -> None:
+    """LogSegment.truncateTo; semantics 11.9."""
+    found = logs("0.10.2", X, Y, Z, cuts={PLACE: [cut]})
+    assert (lies(found, 1), lies(found, 5)) == (at_1, at_5)
+    assert lies(found, 1, 19) == [70, 80], "before"
+
+
+def test_a_wrapper_that_a_follower_takes_whole_replaces_nothing_before_0_11() -> None:
+    """Semantics 11.9."""
+    assert lies(logs("0.10.2", X, Y), 1) == [70, 80]
+    assert lies(logs("0.10.2", X, Y), 1, 10) == [70]
+    assert lies(logs("2.8", X, Y), 1) == [80], "there it has cut before"
+    assert lies(logs("0.10.2", X, written={PLACE: [Y]}), 1) == [80], "a leader writes at its log's end"
+    assert lies(logs("0.10.2", X, replace(Y, last=3)), 1) == [80], "it does not end behind the log's end"
+
+
+def test_what_power_took_of_wrappers_is_what_ends_behind_what_it_left() -> None:
+    """Semantics 3."""
+    held = [Batch(0, 0, -1, 1), Batch(1, 3, -1, 70), Batch(1, 5, -1, 80), Batch(6, 6, -1, 90)]
+    topology = resolved_for("kip101-case2-compressed", "0.10.2").spec.topology
+    for left, first, at_1 in ((3, 6, [70, 80]), (2, 4, [70]), (1, 1, [])):
+        tails = lost_tails([Recovery(20, "broker-0", PLACE, True, held, held[:left])], topology)
+        assert [(tail.first, tail.last) for tail in tails] == [(first, 6)]
+        untold = Cut(20, 0, first, 7, UNTOLD)
+        found = logs("0.10.2", X, Y, Z, tails=tails, cuts={PLACE: [untold]})
+        assert lies(found, 1) == at_1
+        assert [one.gone for one in found.held(PLACE, 0) if one.until_ms < inf] == tails * (4 - left), "not the cut"
+
+
+def test_a_loss_of_power_explains_no_cut_of_what_came_behind_it() -> None:
+    tail, behind = LostTail(5, 0, PLACE, 1, 3), Written(8, 0, 0, 4, 4, 75)
+    found = logs("2.8", X, replace(X, at_ms=7), behind, tails=[tail], cuts={PLACE: [Cut(9, 0, 4, 5, UNTOLD)]})
+    assert (lies(found, 1), lies(found, 4)) == ([70], [])
+
+
+def test_what_a_follower_died_over_is_what_its_leader_had() -> None:
+    """A death between the append and its event."""
+    unseen = Unseen(Written(10, 0, 0, 1, 3, UNSEEN), 1)
+    theirs = Written(4, 1, 0, 1, 3, 70, 2)
+    found = logs("2.8", written={PLACE: [theirs]}, unseen={PLACE: [unseen]})
+    assert found.at(PLACE, 1, 0, inf) == (replace(theirs, at_ms=10, broker=0),)
+    assert found.at(PLACE, 1, 0, 9) == ()
+    for other in (replace(theirs, broker=2), replace(theirs, at_ms=11), replace(theirs, first=4, last=4)):
+        assert lies(logs("2.8", written={PLACE: [other]}, unseen={PLACE: [unseen]}), 1) == [UNSEEN]
+    gone = logs("2.8", written={PLACE: [theirs]}, cuts={PLACE: [Cut(9, 1, 1, 4, "")]}, unseen={PLACE: [unseen]})
+    assert lies(gone, 1) == [UNSEEN]
+
+
+def test_what_a_leader_died_over_has_its_epoch() -> None:
+    unseen = Unseen(Written(10, 0, 5, 1, 3, UNSEEN), 0)
+    for version, epoch in (("0.11", 5), ("0.10.2", -1)):
+        (record,) = logs(version, unseen={PLACE: [unseen]}).at(PLACE, 1, 0, inf)
+        assert (record.digest, record.of) == (UNSEEN, epoch)
+
+
+def test_two_that_died_over_what_each_had_from_the_other_have_nothing_to_go_by() -> None:
+    own, other = Written(10, 0, 0, 1, 3, UNSEEN), Written(11, 1, 1, 1, 3, UNSEEN)
+    assert lies(logs("2.8", unseen={PLACE: [Unseen(own, 1), Unseen(other, 0)]}), 1) == [UNSEEN]

@@ -1,0 +1,145 @@
+"""Which rule lets something not settle: from pasts written by hand. Each has one that it must reject."""
+
+import pytest
+
+from emulator.judging.crash_testing.history import Followed, History, Led, Office, Stopped
+from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
+from emulator.judging.crash_testing.stuck import never_told
+from protocol.versions import gates_for
+from protocol.znodes import Leadership
+from tests.emulator.judging.crash_testing.traces import PLACE, stated
+
+# --- a replica that stands still ---
+
+
+@pytest.mark.parametrize(
+    ("version", "roles", "allowed"),
+    [
+        ("1.1", ((0, 3),), True),
+        ("2.8", ((0, 3),), True),
+        ("1.0", ((0, 3),), False),  # the order waits for the next session
+        ("1.1", ((0, 3), (0, 5)), True),  # the same leader: nothing is begun, whatever the epoch
+        ("2.0.1", ((0, 3), (0, 4)), True),
+        ("2.0.1", ((0, 3), (0, 5)), False),
+        ("2.1", ((0, 3), (0, 4)), False),
+        ("1.1", ((0, 3), (2, 4)), False),  # another leader
+        ("1.1", ((0, 3), (2, 4), (0, 5)), False),
+    ],
+)
+def test_who_is_left_half_way_follows_nobody_until_an_order_begins_a_fetcher(
+    version: str, roles: tuple[tuple[int, int], ...], allowed: bool
+) -> None:
+    """KAFKA-9307 (semantics 1.7): also a later order leaves the fetcher alone where its era says so."""
+    history = History(stopped={(PLACE, 1): Stopped(5.0, "half-way", "", roles)})
+    assert still(history, gates_for(version, version), PLACE, 1) == (HALF_WAY if allowed else "")
+
+
+BOUNCED = {"broker-1": [1.0, 20.0]}
+"""Its second life began at 20."""
+
+
+@pytest.mark.parametrize(
+    ("version", "named", "at_ms", "allowed"),
+    [
+        ("2.1", [2.0], 30.0, True),
+        ("0.10.2", [2.0], 30.0, True),
+        ("2.2", [2.0], 30.0, False),  # orders name the life they are for
+        ("2.1", [2.0, 21.0], 30.0, False),  # the controller has seen it come
+        ("2.1", [2.0, 40.0], 30.0, True),  # too late
+        ("2.1", [2.0], 10.0, False),  # it was stopped in its first life
+    ],
+)
+def test_an_order_for_an_earlier_life_stops_a_replica_of_the_next(
+    version: str, named: list[float], at_ms: float, allowed: bool
+) -> None:
+    """KAFKA-7235, semantics 8."""
+    history = History(
+        stopped={(PLACE, 1): Stopped(at_ms, "removed", "", ((0, 3),))},
+        lives=BOUNCED,
+        offices=[Office(0.5, "broker-3", 1)],
+        named={("broker-3", 1): named},
+    )
+    assert still(history, gates_for(version, version), PLACE, 1) == (EARLIER_LIFE if allowed else "")
+
+
+@pytest.mark.parametrize(("version", "named", "rule"), [("2.1", 2.0, "8"), ("2.1", 21.0, "2.2"), ("2.2", 2.0, "2.2")])
+def test_who_is_fenced_in_a_life_that_nobody_saw_waits_for_an_order_that_the_last_one_got(
+    version: str, named: float, rule: str
+) -> None:
+    """KAFKA-7235, semantics 8. One that the controller saw come will be told."""
+    history = History(
+        stopped={(PLACE, 1): Stopped(30.0, "failed", "FENCED_LEADER_EPOCH", ((0, 3),))},
+        lives=BOUNCED,
+        offices=[Office(0.5, "broker-3", 1)],
+        named={("broker-3", 1): [named]},
+    )
+    assert still(history, gates_for(version, version), PLACE, 1).startswith(rule)
+
+
+def test_a_new_controller_has_seen_everybody() -> None:
+    history = History(lives=BOUNCED, offices=[Office(0.5, "broker-3", 1)], named={("broker-3", 1): [2.0]})
+    assert unseen(history, 1)
+    assert not unseen(History(lives=BOUNCED, offices=[*history.offices, Office(25.0, "broker-0", 2)]), 1)
+    assert not unseen(History(lives={"broker-1": [20.0]}, offices=history.offices), 1), "it has not bounced"
+
+
+@pytest.mark.parametrize(
+    ("version", "reason", "rule"),
+    [("2.6", "FENCED_LEADER_EPOCH", "2.2"), ("2.6", "offsets", "2.4"), ("1.1", "offsets", "2.4")],
+)
+def test_a_fetcher_fails_for_a_reason(version: str, reason: str, rule: str) -> None:
+    history = History(stopped={(PLACE, 1): Stopped(5.0, "failed", reason, ((0, 3),))})
+    assert still(history, gates_for(version, version), PLACE, 1).startswith(rule + ":")
+    assert still(history, gates_for(version, version), PLACE, 2) == "", "not its neighbour"
+
+
+def test_who_was_removed_for_no_reason_has_none() -> None:
+    history = History(stopped={(PLACE, 1): Stopped(5.0, "removed", "", ((0, 3),))})
+    for version in ("1.1", "2.8"):
+        assert still(history, gates_for(version, version), PLACE, 1) == ""
+
+
+# --- a partition that nobody was told of ---
+
+FIRST = Leadership(0, 0, (0,), 1, 0)
+
+
+def past(**changed: object) -> History:
+    """The controller of epoch 1 was away from the session service when the state was written."""
+    fields: dict[str, object] = {
+        "states": {PLACE: [stated(10.0, 0, 0, (0,), 0)]},
+        "offices": [Office(1.0, "broker-3", 1)],
+        "away": {"broker-3": [(12.0, 900.0)]},
+    }
+    return History(**{**fields, **changed})  # type: ignore[arg-type]
+
+
+def test_a_first_state_whose_writer_was_not_told_is_told_to_nobody() -> None:
+    """Semantics 4.2."""
+    assert never_told(past(), PLACE, FIRST, 6_000.0).startswith("4.2")
+    before = {"broker-3": [(9.0, 11.0)]}
+    assert never_told(past(away=before), PLACE, FIRST, 6_000.0).startswith("4.2"), (
+        "asked before it was lost, done after"
+    )
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"away": {}},
+        {"away": {"broker-3": [(2.0, 9.0)]}},  # it was back
+        {"away": {"broker-3": [(6_011.0, 7_000.0)]}},  # it had its answer, or had given up
+        {"away": {"broker-2": [(12.0, 900.0)]}},
+        {"created": {(PLACE, 1)}},  # it was told
+        {"leaders": {PLACE: [Led(20.0, 0, 0, 0)]}},
+        {"followers": {PLACE: [Followed(20.0, 1, 0, 0)]}},
+        {"offices": [Office(1.0, "broker-3", 1), Office(5_000.0, "broker-2", 2)]},  # the next has read it
+        {"offices": []},
+    ],
+)
+def test_otherwise_a_controller_knows_what_it_wrote(changed: dict[str, object]) -> None:
+    assert never_told(past(**changed), PLACE, FIRST, 6_000.0) == ""
+
+
+def test_a_state_that_was_written_again_is_known() -> None:
+    assert never_told(past(), PLACE, Leadership(0, 1, (0,), 1, 1), 6_000.0) == ""

@@ -1,0 +1,33 @@
+"""A partition's past written by hand, for the rules to judge."""
+
+from typing import Any
+
+from emulator.judging.crash_testing.history import High, History, Stated, Written
+from emulator.judging.crash_testing.plan import resolved_for
+from emulator.judging.crash_testing.promises import Broken
+from emulator.judging.crash_testing.rules import Rules
+from emulator.scenario import model as m
+from protocol.znodes import Leadership
+
+PLACE = ("t", 0)
+LOST = Broken("lost", "c is lost", PLACE, 2, m.ALL_ACKS, "c", digest=7)
+C = Written(4, 0, 0, 2, 2, 7)
+"""The record that is lost, as its leader wrote it."""
+COPIED = Written(4.4, 1, 0, 2, 2, 7)
+"""The same, as broker-1 has it."""
+HIGH = High(4.6, 0, 0, 3)
+"""By then it is committed."""
+
+
+def stated(at_ms: float, leader: int, epoch: int, isr: tuple[int, ...], version: int) -> Stated:
+    return Stated(at_ms, Leadership(leader, epoch, isr, 1, version))
+
+
+def committed(**more: Any) -> History:
+    """broker-0 leads, broker-1 has c, and it is committed; and what came after."""
+    known = {"written": {PLACE: [C]}, "copied": {PLACE: [COPIED]}, "highs": {PLACE: [HIGH]}}
+    return History(**{**known, **more})
+
+
+def rules(scenario: str, version: str, history: History, **more: Any) -> Rules:
+    return Rules(resolved_for(scenario, version), history, **{"tails": [], **more})

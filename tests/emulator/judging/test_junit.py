@@ -1,0 +1,92 @@
+"""JUnit's XML: what CI makes of a run is what its exit code says."""
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+
+from emulator.cli.commands.run import RunOptions, run_command
+from emulator.cli.commands.sim import sim_command
+from emulator.judging.junit import Case, Suite, junit_xml, suite_of
+from emulator.runs.verdict import CheckVerdict, ExpectationVerdict, Verdict, compose
+
+NEVER = """
+id: never
+title: A step that cannot be done
+steps:
+  - start: 0
+  - start: 0
+"""
+
+
+def verdict(**changed: Any) -> Verdict:
+    expectations = [ExpectationVerdict("it holds", changed.get("held", True), "1 < 2 & \x1b[31m")]
+    check = CheckVerdict(changed.get("check", "held"), changed.get("expected", False), 1, [{"text": "lost <x>"}])
+    reasons = changed.get("reasons", [])
+    valid = compose(expectations, [check], reasons)
+    checks = {"a-check": check}
+    return Verdict("r", "s", "sim", valid, expectations, [], checks, {"wall_s": 1.5}, unknown_because=reasons)
+
+
+@pytest.mark.parametrize(
+    ("changed", "failures", "errors"),
+    [
+        ({}, 0, 0),
+        ({"held": False}, 1, 0),
+        ({"held": "unknown"}, 0, 1),
+        ({"check": "violated"}, 1, 0),
+        ({"check": "violated", "expected": True}, 0, 0),
+        ({"check": "unknown"}, 0, 1),
+        ({"check": "skipped"}, 0, 0),
+        ({"reasons": ["timers were late", "a fault did nothing"]}, 0, 1),
+    ],
+)
+def test_a_build_passes_if_the_run_is_valid_and_only_then(
+    changed: dict[str, Any], failures: int, errors: int
+) -> None:
+    found = verdict(**changed)
+    root = ElementTree.fromstring(junit_xml([suite_of(msgspec.to_builtins(found))]))
+    assert (root.get("failures"), root.get("errors"), root.get("tests")) == (str(failures), str(errors), "3")
+    assert (failures + errors == 0) == (found.exit_code == 0)
+    assert [suite.get("name") for suite in root] == ["s"]
+
+
+def test_any_text_is_xml_that_says_it() -> None:
+    name = 'a <b> & "c" \x00\x1b\ud800\uffff'
+    root = ElementTree.fromstring(junit_xml([Suite(name, (Case(name, "failure", f"{name}\nmore"),))]))
+    [case] = root.iter("testcase")
+    assert str(case.get("name")).startswith('a <b> & "c" \\u0000\\u001b')
+    assert str(case[0].text).endswith("\nmore") and "more" not in str(case[0].get("message"))
+
+
+def options(scenario: str, out: Path, junit: Path, **changed: Any) -> RunOptions:
+    plain = RunOptions(scenario, "sim", "process", "nodes", 1, None, None, (), out, None, False, junit=junit)
+    return msgspec.structs.replace(plain, **changed)
+
+
+def test_a_run_writes_it_also_when_it_is_not_played_to_its_end(tmp_path: Path) -> None:
+    file, never = tmp_path / "junit.xml", tmp_path / "never.yaml"
+    assert run_command(options("az-isolated-leader", tmp_path / "run", file)) == 0
+    root = ElementTree.fromstring(file.read_bytes())
+    assert root.get("failures") == root.get("errors") == "0" and int(root.get("tests", "0")) > 10
+    assert run_command(options("az-isolated-leader", tmp_path / "none", file, audit="none")) == 2
+    never.write_text(NEVER, encoding="utf-8")
+    code = run_command(options(str(never), tmp_path / "two", file))
+    if code == 3:
+        assert ElementTree.fromstring(file.read_bytes()).get("errors") == "1"
+    else:
+        assert code == 2, "refused before it is played"
+
+
+def test_seeds_are_a_case_each(tmp_path: Path) -> None:
+    file = tmp_path / "junit.xml"
+    assert sim_command("az-isolated-leader", "1..2", None, (), None, None, True, (), file) == 0
+    names = [case.get("name") for case in ElementTree.fromstring(file.read_bytes()).iter("testcase")]
+    assert names == ["seed 1", "seed 2"]
+    wrong = ("replica.lag.time.max.ms=1000000",)
+    code = sim_command("az-isolated-leader", "1..2", None, wrong, None, None, True, (), file)
+    root = ElementTree.fromstring(file.read_bytes())
+    assert code != 0 and int(root.get("failures", "0")) + int(root.get("errors", "0")) == 2
+    assert "faultline run az-isolated-leader --world sim --seed 1" in "".join(root.itertext())

@@ -1,0 +1,104 @@
+"""Many seeds: they do something, they equal real Kafka, and one that fails does not take the others along."""
+
+import multiprocessing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from emulator.judging.seeds import SeedResult, SeedsAsked, Worker, play_seeds
+from emulator.runs.resolve import Resolved
+from emulator.runs.simulated import play
+from emulator.scenario.observations.files import load
+
+FIVE = (
+    "az-isolated-leader",
+    "az-isolated-leader-acks-all",
+    "link-follower-leader",
+    "az-isolated-follower",
+    "az-isolated-controller",
+)
+
+SEEDS = 10
+"""tests/test_golden_simulated.py plays a hundred, `python -m benchmarks.seeds` 200."""
+DIFFERENT_SHARE = 0.95
+
+
+def results_of(scenario: str, version: str, seeds: range) -> list[SeedResult]:
+    worker = Worker(SeedsAsked(scenario, version))
+    return [worker.play(seed) for seed in seeds]
+
+
+@pytest.mark.parametrize("scenario", FIVE)
+@pytest.mark.parametrize("version", ["2.6", "2.8"])
+def test_every_seed_equals_real_kafka_and_traces_differ(scenario: str, version: str) -> None:
+    """The rule of `benchmarks.seeds`: at least 190 of 200 traces differ once times and seed are left out."""
+    results = results_of(scenario, version, range(1, SEEDS + 1))
+    assert [(result.seed, result.error) for result in results if result.error] == []
+    assert [(result.seed, result.differences[:1]) for result in results if not result.recording] == []
+    assert [(result.seed, result.broken) for result in results if result.code] == []
+    assert len({result.shape for result in results}) >= DIFFERENT_SHARE * SEEDS
+
+
+def test_seeds_that_equal_the_same_recording_have_the_same_outcome() -> None:
+    by_recording: dict[tuple[str, tuple[str, ...]], set[str]] = {}
+    for result in results_of("az-isolated-controller", "2.8", range(1, 21)):
+        by_recording.setdefault((result.recording, result.races), set()).add(result.outcome)
+    assert len(by_recording) == 2, "both outcomes of the race are met within 20 seeds"
+    assert all(len(outcomes) == 1 for outcomes in by_recording.values())
+
+
+def test_the_shape_of_a_trace_leaves_times_and_the_seed_out() -> None:
+    """The same play, told with other times, digests and session ids, has the same shape."""
+    worker = Worker(SeedsAsked("az-isolated-follower", "2.8"))
+    trace = play(worker._resolved, 1).world.trace
+    shape = trace.shape()
+    trace.entries = [
+        (node, incarnation, seq, cause, at_ms * 2, _other(event))
+        for node, incarnation, seq, cause, at_ms, event in trace.entries
+    ]
+    assert trace.shape() == shape
+    trace.entries[40], trace.entries[41] = trace.entries[41], trace.entries[40]
+    assert trace.shape() != shape
+
+
+def _other(event: Any) -> Any:
+    changed = {name: getattr(event, name) + 17 for name in ("digest", "session") if hasattr(event, name)}
+    return msgspec.structs.replace(event, **changed)
+
+
+def test_all_cores_give_what_one_gives() -> None:
+    asked = SeedsAsked("az-isolated-follower", "2.6")
+    alone = list(play_seeds(asked, range(1, 7), processes=1))
+    together = sorted(play_seeds(asked, range(1, 7), processes=2), key=lambda result: result.seed)
+    assert [_timeless(result) for result in together] == [_timeless(result) for result in alone]
+
+
+def _timeless(result: SeedResult) -> SeedResult:
+    return msgspec.structs.replace(result, wall_s=0.0)
+
+
+def test_closing_ends_all_processes() -> None:
+    """As an interrupt does, in the middle of it."""
+    playing = play_seeds(SeedsAsked("az-isolated-follower", "2.6"), range(1, 1001), processes=2)
+    next(playing)
+    assert len(multiprocessing.active_children()) == 2
+    playing.close()
+    assert multiprocessing.active_children() == []
+
+
+def test_every_seed_leaves_observations_and_verdict(tmp_path: Path) -> None:
+    worker = Worker(SeedsAsked("az-isolated-follower", "2.6", out=str(tmp_path)))
+    worker.play(3)
+    assert sorted(path.name for path in (tmp_path / "3").iterdir()) == ["observations.json", "verdict.json"]
+    assert load(tmp_path / "3" / "observations.json").scenario == "az-isolated-follower"
+
+
+def test_a_seed_that_fails_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(resolved: Resolved, seed: int, **_: Any) -> None:
+        raise AssertionError("a bug of ours")
+
+    monkeypatch.setattr("emulator.judging.seeds.play_and_judge", broken)
+    [result] = results_of("az-isolated-follower", "2.6", range(8, 9))
+    assert (result.seed, result.code, result.error) == (8, 70, "AssertionError: a bug of ours")

@@ -1,0 +1,257 @@
+"""Fetch, ListOffsets and OffsetForLeaderEpoch, as a leader answers them (semantics 1.9, 2.1, 2.2)."""
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.messages.replication import (
+    EpochAnswer,
+    EpochQuestion,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    ListedOffset,
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
+from protocol.records.format import iter_headers
+from tests.emulator.machines.broker.harness import T0, Bench
+
+
+def leader(version: str = "2.6", isr: tuple[int, ...] = (0, 1), records: int = 3, epoch: int = 0) -> Bench:
+    bench = Bench(version)
+    bench.lead(epoch, isr=isr)
+    for number in range(records):
+        bench.produce(f"v{number}")
+    return bench
+
+
+def count(records: bytes) -> int:
+    return len(list(iter_headers(records)))
+
+
+def test_consumers_read_to_the_high_watermark_followers_to_the_log_end() -> None:
+    bench = leader()
+    bench.fetch(1, replica=1)
+    assert bench.log.high_watermark == 1
+    assert count(bench.fetched(bench.fetch(0)).records) == 1
+    assert count(bench.fetched(bench.fetch(0, replica=1)).records) == 3
+
+
+def test_between_high_watermark_and_log_end_a_consumer_gets_nothing_and_no_error() -> None:
+    bench = leader()
+    for offset in (0, 1, 2, 3):
+        answer = bench.fetched(bench.fetch(offset))
+        assert (answer.error, answer.records, answer.high_watermark) == (0, b"", 0)
+
+
+def test_up_to_0_9_a_consumer_between_high_watermark_and_log_end_is_told_an_error() -> None:
+    """Semantics 1.9: LogSegment.read of 0.8.2.2 throws where a maximum lies below the start of a read."""
+    bench = leader("0.8.2")
+    bench.fetch(1, replica=1)
+    assert bench.log.high_watermark == 1
+    above = bench.fetched(bench.fetch(2, wait_ms=500))
+    assert (above.error, above.records, above.high_watermark) == (ErrorCode.UNKNOWN_SERVER_ERROR, b"", -1)
+    for offset, found in ((0, 1), (1, 0), (3, 0)):
+        answer = bench.fetched(bench.fetch(offset))
+        assert (answer.error, count(answer.records)) == (0, found), "at either of the two there is nothing yet"
+    assert count(bench.fetched(bench.fetch(2, replica=1)).records) == 1, "a follower reads on"
+
+
+@pytest.mark.parametrize(
+    ("version", "errors"), [("0.8.2", [-1, -1]), ("0.11", [-1, -1]), ("1.0", [0, 3]), ("2.8", [0, 3])]
+)
+def test_a_follower_that_is_not_assigned(version: str, errors: list[int]) -> None:
+    """Semantics 1.2: NotAssignedReplicaException fails the whole fetch; from 1.0 the partition comes empty."""
+    bench = leader(version)
+    asked = [FetchPartition("t", 0, 0), FetchPartition("strange", 0, 0)]
+    results = bench.answer(bench.ask(FetchRequest(9, 0, 1, 1_048_576, asked)), FetchResponse).partitions
+    assert [(result.error, result.records) for result in results] == [(error, b"") for error in errors]
+
+
+def test_a_follower_that_is_not_assigned_is_given_records_when_its_wait_is_over() -> None:
+    """Semantics 1.2: DelayedFetch reads again, and does not look who asks."""
+    bench = leader()
+    parked = bench.fetch(0, replica=9, wait_ms=500)
+    bench.produce("another")
+    assert bench.answers(parked) == [], "what is appended wakes nobody who waits for nothing"
+    bench.advance(500.0)
+    assert count(bench.fetched(parked).records) == 4
+    assert 9 not in bench.partition.remotes
+
+
+@pytest.mark.parametrize("replica", [-1, 1])
+def test_beyond_the_log_end_is_out_of_range(replica: int) -> None:
+    bench = leader()
+    assert bench.fetched(bench.fetch(4, replica)).error == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert bench.fetched(bench.fetch(4, replica, wait_ms=500)).error == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_below_the_log_start_is_out_of_range() -> None:
+    bench = leader()
+    bench.log.truncate_fully(10)
+    assert bench.fetched(bench.fetch(9)).error == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_parked_until_data_comes() -> None:
+    bench = leader(isr=(0,))
+    parked = bench.fetch(3, wait_ms=500)
+    assert bench.answers(parked) == []
+    bench.produce("d")
+    assert count(bench.fetched(parked).records) == 1
+    assert not any(key[0] == "fetch-wait" for key in bench.timers)
+
+
+def test_parked_until_enough_data_has_come() -> None:
+    bench = leader(isr=(0,))
+    size = bench.log.segments[0].headers[0].size_bytes
+    parked = bench.fetch(3, wait_ms=500, min_bytes=2 * size)
+    bench.produce("v3")
+    assert bench.answers(parked) == []
+    bench.produce("v4")
+    assert count(bench.fetched(parked).records) == 2
+
+
+def test_parked_until_time_is_up() -> None:
+    bench = leader()
+    parked = bench.fetch(3, wait_ms=500)
+    bench.advance(499.0)
+    assert bench.answers(parked) == []
+    bench.advance(1.0)
+    assert (bench.fetched(parked).error, bench.fetched(parked).records) == (0, b"")
+
+
+def test_lost_leadership_ends_waiting() -> None:
+    bench = leader()
+    parked = bench.fetch(3, replica=1, wait_ms=500)
+    bench.follow(leader=1, epoch=1)
+    assert bench.fetched(parked).error == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_no_partitions_are_answered_at_once() -> None:
+    bench = leader()
+    connection = bench.ask(FetchRequest(1, 500, 1, 1000, []))
+    assert bench.answer(connection, FetchResponse).partitions == []
+
+
+def test_max_bytes_bounds_the_answer_but_never_starves_it() -> None:
+    bench = leader(isr=(0,))
+    size = bench.log.segments[0].headers[0].size_bytes
+    assert count(bench.fetched(bench.fetch(0, max_bytes=2 * size)).records) == 2
+    assert count(bench.fetched(bench.fetch(0, max_bytes=1)).records) == 1
+
+
+# --- fencing (2.2) ---
+
+
+@pytest.mark.parametrize(
+    ("epoch", "error"),
+    [(-1, 0), (3, 0), (2, ErrorCode.FENCED_LEADER_EPOCH), (4, ErrorCode.UNKNOWN_LEADER_EPOCH)],
+)
+def test_the_leader_epoch_of_a_request_is_checked(epoch: int, error: int) -> None:
+    bench = leader(epoch=3)
+    assert bench.fetched(bench.fetch(0, replica=1, current_leader_epoch=epoch)).error == error
+    asked = ListOffsetsRequest(1, [ListOffsetsPartition(*T0, -1, epoch)])
+    assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].error == error
+    question = OffsetForLeaderEpochRequest([EpochQuestion(*T0, 3, epoch)])
+    assert bench.answer(bench.ask(question), OffsetForLeaderEpochResponse).partitions[0].error == error
+
+
+def test_a_follower_that_is_fenced_is_told_so_even_by_a_broker_that_leads_no_more() -> None:
+    bench = leader(epoch=3)
+    bench.follow(leader=1, epoch=4)
+    assert bench.fetched(bench.fetch(0, replica=1, current_leader_epoch=3)).error == ErrorCode.FENCED_LEADER_EPOCH
+    assert bench.fetched(bench.fetch(0, replica=1, current_leader_epoch=4)).error == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+# --- divergence told in the answer (E4) ---
+
+
+def diverged() -> Bench:
+    """Epoch 0 at [0,3), epoch 2 from 3: log end 5."""
+    bench = leader("2.8")
+    bench.lead(2, isr=(0, 1))
+    bench.produce("x")
+    bench.produce("y")
+    return bench
+
+
+@pytest.mark.parametrize(
+    ("offset", "last_epoch", "diverging"),
+    [(3, 0, None), (5, 2, None), (4, 0, (0, 3)), (5, 1, (0, 3)), (3, 1, (0, 3)), (2, 0, None)],
+)
+def test_a_diverging_follower_is_told_where(offset: int, last_epoch: int, diverging: tuple[int, int] | None) -> None:
+    """Semantics 2.1, E4: e < lastFetchedEpoch or end < fetchOffset."""
+    bench = diverged()
+    answer = bench.fetched(bench.fetch(offset, replica=1, wait_ms=0, last_fetched_epoch=last_epoch))
+    told = answer.diverging_epoch
+    assert (told and (told.epoch, told.end_offset)) == diverging
+    assert answer.error == 0
+    if diverging:
+        assert answer.records == b""
+        assert bench.partition.remotes[1].log_end == -1, "such a fetch never updates the follower's state"
+
+
+def test_a_last_epoch_from_the_future_is_out_of_range() -> None:
+    assert diverged().log.end_offset_for_epoch(3) == (-1, -1)
+    bench = diverged()
+    answer = bench.fetched(bench.fetch(5, replica=1, last_fetched_epoch=3))
+    assert answer.error == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+# --- questions ---
+
+
+@pytest.mark.parametrize(("version", "below_first"), [("0.11", (-1, -1)), ("2.0.0", (-1, -1)), ("2.0.1", (1, 0))])
+def test_where_epochs_end(version: str, below_first: tuple[int, int]) -> None:
+    """Semantics 2.1: KIP-101 answers an offset alone; the rest is the cache's own test."""
+    bench = leader(version, epoch=2)
+    bench.lead(5, isr=(0, 1))
+    bench.produce("x")
+
+    def ends(epoch: int) -> tuple[int, int]:
+        question = OffsetForLeaderEpochRequest([EpochQuestion(*T0, epoch)])
+        asked = bench.ask(question, bench.gates.epoch_request_version)
+        answer = bench.answer(asked, OffsetForLeaderEpochResponse)
+        (one,) = answer.partitions
+        assert isinstance(one, EpochAnswer)
+        return one.leader_epoch, one.end_offset
+
+    known = -1 if version == "0.11" else 2
+    assert ends(2) == (known, 3)
+    assert ends(4) == (known, 3)
+    assert ends(5) == (-1 if version == "0.11" else 5, 4)
+    assert ends(6) == (-1, -1)
+    assert ends(1) == below_first
+    assert ends(-1) == (-1, -1)
+
+
+def test_kip_101_with_nothing_cached_answers_its_log_end() -> None:
+    """Semantics 2.1: q = -1, undefined, but the log end if its own cache is empty too."""
+    bench = leader("0.11", records=0)
+    question = OffsetForLeaderEpochRequest([EpochQuestion(*T0, -1)])
+    assert bench.answer(bench.ask(question), OffsetForLeaderEpochResponse).partitions[0].end_offset == 0
+
+
+def test_log_start_and_ends() -> None:
+    bench = leader()
+    bench.fetch(1, replica=1)
+
+    def listed(timestamp: int, replica: int) -> ListedOffset:
+        asked = ListOffsetsRequest(replica, [ListOffsetsPartition(*T0, timestamp)])
+        return bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0]
+
+    assert (listed(-1, 1).offset, listed(-1, -1).offset, listed(-2, 1).offset) == (3, 1, 0)
+
+
+@pytest.mark.parametrize(("version", "error"), [("2.1", 0), ("2.2", ErrorCode.OFFSET_NOT_AVAILABLE)])
+def test_latest_while_the_high_watermark_is_behind_the_election(version: str, error: int) -> None:
+    """Semantics 1.9."""
+    bench = leader(version)
+    bench.lead(1, isr=(0, 1))
+    asked = ListOffsetsRequest(-1, [ListOffsetsPartition(*T0, -1)])
+    assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].error == error
+    bench.fetch(3, replica=1)
+    assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].offset == 3

@@ -1,0 +1,344 @@
+"""The replica fetcher: where it starts, how it cuts, what it does with errors (semantics 1.7, 2)."""
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.events import FetcherChanged, LogTruncated
+from protocol.messages.base import Message
+from protocol.messages.replication import (
+    DivergingEpoch,
+    EpochAnswer,
+    FetchedPartition,
+    FetchRequest,
+    FetchResponse,
+    ListedOffset,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
+from protocol.records.format import encode
+from tests.emulator.machines.broker.harness import T0, Bench, batch
+
+WITH_EPOCHS = ("0.11", "1.1", "2.0.0", "2.0.1", "2.1", "2.3", "2.6")
+
+
+def follower(version: str, records: int = 3, high_watermark: int = 1, epoch: int = 1, **settings: object) -> Bench:
+    """Led once (epoch 0, so many records), now follows broker-1; its fetcher is connected."""
+    bench = Bench(version, **settings)  # type: ignore[arg-type]
+    bench.lead(0, isr=(0, 1))
+    for number in range(records):
+        bench.produce(f"v{number}")
+    bench.log.high_watermark = high_watermark
+    bench.follow(leader=1, epoch=epoch)
+    bench.advance(0.0)
+    bench.establish(bench.opened("fetcher")[-1])
+    return bench
+
+
+def asked(bench: Bench) -> Message:
+    return bench.last_sent(bench.opened("fetcher")[-1]).message
+
+
+def fetch(bench: Bench) -> tuple[int, int, int]:
+    """(offset, current leader epoch, last fetched epoch) of the fetch under way."""
+    message = asked(bench)
+    assert isinstance(message, FetchRequest), message
+    (one,) = message.partitions
+    return one.fetch_offset, one.current_leader_epoch, one.last_fetched_epoch
+
+
+def question(bench: Bench) -> tuple[int, int]:
+    message = asked(bench)
+    assert isinstance(message, OffsetForLeaderEpochRequest), message
+    (one,) = message.partitions
+    return one.leader_epoch, one.current_leader_epoch
+
+
+def answer(bench: Bench, message: Message) -> None:
+    bench.respond(bench.opened("fetcher")[-1], message)
+
+
+def epoch_ends(bench: Bench, epoch: int, end: int, error: int = 0) -> None:
+    answer(bench, OffsetForLeaderEpochResponse([EpochAnswer(*T0, error, epoch, end)]))
+
+
+def fetched(
+    bench: Bench, records: bytes = b"", high_watermark: int = 0, error: int = 0, **more: DivergingEpoch
+) -> None:
+    answer(bench, FetchResponse([FetchedPartition(*T0, error, high_watermark, 0, more.get("diverging"), records)]))
+
+
+def cuts(bench: Bench) -> list[tuple[int, bool, str]]:
+    return [(event.to, event.effective, event.reason) for event in bench.events(LogTruncated)]
+
+
+def changes(bench: Bench) -> list[str]:
+    return [event.change for event in bench.events(FetcherChanged)]
+
+
+# --- where it starts (1.7) ---
+
+
+@pytest.mark.parametrize("version", ["0.8.2", "0.10.2"])
+def test_before_epochs_it_fetches_from_its_high_watermark_after_cutting_to_it(version: str) -> None:
+    bench = follower(version)
+    assert (fetch(bench), cuts(bench)) == ((1, -1, -1), [(1, True, "high-watermark")])
+
+
+@pytest.mark.parametrize("version", WITH_EPOCHS)
+def test_with_epochs_it_asks_first(version: str) -> None:
+    """The latest cached epoch; from 2.1 with the current leader epoch."""
+    bench = follower(version)
+    assert question(bench) == (0, 1 if version in ("2.1", "2.3", "2.6") else -1)
+    message = asked(bench)
+    assert isinstance(message, OffsetForLeaderEpochRequest)
+    assert message.replica_id == (0 if version in ("2.3", "2.6") else -2)
+    epoch_ends(bench, -1 if version == "0.11" else 0, 2)
+    assert cuts(bench) == [(2, True, "epoch")]
+    assert fetch(bench) == (2, 1 if version in ("2.1", "2.3", "2.6") else -1, -1)
+
+
+@pytest.mark.parametrize("version", ["2.7", "2.8"])
+def test_truncation_on_fetch_starts_at_the_log_end_and_says_its_last_epoch(version: str) -> None:
+    bench = follower(version)
+    assert (fetch(bench), cuts(bench)) == ((3, 1, 0), [])
+
+
+@pytest.mark.parametrize(("version", "asks"), [("0.11", True), ("2.6", False), ("2.8", False)])
+def test_without_any_epoch(version: str, asks: bool) -> None:
+    """E1 asks about -1 all the same; later ones cut to the high watermark without asking."""
+    bench = Bench(version)
+    bench.follow(leader=1)
+    bench.advance(0.0)
+    bench.establish(bench.opened("fetcher")[0])
+    assert isinstance(asked(bench), OffsetForLeaderEpochRequest) is asks
+
+
+# --- truncation rounds (2.1) ---
+
+
+@pytest.mark.parametrize("version", ["0.11", "2.0.0", "2.6"])
+def test_an_undefined_answer_cuts_to_the_high_watermark(version: str) -> None:
+    bench = follower(version)
+    epoch_ends(bench, -1, -1)
+    assert [(to, effective) for to, effective, _ in cuts(bench)] == [(1, True)]
+    assert fetch(bench)[0] == 1
+
+
+@pytest.mark.parametrize("version", ["2.0.1", "2.6"])
+def test_an_epoch_that_is_not_ours_takes_another_round(version: str) -> None:
+    """KIP-279: cut to our end of what is older than the answer, ask again with the new latest epoch."""
+    bench = Bench(version)
+    for epoch, count in ((0, 2), (3, 2)):
+        bench.lead(epoch, isr=(0, 1))
+        for number in range(count):
+            bench.produce(f"{epoch}-{number}")
+    bench.follow(leader=1, epoch=4)
+    bench.advance(0.0)
+    bench.establish(bench.opened("fetcher")[0])
+    assert question(bench)[0] == 3
+    epoch_ends(bench, 2, 6)
+    assert (cuts(bench), question(bench)[0]) == ([(2, True, "epoch")], 0)
+    epoch_ends(bench, 0, 1)
+    assert [to for to, _, _ in cuts(bench)] == [2, 1]
+    assert fetch(bench)[0] == 1
+
+
+def test_a_divergence_told_in_the_answer_cuts_and_fetches_on() -> None:
+    """E4."""
+    bench = follower("2.8")
+    fetched(bench, diverging=DivergingEpoch(0, 2))
+    assert (cuts(bench), fetch(bench)) == ([(2, True, "diverging")], (2, 1, 0))
+
+
+# --- fetching ---
+
+
+def test_records_are_appended_and_the_next_fetch_asks_beyond_them() -> None:
+    bench = follower("2.8")
+    fetched(bench, batch("x", "y", base_offset=3, epoch=1), high_watermark=4)
+    assert (bench.log.log_end, bench.log.high_watermark, fetch(bench)) == (5, 4, (5, 1, 1))
+    fetched(bench, high_watermark=5)
+    assert (bench.log.high_watermark, fetch(bench)) == (5, (5, 1, 1))
+
+
+def test_an_answer_counts_only_where_the_request_found_the_partition() -> None:
+    """Semantics 2: removed and added again at another offset meanwhile."""
+    bench = follower("2.6")
+    epoch_ends(bench, 0, 3)
+    connection = bench.opened("fetcher")[-1]
+    bench.follow(leader=1, epoch=2)
+    bench.respond(connection, FetchResponse([FetchedPartition(*T0, 0, 9, records=batch("x", base_offset=3, epoch=1))]))
+    assert bench.log.log_end == 3
+
+
+@pytest.mark.parametrize("error", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_LEADER_EPOCH])
+def test_an_error_delays_by_the_back_off(error: ErrorCode) -> None:
+    bench = follower("2.8")
+    sent = len(bench.answers(bench.opened("fetcher")[-1]))
+    fetched(bench, error=error, high_watermark=-1)
+    bench.advance(999.0)
+    assert len(bench.answers(bench.opened("fetcher")[-1])) == sent
+    bench.advance(1.0)
+    assert len(bench.answers(bench.opened("fetcher")[-1])) == sent + 1
+    assert changes(bench) == ["added", "delayed"]
+
+
+def test_fenced_with_the_epoch_it_holds_it_waits_for_an_order() -> None:
+    """Semantics 2.2."""
+    bench = follower("2.8")
+    fetched(bench, error=ErrorCode.FENCED_LEADER_EPOCH, high_watermark=-1)
+    sent = len(bench.answers(bench.opened("fetcher")[-1]))
+    bench.advance(60_000.0)
+    assert (len(bench.answers(bench.opened("fetcher")[-1])), changes(bench)) == (sent, ["added", "failed"])
+    bench.follow(leader=1, epoch=2)
+    assert changes(bench)[-1] == "added"
+
+
+def test_fenced_while_asking() -> None:
+    bench = follower("2.6")
+    epoch_ends(bench, -1, -1, ErrorCode.FENCED_LEADER_EPOCH)
+    assert (changes(bench), cuts(bench)) == (["added", "failed"], [])
+
+
+def test_a_damaged_answer_is_asked_for_again() -> None:
+    bench = follower("2.8")
+    good = batch("x", base_offset=3, epoch=1)
+    fetched(bench, good[:-1] + b"?")
+    assert (bench.log.log_end, changes(bench)) == (3, ["added", "delayed"])
+    bench.advance(1_000.0)
+    fetched(bench, good)
+    assert bench.log.log_end == 4
+
+
+@pytest.mark.parametrize(("version", "revived"), [("2.2", False), ("2.3", True), ("2.8", True)])
+def test_an_append_that_fails_unexpectedly(version: str, revived: bool) -> None:
+    """Up to 2.2 it kills the thread, which a new order does not revive; from 2.3 only the partition waits (2.4)."""
+    bench = follower(version)
+    if version != "2.8":
+        epoch_ends(bench, 0, 3)
+    fetched(bench, batch("x", base_offset=1, epoch=1))
+    assert (bench.log.log_end, changes(bench)[-1]) == (3, "failed")
+    bench.advance(60_000.0)
+    sent = len([e for c in bench.opened("fetcher") for e in bench.answers(c)])
+    bench.follow(leader=1, epoch=2)
+    bench.advance(1_000.0)
+    for connection in bench.opened("fetcher")[1:]:
+        bench.establish(connection)
+    assert (len([e for c in bench.opened("fetcher") for e in bench.answers(c)]) > sent) is revived
+
+
+# --- out of range (2.3) ---
+
+
+def listed(bench: Bench, offset: int) -> int:
+    message = asked(bench)
+    assert isinstance(message, ListOffsetsRequest), message
+    timestamp = message.partitions[0].timestamp
+    answer(bench, ListOffsetsResponse([ListedOffset(*T0, 0, offset)]))
+    return timestamp
+
+
+@pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "1.1", "2.0.0", "2.0.1", "2.6"])
+@pytest.mark.parametrize("unclean", [True, False])
+def test_ahead_of_its_leader(version: str, unclean: bool) -> None:
+    """Up to 2.0.0 with unclean election off the process exits; otherwise it cuts to the leader's log end."""
+    bench = follower(version, high_watermark=3, unclean_leader_election_enable=unclean)
+    if bench.gates.epoch_request_version >= 0:
+        epoch_ends(bench, 0, 3)
+    fetched(bench, error=ErrorCode.OFFSET_OUT_OF_RANGE, high_watermark=-1)
+    assert listed(bench, 1) == -1
+    if bench.gates.out_of_range_exits and not unclean:
+        (exit_,) = bench.exits
+        assert exit_.code == 1
+        assert exit_.reason == "log truncation is not allowed for t-0: the leader ends at 1, this replica at 3"
+        return
+    assert (bench.exits, bench.log.log_end, fetch(bench)[0]) == ([], 1, 1)
+
+
+def test_behind_its_leaders_log_start_it_begins_anew() -> None:
+    bench = follower("2.8")
+    fetched(bench, error=ErrorCode.OFFSET_OUT_OF_RANGE, high_watermark=-1)
+    assert (listed(bench, 50), listed(bench, 40)) == (-1, -2)
+    assert (bench.log.log_start, bench.log.log_end, fetch(bench)[0]) == (40, 40, 40)
+
+
+def test_out_of_range_for_no_reason_keeps_what_it_has() -> None:
+    """Existing divergence is kept (2.3)."""
+    bench = follower("2.8")
+    fetched(bench, error=ErrorCode.OFFSET_OUT_OF_RANGE, high_watermark=-1)
+    assert (listed(bench, 50), listed(bench, 0)) == (-1, -2)
+    assert (bench.log.log_end, fetch(bench)[0]) == (3, 3)
+
+
+@pytest.mark.parametrize(("version", "begins_at"), [("0.8.2", 0), ("0.10.2", 3)])
+def test_out_of_range_for_no_reason_throws_the_log_away_in_0_8_2(version: str, begins_at: int) -> None:
+    """KAFKA-2477: 0.8.2 begins at the leader's start, wherever its own log ends."""
+    bench = follower(version, high_watermark=3)
+    fetched(bench, error=ErrorCode.OFFSET_OUT_OF_RANGE, high_watermark=-1)
+    assert (listed(bench, 50), listed(bench, 0)) == (-1, -2)
+    assert (bench.log.log_end, fetch(bench)[0]) == (begins_at, begins_at)
+
+
+@pytest.mark.parametrize(
+    ("version", "ibp", "asks"),
+    [("0.11", None, True), ("1.1", None, True), ("2.0.1", None, True), ("2.1", None, False), ("2.6", "1.1", False)],
+)
+def test_who_knows_no_epoch_asks_up_to_2_0(version: str, ibp: str | None, asks: bool) -> None:
+    """By the binary, whatever it speaks (semantics 2.1)."""
+    bench = Bench(version, ibp=ibp)
+    bench.follow(leader=1, epoch=1)
+    bench.advance(0.0)
+    bench.establish(bench.opened("fetcher")[-1])
+    if asks:
+        assert question(bench)[0] == -1
+        assert cuts(bench) == []
+        epoch_ends(bench, -1, -1)
+    assert (len(cuts(bench)), fetch(bench)[0]) == (1, 0)
+
+
+@pytest.mark.parametrize("ibp", ["1.1", "2.6"])
+def test_an_answer_to_a_question_of_an_older_leader_epoch_is_dropped(ibp: str) -> None:
+    """By the binary (2.1 on), also where requests do not carry the leader epoch (semantics 2.1)."""
+    bench = follower("2.6", ibp=ibp)
+    assert question(bench)[0] == 0
+    bench.follow(leader=1, epoch=2)
+    epoch_ends(bench, 0, 2)
+    assert (cuts(bench), question(bench)[0]) == ([], 0)
+    epoch_ends(bench, 0, 2)
+    assert [to for to, _, _ in cuts(bench)] == [2]
+
+
+# --- connections ---
+
+
+def test_a_lost_connection_is_opened_again_after_a_while() -> None:
+    bench = follower("2.8")
+    bench.lose(bench.opened("fetcher")[-1])
+    assert len(bench.opened("fetcher")) == 1
+    bench.advance(2_000.0)
+    assert len(bench.opened("fetcher")) == 2
+    bench.establish(bench.opened("fetcher")[-1])
+    assert fetch(bench) == (3, 1, 0)
+
+
+def test_one_connection_per_source_and_none_without_partitions() -> None:
+    bench = follower("2.8")
+    first = bench.opened("fetcher")[-1]
+    bench.follow(leader=2, epoch=2)
+    bench.advance(0.0)
+    assert bench.closed(first)
+    assert [bench.opens[c].to for c in bench.opened("fetcher")] == ["broker-1", "broker-2"]
+
+
+def test_old_wrappers_may_overlap() -> None:
+    """KIP-101 case 2, compressed (semantics 11.9): the whole wrapper that holds offset 4 is taken."""
+    bench = Bench("0.10.2")
+    bench.follow(leader=1)
+    bench.advance(0.0)
+    bench.establish(bench.opened("fetcher")[0])
+    fetched(bench, encode([b"x"] * 3, magic=1, timestamp_ms=0, base_offset=1, compression="gzip"))
+    assert fetch(bench)[0] == 4
+    fetched(bench, encode([b"y"] * 5, magic=1, timestamp_ms=0, base_offset=1, compression="gzip"))
+    assert (fetch(bench)[0], changes(bench)) == (6, ["added"])

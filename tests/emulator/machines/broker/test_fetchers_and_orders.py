@@ -1,0 +1,91 @@
+"""What an order of the controller waits for at the fetchers, and whether what follows it is fetched (semantics 1.7)."""
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.events import FetcherChanged
+from protocol.messages.replication import (
+    EpochAnswer,
+    FetchedPartition,
+    FetchRequest,
+    FetchResponse,
+    ListedOffset,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochResponse,
+)
+from protocol.messages.session import GetData
+from tests.emulator.machines.broker.harness import T0, Bench, state
+
+T1 = ("t", 1)
+
+
+def asks_for_offsets(version: str) -> tuple[Bench, int]:
+    """Follows broker-1 in t-0 and t-1, is told that it is out of range in t-0, and asks where the leader's log ends."""
+    bench = Bench(version)
+    bench.update_metadata()
+    bench.leader_and_isr(state(1), state(1, place=T1))
+    bench.advance(0.0)
+    (connection,) = bench.opened("fetcher")
+    bench.establish(connection)
+    if bench.gates.epoch_request_version == 0:  # asks even where it knows no epoch
+        bench.respond(connection, OffsetForLeaderEpochResponse([EpochAnswer(*place, 0, -1, -1) for place in (T0, T1)]))
+    results = [FetchedPartition(*T0, ErrorCode.OFFSET_OUT_OF_RANGE), FetchedPartition(*T1)]
+    bench.respond(connection, FetchResponse(results))
+    assert isinstance(bench.last_sent(connection).message, ListOffsetsRequest)
+    return bench, connection
+
+
+@pytest.mark.parametrize("version", ("0.10.2", "1.1", "2.6", "2.8"))
+def test_an_order_waits_while_a_fetcher_asks_for_offsets(version: str) -> None:
+    """Kafka's fetcher holds its map of partitions meanwhile (processFetchRequest); every order takes them all."""
+    bench, connection = asks_for_offsets(version)
+    order = bench.leader_and_isr(state(0, 1, place=T1))
+    other = bench.update_metadata()
+    assert bench.answers(order) == [] and bench.answers(other) == []
+    assert [one.waits_for for one in bench.context.threads.who_waits()] == [
+        "the fetcher from broker-1",
+        "its turn among the controller's orders",
+    ]
+    bench.respond(connection, ListOffsetsResponse([ListedOffset(*T0, 0, 5)]))
+    bench.respond(connection, ListOffsetsResponse([ListedOffset(*T0, 0, 0)]))
+    assert bench.answers(order) and bench.answers(other)
+    assert bench.broker.replicas.partitions[T1].leads
+
+
+@pytest.mark.parametrize("version", ("0.10.2", "2.6"))
+def test_offsets_that_nobody_tells_end_the_wait_and_delay_that_partition_alone(version: str) -> None:
+    bench, connection = asks_for_offsets(version)
+    order = bench.leader_and_isr(state(2, 1, place=("t", 2)))
+    bench.lose(connection)
+    assert bench.answers(order)
+    delayed = [(event.partition, event.change) for event in bench.events(FetcherChanged) if event.change == "delayed"]
+    assert delayed == [(0, "delayed")]
+    bench.advance(0.0)
+    again = bench.opened("fetcher")[1]
+    bench.establish(again)
+    request = bench.last_sent(again).message
+    assert isinstance(request, FetchRequest) and [one.partition for one in request.partitions] == [1]
+
+
+def test_nothing_is_fetched_any_more_by_who_stops() -> None:
+    """makeFollowers: "Skipped the adding-fetcher step ... since it is shutting down"; whoever leads must not find it in
+    sync again while it waits for its leave."""
+    bench = Bench("2.6")
+    bench.lead(isr=(0, 1))
+    bench.context.stopping = True
+    bench.follow(leader=1, epoch=1)
+    bench.advance(10_000.0)
+    assert (bench.partition.leader, bench.opened("fetcher")) == (1, [])
+
+
+@pytest.mark.parametrize(("version", "asks"), [("0.10.2", 2), ("1.1", 2), ("2.5", 2), ("2.6", 1), ("2.8", 1)])
+def test_a_topics_configuration_is_asked_for_where_its_log_is_there_up_to_2_5(version: str, asks: int) -> None:
+    """getOrCreateReplica up to 2.3, createLog up to 2.5: before they look whether there is a log. Once in each life."""
+    first = Bench(version)
+    first.lead()
+    second = Bench(version, files=first.files)
+    second.lead()
+    second.lead(epoch=1)
+    asked = [op for bench in (first, second) for op in bench.sessions.asked if isinstance(op, GetData)]
+    assert [op.path for op in asked] == ["/config/topics/t"] * asks

@@ -1,0 +1,306 @@
+"""Several log directories (`log.dirs`): where logs go, what each keeps, and what is left when one fails (semantics 3,
+KIP-112)."""
+
+import pytest
+
+from emulator.storage.files import DiskFailed
+from emulator.storage.inspect import log_sizes, partitions_on, read_partition
+from emulator.storage.log_directory import (
+    CLEAN_SHUTDOWN,
+    HIGH_WATERMARKS,
+    LEADER_EPOCHS,
+    META_PROPERTIES,
+    RECOVERY_POINTS,
+)
+from emulator.storage.memory import MemoryFiles
+from protocol.errors import ErrorCode
+from protocol.events import LeaderAndIsrIgnored, LogDirFailed, LogLoaded
+from protocol.ids import TopicPartition
+from protocol.messages.leadership import (
+    LeaderAndIsrResponse,
+    PartitionState,
+    StoppedPartition,
+    StopReplicaRequest,
+    StopReplicaResponse,
+)
+from protocol.messages.replication import (
+    EpochQuestion,
+    FetchedPartition,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    ProducePartition,
+    ProduceRequest,
+    ProduceResponse,
+)
+from protocol.purposes import FETCHER
+from protocol.znodes import LOG_DIR_EVENT_NOTIFICATION, decode_log_dir_event
+from tests.emulator.machines.broker.harness import Bench, batch, state
+
+T: list[TopicPartition] = [("t", number) for number in range(4)]
+TWO = "d0,d1"
+
+
+def new(place: TopicPartition, leader: int = 0, epoch: int = 0, *, is_new: bool = True) -> PartitionState:
+    made = state(leader, epoch, (0,) if leader == 0 else (0, 1), place=place)
+    made.is_new = is_new
+    return made
+
+
+def ordered(bench: Bench, *states: PartitionState) -> dict[TopicPartition, int]:
+    """{partition: error} of a LeaderAndIsr."""
+    answer = bench.answer(bench.leader_and_isr(*states), LeaderAndIsrResponse)
+    return {(one.topic, one.partition): one.error for one in answer.partitions}
+
+
+def produced(bench: Bench, place: TopicPartition, value: str = "a", acks: int = 1) -> int:
+    """A connection."""
+    records = batch(value, magic=bench.magic)
+    return bench.ask(ProduceRequest(acks, 1_500, [ProducePartition(*place, records)]))
+
+
+def error_of(bench: Bench, connection: int) -> int:
+    return bench.answer(connection, ProduceResponse).partitions[0].error
+
+
+def leader_of(
+    version: str = "2.6", directories: str = TWO, files: MemoryFiles | None = None, ibp: str | None = None
+) -> Bench:
+    """It leads t-0 to t-3, alone in sync, with a record each."""
+    bench = Bench(version, ibp=ibp, files=files, log_dirs=directories)
+    assert set(ordered(bench, *map(new, T)).values()) == {0}
+    for place in T:
+        assert error_of(bench, produced(bench, place)) == 0
+    return bench
+
+
+def broken(bench: Bench, directory: str) -> Bench:
+    """Its next operation there will find it failed."""
+    bench.files.faults.failing.add(directory)
+    return bench
+
+
+@pytest.mark.parametrize(
+    ("directories", "where"),
+    [
+        ("d0,d1", {"d0": ["t-0", "t-2"], "d1": ["t-1", "t-3"]}),
+        (" d1 , d0,", {"d1": ["t-0", "t-2"], "d0": ["t-1", "t-3"]}),
+        ("a,b,c", {"a": ["t-0", "t-3"], "b": ["t-1"], "c": ["t-2"]}),
+        ("data-7", {"data-7": ["t-0", "t-1", "t-2", "t-3"]}),
+    ],
+)
+def test_a_new_log_goes_where_the_fewest_are(directories: str, where: dict[str, list[str]]) -> None:
+    bench = leader_of(directories=directories)
+    found = {name: [log for log in bench.files.list(name) if log.startswith("t-")] for name in bench.files.list("")}
+    assert found == where
+    assert all(bench.files.exists(f"{name}/{META_PROPERTIES}") for name in where)
+    assert partitions_on(bench.files) == ["t-0", "t-1", "t-2", "t-3"]
+    assert [value for _, _, value in read_partition(bench.files, "t-3")["log"]] == ["a"]
+    assert len(set(log_sizes(bench.files).values())) == 1
+
+
+def test_each_directory_has_the_checkpoints_of_what_is_in_it() -> None:
+    bench = leader_of()
+    bench.advance(65_000.0)
+    for name, numbers in (("d0", (0, 2)), ("d1", (1, 3))):
+        held = "\n".join(f"t {number} 1" for number in numbers)
+        assert bench.files.read(f"{name}/{HIGH_WATERMARKS}", 0, 99) == f"0\n2\n{held}\n".encode()
+        assert bench.files.exists(f"{name}/{RECOVERY_POINTS}")
+        assert bench.files.exists(f"{name}/t-{numbers[0]}/{LEADER_EPOCHS}")
+
+
+def test_each_directory_has_a_marker_of_its_own() -> None:
+    """What was closed cleanly is not recovered because another directory was not."""
+    bench = leader_of()
+    bench.do(bench.broker.stop)
+    assert bench.files.exists(f"d0/{CLEAN_SHUTDOWN}")
+    bench.files.delete(f"d1/{CLEAN_SHUTDOWN}")
+    again = Bench(files=bench.files, log_dirs=TWO)
+    loaded = {(one.topic, one.partition): (one.clean, one.high_watermark) for one in again.events(LogLoaded)}
+    assert loaded == {place: (place[1] in (0, 2), 1) for place in T}
+    assert not again.files.exists(f"d0/{CLEAN_SHUTDOWN}")
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1", "2.0.1", "2.6", "2.8"])
+def test_from_1_0_on_a_broker_lives_on_with_what_is_left(version: str) -> None:
+    bench = broken(leader_of(version), "d0")
+    assert error_of(bench, produced(bench, T[0])) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert [(one.directory, one.reason[:13]) for one in bench.events(LogDirFailed)] == [("d0", "d0/t-0/000000")]
+    assert error_of(bench, produced(bench, T[2])) == ErrorCode.KAFKA_STORAGE_ERROR, "in the same directory"
+    assert [error_of(bench, produced(bench, T[number])) for number in (1, 3)] == [0, 0]
+    assert [(path, decode_log_dir_event(path, data)) for path, data in bench.sessions.created] == [
+        (f"{LOG_DIR_EVENT_NOTIFICATION}/log_dir_event_", 0)
+    ]
+    assert not bench.exits
+    bench.advance(130_000.0)
+    bench.do(bench.broker.stop)
+    assert not bench.exits
+    assert len(bench.events(LogDirFailed)) == 1, "nobody goes there any more"
+
+
+@pytest.mark.parametrize(("version", "ibp"), [("0.8.2", None), ("0.10.2", None), ("0.11", None), ("2.6", "0.11")])
+def test_before_1_0_the_first_that_fails_ends_the_broker(version: str, ibp: str | None) -> None:
+    """By the protocol version: other brokers might not understand (ReplicaManager.startup)."""
+    bench = broken(leader_of(version, ibp=ibp), "d0")
+    produced(bench, T[0])
+    assert [(one.code, one.reason.startswith("log directory failed: d0/t-0")) for one in bench.exits] == [(1, True)]
+    assert not bench.sessions.created
+
+
+def test_the_last_one_ends_it_in_every_version() -> None:
+    bench = broken(broken(leader_of("2.8"), "d0"), "d1")
+    for place in T:
+        produced(bench, place)
+    assert [one.directory for one in bench.events(LogDirFailed)] == ["d0", "d1"]
+    assert [one.code for one in bench.exits] == [1]
+    assert len(bench.sessions.created) == 1, "who is about to die tells nobody"
+
+
+def test_a_full_directory_is_a_failed_one() -> None:
+    bench = leader_of()
+    bench.files.faults.full.add("d1")
+    assert error_of(bench, produced(bench, T[0])) == 0
+    assert error_of(bench, produced(bench, T[1])) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert [one.reason for one in bench.events(LogDirFailed)] == [
+        "d1/t-1/00000000000000000000.log: no space left on device"
+    ]
+
+
+def test_every_question_about_an_offline_partition_gets_a_storage_error() -> None:
+    bench = broken(leader_of(), "d0")
+    produced(bench, T[0])
+    fetch = FetchRequest(-1, 0, 1, 1_000, [FetchPartition(*T[2], 0), FetchPartition(*T[3], 0)])
+    first, second = bench.answer(bench.ask(fetch), FetchResponse).partitions
+    assert (first.error, second.error, bool(second.records)) == (ErrorCode.KAFKA_STORAGE_ERROR, 0, True)
+    listed = bench.ask(ListOffsetsRequest(-1, [ListOffsetsPartition(*T[2], -1)]))
+    assert bench.answer(listed, ListOffsetsResponse).partitions[0].error == ErrorCode.KAFKA_STORAGE_ERROR
+    asked = bench.ask(OffsetForLeaderEpochRequest([EpochQuestion(*T[2], 0)]))
+    assert bench.answer(asked, OffsetForLeaderEpochResponse).partitions[0].error == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def test_a_read_finds_the_directory_failed_too() -> None:
+    bench = broken(leader_of(), "d1")
+    fetch = FetchRequest(-1, 0, 1, 1_000, [FetchPartition(*place, 0) for place in T])
+    errors = [one.error for one in bench.answer(bench.ask(fetch), FetchResponse).partitions]
+    assert errors == [0, ErrorCode.KAFKA_STORAGE_ERROR, 0, ErrorCode.KAFKA_STORAGE_ERROR]
+
+
+@pytest.mark.parametrize("timer_ms", [5_000.0, 60_000.0])
+def test_a_checkpoint_finds_it_failed_and_those_of_the_others_are_written(timer_ms: float) -> None:
+    bench = broken(leader_of(), "d0")
+    bench.advance(timer_ms)
+    assert [one.directory for one in bench.events(LogDirFailed)] == ["d0"]
+    bench.files.faults.failing.clear()
+    assert b"t 1 1\nt 3 1" in bench.files.read(f"d1/{HIGH_WATERMARKS}", 0, 99)
+
+
+def test_the_controllers_next_order_is_told_which_replicas_are_gone() -> None:
+    bench = broken(leader_of(), "d0")
+    produced(bench, T[0])
+    same = ordered(bench, *(new(place, is_new=False) for place in T))
+    stale = ErrorCode.STALE_CONTROLLER_EPOCH
+    assert same == {T[0]: 56, T[1]: stale, T[2]: 56, T[3]: stale}
+    later = ordered(bench, *(new(place, epoch=5, is_new=False) for place in T))
+    assert later == {T[0]: 56, T[1]: 0, T[2]: 56, T[3]: 0}
+    ignored = {one.reason for one in bench.events(LeaderAndIsrIgnored) if one.partition in (0, 2)}
+    assert ignored == {"in an offline log directory"}
+
+
+def test_no_log_is_made_of_what_may_lie_in_the_failed_directory_but_of_a_new_partition() -> None:
+    """LogManager.getOrCreateLog: unless the controller says that the replica is new."""
+    bench = broken(leader_of(), "d0")
+    produced(bench, T[0])
+    old, young = ("u", 0), ("u", 1)
+    assert ordered(bench, new(old, is_new=False), new(young)) == {old: 56, young: 0}
+    assert partitions_on_live(bench) == ["t-1", "t-3", "u-1"]
+    assert ordered(bench, new(old, epoch=1, is_new=False)) == {old: 56}
+
+
+def partitions_on_live(bench: Bench) -> list[str]:
+    return [name for name in bench.files.list("d1") if "-" in name and name[-1].isdigit()]
+
+
+@pytest.mark.parametrize("leader", [0, 1])
+def test_an_order_that_finds_a_directory_failed_is_carried_out_for_the_others(leader: int) -> None:
+    bench = Bench(log_dirs=TWO)
+    bench.update_metadata()
+    assert set(ordered(bench, *map(new, T)).values()) == {0}
+    broken(bench, "d0")
+    more = [("u", number) for number in range(2)]
+    answers = ordered(bench, *(new(place, leader) for place in more))
+    assert answers == {more[0]: 56, more[1]: 0}, "u-1 goes where there is one directory left"
+    assert ("u", 1) in bench.broker.replicas.partitions
+    assert [one.directory for one in bench.events(LogDirFailed)] == ["d0"]
+
+
+def test_a_follower_goes_on_fetching_what_is_left() -> None:
+    bench = Bench(log_dirs=TWO)
+    bench.update_metadata()
+    ordered(bench, *(new(place, leader=1) for place in T))
+    bench.advance(1.0)
+    (connection,) = bench.opened(FETCHER)
+    bench.establish(connection)
+    broken(bench, "d0")
+    records = [FetchedPartition(*place, 0, 1, 0, None, batch("a", base_offset=0, epoch=0)) for place in T]
+    bench.respond(connection, FetchResponse(records))
+    after = bench.last_sent(connection).message
+    assert isinstance(after, FetchRequest)
+    assert [((one.topic, one.partition), one.fetch_offset) for one in after.partitions] == [(T[1], 1), (T[3], 1)]
+    assert [one.directory for one in bench.events(LogDirFailed)] == ["d0"]
+
+
+def test_a_produce_that_waits_is_not_looked_at_again() -> None:
+    bench = Bench(log_dirs=TWO)
+    ordered(bench, *(state(0, 0, (0, 1), place=place) for place in T))
+    waiting = produced(bench, T[0], acks=-1)
+    broken(bench, "d0")
+    produced(bench, T[2])
+    assert bench.answers(waiting) == []
+    bench.advance(1_600.0)
+    assert error_of(bench, waiting) == ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_a_replica_that_is_gone_cannot_be_deleted() -> None:
+    """Nor can one that has never been seen: it may lie there."""
+    bench = broken(leader_of(), "d0")
+    produced(bench, T[0])
+    places = [T[0], T[1], ("unheard", 0)]
+    asked = bench.ask(StopReplicaRequest(2, 1, [StoppedPartition(*place, True, -2) for place in places]))
+    errors = [one.error for one in bench.answer(asked, StopReplicaResponse).partitions]
+    assert errors == [ErrorCode.KAFKA_STORAGE_ERROR, 0, ErrorCode.KAFKA_STORAGE_ERROR]
+    assert partitions_on_live(bench) == ["t-3"]
+
+
+def test_a_broker_starts_without_the_directory_that_fails_and_gets_it_back_empty_when_it_is_replaced() -> None:
+    bench = leader_of()
+    bench.do(bench.broker.stop)
+    again = Bench(files=broken(bench, "d0").files, log_dirs=TWO)
+    assert [(one.topic, one.partition) for one in again.events(LogLoaded)] == [T[1], T[3]]
+    assert ordered(again, *(new(place, epoch=1, is_new=False) for place in T)) == {T[0]: 56, T[1]: 0, T[2]: 56, T[3]: 0}
+    assert not again.sessions.created, "the controller asks whoever registers"
+    again.files.faults.replaced("d0")
+    for name in ("t-0", "t-2"):
+        for inside in again.files.list(f"d0/{name}"):
+            again.files.delete(f"d0/{name}/{inside}")
+        again.files.delete(f"d0/{name}")
+    third = Bench(files=again.files, log_dirs=TWO)
+    assert set(ordered(third, *(new(place, epoch=2, is_new=False) for place in T)).values()) == {0}
+    assert partitions_on(third.files) == ["t-0", "t-1", "t-2", "t-3"]
+
+
+@pytest.mark.parametrize(("version", "starts"), [("0.11", False), ("1.0", True)])
+def test_at_a_start_before_1_0_every_directory_must_be_sound(version: str, starts: bool) -> None:
+    bench = leader_of(version)
+    again = Bench(version, files=broken(bench, "d1").files, log_dirs=TWO)
+    assert [one.code for one in again.exits] == ([] if starts else [1])
+
+
+def test_an_error_that_names_no_log_directory_is_a_bug_of_ours() -> None:
+    bench = leader_of()
+    with pytest.raises(AssertionError, match="no log directory"):
+        bench.do(lambda: bench.broker.replicas.storage_failed(DiskFailed("elsewhere", "gone")))

@@ -1,0 +1,138 @@
+"""What a broker tells clients of the cluster (semantics 1.7, 11.12)."""
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.events import MetadataChanged
+from protocol.messages.leadership import (
+    BrokerEndpoint,
+    LeaderAndIsrRequest,
+    MetadataObserved,
+    MetadataRequest,
+    MetadataResponse,
+    ObserveMetadataRequest,
+    UpdateMetadataRequest,
+)
+from tests.emulator.machines.broker.harness import Bench, state
+
+
+def metadata(bench: Bench, *topics: str) -> MetadataResponse:
+    return bench.answer(bench.ask(MetadataRequest(list(topics))), MetadataResponse)
+
+
+def test_metadata_says_what_the_controller_said_last() -> None:
+    bench = Bench("2.6")
+    assert metadata(bench) == MetadataResponse(-1, [], [])
+    bench.update_metadata(state(1, 4, (1, 0)), live=(0, 1))
+    answer = metadata(bench)
+    (p,) = answer.partitions
+    assert (answer.controller, [b.node for b in answer.brokers]) == (2, ["broker-0", "broker-1"])
+    assert (p.error, p.leader, p.leader_epoch, p.isr, p.replicas, p.offline_replicas) == (
+        0,
+        1,
+        4,
+        [1, 0],
+        [0, 1, 2],
+        [2],
+    )
+
+
+def test_a_broker_may_advertise_one_leader_and_act_as_another() -> None:
+    """Semantics 1.7."""
+    bench = Bench()
+    bench.lead(0)
+    bench.update_metadata(state(1, 1, (1,)))
+    assert metadata(bench).partitions[0].leader == 1
+    assert bench.produced(bench.produce("a")).error == 0
+
+
+@pytest.mark.parametrize(("version", "isr"), [("0.10.2", []), ("1.1", []), ("2.3", []), ("2.4", [0]), ("2.8", [0])])
+def test_without_leader(version: str, isr: list[int]) -> None:
+    """Semantics 11.12: error 5; the ISR is shown from 2.4."""
+    bench = Bench(version)
+    bench.update_metadata(state(-1, 2, (0,)))
+    (p,) = metadata(bench).partitions
+    assert (p.error, p.leader, p.isr) == (ErrorCode.LEADER_NOT_AVAILABLE, -1, isr)
+
+
+@pytest.mark.parametrize(("version", "isr"), [("0.10.2", []), ("2.8", [0, 1])])
+def test_a_leader_that_is_not_alive_is_not_available(version: str, isr: list[int]) -> None:
+    """And is not named either, whatever the controller called it (recorded while an order held up the next)."""
+    bench = Bench(version)
+    bench.update_metadata(state(1), live=(0, 2))
+    (p,) = metadata(bench).partitions
+    assert (p.error, p.leader, p.isr) == (ErrorCode.LEADER_NOT_AVAILABLE, -1, isr)
+
+
+@pytest.mark.parametrize(("version", "epoch"), [("2.0.1", -1), ("2.1", 4)])
+def test_leader_epochs_in_metadata(version: str, epoch: int) -> None:
+    bench = Bench(version)
+    bench.update_metadata(state(1, 4))
+    assert metadata(bench).partitions[0].leader_epoch == epoch
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.3", "2.4", "2.5", "2.8"])
+def test_without_leader_the_epoch_is_told_from_2_5(version: str) -> None:
+    """MetadataCache.getPartitionMetadata; and from 2.4 clients may go by what is told (Metadata v9)."""
+    bench = Bench(version)
+    bench.update_metadata(state(-1, 2, (0,)), state(1, 3, place=("t", 1)))
+    answer = metadata(bench)
+    assert [p.leader_epoch for p in answer.partitions] == [2 if version in ("2.5", "2.8") else -1, 3]
+    assert answer.reliable_epochs == (version not in ("2.1", "2.3"))
+
+
+def test_topics_asked_for_by_name() -> None:
+    bench = Bench()
+    bench.update_metadata(state(1), state(0, place=("u", 0)))
+    assert [(p.topic, p.error) for p in metadata(bench, "u", "w").partitions] == [("u", 0), ("w", 3)]
+
+
+def test_a_topic_being_deleted_is_forgotten() -> None:
+    bench = Bench()
+    bench.update_metadata(state(1))
+    bench.update_metadata(state(-2))
+    assert metadata(bench).partitions == []
+
+
+def test_observers_are_told_of_a_topic_that_goes_and_it_is_told_once() -> None:
+    """Semantics 4.5."""
+    bench = Bench()
+    watcher = bench.connect("observer", "observe")
+    bench.send(watcher, ObserveMetadataRequest())
+    bench.update_metadata(state(1))
+    bench.update_metadata(state(-2))
+    bench.update_metadata(state(-2))
+    seen = [m.metadata for m in bench.answers(watcher) if isinstance(m, MetadataObserved)]
+    assert [[p.leader for p in told.partitions] for told in seen] == [[], [1], []]
+    assert [event.leader for event in bench.events(MetadataChanged)] == [1, -2]
+
+
+def test_observers_are_told_now_and_at_every_change() -> None:
+    bench = Bench()
+    watcher = bench.connect("observer", "observe")
+    bench.send(watcher, ObserveMetadataRequest())
+    bench.update_metadata(state(1))
+    bench.update_metadata(state(1))
+    bench.update_metadata(state(0, 1))
+    seen = [m.metadata for m in bench.answers(watcher) if isinstance(m, MetadataObserved)]
+    assert [[p.leader for p in told.partitions] for told in seen] == [[], [1], [0]]
+    bench.lose(watcher)
+    bench.update_metadata(state(2, 2))
+    assert len(bench.answers(watcher)) == 3
+
+
+def test_live_leaders_of_the_order_name_the_node_to_fetch_from() -> None:
+    bench = Bench()
+    bench.update_metadata()
+    request = LeaderAndIsrRequest(2, 1, [state(1)], [BrokerEndpoint(1, "broker-1b")])
+    bench.ask(request)
+    bench.advance(0.0)
+    assert [bench.opens[c].to for c in bench.opened("fetcher")] == ["broker-1b"]
+
+
+def test_brokers_alone_may_be_updated() -> None:
+    bench = Bench()
+    bench.update_metadata(state(1))
+    bench.ask(UpdateMetadataRequest(1, 2, [], [BrokerEndpoint(0, "broker-0")]))
+    answer = metadata(bench)
+    assert (answer.controller, len(answer.brokers), len(answer.partitions)) == (1, 1, 1)

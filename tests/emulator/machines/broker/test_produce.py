@@ -1,0 +1,169 @@
+"""Produce (semantics 1.8, 11.2)."""
+
+import pytest
+
+from emulator.machines.broker.purgatory import PARKED_MAX
+from protocol.errors import ErrorCode
+from protocol.messages.leadership import StoppedPartition, StopReplicaRequest
+from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse
+from protocol.records.format import encode
+from tests.emulator.machines.broker.harness import T0, Bench, batch, state
+
+
+def leader(version: str = "2.6", isr: tuple[int, ...] = (0, 1), **settings: int) -> Bench:
+    bench = Bench(version, **settings)  # type: ignore[arg-type]
+    bench.sessions.znodes["/brokers/topics/t/partitions/0/state"] = (b"{}", 0)
+    bench.lead(isr=isr)
+    return bench
+
+
+def outcome(bench: Bench, connection: int) -> tuple[int, int]:
+    result = bench.produced(connection)
+    return result.error, result.base_offset
+
+
+def test_acks_1_is_answered_after_the_append() -> None:
+    bench = leader()
+    assert [outcome(bench, bench.produce(value)) for value in "abc"] == [(0, 0), (0, 1), (0, 2)]
+    assert bench.log.high_watermark == 0
+
+
+def test_acks_0_is_never_answered() -> None:
+    bench = leader()
+    connection = bench.produce("a", acks=0)
+    assert (bench.answers(connection), bench.closed(connection), bench.log.log_end) == ([], False, 1)
+
+
+def test_acks_0_hangs_up_on_an_error() -> None:
+    """The only way to tell the producer."""
+    bench = leader()
+    bench.follow(leader=1, epoch=1)
+    connection = bench.produce("a", acks=0)
+    assert (bench.answers(connection), bench.closed(connection)) == ([], True)
+
+
+@pytest.mark.parametrize("acks", [2, -2, 17])
+def test_other_acks_are_invalid(acks: int) -> None:
+    bench = leader()
+    assert outcome(bench, bench.produce("a", acks=acks)) == (ErrorCode.INVALID_REQUIRED_ACKS, -1)
+    assert bench.log.log_end == 0
+
+
+def test_acks_all_waits_for_the_high_watermark() -> None:
+    bench = leader(isr=(0, 1, 2))
+    waiting = bench.produce("a", acks=-1)
+    bench.fetch(1, replica=1)
+    assert bench.answers(waiting) == []
+    bench.fetch(1, replica=2)
+    assert outcome(bench, waiting) == (0, 0)
+    assert ("produce-wait", 1) not in bench.timers
+
+
+def test_acks_all_is_answered_at_once_by_a_leader_alone() -> None:
+    bench = leader(isr=(0,))
+    assert outcome(bench, bench.produce("a", acks=-1)) == (0, 0)
+
+
+def test_a_time_out_leaves_the_data_in_the_log() -> None:
+    """Semantics 11.2: 7 comes with the real base offset."""
+    bench = leader()
+    bench.produce("a")
+    waiting = bench.produce("b", acks=-1, timeout_ms=1500)
+    bench.advance(1499.0)
+    assert bench.answers(waiting) == []
+    bench.advance(1.0)
+    assert outcome(bench, waiting) == (ErrorCode.REQUEST_TIMED_OUT, 1)
+    assert bench.log.log_end == 2
+    bench.fetch(2, replica=1)
+    assert len(bench.answers(waiting)) == 1, "answered once"
+
+
+def test_too_few_in_sync_replicas_and_nothing_is_written() -> None:
+    """19 comes with -1 (semantics 11.2); acks 0 and 1 do not care."""
+    bench = leader(isr=(0,), min_insync_replicas=2)
+    assert outcome(bench, bench.produce("a", acks=-1)) == (ErrorCode.NOT_ENOUGH_REPLICAS, -1)
+    assert bench.log.log_end == 0
+    assert outcome(bench, bench.produce("b", acks=1)) == (0, 0)
+
+
+def test_too_few_after_the_append_and_the_data_stays() -> None:
+    """20 comes with the real base offset."""
+    bench = leader(isr=(0, 1), min_insync_replicas=2, replica_lag_time_max_ms=1000)
+    bench.fetch(0, replica=1)
+    waiting = bench.produce("a", acks=-1, timeout_ms=60_000)
+    bench.advance(2_000.0)
+    assert bench.partition.isr == [0]
+    assert outcome(bench, waiting) == (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, 0)
+    assert bench.log.log_end == 1
+
+
+def test_lost_leadership_answers_what_waits() -> None:
+    """6 comes with -1; the data stays for now."""
+    bench = leader()
+    waiting = bench.produce("a", acks=-1)
+    bench.follow(leader=1, epoch=1)
+    assert outcome(bench, waiting) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+    assert bench.log.log_end == 1
+
+
+def test_a_higher_epoch_for_the_same_leader_keeps_what_waits() -> None:
+    """Semantics 11.5: with a shrunk ISR then 20, not 6."""
+    bench = leader(min_insync_replicas=2)
+    waiting = bench.produce("a", acks=-1)
+    bench.lead(epoch=1, isr=(0,))
+    assert outcome(bench, waiting) == (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, 0)
+
+
+def test_a_deleted_replica_answers_what_waits() -> None:
+    bench = leader()
+    waiting = bench.produce("a", acks=-1)
+    bench.ask(StopReplicaRequest(2, 1, [StoppedPartition(*T0, True, -2)]))
+    assert outcome(bench, waiting)[0] == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_strangers() -> None:
+    """3 for a partition never heard of, 6 for one that is known (semantics 11.12)."""
+    bench = Bench("2.6")
+    assert outcome(bench, bench.produce("a")) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
+    bench.update_metadata(state(1))
+    assert outcome(bench, bench.produce("a")) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+    files = leader().files
+    again = Bench("2.6", files=files)
+    assert outcome(again, again.produce("a")) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+
+
+def test_damaged_batches() -> None:
+    bench = leader()
+    good = batch("a")
+    for data in (good[:-1] + b"?", good[:20], good + b"x", b""):
+        assert outcome(bench, bench.produce(records=data)) == (ErrorCode.CORRUPT_MESSAGE, -1)
+    assert bench.log.log_end == 0
+
+
+@pytest.mark.parametrize("version", ["0.10.2", "2.6"])
+def test_message_max_bytes_is_a_batchs_bound(version: str) -> None:
+    """Of a message, before 0.11: several messages together may be larger."""
+    bench = leader(version, isr=(0,), message_max_bytes=200)
+    magic = bench.magic
+    assert outcome(bench, bench.produce("x" * 300)) == (ErrorCode.MESSAGE_TOO_LARGE, -1)
+    several = encode([b"y" * 80] * 3, magic=magic, timestamp_ms=0)
+    expected = (0, 0) if magic == 1 else (ErrorCode.MESSAGE_TOO_LARGE, -1)
+    assert outcome(bench, bench.produce(records=several)) == expected
+
+
+def test_one_request_for_several_partitions_waits_for_all() -> None:
+    bench = leader(isr=(0,))
+    bench.leader_and_isr(state(0, isr=(0, 1), place=("t", 1)))
+    parts = [ProducePartition("t", number, batch("v")) for number in (0, 1, 7)]
+    connection = bench.ask(ProduceRequest(-1, 1500, parts))
+    assert bench.answers(connection) == []
+    bench.advance(1500.0)
+    answer = bench.answer(connection, ProduceResponse)
+    assert [(p.partition, p.error, p.base_offset) for p in answer.partitions] == [(0, 0, 0), (1, 7, 0), (7, 3, -1)]
+
+
+def test_the_number_of_parked_requests_is_bounded() -> None:
+    """Beyond the bound a request is answered at once with REQUEST_TIMED_OUT."""
+    bench = leader()
+    bench.broker.produces.waiting = dict.fromkeys(range(PARKED_MAX))  # type: ignore[assignment]
+    assert outcome(bench, bench.produce("a", acks=-1)) == (ErrorCode.REQUEST_TIMED_OUT, 0)

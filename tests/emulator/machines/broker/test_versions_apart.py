@@ -1,0 +1,50 @@
+"""Requests of a broker whose inter.broker.protocol.version this binary does not know yet (semantics 4.6)."""
+
+import pytest
+
+from protocol.events import RequestNotUnderstood
+from protocol.machine import Close
+from protocol.messages.base import Message
+from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from protocol.messages.replication import FetchRequest, OffsetForLeaderEpochRequest
+from protocol.versions import gates_for
+from tests.emulator.machines.broker.harness import Bench
+
+FETCH = FetchRequest(1, 0, 1, 1000, [])
+
+
+@pytest.mark.parametrize(
+    ("binary", "request_", "purpose", "newest"),
+    [
+        ("2.6", FETCH, "fetcher", 11),
+        ("0.11", FETCH, "fetcher", 5),
+        ("2.0.1", OffsetForLeaderEpochRequest([]), "fetcher", 1),
+        ("0.10.2", OffsetForLeaderEpochRequest([]), "fetcher", -1),
+        ("2.3", LeaderAndIsrRequest(1, 1, [], []), "controller", 2),
+        ("2.1", UpdateMetadataRequest(1, 1, [], []), "controller", 4),
+        ("2.5", StopReplicaRequest(1, 1, []), "controller", 2),
+    ],
+)
+def test_a_request_too_new_costs_the_connection(binary: str, request_: Message, purpose: str, newest: int) -> None:
+    bench = Bench(binary)
+    for version in {max(0, newest), newest + 1}:
+        connection = bench.connect("broker-1", purpose)
+        bench.send(connection, request_, version)
+        assert (Close(connection) in bench.effects) == (version > newest)
+    (told,) = bench.events(RequestNotUnderstood)
+    assert (told.peer, told.api, told.request_version) == ("broker-1", request_.API_NAME, newest + 1)
+
+
+def test_clients_find_out_what_a_broker_knows() -> None:
+    bench = Bench("0.11")
+    connection = bench.ask(FETCH, 12)
+    assert Close(connection) not in bench.effects
+
+
+def test_a_newer_binary_understands_every_older_protocol() -> None:
+    for binary, ibp in (("2.8", "0.10.2"), ("2.8", "2.6"), ("1.1", "0.11"), ("2.0.1", "2.0.0")):
+        new, spoken = gates_for(binary), gates_for(binary, ibp)
+        assert new.understands(1, spoken.fetch_version) and new.understands(4, spoken.leader_and_isr_version)
+        assert gates_for(ibp).understands(1, spoken.fetch_version), "what an old broker is sent, it understands"
+        assert gates_for(ibp).understands(6, spoken.update_metadata_version)
+    assert gates_for("2.7").understands(56, 0) and not gates_for("2.6").understands(56, 0)

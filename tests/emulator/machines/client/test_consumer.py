@@ -1,0 +1,352 @@
+"""The consumer: where it begins, what it reads, and what it does when the ground moves."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator.machines.client.client_settings import consumer_settings, old_consumer_settings
+from emulator.machines.client.consumer import Consumer
+from emulator.machines.client.consumer_position import ReadProblem
+from emulator.machines.client.fetched import FetchedEntry
+from emulator.machines.client.operations import OperationLog
+from protocol.chance import Chance
+from protocol.events import OperationEnded, OperationInvoked, RecordsRead
+from protocol.machine import ConnectionOpened, Emit, MessageReceived, Now, Open, Outbox, Send, SetTimer
+from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
+from protocol.messages.replication import (
+    FetchedPartition,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    OffsetForLeaderEpochRequest,
+)
+from protocol.records.format import encode, place, read_header
+from tests.emulator.machines.client.fake_cluster import FakeCluster, Partition
+
+
+def batch(*values: bytes) -> bytes:
+    return encode(values, magic=2, timestamp_ms=0)
+
+
+def fill(log: Partition, *values: bytes) -> None:
+    for value in values:
+        log.append(batch(value))
+
+
+class Bench:
+    def __init__(self, version: str = "2.8", brokers: int = 2, **options: Any) -> None:
+        self.cluster = FakeCluster(brokers)
+        self.read: list[tuple[int, bytes]] = []
+        self.problems: list[ReadProblem] = []
+        given = {name.replace("_", "."): value for name, value in options.items()}
+        self.consumer = Consumer(
+            "consumer",
+            ["broker-0", "broker-1"],
+            OperationLog("client-0", 1),
+            consumer_settings(version, given),
+            Chance(3),
+            self.on_records,
+            lambda now, out, problem: self.problems.append(problem),
+        )
+        self.cluster.component = self.consumer
+        self.log = self.cluster.add()
+
+    def on_records(self, now: Now, out: Outbox, key: tuple[str, int], entries: list[FetchedEntry]) -> None:
+        self.read += [(record.offset, record.value) for entry in entries for record in entry.records]
+
+    def assign(self, offset: int | None = 0) -> None:
+        self.consumer.assign(self.cluster.now, self.cluster.out, {("t", 0): offset})
+        self.cluster.flush()
+
+    def run(self, ms: float = 500) -> None:
+        self.cluster.run(self.cluster.now.mono_ms + ms)
+
+    def asked(self, kind: type) -> int:
+        return sum(isinstance(message, kind) for _, _, message in self.cluster.requests)
+
+    @property
+    def position(self) -> int:
+        return self.consumer.position("t", 0)
+
+
+def test_it_finds_the_leader_and_reads_from_the_offset_it_was_given() -> None:
+    out, now = Outbox(), Now(10.0, 0.0)
+    read: list[list[FetchedEntry]] = []
+    consumer = Consumer(
+        "c",
+        ["broker-7"],
+        OperationLog("client-0", 1),
+        consumer_settings("2.8"),
+        Chance(1),
+        lambda now, out, key, entries: read.append(entries),
+        lambda *_: None,
+    )
+    consumer.assign(now, out, {("t", 0): 1})
+    assert out.take() == [
+        Emit(OperationInvoked("client-0.1:1", "fetch", "t", 0, 0, "", -1, 1)),
+        Open(1, "broker-7", "client"),
+        SetTimer(("c", "poll"), 10_000.0),
+    ]
+    consumer.handle(now, ConnectionOpened(1), out)
+    assert out.take() == [Send(1, 1, 9, MetadataRequest(["t"])), SetTimer(("c", "poll"), 30_000.0)]
+    answer = MetadataResponse(0, [BrokerEndpoint(7, "broker-7")], [PartitionMetadata("t", 0, 0, 7, 4)])
+    consumer.handle(now, MessageReceived(1, 1, 9, answer), out)
+    wanted = FetchPartition("t", 0, 1, 1_048_576, current_leader_epoch=4)
+    assert out.take() == [Send(1, 2, 12, FetchRequest(-1, 500, 1, 52_428_800, [wanted]))]
+    entry = place(batch(b"a", b"b"), 0, 3)
+    result = FetchedPartition("t", 0, 0, 2, 0, None, entry)
+    consumer.handle(now, MessageReceived(1, 2, 12, FetchResponse([result])), out)
+    again = FetchPartition("t", 0, 2, 1_048_576, current_leader_epoch=4)
+    assert out.take() == [
+        Emit(RecordsRead("client-0.1:1", "t", 0, 1, 1, 3, read_header(entry).crc, 2, 7)),
+        Send(1, 3, 12, FetchRequest(-1, 500, 1, 52_428_800, [again])),
+    ]
+    assert [record.value for entries in read for each in entries for record in each.records] == [b"b"]
+    consumer.close(now, out)
+    assert Emit(OperationEnded("client-0.1:1", "fetch", "ok", 0, "t", 0, 2, 3, 0, 0)) in out.take()
+
+
+@pytest.mark.parametrize(("version", "sent"), [("0.8.2", 0), ("0.10.2", 12)])
+def test_the_old_consumer_of_0_8_2_stops_at_a_message_larger_than_it_asks_for(version: str, sent: int) -> None:
+    """ConsumerIterator.makeNext; from 0.10.1 a fetch brings one whole (KIP-74)."""
+    out, now = Outbox(), Now(10.0, 0.0)
+    problems: list[ReadProblem] = []
+    settings = old_consumer_settings(version, {"max.partition.fetch.bytes": 100})
+    log, said = OperationLog("client-0", 1), problems.append
+    consumer = Consumer("c", ["b"], log, settings, Chance(1), lambda *_: None, lambda now, out, problem: said(problem))
+    consumer.assign(now, out, {("t", 0): 1})
+    consumer.handle(now, ConnectionOpened(1), out)
+    known = MetadataResponse(0, [BrokerEndpoint(7, "b")], [PartitionMetadata("t", 0, 0, 7)])
+    consumer.handle(now, MessageReceived(1, 1, 9, known), out)
+    fetch = out.take()[-1]
+    assert isinstance(fetch, Send) and isinstance(fetch.message, FetchRequest)
+    assert (fetch.version, fetch.message.partitions) == (sent, [FetchPartition("t", 0, 1, 100)])
+    nothing_whole = FetchResponse([FetchedPartition("t", 0, 0, 3, incomplete=True)])
+    consumer.handle(now, MessageReceived(1, 2, sent, nothing_whole), out)
+    assert problems == [ReadProblem("t", 0, "MessageSizeTooLargeException", 1, -1)]
+    assert not any(isinstance(effect, Send) for effect in out.take())
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"), [("earliest", b"abcd"), ("smallest", b"abcd"), ("latest", b"d"), ("largest", b"d")]
+)
+def test_without_an_offset_the_policy_says_where_to_begin(policy: str, expected: bytes) -> None:
+    bench = Bench(auto_offset_reset=policy)
+    fill(bench.log, b"a", b"b", b"c")
+    bench.assign(None)
+    assert bench.position == -1
+    bench.run()
+    fill(bench.log, b"d")
+    bench.run()
+    assert b"".join(value for _, value in bench.read) == expected
+    assert bench.position == 4
+    assert bench.consumer.high_watermark("t", 0) == 4
+
+
+def test_without_an_offset_and_a_policy_it_stops() -> None:
+    bench = Bench(auto_offset_reset="none")
+    bench.assign(None)
+    bench.run()
+    assert bench.problems == [ReadProblem("t", 0, "NoOffsetForPartitionException", -1)]
+    assert [event.outcome for _, event in bench.cluster.ended()] == ["failed"]
+
+
+@pytest.mark.parametrize("version", ["0.10.2", "2.8"])
+def test_out_of_range_goes_to_the_policy(version: str) -> None:
+    """Semantics 6, and the end of incident-disk-full: both logs empty, the committed offset 7."""
+    bench = Bench(version, auto_offset_reset="earliest")
+    fill(bench.log, b"a")
+    bench.assign(7)
+    bench.run()
+    assert bench.read == [(0, b"a")]
+    assert bench.asked(ListOffsetsRequest) == 1
+
+
+def test_out_of_range_without_a_policy_stops_until_a_seek() -> None:
+    bench = Bench(auto_offset_reset="none")
+    fill(bench.log, b"a")
+    bench.assign(7)
+    bench.run()
+    assert bench.problems == [ReadProblem("t", 0, "OffsetOutOfRangeException", 7)]
+    requests = len(bench.cluster.requests)
+    bench.run()
+    assert len(bench.cluster.requests) == requests, "a stopped partition is left alone"
+    bench.consumer.seek(bench.cluster.now, bench.cluster.out, "t", 0, 0)
+    bench.run()
+    assert bench.read == [(0, b"a")]
+    assert len(bench.cluster.invoked()) == 2, "reading again is another operation"
+
+
+def test_a_moved_leader_is_followed() -> None:
+    bench = Bench()
+    fill(bench.log, b"a")
+    bench.assign()
+    bench.run()
+    bench.log.leader, bench.log.epoch = 1, 1
+    fill(bench.log, b"b")
+    bench.run(1000)
+    assert bench.read == [(0, b"a"), (1, b"b")]
+    nodes = {node for _, node, message in bench.cluster.requests if isinstance(message, FetchRequest)}
+    assert nodes == {"broker-0", "broker-1"}
+
+
+def test_a_leader_with_the_history_that_was_read_is_trusted() -> None:
+    bench = Bench()
+    fill(bench.log, b"a", b"b")
+    bench.assign()
+    bench.run()
+    bench.log.leader, bench.log.epoch = 1, 1
+    fill(bench.log, b"c")
+    bench.run(1000)
+    assert bench.asked(OffsetForLeaderEpochRequest) == 1
+    assert [offset for offset, _ in bench.read] == [0, 1, 2]
+
+
+def cut_history(bench: Bench) -> None:
+    """b was read and is lost; the new leader writes x and y in its place."""
+    fill(bench.log, b"a", b"b")
+    bench.assign()
+    bench.run()
+    bench.log.truncate(1)
+    bench.log.leader, bench.log.epoch = 1, 1
+    fill(bench.log, b"x", b"y")
+    bench.run(1000)
+
+
+def test_a_cut_log_is_noticed_and_read_from_the_divergence() -> None:
+    """KIP-320: end offset 1 of epoch 0 lies below the position 2."""
+    bench = Bench(auto_offset_reset="earliest")
+    cut_history(bench)
+    assert bench.read == [(0, b"a"), (1, b"b"), (1, b"x"), (2, b"y")]
+    assert bench.problems == []
+
+
+def test_a_cut_log_without_a_policy_is_a_problem() -> None:
+    bench = Bench(auto_offset_reset="none")
+    cut_history(bench)
+    assert bench.problems == [ReadProblem("t", 0, "LogTruncationException", 2, 1)]
+    assert bench.read == [(0, b"a"), (1, b"b")]
+
+
+def test_before_2_3_a_cut_log_is_read_on_as_if_nothing_had_happened() -> None:
+    bench = Bench("2.2", auto_offset_reset="none")
+    cut_history(bench)
+    assert bench.read == [(0, b"a"), (1, b"b"), (2, b"y")], "x is never seen"
+    assert bench.asked(OffsetForLeaderEpochRequest) == 0
+
+
+def test_an_unknown_history_goes_to_the_policy() -> None:
+    bench = Bench(auto_offset_reset="earliest")
+    fill(bench.log, b"a", b"b")
+    bench.assign()
+    bench.run()
+    bench.log.truncate(0)
+    bench.log.leader, bench.log.epoch = 1, 3
+    fill(bench.log, b"x")
+    bench.run(1000)
+    assert bench.read[-1] == (0, b"x")
+
+
+def test_a_silent_leader_is_given_up_for_another() -> None:
+    bench = Bench(request_timeout_ms=2000)
+    fill(bench.log, b"a")
+    bench.assign()
+    bench.run()
+    bench.cluster.silent.add("broker-0")
+    bench.run(100)
+    bench.log.leader, bench.log.epoch = 1, 1
+    fill(bench.log, b"b")
+    bench.run(20_000)
+    assert bench.read == [(0, b"a"), (1, b"b")]
+
+
+def test_a_paused_partition_is_not_fetched() -> None:
+    bench = Bench()
+    bench.assign()
+    bench.run()
+    bench.consumer.pause("t", 0)
+    bench.run(10)
+    fill(bench.log, b"a")
+    requests = len(bench.cluster.requests)
+    bench.run()
+    assert bench.read == []
+    assert len(bench.cluster.requests) == requests
+    bench.consumer.resume(bench.cluster.now, bench.cluster.out, "t", 0)
+    bench.run()
+    assert bench.read == [(0, b"a")]
+
+
+def test_a_fatal_error_stops_the_partition() -> None:
+    bench = Bench()
+    bench.assign()
+    bench.run(50)
+    (connection,) = (number for number, node in bench.cluster.connections.items() if node == "broker-0")
+    correlation = len(bench.cluster.requests)
+    answer = FetchResponse([FetchedPartition("t", 0, 35)])
+    message = MessageReceived(connection, correlation, 12, answer)
+    bench.consumer.handle(bench.cluster.now, message, bench.cluster.out)
+    assert bench.problems == [ReadProblem("t", 0, "UNSUPPORTED_VERSION", 0)]
+
+
+def test_an_unknown_error_is_asked_again() -> None:
+    """Fetcher warns of -1 and goes on; a broker up to 0.9 says it to who reads between high watermark and log end."""
+    bench = Bench()
+    bench.assign()
+    bench.run(50)
+    (connection,) = (number for number, node in bench.cluster.connections.items() if node == "broker-0")
+    answer = FetchResponse([FetchedPartition("t", 0, -1)])
+    message = MessageReceived(connection, len(bench.cluster.requests), 12, answer)
+    bench.consumer.handle(bench.cluster.now, message, bench.cluster.out)
+    fill(bench.log, b"a")
+    bench.run(1000)
+    assert (bench.problems, bench.read) == ([], [(0, b"a")])
+
+
+def test_assigning_twice_is_an_error() -> None:
+    bench = Bench()
+    bench.assign()
+    with pytest.raises(ValueError, match="t-0 is assigned already"):
+        bench.assign()
+    with pytest.raises(ValueError, match="at most 10000 partitions"):
+        bench.consumer.assign(bench.cluster.now, bench.cluster.out, {("u", number): 0 for number in range(10_000)})
+
+
+CHANGES = st.lists(
+    st.tuples(st.sampled_from(["append", "move", "silence", "wake", "restart"]), st.integers(0, 4000)), max_size=20
+)
+
+
+@given(changes=CHANGES, version=st.sampled_from(["0.10.2", "2.2", "2.8"]))
+@settings(max_examples=80, deadline=None)
+def test_whatever_moves_every_record_is_read_once_and_in_order(changes: list[tuple[str, int]], version: str) -> None:
+    """Nothing is cut here: leaders move, fall silent and restart with their data."""
+    bench = Bench(version, request_timeout_ms=2000)
+    bench.assign()
+    cluster, count = bench.cluster, 0
+    for change, pause_ms in changes:
+        bench.run(pause_ms)
+        node = f"broker-{bench.log.leader}"
+        match change:
+            case "append":
+                fill(bench.log, b"%d" % count)
+                count += 1
+            case "move":
+                bench.log.leader, bench.log.epoch = 1 - bench.log.leader, bench.log.epoch + 1
+            case "silence":
+                cluster.silent.add(node)
+            case "wake":
+                cluster.wake()
+            case "restart":
+                cluster.lose_connections(node)
+    cluster.wake()
+    # A silenced broker loses what was under way: the requests' time-out and the pauses after it must pass.
+    bench.run(30_000)
+    assert bench.read == [(offset, b"%d" % offset) for offset in range(count)]
+    assert bench.problems == []
+    bench.consumer.close(cluster.now, cluster.out)
+    cluster.flush()
+    assert [event.outcome for _, event in cluster.ended()] == ["ok"]
+    assert cluster.open_connections() == 0

@@ -1,0 +1,156 @@
+"""Leader epochs in metadata: what clients of each version believe, ignore and forget (semantics 6; Metadata.java)."""
+
+import pytest
+
+from emulator.machines.client.client_settings import consumer_settings, producer_settings
+from emulator.machines.client.connections import BrokerConnections
+from emulator.machines.client.metadata_cache import MetadataCache
+from protocol.chance import Chance
+from protocol.machine import ConnectionOpened, MessageReceived, Now, Open, Outbox, Send
+from protocol.messages.leadership import BrokerEndpoint, MetadataResponse, PartitionMetadata
+
+VERSIONS = ["0.8.2", "1.1", "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.8"]
+IGNORING = VERSIONS[3:]
+
+Told = tuple[int, int] | None
+"""(leader, epoch) of a partition; None: it is not in the answer."""
+
+
+class Client:
+    """A consumer's metadata, or a producer's, told what brokers say."""
+
+    def __init__(self, version: str, kind: str = "consumer") -> None:
+        make = consumer_settings if kind == "consumer" else producer_settings
+        self._now_ms = 0.0
+        self._out = Outbox()
+        self._connections = BrokerConnections(make(version), Chance(5), 2, lambda now, out: None)
+        self.metadata = MetadataCache(["broker-0"], self._connections, make(version))
+        assert not self._connections.ready(self._now, self._out, "broker-0")
+        (effect,) = self._out.take()
+        assert isinstance(effect, Open)
+        self._connection = effect.connection
+        self._connections.handle(self._now, ConnectionOpened(self._connection), self._out)
+        self.metadata.want_topic("t")
+
+    @property
+    def _now(self) -> Now:
+        return Now(self._now_ms, 0.0)
+
+    def asks(self) -> bool:
+        """Whether it wants metadata now, a second after it last asked."""
+        self._now_ms += 1_000.0
+        self.metadata.poll(self._now, self._out)
+        return any(isinstance(effect, Send) for effect in self._out.take())
+
+    def told(self, *partitions: Told, reliable: bool = True) -> None:
+        """t-0, t-1, ... as some broker believes; it asked, or does so now."""
+        self.metadata.request_update()
+        assert self.asks()
+        live = [BrokerEndpoint(number, f"broker-{number}") for number in range(3)]
+        said = [PartitionMetadata("t", n, 0, *one) for n, one in enumerate(partitions) if one is not None]
+        answer = MetadataResponse(0, live, said, reliable)
+        correlation = self._connections._correlation
+        self._connections.handle(self._now, MessageReceived(self._connection, correlation, 9, answer), self._out)
+
+    def leader(self, partition: int = 0) -> tuple[int, int] | None:
+        """As a producer sees it."""
+        known = self.metadata.leader("t", partition)
+        return (known.broker, known.epoch) if known else None
+
+    def current(self, partition: int = 0) -> tuple[int, int] | None:
+        """As a consumer does."""
+        known = self.metadata.current_leader("t", partition)
+        return (known.broker, known.epoch) if known else None
+
+
+@pytest.mark.parametrize("kind", ["producer", "consumer"])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_older_epoch_is_ignored_from_2_2_on(version: str, kind: str) -> None:
+    client = Client(version, kind)
+    client.told((1, 5))
+    client.told((0, 4))
+    assert client.leader() is not None
+    assert client.leader()[0] == (1 if version in IGNORING else 0)  # type: ignore[index]
+
+
+@pytest.mark.parametrize("version", IGNORING)
+def test_an_equal_epoch_is_believed(version: str) -> None:
+    client = Client(version)
+    client.told((1, 5))
+    client.told((2, 5))
+    assert client.leader() == client.current() == (2, 5)
+
+
+@pytest.mark.parametrize("version", IGNORING)
+def test_who_ignored_an_answer_may_have_no_leader_to_read_from(version: str) -> None:
+    """Up to 2.3 what was kept counts as of the older epoch: a consumer reads from nobody (Metadata.updatePartitionInfo,
+    partitionInfoIfCurrent). A producer does not look."""
+    client = Client(version)
+    client.told((1, 5))
+    client.told((0, 4))
+    assert client.current() == (None if version in ("2.2", "2.3") else (1, 5))
+    assert client.leader() is not None
+    client.told((1, 5))
+    assert client.current() == (1, 5)
+
+
+@pytest.mark.parametrize("version", IGNORING)
+def test_a_partition_without_an_epoch_is_believed_and_forgets(version: str) -> None:
+    """An answer of a broker before 2.1, or up to 2.4 one about a partition without a leader: after it any epoch is."""
+    client = Client(version)
+    client.told((1, 5))
+    client.told((2, -1))
+    assert client.leader() == client.current() == (2, -1)
+    client.told((0, 4))
+    assert client.leader() == client.current() == (0, 4)
+
+
+@pytest.mark.parametrize("version", IGNORING)
+def test_in_2_2_it_forgets_those_of_all(version: str) -> None:
+    client = Client(version)
+    client.told((1, 5), (1, 5))
+    client.told((1, 5), (-1, -1))
+    client.told((0, 4), (0, 4))
+    assert client.leader(0) == ((0, 4) if version == "2.2" else (1, 4) if version == "2.3" else (1, 5))
+    assert client.leader(1) == (0, 4)
+
+
+@pytest.mark.parametrize("version", IGNORING)
+def test_epochs_of_brokers_before_2_4_are_unreliable_for_clients_from_2_4_on(version: str) -> None:
+    """MetadataResponse.hasReliableLeaderEpochs"""
+    client = Client(version)
+    client.told((1, 5), reliable=False)
+    client.told((0, 4), reliable=False)
+    trusting = version in ("2.2", "2.3")
+    assert client.leader() == ((1, 4) if trusting else (0, -1))
+    assert client.metadata.epoch("t", 0) == (5 if trusting else -1)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_offset_may_bring_a_newer_epoch(version: str) -> None:
+    """Committed or listed: then the known leader is of the past, and fresh metadata are asked for."""
+    client = Client(version)
+    client.told((1, 5))
+    for epoch in (-1, 4, 5):
+        client.metadata.heard_of("t", 0, epoch)
+        assert client.current() is not None and not client.asks()
+    client.metadata.heard_of("t", 0, 6)
+    ignoring = version in IGNORING
+    assert (client.current() is None) == ignoring and client.leader() is not None
+    if ignoring:
+        assert client.asks()
+        return
+    assert not client.asks()
+
+
+@pytest.mark.parametrize("version", IGNORING)
+def test_the_first_epoch_may_come_with_an_offset_up_to_2_4(version: str) -> None:
+    """Metadata.updateLastSeenEpochIfNewer: from 2.5 not replacing none."""
+    client = Client(version)
+    client.told((1, -1))
+    client.metadata.heard_of("t", 0, 3)
+    counts = version in ("2.2", "2.3", "2.4")
+    assert client.metadata.epoch("t", 0) == (3 if counts else -1)
+    assert client.current() == (None if counts else (1, -1))
+    client.told((2, 2))
+    assert client.current() == (None if counts else (2, 2))

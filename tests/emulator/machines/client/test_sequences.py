@@ -1,0 +1,176 @@
+"""Sequence numbers of an idempotent producer, era by era (KIP-98, KIP-360)."""
+
+import pytest
+
+from emulator.machines.client.client_settings import SequenceRecovery
+from emulator.machines.client.operations import OperationLog
+from emulator.machines.client.producer_batch import ProducerBatch
+from emulator.machines.client.sequences import Sequences
+from protocol.machine import Now, Outbox
+
+OUT_OF_ORDER = 45
+UNKNOWN_PRODUCER = 59
+KEY = ("t", 0)
+
+
+def batch(*values: bytes) -> ProducerBatch:
+    log, out = OperationLog("client-0", 1), Outbox()
+    made = ProducerBatch(KEY, Now(0, 0), 2, 100, 1000.0)
+    for value in values:
+        operation = log.invoke(out, kind="produce", topic="t", partition=0)
+        made.add(value, operation, lambda *_: None)
+    return made
+
+
+def sequences(recovery: SequenceRecovery, count: int = 3) -> tuple[Sequences, list[ProducerBatch]]:
+    """`count` batches of two records, numbered and sent."""
+    made = Sequences(recovery)
+    made.take_identity(7, 0)
+    batches = [batch(b"x", b"y") for _ in range(count)]
+    for each in batches:
+        assert made.may_leave(each)
+        made.number(each)
+        each.seal("none")
+    return made, batches
+
+
+def numbers(batches: list[ProducerBatch]) -> list[tuple[int, int, int]]:
+    return [(each.producer_id, each.producer_epoch, each.base_sequence) for each in batches]
+
+
+def test_nothing_leaves_before_there_is_an_id() -> None:
+    made = Sequences("bump")
+    assert not made.may_leave(batch(b"a"))
+    made.take_identity(7, 0)
+    assert made.may_leave(batch(b"a"))
+
+
+def test_batches_are_numbered_by_their_records() -> None:
+    _, batches = sequences("bump")
+    assert numbers(batches) == [(7, 0, 0), (7, 0, 2), (7, 0, 4)]
+
+
+def test_a_retry_leaves_when_it_is_first_in_line() -> None:
+    made, (first, second, _) = sequences("bump")
+    assert made.may_leave(first)
+    assert not made.may_leave(second)
+    made.completed(first, 0)
+    assert made.may_leave(second)
+
+
+@pytest.mark.parametrize("recovery", ["retry", "bump"])
+def test_out_of_order_behind_a_failed_batch_is_retried_as_it_is(recovery: SequenceRecovery) -> None:
+    made, batches = sequences(recovery)
+    assert made.can_retry(batches[1], OUT_OF_ORDER, 0)
+    made.resolve()
+    assert numbers(batches) == [(7, 0, 0), (7, 0, 2), (7, 0, 4)]
+
+
+@pytest.mark.parametrize("recovery", ["reset", "retry"])
+def test_out_of_order_of_the_next_in_line_means_loss_and_another_id(recovery: SequenceRecovery) -> None:
+    made, (first, *_) = sequences(recovery)
+    assert not made.can_retry(first, OUT_OF_ORDER, 0)
+    made.failed(first, OUT_OF_ORDER, may_reuse=True)
+    made.resolve()
+    assert made.producer_id == -1
+    made.take_identity(8, 0)
+    fresh = batch(b"z")
+    assert made.may_leave(fresh)
+    made.number(fresh)
+    assert numbers([fresh]) == [(8, 0, 0)]
+
+
+def test_from_2_5_out_of_order_of_the_next_in_line_bumps_the_epoch() -> None:
+    made, batches = sequences("bump")
+    assert made.can_retry(batches[0], OUT_OF_ORDER, 0)
+    made.resolve()
+    assert numbers(batches) == [(7, 1, 0), (7, 1, 2), (7, 1, 4)], "numbered anew, and retried"
+    assert all(each.reset for each in batches)
+    assert made.can_retry(batches[1], OUT_OF_ORDER, 0), "the answer to what it was before"
+    made.resolve()
+    assert made.producer_epoch == 1
+
+
+def test_an_unknown_producer_whose_records_were_deleted_begins_again() -> None:
+    """1.0 to 2.4: the log starts beyond the last acknowledged offset, so retention took the state, not a
+    loss.
+    """
+    made, batches = sequences("retry")
+    made.completed(batches[0], 10)
+    assert made.can_retry(batches[1], UNKNOWN_PRODUCER, 50)
+    assert numbers(batches[1:]) == [(7, 0, 0), (7, 0, 2)]
+    assert made.can_retry(batches[2], UNKNOWN_PRODUCER, 50), "it was numbered anew meanwhile"
+
+
+def test_an_unknown_producer_whose_records_should_be_there_is_a_loss() -> None:
+    made, batches = sequences("retry")
+    made.completed(batches[0], 10)
+    assert made.can_retry(batches[1], UNKNOWN_PRODUCER, -1), "the broker did not say where its log starts"
+    assert not made.can_retry(batches[1], UNKNOWN_PRODUCER, 0)
+
+
+def test_from_2_5_an_unknown_producer_bumps_its_epoch() -> None:
+    made, batches = sequences("bump")
+    made.completed(batches[0], 10)
+    assert made.can_retry(batches[1], UNKNOWN_PRODUCER, 0)
+    made.resolve()
+    assert numbers(batches[1:]) == [(7, 1, 0), (7, 1, 2)]
+
+
+def test_before_2_5_those_behind_take_the_numbers_of_a_refused_batch() -> None:
+    made, batches = sequences("retry")
+    made.failed(batches[0], 10, may_reuse=True)
+    assert numbers(batches[1:]) == [(7, 0, 0), (7, 0, 2)]
+
+
+def test_numbers_of_a_batch_given_up_by_time_are_in_doubt() -> None:
+    made, batches = sequences("bump", count=1)
+    made.failed(batches[0], "TimeoutException", may_reuse=False)
+    made.left_unresolved(batches[0])
+    assert not made.may_leave(batch(b"z")), "until it is settled"
+    made.resolve()
+    fresh = batch(b"z")
+    assert made.may_leave(fresh)
+    made.number(fresh)
+    assert numbers([fresh]) == [(7, 1, 0)], "nobody knows whether 0 and 1 are taken: a new epoch"
+
+
+def test_a_late_success_settles_the_doubt() -> None:
+    made, batches = sequences("bump", count=1)
+    made.failed(batches[0], "TimeoutException", may_reuse=False)
+    made.left_unresolved(batches[0])
+    made.completed(batches[0], 0)
+    made.resolve()
+    fresh = batch(b"z")
+    made.number(fresh)
+    assert numbers([fresh]) == [(7, 0, 2)]
+
+
+def test_before_2_5_doubt_costs_the_id() -> None:
+    made, batches = sequences("retry", count=1)
+    made.failed(batches[0], "TimeoutException", may_reuse=False)
+    made.left_unresolved(batches[0])
+    made.resolve()
+    assert made.producer_id == -1
+
+
+def test_what_never_left_leaves_no_gap() -> None:
+    made, _ = sequences("reset", count=1)
+    made.failed(batch(b"never"), "TimeoutException", may_reuse=False)
+    fresh = batch(b"z")
+    made.number(fresh)
+    assert fresh.base_sequence == 2
+
+
+def test_a_new_batch_waits_while_others_of_an_old_epoch_are_under_way() -> None:
+    made, _ = sequences("bump")
+    made.take_identity(7, 1)
+    assert not made.may_leave(batch(b"z"))
+
+
+def test_the_last_epoch_is_followed_by_another_id() -> None:
+    made, batches = sequences("bump")
+    made.take_identity(7, 32_767)
+    assert made.can_retry(batches[0], UNKNOWN_PRODUCER, 0)
+    made.resolve()
+    assert made.producer_id == -1

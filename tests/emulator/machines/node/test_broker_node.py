@@ -1,0 +1,202 @@
+"""The life of a broker's process: registration, session, orderly stop, full disk (semantics 3, 4, 11.10).
+
+Played in the simulated world, because these are conversations with an ensemble and a controller.
+"""
+
+from typing import Any, TypeVar
+
+import pytest
+
+from emulator.machines.broker.settings import BrokerSettings
+from emulator.machines.node.broker_node import BrokerNode
+from emulator.storage.log_directory import CLEAN_SHUTDOWN, HIGH_WATERMARKS
+from protocol.events import ControllerChanged, Event, LogDirFailed, LogLoaded, LogTruncated, NodeStopped, RoleChanged
+from tests.simulated.cluster import BEGIN, BROKERS, Cluster
+
+E = TypeVar("E", bound=Event)
+VERSIONS = ("0.10.2", "1.1", "2.1", "2.2", "2.6", "2.8")
+
+
+def played(script: str, version: str = "2.6", **settings: Any) -> Cluster:
+    cluster = Cluster(BEGIN + script, version=version, **settings)
+    cluster.run()
+    assert cluster.finished
+    return cluster
+
+
+def seen(cluster: Cluster, name: str, kind: type[E]) -> list[E]:
+    return [e[5] for e in cluster.world.trace.entries if e[0] == name and isinstance(e[5], kind)]
+
+
+def states(cluster: Cluster) -> list[tuple[int, int, tuple[int, ...]]]:
+    return [(s["leader"], s["leader_epoch"], tuple(s["isr"])) for s in cluster.player.timeline.partition_states]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_broker_back_before_its_old_session_ended_exits(version: str) -> None:
+    """Semantics 11.10: NODEEXISTS. (2.2 replaces an ephemeral of its own process's earlier session only.)"""
+    cluster = played("  - kill: 1\n  - start: 1\n  - pause: 4\n", version)
+    (stopped,) = seen(cluster, "broker-1", NodeStopped)
+    assert stopped.code == 1
+    assert stopped.reason.startswith("/brokers/ids/1 exists and belongs to session ")
+    assert stopped.reason.endswith("a broker with this id is registered, or its earlier session has not expired yet")
+    assert not cluster.alive("broker-1")
+
+
+def test_a_broker_of_0_8_2_back_before_its_old_session_ended_waits_and_registers() -> None:
+    """Semantics 11.10: it finds what it wrote itself, and tries again after zookeeper.session.timeout.ms."""
+    cluster = played("  - kill: 1\n  - start: 1\n  - wait: {until: {isr: [0, 2]}}\n  - wait: isr restored\n", "0.8.2")
+    assert cluster.alive("broker-1")
+    assert seen(cluster, "broker-1", NodeStopped) == []
+    assert states(cluster)[-1] == (0, 1, (0, 2, 1))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_broker_back_after_its_session_ended_registers_and_catches_up(version: str) -> None:
+    cluster = played("  - kill: 1\n  - pause: 8\n  - start: 1\n  - wait: isr restored\n", version)
+    assert cluster.alive("broker-1")
+    assert seen(cluster, "broker-1", NodeStopped) == []
+    assert states(cluster)[-1] == (0, 1, (0, 2, 1))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_expired_session_resigns_registers_anew_and_elects(version: str) -> None:
+    """Semantics 4.1: disconnection alone changes nothing; after the heal the controller resigns, then registers."""
+    cluster = played("  - cut: az-2\n  - pause: 12\n  - heal\n  - wait: isr restored\n  - pause: 2\n", version)
+    offices = [(change.active, change.controller_epoch) for change in seen(cluster, "broker-2", ControllerChanged)]
+    assert offices[:2] == [(True, 1), (False, 1)]
+    others = [c for name in ("broker-0", "broker-1") for c in seen(cluster, name, ControllerChanged)]
+    assert [(c.active, c.controller_epoch) for c in others] == [(True, 2)]
+    live = [tuple(entry["live"]) for entry in cluster.player.timeline.live_brokers]
+    assert live == [(0, 1, 2), (0, 1), (0, 1, 2)]
+    assert cluster.alive("broker-2")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_short_cut_changes_nothing(version: str) -> None:
+    """The session survives: same registration, same controller, same ISR."""
+    cluster = played("  - cut: az-2\n  - pause: 1\n  - heal\n  - pause: 20\n", version)
+    assert [tuple(entry["live"]) for entry in cluster.player.timeline.live_brokers] == [(0, 1, 2)]
+    assert [(c["controller"], c["epoch"]) for c in cluster.player.timeline.controllers] == [(2, 1)]
+    assert states(cluster) == [(0, 0, (0, 1, 2))]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_orderly_stop_hands_over_leadership_and_leaves_a_marker(version: str) -> None:
+    """Semantics 3, 4.2: ControlledShutdown, checkpoints, marker, exit 0."""
+    cluster = played("  - pause: 1\n  - stop: 0\n  - pause: 1\n", version)
+    (stopped,) = seen(cluster, "broker-0", NodeStopped)
+    assert (stopped.code, stopped.reason) == (0, "stopped")
+    assert states(cluster)[1] == (1, 1, (1, 2))
+    files = cluster.world.nodes["broker-0"].files
+    assert files.exists(CLEAN_SHUTDOWN)
+    assert files.read(HIGH_WATERMARKS, 0, 100) == b"0\n1\nt 0 2\n"
+    files.power_loss({})
+    assert files.size("t-0/00000000000000000000.log") > 0, "the log was flushed"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_followers_orderly_stop_keeps_its_high_watermark(version: str) -> None:
+    """It is stopped by the controller (StopReplica) before it checkpoints; back, it cuts nothing."""
+    cluster = played("  - pause: 1\n  - stop: 1\n  - start: 1\n  - wait: isr restored\n", version)
+    assert [event.code for event in seen(cluster, "broker-1", NodeStopped)] == [0]
+    loaded = seen(cluster, "broker-1", LogLoaded)
+    assert [(event.clean, event.log_end, event.high_watermark) for event in loaded] == [(True, 2, 2)]
+    assert not [event for event in seen(cluster, "broker-1", LogTruncated) if event.effective]
+
+
+def test_without_controlled_shutdown_the_session_is_closed_and_the_controller_notices() -> None:
+    cluster = played("  - stop: 0\n  - pause: 1\n", version="2.6", **{"controlled.shutdown.enable": False})
+    assert [event.code for event in seen(cluster, "broker-0", NodeStopped)] == [0]
+    assert states(cluster)[1] == (1, 1, (1, 2))
+
+
+def test_the_controllers_own_orderly_stop() -> None:
+    """It asks itself, through a socket like anybody; then another is elected."""
+    cluster = played("  - stop: 2\n  - pause: 3\n", "2.8")
+    assert [event.code for event in seen(cluster, "broker-2", NodeStopped)] == [0]
+    assert [c["epoch"] for c in cluster.player.timeline.controllers if c["controller"] is not None] == [1, 2]
+    assert states(cluster)[-1][2] == (0, 1)
+
+
+def test_a_full_disk_ends_the_broker_and_its_next_life_has_room() -> None:
+    """The log directory fails at the next write; without another one the process ends with 1."""
+    script = """
+  - disk-full: 0
+  - produce: {broker: 0, values: [c], acks: 1}
+  - pause: 8
+  - start: 0
+  - wait: isr restored
+"""
+    cluster = played(script, "2.6")
+    assert len(seen(cluster, "broker-0", LogDirFailed)) == 1
+    (stopped,) = seen(cluster, "broker-0", NodeStopped)
+    assert stopped.code == 1 and stopped.reason.startswith("log directory failed: ")
+    assert [value for value, error in cluster.attempts() if error == 0] == ["a", "b"]
+    assert states(cluster)[1][:2] == (1, 1)
+    assert [(role.role, role.leader) for role in seen(cluster, "broker-0", RoleChanged)][-1] == ("follower", 1)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_stop_waits_for_the_session_service_without_limit(version: str) -> None:
+    """It asks there who is controller, and nobody answers: no quorum. It stops when there is one."""
+    cluster = played("  - pause: 1\n", version)
+    world = cluster.world
+    for name in ("session-0", "session-1"):
+        world.kill(name)
+    world.stop("broker-0")
+    cluster.go_on(600_000.0)
+    assert cluster.alive("broker-0")
+    for name in ("session-0", "session-1"):
+        world.start(name)
+    cluster.go_on(60_000.0)
+    assert seen(cluster, "broker-0", NodeStopped)[-1].reason == "stopped"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_stop_tries_as_often_as_it_is_told_to_and_pauses_after_each(version: str) -> None:
+    """The controller cannot be reached, the session service can: controlled.shutdown.max.retries attempts in all."""
+    script = "  - pause: 1\n  - cut: {link: [broker-0, broker-2]}\n  - background: stopping\n    stop: 0\n"
+    cluster = played(script, version)
+    settings = BrokerSettings()
+    tries_ms = settings.controller_socket_timeout_ms + settings.controlled_shutdown_retry_backoff_ms
+    cluster.go_on(settings.controlled_shutdown_max_retries * tries_ms - 1_500.0)
+    assert cluster.alive("broker-0")
+    cluster.go_on(2_000.0)
+    assert seen(cluster, "broker-0", NodeStopped)[-1].reason == "stopped"
+
+
+# --- a start (semantics 4.2) ---
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_broker_that_does_not_reach_the_session_service_when_it_starts_ends(version: str) -> None:
+    """zookeeper.connection.timeout.ms, by default the session's time-out; its logs have not been touched."""
+    script = "  - stop: 0\n  - cut: az-0\n  - background: starting\n    start: 0\n  - pause: 30\n"
+    cluster = played(script, version)
+    (stopped,) = [event for event in seen(cluster, "broker-0", NodeStopped) if event.code]
+    assert stopped.reason == "no session service within 4000 ms (zookeeper.connection.timeout.ms)"
+    assert cluster.world.nodes["broker-0"].files.exists(CLEAN_SHUTDOWN)
+    assert [event for event in seen(cluster, "broker-0", LogLoaded)] == []
+
+
+def test_a_broker_waits_for_the_session_service_as_long_as_it_is_told_to() -> None:
+    script = "  - stop: 0\n  - cut: az-0\n  - background: starting\n    start: 0\n"
+    script += "  - pause: 12\n  - heal\n  - pause: 20\n"
+    for timeout_ms, back in ((5_000, False), (60_000, True)):
+        settings: dict[str, Any] = {"zookeeper.connection.timeout.ms": timeout_ms}
+        cluster = played(script, **settings)
+        assert cluster.alive("broker-0") is back
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_topics_own_settings_hold_from_the_first_moment_of_a_life(version: str) -> None:
+    script = (
+        "  - create-topic: {topic: own, assignment: [0, 1, 2], configs: {min.insync.replicas: 1}}\n"
+        "  - stop: 0\n  - start: 0\n  - wait: isr restored\n"
+    )
+    cluster = played(script, version)
+    for name in BROKERS:
+        machine = cluster.world.nodes[name].machine
+        assert isinstance(machine, BrokerNode)
+        assert machine.broker.replicas.partitions["own", 0].settings.min_insync_replicas == 1

@@ -1,0 +1,186 @@
+"""What nodes think: each its own, contradictions included, and asking changes nothing."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from emulator.topology import three_azs
+from protocol.framing import decode, encode
+from protocol.machine import Now, TellsStatus
+from protocol.messages.status import NodeStatus, StatusResponse
+from tests.simulated.cluster import BEGIN, Cluster
+
+CUT = BEGIN + """
+  - cut: az-0
+  - produce: {broker: 0, values: [c], acks: 1}
+  - pause: 12
+"""
+CUT_CONTROLLER = BEGIN + "  - cut: az-2\n  - pause: 12\n"
+
+
+def statuses(cluster: Cluster) -> dict[str, NodeStatus]:
+    """Of every node that is alive and has something to say."""
+    world = cluster.world
+    now = Now(world.now_ms, world.now_ms)
+    machines = {name: node.machine for name, node in world.nodes.items() if node.machine is not None}
+    return {name: machine.status(now) for name, machine in machines.items() if isinstance(machine, TellsStatus)}
+
+
+def played(script: str, version: str = "2.6", **how: Any) -> dict[str, NodeStatus]:
+    cluster = Cluster(script, version=version, **how)
+    cluster.run()
+    assert cluster.finished
+    return statuses(cluster)
+
+
+@pytest.mark.parametrize("version", ["0.10.2", "2.6", "2.8"])
+def test_asking_changes_nothing(version: str) -> None:
+    """Whoever is asked before every input of a run, in all its faults, does what it does unasked."""
+    script = CUT + "  - heal\n  - kill: 1\n  - pause: 8\n  - start: 1\n  - pause: 8\n"
+    unasked, asked = Cluster(script, version=version), Cluster(script, version=version)
+    unasked.run()
+    count = 0
+
+    def ask() -> bool:
+        nonlocal count
+        count += len(statuses(asked))
+        return False
+
+    asked.run(ask)
+    assert unasked.finished and asked.finished
+    assert count > 1_000
+    assert asked.world.trace.entries == unasked.world.trace.entries
+    assert asked.logs() == unasked.logs()
+
+
+def test_a_cluster_at_rest_agrees() -> None:
+    told = played(BEGIN + "  - pause: 2\n")
+    assert {name for name, status in told.items() if status.is_controller} == {"broker-2"}
+    for broker in range(3):
+        status = told[f"broker-{broker}"]
+        assert (status.controller, status.controller_epoch) == ("broker-2", 1)
+        assert status.session is not None and status.session.state == "connected" and status.session.session_id > 0
+        replica = status.partitions["t-0"]
+        assert (replica.is_leader, replica.leader, replica.leader_epoch) == (broker == 0, 0, 0)
+        assert (replica.isr, replica.replicas) == ([0, 1, 2], [0, 1, 2])
+        assert (replica.high_watermark, replica.log_end, replica.log_start) == (2, 2, 0)
+        assert (replica.fetching, replica.waits) == ("" if broker == 0 else "fetching", "")
+    assert told["broker-2"].metrics["ActiveControllerCount"] == 1
+    assert told["broker-2"].metrics["GlobalPartitionCount"] == 1
+    assert told["broker-0"].metrics["GlobalPartitionCount"] == 0, "not the controller"
+
+
+def test_a_leader_that_is_cut_off_goes_on_saying_so() -> None:
+    told = played(CUT)
+    old, new = told["broker-0"].partitions["t-0"], told["broker-1"].partitions["t-0"]
+    assert (old.is_leader, old.leader_epoch, old.log_end, old.high_watermark) == (True, 0, 3, 2)
+    assert (new.is_leader, new.leader_epoch, new.isr) == (True, 1, [1, 2])
+    assert old.waits == "session", "its shrink waits for the session service"
+    session = told["broker-0"].session
+    assert session is not None
+    assert session.state == "disconnected", "nobody told it that its session has expired"
+    assert told["broker-0"].metrics["ZooKeeperDisconnectsPerSec.Count"] == 1
+    assert told["broker-0"].metrics["IsrShrinksPerSec.Count"] == 0
+    assert told["broker-1"].metrics["UnderReplicatedPartitions"] == 1
+
+
+def test_through_the_controller_a_cut_off_leader_waits_for_its_isr() -> None:
+    assert played(CUT, "2.8")["broker-0"].partitions["t-0"].waits == "isr"
+
+
+def test_a_controller_that_is_cut_off_goes_on_saying_so() -> None:
+    told = played(CUT_CONTROLLER)
+    active = {name: status.controller_epoch for name, status in told.items() if status.is_controller}
+    assert active.pop("broker-2") == 1
+    assert list(active.values()) == [2]
+    assert {told["broker-0"].controller, told["broker-1"].controller} == set(active)
+    assert told["broker-2"].controller == "broker-2"
+
+
+def test_after_the_heal_its_metrics_tell_of_the_expiry() -> None:
+    told = played(CUT_CONTROLLER + "  - heal\n  - wait: isr restored\n")
+    metrics = told["broker-2"].metrics
+    assert (metrics["ZooKeeperExpiresPerSec.Count"], metrics["ActiveControllerCount"]) == (1, 0)
+    assert told["broker-0"].metrics["IsrExpandsPerSec.Count"] == 1
+
+
+def test_an_unclean_election_is_counted_by_its_controller() -> None:
+    script = BEGIN + "  - kill: 1\n  - pause: 8\n  - kill: 0\n  - pause: 8\n"
+    isolated = BEGIN.replace("assignment: [0, 1, 2]", "assignment: [0, 1]") + script.removeprefix(BEGIN)
+    unclean: dict[str, Any] = {"unclean.leader.election.enable": True}
+    cluster = Cluster(isolated + "  - start: 1\n  - pause: 8\n", version="2.6", **unclean)
+    cluster.run()
+    metrics = statuses(cluster)["broker-2"].metrics
+    assert metrics["UncleanLeaderElectionsPerSec.Count"] == 1
+    assert metrics["OfflinePartitionsCount"] == 0
+
+
+def test_a_partition_without_a_leader_is_offline() -> None:
+    script = BEGIN.replace("assignment: [0, 1, 2]", "assignment: [0, 1]")
+    told = played(script + "  - kill: 1\n  - pause: 8\n  - kill: 0\n  - pause: 8\n")
+    assert told["broker-2"].metrics["OfflinePartitionsCount"] == 1
+
+
+def test_the_ensembles_servers_tell_roles_and_sessions() -> None:
+    told = {name: status.ensemble for name, status in played(CUT).items() if status.ensemble is not None}
+    assert {name: server.role for name, server in told.items()} == {
+        "session-0": "looking", "session-1": "following", "session-2": "leading"
+    }  # fmt: skip
+    assert {name: server.serving for name, server in told.items()} == {
+        "session-0": False, "session-1": True, "session-2": True
+    }  # fmt: skip
+    assert told["session-2"].sessions == 2, "broker-0's has expired"
+    assert told["session-0"].sessions == 3, "which the isolated server does not know"
+    assert told["session-1"].last_zxid == told["session-2"].last_zxid > told["session-0"].last_zxid
+
+
+def test_a_dedicated_controller_says_that_it_is_it() -> None:
+    told = played(
+        BEGIN.replace("  - start: 2\n", "  - start: controller-0\n  - start: 2\n"),
+        topology="{brokers: 3, controllers: 1}",
+    )
+    assert told["controller-0"].is_controller and told["controller-0"].metrics["ActiveControllerCount"] == 1
+    assert told["broker-0"].controller == "controller-0"
+    assert not told["broker-0"].is_controller
+
+
+@pytest.mark.parametrize("node", ["broker-0", "session-0", "client-0"])
+def test_a_machine_can_be_asked_before_its_first_input(node: str) -> None:
+    cluster = Cluster()
+    factory = cluster.world._factory
+    machine = factory(three_azs().node(node), cluster.world.nodes[node].files)
+    assert isinstance(machine, TellsStatus)
+    status = machine.status(Now(0.0, 0.0))
+    assert not status.is_controller and not status.partitions
+
+
+def test_a_status_travels_as_it_is() -> None:
+    told = played(CUT)
+    for status in told.values():
+        frame = decode(encode(StatusResponse(status=status))[4:])
+        assert frame.message == StatusResponse(status=status)
+        assert msgspec.json.decode(msgspec.json.encode(status), type=NodeStatus) == status
+
+
+def test_what_waits_is_told_and_for_what() -> None:
+    """A produce that its ISR does not answer is parked; a write of the ISR that gets no answer holds a thread."""
+    script = BEGIN + """
+  - cut: az-0
+  - {background: write, produce: {broker: 0, values: [c], acks: all, timeout_ms: 30000, socket_timeout_s: 40}}
+  - pause: 14
+"""
+    cut_off = played(script, version="2.6")["broker-0"]
+    produces = [one for one in cut_off.waiting if one.does == "Produce"]
+    assert [(one.who, one.waits_for) for one in produces] == [("produce-wait", "high watermarks t-0:3")]
+    assert produces[0].deadline_ms > 0.0 > produces[0].since_ms and produces[0].connection < 0
+    threads = [one for one in cut_off.waiting if one.since_ms >= 0.0]
+    assert any("session service" in one.waits_for for one in threads), threads
+    assert cut_off.waiting_count >= len(cut_off.waiting) == len(threads) + len(cut_off.waiting[len(threads) :])
+    assert cut_off.waiting[: len(threads)] == threads, "threads stand first"
+
+
+def test_of_a_cluster_at_rest_followers_fetches_alone_wait() -> None:
+    for name, status in played(BEGIN + "  - pause: 2\n").items():
+        assert {one.does for one in status.waiting} <= {"Fetch"}, name
+        assert (status.queued, status.pipelined) == (0, 0)

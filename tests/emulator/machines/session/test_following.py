@@ -1,0 +1,50 @@
+"""What a follower tells its leader of sessions (semantics 5.2)."""
+
+from emulator.machines.session.following import Following
+from emulator.machines.session.history import History
+from emulator.machines.session.quorum import Limits, Replica
+from emulator.machines.session.znodes import Change
+from emulator.storage.memory import MemoryFiles
+from protocol.machine import Now, Outbox, Send
+from protocol.messages import ensemble as m
+from protocol.messages.session import SessionResponse
+
+NOW = Now(0.0, 0.0)
+FIRST = 1 << 32
+
+
+class QuietHost:
+    """A server that nobody asks anything."""
+
+    def applied(
+        self, now: Now, out: Outbox, transaction: m.Transaction, response: SessionResponse, changes: list[Change]
+    ) -> None: ...
+
+    def restored(self, now: Now, out: Outbox, before: object) -> None: ...
+
+    def serving_changed(self, now: Now, out: Outbox, serving: bool) -> None: ...
+
+    def revalidated(self, now: Now, out: Outbox, request: int, valid: bool) -> None: ...
+
+    def caught_up(self, now: Now, out: Outbox, request: int) -> None: ...
+
+
+def opened(number: int) -> m.Transaction:
+    return m.Transaction(FIRST + number, "open", timeout_ms=3000, owner=f"broker-{number}")
+
+
+def test_sessions_it_hears_of_when_it_rejoins_count_as_touched_and_those_it_knew_do_not() -> None:
+    history = History(MemoryFiles())
+    history.append([opened(1)])
+    following = Following("session-1", Limits(500, 5000.0, 2000.0), Replica(history, QuietHost()), QuietHost())
+    out = Outbox()
+    following.start(NOW, out)
+    closed = m.Transaction(FIRST + 4, "close", FIRST + 3, reason="expired")
+    following.message(NOW, out, m.History("diff", transactions=[opened(2), opened(3), closed]))
+    following.message(NOW, out, m.UpToDate(FIRST + 4))
+    out.take()
+    following.message(NOW, out, m.LeaderPing())
+    pongs = [effect.message for effect in out.take() if isinstance(effect, Send)]
+    assert pongs == [m.LearnerPong([FIRST + 2])]
+    following.message(NOW, out, m.LeaderPing())
+    assert [effect.message for effect in out.take() if isinstance(effect, Send)] == [m.LearnerPong([])]

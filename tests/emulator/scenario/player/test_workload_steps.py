@@ -1,0 +1,89 @@
+"""Workloads of a scenario: they go on beside the steps, and each ends, whatever became of its client."""
+
+from typing import Any
+
+import pytest
+
+from emulator.scenario.player.steps import StepFailed
+from tests.simulated.cluster import Cluster
+
+BEGIN = """
+  - start: [0, 1, 2]
+  - create-topic: {topic: t, assignment: [[0, 1, 2], [1, 2, 0]]}
+"""
+
+
+def played(script: str) -> Cluster:
+    cluster = Cluster(BEGIN + script)
+    cluster.run()
+    assert cluster.finished
+    return cluster
+
+
+def ended(cluster: Cluster) -> list[dict[str, Any]]:
+    return [entry for entry in cluster.player.timeline.entries if entry.get("saw") == "workload"]
+
+
+def test_it_writes_and_reads_until_it_is_stopped() -> None:
+    cluster = played("  - workload: {name: w, rate: 10, azs: [az-0, az-2]}\n  - pause: 3\n  - stop-workload: w\n")
+    found = ended(cluster)
+    assert [(e["client"], e["kind"]) for e in found] == [
+        ("client-0", "produce"), ("client-0", "consume"), ("client-2", "produce"), ("client-2", "consume"),
+    ]  # fmt: skip
+    producers = [e for e in found if e["kind"] == "produce"]
+    assert all(30 <= e["sent"] == e["ok"] <= 33 for e in producers)
+    total = sum(e["ok"] for e in producers)
+    assert all(total - 6 <= e["read"] <= total for e in found if e["kind"] == "consume")
+
+
+def test_the_end_of_the_scenario_stops_it_and_every_write_has_an_end() -> None:
+    script = "  - workload: {name: w, rate: 20, consumers: false}\n  - workload: {name: v, azs: az-1}\n  - pause: 1\n"
+    cluster = played(script)
+    assert [(e["name"], e["client"]) for e in ended(cluster)] == [
+        ("v", "client-1"), ("v", "client-1"), ("w", "client-0"), ("w", "client-1"), ("w", "client-2"),
+    ]  # fmt: skip
+    assert all(e["sent"] == e["ok"] + e["failed"] + e["unknown"] for e in ended(cluster) if e["kind"] == "produce")
+
+
+def test_keys_go_where_the_partitioner_says_and_each_to_one_partition() -> None:
+    cluster = played("  - workload: {name: w, rate: 20, keys: 5, azs: az-0}\n  - pause: 2\n  - snapshot: end\n")
+    logs = [e for e in cluster.player.timeline.entries if e.get("saw") == "snapshot"]
+    numbers = [{int(record[-1].rpartition(".")[2]) % 5 for record in e["replicas"]["broker-0"]["log"]} for e in logs]
+    assert numbers[0] | numbers[1] == set(range(5)) and not numbers[0] & numbers[1]
+
+
+def test_a_client_that_died_or_stands_still_is_told_of_and_holds_nobody_up() -> None:
+    script = """
+  - workload: {name: w, rate: 5, consumers: false}
+  - pause: 1
+  - kill: client-0
+  - kill: client-1
+  - start: client-1
+  - pause: 1
+  - pause-node: client-2
+  - stop-workload: {name: w, limit_s: 3}
+"""
+    cluster = played(script)
+    errors = [(e["client"], e["error"]) for e in ended(cluster)]
+    assert [client for client, _ in errors] == ["client-0", "client-1", "client-2"]
+    assert errors[0][1].startswith("Connection")
+    assert errors[1][1] == "no workload 'w:produce': the client has begun another life"
+    assert errors[2][1] == "no answer within 5 s"
+
+
+def test_what_a_client_refuses_is_a_step_that_failed() -> None:
+    cluster = Cluster(BEGIN + "  - kill: client-1\n  - workload: {name: w}\n")
+    with pytest.raises(StepFailed, match="workload w: client-1: Connection"):
+        cluster.run()
+
+
+def test_writes_that_cannot_end_are_left_as_unknown() -> None:
+    script = """
+  - workload: {name: w, rate: 5, consumers: false, azs: az-0}
+  - pause: 1
+  - cut: az-0
+  - pause: 1
+  - stop-workload: {name: w, limit_s: 2}
+"""
+    (entry,) = ended(played(script))
+    assert entry["left"] and entry["unknown"] + entry["failed"] > 0

@@ -1,0 +1,163 @@
+"""A shell in the supervisor's own process: the player, its orders to the world, and the bounds of a connection."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.faults import actions as act
+from emulator.faults.rules import parse
+from emulator.storage.memory import MemoryFiles
+from emulator.topology import OBSERVER
+from emulator.worlds.network import switchboard
+from emulator.worlds.network.reports import ClusterError
+from emulator.worlds.network.spec import EXIT_CRASHED, MachineSpec
+from protocol.framing import ProtocolError, encode
+from protocol.link_rules import LinkRule
+from protocol.machine import Exit, Input, Now, Started
+from protocol.messages.base import Message
+from protocol.messages.session import PingRequest
+from tests.emulator.worlds.conformance import seen, texts
+from tests.emulator.worlds.network_world import FACTORY, network_world
+from tests.emulator.worlds.scripted import build
+
+pytestmark = [pytest.mark.trio, pytest.mark.network]
+
+
+class Player:
+    """Orders one action after the other, then exits; keeps the answers."""
+
+    def __init__(self, actions: list[act.Action]) -> None:
+        self._waiting = actions
+        self.answers: list[act.ActDone] = []
+
+    def step(self, now: Now, event: Input | act.ActDone) -> list[Any]:
+        match event:
+            case Started():
+                pass
+            case act.ActDone():
+                self.answers.append(event)
+            case _:
+                return []
+        if not self._waiting:
+            return [Exit(0, "played")]
+        return [act.Act(len(self.answers), self._waiting.pop(0))]
+
+
+async def test_extra_effects_are_done_beside_the_machine_and_answered_by_inputs(tmp_path: Path) -> None:
+    async with network_world(tmp_path) as world:
+        cluster = world.cluster
+        cut = parse(["cut", "az-0"], world.topology, "rule-1")
+        assert isinstance(cut, LinkRule)
+        cluster.specify("broker-0", MachineSpec(FACTORY, {}))
+
+        async def carry_out(order: act.Act) -> act.ActDone:
+            match order.action:
+                case act.Start(name):
+                    await cluster.start(name)
+                    return act.ActDone(order.number, {})
+                case act.ApplyRule(rule):
+                    report = await cluster.apply(rule)
+                    return act.ActDone(order.number, {"nodes": sorted(report.in_force_ms)})
+                case act.Stop(name):
+                    return act.ActDone(order.number, {"code": await cluster.stop(name)})
+            raise AssertionError(order)
+
+        player = Player([act.Start("broker-0"), act.ApplyRule(cut), act.Stop("broker-0")])
+        here = await cluster.run_here(OBSERVER, player, carry_out)
+        await here.ended.wait()
+        assert here.exit == Exit(0, "played")
+        assert player.answers == [
+            act.ActDone(0, {}),
+            act.ActDone(1, {"nodes": ["broker-0", OBSERVER]}),
+            act.ActDone(2, {"code": 0}),
+        ]
+        faults = [event["what"] for event in world.events("injector", "machine_fault")]
+        assert faults == ["start", "stop"]
+        assert [event["what"] for event in world.events("injector", "fault_asked")] == ["cut az-0"]
+
+
+async def test_a_shell_in_process_is_a_node_like_others(tmp_path: Path) -> None:
+    """Its connections are heard and lost as others' are; a name runs once; it ends with the cluster."""
+    async with network_world(tmp_path) as world:
+        await world.spawn("broker-0", {})
+        machine = build(None, MemoryFiles(), {"open_to": ["broker-0"], "every_ms": 50.0})
+        here = await world.cluster.run_here(OBSERVER, machine)
+        await seen(world, OBSERVER, "answer 3")
+        assert OBSERVER in world.cluster.running()
+        with pytest.raises(ClusterError, match="observer runs already"):
+            await world.cluster.run_here(OBSERVER, machine)
+        await world.cut("az-0")
+        answers = len(texts(world, OBSERVER, "answer"))
+        await seen(world, OBSERVER, "answer", answers + 10)
+        await world.kill("broker-0")
+        await seen(world, OBSERVER, "lost ours closed by peer")
+    assert here.exit == Exit(0, "the run is over")
+
+
+async def test_a_crash_in_process_does_not_take_the_supervisor_with_it(tmp_path: Path) -> None:
+    async with network_world(tmp_path) as world:
+        await world.spawn("broker-0", {})
+        machine = build(None, MemoryFiles(), {"open_to": ["broker-0"], "every_ms": 50.0, "crash_at": 2})
+        here = await world.cluster.run_here(OBSERVER, machine)
+        await here.ended.wait()
+        assert here.crashed
+        await seen(world, "broker-0", "lost theirs closed by peer")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+async def test_a_full_disk_ends_the_shell_with_the_name_of_the_file(tmp_path: Path) -> None:
+    async with network_world(tmp_path) as world:
+        events = world.cluster.run_dir / "events" / f"{OBSERVER}.1.jsonl"
+        events.parent.mkdir(exist_ok=True)
+        events.symlink_to("/dev/full")
+        here = await world.cluster.run_here(OBSERVER, build(None, MemoryFiles(), {"every_ms": 50.0}))
+        await here.ended.wait()
+        assert here.exit == Exit(EXIT_CRASHED, f"{events}: No space left on device")
+        events.unlink()
+
+
+async def test_a_peer_that_does_not_read_costs_a_bounded_number_of_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(switchboard, "OUTGOING_BYTES_MAX", 2_000)
+    async with network_world(tmp_path) as world:
+        await world.spawn("broker-0", {})
+        rule = parse(["hold", "broker-0", "broker-1"], world.topology, "r")
+        assert isinstance(rule, LinkRule)
+        machine = build(None, MemoryFiles(), {"open_to": ["broker-0"], "every_ms": 1.0})
+        await world.cluster.run_here("broker-1", machine)
+        await seen(world, "broker-1", "opened")
+        await world.cluster.apply(rule)
+        await seen(world, "broker-1", "lost ours more than 2000 bytes wait to be sent")
+        changes = [event["reason"] for event in world.events("broker-1", "connection_changed")]
+        assert changes[-1] == "more than 2000 bytes wait to be sent"
+
+
+async def test_what_no_frame_holds_costs_its_connection_and_not_the_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bounded(message: Message, *rest: int) -> bytes:
+        if isinstance(message, PingRequest) and rest[0] == 3:
+            raise ProtocolError("SessionPing of 40000000 bytes exceeds the frame bound")
+        return encode(message, *rest)
+
+    monkeypatch.setattr(switchboard, "encode", bounded)
+    async with network_world(tmp_path) as world:
+        await world.spawn("broker-0", {})
+        machine = build(None, MemoryFiles(), {"open_to": ["broker-0"], "every_ms": 1.0})
+        here = await world.cluster.run_here("broker-1", machine)
+        await seen(world, "broker-1", "lost ours SessionPing of 40000000 bytes exceeds the frame bound")
+        assert here.exit is None
+
+
+async def test_a_full_mailbox_pauses_reading_and_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("emulator.worlds.network.shell.MAILBOX_MAX", 8)
+    async with network_world(tmp_path) as world:
+        machine = build(None, MemoryFiles(), {})
+        here = await world.cluster.run_here(OBSERVER, machine)
+        await world.spawn("broker-0", {"open_to": [OBSERVER], "burst": 3_000})
+        await seen(world, "broker-0", "answer", 3_000)
+        assert here.shell.full is False

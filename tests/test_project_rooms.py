@@ -1,0 +1,69 @@
+"""Where things are: few rooms, each of which says what is in it, and no two files that import each other."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("protocol", "controller", "emulator", "audit")
+ROOMS_MAX = 10
+FOLDERS = sorted(
+    path.parent.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("__init__.py")
+)
+
+
+def inside(folder: Path) -> set[str]:
+    """The modules and folders of code in it, by name."""
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__", "__main__"}
+    return modules | {path.parent.name for path in folder.glob("*/__init__.py")}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_says_what_is_in_it(folder: str) -> None:
+    said = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    unsaid = inside(ROOT / folder) - set(re.findall(r"`(\w+)`", said))
+    assert not unsaid, f"{folder}/__init__.py does not name {sorted(unsaid)}"
+
+
+def test_the_emulator_has_few_rooms() -> None:
+    rooms = {path.parent.name for path in (ROOT / "emulator").glob("*/__init__.py")}
+    assert len(rooms) <= ROOMS_MAX, sorted(rooms)
+
+
+def imports() -> dict[str, set[str]]:
+    """{module: the modules of ours that it imports}, for types alone, too."""
+    modules = {}
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*.py"):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return {name: set(_imported(name, path, modules)) for name, path in modules.items()}
+
+
+def _imported(name: str, path: Path, modules: dict[str, Path]) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                wanted = f"{node.module}.{alias.name}"
+                found = wanted if wanted in modules else node.module
+                if found in modules and found != name:
+                    yield found
+
+
+def test_no_two_files_import_each_other() -> None:
+    """Not by a third one either."""
+    try:
+        TopologicalSorter(imports()).prepare()
+    except CycleError as circle:
+        pytest.fail(f"a circle of imports: {' <- '.join(circle.args[1])}")
+
+
+def test_a_circle_is_found() -> None:
+    with pytest.raises(CycleError):
+        TopologicalSorter(imports() | {"protocol.ids": {"emulator.cli.app"}}).prepare()
