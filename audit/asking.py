@@ -22,6 +22,7 @@ from audit.input import AuditInputError, find_runs
 from audit.session import GatewayError, NoJavaError, SparkFailed
 from audit.views import VIEWS, create_views, described
 from emulator.runs.verdict import EXIT_UNKNOWN, EXIT_UNUSABLE
+from emulator.unheard_interrupts import interrupts_end_the_wait
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
@@ -162,7 +163,8 @@ def _typed() -> Iterator[str]:
         import readline  # noqa: F401  (input() then edits lines)
     while True:
         try:
-            line = input(PROMPT).strip().rstrip(";")
+            with interrupts_end_the_wait():
+                line = input(PROMPT).strip().rstrip(";")
         except EOFError:
             print()
             return

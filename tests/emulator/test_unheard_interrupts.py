@@ -1,0 +1,113 @@
+"""An interrupt that nobody could be told of comes once more: at a prompt, and in a destructor."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pexpect
+import pytest
+
+from emulator.unheard_interrupts import interrupts_end_the_wait, unheard_interrupts_come_again
+
+LIMIT_S = 30.0
+
+AT_THE_PROMPT = """
+import ctypes, functools, os, readline, signal
+from audit.asking import _typed
+
+# Readline calls it from C after the last look at signals and before its wait: what comes here, Python does not hear.
+readline.set_startup_hook(functools.partial(ctypes.CDLL(None).kill, os.getpid(), signal.SIGINT))
+try:
+    print("typed", list(_typed()))
+except KeyboardInterrupt:
+    print("heard", signal.getsignal(signal.SIGINT) is signal.default_int_handler, signal.set_wakeup_fd(-1))
+"""
+
+
+@pytest.fixture
+def heard() -> Iterator[list[int]]:
+    """The interrupts that Python heard."""
+    numbers: list[int] = []
+
+    def hear(number: int, frame: object) -> None:
+        numbers.append(number)
+
+    before = signal.signal(signal.SIGINT, hear)
+    yield numbers
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_between_the_prompt_and_its_wait_is_heard() -> None:
+    child = pexpect.spawn(sys.executable, ["-c", AT_THE_PROMPT], encoding="utf-8", timeout=LIMIT_S)
+    child.expect(pexpect.EOF)
+    assert "heard True -1" in str(child.before)
+    child.close()
+    assert child.exitstatus == 0
+
+
+def test_an_interrupt_at_the_prompt_is_heard_once(heard: list[int]) -> None:
+    with interrupts_end_the_wait():
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+    assert heard == [signal.SIGINT]
+    os.kill(os.getpid(), signal.SIGINT)
+    assert heard == [signal.SIGINT, signal.SIGINT], "whoever listened before listens again"
+
+
+def test_a_prompt_leaves_no_thread_and_no_descriptor(heard: list[int]) -> None:
+    before = threading.active_count(), len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        with interrupts_end_the_wait():
+            os.kill(os.getpid(), signal.SIGINT)
+    assert (threading.active_count(), len(os.listdir("/proc/self/fd"))) == before
+    assert len(heard) == 20
+
+
+def test_where_interrupts_are_ignored_nothing_is_changed() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interrupts_end_the_wait():
+            os.kill(os.getpid(), signal.SIGINT)
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_in_a_destructor_comes_again() -> None:
+    code = """
+import os, signal
+from emulator.unheard_interrupts import unheard_interrupts_come_again
+class Dies:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+with unheard_interrupts_come_again():
+    dies = Dies()
+    try:
+        del dies
+        while True:
+            pass
+    except KeyboardInterrupt:
+        print("heard")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=True)
+    assert (done.stdout, done.stderr) == ("heard\n", "")
+
+
+def test_what_else_nobody_is_told_of_is_told_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+
+    class Dies:
+        def __del__(self) -> None:
+            raise ValueError("of its own")
+
+    with unheard_interrupts_come_again():
+        dies = Dies()
+        del dies
+    assert [one.exc_type for one in told] == [ValueError]
