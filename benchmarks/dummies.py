@@ -13,16 +13,16 @@ from emulator.storage.files import Files
 from emulator.topology import Topology
 from emulator.worlds.network.spec import MachineSpec
 from protocol.machine import (
+    ConnectionAccepted,
+    ConnectionEvent,
     ConnectionLost,
     ConnectionOpened,
     Effect,
     Input,
-    MessageReceived,
     Now,
     Outbox,
     Started,
     StopRequested,
-    TimerFired,
     TimerKey,
 )
 from protocol.messages.session import PingRequest, PingResponse
@@ -60,34 +60,41 @@ class DummyMachine:
         match event:
             case Started():
                 for habit in self._habits:
-                    self._asking[self._out.open(habit.to, habit.purpose)] = habit
+                    self._asking[self._out.open(habit.to, habit.purpose, self._heard)] = habit
                 for number, period_ms in enumerate(self._ticks_ms):
                     self._set(now, ("tick", number), period_ms)
-            case ConnectionOpened(connection):
-                self._ask(now, connection)
-            case ConnectionLost(connection):
-                self._asking.pop(connection, None)
-            case MessageReceived(connection, correlation_id, _, PingRequest()):
-                if correlation_id:
-                    self._set(now, ("answer", connection, correlation_id), float(correlation_id))
-                else:
-                    self._out.send(connection, PingResponse())
-            case MessageReceived(connection):
-                self._out.cancel_timer(("time-out", connection))
-                self._set(now, ("ask", connection), self._asking[connection].pause_ms)
-            case TimerFired(key):
-                self._measure(now, key)
-                match key:
-                    case ("tick", int(number)):
-                        self._set(now, key, self._ticks_ms[number])
-                    case ("ask", int(connection)) if connection in self._asking:
-                        self._ask(now, connection)
-                    case ("answer", int(connection), int(correlation_id)):
-                        self._out.send(connection, PingResponse(), correlation_id)
+            case ConnectionAccepted(connection):
+                self._out.own(connection, self._heard)
             case StopRequested():
                 self._write()
                 self._out.exit(0, "asked to")
+            case _:
+                self._out.route(now, event)
         return self._out.take()
+
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        connection = event.connection
+        if isinstance(event, ConnectionOpened):
+            self._ask(now, connection)
+        elif isinstance(event, ConnectionLost):
+            self._asking.pop(connection, None)
+        elif not isinstance(event.message, PingRequest):
+            out.cancel_timer(("time-out", connection))
+            self._set(now, ("ask", connection), self._asking[connection].pause_ms)
+        elif event.correlation_id:
+            self._set(now, ("answer", connection, event.correlation_id), float(event.correlation_id))
+        else:
+            out.send(connection, PingResponse())
+
+    def _fired(self, now: Now, key: TimerKey) -> None:
+        self._measure(now, key)
+        match key:
+            case ("tick", int(number)):
+                self._set(now, key, self._ticks_ms[number])
+            case ("ask", int(connection)) if connection in self._asking:
+                self._ask(now, connection)
+            case ("answer", int(connection), int(correlation_id)):
+                self._out.send(connection, PingResponse(), correlation_id)
 
     def _ask(self, now: Now, connection: int) -> None:
         self._out.send(connection, PingRequest(), int(self._asking[connection].hold_ms))
@@ -95,7 +102,7 @@ class DummyMachine:
 
     def _set(self, now: Now, key: TimerKey, after_ms: float) -> None:
         self._due[key] = now.mono_ms + after_ms
-        self._out.set_timer(key, after_ms)
+        self._out.set_timer(key, after_ms, lambda now, out: self._fired(now, key))
 
     def _measure(self, now: Now, key: TimerKey) -> None:
         self._samples.append(now.mono_ms - self._due.pop(key))

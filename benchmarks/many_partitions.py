@@ -57,8 +57,6 @@ class Creator(Watcher):
         if isinstance(event, Started):
             for name in self._watched:
                 self._seen.watch(self._out, name)
-        elif self._writes.handles(event):
-            self._writes.handle(now, event, self._out)
         if self.ready.is_set() and not self._asked:
             self._asked = True
             assignment = placed(self._topic, self._seen, self._chance)

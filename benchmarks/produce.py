@@ -15,7 +15,6 @@ import msgspec
 import trio
 
 from benchmarks.figures import Figure, write
-from emulator.faults.actions import ActDone
 from emulator.machines.node.restarts import Roster
 from emulator.runs.network import FACTORY, FaultExecutor
 from emulator.runs.resolve import Resolved, resolve
@@ -26,7 +25,7 @@ from emulator.scenario.player.tasks import Order, Steps
 from emulator.topology import OBSERVER, broker_name
 from emulator.worlds.network.cluster import Cluster
 from emulator.worlds.network.spec import MachineSpec
-from protocol.machine import ConnectionOpened, Effect, Input, MessageReceived, Now
+from protocol.machine import ConnectionEvent, ConnectionLost, MessageReceived, Now, Outbox
 from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse
 from protocol.purposes import CLIENT
 from protocol.records.batch import encode_batch
@@ -72,16 +71,12 @@ class LoadPlayer(Player):
             self._load, self._done = load, done
             load.began_ms = self.now.mono_ms
             for _ in range(load.connections):
-                self._sent[self.out.open(broker_name(0), CLIENT)] = -1.0
+                self._sent[self.out.open(broker_name(0), CLIENT, self._heard)] = -1.0
 
         return order
 
-    def step(self, now: Now, event: Input | ActDone) -> list[Effect]:
-        mine = isinstance(event, ConnectionOpened | MessageReceived) and event.connection in self._sent
-        if not mine:
-            return super().step(now, event)
-        assert isinstance(event, ConnectionOpened | MessageReceived) and self._load is not None
-        self.now = now
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        assert not isinstance(event, ConnectionLost) and self._load is not None
         load = self._load
         if isinstance(event, MessageReceived):
             assert isinstance(event.message, ProduceResponse) and event.message.partitions[0].error == 0, event
@@ -96,7 +91,6 @@ class LoadPlayer(Player):
             if not self._sent and self._done is not None:
                 done, self._done = self._done, None
                 done(None)
-        return self.out.take()
 
 
 async def play(loads: list[Load], directory: Path) -> None:

@@ -44,10 +44,8 @@ class Watcher:
     def step(self, now: Now, event: Input) -> list[Effect]:
         if isinstance(event, Started):
             self._seen.start(self._out)
-        elif self._seen.handles(event):
-            self._seen.handle(now, event, self._out)
-            if self._seen.serving >= self._servers:
-                self.serving.set()
+        elif self._out.route(now, event) and self._seen.serving >= self._servers:
+            self.serving.set()
         return self._out.take()
 
     def _changed(self, now: Now, what: str) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from enum import Enum
 
 from controller.settings import ControllerSettings
-from protocol.machine import Now, Outbox, TimerKey
+from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now, Outbox, TimerKey
 from protocol.messages.base import Message
 from protocol.purposes import CONTROLLER
 
@@ -28,6 +28,8 @@ recovery."""
 
 Answered = Callable[[Now, Outbox, int, Message, Message], None]
 """(now, out, broker, request, response)"""
+Handled = Callable[[Now, Outbox], None]
+"""Called when a channel has handled an input."""
 
 
 class ChannelFull(Exception):
@@ -49,12 +51,19 @@ class Channel:
     """To one broker. `closing`: no further request is begun."""
 
     def __init__(
-        self, broker: int, node: str, settings: ControllerSettings, answered: Answered, resends_after_ms: int
+        self,
+        broker: int,
+        node: str,
+        settings: ControllerSettings,
+        answered: Answered,
+        handled: Handled,
+        resends_after_ms: int,
     ) -> None:
         self.broker = broker
         self.node = node
         self._settings = settings
         self._answered = answered
+        self._handled = handled
         self._resends_after_ms = resends_after_ms
         self._queue: deque[tuple[Message, int]] = deque()
         self._connection = 0
@@ -62,11 +71,6 @@ class Channel:
         self._connected = False
         self._correlation_id = 0
         self._closing: Callable[[Now, Outbox], None] | None = None
-
-    @property
-    def connection(self) -> int:
-        """0: none."""
-        return self._connection
 
     def send(self, now: Now, out: Outbox, request: Message, version: int) -> None:
         """Queue a request. Raises ChannelFull."""
@@ -93,19 +97,28 @@ class Channel:
 
     # --- inputs ---
 
-    def opened(self, now: Now, out: Outbox) -> None:
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        if isinstance(event, ConnectionOpened):
+            self._opened(out)
+        elif isinstance(event, ConnectionLost):
+            self._lost(now, out)
+        else:
+            self._received(now, out, event.correlation_id, event.message)
+        self._handled(now, out)
+
+    def _opened(self, out: Outbox) -> None:
         assert self._doing is _Doing.CONNECTING, self._doing
         self._connected = True
         out.cancel_timer(timer_key(self.broker))
         self._transmit(out)  # even if closing: the sender does not look between connecting and sending
 
-    def lost(self, now: Now, out: Outbox) -> None:
+    def _lost(self, now: Now, out: Outbox) -> None:
         self._connection = 0
         self._connected = False
         if self._doing in (_Doing.CONNECTING, _Doing.WAITING):
             self._try_again(now, out)
 
-    def received(self, now: Now, out: Outbox, correlation_id: int, response: Message) -> None:
+    def _received(self, now: Now, out: Outbox, correlation_id: int, response: Message) -> None:
         assert self._doing is _Doing.WAITING and correlation_id == self._correlation_id, "one request in flight"
         out.cancel_timer(timer_key(self.broker))
         request, _ = self._queue.popleft()
@@ -114,12 +127,13 @@ class Channel:
             self._next(now, out)
         self._answered(now, out, self.broker, request, response)
 
-    def timer_fired(self, now: Now, out: Outbox) -> None:
+    def _due(self, now: Now, out: Outbox) -> None:
         if self._doing is _Doing.PAUSING:
             self._next(now, out)
         else:  # connecting or answering took too long
             self._drop_connection(out)
             self._try_again(now, out)
+        self._handled(now, out)
 
     # --- steps ---
 
@@ -131,21 +145,21 @@ class Channel:
             self._transmit(out)
         else:
             self._doing = _Doing.CONNECTING
-            self._connection = out.open(self.node, CONTROLLER)
-            out.set_timer(timer_key(self.broker), self._settings.controller_socket_timeout_ms)
+            self._connection = out.open(self.node, CONTROLLER, self._heard)
+            out.set_timer(timer_key(self.broker), self._settings.controller_socket_timeout_ms, self._due)
 
     def _transmit(self, out: Outbox) -> None:
         request, version = self._queue[0]
         self._correlation_id += 1
         self._doing = _Doing.WAITING
         out.send(self._connection, request, self._correlation_id, version)
-        out.set_timer(timer_key(self.broker), self._settings.request_timeout_ms)
+        out.set_timer(timer_key(self.broker), self._settings.request_timeout_ms, self._due)
 
     def _try_again(self, now: Now, out: Outbox) -> None:
         out.cancel_timer(timer_key(self.broker))
         if not self._end_if_closing(now, out):
             self._doing = _Doing.PAUSING
-            out.set_timer(timer_key(self.broker), self._resends_after_ms)
+            out.set_timer(timer_key(self.broker), self._resends_after_ms, self._due)
 
     def _end_if_closing(self, now: Now, out: Outbox) -> bool:
         if self._closing is None:
@@ -163,22 +177,29 @@ class Channel:
 
 
 class Channels:
-    """All of them, by broker and by connection."""
+    """All of them, by broker."""
 
     def __init__(
-        self, node_of: Callable[[int], str], settings: ControllerSettings, answered: Answered, resends_after_ms: int
+        self,
+        node_of: Callable[[int], str],
+        settings: ControllerSettings,
+        answered: Answered,
+        handled: Handled,
+        resends_after_ms: int,
     ) -> None:
         self._node_of = node_of
         self._settings = settings
         self._answered = answered
+        self._handled = handled
         self._resends_after_ms = resends_after_ms
         self._by_broker: dict[int, Channel] = {}
 
     def add(self, broker: int) -> None:
         """A broker appeared; its connection is opened with its first request."""
         if broker not in self._by_broker:
-            node = self._node_of(broker)
-            self._by_broker[broker] = Channel(broker, node, self._settings, self._answered, self._resends_after_ms)
+            self._by_broker[broker] = Channel(
+                broker, self._node_of(broker), self._settings, self._answered, self._handled, self._resends_after_ms
+            )
 
     def remove(self, out: Outbox, broker: int) -> None:
         """The broker's znode is gone: so is everything that waited for it."""
@@ -200,12 +221,3 @@ class Channels:
         """See Channel; False for a broker without a channel."""
         channel = self._by_broker.get(broker)
         return channel is not None and channel.end_sending(ended)
-
-    def of_connection(self, connection: int) -> Channel | None:
-        for channel in self._by_broker.values():
-            if channel.connection == connection:
-                return channel
-        return None
-
-    def of_broker(self, broker: int) -> Channel | None:
-        return self._by_broker.get(broker)

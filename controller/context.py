@@ -10,7 +10,7 @@ from controller.settings import ControllerSettings
 from controller.state import ControllerState
 from protocol.events import Event, StateDecided, ids_text
 from protocol.ids import TopicPartition
-from protocol.machine import Now, Outbox
+from protocol.machine import Due, Now, Outbox
 from protocol.versions import Gates
 from protocol.znodes import Leadership
 
@@ -32,6 +32,8 @@ class ControllerContext:
         self.state = ControllerState()
         self.active = False
         self.unclean_elections = 0
+        self.rebalance_due: Due = lambda now, out: None
+        """It is time for an automatic election of preferred replicas."""
         self.now = Now(0, 0)
         self.out = Outbox()
 

@@ -1,8 +1,7 @@
 """The controller as a broker's node, or a dedicated controller's, holds it (semantics 4).
 
 It owns no session and no connection but its channels to brokers: the node tells it of sessions, fired
-watches, and requests of brokers, and hands it the inputs that `handles` accepts. Effects go to the outbox
-of the step.
+watches, and requests of brokers. Effects go to the outbox of the step.
 
 Order of a node's life:
 
@@ -26,7 +25,7 @@ from controller import (
     topic_deletion,
     topic_events,
 )
-from controller.channels import Channel, Channels
+from controller.channels import Channels
 from controller.context import ControllerContext
 from controller.controlled_shutdown import ControlledShutdownReply, controlled_shutdown
 from controller.event_queue import ControllerEvent, EventQueue, Then
@@ -36,15 +35,7 @@ from controller.session_calls import Procedure, SessionCalls
 from controller.settings import ControllerSettings
 from protocol.errors import ErrorCode
 from protocol.events import ControllerChanged
-from protocol.machine import (
-    ConnectionLost,
-    ConnectionOpened,
-    Input,
-    MessageReceived,
-    Now,
-    Outbox,
-    TimerFired,
-)
+from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.leadership import (
     AlterIsrRequest,
@@ -69,9 +60,6 @@ from protocol.znodes import (
     state_partition,
 )
 
-TIMER_OWNER = "controller"
-"""First part of the keys of this machine's timers."""
-
 
 class Controller:
     """One per node that may be elected."""
@@ -85,9 +73,10 @@ class Controller:
         node_of: Callable[[int], str],
     ) -> None:
         """`node_of`: name of a broker's node, for connections to it."""
-        channels = Channels(node_of, settings, self._answered, gates.resends_after_ms)
+        channels = Channels(node_of, settings, self._answered, self._pump, gates.resends_after_ms)
         self._gates = gates
         self._context = ControllerContext(broker, gates, settings, channels)
+        self._context.rebalance_due = self._rebalance
         self._events = EventQueue(self._context, sessions)
         self._ever_started = False
         self._children: dict[str, Callable[[ControllerContext], Procedure[None]]] = {
@@ -195,39 +184,11 @@ class Controller:
             return lambda: reassignment.state_changed(context, partition)
         return None
 
-    # --- inputs of the node that are ours ---
+    # --- what becomes of its own orders ---
 
-    def handles(self, event: Input) -> bool:
-        """Whether `handle` wants this input: our channels' connections and our timers."""
-        # On the path of every input of the node, so no pattern matching. Connections that we opened are positive.
-        if isinstance(event, MessageReceived | ConnectionLost | ConnectionOpened):
-            return event.connection > 0 and self._context.channels.of_connection(event.connection) is not None
-        return isinstance(event, TimerFired) and event.key[0] == TIMER_OWNER
-
-    def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        """One input that `handles` accepted."""
-        self._context.at(now, out)
-        match event:
-            case ConnectionOpened(connection):
-                self._channel(connection).opened(now, out)
-            case ConnectionLost(connection):
-                self._channel(connection).lost(now, out)
-            case MessageReceived(connection, correlation_id, _, message):
-                self._channel(connection).received(now, out, correlation_id, message)
-            case TimerFired(("controller", "channel", int(broker))):
-                channel = self._context.channels.of_broker(broker)
-                assert channel is not None, f"a timer of the closed channel to {broker}"
-                channel.timer_fired(now, out)
-            case TimerFired(preferred_elections.REBALANCE_TIMER):
-                self._put("auto-leader-rebalance", lambda: preferred_elections.rebalance(self._context))
-            case _:
-                raise AssertionError(f"not an input of the controller: {event}")
+    def _rebalance(self, now: Now, out: Outbox) -> None:
+        self._put("auto-leader-rebalance", lambda: preferred_elections.rebalance(self._context))
         self._pump(now, out)
-
-    def _channel(self, connection: int) -> Channel:
-        channel = self._context.channels.of_connection(connection)
-        assert channel is not None, connection
-        return channel
 
     def _answered(self, now: Now, out: Outbox, broker: int, request: Message, response: Message) -> None:
         """A broker answered; nothing waits for it, but failed log directories and deletions follow from

@@ -63,7 +63,8 @@ def schedule_rebalance(context: ControllerContext, *, first: bool, cancel: bool 
         context.out.cancel_timer(REBALANCE_TIMER)
     elif context.settings.auto_leader_rebalance_enable:
         interval_ms = context.settings.leader_imbalance_check_interval_seconds * 1000
-        context.out.set_timer(REBALANCE_TIMER, FIRST_REBALANCE_MS if first else interval_ms)
+        after_ms = FIRST_REBALANCE_MS if first else interval_ms
+        context.out.set_timer(REBALANCE_TIMER, after_ms, context.rebalance_due)
 
 
 def rebalance(context: ControllerContext) -> Procedure[None]:

@@ -276,9 +276,7 @@ class Cluster:
             self.mono_ms = max(self.mono_ms, at)
             node = self.brokers[broker]
             del node.timers[key]
-            event = TimerFired(key)
-            assert node.controller.handles(event)
-            node.controller.handle(self.now, event, node.out)
+            assert node.out.route(self.now, TimerFired(key))
             self.settle()
         self.mono_ms = end
 
@@ -328,8 +326,7 @@ class Cluster:
         self._input(node, ConnectionLost(connection, "refused"))
 
     def _input(self, node: Broker, event: ConnectionOpened | ConnectionLost | MessageReceived) -> None:
-        if node.controller.handles(event):
-            node.controller.handle(self.now, event, node.out)
+        node.out.route(self.now, event)
 
     def _answer(self, node: Broker, request: SessionRequest, done: Done) -> None:
         done(self.now, node.out, self.service.request(node.session, request))

@@ -96,7 +96,7 @@ class AlterIsr:
         stays pending, and the maximal ISR counts, until the next LeaderAndIsr (Kafka 2.7, 2.8)."""
         self._in_flight = False
         if response.error != ErrorCode.NONE:
-            self._context.out.set_timer(ALTER_RETRY, ALTER_RETRY_MS)
+            self._context.set_timer(ALTER_RETRY, ALTER_RETRY_MS, self._send)
             return
         for changed in response.partitions:
             place = (changed.topic, changed.partition)
@@ -117,7 +117,7 @@ class AlterIsr:
             context.emit(IsrChangeEnded(*place, isr, f"refused: {ErrorCode(changed.error).name}", -1))
             if changed.error not in GIVE_UP and partition.pending is not None:
                 self._unsent[place] = partition
-                context.out.set_timer(ALTER_RETRY, ALTER_RETRY_MS)
+                context.set_timer(ALTER_RETRY, ALTER_RETRY_MS, self._send)
             return
         if changed.leader_epoch != partition.leader_epoch or changed.zk_version <= partition.zk_version:
             self._counts.failed += 1
@@ -130,7 +130,3 @@ class AlterIsr:
         # The high watermark is not looked at: after a shrink it waits for the next append or follower that moves
         # (KAFKA-13091, mended in 3.0).
         context.emit(IsrChangeEnded(*place, ids_text(partition.isr), "done", changed.zk_version))
-
-    def retry_timer(self) -> None:
-        """Ask again for what was not answered well."""
-        self._send()

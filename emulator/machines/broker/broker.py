@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from emulator.machines.broker.alter_isr import ALTER_RETRY
 from emulator.machines.broker.appends import Appends
 from emulator.machines.broker.configurations import Configurations
 from emulator.machines.broker.context import BrokerContext
@@ -10,10 +9,9 @@ from emulator.machines.broker.controller_channel import ControllerChannel
 from emulator.machines.broker.dynamic_settings import DynamicSettings
 from emulator.machines.broker.fetchers import Fetchers
 from emulator.machines.broker.fetches import Fetches
-from emulator.machines.broker.group_coordinator import LOAD, CreateTopic, GroupCoordinator
-from emulator.machines.broker.isr_changes import SHRINK, IsrChanges
-from emulator.machines.broker.isr_notifications import PROPAGATE
-from emulator.machines.broker.leadership import HIGH_WATERMARK_CHECKPOINT, Leadership
+from emulator.machines.broker.group_coordinator import CreateTopic, GroupCoordinator
+from emulator.machines.broker.isr_changes import IsrChanges
+from emulator.machines.broker.leadership import Leadership
 from emulator.machines.broker.metadata_cache import MetadataCache
 from emulator.machines.broker.offline_replicas import OfflineReplicas
 from emulator.machines.broker.offset_queries import OffsetQueries
@@ -22,14 +20,7 @@ from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request, RequestChannel
 from emulator.machines.broker.settings import BrokerSettings
 from emulator.machines.broker.threads import Until, Work
-from protocol.machine import (
-    ConnectionAccepted,
-    ConnectionLost,
-    ConnectionOpened,
-    Input,
-    MessageReceived,
-    TimerFired,
-)
+from protocol.machine import ConnectionAccepted
 from protocol.messages.base import Message
 from protocol.messages.groups import FindCoordinatorRequest, OffsetCommitRequest, OffsetFetchRequest
 from protocol.messages.leadership import (
@@ -92,7 +83,7 @@ class Broker:
         self.leadership = Leadership(context, self.replicas, self.fetchers, transitions)
         self.fetching = Fetches(context, self.replicas, self.isr_changes, self.fetches)
         self.offset_queries = OffsetQueries(context, self.replicas)
-        self.requests = RequestChannel(context, self._serve)
+        self.requests = RequestChannel(context, self._serve, self.metadata.forget)
         self.dynamic = DynamicSettings(context, self.replicas, self._reconfigured)
         self.configurations = Configurations(context, self.replicas, self.dynamic, unclean_enabled)
         self._tell_reconfigured = reconfigured
@@ -111,9 +102,9 @@ class Broker:
         self.replicas.tell_controller = offline.tell_controller
         self.isr_changes.start()
         self.configurations.start()
-        self.context.out.set_timer(RECOVERY_CHECKPOINT, FIRST_TASK_MS)
+        self.context.set_timer(RECOVERY_CHECKPOINT, FIRST_TASK_MS, self._checkpoint_recovery_points)
         if self.context.settings.log_flush_scheduler_interval_ms < TIMER_MAX_MS:
-            self.context.out.set_timer(FLUSH, FIRST_TASK_MS)
+            self.context.set_timer(FLUSH, FIRST_TASK_MS, self._flush)
         self._serving = True
 
     def _reconfigured(self, settings: BrokerSettings, unclean: bool) -> None:
@@ -125,89 +116,24 @@ class Broker:
         self.fetchers.close_all()
         self.replicas.close_cleanly()
 
-    # --- inputs ---
+    def accepted(self, event: ConnectionAccepted) -> None:
+        """Somebody wants to be served."""
+        if self._serving or event.purpose == OBSERVE:
+            self.requests.accepted(event.connection, event.peer, event.purpose)
+        else:
+            # Kafka does not listen yet, and would refuse it.
+            self.context.out.close(event.connection)
 
-    def handle(self, event: Input) -> bool:
-        """Returns whether the input was the broker's."""
-        match event:
-            case MessageReceived(connection):
-                return self._message(connection, event)
-            case TimerFired():
-                return self._timer(event)
-            case ConnectionAccepted(connection, peer, purpose):
-                if self._serving or purpose == OBSERVE:
-                    self.requests.accepted(connection, peer, purpose)
-                else:
-                    # Kafka does not listen yet, and would refuse it.
-                    self.context.out.close(connection)
-                return True
-            case ConnectionLost(connection):
-                if self.requests.lost(connection):
-                    self.metadata.forget(connection)
-                    return True
-                return self._connection_event(connection, event)
-            case ConnectionOpened(connection):
-                return self._connection_event(connection, event)
-            case _:
-                return False
+    # --- the log manager's tasks ---
 
-    def _connection_event(self, connection: int, event: ConnectionOpened | ConnectionLost) -> bool:
-        fetcher = self.fetchers.owner(connection)
-        if fetcher is not None:
-            if isinstance(event, ConnectionOpened):
-                fetcher.opened(event)
-            else:
-                fetcher.lost(event)
-            return True
-        if self.channel.handles(event):
-            self.channel.handle(event)
-            return True
-        return False
+    def _checkpoint_recovery_points(self) -> None:
+        self.replicas.checkpoint_recovery_points()
+        interval_ms = self.context.settings.log_flush_offset_checkpoint_interval_ms
+        self.context.set_timer(RECOVERY_CHECKPOINT, interval_ms, self._checkpoint_recovery_points)
 
-    def _timer(self, event: TimerFired) -> bool:
-        match event.key[0]:
-            case "fetch-wait":
-                self.fetches.timer(int(event.key[1]))
-            case "produce-wait":
-                self.produces.timer(int(event.key[1]))
-            case "fetcher":
-                self.fetchers.timer(event)
-            case "isr-shrink" if event.key == SHRINK:
-                self.isr_changes.shrink_timer()
-            case "isr-propagate" if event.key == PROPAGATE:
-                self.isr_changes.notifications.timer()
-            case "alter-isr-retry" if event.key == ALTER_RETRY:
-                self.isr_changes.alter_isr.retry_timer()
-            case "high-watermark-checkpoint" if event.key == HIGH_WATERMARK_CHECKPOINT:
-                self.leadership.checkpoint_timer()
-            case _ if event.key[0] == LOAD:
-                self.coordinator.load_timer(event)
-            case "recovery-point-checkpoint":
-                self.replicas.checkpoint_recovery_points()
-                self.context.out.set_timer(
-                    RECOVERY_CHECKPOINT, self.context.settings.log_flush_offset_checkpoint_interval_ms
-                )
-            case "log-flush" if event.key == FLUSH:
-                self.replicas.flush_dirty_logs()
-                self.context.out.set_timer(FLUSH, self.context.settings.log_flush_scheduler_interval_ms)
-            case _:
-                if self.channel.handles(event):
-                    self.channel.handle(event)
-                    return True
-                return False
-        return True
-
-    def _message(self, connection: int, event: MessageReceived) -> bool:
-        if self.requests.received(event):
-            return True
-        fetcher = self.fetchers.owner(connection)
-        if fetcher is not None:
-            fetcher.received(event)
-            return True
-        if self.channel.handles(event):
-            self.channel.handle(event)
-            return True
-        return False
+    def _flush(self) -> None:
+        self.replicas.flush_dirty_logs()
+        self.context.set_timer(FLUSH, self.context.settings.log_flush_scheduler_interval_ms, self._flush)
 
     # --- requests ---
 

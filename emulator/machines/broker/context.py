@@ -11,7 +11,7 @@ from emulator.machines.broker.threads import Threads, Until, Work
 from emulator.storage.files import Files
 from protocol.chance import Chance
 from protocol.events import Event
-from protocol.machine import Now, Outbox
+from protocol.machine import Now, Outbox, TimerKey
 from protocol.messages.session import SessionError, SessionRequest, SessionResponse
 from protocol.versions import Gates
 
@@ -58,6 +58,10 @@ class BrokerContext:
 
     def emit(self, event: Event) -> None:
         self.out.emit(event)
+
+    def set_timer(self, key: TimerKey, after_ms: float, due: Callable[[], None]) -> None:
+        """`due` is called when it fires, in a step of its own."""
+        self.out.set_timer(key, after_ms, lambda now, out: due())
 
     def ask_session(self, request: SessionRequest, done: Callable[[SessionResponse], None]) -> None:
         """Like `SessionCalls.call`, keeping `now` right when the answer comes in a later step."""

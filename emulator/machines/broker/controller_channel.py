@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from emulator.machines.broker.context import BrokerContext
 from protocol.errors import ErrorCode
-from protocol.machine import ConnectionLost, ConnectionOpened, Input, MessageReceived, TimerFired
+from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.leadership import AlterIsrResponse
 from protocol.purposes import TO_CONTROLLER
@@ -48,55 +48,41 @@ class ControllerChannel:
         if self._cached is None:
             self._cached = self._controller_node()
 
-    def handles(self, event: Input) -> bool:
-        if isinstance(event, TimerFired):
-            return event.key in (RETRY, TIMEOUT)
-        if isinstance(event, ConnectionOpened | ConnectionLost | MessageReceived):
-            return event.connection == self._connection and self._connection != 0
-        return False
-
-    def handle(self, event: Input) -> None:
-        match event:
-            case TimerFired(key) if key == RETRY:
-                self._work()
-            case TimerFired():
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        if isinstance(event, ConnectionOpened):
+            self._opened = True
+            self._work()
+        elif isinstance(event, ConnectionLost):
+            self._connection = 0
+            if self._queue:
                 self._drop()
-            case ConnectionOpened():
-                self._opened = True
-                self._work()
-            case ConnectionLost():
-                self._connection = 0
-                if self._queue:
-                    self._drop()
-            case MessageReceived(_, correlation, _, message):
-                self._answered(correlation, message)
-            case _:
-                raise AssertionError(event)
+        else:
+            self._answered(event.correlation_id, event.message)
 
     def _work(self) -> None:
         if self._awaiting or not self._queue:
             return
         self.learn()
         node = self._cached
-        out = self._context.out
+        context = self._context
         if self._connection and node != self._node:
-            out.close(self._connection)
+            context.out.close(self._connection)
             self._connection = 0
         if node is None:
-            out.set_timer(RETRY, RETRY_MS)
+            context.set_timer(RETRY, RETRY_MS, self._work)
             return
         if not self._connection:
             self._node = node
             self._opened = False
-            self._connection = out.open(node, TO_CONTROLLER)
-            out.set_timer(TIMEOUT, self._context.settings.request_timeout_ms)
+            self._connection = context.out.open(node, TO_CONTROLLER, self._heard)
+            context.set_timer(TIMEOUT, context.settings.request_timeout_ms, self._drop)
             return
         if not self._opened:
             return
         self._correlation += 1
         self._awaiting = True
-        out.send(self._connection, self._queue[0][0], self._correlation)
-        out.set_timer(TIMEOUT, self._context.settings.request_timeout_ms)
+        context.out.send(self._connection, self._queue[0][0], self._correlation)
+        context.set_timer(TIMEOUT, context.settings.request_timeout_ms, self._drop)
 
     def _answered(self, correlation: int, message: Message) -> None:
         if not self._awaiting or correlation != self._correlation:
@@ -120,4 +106,4 @@ class ControllerChannel:
         self._awaiting = False
         self._cached = None
         out.cancel_timer(TIMEOUT)
-        out.set_timer(RETRY, RETRY_MS)
+        self._context.set_timer(RETRY, RETRY_MS, self._work)

@@ -23,7 +23,7 @@ from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import FetcherChanged
 from protocol.ids import TopicPartition
-from protocol.machine import ConnectionLost, ConnectionOpened, MessageReceived, TimerFired
+from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, MessageReceived, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.replication import (
     FetchedPartition,
@@ -67,7 +67,7 @@ class ReplicaFetcher(OutOfRange):
         self.states[place] = state
         self._say(place, "added", state.offset, epoch=state.leader_epoch)
         if not self.waits:
-            self._context.out.set_timer(self._wake, 0.0)
+            self._context.set_timer(self._wake, 0.0, self._wake_up)
 
     def remove(self, place: TopicPartition) -> None:
         state = self.states.pop(place, None)
@@ -130,20 +130,25 @@ class ReplicaFetcher(OutOfRange):
 
     # --- inputs ---
 
-    def owns(self, connection: int) -> bool:
-        return connection == self._connection and connection != 0
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        if isinstance(event, MessageReceived):
+            self._received(event)
+        elif isinstance(event, ConnectionOpened):
+            self._opened()
+        else:
+            self._lost(event)
 
-    def opened(self, event: ConnectionOpened) -> None:
+    def _opened(self) -> None:
         self._connecting = False
         self._context.out.cancel_timer(self._timeout)
         if not self._end_if_asked():
             self._work()
 
-    def lost(self, event: ConnectionLost) -> None:
+    def _lost(self, event: ConnectionLost) -> None:
         self._connection = 0
         self._transport_failed(event.reason)
 
-    def received(self, event: MessageReceived) -> None:
+    def _received(self, event: MessageReceived) -> None:
         if self._awaiting is None or event.correlation_id != self._correlation:
             return
         handle, self._awaiting = self._awaiting, None
@@ -153,14 +158,14 @@ class ReplicaFetcher(OutOfRange):
         handle(event.message)
         self._work()
 
-    def timer(self, event: TimerFired) -> None:
-        if event.key == self._timeout:
-            self._context.out.close(self._connection)
-            self._connection = 0
-            self._transport_failed("timed out")
-        else:
-            self._end_pause()
-            self._work()
+    def _timed_out(self) -> None:
+        self._context.out.close(self._connection)
+        self._connection = 0
+        self._transport_failed("timed out")
+
+    def _wake_up(self) -> None:
+        self._end_pause()
+        self._work()
 
     def _end_if_asked(self) -> bool:
         if self._ended is None:
@@ -195,7 +200,7 @@ class ReplicaFetcher(OutOfRange):
             self._fetch(ready)
         elif self.states:
             soonest = min(state.delayed_until_ms for state in self.states.values())
-            self._context.out.set_timer(self._wake, soonest - now_ms)
+            self._context.set_timer(self._wake, soonest - now_ms, self._wake_up)
 
     def _send(self, message: Message, version: int, handle: Callable[[Message], None]) -> None:
         """Send when connected; otherwise connect first (the loop comes back here).
@@ -206,12 +211,13 @@ class ReplicaFetcher(OutOfRange):
         out, settings = self._context.out, self._context.settings
         self._fetching = isinstance(message, FetchRequest)
         if not self._connection:
-            out.set_timer(self._timeout, settings.replica_socket_timeout_ms)
-            self._connection = out.open(self._node, FETCHER)
+            self._context.set_timer(self._timeout, settings.replica_socket_timeout_ms, self._timed_out)
+            self._connection = out.open(self._node, FETCHER, self._heard)
             self._connecting = True
             return
         of_request = self._context.gates.fetcher_answer_within_request_timeout
-        out.set_timer(self._timeout, settings.request_timeout_ms if of_request else settings.replica_socket_timeout_ms)
+        limit_ms = settings.request_timeout_ms if of_request else settings.replica_socket_timeout_ms
+        self._context.set_timer(self._timeout, limit_ms, self._timed_out)
         self._correlation += 1
         self._awaiting = handle
         out.send(self._connection, message, self._correlation, version)
@@ -230,13 +236,13 @@ class ReplicaFetcher(OutOfRange):
         if self._out_of_range:
             self._delay([self._out_of_range.popleft()], reason)  # the others go on, over a new connection
             self._tell_offsets()
-            out.set_timer(self._wake, 0.0)
+            self._context.set_timer(self._wake, 0.0, self._wake_up)
             return
         if self._fetching:
             self._pause = tuple(self.states)
         else:
             self._delay(list(self.states), reason)
-        out.set_timer(self._wake, backoff_ms)
+        self._context.set_timer(self._wake, backoff_ms, self._wake_up)
 
     def _end_pause(self) -> None:
         if self._pause is not None:

@@ -7,7 +7,6 @@ from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.threads import Until, Work
 from protocol.ids import TopicPartition
-from protocol.machine import TimerFired
 
 
 class Fetchers:
@@ -63,18 +62,6 @@ class Fetchers:
         for fetcher in self._by_source.values():
             fetcher.close()
         self._by_source.clear()
-
-    def owner(self, connection: int) -> ReplicaFetcher | None:
-        for fetcher in self._by_source.values():
-            if fetcher.owns(connection):
-                return fetcher
-        return None
-
-    def timer(self, event: TimerFired) -> None:
-        source = event.key[1]
-        fetcher = self._by_source.get(source) if isinstance(source, int) else None
-        if fetcher is not None:
-            fetcher.timer(event)
 
     def activity(self, place: TopicPartition, now_ms: float) -> str:
         """See ReplicaFetcher.activity; stopped, too, where no fetcher has the partition."""

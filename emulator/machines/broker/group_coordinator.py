@@ -22,7 +22,6 @@ from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import GroupCoordinatorChanged
 from protocol.ids import TopicPartition
-from protocol.machine import TimerFired
 from protocol.messages.groups import (
     CommittedPartition,
     FindCoordinatorRequest,
@@ -131,7 +130,7 @@ class GroupCoordinator:
         log = self._replicas.partitions[OFFSETS_TOPIC, number].the_log
         self._caches[number] = OffsetCache(log.log_start)
         self._changed(number, "loading")
-        self._context.out.set_timer((LOAD, number), 0.0)
+        self._context.set_timer((LOAD, number), 0.0, lambda: self._load(number))
 
     def resigned(self, number: int) -> None:
         """It does not lead it any more: what was loaded is dropped."""
@@ -149,9 +148,8 @@ class GroupCoordinator:
         if cache is not None and cache.loading:
             self.resigned(number)
 
-    def load_timer(self, event: TimerFired) -> None:
+    def _load(self, number: int) -> None:
         """One piece of the log."""
-        number = int(event.key[1])
         cache = self._caches[number]
         log = self._replicas.partitions[OFFSETS_TOPIC, number].the_log
         to_end = self._context.gates.offsets_loaded_to_log_end
@@ -163,7 +161,7 @@ class GroupCoordinator:
                 self._replicas.storage_failed(error)
                 return
         if cache.loaded_to < stop_offset:
-            self._context.out.set_timer((LOAD, number), 0.0)
+            self._context.set_timer((LOAD, number), 0.0, lambda: self._load(number))
         else:
             cache.loading = False
             self._changed(number, "loaded", len(cache))

@@ -40,7 +40,7 @@ class IsrChanges:
         """Begin the periodic tasks."""
         context = self._context
         self._shrink_due_ms = context.now.mono_ms + self._shrink_period_ms
-        context.out.set_timer(SHRINK, self._shrink_period_ms)
+        context.set_timer(SHRINK, self._shrink_period_ms, self._shrink)
         if context.gates.notifies_isr_changes:
             self.notifications.start()
 
@@ -51,7 +51,7 @@ class IsrChanges:
 
     # --- the periodic check (1.3) ---
 
-    def shrink_timer(self) -> None:
+    def _shrink(self) -> None:
         """One run over all partitions; the next is due a period after this one was due.
 
         A run that was held up leaves others overdue. They follow at once, some before those who wait for the lock that
@@ -66,7 +66,7 @@ class IsrChanges:
             yield from self._check_each()
         self._shrink_due_ms += self._shrink_period_ms
         wait_ms = max(0.0, self._shrink_due_ms - self._context.now.mono_ms)
-        self._context.out.set_timer(SHRINK, wait_ms)
+        self._context.set_timer(SHRINK, wait_ms, self._shrink)
 
     def _overdue(self) -> bool:
         """The next run should have begun before, and is faster than those who wait for what this one had locked."""

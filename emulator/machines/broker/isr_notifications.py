@@ -26,7 +26,7 @@ class IsrNotifications:
     def start(self) -> None:
         """Begin to look."""
         self._last_propagation_ms = self._context.now.mono_ms
-        self._context.out.set_timer(PROPAGATE, PROPAGATE_EVERY_MS)
+        self._context.set_timer(PROPAGATE, PROPAGATE_EVERY_MS, self._propagate)
 
     def note(self, partition: Partition) -> None:
         """A change of its ISR was written."""
@@ -35,11 +35,11 @@ class IsrNotifications:
             self._changed.append(place)
         self._last_change_ms = self._context.now.mono_ms
 
-    def timer(self) -> None:
+    def _propagate(self) -> None:
         """Tell, if it is time."""
         context = self._context
         now_ms = context.now.mono_ms
-        context.out.set_timer(PROPAGATE, PROPAGATE_EVERY_MS)
+        context.set_timer(PROPAGATE, PROPAGATE_EVERY_MS, self._propagate)
         quiet = self._last_change_ms + PROPAGATE_QUIET_MS < now_ms
         overdue = self._last_propagation_ms + PROPAGATE_AT_LATEST_MS < now_ms
         if not self._changed or not (quiet or overdue):

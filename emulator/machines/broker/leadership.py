@@ -117,18 +117,18 @@ class Leadership:
             return LeaderAndIsrResponse()
         if not self._checkpointing:
             self._checkpointing = True
-            self.checkpoint_timer()
+            self._checkpoint()
         yield from self._fetchers.close_idle()
         for result in results:
             if (result.topic, result.partition) in self._replicas.offline:
                 result.error = ErrorCode.KAFKA_STORAGE_ERROR
         return LeaderAndIsrResponse(ErrorCode.NONE, results)
 
-    def checkpoint_timer(self) -> None:
+    def _checkpoint(self) -> None:
         """Begins with the first LeaderAndIsr: at once, then periodically."""
         self._replicas.checkpoint_high_watermarks()
         interval_ms = self._context.settings.replica_high_watermark_checkpoint_interval_ms
-        self._context.out.set_timer(HIGH_WATERMARK_CHECKPOINT, interval_ms)
+        self._context.set_timer(HIGH_WATERMARK_CHECKPOINT, interval_ms, self._checkpoint)
 
     # --- StopReplica ---
 

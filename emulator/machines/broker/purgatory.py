@@ -79,7 +79,8 @@ class Purgatory:
         self._next += 1
         delayed.deadline_ms = self._context.now.mono_ms + after_ms
         self.waiting[delayed.number] = delayed
-        self._context.out.set_timer((self.name, delayed.number), after_ms)
+        number = delayed.number
+        self._context.set_timer((self.name, number), after_ms, lambda: self._due(number))
         return True
 
     def check(self, delayed: Delayed) -> Work[None]:
@@ -102,7 +103,7 @@ class Purgatory:
                     yield from completing
         delayed.busy = False
 
-    def timer(self, number: int) -> None:
+    def _due(self, number: int) -> None:
         """A deadline is here: it is answered, when the thread of deadlines comes to it."""
         self._expiry.do("expire", self._expire(number))
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.threads import Work
 from protocol.events import RequestNotUnderstood
-from protocol.machine import MessageReceived
+from protocol.machine import ConnectionEvent, ConnectionLost, MessageReceived, Now, Outbox
 from protocol.messages.base import Message
 from protocol.purposes import CONTROLLER, FETCHER, TO_CONTROLLER
 
@@ -71,9 +71,16 @@ class Request:
 class RequestChannel:
     """`serve` makes a handler's work of a request; None: it is done."""
 
-    def __init__(self, context: BrokerContext, serve: Callable[[Request], Work[None] | None]) -> None:
+    def __init__(
+        self,
+        context: BrokerContext,
+        serve: Callable[[Request], Work[None] | None],
+        lost: Callable[[int], None] = lambda connection: None,
+    ) -> None:
+        """`lost` is told of every connection that is gone."""
         self._context = context
         self._serve = serve
+        self._tell_lost = lost
         self._connections: dict[int, _Connection] = {}
         self._queue: deque[Request] = deque()
         self._occupied = 0
@@ -96,33 +103,37 @@ class RequestChannel:
     # --- connections ---
 
     def accepted(self, connection: int, peer: str, purpose: str) -> None:
-        self._connections[connection] = _Connection(connection, peer if purpose in BETWEEN_BROKERS else "")
+        accepted = _Connection(connection, peer if purpose in BETWEEN_BROKERS else "")
+        self._connections[connection] = accepted
 
-    def lost(self, connection: int) -> bool:
-        """Whether it was one of these. What was under way goes on, and is answered to nobody."""
-        return self._connections.pop(connection, None) is not None
+        def heard(now: Now, event: ConnectionEvent, out: Outbox) -> None:
+            if isinstance(event, MessageReceived):
+                self._received(accepted, event)
+            elif isinstance(event, ConnectionLost):
+                self._lost(connection)
+
+        self._context.out.own(connection, heard)
+
+    def _lost(self, connection: int) -> None:
+        """What was under way goes on, and is answered to nobody."""
+        del self._connections[connection]
+        self._tell_lost(connection)
 
     def hang_up(self, connection: int) -> None:
-        if self.lost(connection):
+        if self._connections.pop(connection, None) is not None:
             self._context.out.close(connection)
 
-    def received(self, event: MessageReceived) -> bool:
-        """Whether it came on one of these connections."""
-        connection = self._connections.get(event.connection)
-        if connection is None:
-            return False
+    def _received(self, connection: _Connection, event: MessageReceived) -> None:
         if connection.peer and not self._context.gates.understands(event.message.API_KEY, event.version):
             # Kafka cannot parse it, and closes the connection (SocketServer, semantics 4.6); who sent it tries again.
             self._context.emit(RequestNotUnderstood(connection.peer, event.message.API_NAME, event.version))
             self.hang_up(connection.number)
-            return True
-        if not connection.busy:
+        elif not connection.busy:
             self._put(connection, event)
         elif len(connection.pipelined) < PIPELINED_MAX:
             connection.pipelined.append(event)
         else:
             self.hang_up(connection.number)
-        return True
 
     # --- handlers ---
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from emulator.machines.client.exchange import Failure
-from protocol.machine import ConnectionLost, ConnectionOpened, Input, MessageReceived, Now, Outbox
+from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.workload import ClientAttempt, ToldAttempt
 from protocol.purposes import CLIENT
@@ -31,9 +31,7 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 class ClientAsker:
-    """Requests of one player to client processes. A component: its owner hands it the inputs that it
-    `handles`.
-    """
+    """Requests of one player to client processes."""
 
     def __init__(self) -> None:
         self._asked: dict[int, _Asked] = {}
@@ -45,27 +43,19 @@ class ClientAsker:
         """
         if len(self._asked) >= ASKED_MAX:
             raise TooManyAsked(f"{ASKED_MAX} requests to clients are under way, no more at a time")
-        self._asked[out.open(client, CLIENT)] = _Asked(request, answered, told)
+        self._asked[out.open(client, CLIENT, self._heard)] = _Asked(request, answered, told)
 
-    def handles(self, event: Input) -> bool:
-        if isinstance(event, ConnectionOpened | ConnectionLost | MessageReceived):
-            return event.connection in self._asked
-        return False
-
-    def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        match event:
-            case ConnectionOpened(connection=connection):
-                out.send(connection, self._asked[connection].request, 1)
-            case ConnectionLost(connection=connection, reason=reason):
-                asked = self._asked.pop(connection)
-                asked.answered(now, out, Failure("ConnectionResetError", reason, True))
-            case MessageReceived(connection=connection, message=ClientAttempt(attempt=attempt)):
-                told = self._asked[connection].told
-                if told is not None:
-                    told(now, out, attempt)
-            case MessageReceived(connection=connection, message=message):
-                asked = self._asked.pop(connection)
-                out.close(connection)
-                asked.answered(now, out, message)
-            case _:
-                raise AssertionError(event)
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        asked = self._asked[event.connection]
+        if isinstance(event, ConnectionOpened):
+            out.send(event.connection, asked.request, 1)
+        elif isinstance(event, ConnectionLost):
+            del self._asked[event.connection]
+            asked.answered(now, out, Failure("ConnectionResetError", event.reason, True))
+        elif isinstance(event.message, ClientAttempt):
+            if asked.told is not None:
+                asked.told(now, out, event.message.attempt)
+        else:
+            del self._asked[event.connection]
+            out.close(event.connection)
+            asked.answered(now, out, event.message)

@@ -17,7 +17,7 @@ from protocol.chance import Chance
 from protocol.conversations import HEARD_BY_CLIENT
 from protocol.machine import (
     ConnectionAccepted,
-    ConnectionLost,
+    ConnectionEvent,
     Effect,
     Input,
     MessageReceived,
@@ -119,14 +119,11 @@ class ClientNode:
                 }
             case ConnectionAccepted(connection=connection):
                 self._players.add(connection)
-            case ConnectionLost(connection=connection) if connection in self._players:
-                self._players.discard(connection)
-            case MessageReceived(connection=connection) if connection in self._players:
-                self._asked(now, out, event)
+                out.own(connection, self._heard)
             case StopRequested():
                 self._stop(now, out)
             case _:
-                self._work(now, event, out)
+                out.route(now, event)  # to nobody, if its connection was closed in the same instant
         return out.take()
 
     def status(self, now: Now) -> NodeStatus:
@@ -137,18 +134,12 @@ class ClientNode:
         """A workload's counts so far. Raises KeyError."""
         return self._workloads[name].report
 
-    def _work(self, now: Now, event: Input, out: Outbox) -> None:
-        if self._errands is not None and self._errands.handles(event):
-            self._errands.handle(now, event, out)
-            return
-        if self._groups is not None and self._groups.handles(event):
-            self._groups.handle(now, event, out)
-            return
-        for workload in self._workloads.values():
-            if workload.handles(event):
-                workload.handle(now, event, out)
-                return
-        # Of a connection whose owner closed it in the same instant: nobody waits for it.
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        """From a player."""
+        if isinstance(event, MessageReceived):
+            self._asked(now, out, event)
+        else:
+            self._players.discard(event.connection)
 
     def _asked(self, now: Now, out: Outbox, event: MessageReceived) -> None:
         connection, correlation = event.connection, event.correlation_id

@@ -14,7 +14,7 @@ from emulator.machines.client.client_settings import ClientSettings
 from emulator.machines.client.deadlines import NEVER, is_due
 from emulator.machines.client.exchange import Failure
 from protocol.chance import Chance
-from protocol.machine import ConnectionLost, ConnectionOpened, Input, MessageReceived, Now, Outbox
+from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now, Outbox, Owner
 from protocol.messages.base import Message
 from protocol.purposes import CLIENT
 
@@ -43,7 +43,8 @@ class _Channel(msgspec.Struct):
 class BrokerConnections:
     """The connections of one client. `in_flight_max` bounds the requests under way on each.
 
-    `lost` hears of every connection that was lost or could not be made.
+    `lost` hears of every connection that was lost or could not be made. What becomes of a connection is told to
+    `owner`, who hands it to `handle` and then does what can be done now.
     """
 
     def __init__(
@@ -52,8 +53,10 @@ class BrokerConnections:
         chance: Chance,
         in_flight_max: int,
         lost: Callable[[Now, Outbox], None],
+        owner: Owner,
     ) -> None:
         self._settings = settings
+        self._owner = owner
         self._chance = chance
         self._in_flight_max = in_flight_max
         self._lost = lost
@@ -70,7 +73,7 @@ class BrokerConnections:
             return len(channel.in_flight) < self._in_flight_max
         channel.wanted = True
         if not channel.connection and is_due(now, channel.backoff_until_ms):
-            channel.connection = out.open(node, CLIENT)
+            channel.connection = out.open(node, CLIENT, self._owner)
             channel.open_deadline_ms = now.mono_ms + self._settings.socket_connection_setup_timeout_ms
             self._by_connection[channel.connection] = channel
         return False
@@ -129,32 +132,25 @@ class BrokerConnections:
         channel = self._channel(node)
         return not channel.connection and not is_due(now, channel.backoff_until_ms)
 
-    def handles(self, event: Input) -> bool:
-        if isinstance(event, ConnectionOpened | ConnectionLost | MessageReceived):
-            return event.connection in self._by_connection
-        return False
-
-    def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        match event:
-            case ConnectionOpened(connection=connection):
-                channel = self._by_connection[connection]
-                channel.open, channel.wanted = True, False
-                channel.failures = 0
-                channel.open_deadline_ms = NEVER
-            case ConnectionLost(connection=connection, reason=reason):
-                self._give_up(now, out, self._by_connection[connection], reason)
-            case MessageReceived(connection=connection, correlation_id=correlation, message=message):
-                channel = self._by_connection[connection]
-                request = channel.in_flight.pop(correlation, None)
-                if request is None or request.api_key != message.API_KEY:
-                    out.close(connection)
-                    self._give_up(now, out, channel, f"answered with an unasked {message.API_NAME}")
-                    if request is not None:
-                        request.answered(now, out, Failure("NetworkException", "another answer came", True))
-                else:
-                    request.answered(now, out, message)
-            case _:
-                raise AssertionError(event)
+    def handle(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        """What became of one of these connections."""
+        channel = self._by_connection[event.connection]
+        if isinstance(event, ConnectionOpened):
+            channel.open, channel.wanted = True, False
+            channel.failures = 0
+            channel.open_deadline_ms = NEVER
+        elif isinstance(event, ConnectionLost):
+            self._give_up(now, out, channel, event.reason)
+        else:
+            message = event.message
+            request = channel.in_flight.pop(event.correlation_id, None)
+            if request is None or request.api_key != message.API_KEY:
+                out.close(event.connection)
+                self._give_up(now, out, channel, f"answered with an unasked {message.API_NAME}")
+                if request is not None:
+                    request.answered(now, out, Failure("NetworkException", "another answer came", True))
+            else:
+                request.answered(now, out, message)
 
     def poll(self, now: Now, out: Outbox) -> None:
         """Give up what has waited too long."""

@@ -26,7 +26,7 @@ from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.machine import Input, Now, Outbox
+from protocol.machine import ConnectionEvent, Due, Now, Outbox
 
 PARTITIONS_MAX = 10_000
 """Partitions of one consumer."""
@@ -35,9 +35,8 @@ _IN_FLIGHT_MAX = 100
 
 
 class Consumer:
-    """One consumer. A component: its owner hands it the inputs that it `handles`.
-
-    `on_records` is given entries in the order of their offsets; `on_problem` hears why a partition stopped.
+    """One consumer. `on_records` is given entries in the order of their offsets; `on_problem` hears why a partition
+    stopped.
     """
 
     def __init__(
@@ -51,24 +50,27 @@ class Consumer:
         on_problem: OnProblem,
         on_reset: OnProblem | None = None,
         store: OffsetStore | None = None,
+        handled: Due = lambda now, out: None,
     ) -> None:
         """`on_reset` hears of positions that were wrong and, by the policy, are left for others; `store`: of the group
-        in the settings, which has one if it is named.
+        in the settings, which has one if it is named; `handled` is called when an input was handled, by either.
         """
         assert (store is not None) == bool(settings.group_id), "a group has a store, and only a group"
         self._operations = operations
         self._settings = settings
-        self._connections = BrokerConnections(settings, chance, _IN_FLIGHT_MAX, self._connection_lost)
+        self._connections = BrokerConnections(settings, chance, _IN_FLIGHT_MAX, self._connection_lost, self._heard)
         self._metadata = MetadataCache(brokers, self._connections, settings)
         self._trouble = Trouble(settings, self._metadata, on_problem, on_reset)
         self._positioning = Positioning(settings, self._connections, self._trouble)
         self._positions: dict[TopicPartition, Position] = {}
         self._store = store
+        self._handled = handled
         self._group: GroupPosition | None = None
         if store is not None:
             self._group = GroupPosition(settings, store, self._positions, self._trouble, self._run)
+            store.handled = self._due
         self._fetching = Fetching(settings, self._connections, self._trouble, on_records)
-        self._timer = PollTimer(key)
+        self._timer = PollTimer(key, self._due)
         self._running = False
         self._again = False
         self._closed = False
@@ -162,25 +164,20 @@ class Consumer:
                 position.operation.end(out, error=0, offset=position.offset, leader_epoch=position.offset_epoch)
         self._positions.clear()
 
-    def handles(self, event: Input) -> bool:
-        ours = self._timer.handles(event) or self._connections.handles(event)
-        return ours or (self._store is not None and self._store.handles(event))
-
     @property
     def closed(self) -> bool:
         """Nothing more is to be handled."""
         return self._closed and (self._store is None or self._store.closed)
 
-    def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        if self._store is not None and self._store.handles(event):
-            self._store.handle(now, event, out)
-        elif self._timer.handles(event):
-            self._timer.fired()
-        else:
-            self._running = True  # an owner that seeks or resumes when told of records waits for the round below
-            self._connections.handle(now, event, out)
-            self._running = False
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        self._running = True  # an owner that seeks or resumes when told of records waits for the round below
+        self._connections.handle(now, event, out)
+        self._running = False
+        self._due(now, out)
+
+    def _due(self, now: Now, out: Outbox) -> None:
         self._run(now, out)
+        self._handled(now, out)
 
     # --- one round --------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from emulator.machines.client.operations import NO_ANSWER, OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.machine import Input, Now, Outbox
+from protocol.machine import ConnectionEvent, Due, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.groups import (
     FindCoordinatorRequest,
@@ -70,12 +70,13 @@ class CoordinatorOffsets:
         self._brokers = brokers
         self._operations = operations
         self._settings = settings
-        self._connections = BrokerConnections(settings, chance, 1, lambda now, out: None)
+        self._connections = BrokerConnections(settings, chance, 1, lambda now, out: None, self._heard)
         self._coordinator: tuple[int, str] | None = None
         self._asked: deque[_Look | _Commit] = deque()
         self._under_way = False
         self._not_before_ms = 0.0
-        self._timer = PollTimer(key)
+        self._timer = PollTimer(key, self._due)
+        self.handled: Due = lambda now, out: None
         self._running = False
         self._closed = False
 
@@ -96,17 +97,15 @@ class CoordinatorOffsets:
         deadline_ms = None if timeout_ms is None else now.mono_ms + timeout_ms
         self._ask(now, out, _Commit(offsets, ended, operations, deadline_ms))
 
-    def handles(self, event: Input) -> bool:
-        return self._timer.handles(event) or self._connections.handles(event)
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        self._running = True  # a caller that is told, and asks again, waits for the round below
+        self._connections.handle(now, event, out)
+        self._running = False
+        self._due(now, out)
 
-    def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        if self._timer.handles(event):
-            self._timer.fired()
-        else:
-            self._running = True  # a caller that is told, and asks again, waits for the round below
-            self._connections.handle(now, event, out)
-            self._running = False
+    def _due(self, now: Now, out: Outbox) -> None:
         self._run(now, out)
+        self.handled(now, out)
 
     def close(self, now: Now, out: Outbox) -> None:
         """See OffsetStore."""

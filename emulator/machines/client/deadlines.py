@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from protocol.machine import Input, Now, Outbox, TimerFired, TimerKey
+from protocol.machine import Due, Now, Outbox, TimerKey
 
 NEVER = float("inf")
 
@@ -16,19 +16,17 @@ def is_due(now: Now, at_ms: float) -> bool:
 
 
 class PollTimer:
-    """The only timer of a component that does all it can whenever it runs. `owner` begins the timer's key."""
+    """The only timer of a component that does all it can whenever it runs. `owner` begins the timer's key; `due` is
+    called when it has fired."""
 
-    def __init__(self, owner: str) -> None:
-        self._owner = owner
+    def __init__(self, owner: str, due: Due) -> None:
         self._key: TimerKey = (owner, "poll")
+        self._due = due
         self._at_ms = NEVER
 
-    def handles(self, event: Input) -> bool:
-        return isinstance(event, TimerFired) and event.key[0] == self._owner
-
-    def fired(self) -> None:
-        """It is not set any more."""
+    def _fired(self, now: Now, out: Outbox) -> None:
         self._at_ms = NEVER
+        self._due(now, out)
 
     def set(self, now: Now, out: Outbox, deadlines_ms: Iterable[float]) -> None:
         """Fire at the first of these (mono_ms) that is still to come: what is due and still there waits for
@@ -41,7 +39,7 @@ class PollTimer:
         if at_ms == NEVER:
             out.cancel_timer(self._key)
         else:
-            out.set_timer(self._key, at_ms - now.mono_ms)
+            out.set_timer(self._key, at_ms - now.mono_ms, self._fired)
 
     def cancel(self, out: Outbox) -> None:
         """Fire no more."""

@@ -17,7 +17,7 @@ from emulator.machines.client.operations import NO_ANSWER, Operation, OperationL
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
 from protocol.events import RecordsRead
-from protocol.machine import Input, Now, Outbox
+from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.leadership import MetadataRequest, MetadataResponse
 from protocol.messages.replication import CONSUMER_REPLICA_ID, FetchPartition, FetchRequest, FetchResponse
@@ -41,20 +41,13 @@ FETCH_MAX_BYTES = 1_048_576
 class DirectClient:
     """Produce, fetch, offsets and metadata at a named broker. Raises TooManyExchanges beyond the bound.
 
-    A component: its owner hands it the inputs that it `handles` and returns the effects in the outbox. `key`
-    is its alone on its node; `magic` the record format it writes (2; 1 for 0.10, 0 before).
+    `key` is its alone on its node; `magic` the record format it writes (2; 1 for 0.10, 0 before).
     """
 
     def __init__(self, key: str, operations: OperationLog, magic: int = 2) -> None:
         self._exchanges = Exchanges(key)
         self._operations = operations
         self._magic = magic
-
-    def handles(self, event: Input) -> bool:
-        return self._exchanges.handles(event)
-
-    def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        self._exchanges.handle(now, event, out)
 
     @property
     def idle(self) -> bool:

@@ -16,7 +16,7 @@ from emulator.machines.client.producer import Producer
 from emulator.machines.client.producer_batch import Done, Sent
 from emulator.machines.client.workload import library_settings
 from protocol.chance import Chance
-from protocol.machine import Input, Now, Outbox, TimerFired
+from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.workload import (
     ClientAttempt,
@@ -51,10 +51,6 @@ class _Pace(msgspec.Struct, frozen=True):
     sent: Done
 
 
-def _is_pace(event: Input) -> bool:
-    return isinstance(event, TimerFired) and event.key[0] == PACE
-
-
 class Errands:
     """What is under way for the player."""
 
@@ -69,17 +65,6 @@ class Errands:
         self._producers: list[Producer] = []
         self._pacing: dict[int, _Pace] = {}
         self._count = 0
-
-    def handles(self, event: Input) -> bool:
-        return _is_pace(event) or self._owner(event) is not None
-
-    def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        if isinstance(event, TimerFired) and _is_pace(event):
-            self._send_next(now, out, int(event.key[1]))
-            return
-        owner = self._owner(event)
-        assert owner is not None, event
-        owner.handle(now, event, out)
 
     def close(self, now: Now, out: Outbox) -> None:
         """End what libraries have under way. Direct errands end with the process."""
@@ -176,7 +161,8 @@ class Errands:
             value, key = pace.waiting.popleft()
             pace.producer.send(now, out, request.topic, request.partition, value, pace.sent, key)
             if request.every_ms and pace.waiting:
-                out.set_timer((PACE, number), float(request.every_ms))
+                after_ms = float(request.every_ms)
+                out.set_timer((PACE, number), after_ms, lambda now, out: self._send_next(now, out, number))
                 return
         del self._pacing[number]
 
@@ -216,8 +202,3 @@ class Errands:
             socket_timeout_ms=request.socket_timeout_ms,
             done=done,
         )
-
-    def _owner(self, event: Input) -> DirectClient | Producer | None:
-        if self._direct.handles(event):
-            return self._direct
-        return next((producer for producer in self._producers if producer.handles(event)), None)

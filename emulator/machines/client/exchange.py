@@ -13,16 +13,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from protocol.machine import (
-    ConnectionLost,
-    ConnectionOpened,
-    Input,
-    Loss,
-    MessageReceived,
-    Now,
-    Outbox,
-    TimerFired,
-)
+from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Loss, Now, Outbox
 from protocol.messages.base import Message
 from protocol.purposes import CLIENT
 
@@ -76,15 +67,14 @@ class Exchanges:
         self._key = key
         self._purpose = purpose
         self._count = 0
-        self._by_connection: dict[int, _Exchange] = {}
-        self._by_number: dict[int, _Exchange] = {}
+        self._under_way: dict[int, _Exchange] = {}
 
     def __len__(self) -> int:
-        return len(self._by_number)
+        return len(self._under_way)
 
     def require_room(self) -> None:
         """Raises TooManyExchanges if none may begin now: to be asked before anything is written down."""
-        if len(self._by_number) >= EXCHANGES_MAX:
+        if len(self._under_way) >= EXCHANGES_MAX:
             raise TooManyExchanges(f"{self._key}: {EXCHANGES_MAX} requests are under way, no more at a time")
 
     def ask(
@@ -104,53 +94,39 @@ class Exchanges:
         """
         self.require_room()
         self._count += 1
-        connection = out.open(node, self._purpose)
+        connection = out.open(node, self._purpose, self._heard)
         chosen = request.VERSIONS[1] if version is None else version
         exchange = _Exchange(self._count, connection, request, chosen, timeout_ms, awaits_answer, answered)
-        self._by_connection[connection] = exchange
-        self._by_number[exchange.number] = exchange
-        out.set_timer((self._key, "socket", exchange.number), timeout_ms)
+        self._under_way[connection] = exchange
+        self._wait(out, exchange)
 
-    def handles(self, event: Input) -> bool:
-        """Whether `event` belongs to an exchange of this owner."""
-        if isinstance(event, TimerFired):
-            return event.key[0] == self._key
-        if isinstance(event, ConnectionOpened | ConnectionLost | MessageReceived):
-            return event.connection in self._by_connection
-        return False
+    def _wait(self, out: Outbox, exchange: _Exchange) -> None:
+        key = (self._key, "socket", exchange.number)
+        out.set_timer(key, exchange.timeout_ms, lambda now, out: self._late(now, exchange, out))
 
-    def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        """One input for which `handles` holds."""
-        match event:
-            case ConnectionOpened(connection=connection):
-                self._opened(now, self._by_connection[connection], out)
-            case MessageReceived(connection=connection, message=message):
-                exchange = self._by_connection[connection]
-                if message.API_KEY != exchange.request.API_KEY:
-                    failure = Failure(
-                        "ConnectionResetError",
-                        f"answered a {exchange.request.API_NAME} with a {message.API_NAME}",
-                        exchange.sent,
-                    )
-                    self._end(now, exchange, out, failure)
-                else:
-                    self._end(now, exchange, out, message)
-            case ConnectionLost(connection=connection, reason=reason, loss=loss):
-                exchange = self._by_connection[connection]
-                self._end(now, exchange, out, Failure(EXCEPTIONS[loss], reason, exchange.sent), closed=True)
-            case TimerFired(key=key):
-                exchange = self._by_number[int(key[2])]
-                waited = "an answer" if exchange.sent else "the connection"
-                reason = f"waited {exchange.timeout_ms:g} ms for {waited}"
-                self._end(now, exchange, out, Failure("TimeoutError", reason, exchange.sent), fired=True)
-            case _:
-                raise AssertionError(event)
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        exchange = self._under_way[event.connection]
+        if isinstance(event, ConnectionOpened):
+            self._opened(now, exchange, out)
+        elif isinstance(event, ConnectionLost):
+            failure = Failure(EXCEPTIONS[event.loss], event.reason, exchange.sent)
+            self._end(now, exchange, out, failure, closed=True)
+        elif event.message.API_KEY != exchange.request.API_KEY:
+            reason = f"answered a {exchange.request.API_NAME} with a {event.message.API_NAME}"
+            self._end(now, exchange, out, Failure("ConnectionResetError", reason, exchange.sent))
+        else:
+            self._end(now, exchange, out, event.message)
+
+    def _late(self, now: Now, exchange: _Exchange, out: Outbox) -> None:
+        waited = "an answer" if exchange.sent else "the connection"
+        reason = f"waited {exchange.timeout_ms:g} ms for {waited}"
+        self._end(now, exchange, out, Failure("TimeoutError", reason, exchange.sent), fired=True)
 
     def _opened(self, now: Now, exchange: _Exchange, out: Outbox) -> None:
         out.send(exchange.connection, exchange.request, CORRELATION, exchange.version)
         exchange.sent = True
         if exchange.awaits_answer:
-            out.set_timer((self._key, "socket", exchange.number), exchange.timeout_ms)
+            self._wait(out, exchange)
         else:
             self._end(now, exchange, out, None)
 
@@ -164,8 +140,7 @@ class Exchanges:
         closed: bool = False,
         fired: bool = False,
     ) -> None:
-        del self._by_connection[exchange.connection]
-        del self._by_number[exchange.number]
+        del self._under_way[exchange.connection]
         if not fired:
             out.cancel_timer((self._key, "socket", exchange.number))
         if not closed:

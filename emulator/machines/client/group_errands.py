@@ -17,7 +17,7 @@ from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.znode_offsets import ZnodeOffsets
 from protocol.chance import Chance
 from protocol.ids import TopicPartition
-from protocol.machine import Input, Now, Outbox, TimerFired
+from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.consuming import (
     ClientCommitRequest,
@@ -76,22 +76,6 @@ class GroupErrands:
         self._readings: dict[int, _Reading] = {}
         self._timed: dict[int, Callable[[Now, Outbox], None]] = {}
 
-    def handles(self, event: Input) -> bool:
-        if isinstance(event, TimerFired) and event.key[0] == "group-errand":
-            return True
-        return any(one.handles(event) for one in self._working.values())
-
-    def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        if isinstance(event, TimerFired) and event.key[0] == "group-errand":
-            self._time_is_over(now, out, int(event.key[1]))
-        else:
-            number = next(number for number, one in self._working.items() if one.handles(event))
-            self._working[number].handle(now, event, out)
-            if number in self._readings:
-                self._look_whether_read(now, out, number)
-        for number in [number for number, one in self._working.items() if one.closed]:
-            del self._working[number]
-
     def close(self, now: Now, out: Outbox) -> None:
         """End all of it, now."""
         for one in self._working.values():
@@ -119,10 +103,19 @@ class GroupErrands:
         store = self._store(number, settings)
         chance = Chance(self._chance.below(1 << 62))
         key = f"group-{number}"
-        consumer = Consumer(key, self._brokers, self._operations, settings, chance, read, stopped, reset, store)
+
+        def handled(now: Now, out: Outbox) -> None:
+            if number in self._readings:
+                self._look_whether_read(now, out, number)
+
+        consumer = Consumer(
+            key, self._brokers, self._operations, settings, chance, read, stopped, reset, store, handled
+        )
         reading.consumer = consumer
         self._working[number], self._readings[number] = consumer, reading
-        out.set_timer(("group-errand", number), float(request.at_most_ms))
+        out.set_timer(
+            ("group-errand", number), float(request.at_most_ms), lambda now, out: self._time_is_over(now, out, number)
+        )
         consumer.assign(now, out, dict.fromkeys(told))
 
     def _look_whether_read(self, now: Now, out: Outbox, number: int) -> None:
@@ -189,22 +182,21 @@ class GroupErrands:
 
     def _limit(self, out: Outbox, number: int, timeout_ms: int, over: Callable[[Now, Outbox], None]) -> None:
         self._timed[number] = over
-        out.set_timer(("group-errand", number), float(timeout_ms))
+        out.set_timer(("group-errand", number), float(timeout_ms), over)
 
     # --- private --------------------------------------------------------------------------------------------
 
     def _time_is_over(self, now: Now, out: Outbox, number: int) -> None:
-        if number in self._readings:
-            reading = self._readings[number]
-            assert reading.consumer is not None
-            for key, told in reading.told.items():
-                if reading.consumer.position(*key) < 0 and not told.error:
-                    told.error = TIMED_OUT  # no coordinator, or nobody who knows an offset
-            self._leave(now, out, number)
-        else:
-            self._timed[number](now, out)
+        """Of a consume."""
+        reading = self._readings[number]
+        assert reading.consumer is not None
+        for key, told in reading.told.items():
+            if reading.consumer.position(*key) < 0 and not told.error:
+                told.error = TIMED_OUT  # no coordinator, or nobody who knows an offset
+        self._leave(now, out, number)
 
     def _next(self) -> int:
+        self._working = {number: one for number, one in self._working.items() if not one.closed}
         if len(self._working) >= ERRANDS_MAX:
             raise TooManyErrands(f"{ERRANDS_MAX} consumers are at work already")
         self._count += 1

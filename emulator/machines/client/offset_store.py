@@ -11,7 +11,7 @@ import msgspec
 
 from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
 from protocol.ids import TopicPartition
-from protocol.machine import Input, Now, Outbox
+from protocol.machine import Due, Now, Outbox
 
 ASKED_MAX = 1_000
 """Looks and commits of one consumer that wait. A caller that piles up more has a bug."""
@@ -34,7 +34,9 @@ CommitEnded = Callable[[Now, Outbox, int | str], None]
 
 
 class OffsetStore(Protocol):
-    """A component: its owner hands it the inputs that it `handles`."""
+    """`handled` is called when an input has been handled."""
+
+    handled: Due
 
     def look(self, now: Now, out: Outbox, partitions: list[TopicPartition], looked: Looked) -> None:
         """Asks until it is answered."""
@@ -55,10 +57,6 @@ class OffsetStore(Protocol):
     def closed(self) -> bool:
         """Nothing more is to be handled after `close`."""
         ...
-
-    def handles(self, event: Input) -> bool: ...
-
-    def handle(self, now: Now, event: Input, out: Outbox) -> None: ...
 
     def close(self, now: Now, out: Outbox) -> None:
         """What is under way is forgotten: nobody is told, its operations end as unknown."""

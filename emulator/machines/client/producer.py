@@ -25,7 +25,7 @@ from emulator.machines.client.sequences import Sequences
 from protocol.chance import Chance
 from protocol.errors import TRAITS, ErrorCode
 from protocol.ids import TopicPartition
-from protocol.machine import Input, Now, Outbox
+from protocol.machine import ConnectionEvent, Due, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.replication import (
     ProducePartition,
@@ -39,9 +39,8 @@ _RETRIABLE = frozenset(int(code) for code, traits in TRAITS.items() if traits.re
 
 
 class Producer:
-    """One producer. A component: its owner hands it the inputs that it `handles`.
-
-    `key` is its alone on its node; `brokers` are the nodes it asks first (`bootstrap.servers`).
+    """One producer. `key` is its alone on its node; `brokers` are the nodes it asks first (`bootstrap.servers`);
+    `handled` is called when it has handled an input.
     """
 
     def __init__(
@@ -51,12 +50,14 @@ class Producer:
         operations: OperationLog,
         settings: ProducerSettings,
         chance: Chance,
+        handled: Due = lambda now, out: None,
     ) -> None:
         self._key = key
+        self._handled = handled
         self._operations = operations
         self._settings = settings
         self._connections = BrokerConnections(
-            settings, chance, settings.max_in_flight_requests_per_connection, self._connection_lost
+            settings, chance, settings.max_in_flight_requests_per_connection, self._connection_lost, self._heard
         )
         self._metadata = MetadataCache(brokers, self._connections, settings)
         self._accumulator = Accumulator(settings)
@@ -68,7 +69,7 @@ class Producer:
         self._blocked = BlockedSends(key)
         self._in_flight: list[ProducerBatch] = []
         self._turn = 0
-        self._timer = PollTimer(key)
+        self._timer = PollTimer(key, self._due)
         self._running = False
         self._closed = False
         self.unfinished = 0
@@ -114,17 +115,15 @@ class Producer:
         self._run(now, out)
         return operation
 
-    def handles(self, event: Input) -> bool:
-        return self._timer.handles(event) or self._connections.handles(event)
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        self._running = True  # callers told of an end may send at once; that waits for the round below
+        self._connections.handle(now, event, out)
+        self._running = False
+        self._due(now, out)
 
-    def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        if self._timer.handles(event):
-            self._timer.fired()
-        else:
-            self._running = True  # callers told of an end may send at once; that waits for the round below
-            self._connections.handle(now, event, out)
-            self._running = False
+    def _due(self, now: Now, out: Outbox) -> None:
         self._run(now, out)
+        self._handled(now, out)
 
     def close(self, now: Now, out: Outbox) -> None:
         """Stop at once. What has not ended ends now, under the name of Java's exception for it."""

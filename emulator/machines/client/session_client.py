@@ -22,16 +22,7 @@ from emulator.machines.client.session_servers import SessionServers
 from emulator.machines.client.session_watches import HeldWatches
 from protocol.chance import Chance
 from protocol.events import SessionChanged
-from protocol.machine import (
-    ConnectionLost,
-    ConnectionOpened,
-    Input,
-    MessageReceived,
-    Now,
-    Outbox,
-    TimerFired,
-    TimerKey,
-)
+from protocol.machine import ConnectionEvent, ConnectionOpened, Due, MessageReceived, Now, Outbox, TimerKey
 from protocol.messages.base import Message
 from protocol.messages.session import (
     CloseSessionRequest,
@@ -72,6 +63,8 @@ class SessionClient:
         self.session_id = 0
         self.on_state: Callable[[Now, Outbox, str], None] = _nothing
         self.on_watch: Callable[[Now, Outbox, WatchFired], None] = _nothing
+        self.handled: Due = lambda now, out: None
+        """Called when an input has been handled."""
         self.changes: Counter[str] = Counter()
         """How often it became connected, disconnected, expired and closed; over all its sessions."""
         self._owner = owner or key
@@ -148,44 +141,16 @@ class SessionClient:
 
     # --- inputs ---------------------------------------------------------------------------------------------
 
-    def handles(self, event: Input) -> bool:
-        """Whether this input is ours."""
-        if isinstance(event, TimerFired):
-            return event.key in (self._connect_timer, self._idle_timer)
-        if isinstance(event, MessageReceived | ConnectionOpened | ConnectionLost):
-            return event.connection == self._connection != 0
-        return False
-
-    def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        match event:
-            case MessageReceived():
-                self._heard_ms = now.mono_ms
-                self._message(now, out, event.message)
-            case TimerFired(key):
-                if key == self._connect_timer:
-                    self._connect_due(now, out)
-                else:
-                    self._idle_due(now, out)
-            case ConnectionOpened():
-                self._introduce(now, out)
-            case ConnectionLost():
-                self._connection = 0
-                self._disconnected(now, out)
-            case _:
-                raise AssertionError(f"{event} is not for a session client")
-
-    # --- connecting -----------------------------------------------------------------------------------------
-
-    def _next_server(self, now: Now, out: Outbox) -> None:
-        delay_ms = self._servers.advance()
-        if delay_ms > 0:
-            out.set_timer(self._connect_timer, delay_ms)
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        if isinstance(event, MessageReceived):
+            self._heard_ms = now.mono_ms
+            self._message(now, out, event.message)
+        elif isinstance(event, ConnectionOpened):
+            self._introduce(now, out)
         else:
-            self._connect(now, out)
-
-    def _connect(self, now: Now, out: Outbox) -> None:
-        self._connection = out.open(self._servers.current, SESSION)
-        out.set_timer(self._connect_timer, self._timeout_ms / len(self._servers))
+            self._connection = 0
+            self._disconnected(now, out)
+        self.handled(now, out)
 
     def _connect_due(self, now: Now, out: Outbox) -> None:
         """The pause before an attempt is over, or the attempt took too long."""
@@ -195,6 +160,31 @@ class SessionClient:
             self._disconnected(now, out)
         else:
             self._connect(now, out)
+        self.handled(now, out)
+
+    def _idle_due(self, now: Now, out: Outbox) -> None:
+        if now.mono_ms >= self._heard_ms + self._read_timeout_ms:
+            out.close(self._connection)
+            self._connection = 0
+            self._disconnected(now, out)
+        else:
+            if now.mono_ms >= self._sent_ms + self._ping_interval_ms:
+                self._send(now, out, PingRequest())
+            self._watch_idle(now, out)
+        self.handled(now, out)
+
+    # --- connecting -----------------------------------------------------------------------------------------
+
+    def _next_server(self, now: Now, out: Outbox) -> None:
+        delay_ms = self._servers.advance()
+        if delay_ms > 0:
+            out.set_timer(self._connect_timer, delay_ms, self._connect_due)
+        else:
+            self._connect(now, out)
+
+    def _connect(self, now: Now, out: Outbox) -> None:
+        self._connection = out.open(self._servers.current, SESSION, self._heard)
+        out.set_timer(self._connect_timer, self._timeout_ms / len(self._servers), self._connect_due)
 
     def _introduce(self, now: Now, out: Outbox) -> None:
         """Reopens the session if we have one; what waited goes out right behind."""
@@ -269,17 +259,7 @@ class SessionClient:
         """One timer for both limits: to say something, and to have heard something."""
         ping_ms = self._sent_ms + self._ping_interval_ms
         read_ms = self._heard_ms + self._read_timeout_ms
-        out.set_timer(self._idle_timer, max(0.0, min(ping_ms, read_ms) - now.mono_ms))
-
-    def _idle_due(self, now: Now, out: Outbox) -> None:
-        if now.mono_ms >= self._heard_ms + self._read_timeout_ms:
-            out.close(self._connection)
-            self._connection = 0
-            self._disconnected(now, out)
-            return
-        if now.mono_ms >= self._sent_ms + self._ping_interval_ms:
-            self._send(now, out, PingRequest())
-        self._watch_idle(now, out)
+        out.set_timer(self._idle_timer, max(0.0, min(ping_ms, read_ms) - now.mono_ms), self._idle_due)
 
     # --- ends -----------------------------------------------------------------------------------------------
 

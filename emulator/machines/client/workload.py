@@ -27,7 +27,7 @@ from emulator.machines.client.producer_batch import Sent
 from protocol.chance import Chance
 from protocol.errors import ErrorCode, error_name
 from protocol.ids import TopicPartition, topic_partition_text
-from protocol.machine import Input, Now, Outbox, TimerFired
+from protocol.machine import Now, Outbox
 from protocol.messages.workload import RATE_MAX, WorkloadReport, WorkloadSpec
 
 PROBLEMS_MAX = 100
@@ -74,7 +74,7 @@ class ProduceWorkload:
         settings = _producing(spec, kafka_version)
         self._key = f"{key}-pace"
         self._spec = spec
-        self._producer = Producer(key, brokers, operations, settings, chance)
+        self._producer = Producer(key, brokers, operations, settings, chance, self._settle)
         self._report = WorkloadReport(spec.name, spec.kind, True)
         self._began_ms = 0.0
         self._ticks = 0
@@ -87,18 +87,6 @@ class ProduceWorkload:
     def start(self, now: Now, out: Outbox) -> None:
         self._began_ms = now.mono_ms
         self._tick(now, out)
-
-    def handles(self, event: Input) -> bool:
-        if isinstance(event, TimerFired):
-            return event.key[0] == self._key or self._producer.handles(event)
-        return self._producer.handles(event)
-
-    def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        if isinstance(event, TimerFired) and event.key[0] == self._key:
-            self._tick(now, out)
-        else:
-            self._producer.handle(now, event, out)
-            self._settle(now, out)
 
     def stop(self, now: Now, out: Outbox, stopped: Stopped, *, at_once: bool) -> None:
         """`stopped` is told when nothing is under way any more."""
@@ -130,7 +118,8 @@ class ProduceWorkload:
         for _ in range(due):
             self._ticks += 1
             self._send_next(now, out)
-        out.set_timer((self._key,), max(0.0, self._began_ms + self._ticks * period_ms - now.mono_ms))
+        next_ms = self._began_ms + self._ticks * period_ms
+        out.set_timer((self._key,), max(0.0, next_ms - now.mono_ms), self._tick)
 
     def _send_next(self, now: Now, out: Outbox) -> None:
         spec, report = self._spec, self._report
@@ -188,12 +177,6 @@ class ConsumeWorkload:
         spec = self._spec
         offset = None if spec.offset < 0 else spec.offset
         self._consumer.assign(now, out, {(spec.topic, partition): offset for partition in spec.partitions})
-
-    def handles(self, event: Input) -> bool:
-        return self._consumer.handles(event)
-
-    def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        self._consumer.handle(now, event, out)
 
     def stop(self, now: Now, out: Outbox, stopped: Stopped, *, at_once: bool) -> None:
         """Of a group it commits for the last time, unless it stops `at_once`."""

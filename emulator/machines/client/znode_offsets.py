@@ -15,7 +15,7 @@ from emulator.machines.client.session_client import Done, SessionClient
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.machine import Input, Now, Outbox
+from protocol.machine import Due, Now, Outbox
 from protocol.messages.session import (
     Create,
     GetData,
@@ -55,6 +55,8 @@ class ZnodeOffsets:
         self._closing = False
         self._written: dict[TopicPartition, int] = {}
         """As found or written last; -1: nothing was there."""
+        self.handled: Due = lambda now, out: None
+        self._client.handled = self._session_handled
 
     def look(self, now: Now, out: Outbox, partitions: list[TopicPartition], looked: Looked) -> None:
         """See OffsetStore."""
@@ -108,12 +110,6 @@ class ZnodeOffsets:
         for place, committed in offsets.items():
             self._write(now, out, place, committed.offset, write(place, committed.offset))
 
-    def handles(self, event: Input) -> bool:
-        return self._client.handles(event)
-
-    def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        self._client.handle(now, event, out)
-
     def close(self, now: Now, out: Outbox) -> None:
         """See OffsetStore. The session is ended, if its server answers."""
         self._closing = True
@@ -130,6 +126,9 @@ class ZnodeOffsets:
         return self._closing and self._client.state in ("idle", "closed", "expired")
 
     # --- private --------------------------------------------------------------------------------------------
+
+    def _session_handled(self, now: Now, out: Outbox) -> None:
+        self.handled(now, out)
 
     def _ask(self, now: Now, out: Outbox, operation: Operation, done: Done) -> None:
         if self._client.state == "idle":

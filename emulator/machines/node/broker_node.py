@@ -31,7 +31,7 @@ from emulator.storage.files import Files, StorageError
 from emulator.topology import Node, broker_name
 from protocol.chance import Chance
 from protocol.conversations import HEARD_BY_BROKER
-from protocol.machine import Effect, Input, Now, Outbox, Started, StopRequested, TimerFired
+from protocol.machine import ConnectionAccepted, Effect, Input, Now, Outbox, Started, StopRequested
 from protocol.messages.base import Message
 from protocol.messages.leadership import AlterIsrRequest
 from protocol.messages.session import SessionRequest, WatchFired
@@ -101,7 +101,8 @@ class BrokerNode:
         out = self._out
         self.context.now = now
         try:
-            self._handle(now, event, out)
+            if not out.route(now, event):
+                self._handle(now, event, out)
             self.context.threads.go_on()
         except StorageError as error:
             self.broker.replicas.storage_failed(error)
@@ -119,22 +120,17 @@ class BrokerNode:
                 self.context.chance = Chance(seed + 1)  # another stream than the session's
                 self._placing = Chance(seed + 2)
                 self.session.start(now, out, Chance(seed))
-                out.set_timer(CONNECT_LIMIT, self._settings.zookeeper_connection_timeout_ms)
+                out.set_timer(CONNECT_LIMIT, self._settings.zookeeper_connection_timeout_ms, self._no_session)
+            case ConnectionAccepted():
+                self.broker.accepted(event)
             case StopRequested():
                 self._stop(now, out)
-            case TimerFired(key) if key == CONNECT_LIMIT:
-                waited_ms = self._settings.zookeeper_connection_timeout_ms
-                out.exit(1, f"no session service within {waited_ms} ms (zookeeper.connection.timeout.ms)")
-            case TimerFired(key) if key == REGISTER_AGAIN:
-                self._register(now, out)
-            case _ if self.session.handles(event):
-                self.session.handle(now, event, out)
-            case _ if self._shutdown is not None and self._shutdown.handles(event):
-                self._shutdown.handle(event)
-            case _ if self.controller.handles(event):
-                self.controller.handle(now, event, out)
             case _:
-                self.broker.handle(event)
+                pass  # of a connection that was closed meanwhile
+
+    def _no_session(self, now: Now, out: Outbox) -> None:
+        waited_ms = self._settings.zookeeper_connection_timeout_ms
+        out.exit(1, f"no session service within {waited_ms} ms (zookeeper.connection.timeout.ms)")
 
     # --- the session, registration, elections (semantics 4.1) ---
 
@@ -209,7 +205,7 @@ class BrokerNode:
         self._registering = None
         if isinstance(result, NotRegistered):
             if result.waits:
-                out.set_timer(REGISTER_AGAIN, self._settings.zookeeper_session_timeout_ms)
+                out.set_timer(REGISTER_AGAIN, self._settings.zookeeper_session_timeout_ms, self._register)
             elif self._registered_in < 0:
                 out.exit(1, result.reason)
             return  # in a later session: alive, unregistered, out of elections (KAFKA-7165)

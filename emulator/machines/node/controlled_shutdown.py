@@ -15,7 +15,7 @@ from controller.session_calls import Procedure, Run, SessionCalls, SessionLost, 
 from emulator.machines.broker.context import BrokerContext
 from emulator.topology import DEDICATED_FROM, node_name
 from protocol.errors import ErrorCode
-from protocol.machine import ConnectionLost, ConnectionOpened, Input, MessageReceived, Now, Outbox, TimerFired
+from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now, Outbox
 from protocol.messages.leadership import ControlledShutdownRequest, ControlledShutdownResponse
 from protocol.messages.session import GetData, SessionError
 from protocol.purposes import TO_CONTROLLER
@@ -56,36 +56,22 @@ class ControlledShutdown:
     def begin(self) -> None:
         self._attempt()
 
-    def handles(self, event: Input) -> bool:
-        if isinstance(event, TimerFired):
-            return event.key in (PAUSE, LIMIT)
-        if isinstance(event, ConnectionOpened | ConnectionLost | MessageReceived):
-            return event.connection == self._connection != 0
-        return False
-
-    def handle(self, event: Input) -> None:
-        match event:
-            case TimerFired(key) if key == PAUSE:
-                self._attempt()
-            case TimerFired():
-                self._disconnect()
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        if isinstance(event, ConnectionOpened):
+            self._opened = True
+            self._ask()
+        elif isinstance(event, ConnectionLost):
+            self._connection = 0
+            awaited = self._awaiting or not self._opened
+            self._disconnect()
+            if awaited:
                 self._failed()
-            case ConnectionOpened():
-                self._opened = True
-                self._ask()
-            case ConnectionLost():
-                self._connection = 0
-                awaited = self._awaiting or not self._opened
-                self._disconnect()
-                if awaited:
-                    self._failed()
-            case MessageReceived(_, correlation, _, ControlledShutdownResponse() as response):
-                if self._awaiting and correlation == self._correlation:
-                    self._answered(response)
-            case MessageReceived():
-                pass  # an answer to what nobody asked: whoever it is, it is not heard
-            case _:
-                raise AssertionError(event)
+        elif isinstance(event.message, ControlledShutdownResponse) and event.correlation_id == self._correlation:
+            self._answered(event.message)  # what nobody asked for is not heard
+
+    def _late(self) -> None:
+        self._disconnect()
+        self._failed()
 
     def _attempt(self) -> None:
         if self._left == 0:
@@ -116,8 +102,8 @@ class ControlledShutdown:
             self._ask()
         else:
             self._opened = False
-            self._connection = out.open(self._node, TO_CONTROLLER)
-            out.set_timer(LIMIT, self._context.settings.controller_socket_timeout_ms)
+            self._connection = out.open(self._node, TO_CONTROLLER, self._heard)
+            self._context.set_timer(LIMIT, self._context.settings.controller_socket_timeout_ms, self._late)
 
     def _ask(self) -> None:
         context = self._context
@@ -128,9 +114,11 @@ class ControlledShutdown:
         waits_ms = context.settings.controller_socket_timeout_ms
         if context.gates.shutdown_answer_within_request_timeout:
             waits_ms = context.settings.request_timeout_ms
-        context.out.set_timer(LIMIT, waits_ms)
+        context.set_timer(LIMIT, waits_ms, self._late)
 
     def _answered(self, response: ControlledShutdownResponse) -> None:
+        if not self._awaiting:
+            return
         self._awaiting = False
         self._context.out.cancel_timer(LIMIT)
         if response.error == ErrorCode.NONE and not response.remaining:
@@ -140,7 +128,8 @@ class ControlledShutdown:
 
     def _failed(self) -> None:
         self._context.out.cancel_timer(LIMIT)
-        self._context.out.set_timer(PAUSE, self._context.settings.controlled_shutdown_retry_backoff_ms)
+        pause_ms = self._context.settings.controlled_shutdown_retry_backoff_ms
+        self._context.set_timer(PAUSE, pause_ms, self._attempt)
 
     def _disconnect(self) -> None:
         if self._connection:

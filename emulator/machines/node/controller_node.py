@@ -22,7 +22,7 @@ from protocol.chance import Chance
 from protocol.conversations import HEARD_BY_CONTROLLER
 from protocol.machine import (
     ConnectionAccepted,
-    ConnectionLost,
+    ConnectionEvent,
     Effect,
     Input,
     MessageReceived,
@@ -72,16 +72,9 @@ class ControllerNode:
                 self._stop(now, out)
             case ConnectionAccepted(connection):
                 self._brokers.add(connection)
-            case ConnectionLost(connection) if connection in self._brokers:
-                self._brokers.discard(connection)
-            case MessageReceived(connection) if connection in self._brokers:
-                self._asked(now, out, event)
-            case _ if self.session.handles(event):
-                self.session.handle(now, event, out)
-            case _ if self.controller.handles(event):
-                self.controller.handle(now, event, out)
+                out.own(connection, self._heard)
             case _:
-                pass  # of a connection that was closed meanwhile
+                out.route(now, event)  # to nobody, if its connection was closed meanwhile
         return out.take()
 
     def status(self, now: Now) -> NodeStatus:
@@ -122,6 +115,12 @@ class ControllerNode:
         self.controller.watch_fired(now, out, event)
 
     # --- requests of brokers ---
+
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        if isinstance(event, MessageReceived):
+            self._asked(now, out, event)
+        else:
+            self._brokers.discard(event.connection)
 
     def _asked(self, now: Now, out: Outbox, event: MessageReceived) -> None:
         def reply(now: Now, out: Outbox, response: Message) -> None:

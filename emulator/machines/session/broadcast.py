@@ -52,7 +52,7 @@ class Broadcast:
                 transaction.owner = self._replica.tree.sessions[transaction.session].owner
         self._send(now, out, transaction)
 
-    def expire(self, now: Now, out: Outbox) -> None:
+    def _expire(self, now: Now, out: Outbox) -> None:
         """The earliest bucket's time may have come."""
         for session in self.tracker.expired(now.mono_ms):
             owner = self._replica.tree.sessions[session].owner
@@ -118,7 +118,7 @@ class Broadcast:
     def _watch_expiry(self, now: Now, out: Outbox) -> None:
         expiry_ms = self.tracker.next_expiry_ms()
         if expiry_ms is not None:
-            out.set_timer(EXPIRY_TIMER, max(0.0, expiry_ms - now.mono_ms))
+            out.set_timer(EXPIRY_TIMER, max(0.0, expiry_ms - now.mono_ms), self._expire)
 
     def _caught_up(self, now: Now, out: Outbox, connection: int, request: int) -> None:
         if connection == 0:

@@ -14,7 +14,7 @@ from emulator.machines.session.sessions import SessionLimits
 from emulator.machines.session.watches import WATCHES_MAX, Watches
 from emulator.machines.session.znodes import Change
 from protocol.chance import Chance
-from protocol.machine import Now, Outbox
+from protocol.machine import Now, Outbox, Owner
 from protocol.messages.base import Message
 from protocol.messages.ensemble import Transaction
 from protocol.messages.session import (
@@ -88,14 +88,13 @@ class Clients:
         self._chance = chance
         self._next_request = incarnation << 40
 
-    def owns(self, connection: int) -> bool:
-        return connection in self._clients
-
-    def accepted(self, out: Outbox, connection: int, peer: str) -> None:
+    def accepted(self, out: Outbox, connection: int, peer: str, owner: Owner) -> None:
+        """`owner` is told what comes on it."""
         if len(self._clients) >= CONNECTIONS_MAX:
             out.close(connection)
         else:
             self._clients[connection] = _Client(connection, peer)
+            out.own(connection, owner)
 
     def lost(self, connection: int) -> None:
         """The client is gone; its session lives until it expires."""

@@ -8,7 +8,7 @@ acknowledged. Semantics 5.2, 5.3.
 
 from emulator.machines.session.leaders_word import out_of_line
 from emulator.machines.session.quorum import Host, Limits, ReignEnded, Replica
-from protocol.machine import Now, Outbox
+from protocol.machine import ConnectionEvent, ConnectionOpened, MessageReceived, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.ensemble import (
     AckEpoch,
@@ -43,7 +43,6 @@ Recorded outcomes begin after it."""
 
 CONNECT_TIMER = ("follow-connect",)
 READ_TIMER = ("follow-read",)
-FOLLOWING_TIMERS = (CONNECT_TIMER, READ_TIMER)
 
 
 class Following:
@@ -64,7 +63,7 @@ class Following:
 
     def start(self, now: Now, out: Outbox) -> None:
         self._heard_ms = now.mono_ms
-        out.set_timer(READ_TIMER, self._limits.init_ms)
+        out.set_timer(READ_TIMER, self._limits.init_ms, self._read_due)
         self._connect(out)
 
     def stop(self, out: Outbox) -> None:
@@ -77,20 +76,25 @@ class Following:
 
     # --- inputs ---------------------------------------------------------------------------------------------
 
-    def owns(self, connection: int) -> bool:
-        return connection == self._connection != 0
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        if isinstance(event, MessageReceived):
+            self._message(now, out, event.message)
+        elif isinstance(event, ConnectionOpened):
+            self._opened(now, out)
+        else:
+            self._lost(out, event.reason)
 
-    def opened(self, now: Now, out: Outbox) -> None:
+    def _opened(self, now: Now, out: Outbox) -> None:
         out.cancel_timer(CONNECT_TIMER)
         self._heard_ms = now.mono_ms
         out.send(self._connection, FollowerInfo(self._replica.history.accepted_epoch))
 
-    def lost(self, out: Outbox, reason: str) -> None:
+    def _lost(self, out: Outbox, reason: str) -> None:
         """The leader's port is closed, or it refused us, or it is gone."""
         self._connection = 0
         if self._epoch or self._attempts >= self._attempts_max:
             raise ReignEnded(f"connection to leader {self._leader}: {reason}")
-        out.set_timer(CONNECT_TIMER, LAUNCH_PAUSE_MS if self._launching else CONNECT_PAUSE_MS)
+        out.set_timer(CONNECT_TIMER, LAUNCH_PAUSE_MS if self._launching else CONNECT_PAUSE_MS, self._connect_due)
 
     @property
     def _launching(self) -> bool:
@@ -100,23 +104,23 @@ class Following:
     def _attempts_max(self) -> int:
         return LAUNCH_ATTEMPTS if self._launching else CONNECT_ATTEMPTS
 
-    def timer(self, now: Now, out: Outbox, key: tuple[str | int, ...]) -> None:
-        if key == CONNECT_TIMER:
-            if self._connection:
-                out.close(self._connection)
-                self._connection = 0
-                if self._attempts >= self._attempts_max:
-                    raise ReignEnded(f"no connection to leader {self._leader}")
-            self._connect(out)
-            return
-        assert key == READ_TIMER, key
+    def _connect_due(self, now: Now, out: Outbox) -> None:
+        """The pause before an attempt is over, or the attempt took too long."""
+        if self._connection:
+            out.close(self._connection)
+            self._connection = 0
+            if self._attempts >= self._attempts_max:
+                raise ReignEnded(f"no connection to leader {self._leader}")
+        self._connect(out)
+
+    def _read_due(self, now: Now, out: Outbox) -> None:
         limit_ms = self._limits.sync_ms if self._serving else self._limits.init_ms
         left_ms = self._heard_ms + limit_ms - now.mono_ms
         if left_ms <= 0:
             raise ReignEnded(f"nothing from leader {self._leader} for {limit_ms:.0f} ms")
-        out.set_timer(READ_TIMER, left_ms)
+        out.set_timer(READ_TIMER, left_ms, self._read_due)
 
-    def message(self, now: Now, out: Outbox, message: Message) -> None:
+    def _message(self, now: Now, out: Outbox, message: Message) -> None:
         """From the leader, in order of how often they come."""
         self._heard_ms = now.mono_ms
         replica = self._replica
@@ -147,7 +151,7 @@ class Following:
             case UpToDate(committed):
                 self._advance(now, out, committed)
                 self._serving = True
-                out.set_timer(READ_TIMER, self._limits.sync_ms)
+                out.set_timer(READ_TIMER, self._limits.sync_ms, self._read_due)
                 self._host.serving_changed(now, out, True)
             case _:
                 raise ReignEnded(f"leader {self._leader} sent {message.API_NAME}, which leaders do not send")
@@ -170,8 +174,8 @@ class Following:
 
     def _connect(self, out: Outbox) -> None:
         self._attempts += 1
-        self._connection = out.open(self._leader, ENSEMBLE)
-        out.set_timer(CONNECT_TIMER, self._limits.sync_ms)
+        self._connection = out.open(self._leader, ENSEMBLE, self._heard)
+        out.set_timer(CONNECT_TIMER, self._limits.sync_ms, self._connect_due)
 
     def _advance(self, now: Now, out: Outbox, committed: int) -> None:
         """A session that is new to us counts as touched, as in ZooKeeper's learner: so a server that rejoins, and hears

@@ -12,7 +12,7 @@ from emulator.machines.session.broadcast import EXPIRY_TIMER, Broadcast
 from emulator.machines.session.learners import Learner, history_for
 from emulator.machines.session.quorum import Host, Limits, ReignEnded, Replica
 from emulator.machines.session.sessions import SessionTracker
-from protocol.machine import Now, Outbox
+from protocol.machine import ConnectionEvent, MessageReceived, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.ensemble import (
     EPOCH_MAX,
@@ -85,8 +85,8 @@ class Leading:
             self._discover(now, out)
             return
         if not self._open:
-            out.set_timer(OPEN_TIMER, self._port_opens_ms)
-        out.set_timer(TICK_TIMER, self._limits.tick_ms / 2)
+            out.set_timer(OPEN_TIMER, self._port_opens_ms, self._port_opened)
+        out.set_timer(TICK_TIMER, self._limits.tick_ms / 2, self._half_tick)
 
     def stop(self, out: Outbox) -> None:
         """The reign has ended: nothing of it stays."""
@@ -97,9 +97,6 @@ class Leading:
             out.cancel_timer(timer)
 
     # --- inputs ---------------------------------------------------------------------------------------------
-
-    def owns(self, connection: int) -> bool:
-        return connection in self._learners
 
     def follower_came(self, now: Now, out: Outbox, connection: int, server: int, message: FollowerInfo) -> None:
         """First message of a follower. Before our port is open it finds it closed."""
@@ -114,30 +111,27 @@ class Leading:
             self._drop(out, other)
         learner = Learner(connection, server, message.accepted_epoch, now.mono_ms)
         self._learners[connection] = learner
+        out.own(connection, self._heard)
         if self.epoch:
             out.send(connection, LeaderInfo(self.epoch))
         else:
             self._discover(now, out)
 
-    def lost(self, connection: int) -> None:
-        """A follower is gone; whether enough are left is seen at the next tick (as ZooKeeper)."""
-        del self._learners[connection]
-
-    def timer(self, now: Now, out: Outbox, key: tuple[str | int, ...]) -> None:
-        if key == OPEN_TIMER:
-            self._open = True
-        elif key == SNAPSHOT_TIMER:
-            self._prepared = True
-            self._establish(now, out)
-        elif key == TICK_TIMER:
-            out.set_timer(TICK_TIMER, self._limits.tick_ms / 2)
-            self._half_tick(now, out)
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        if isinstance(event, MessageReceived):
+            self._message(now, out, event.connection, event.message)
         else:
-            assert key == EXPIRY_TIMER, key
-            assert self.broadcast is not None
-            self.broadcast.expire(now, out)
+            # A follower is gone; whether enough are left is seen at the next tick (as ZooKeeper).
+            del self._learners[event.connection]
 
-    def message(self, now: Now, out: Outbox, connection: int, message: Message) -> None:
+    def _port_opened(self, now: Now, out: Outbox) -> None:
+        self._open = True
+
+    def _snapshot_written(self, now: Now, out: Outbox) -> None:
+        self._prepared = True
+        self._establish(now, out)
+
+    def _message(self, now: Now, out: Outbox, connection: int, message: Message) -> None:
         """From a follower, in order of how often they come."""
         learner = self._learners[connection]
         learner.heard_ms = now.mono_ms
@@ -243,7 +237,7 @@ class Leading:
         if not self._prepared:
             if not self._preparing:
                 self._preparing = True
-                out.set_timer(SNAPSHOT_TIMER, SNAPSHOT_MS)
+                out.set_timer(SNAPSHOT_TIMER, SNAPSHOT_MS, self._snapshot_written)
             return
         self.broadcast = Broadcast(
             now, out, self.epoch, self._majority, self._learners, self._replica, self._host, self._tracker
@@ -259,6 +253,7 @@ class Leading:
     # --- time -----------------------------------------------------------------------------------------------
 
     def _half_tick(self, now: Now, out: Outbox) -> None:
+        out.set_timer(TICK_TIMER, self._limits.tick_ms / 2, self._half_tick)
         self._half_ticks += 1
         ping = LeaderPing()
         for connection, learner in list(self._learners.items()):

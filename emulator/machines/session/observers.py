@@ -7,7 +7,7 @@ ZooKeeper has no such connection.
 
 from emulator.machines.session.tree import Tree
 from emulator.machines.session.znodes import Change
-from protocol.machine import Outbox
+from protocol.machine import ConnectionEvent, ConnectionLost, Now, Outbox
 from protocol.messages.session import Observed, ObservedZnode, ObserveRequest
 
 
@@ -20,6 +20,7 @@ class Observers:
     def add(self, out: Outbox, connection: int, request: ObserveRequest, tree: Tree, serving: bool) -> None:
         prefixes = tuple(request.prefixes)
         self._prefixes[connection] = prefixes
+        out.own(connection, self._heard)
         copy = [
             ObservedZnode(path, znode.mzxid, znode.version, znode.data, znode.czxid)
             for path, znode in sorted(tree.znodes.items(), key=lambda entry: (entry[1].mzxid, entry[0]))
@@ -27,11 +28,10 @@ class Observers:
         ]
         out.send(connection, Observed(serving, tree.zxid, copy))
 
-    def owns(self, connection: int) -> bool:
-        return connection in self._prefixes
-
-    def remove(self, connection: int) -> None:
-        del self._prefixes[connection]
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        """Who observes has nothing more to say."""
+        if isinstance(event, ConnectionLost):
+            del self._prefixes[event.connection]
 
     def changed(self, out: Outbox, serving: bool, zxid: int, changes: list[tuple[int, Change]]) -> None:
         """`changes` with their zxids, in order; `zxid`: of the tree after them."""

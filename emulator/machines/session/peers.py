@@ -9,7 +9,7 @@ was alone is back only then (recorded: 28.5 s after a cut that lasted 19 s).
 
 import msgspec
 
-from protocol.machine import Now, Outbox
+from protocol.machine import Now, Outbox, Owner
 from protocol.messages.ensemble import Vote
 from protocol.purposes import ENSEMBLE
 
@@ -28,9 +28,10 @@ class _Peer(msgspec.Struct):
 
 
 class Peers:
-    """`names`: the ensemble; we are `me`."""
+    """`names`: the ensemble; we are `me`. `owner` is told what comes on these connections."""
 
-    def __init__(self, me: int, names: list[str]) -> None:
+    def __init__(self, me: int, names: list[str], owner: Owner) -> None:
+        self._owner = owner
         self._peers = {number: _Peer(name) for number, name in enumerate(names) if number != me}
         self._numbers = {peer.name: number for number, peer in self._peers.items()}
         self._opened: dict[int, int] = {}
@@ -40,13 +41,14 @@ class Peers:
         """Server number of a node; None: not one of the others."""
         return self._numbers.get(name)
 
-    def sender(self, connection: int) -> int | None:
-        """Whose connection this is; None: not one of ours."""
+    def sender(self, connection: int) -> int:
+        """Whose connection this is. Raises KeyError if it is none of ours."""
         number = self._opened.get(connection)
-        return self._accepted.get(connection) if number is None else number
+        return self._accepted[connection] if number is None else number
 
-    def accepted(self, connection: int, number: int) -> None:
+    def accepted(self, out: Outbox, connection: int, number: int) -> None:
         self._accepted[connection] = number
+        out.own(connection, self._owner)
 
     def released(self, connection: int) -> int:
         """It turned out to be a follower's: no longer ours."""
@@ -83,13 +85,13 @@ class Peers:
     def watch(self, out: Outbox) -> None:
         """While we search."""
         if self._peers:
-            out.set_timer(RETRY_TIMER, RETRY_MS)
+            out.set_timer(RETRY_TIMER, RETRY_MS, self._retry)
 
     def rest(self, out: Outbox) -> None:
         """The search is over."""
         out.cancel_timer(RETRY_TIMER)
 
-    def retry(self, now: Now, out: Outbox) -> None:
+    def _retry(self, now: Now, out: Outbox) -> None:
         for number, peer in self._peers.items():
             if peer.connection and not peer.open and now.mono_ms - peer.since_ms >= CONNECT_TIMEOUT_MS:
                 out.close(peer.connection)
@@ -97,10 +99,10 @@ class Peers:
                 peer.connection = 0
             if not peer.connection:
                 self._open(now, out, number, peer)
-        out.set_timer(RETRY_TIMER, RETRY_MS)
+        out.set_timer(RETRY_TIMER, RETRY_MS, self._retry)
 
     def _open(self, now: Now, out: Outbox, number: int, peer: _Peer) -> None:
-        peer.connection = out.open(peer.name, ENSEMBLE)
+        peer.connection = out.open(peer.name, ENSEMBLE, self._owner)
         peer.open = False
         peer.since_ms = now.mono_ms
         self._opened[peer.connection] = number

@@ -5,6 +5,8 @@ Wraps `election` (whose votes count how) and `peers` (on what they travel): says
 vote before the decision stands.
 """
 
+from collections.abc import Callable
+
 from emulator.machines.session.election import (
     FINALIZE_WAIT_MS,
     LAUNCH_WAIT_MS,
@@ -16,26 +18,29 @@ from emulator.machines.session.election import (
     Election,
     Role,
 )
-from emulator.machines.session.peers import RETRY_TIMER, Peers
-from protocol.machine import Now, Outbox, TimerKey
+from emulator.machines.session.peers import Peers
+from protocol.machine import Now, Outbox, Owner
 from protocol.messages.ensemble import Vote
 
 VOTE_TIMER = ("vote",)
 FINALIZE_TIMER = ("election",)
-SEARCH_TIMERS = (VOTE_TIMER, FINALIZE_TIMER, RETRY_TIMER)
 
 
 class Search:
-    """One for a server's life. `election` is None while it follows or leads; `ballot`: the last decision."""
+    """One for a server's life. `election` is None while it follows or leads; `ballot`: the last decision. `heard`: who
+    is told what comes on connections for votes; `decided`: who is told that no better vote came in time."""
 
-    def __init__(self, me: int, servers: list[str]) -> None:
+    def __init__(
+        self, me: int, servers: list[str], heard: Owner, decided: Callable[[Now, Outbox, Ballot], None]
+    ) -> None:
         self._me = me
         self._servers = len(servers)
         self._resend_ms = RESEND_FIRST_MS
         self._finalizing: Ballot | None = None
         self._round = 0
         self._launch = False
-        self.peers = Peers(me, servers)
+        self.peers = Peers(me, servers, heard)
+        self._decided = decided
         self.election: Election | None = None
         self.ballot = Ballot(0, 0, me)
 
@@ -51,7 +56,7 @@ class Search:
             return self._decide(out, self.election)
         self.peers.tell_all(now, out, self._searching(self.election))
         self.peers.watch(out)
-        out.set_timer(VOTE_TIMER, self._resend_ms)
+        out.set_timer(VOTE_TIMER, self._resend_ms, self._tell_again)
         return None
 
     def opened(self, out: Outbox, connection: int) -> None:
@@ -92,22 +97,18 @@ class Search:
             return self._decide(out, election)
         elif self._finalizing != election.choice:
             self._finalizing = election.choice
-            out.set_timer(FINALIZE_TIMER, LAUNCH_WAIT_MS if self._launch else FINALIZE_WAIT_MS)
+            out.set_timer(FINALIZE_TIMER, LAUNCH_WAIT_MS if self._launch else FINALIZE_WAIT_MS, self._finalize)
         return None
 
-    def timer(self, now: Now, out: Outbox, key: TimerKey) -> Ballot | None:
-        """The decision, if no better vote came in time."""
-        election = self.election
-        assert election is not None, f"timer {key} outside an election"
-        if key == FINALIZE_TIMER:
-            return self._decide(out, election)
-        if key == VOTE_TIMER:
-            self.peers.tell_all(now, out, self._searching(election))
-            self._resend_ms = min(2 * self._resend_ms, RESEND_MAX_MS)
-            out.set_timer(VOTE_TIMER, self._resend_ms)
-        else:
-            self.peers.retry(now, out)
-        return None
+    def _finalize(self, now: Now, out: Outbox) -> None:
+        assert self.election is not None
+        self._decided(now, out, self._decide(out, self.election))
+
+    def _tell_again(self, now: Now, out: Outbox) -> None:
+        assert self.election is not None
+        self.peers.tell_all(now, out, self._searching(self.election))
+        self._resend_ms = min(2 * self._resend_ms, RESEND_MAX_MS)
+        out.set_timer(VOTE_TIMER, self._resend_ms, self._tell_again)
 
     def _decide(self, out: Outbox, election: Election) -> Ballot:
         self.ballot = election.choice

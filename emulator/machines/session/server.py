@@ -7,12 +7,12 @@ survive is in `files`.
 
 from emulator.machines.session.clients import Clients
 from emulator.machines.session.election import FOLLOWING, LEADING, LOOKING, Ballot, Role
-from emulator.machines.session.following import FOLLOWING_TIMERS, Following
+from emulator.machines.session.following import Following
 from emulator.machines.session.history import History, HistoryDamaged
-from emulator.machines.session.leading import LEADING_TIMERS, PORT_OPENS_MAX_MS, Leading
+from emulator.machines.session.leading import PORT_OPENS_MAX_MS, Leading
 from emulator.machines.session.observers import Observers
 from emulator.machines.session.quorum import Limits, ReignEnded, Replica
-from emulator.machines.session.search import SEARCH_TIMERS, Search
+from emulator.machines.session.search import Search
 from emulator.machines.session.sessions import SessionLimits, SessionTracker
 from emulator.machines.session.tree import Tree
 from emulator.machines.session.znodes import Change
@@ -22,6 +22,7 @@ from protocol.conversations import HEARD_BY_SESSION_SERVER
 from protocol.events import EnsembleChanged, SessionEnded, ZnodeChanged
 from protocol.machine import (
     ConnectionAccepted,
+    ConnectionEvent,
     ConnectionLost,
     ConnectionOpened,
     Effect,
@@ -32,8 +33,8 @@ from protocol.machine import (
     Started,
     StopRequested,
     TimerFired,
-    TimerKey,
 )
+from protocol.messages.base import Message
 from protocol.messages.ensemble import FollowerInfo, Transaction, Vote
 from protocol.messages.session import ObserveRequest, SessionResponse
 from protocol.messages.status import EnsembleStatus, NodeStatus
@@ -64,7 +65,7 @@ class SessionServer:
         self._session_limits = SessionLimits(tick_time_ms, min_session_timeout_ms, max_session_timeout_ms)
         self._files = files
         self._out = Outbox()
-        self._search = Search(self._me, self._servers)
+        self._search = Search(self._me, self._servers, self._peer_heard, self._decided)
         self._observers = Observers()
         self._undecided: dict[int, None] = {}
         self._following: Following | None = None
@@ -86,25 +87,20 @@ class SessionServer:
         return out.take()
 
     def _step(self, now: Now, out: Outbox, event: Input) -> None:
+        if out.route(now, event):
+            return
         match event:
-            case MessageReceived():
-                self._message(now, out, event)
-            case TimerFired(key):
-                self._timer(now, out, key)
             case ConnectionAccepted():
                 self._accepted(out, event)
-            case ConnectionOpened(connection):
-                if self._following is not None and self._following.owns(connection):
-                    self._following.opened(now, out)
-                else:
-                    self._search.opened(out, connection)
-            case ConnectionLost(connection, reason):
-                self._lost(out, connection, reason)
             case Started(seed, incarnation):
                 self._start(now, out, seed, incarnation)
             case StopRequested():
                 self._clients.close_all(out)
                 out.exit(0, "asked to stop")
+            case TimerFired(key):
+                raise AssertionError(f"nobody's timer {key} while {self.role}")
+            case _:
+                pass  # of a connection that was closed meanwhile
 
     def status(self, now: Now) -> NodeStatus:
         """What this server thinks. Asking changes nothing."""
@@ -143,12 +139,12 @@ class SessionServer:
         self._following = self._leading = None
         self._clients.close_all(out)
         self._become(out, LOOKING, -1, False)
-        self._decided(now, out, self._search.begin(now, out, self._history.current_epoch, self._history.last_zxid))
+        ballot = self._search.begin(now, out, self._history.current_epoch, self._history.last_zxid)
+        if ballot is not None:
+            self._decided(now, out, ballot)
 
-    def _decided(self, now: Now, out: Outbox, ballot: Ballot | None) -> None:
-        """A reign begins, if the election is over."""
-        if ballot is None:
-            return
+    def _decided(self, now: Now, out: Outbox, ballot: Ballot) -> None:
+        """The election is over, a reign begins."""
         if ballot.leader == self._me:
             # An ensemble that is launched is not slowed down by the race for the leader's port.
             port_opens_ms = self._chance.between(0.0, PORT_OPENS_MAX_MS) if self._reigns else 0.0
@@ -184,83 +180,74 @@ class SessionServer:
 
     # --- inputs ---------------------------------------------------------------------------------------------
 
-    def _message(self, now: Now, out: Outbox, event: MessageReceived) -> None:
-        connection, message = event.connection, event.message
-        if self._clients.owns(connection):
-            quorum = self._leading or self._following
-            assert quorum is not None and self.serving, "only a serving server has clients"
-            self._clients.message(now, out, quorum, connection, event.correlation_id, message)
-        elif self._following is not None and self._following.owns(connection):
-            self._following.message(now, out, message)
-        elif self._leading is not None and self._leading.owns(connection):
-            self._leading.message(now, out, connection, message)
-        elif isinstance(message, ObserveRequest) and connection in self._undecided:
-            del self._undecided[connection]
-            self._observers.add(out, connection, message, self._replica.tree, self.serving)
-        else:
-            self._peer_message(now, out, event)
-
-    def _peer_message(self, now: Now, out: Outbox, event: MessageReceived) -> None:
-        connection, message = event.connection, event.message
-        sender = self._search.peers.sender(connection)
-        if sender is not None and isinstance(message, Vote):
-            epoch = self._history.current_epoch
-            self._decided(now, out, self._search.heard(now, out, connection, sender, message, self.role, epoch))
-        elif sender is not None and isinstance(message, FollowerInfo):
-            self._search.peers.released(connection)
-            if self._leading is not None:
-                self._leading.follower_came(now, out, connection, sender, message)
-            elif self._reigns == 0:
-                # At launch: it has counted the votes before we have.
-                self._early[connection] = (sender, message)
-            else:
-                out.close(connection)
-        elif sender is not None:
-            self._search.peers.lost(connection)
-            out.close(connection)
-        elif connection in self._undecided:
-            del self._undecided[connection]
-            out.close(connection)
-
     def _accepted(self, out: Outbox, event: ConnectionAccepted) -> None:
         number = self._search.peers.number_of(event.peer)
         if event.purpose == SESSION and self.serving:
-            self._clients.accepted(out, event.connection, event.peer)
+            self._clients.accepted(out, event.connection, event.peer, self._client_heard)
         elif event.purpose == ENSEMBLE and number is not None:
-            self._search.peers.accepted(event.connection, number)
+            self._search.peers.accepted(out, event.connection, number)
         elif event.purpose == OBSERVE:
             if len(self._undecided) >= UNDECIDED_MAX:
                 oldest = next(iter(self._undecided))
                 del self._undecided[oldest]
                 out.close(oldest)
             self._undecided[event.connection] = None
+            out.own(event.connection, self._undecided_heard)
         else:
             out.close(event.connection)
 
-    def _lost(self, out: Outbox, connection: int, reason: str) -> None:
-        if self._clients.owns(connection):
-            self._clients.lost(connection)
-        elif self._following is not None and self._following.owns(connection):
-            self._following.lost(out, reason)
-        elif self._leading is not None and self._leading.owns(connection):
-            self._leading.lost(connection)
-        elif self._search.peers.sender(connection) is not None:
-            self._search.peers.lost(connection)
-        elif self._observers.owns(connection):
-            self._observers.remove(connection)
+    def _client_heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        if isinstance(event, MessageReceived):
+            quorum = self._leading or self._following
+            assert quorum is not None and self.serving, "only a serving server has clients"
+            self._clients.message(now, out, quorum, event.connection, event.correlation_id, event.message)
         else:
-            self._undecided.pop(connection, None)
-            self._early.pop(connection, None)
+            self._clients.lost(event.connection)
 
-    def _timer(self, now: Now, out: Outbox, key: TimerKey) -> None:
-        if self._leading is not None and key in LEADING_TIMERS:
-            self._leading.timer(now, out, key)
-        elif self._following is not None and key in FOLLOWING_TIMERS:
-            self._following.timer(now, out, key)
-        elif self._search.election is not None and key in SEARCH_TIMERS:
-            self._decided(now, out, self._search.timer(now, out, key))
+    def _undecided_heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        """From an observer, who says first what it wants to see."""
+        del self._undecided[event.connection]
+        if isinstance(event, MessageReceived):
+            if isinstance(event.message, ObserveRequest):
+                self._observers.add(out, event.connection, event.message, self._replica.tree, self.serving)
+            else:
+                out.close(event.connection)
+
+    def _peer_heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        """On a connection for votes; one that was accepted may turn out to be a follower's."""
+        connection = event.connection
+        if isinstance(event, ConnectionOpened):
+            self._search.opened(out, connection)
+        elif isinstance(event, ConnectionLost):
+            self._search.peers.lost(connection)
         else:
-            raise AssertionError(f"timer {key} while {self.role}")
+            self._peer_message(now, out, connection, event.message)
+
+    def _peer_message(self, now: Now, out: Outbox, connection: int, message: Message) -> None:
+        sender = self._search.peers.sender(connection)
+        if isinstance(message, Vote):
+            epoch = self._history.current_epoch
+            ballot = self._search.heard(now, out, connection, sender, message, self.role, epoch)
+            if ballot is not None:
+                self._decided(now, out, ballot)
+        elif isinstance(message, FollowerInfo):
+            self._search.peers.released(connection)
+            if self._leading is not None:
+                self._leading.follower_came(now, out, connection, sender, message)
+            elif self._reigns == 0:
+                # At launch: it has counted the votes before we have.
+                self._early[connection] = (sender, message)
+                out.own(connection, self._early_heard)
+            else:
+                out.close(connection)
+        else:
+            self._search.peers.lost(connection)
+            out.close(connection)
+
+    def _early_heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        """It waits for our answer, or is gone."""
+        if isinstance(event, ConnectionLost):
+            del self._early[event.connection]
 
     # --- what a reign tells (quorum.Host) -------------------------------------------------------------------
 

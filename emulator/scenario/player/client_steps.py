@@ -18,7 +18,7 @@ from emulator.machines.client.producer_batch import Sent
 from emulator.scenario import model as m
 from emulator.scenario.player.tasks import Order, StepFailed
 from protocol.chance import Chance
-from protocol.machine import Input, Now, Outbox
+from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.workload import (
     ClientFetchRequest,
@@ -141,14 +141,6 @@ class LibraryProducers:
     def end(self, producer: Producer, now: Now, out: Outbox) -> None:
         self._running.remove(producer)
         producer.close(now, out)
-
-    def handle(self, now: Now, event: Input, out: Outbox) -> bool:
-        """Whether the input was for one of them."""
-        for producer in self._running:
-            if producer.handles(event):
-                producer.handle(now, event, out)
-                return True
-        return False
 
 
 def as_attempt(told: ToldAttempt) -> Attempt:

@@ -9,7 +9,7 @@ from emulator.scenario.conditions import PartitionView
 from emulator.topology import Topology
 from protocol.events import FrameRefused
 from protocol.ids import topic_partition_text
-from protocol.machine import ConnectionLost, ConnectionOpened, Input, MessageReceived, Now, Outbox, TimerFired
+from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now, Outbox
 from protocol.messages.leadership import MetadataObserved, MetadataResponse, ObserveMetadataRequest
 from protocol.messages.session import Observed, ObservedZnode, ObserveRequest
 from protocol.purposes import OBSERVE
@@ -70,7 +70,7 @@ class Observing:
         """Observe a node from now on, through its restarts."""
         self._wanted.add(node)
         if node not in self._targets.values():
-            self._targets[out.open(node, OBSERVE)] = node
+            self._targets[out.open(node, OBSERVE, self._heard)] = node
 
     def unwatch(self, node: str) -> None:
         """It was stopped on purpose: do not knock at its door."""
@@ -78,33 +78,25 @@ class Observing:
 
     # --- inputs ---
 
-    def handles(self, event: Input) -> bool:
-        if isinstance(event, TimerFired):
-            return event.key[0] == "observe"
-        return (
-            isinstance(event, ConnectionOpened | ConnectionLost | MessageReceived) and event.connection in self._targets
-        )
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        connection = event.connection
+        if isinstance(event, ConnectionOpened):
+            sessions = self._targets[connection] in self._sessions
+            out.send(connection, ObserveRequest(list(self._prefixes)) if sessions else ObserveMetadataRequest())
+        elif isinstance(event, ConnectionLost):
+            self._lost(now, self._targets.pop(connection), out)
+        elif isinstance(event.message, Observed):
+            self._observed(now, self._targets[connection], event.message, out)
+        elif isinstance(event.message, MetadataObserved):
+            self.metadata[event.message.broker] = event.message.metadata
+            self._changed(now, "views")
+        else:
+            out.close(connection)  # nobody says this to an observer
+            self._lost(now, self._targets.pop(connection), out)
 
-    def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        match event:
-            case ConnectionOpened(connection):
-                sessions = self._targets[connection] in self._sessions
-                out.send(connection, ObserveRequest(list(self._prefixes)) if sessions else ObserveMetadataRequest())
-            case ConnectionLost(connection):
-                self._lost(now, self._targets.pop(connection), out)
-            case TimerFired(("observe", str(node))):
-                if node in self._wanted:
-                    self.watch(out, node)
-            case MessageReceived(connection, _, _, Observed() as observed):
-                self._observed(now, self._targets[connection], observed, out)
-            case MessageReceived(_, _, _, MetadataObserved(broker, metadata)):
-                self.metadata[broker] = metadata
-                self._changed(now, "views")
-            case MessageReceived(connection):
-                out.close(connection)  # nobody says this to an observer
-                self._lost(now, self._targets.pop(connection), out)
-            case _:
-                raise AssertionError(event)
+    def _again(self, out: Outbox, node: str) -> None:
+        if node in self._wanted:
+            self.watch(out, node)
 
     def _lost(self, now: Now, node: str, out: Outbox) -> None:
         self.serving.discard(node)
@@ -112,7 +104,7 @@ class Observing:
             del self.metadata[broker]
             self._changed(now, "views")
         if node in self._wanted:
-            out.set_timer(("observe", node), RETRY_MS)
+            out.set_timer(("observe", node), RETRY_MS, lambda now, out: self._again(out, node))
 
     def _observed(self, now: Now, server: str, observed: Observed, out: Outbox) -> None:
         (self.serving.add if observed.serving else self.serving.discard)(server)

@@ -19,13 +19,12 @@ from emulator.scenario.player.session_writes import SessionWrites
 from emulator.scenario.player.stage import Stage
 from emulator.scenario.player.steps import StepFailed, StepRunner
 from emulator.scenario.player.tasks import Order, Steps, Task
-from emulator.scenario.player.waits import SAMPLE
 from emulator.scenario.recording import do_entry
 from emulator.topology import OBSERVER, Topology
 from protocol.chance import Chance
 from protocol.conversations import HEARD_BY_PLAYER
 from protocol.events import ScenarioStep
-from protocol.machine import Effect, Input, Now, Started, TimerFired
+from protocol.machine import Effect, Input, Now, Started
 
 ENSEMBLE_LIMIT_S = 60.0
 
@@ -78,24 +77,8 @@ class Player(Stage):
                 self._start(now, Chance(seed), incarnation)
             case ActDone(number):
                 self._acts.pop(number)(event)
-            case TimerFired(("player-sleep", int(number))):
-                self._sleeps.pop(number)(None)
-            case TimerFired(key) if key == SAMPLE:
-                self.waits.sample(now)
-            case _ if self.seen.handles(event):
-                self.seen.handle(now, event, out)
-            case _ if self.direct is not None and self.direct.handles(event):
-                self.direct.handle(now, event, out)
-            case _ if self.libraries is not None and self.libraries.handle(now, event, out):
-                pass
-            case _ if self.groups is not None and self.groups.handles(event):
-                self.groups.handle(now, event, out)
-            case _ if self.asker.handles(event):
-                self.asker.handle(now, event, out)
-            case _ if self.writes is not None and self.writes.handles(event):
-                self.writes.handle(now, event, out)
             case _:
-                pass  # of a connection that was closed meanwhile
+                out.route(now, event)  # to nobody, if its connection was closed meanwhile
         return out.take()
 
     def _start(self, now: Now, chance: Chance, incarnation: int) -> None:

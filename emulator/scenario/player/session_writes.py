@@ -12,7 +12,7 @@ from emulator.machines.client.pipeline import Done as Answered
 from emulator.machines.client.pipeline import pipelined
 from emulator.machines.client.session_client import SessionClient
 from protocol.chance import Chance
-from protocol.machine import Input, Now, Outbox
+from protocol.machine import Now, Outbox
 from protocol.messages.session import (
     Create,
     Delete,
@@ -173,13 +173,6 @@ class SessionWrites:
     def elect_controller(self, now: Now, out: Outbox, done: Done) -> None:
         """Whoever holds `/controller` holds it no more; NO_NODE: nobody did."""
         self._write(now, out, [Delete(CONTROLLER)], done)
-
-    def handles(self, event: Input) -> bool:
-        return self._client is not None and self._client.handles(event)
-
-    def handle(self, now: Now, event: Input, out: Outbox) -> None:
-        assert self._client is not None
-        self._client.handle(now, event, out)
 
     def _write(self, now: Now, out: Outbox, writes: list[Operation], done: Done) -> None:
         def change() -> Change:

@@ -40,7 +40,6 @@ class Stage:
         self.chance = Chance(0)
         self._acts: dict[int, Callable[[ActDone], None]] = {}
         self._act_count = 0
-        self._sleeps: dict[int, Callable[[Any], None]] = {}
         self._sleep_count = 0
 
     def _changed(self, now: Now, what: str) -> None:
@@ -64,8 +63,7 @@ class Stage:
     def sleep(self, ms: float) -> Order:
         def order(done: Callable[[Any], None]) -> None:
             self._sleep_count += 1
-            self._sleeps[self._sleep_count] = done
-            self.out.set_timer(("player-sleep", self._sleep_count), max(0.0, ms))
+            self.out.set_timer(("player-sleep", self._sleep_count), max(0.0, ms), lambda now, out: done(None))
 
         return order
 

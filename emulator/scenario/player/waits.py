@@ -85,9 +85,9 @@ class Waits:
         at_ms = self._phase_ms + steps * SAMPLE_EVERY_MS
         while at_ms < not_before_ms or at_ms <= now_ms:
             at_ms += SAMPLE_EVERY_MS
-        self._out.set_timer(SAMPLE, at_ms - now_ms)
+        self._out.set_timer(SAMPLE, at_ms - now_ms, self.sample)
 
-    def sample(self, now: Now) -> None:
+    def sample(self, now: Now, out: Outbox) -> None:
         """The grid's timer: look at every condition."""
         view = self.view(now.mono_ms)
         self._added = False

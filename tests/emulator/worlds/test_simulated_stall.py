@@ -29,6 +29,10 @@ BUSY = "broker-0"
 SLOW_DISK = replace(CALM, log_creation_ms=(60.0, 60.0))
 
 
+def seen_by_step(*_: object) -> None:
+    """These machines look at all that comes themselves."""
+
+
 class Stalled:
     """Makes a directory at its first input, which takes a while; two timers come due meanwhile. `first` does what
     `then` says."""
@@ -42,9 +46,9 @@ class Stalled:
         out = Outbox()
         match event:
             case Started():
-                out.set_timer(("stall",), 1.0)
-                out.set_timer(("first",), 10.0)
-                out.set_timer(("second",), 30.0)
+                out.set_timer(("stall",), 1.0, seen_by_step)
+                out.set_timer(("first",), 10.0, seen_by_step)
+                out.set_timer(("second",), 30.0, seen_by_step)
             case TimerFired(("stall",)):
                 self._files.make_directory("t-0")
             case TimerFired(("first",)):
@@ -80,7 +84,7 @@ def test_a_timer_that_is_cancelled_when_the_stall_is_over_never_fires() -> None:
 
 
 def test_a_timer_that_is_moved_when_the_stall_is_over_fires_once_and_later() -> None:
-    machine = played(lambda out: out.set_timer(("second",), 50.0))
+    machine = played(lambda out: out.set_timer(("second",), 50.0, seen_by_step))
     assert machine.timers() == ["stall", "first", "second"]
     (first, second) = (at_ms for at_ms, _ in machine.seen[-2:])
     assert second >= first + 50.0
@@ -111,12 +115,12 @@ class Talking:
         out = Outbox()
         match event:
             case Started():
-                connection = out.open(BUSY, CLIENT)
-                out.set_timer(("say", connection), 3.0)
+                connection = out.open(BUSY, CLIENT, seen_by_step)
+                out.set_timer(("say", connection), 3.0, seen_by_step)
             case TimerFired(("say", int(connection))):
                 out.send(connection, PingRequest())
                 out.send(connection, PingRequest())
-                out.set_timer(("leave", connection), 10.0)
+                out.set_timer(("leave", connection), 10.0, seen_by_step)
             case TimerFired(("leave", int(connection))):
                 out.close(connection)
         return out.take()

@@ -132,7 +132,9 @@ class Bench:
         return effects
 
     def step(self, event: Input) -> list[Effect]:
-        return self._do(lambda: self.broker.handle(event))
+        if isinstance(event, ConnectionAccepted):
+            return self._do(lambda: self.broker.accepted(event))
+        return self._do(lambda: self.out.route(self.context.now, event))
 
     def do(self, what: Callable[[], object]) -> list[Effect]:
         """Anything else that happens within a step (an answer of the session service, of the controller)."""

@@ -81,8 +81,8 @@ def test_nothing_is_sent_on_a_connection_that_is_gone() -> None:
 
 def test_inputs_of_unknown_connections_and_timers_are_not_the_brokers() -> None:
     bench = Bench()
-    assert bench.broker.handle(MessageReceived(99, 1, 0, MetadataRequest())) is False
-    assert bench.broker.handle(ConnectionLost(99, "lost")) is False
+    assert bench.out.route(bench.context.now, MessageReceived(99, 1, 0, MetadataRequest())) is False
+    assert bench.out.route(bench.context.now, ConnectionLost(99, "lost")) is False
 
 
 def test_requests_for_the_controller_are_handed_to_it() -> None:

@@ -7,7 +7,7 @@ nothing arrives either, behind a lost answer no other.
 
 import heapq
 from collections.abc import Callable, Iterator
-from typing import Literal, Protocol
+from typing import Literal
 
 from protocol.errors import ErrorCode
 from protocol.events import Event, OperationEnded, OperationInvoked
@@ -73,12 +73,6 @@ FETCH_ENTRIES = 5
 
 Fate = Literal["ok", "request lost", "answer lost", "reset", "append and reset"] | int
 """What happens to a produce request; a code answers with that error (7 and 20 append, as in Kafka)."""
-
-
-class Component(Protocol):
-    def handles(self, event: Input) -> bool: ...
-
-    def handle(self, now: Now, event: Input, out: Outbox) -> None: ...
 
 
 class Partition:
@@ -154,7 +148,6 @@ class FakeCluster:
         self.out = Outbox()
         self.events: list[tuple[float, Event]] = []
         self.requests: list[tuple[float, str, Message]] = []
-        self.component: Component | None = None
         self.machine: Machine | None = None
         self.told: list[tuple[float, Send]] = []
         self.exited = False
@@ -213,9 +206,7 @@ class FakeCluster:
         if self.machine is not None:
             self.do(self.machine.step(self.now, event))
             return
-        assert self.component is not None
-        assert self.component.handles(event), event
-        self.component.handle(self.now, event, self.out)
+        assert self.out.route(self.now, event), event
 
     def do(self, effects: list[Effect]) -> None:
         """What was ordered."""

@@ -443,15 +443,15 @@ def test_asking_opens_a_connection_and_closes_it_with_the_answer() -> None:
         lambda now, out, attempt: told.append(attempt),
     )
     assert out.take() == [Open(1, "client-1", "client")]
-    asker.handle(now, ConnectionOpened(1), out)
+    assert out.route(now, ConnectionOpened(1))
     assert out.take() == [Send(1, 1, 0, request)]
     one = attempt(1, b"a", 1, 0, 0)
-    asker.handle(now, MessageReceived(1, 1, 0, ClientAttempt(one)), out)
-    asker.handle(now, MessageReceived(1, 1, 0, ClientProduceResponse([one])), out)
+    assert out.route(now, MessageReceived(1, 1, 0, ClientAttempt(one)))
+    assert out.route(now, MessageReceived(1, 1, 0, ClientProduceResponse([one])))
     assert out.take() == [Close(1)]
     assert told == [one]
     assert answers == [ClientProduceResponse([one])]
-    assert not asker.handles(ConnectionLost(1, "late"))
+    assert not out.route(now, ConnectionLost(1, "late"))
 
 
 def test_a_client_that_dies_is_told_and_asking_is_bounded() -> None:
@@ -461,5 +461,5 @@ def test_a_client_that_dies_is_told_and_asking_is_bounded() -> None:
         asker.ask(out, "client-1", ClientMetadataRequest(0), lambda now, out, answer: answers.append(answer))
     with pytest.raises(TooManyAsked, match="256 requests to clients"):
         asker.ask(out, "client-1", ClientMetadataRequest(0), lambda now, out, answer: answers.append(answer))
-    asker.handle(Now(0, 0), ConnectionLost(1, "killed"), out)
+    assert out.route(Now(0, 0), ConnectionLost(1, "killed"))
     assert answers == [Failure("ConnectionResetError", "killed", True)]

@@ -9,7 +9,18 @@ from emulator.machines.client.deadlines import NEVER
 from emulator.machines.client.exchange import Failure
 from emulator.machines.client.metadata_cache import TOPICS_MAX, Leader, MetadataCache
 from protocol.chance import Chance
-from protocol.machine import Close, ConnectionLost, ConnectionOpened, Input, MessageReceived, Now, Open, Outbox, Send
+from protocol.machine import (
+    Close,
+    ConnectionEvent,
+    ConnectionLost,
+    ConnectionOpened,
+    Input,
+    MessageReceived,
+    Now,
+    Open,
+    Outbox,
+    Send,
+)
 from protocol.messages.base import Message
 from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
 
@@ -25,10 +36,13 @@ class Bench:
         self.out = Outbox()
         self.lost = 0
         self.answers: list[Message | Failure] = []
-        self.connections = BrokerConnections(settings, Chance(5), 2, self.on_lost)
+        self.connections = BrokerConnections(settings, Chance(5), 2, self.on_lost, self.on_heard)
 
     def on_lost(self, now: Now, out: Outbox) -> None:
         self.lost += 1
+
+    def on_heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        self.connections.handle(now, event, out)
 
     def connect(self, ms: float = 0) -> int:
         """Open a connection to broker-0; its id."""
@@ -39,8 +53,7 @@ class Bench:
         return effect.connection
 
     def give(self, ms: float, event: Input) -> None:
-        assert self.connections.handles(event)
-        self.connections.handle(at(ms), event, self.out)
+        assert self.out.route(at(ms), event)
 
     def ask(self, ms: float, wait_ms: float = 1000) -> None:
         assert self.connections.ready(at(ms), self.out, "broker-0")

@@ -51,7 +51,6 @@ class Bench:
             self.on_records,
             lambda now, out, problem: self.problems.append(problem),
         )
-        self.cluster.component = self.consumer
         self.log = self.cluster.add()
 
     def on_records(self, now: Now, out: Outbox, key: tuple[str, int], entries: list[FetchedEntry]) -> None:
@@ -90,15 +89,15 @@ def test_it_finds_the_leader_and_reads_from_the_offset_it_was_given() -> None:
         Open(1, "broker-7", "client"),
         SetTimer(("c", "poll"), 10_000.0),
     ]
-    consumer.handle(now, ConnectionOpened(1), out)
+    assert out.route(now, ConnectionOpened(1))
     assert out.take() == [Send(1, 1, 9, MetadataRequest(["t"])), SetTimer(("c", "poll"), 30_000.0)]
     answer = MetadataResponse(0, [BrokerEndpoint(7, "broker-7")], [PartitionMetadata("t", 0, 0, 7, 4)])
-    consumer.handle(now, MessageReceived(1, 1, 9, answer), out)
+    assert out.route(now, MessageReceived(1, 1, 9, answer))
     wanted = FetchPartition("t", 0, 1, 1_048_576, current_leader_epoch=4)
     assert out.take() == [Send(1, 2, 12, FetchRequest(-1, 500, 1, 52_428_800, [wanted]))]
     entry = place(batch(b"a", b"b"), 0, 3)
     result = FetchedPartition("t", 0, 0, 2, 0, None, entry)
-    consumer.handle(now, MessageReceived(1, 2, 12, FetchResponse([result])), out)
+    assert out.route(now, MessageReceived(1, 2, 12, FetchResponse([result])))
     again = FetchPartition("t", 0, 2, 1_048_576, current_leader_epoch=4)
     assert out.take() == [
         Emit(RecordsRead("client-0.1:1", "t", 0, 1, 1, 3, read_header(entry).crc, 2, 7)),
@@ -118,14 +117,14 @@ def test_the_old_consumer_of_0_8_2_stops_at_a_message_larger_than_it_asks_for(ve
     log, said = OperationLog("client-0", 1), problems.append
     consumer = Consumer("c", ["b"], log, settings, Chance(1), lambda *_: None, lambda now, out, problem: said(problem))
     consumer.assign(now, out, {("t", 0): 1})
-    consumer.handle(now, ConnectionOpened(1), out)
+    assert out.route(now, ConnectionOpened(1))
     known = MetadataResponse(0, [BrokerEndpoint(7, "b")], [PartitionMetadata("t", 0, 0, 7)])
-    consumer.handle(now, MessageReceived(1, 1, 9, known), out)
+    assert out.route(now, MessageReceived(1, 1, 9, known))
     fetch = out.take()[-1]
     assert isinstance(fetch, Send) and isinstance(fetch.message, FetchRequest)
     assert (fetch.version, fetch.message.partitions) == (sent, [FetchPartition("t", 0, 1, 100)])
     nothing_whole = FetchResponse([FetchedPartition("t", 0, 0, 3, incomplete=True)])
-    consumer.handle(now, MessageReceived(1, 2, sent, nothing_whole), out)
+    assert out.route(now, MessageReceived(1, 2, sent, nothing_whole))
     assert problems == [ReadProblem("t", 0, "MessageSizeTooLargeException", 1, -1)]
     assert not any(isinstance(effect, Send) for effect in out.take())
 
@@ -287,7 +286,7 @@ def test_a_fatal_error_stops_the_partition() -> None:
     correlation = len(bench.cluster.requests)
     answer = FetchResponse([FetchedPartition("t", 0, 35)])
     message = MessageReceived(connection, correlation, 12, answer)
-    bench.consumer.handle(bench.cluster.now, message, bench.cluster.out)
+    assert bench.cluster.out.route(bench.cluster.now, message)
     assert bench.problems == [ReadProblem("t", 0, "UNSUPPORTED_VERSION", 0)]
 
 
@@ -299,7 +298,7 @@ def test_an_unknown_error_is_asked_again() -> None:
     (connection,) = (number for number, node in bench.cluster.connections.items() if node == "broker-0")
     answer = FetchResponse([FetchedPartition("t", 0, -1)])
     message = MessageReceived(connection, len(bench.cluster.requests), 12, answer)
-    bench.consumer.handle(bench.cluster.now, message, bench.cluster.out)
+    assert bench.cluster.out.route(bench.cluster.now, message)
     fill(bench.log, b"a")
     bench.run(1000)
     assert (bench.problems, bench.read) == ([], [(0, b"a")])

@@ -36,7 +36,6 @@ class Bench:
         self.store = CoordinatorOffsets(
             "offsets", names, OperationLog("client-0", 1), consumer_settings("2.8", given), Chance(3)
         )
-        self.cluster.component = self.store
         self.ended: list[tuple[float, int | str]] = []
         self.looked: list[tuple[dict[TopicPartition, Committed], int | str]] = []
 
@@ -72,17 +71,17 @@ def test_it_asks_any_broker_for_the_coordinator_and_that_one_to_commit() -> None
         Open(1, "broker-7", "client"),
         SetTimer(("offsets", "poll"), 10_000.0),
     ]
-    store.handle(now, ConnectionOpened(1), out)
+    assert out.route(now, ConnectionOpened(1))
     assert out.take() == [Send(1, 1, 3, FindCoordinatorRequest("g")), SetTimer(("offsets", "poll"), 30_000.0)]
-    store.handle(now, MessageReceived(1, 1, 3, FindCoordinatorResponse(0, 8, "broker-8")), out)
+    assert out.route(now, MessageReceived(1, 1, 3, FindCoordinatorResponse(0, 8, "broker-8")))
     assert out.take() == [Open(2, "broker-8", "client"), SetTimer(("offsets", "poll"), 10_000.0)]
-    store.handle(now, ConnectionOpened(2), out)
+    assert out.route(now, ConnectionOpened(2))
     assert out.take() == [
         Emit(AttemptSent("client-0.1:1", 1, 8, 0)),
         Send(2, 2, 8, OffsetCommitRequest("g", [OffsetToCommit(*T0, 5, 4)])),
         SetTimer(("offsets", "poll"), 30_000.0),
     ]
-    store.handle(now, MessageReceived(2, 2, 8, OffsetCommitResponse([PartitionError(*T0)])), out)
+    assert out.route(now, MessageReceived(2, 2, 8, OffsetCommitResponse([PartitionError(*T0)])))
     assert out.take()[:2] == [
         Emit(AttemptEnded("client-0.1:1", 1, 0, -1, "")),
         Emit(OperationEnded("client-0.1:1", "commit", "ok", 0, "t", 0, 5, 4, 0, 0)),
@@ -194,7 +193,7 @@ def test_closed_while_it_looks_for_its_coordinator_it_has_certainly_not_committe
     settings = consumer_settings("2.8", {"group.id": "g"})
     store = CoordinatorOffsets("offsets", ["broker-7"], OperationLog("client-0", 1), settings, Chance(1))
     store.commit(now, out, {T0: Committed(5, 4)}, lambda now, out, error: None, 60_000.0)
-    store.handle(now, ConnectionOpened(1), out)
+    assert out.route(now, ConnectionOpened(1))
     assert Send(1, 1, 3, FindCoordinatorRequest("g")) in out.take()
     store.close(now, out)
     assert [effect.event for effect in out.take() if isinstance(effect, Emit)] == [

@@ -111,8 +111,7 @@ class Bench:
         return self.out.take()
 
     def step(self, event: Input) -> list[Effect]:
-        assert self.client.handles(event)
-        self.client.handle(NOW, event, self.out)
+        assert self.out.route(NOW, event)
         return self.out.take()
 
     def answer(self, connection: int, message: Message) -> list[Effect]:
@@ -345,9 +344,9 @@ def test_an_answer_without_the_partition_is_an_unknown_error() -> None:
 def test_inputs_of_others_are_not_handled() -> None:
     bench = Bench()
     bench.produce(b"a")
-    assert not bench.client.handles(ConnectionOpened(2))
-    assert not bench.client.handles(TimerFired(("producer", "socket", 1)))
-    assert not bench.client.handles(MessageReceived(-1, 1, 0, produced(0, 0)))
+    assert not bench.out.route(NOW, ConnectionOpened(2))
+    assert not bench.out.route(NOW, TimerFired(("producer", "socket", 1)))
+    assert not bench.out.route(NOW, MessageReceived(-1, 1, 0, produced(0, 0)))
 
 
 def test_bounds_are_clear_errors() -> None:

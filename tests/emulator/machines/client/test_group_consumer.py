@@ -48,7 +48,6 @@ class Bench:
             lambda now, out, problem: self.resets.append(problem),
             CoordinatorOffsets("offsets", brokers, operations, settings, Chance(4)),
         )
-        self.cluster.component = self.consumer
         self.log = self.cluster.partitions.get(T0) or self.cluster.add()
 
     def _on_records(self, now: Now, out: Outbox, key: tuple[str, int], entries: list[FetchedEntry]) -> None:

@@ -1,6 +1,7 @@
 """Clients against the emulator's own brokers, in the simulated world: what no fake can vouch for."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -24,7 +25,7 @@ from emulator.topology import OBSERVER, Node, Topology
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.chance import Chance
 from protocol.events import OperationEnded, OperationInvoked, RecordsRead
-from protocol.machine import Effect, Input, Machine, Now, Outbox, Started, TimerFired
+from protocol.machine import Effect, Input, Machine, Now, Outbox, Started
 from protocol.messages.base import Message
 from protocol.messages.workload import (
     StartWorkloadRequest,
@@ -51,13 +52,14 @@ class LibraryProducer:
     def step(self, now: Now, event: Input) -> list[Effect]:
         match event:
             case Started():
-                self._out.set_timer(("go",), self._at_ms)
-            case TimerFired(("go",)):
-                for value in self._values:
-                    self.producer.send(now, self._out, "t", 0, value, lambda _n, _o, sent: self.results.append(sent))
-            case _ if self.producer.handles(event):
-                self.producer.handle(now, event, self._out)
+                self._out.set_timer(("go",), self._at_ms, self._go)
+            case _:
+                self._out.route(now, event)
         return self._out.take()
+
+    def _go(self, now: Now, out: Outbox) -> None:
+        for value in self._values:
+            self.producer.send(now, out, "t", 0, value, lambda _n, _o, sent: self.results.append(sent))
 
 
 class Asker:
@@ -72,14 +74,14 @@ class Asker:
     def step(self, now: Now, event: Input) -> list[Effect]:
         match event:
             case Started():
-                for at_ms in self._orders:
-                    self._out.set_timer(("ask", at_ms), at_ms)
-            case TimerFired(("ask", int(at_ms))):
-                client, request = self._orders[at_ms]
-                self._asker.ask(self._out, client, request, lambda _n, _o, answer: self.answers.append(answer))
-            case _ if self._asker.handles(event):
-                self._asker.handle(now, event, self._out)
+                for at_ms, (client, request) in self._orders.items():
+                    self._out.set_timer(("ask", at_ms), at_ms, partial(self._ask, client, request))
+            case _:
+                self._out.route(now, event)
         return self._out.take()
+
+    def _ask(self, client: str, request: Message, now: Now, out: Outbox) -> None:
+        self._asker.ask(out, client, request, lambda _n, _o, answer: self.answers.append(answer))
 
 
 def play(

@@ -23,7 +23,7 @@ class Client:
         make = consumer_settings if kind == "consumer" else producer_settings
         self._now_ms = 0.0
         self._out = Outbox()
-        self._connections = BrokerConnections(make(version), Chance(5), 2, lambda now, out: None)
+        self._connections = BrokerConnections(make(version), Chance(5), 2, lambda now, out: None, lambda *_: None)
         self.metadata = MetadataCache(["broker-0"], self._connections, make(version))
         assert not self._connections.ready(self._now, self._out, "broker-0")
         (effect,) = self._out.take()

@@ -38,7 +38,6 @@ class Bench:
     def start(self) -> None:
         names = [f"broker-{broker}" for broker in self.cluster.brokers]
         self.producer = Producer("producer", names, OperationLog("client-0", 1), self.settings, Chance(7))
-        self.cluster.component = self.producer
         self.sent: list[Sent] = []
 
     def send(self, *values: bytes, partition: int = 0) -> None:
@@ -64,12 +63,12 @@ def test_the_first_send_asks_for_metadata_then_writes_to_the_leader() -> None:
         Open(1, "broker-7", "client"),
         SetTimer(("p", "poll"), 10_000.0),
     ]
-    producer.handle(now, ConnectionOpened(1), out)
+    assert out.route(now, ConnectionOpened(1))
     assert out.take() == [Send(1, 1, 9, MetadataRequest(["t"])), SetTimer(("p", "poll"), 30_000.0)]
     answer = MetadataResponse(1, [BrokerEndpoint(1, "broker-1")], [PartitionMetadata("t", 0, 0, 1, 4)])
-    producer.handle(now, MessageReceived(1, 1, 9, answer), out)
+    assert out.route(now, MessageReceived(1, 1, 9, answer))
     assert out.take() == [Open(2, "broker-1", "client"), SetTimer(("p", "poll"), 10_000.0)]
-    producer.handle(now, ConnectionOpened(2), out)
+    assert out.route(now, ConnectionOpened(2))
     batch = encode_batch([b"a"], timestamp_ms=1_700_000_000_000)
     effects = out.take()
     assert [type(each.event) for each in effects if isinstance(each, Emit)] == [AttemptSent]
@@ -365,7 +364,7 @@ def test_an_answer_that_lacks_a_partition_leaves_it_unknown() -> None:
     bench.send(b"a")
     bench.cluster.run(3.5)
     assert len(bench.produce_requests()) == 1
-    bench.producer.handle(bench.cluster.now, MessageReceived(1, 2, 8, ProduceResponse([])), bench.cluster.out)
+    assert bench.cluster.out.route(bench.cluster.now, MessageReceived(1, 2, 8, ProduceResponse([])))
     assert bench.results() == [(b"a", -1, None, "unknown")]
 
 

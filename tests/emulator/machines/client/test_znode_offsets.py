@@ -76,13 +76,13 @@ class Bench:
                     case Open(connection=connection):
                         self.connection = connection
                         if self.up:
-                            self.store.handle(self.now, ConnectionOpened(connection), self.out)
+                            assert self.out.route(self.now, ConnectionOpened(connection))
                     case Close():
                         self.connection = 0
                     case Send(connection=connection, message=message) if self.up:
                         answer = self.answer(message)
                         if answer is not None:
-                            self.store.handle(self.now, MessageReceived(connection, 0, 0, answer), self.out)
+                            assert self.out.route(self.now, MessageReceived(connection, 0, 0, answer))
 
     def answer(self, message: Message) -> Message | None:
         match message:
@@ -98,13 +98,13 @@ class Bench:
         return None
 
     def lose(self) -> None:
-        self.store.handle(self.now, ConnectionLost(self.connection, "lost"), self.out)
+        assert self.out.route(self.now, ConnectionLost(self.connection, "lost"))
         self.serve()
 
     def connect_again(self) -> None:
         (timer,) = [e for e in self.effects if isinstance(e, SetTimer) and e.key == ("s", "connect")][-1:]
         self.now_ms += timer.after_ms
-        self.store.handle(self.now, TimerFired(timer.key), self.out)
+        assert self.out.route(self.now, TimerFired(timer.key))
         self.serve()
 
     def operations(self) -> list[tuple[int, str]]:

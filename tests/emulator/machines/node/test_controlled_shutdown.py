@@ -79,8 +79,7 @@ class Stopping:
         return list(self.out.take())
 
     def hear(self, event: Any) -> list[Any]:
-        assert self.shutdown.handles(event)
-        self.shutdown.handle(event)
+        assert self.out.route(self.context.now, event)
         return list(self.out.take())
 
 

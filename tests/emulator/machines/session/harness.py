@@ -11,6 +11,7 @@ from emulator.storage.memory import MemoryFiles
 from protocol.chance import Chance
 from protocol.events import SessionEnded
 from protocol.machine import (
+    ConnectionEvent,
     ConnectionOpened,
     Effect,
     Input,
@@ -73,8 +74,8 @@ class ClientNode:
             self.client.start(now, self.out, Chance(event.seed))
         elif isinstance(event, StopRequested):
             self.client.close(now, self.out)
-        elif self.client.handles(event):
-            self.client.handle(now, event, self.out)
+        else:
+            self.out.route(now, event)
         return self.out.take()
 
 
@@ -89,13 +90,17 @@ class ObserverNode:
 
     def step(self, now: Now, event: Input) -> list[Effect]:
         if isinstance(event, Started):
-            self.out.open(self._server, OBSERVE)
-        elif isinstance(event, ConnectionOpened):
-            self.out.send(event.connection, ObserveRequest(self._prefixes))
+            self.out.open(self._server, OBSERVE, self._heard)
+        else:
+            self.out.route(now, event)
+        return self.out.take()
+
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        if isinstance(event, ConnectionOpened):
+            out.send(event.connection, ObserveRequest(self._prefixes))
         elif isinstance(event, MessageReceived):
             assert isinstance(event.message, Observed)
             self.seen.append(event.message)
-        return self.out.take()
 
 
 class RecordingServer(SessionServer):

@@ -5,7 +5,7 @@ from emulator.machines.session.history import History
 from emulator.machines.session.quorum import Limits, Replica
 from emulator.machines.session.znodes import Change
 from emulator.storage.memory import MemoryFiles
-from protocol.machine import Now, Outbox, Send
+from protocol.machine import MessageReceived, Now, Outbox, Send
 from protocol.messages import ensemble as m
 from protocol.messages.session import SessionResponse
 
@@ -40,11 +40,11 @@ def test_sessions_it_hears_of_when_it_rejoins_count_as_touched_and_those_it_knew
     out = Outbox()
     following.start(NOW, out)
     closed = m.Transaction(FIRST + 4, "close", FIRST + 3, reason="expired")
-    following.message(NOW, out, m.History("diff", transactions=[opened(2), opened(3), closed]))
-    following.message(NOW, out, m.UpToDate(FIRST + 4))
+    assert out.route(NOW, MessageReceived(1, 0, 0, m.History("diff", transactions=[opened(2), opened(3), closed])))
+    assert out.route(NOW, MessageReceived(1, 0, 0, m.UpToDate(FIRST + 4)))
     out.take()
-    following.message(NOW, out, m.LeaderPing())
+    assert out.route(NOW, MessageReceived(1, 0, 0, m.LeaderPing()))
     pongs = [effect.message for effect in out.take() if isinstance(effect, Send)]
     assert pongs == [m.LearnerPong([FIRST + 2])]
-    following.message(NOW, out, m.LeaderPing())
+    assert out.route(NOW, MessageReceived(1, 0, 0, m.LeaderPing()))
     assert [effect.message for effect in out.take() if isinstance(effect, Send)] == [m.LearnerPong([])]

@@ -61,7 +61,7 @@ class Waiting:
     def run(self, until_ms: float) -> None:
         while self.due_ms is not None and self.due_ms <= until_ms:
             self.now_ms, self.due_ms = self.due_ms, None
-            self.waits.sample(self.now)
+            self.waits.sample(self.now, self.out)
             self._timers()
         self.now_ms = until_ms
 
