@@ -8,7 +8,7 @@ Anything that reads msgpack reads a captured stream. `FrameDecoder` takes bytes 
 and nothing else: whoever has not shown the token is not listened to. """
 
 import struct
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -27,6 +27,12 @@ _envelope = msgspec.msgpack.Decoder(tuple[int, int, int, int, msgspec.Raw])
 _bodies: dict[tuple[int, int], msgspec.msgpack.Decoder[Any]] = {
     place: msgspec.msgpack.Decoder(message) for place, message in REGISTRY.items()
 }
+_of_kind: dict[type[Message], msgspec.msgpack.Decoder[Any]] = {
+    message: _bodies[place] for place, message in REGISTRY.items()
+}
+_BODY_BYTES_MAX = MAX_FRAME_BYTES - 64
+"""Longer ones are looked at with what a frame adds."""
+M = TypeVar("M", bound=Message)
 
 
 class ProtocolError(Exception):
@@ -60,6 +66,19 @@ def decode(payload: bytes | bytearray | memoryview) -> Frame:
         kind = DIRECTIONS[direction] if 0 <= direction < len(DIRECTIONS) else f"direction {direction}"
         raise ProtocolError(f"no {kind} with API key {api_key}")
     return Frame(correlation_id, version, _message(decoder, api_key, direction, body))
+
+
+def encode_body(message: Message) -> bytes:
+    """Of a frame, what is the message's own. Raises ProtocolError if a frame of it would exceed the bound."""
+    body = _encoder.encode(message)
+    if len(body) > _BODY_BYTES_MAX:
+        encode(message)
+    return body
+
+
+def decode_body(kind: type[M], body: bytes) -> M:
+    """What `encode_body` made of a message of that kind."""
+    return _of_kind[kind].decode(body)  # type: ignore[no-any-return]
 
 
 def decode_hello(payload: bytes) -> Hello:

@@ -223,21 +223,24 @@ class Outbox:
     def route(self, now: Now, event: Input) -> bool:
         """Give an input to its owner. False: it has none, or none any more (whoever owned the connection has closed
         it in the same instant)."""
-        # On the path of every input, so no pattern matching.
-        if isinstance(event, MessageReceived | ConnectionOpened):
+        if isinstance(event, MessageReceived):  # most are: on the path of every input, so no pattern matching
             owner = self._owners.get(event.connection)
         elif isinstance(event, TimerFired):
             due = self._timers.pop(event.key, None)
-            if due is not None:
-                due(now, self)
-            return due is not None
+            if due is None:
+                return False
+            due(now, self)
+            return True
+        elif isinstance(event, ConnectionOpened):
+            owner = self._owners.get(event.connection)
         elif isinstance(event, ConnectionLost):
             owner = self._owners.pop(event.connection, None)
         else:
             return False
-        if owner is not None:
-            owner(now, event, self)
-        return owner is not None
+        if owner is None:
+            return False
+        owner(now, event, self)
+        return True
 
     def take(self) -> list[Effect]:
         """The effects so far; the outbox is empty afterwards."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from protocol.framing import MAX_FRAME_BYTES, FrameDecoder, ProtocolError, decode, encode
+from protocol.framing import MAX_FRAME_BYTES, FrameDecoder, ProtocolError, decode, decode_body, encode, encode_body
 from protocol.messages import REGISTRY
 from protocol.messages.base import DIRECTIONS, Message
 from protocol.messages.leadership import MetadataRequest
@@ -71,6 +71,7 @@ def test_every_message_there_and_back(message: type[Message], data: Any, correla
     frame = decode(payload)
     assert (frame.message, frame.correlation_id, frame.version) == (sent, correlation_id, version)
     assert type(frame.message) is message
+    assert decode_body(message, encode_body(sent)) == frame.message, "what simulated frames carry"
     # An independent reader sees the same envelope, and no field that was left at its default.
     api_key, direction, seen_version, seen_correlation, body = msgpack.unpackb(payload, strict_map_key=False)
     assert (api_key, direction, seen_version, seen_correlation) == (
@@ -131,6 +132,8 @@ def test_a_bound_of_ones_own() -> None:
 
 def test_what_is_too_large_is_not_sent() -> None:
     huge = ProduceRequest(1, 0, [ProducePartition("t", 0, bytes(MAX_FRAME_BYTES))])
+    with pytest.raises(ProtocolError, match=r"^Produce of \d+ bytes exceeds the frame bound of 33554432$"):
+        encode_body(huge)
     with pytest.raises(ProtocolError, match=r"^Produce of \d+ bytes exceeds the frame bound of 33554432$"):
         encode(huge)
 

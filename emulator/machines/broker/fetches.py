@@ -71,9 +71,11 @@ class Fetches:
     def _tell_out_of_range(self, fetch: FetchRequest, reads: list[Read], correlation: int) -> None:
         """An event for every offset of a follower that this leader does not have."""
         for asked, read in zip(fetch.partitions, reads, strict=True):
+            if read.result.error != ErrorCode.OFFSET_OUT_OF_RANGE:
+                continue
             place = (asked.topic, asked.partition)
-            partition = self._replicas.partitions.get(place)  # None: a read after this found its log directory failed
-            if read.result.error == ErrorCode.OFFSET_OUT_OF_RANGE and partition is not None:
+            partition = self._replicas.partitions.get(place)
+            if partition is not None:  # else a read after this found its log directory failed
                 ends = (partition.the_log.log_start, partition.the_log.log_end)
                 self._context.emit(FetchOutOfRange(*place, fetch.replica_id, asked.fetch_offset, *ends, correlation))
 

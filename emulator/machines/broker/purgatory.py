@@ -5,11 +5,14 @@ what it waits for or the deadline, completes it, once. To see whether it is comp
 partition's lock: so both are work of the thread that does it, which may have to wait (semantics 1.6). Deadlines are one
 thread's for each purgatory."""
 
+from functools import partial
+
 import msgspec
 
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.requests import Request
 from emulator.machines.broker.threads import SingleThread, Work
+from protocol.machine import Now, Outbox
 
 PARKED_MAX = 20_000
 """Requests parked per broker; more is a bug or an attack, and its deadline comes at once."""
@@ -80,7 +83,7 @@ class Purgatory:
         delayed.deadline_ms = self._context.now.mono_ms + after_ms
         self.waiting[delayed.number] = delayed
         number = delayed.number
-        self._context.set_timer((self.name, number), after_ms, lambda: self._due(number))
+        self._context.out.set_timer((self.name, number), after_ms, partial(self._due, number))
         return True
 
     def check(self, delayed: Delayed) -> Work[None]:
@@ -103,7 +106,7 @@ class Purgatory:
                     yield from completing
         delayed.busy = False
 
-    def _due(self, number: int) -> None:
+    def _due(self, number: int, now: Now, out: Outbox) -> None:
         """A deadline is here: it is answered, when the thread of deadlines comes to it."""
         self._expiry.do("expire", self._expire(number))
 

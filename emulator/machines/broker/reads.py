@@ -1,5 +1,7 @@
 """What a fetch reads, partition by partition, and how it is answered. Semantics 1.2, 1.9."""
 
+import msgspec
+
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.log import LONG_MAX
 from emulator.machines.broker.partition import Partition
@@ -20,15 +22,12 @@ FIRST_WITH_PROGRESS = 3
 """Version of FETCH from which on a fetch brings at least one whole batch (KIP-74)."""
 
 
-class Read:
+class Read(msgspec.Struct, frozen=True):
     """Of one partition: what is answered, the leader's log end as of the read (-1 with an error), and its time."""
 
-    __slots__ = ("at_ms", "leader_log_end", "result")
-
-    def __init__(self, result: FetchedPartition, leader_log_end: int, at_ms: float) -> None:
-        self.result = result
-        self.leader_log_end = leader_log_end
-        self.at_ms = at_ms
+    result: FetchedPartition
+    leader_log_end: int
+    at_ms: float
 
     @property
     def ends_the_wait(self) -> bool:
@@ -54,9 +53,10 @@ class Reads:
         limited_each = version < FIRST_WITH_PROGRESS
         left_bytes = LONG_MAX if limited_each else fetch.max_bytes
         first = not limited_each
+        waits_for_locks = self.waits_for_locks
         for asked in fetch.partitions:
             at_ms = self._context.now.mono_ms
-            if self.waits_for_locks:
+            if waits_for_locks:
                 partition = self._replicas.partitions.get((asked.topic, asked.partition))
                 if partition is not None and partition.lock.held:
                     yield from partition.lock.reading()

@@ -9,6 +9,7 @@ broker answers nobody. A request that is parked occupies none."""
 
 from collections import deque
 from collections.abc import Callable
+from functools import cache
 
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.threads import Work
@@ -55,7 +56,7 @@ class Request:
     @property
     def name(self) -> str:
         """For whoever looks at what waits."""
-        return type(self.message).__name__.removesuffix("Request")
+        return _name_of(type(self.message))
 
     def answer(self, message: Message | None) -> None:
         """None: there is none (acks=0), and the connection is free for its next request."""
@@ -66,6 +67,11 @@ class Request:
     def hang_up(self) -> None:
         """The answer is the end of its connection."""
         self._channel.hang_up(self._connection.number)
+
+
+@cache
+def _name_of(kind: type[Message]) -> str:
+    return kind.__name__.removesuffix("Request")
 
 
 class RequestChannel:

@@ -59,12 +59,16 @@ class Thread:
     def go_on(self, value: Any) -> None:
         """Until it waits for what is not there yet, or ends."""
         self._threads.waiting.pop(self, None)
+        try:
+            until = self._work.send(value)
+        except StopIteration:
+            self._ended()
+        else:
+            self.wait(until)
+
+    def wait(self, until: Until) -> None:
+        """For that, and for what it waits for next if that is there already."""
         while True:
-            try:
-                until = self._work.send(value)
-            except StopIteration:
-                self._ended()
-                return
             answer = _Answer(self)
             until.begin(answer)
             if not answer.came:
@@ -73,7 +77,11 @@ class Thread:
                 self.since_ms = self._threads.now_ms()
                 self._threads.waiting[self] = None
                 return
-            value = answer.value
+            try:
+                until = self._work.send(answer.value)
+            except StopIteration:
+                self._ended()
+                return
 
 
 class _Answer:
@@ -105,7 +113,12 @@ class Threads:
 
     def start(self, name: str, does: str, work: Work[Any], ended: Callable[[], None] = lambda: None) -> None:
         """Do it, as far as it goes; `ended` is called when it is over."""
-        Thread(self, name, does, work, ended).go_on(None)
+        try:
+            until = work.send(None)
+        except StopIteration:  # most work waits for nothing
+            ended()
+        else:
+            Thread(self, name, does, work, ended).wait(until)
 
     def go_on(self) -> None:
         """At the end of a step: whoever can go on does, and whoever can go on by that."""

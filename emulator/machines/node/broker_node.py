@@ -98,15 +98,15 @@ class BrokerNode:
 
     def step(self, now: Now, event: Input) -> list[Effect]:
         """Handle one input."""
-        out = self._out
-        self.context.now = now
+        out, context = self._out, self.context
+        context.now = now
         try:
             if not out.route(now, event):
                 self._handle(now, event, out)
-            self.context.threads.go_on()
+            context.threads.go_on()
         except StorageError as error:
             self.broker.replicas.storage_failed(error)
-            self.context.threads.go_on()
+            context.threads.go_on()
         return out.take()
 
     def status(self, now: Now) -> NodeStatus:

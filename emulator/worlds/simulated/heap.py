@@ -1,6 +1,6 @@
 """The heap: virtual time jumps from one thing to the next.
 
-    heap of (at_ms, seq, what)      what: a closure over a frame's arrival, a timer, a gate to look at, ...
+    heap of (at_ms, seq, what, arguments)      what: a frame's arrival, a timer, a gate to look at, ...
 
 Everything drawn comes from one seeded source; ties are broken by `seq`. Nothing of a dead life reaches the next one:
 every entry checks the incarnation it was made for.
@@ -11,6 +11,7 @@ A part of `world.SimulatedWorld`, as is what may be done to its nodes (`breakabl
 from abc import abstractmethod
 from collections.abc import Callable
 from heapq import heappop, heappush
+from typing import Any
 
 from emulator.faults import actions as act
 from emulator.faults.enforcement import LinkState
@@ -19,7 +20,7 @@ from emulator.topology import Topology
 from emulator.worlds.simulated.chance import CALM, Draws, Latencies
 from emulator.worlds.simulated.node import MachineFactory, SimulatedNode
 from emulator.worlds.simulated.trace import Cause, Trace
-from emulator.worlds.simulated.transport import Transport
+from emulator.worlds.simulated.transport import Entry, Transport
 from protocol.events import NodeStopped
 from protocol.hardware import SOUND
 from protocol.link_rules import LinkRule
@@ -66,7 +67,7 @@ class Heap(Transport):
         self.draws = draws or Draws(seed, latencies)
         self._factory = factory
         self._after_step = after_step
-        self._heap: list[tuple[float, int, Callable[[], None]]] = []
+        self._heap: list[Entry] = []
         self._seq = 0
         self._wire_events = wire_events
         self.cause: Cause = "start"
@@ -85,20 +86,20 @@ class Heap(Transport):
 
     # --- the heap ---
 
-    def at(self, at_ms: float, what: Callable[[], None]) -> None:
+    def at(self, at_ms: float, what: Callable[..., None], *arguments: Any) -> None:
         """Do `what` at `at_ms`."""
         self._seq += 1
-        heappush(self._heap, (at_ms, self._seq, what))
+        heappush(self._heap, (at_ms, self._seq, what, arguments))
 
     def run(self, until: Callable[[], bool], *, max_ms: float = 3_600_000.0, max_inputs: int = 20_000_000) -> None:
         """Until the condition holds (looked at after every entry), or nothing is left. Raises RunTooLong."""
         heap = self._heap
         while heap and not until():
-            at_ms, _, what = heappop(heap)
+            at_ms, _, what, arguments = heappop(heap)
             if at_ms > max_ms or self.inputs > max_inputs:
                 raise RunTooLong(f"{self.inputs} inputs until {at_ms:.0f} ms; bounds: {max_inputs}, {max_ms:.0f} ms")
             self.now_ms = at_ms
-            what()
+            what(*arguments)
 
     # --- one input ---
 
@@ -135,6 +136,8 @@ class Heap(Transport):
                 self.trace.add(node, cause, now_ms, effect.event)  # type: ignore[union-attr]
             elif kind is SetTimer:
                 self._set_timer(node, effect.key, effect.after_ms)  # type: ignore[union-attr]
+            elif kind is CancelTimer:
+                node.timers.pop(effect.key, None)  # type: ignore[union-attr]
             else:
                 carry_out(node, effect)
                 if node.machine is not machine:
@@ -216,18 +219,20 @@ class Heap(Transport):
         node.timer_generation += 1
         generation = node.timer_generation
         node.timers[key] = generation
+        self._seq += 1
+        at_ms = self.now_ms + after_ms + self.draws.timer_ms(node.node.name, key)
+        heappush(self._heap, (at_ms, self._seq, self._due, (node, key, generation)))
 
-        def due() -> None:
-            if node.timers.get(key) == generation:
-                if node.paused:
-                    node.held.append(due)
-                elif node.busy_until_ms > self.now_ms:
-                    self.at(node.busy_until_ms, due)  # until it is taken, an input before it may cancel or move it
-                else:
-                    del node.timers[key]
-                    self._step(node, TimerFired(key), f"timer:{key[0]}")
-
-        self.at(self.now_ms + after_ms + self.draws.timer_ms(node.node.name, key), due)
+    def _due(self, node: SimulatedNode, key: TimerKey, generation: int) -> None:
+        if node.timers.get(key) == generation:
+            if node.paused:
+                node.held.append(lambda: self._due(node, key, generation))
+            elif node.busy_until_ms > self.now_ms:
+                # Until it is taken, an input before it may cancel or move it.
+                self.at(node.busy_until_ms, self._due, node, key, generation)
+            else:
+                del node.timers[key]
+                self._step(node, TimerFired(key), f"timer:{key[0]}")
 
     # --- a death ---
 

@@ -15,9 +15,9 @@ from emulator.topology import identifier_of
 from emulator.worlds.simulated.chance import Bounded, Draws
 from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.trace import Cause, Trace
-from emulator.worlds.simulated.wire import EOF, End, Wire
+from emulator.worlds.simulated.wire import EOF, End, Parcel, Wire
 from protocol.events import ConnectionChanged, FrameReceived, FrameSent, FrameStopped
-from protocol.framing import decode, encode
+from protocol.framing import decode_body, encode_body
 from protocol.machine import (
     ConnectionAccepted,
     ConnectionLost,
@@ -46,6 +46,10 @@ SLOW_TO_SEND: tuple[Bounded, ...] = ("first_fetch_ms", "first_failover_ms")
 WHO_IS_THERE = GetChildren(BROKER_IDS, watch=True)
 
 
+Entry = tuple[float, int, Callable[..., None], tuple[Any, ...]]
+"""(at_ms, seq, what is done then, its arguments): of the heap."""
+
+
 class Transport:
     """`nodes` by name; `cause`: the input being handled."""
 
@@ -55,11 +59,11 @@ class Transport:
     trace: Trace
     cause: Cause
     _wire_events: bool
-    _heap: list[tuple[float, int, Callable[[], None]]]
+    _heap: list[Entry]
     _seq: int
 
     @abstractmethod
-    def at(self, at_ms: float, what: Callable[[], None]) -> None:
+    def at(self, at_ms: float, what: Callable[..., None], *arguments: Any) -> None:
         """Do `what` at `at_ms`."""
 
     @abstractmethod
@@ -85,12 +89,12 @@ class Transport:
         opening = end.opening
         stopped = opening.attempt(self.now_ms)
         if stopped is not None:
-            self._look_again(opening.next_ms, lambda: self._syn_again(node, end, to))
+            self._look_again(opening.next_ms, self._syn_again, node, end, to)
             return
         node.links.forget(opening)
         end.opening = None
         incarnation = node.incarnation
-        self.at(self.now_ms + self.draws.frame_ms(end.node, to), lambda: self._arrive(node, incarnation, end, to))
+        self.at(self.now_ms + self.draws.frame_ms(end.node, to), self._arrive, node, incarnation, end, to)
 
     def _syn_again(self, node: SimulatedNode, end: End, to: str) -> None:
         opening = end.opening
@@ -99,7 +103,7 @@ class Transport:
         if opening.given_up(self.now_ms):
             self._lose(node, end, Loss.TIMED_OUT)
         elif opening.next_ms is not None and opening.next_ms > self.now_ms:
-            self._look_again(opening.next_ms, lambda: self._syn_again(node, end, to))
+            self._look_again(opening.next_ms, self._syn_again, node, end, to)
         else:
             self._syn(node, end, to)
 
@@ -110,7 +114,7 @@ class Transport:
         peer = self.nodes.get(to)
         if peer is None or not peer.alive:
             refused_ms = self.now_ms + self.draws.frame_ms(to, end.node)
-            self.at(refused_ms, lambda: self._lose(node, end, Loss.REFUSED))
+            self.at(refused_ms, self._lose, node, end, Loss.REFUSED)
             return
         peer.accepted += 1
         out, back = peer.links.connect(node.node.name, end.wire.purpose, False)
@@ -150,7 +154,7 @@ class Transport:
         peer = end.peer
         if peer is not None and not peer.closed:
             at_ms = max(end.last_arrival_ms, self.now_ms + self.draws.frame_ms(end.node, peer.node))
-            self.at(at_ms, lambda: self._at_gate(peer, EOF))
+            self.at(at_ms, self._at_gate, peer, EOF)
 
     def _end(self, end: End) -> None:
         end.closed = True
@@ -167,27 +171,29 @@ class Transport:
         if end is None or not end.opened:
             assert end is None or order.connection < 0, f"{node.node.name} sends on a connection not yet open: {order}"
             return
-        data = encode(order.message, order.correlation_id, order.version)
-        end.sent += 1
         message = order.message
+        kind = type(message)
+        parcel = Parcel(kind, order.correlation_id, order.version, encode_body(message))
+        end.sent += 1
         if self._wire_events:
             assert end.peer is not None
             sent = FrameSent(
                 end.wire.name, end.peer.node, end.wire.purpose, end.sent, message.API_NAME,
-                DIRECTIONS[message.DIRECTION], order.correlation_id, len(data),
+                DIRECTIONS[message.DIRECTION], order.correlation_id, parcel.frame_bytes,
             )  # fmt: skip
             self.trace.add(node, self.cause, self.now_ms, sent)
-        kind = SLOW_AT_FIRST.get(type(message))
-        if kind is not None:
-            self._first_of_its_kind(node, end, message, kind)
+        slow = SLOW_AT_FIRST.get(kind)
+        if slow is not None:
+            self._first_of_its_kind(node, end, message, slow)
         if not end.out.calm:
-            of = retransmission_of(message, len(data))
-            stopped = end.out.offer(self.now_ms, data, message.API_NAME, of, len(data))
+            size_bytes = parcel.frame_bytes
+            of = retransmission_of(message, size_bytes)
+            stopped = end.out.offer(self.now_ms, parcel, message.API_NAME, of, size_bytes)
             if stopped is not None:
-                self._stopped(node, end, stopped, message.API_NAME, len(data))
+                self._stopped(node, end, stopped, message.API_NAME, size_bytes)
                 self._watch_gate(end, end.out)
                 return
-        self._travel(end, data)
+        self._travel(end, parcel)
 
     def _first_of_its_kind(self, sender: SimulatedNode, end: End, message: Message, kind: Bounded) -> None:
         """What a process does for the first time in its life is slow, and with it what comes behind on that
@@ -205,7 +211,7 @@ class Transport:
         slow.warm.add(kind)
         end.last_arrival_ms = max(end.last_arrival_ms, self.now_ms + late_ms)
 
-    def _travel(self, end: End, data: bytes) -> None:
+    def _travel(self, end: End, parcel: Parcel | None) -> None:
         """Past the sender's gate: on its way, behind what went before."""
         peer = end.peer
         if peer is None:
@@ -214,50 +220,50 @@ class Transport:
         at_ms = max(end.last_arrival_ms, at_ms)
         end.last_arrival_ms = at_ms
         self._seq += 1
-        heappush(self._heap, (at_ms, self._seq, lambda: self._at_gate(peer, data)))
+        heappush(self._heap, (at_ms, self._seq, self._at_gate, (peer, parcel)))
 
-    def _at_gate(self, end: End, data: bytes) -> None:
+    def _at_gate(self, end: End, parcel: Parcel | None) -> None:
         """At the receiver's gate, where a rule for some frames only meets those that were on their way."""
         if end.closed:
             return
         if not end.back.calm:
-            api, of = "", DATA
-            if data is not EOF:
-                message = decode(memoryview(data)[4:]).message
-                api, of = message.API_NAME, retransmission_of(message, len(data))
-            stopped = end.back.offer(self.now_ms, data, api, of)
+            api, of, size_bytes = "", DATA, 0
+            if parcel is not EOF:
+                message, size_bytes = decode_body(parcel.kind, parcel.body), parcel.frame_bytes
+                api, of = message.API_NAME, retransmission_of(message, size_bytes)
+            stopped = end.back.offer(self.now_ms, parcel, api, of)
             if stopped is not None:
-                self._stopped(self.nodes[end.node], end, stopped, api, len(data))
+                self._stopped(self.nodes[end.node], end, stopped, api, size_bytes)
                 self._watch_gate(end, end.back)
                 return
             self._note_link_events(self.nodes[end.node])
-        self._receive(end, data)
+        self._receive(end, parcel)
 
-    def _receive(self, end: End, data: bytes) -> None:
+    def _receive(self, end: End, parcel: Parcel | None) -> None:
         node = self.nodes[end.node]
-        if data is EOF:
+        if parcel is EOF:
             self._lose(node, end, Loss.CLOSED)
             return
         end.received += 1
-        frame = decode(memoryview(data)[4:])
+        kind, correlation_id = parcel.kind, parcel.correlation_id
         name = end.wire.name
         if self._wire_events:
             assert end.peer is not None
             received = FrameReceived(
-                name, end.peer.node, end.wire.purpose, end.received, frame.message.API_NAME,
-                DIRECTIONS[frame.message.DIRECTION], frame.correlation_id, len(data),
+                name, end.peer.node, end.wire.purpose, end.received, kind.API_NAME,
+                DIRECTIONS[kind.DIRECTION], correlation_id, parcel.frame_bytes,
             )  # fmt: skip
             self.trace.add(node, (name, end.received), self.now_ms, received)
-        event = MessageReceived(end.connection, frame.correlation_id, frame.version, frame.message)
+        event = MessageReceived(end.connection, correlation_id, parcel.version, decode_body(kind, parcel.body))
         self._step(node, event, (name, end.received))
 
     def _watch_gate(self, end: End, path: Path) -> None:
         """Look at a shut gate again when it may open."""
-        self._look_again(path.next_ms, lambda: self._pass_gate(end, path))
+        self._look_again(path.next_ms, self._pass_gate, end, path)
 
-    def _look_again(self, at_ms: float | None, what: Callable[[], None]) -> None:
+    def _look_again(self, at_ms: float | None, what: Callable[..., None], *arguments: Any) -> None:
         if at_ms is not None:
-            self.at(max(at_ms, self.now_ms), what)
+            self.at(max(at_ms, self.now_ms), what, *arguments)
 
     def _pass_gate(self, end: End, path: Path) -> None:
         if end.closed:
@@ -267,11 +273,11 @@ class Transport:
             return
         passing: list[Any] = path.take(self.now_ms)
         self._note_link_events(self.nodes[end.node])
-        for data in passing:
+        for parcel in passing:
             if path.outgoing:
-                self._travel(end, data)
+                self._travel(end, parcel)
             else:
-                self._receive(end, data)
+                self._receive(end, parcel)
         if not path.calm and path.next_ms is not None and path.next_ms > self.now_ms:
             self._watch_gate(end, path)
 
@@ -279,7 +285,7 @@ class Transport:
         """After a heal every gate may open at another time."""
         if end.opening is not None:
             to = end.out.receiver
-            self._look_again(end.opening.next_ms, lambda: self._syn_again(node, end, to))
+            self._look_again(end.opening.next_ms, self._syn_again, node, end, to)
         for path in (end.out, end.back):
             if not path.calm:
                 self._watch_gate(end, path)

@@ -1,14 +1,32 @@
 """A connection of the simulated world: two ends, each with its gatekeepers, an ordered stream each way.
 
-Frames are real bytes. A frame passes the sender's gate, takes its time, and passes the receiver's gate.
+What a frame says travels as bytes. It passes the sender's gate, takes its time, and passes the receiver's gate.
 """
 
 from typing import Final
 
-from emulator.faults.paths import Opening, Path
+import msgspec
 
-EOF: Final = b""
+from emulator.faults.paths import Opening, Path
+from protocol.framing import decode_body, encode
+from protocol.messages.base import Message
+
+EOF: Final = None
 """What is offered to a gate when the peer's kernel says that the stream is over."""
+
+
+class Parcel(msgspec.Struct, frozen=True, gc=False):
+    """A frame on its way: the message as bytes, and what the envelope around it would say."""
+
+    kind: type[Message]
+    correlation_id: int
+    version: int
+    body: bytes
+
+    @property
+    def frame_bytes(self) -> int:
+        """Of the whole frame, as the network's world would send it."""
+        return len(encode(decode_body(self.kind, self.body), self.correlation_id, self.version))
 
 
 class End:
