@@ -60,7 +60,8 @@ class LinkState:
         back = Path(self, peer, self.node, opener, purpose, False)
         for path in (out, back):
             self._paths[id(path)] = path
-            self._rule_path(path)
+            if self.in_force or self._healed:
+                self._rule_path(path)
         return out, back
 
     def opening(self, there: Path, back: Path) -> Opening:

@@ -17,6 +17,7 @@ from emulator.runs.cores import on_all_cores
 from emulator.runs.directory import write_observations, write_verdict
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.settings_files import read_settings_files
+from emulator.runs.simulated import collector_asleep
 from emulator.runs.sources import find_scenario, place_of_step, recordings_of
 from emulator.runs.verdict import Verdict
 from emulator.scenario.observations.comparable import Comparable, comparable
@@ -82,6 +83,11 @@ class Worker:
         self._recordings = asked.recordings(self._resolved)
 
     def play(self, seed: int) -> SeedResult:
+        # Nothing of a run outlives its judging: the collector looks afterwards, when little is left.
+        with collector_asleep():
+            return self._play(seed)
+
+    def _play(self, seed: int) -> SeedResult:
         began_s = perf_counter()
         try:
             run = play_and_judge(self._resolved, seed, run=str(seed))

@@ -7,6 +7,7 @@ a wrong value is a difference for `compare` to report, not a file that cannot be
 
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import msgspec
 from msgspec import inspect
@@ -37,13 +38,16 @@ def from_document(document: object, name: str) -> Observations:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         raise Malformed(f"{name}: {faults[0]}{more}")
     assert isinstance(document, dict)
-    return Observations(**{field: document[field] for field in Observations.__struct_fields__ if field in document})
+    return _of(document)
 
 
 def plain(observations: Observations) -> Observations:
     """The same with every entry as a plain dict and tuples as lists, as if written and read back."""
-    document = msgspec.json.decode(msgspec.json.encode(observations))
-    return from_document(document, "observations")
+    return _of(msgspec.json.decode(msgspec.json.encode(observations)))
+
+
+def _of(document: dict[str, Any]) -> Observations:
+    return Observations(**{field: document[field] for field in Observations.__struct_fields__ if field in document})
 
 
 def _faults(document: object) -> Iterator[str]:
