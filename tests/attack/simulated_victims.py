@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 from benchmarks.attack.messages import Messages
 from emulator.worlds.simulated.node import SimulatedNode
-from emulator.worlds.simulated.wire import End
+from emulator.worlds.simulated.wire import End, Parcel
 from protocol.conversations import Conversation, Heard, OutOfPlace
-from protocol.framing import decode
 from protocol.machine import ConnectionAccepted, ConnectionLost, MessageReceived, Send
 from protocol.messages import REGISTRY
 from protocol.messages.base import REQUEST, RESPONSE, Message
@@ -45,12 +44,12 @@ class Victims:
 
         receive = self.world._receive
 
-        def heard(end: End, data: bytes) -> None:
+        def heard(end: End, parcel: Parcel | None) -> None:
             node = self.world.nodes[end.node]
             asked = self._asked.get((end.node, node.incarnation, end.connection))
-            if asked is not None and data and decode(data[4:]).message.DIRECTION == RESPONSE:
+            if asked is not None and parcel is not None and parcel.kind.DIRECTION == RESPONSE:
                 del self._asked[end.node, node.incarnation, end.connection]  # the true answer came first
-            receive(end, data)
+            receive(end, parcel)
 
         self.world._send = noted  # type: ignore[method-assign]
         self.world._receive = heard  # type: ignore[method-assign]
@@ -65,7 +64,8 @@ class Victims:
             name = chance.choice(list(world.nodes))
             node = world.nodes[name]
             if not node.alive:
-                self.ends[f"{name}: {node.died}"] += 1
+                ended = node.died and (node.died.code, node.died.reason)
+                self.ends[f"{name}: {ended}"] += 1
                 world.start(name)
                 continue
             if chance.random() < 0.15:

@@ -6,10 +6,10 @@ from emulator.runs.resolve import resolve
 from emulator.runs.simulated import play
 from emulator.runs.sources import catalogue, find_scenario
 from emulator.worlds.simulated.node import SimulatedNode
-from emulator.worlds.simulated.wire import EOF, End
+from emulator.worlds.simulated.wire import EOF, End, Parcel
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.conversations import Conversation
-from protocol.framing import decode
+from protocol.framing import decode_body
 from protocol.machine import Send
 
 
@@ -33,14 +33,13 @@ def test_what_nodes_say_belongs_there(scenario: str, monkeypatch: pytest.MonkeyP
             of(node, end).say(order.message, order.correlation_id)
         send(world, node, order)
 
-    def received(world: SimulatedWorld, end: End, data: bytes) -> None:
+    def received(world: SimulatedWorld, end: End, parcel: Parcel | None) -> None:
         nonlocal heard
         node = world.nodes[end.node]
-        if data is not EOF and node.machine is not None:
-            frame = decode(memoryview(data)[4:])
-            of(node, end).hear(frame.message, frame.correlation_id)
+        if parcel is not EOF and node.machine is not None:
+            of(node, end).hear(decode_body(parcel.kind, parcel.body), parcel.correlation_id)
             heard += 1
-        receive(world, end, data)
+        receive(world, end, parcel)
 
     monkeypatch.setattr(SimulatedWorld, "_send", sent)
     monkeypatch.setattr(SimulatedWorld, "_receive", received)
