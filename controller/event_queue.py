@@ -15,6 +15,7 @@ from controller.channels import ChannelFull
 from controller.context import ControllerContext, ControllerMoved
 from controller.session_calls import Procedure, Run, SessionCalls, SessionLost
 from controller.term import step_down_if_moved
+from protocol.kinds import ExitKind
 from protocol.machine import Now, Outbox
 from protocol.messages.session import SessionRequest, SessionResponse
 from protocol.znodes import UnreadableZnode
@@ -78,7 +79,9 @@ class EventQueue:
         """Queue an event; `pump` runs it."""
         if len(self._waiting) >= MAX_EVENTS:
             self._context.out.exit(
-                FATAL, f"{MAX_EVENTS} events wait for the controller, which is busy with {self.running}"
+                FATAL,
+                f"{MAX_EVENTS} events wait for the controller, which is busy with {self.running}",
+                ExitKind.CONTROLLER_FAILED,
             )
             return
         self._waiting.append(event)
@@ -135,7 +138,7 @@ class EventQueue:
                 self._run, self._halted = None, True
             case ChannelFull() | UnreadableZnode():
                 self._run, self._halted = None, True
-                out.exit(FATAL, f"controller, {self.running}: {error}")
+                out.exit(FATAL, f"controller, {self.running}: {error}", ExitKind.CONTROLLER_FAILED)
             case _:
                 raise error
 

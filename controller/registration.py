@@ -17,6 +17,7 @@ from collections.abc import Callable
 import msgspec
 
 from controller.session_calls import Procedure, SessionLost, ask, perform, perform_all
+from protocol.kinds import ExitKind
 from protocol.messages.session import Create, Delete, GetChildren, GetData, SessionError, SessionRequest, SetData
 from protocol.versions import Gates
 from protocol.znodes import (
@@ -52,6 +53,7 @@ class NotRegistered(msgspec.Struct, frozen=True):
     tries again after the session's time-out (0.8.2)."""
 
     reason: str
+    kind: ExitKind = ExitKind.NOT_REGISTERED
     waits: bool = False
 
 
@@ -109,11 +111,12 @@ def register_broker(
                 return NotRegistered(
                     f"{path} exists and belongs to session {existing.owner}, not to ours ({session()}): "
                     + EARLIER_SESSION,
+                    ExitKind.STILL_REGISTERED,
                     waits=gates.registration_waits_for_old_session and same_place,
                 )
             yield from perform(Delete(path))
     except SessionLost:
-        return NotRegistered("the session expired while registering")
+        return NotRegistered("the session expired while registering", ExitKind.REGISTRATION_EXPIRED)
     return NotRegistered(f"{path} came and went {ATTEMPTS} times while registering")
 
 

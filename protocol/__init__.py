@@ -1,3 +1,3 @@
-"""What travels. Reading order: `ids`, `errors`, `versions` (the gates), `messages`, `purposes`, `conversations` (what
-is heard where), `link_rules`, `hardware`, `undecodable`, `framing`, `records`, `znodes`, `events`, `machine` (inputs
-and effects), `chance`, `lateness`. All pure."""
+"""What travels. Reading order: `ids`, `errors`, `kinds`, `versions` (the gates), `messages`, `purposes`,
+`conversations` (what is heard where), `link_rules`, `hardware`, `undecodable`, `framing`, `records`, `znodes`,
+`events`, `machine` (inputs and effects), `chance`, `lateness`. All pure."""

@@ -14,6 +14,7 @@ from typing import Protocol, runtime_checkable
 import msgspec
 
 from protocol.events import Event
+from protocol.kinds import ExitKind
 from protocol.messages.base import Message
 from protocol.messages.status import NodeStatus
 
@@ -140,10 +141,11 @@ class Emit(msgspec.Struct, frozen=True, tag="emit"):
 
 
 class Exit(msgspec.Struct, frozen=True, tag="exit"):
-    """The process ends, after the effects before this one. `code` 0: asked for."""
+    """The process ends, after the effects before this one. `code` 0: asked for. `reason`: for people."""
 
     code: int
     reason: str
+    kind: ExitKind = ExitKind.ASKED
 
 
 Effect = Open | Close | Send | SetTimer | CancelTimer | Emit | Exit
@@ -217,8 +219,8 @@ class Outbox:
     def emit(self, event: Event) -> None:
         self._effects.append(Emit(event))
 
-    def exit(self, code: int, reason: str) -> None:
-        self._effects.append(Exit(code, reason))
+    def exit(self, code: int, reason: str, kind: ExitKind = ExitKind.ASKED) -> None:
+        self._effects.append(Exit(code, reason, kind))
 
     def route(self, now: Now, event: Input) -> bool:
         """Give an input to its owner. False: it has none, or none any more (whoever owned the connection has closed

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import trio
 
-from controller.registration import EARLIER_SESSION
 from emulator.cluster import requests as r
 from emulator.cluster.machine_faults import last_word
 from emulator.cluster.player_mailbox import PlayerMailbox
@@ -15,6 +14,7 @@ from emulator.runs.bounds import session_timeout_ms
 from emulator.topology import Node
 from emulator.worlds.network.cluster import Cluster
 from protocol.events.faults import START_REFUSED
+from protocol.kinds import ExitKind
 
 REGISTERED_S: Final = 1.0
 """How long `start` looks whether a broker gets on, if it is not told to wait."""
@@ -69,8 +69,8 @@ class Returning:
 
     def _why(self, node: Node) -> str:
         """Why its last life ended, and when the next may register if an earlier session kept it from that."""
-        why = last_word(self._cluster, node.name)
-        if not why.endswith(EARLIER_SESSION):
+        why, kind = last_word(self._cluster, node.name)
+        if kind != ExitKind.STILL_REGISTERED:
             return why
         last = next(end for end in reversed(self._cluster.exits) if end.node == node.name)
         self._refused.add((node.name, last.incarnation))

@@ -72,12 +72,12 @@ def deaths_of(world: SimulatedWorld, expected: Container[str] = ()) -> list[str]
         if isinstance(event, MachineFault) and event.what in DEADLY_FAULTS
     }
     return [
-        f"{name} died by itself with code {node.died[0]}: {node.died[1]}"
+        f"{name} died by itself with code {node.died.code}: {node.died.reason}"
         for name, node in world.nodes.items()
         if node.died is not None
-        and node.died[0] != 0
+        and node.died.code != 0
         and name not in broken
-        and not (name in expected and node.died[0] == KAFKAS_EXIT)
+        and not (name in expected and node.died.code == KAFKAS_EXIT)
     ]
 
 

@@ -15,10 +15,12 @@ class NodeStarted(Event):
 
 
 class NodeStopped(Event):
-    """Last event of an orderly end. `code` 0: asked for; otherwise it died by itself and `reason` says why."""
+    """Last event of an orderly end. `code` 0: asked for; otherwise it died by itself, `reason` says why, and `kind`
+    in one word (protocol/kinds.py)."""
     NAME = "node_stopped"
     code: int
     reason: str
+    kind: str = ""
 
 
 class TimerLateness(Event):

@@ -46,7 +46,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 def stopped(reason: str, node: str = "broker-0") -> str:
     fields = {"format": 1, "event": "node_stopped", "node": node, "incarnation": 2, "seq": 9, "at_ms": 1.0}
-    return json.dumps(fields | {"code": 1, "reason": reason}) + "\n"
+    return json.dumps(fields | {"code": 1, "reason": reason, "kind": "storage-failed"}) + "\n"
 
 
 @pytest.mark.parametrize("own", ["", "broker-0/"])
@@ -64,6 +64,6 @@ def test_the_last_word_of_a_life_is_its_own_wherever_it_lived(tmp_path: Path, ow
         path.write_text(text)
     exits = [NodeExit("broker-0", 1, 9, False, 0.0), NodeExit("broker-0", 2, 1, False, 1.0)]
     cluster = SimpleNamespace(run_dir=tmp_path, exits=exits)
-    assert last_word(cluster, "broker-0") == "no space left"  # type: ignore[arg-type]
+    assert last_word(cluster, "broker-0") == ("no space left", "storage-failed")  # type: ignore[arg-type]
     (tmp_path / "events" / own / "broker-0.2.jsonl").unlink()
-    assert last_word(cluster, "broker-0") == "exit code 1, and no word"  # type: ignore[arg-type]
+    assert last_word(cluster, "broker-0") == ("exit code 1, and no word", "")  # type: ignore[arg-type]

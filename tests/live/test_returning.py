@@ -17,6 +17,7 @@ from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
 from emulator.worlds.network.cluster import Cluster
 from emulator.worlds.network.reports import NodeExit
+from protocol.kinds import ExitKind
 
 START = r.Machine("start", "broker-1")
 
@@ -45,10 +46,11 @@ class Dead:
 
     def refused(self, incarnation: int, why: str) -> None:
         """A life that ends at once."""
+        kind = ExitKind.STILL_REGISTERED if why.endswith(EARLIER_SESSION) else ExitKind.CRASHED
         event = {
             "format": 1, "run": "r", "node": "broker-1", "incarnation": incarnation, "seq": 1, "cause": "exit",
             "mono_ms": self.now_ms, "wall_ms": self.now_ms, "at_ms": self.now_ms, "level": "replica",
-            "event": "node_stopped", "code": 1, "reason": why,
+            "event": "node_stopped", "code": 1, "reason": why, "kind": kind,
         }  # fmt: skip
         (self.run_dir / "events" / f"broker-1.{incarnation}.jsonl").write_text(json.dumps(event) + "\n")
         self.exits.append(NodeExit("broker-1", incarnation, 1, False, self.now_ms))

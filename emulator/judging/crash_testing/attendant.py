@@ -24,6 +24,7 @@ from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.events import MachineFault
 from protocol.ids import TopicPartition, topic_partition_of
+from protocol.kinds import ExitKind
 
 AGAIN_MS = 3_000.0
 """From a node's own end (it exited) to the next try."""
@@ -39,6 +40,7 @@ class Exited(msgspec.Struct, frozen=True):
     node: str
     code: int
     reason: str
+    kind: ExitKind
 
 
 class Recovery(msgspec.Struct, frozen=True):
@@ -178,8 +180,8 @@ class Attendant:
 
     def _ended(self, node: SimulatedNode, now_ms: float) -> None:
         name = node.node.name
-        if node.died is not None and node.died[0] != 0:
-            self.exits.append(Exited(now_ms, name, *node.died))
+        if node.died is not None and node.died.code != 0:
+            self.exits.append(Exited(now_ms, name, node.died.code, node.died.reason, node.died.kind))
         planned = self._dying == name
         power = planned and self.plan.power
         if "broker" in node.node.roles:

@@ -34,8 +34,9 @@ def judge_death(died: Died) -> Judged:
     for broken in (*found, *insane(died.world, truth, rules.gates)):
         put(judged, broken, rules.allowing(broken))
     judged.events = rules.events
-    for at_ms, name, reason in ((one.at_ms, one.node, one.reason) for one in died.attendant.exits):
-        put(judged, Broken("exit", f"{name} ended at {at_ms:.0f} ms: {reason}"), exit_rule(rules.gates, reason))
+    for end in died.attendant.exits:
+        broken = Broken("exit", f"{end.node} ended at {end.at_ms:.0f} ms: {end.reason}")
+        put(judged, broken, exit_rule(rules.gates, end.kind))
     for one in died.unsettled:
         put(judged, Broken("settled", one.text, one.place), unsettled_rule(died, history, rules.gates, one))
     return judged

@@ -40,7 +40,7 @@ def judge_network_death(died: DiedOver, run_dir: Path) -> Judged:
             continue
         stopped = reasons.get((end.node, end.incarnation))
         reason = stopped.reason if stopped is not None else f"exit code {end.code}, no word"
-        rule = exit_rule(rules.gates, reason)
+        rule = exit_rule(rules.gates, stopped.kind) if stopped is not None else ""
         put(judged, Broken("exit", f"{end.node} ended at {end.at_ms:.0f} ms: {reason}"), rule)
         if end.node not in died.alive and rule:
             absent[topology.node(end.node).number] = rule

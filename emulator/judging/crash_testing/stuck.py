@@ -19,31 +19,27 @@ from emulator.runs import bounds
 from emulator.runs.resolve import Resolved
 from emulator.topology import broker_name, identifier_named
 from protocol.ids import TopicPartition
+from protocol.kinds import ExitKind
 from protocol.versions import Gates
 from protocol.znodes import Leadership
 
-OUT_OF_RANGE = "log truncation is not allowed"
-ORDINARY_EXITS = ("earlier session has not expired", "the session expired while registering")
+ORDINARY_EXITS = (ExitKind.STILL_REGISTERED, ExitKind.REGISTRATION_EXPIRED)
 """A broker that is started before its old session has expired exits (11.10)."""
-NO_SERVICE = ("no session service within", "the session expired while starting")
-"""A broker that is started while it cannot reach the session service exits (4.2)."""
 UNREGISTERED = "8 (KAFKA-7165): a broker finds its old registration in a new session, and lives on"
 LARGER_THAN_FETCH = "1.9 (KIP-74): up to FETCH 2 no follower gets past a record larger than replica.fetch.max.bytes"
-LOG_DIR_FAILED = "log directory failed"
-"""Nothing fails here but what was told to."""
 COMES_AND_GOES_MS = 10_000.0
 """From the start of a life that will end as the one before did to that end."""
 
 
-def exit_rule(gates: Gates, reason: str) -> str:
+def exit_rule(gates: Gates, kind: str) -> str:
     """Which rule lets a process end by itself."""
-    if any(text in reason for text in ORDINARY_EXITS):
+    if kind in ORDINARY_EXITS:
         return "11.10: a broker that finds its old registration exits"
-    if any(text in reason for text in NO_SERVICE):
+    if kind == ExitKind.NO_SESSION_SERVICE:
         return "4.2: a broker that does not reach the session service when it starts exits"
-    if reason.startswith(LOG_DIR_FAILED):
+    if kind == ExitKind.LOG_DIRECTORIES_FAILED:  # nothing fails here but what was told to
         return "3 (KIP-112): a broker ends with its last log directory, before 1.0 with its first"
-    if OUT_OF_RANGE in reason and gates.out_of_range_exits:
+    if kind == ExitKind.AHEAD_OF_LEADER and gates.out_of_range_exits:
         return "2.3 (KAFKA-3410): a follower ahead of its leader exits"
     return ""
 
@@ -93,8 +89,8 @@ def _absent(died: Died, history: History, gates: Gates) -> dict[int, str]:
 def _ended_by(died: Died, gates: Gates, broker: int) -> str:
     """The rule by which its lives ended. Between two exits for the same reason it finds its old registration, as
     everybody who is back too early."""
-    reasons = [end.reason for end in died.attendant.exits if end.node == broker_name(broker)]
-    told = [reason for reason in reasons if not any(text in reason for text in ORDINARY_EXITS)]
+    kinds = [end.kind for end in died.attendant.exits if end.node == broker_name(broker)]
+    told = [kind for kind in kinds if kind not in ORDINARY_EXITS]
     return exit_rule(gates, told[-1]) if told else ""
 
 

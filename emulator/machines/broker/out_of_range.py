@@ -10,6 +10,7 @@ from emulator.machines.broker.truncating import Truncating
 from protocol.errors import ErrorCode
 from protocol.events import FetchOffsetReset
 from protocol.ids import TopicPartition
+from protocol.kinds import ExitKind
 from protocol.messages.base import Message
 from protocol.messages.replication import (
     EARLIEST_TIMESTAMP,
@@ -109,6 +110,7 @@ class OutOfRange(Truncating):
             1,
             f"log truncation is not allowed for {place[0]}-{place[1]}: "
             f"the leader ends at {offset}, this replica at {log_end}",
+            ExitKind.AHEAD_OF_LEADER,
         )
 
     def _reset(self, place: TopicPartition, offset: int, log_end: int, reason: str) -> None:

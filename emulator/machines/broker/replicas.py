@@ -24,6 +24,7 @@ from emulator.storage.log_directory import (
 from protocol.errors import ErrorCode
 from protocol.events import FrameRefused, LogCreated, LogDeleted, LogDirFailed, LogLoaded, ids_text
 from protocol.ids import TopicPartition, can_be_topic, partitions_text, topic_partition_of, topic_partition_text
+from protocol.kinds import ExitKind
 from protocol.messages.session import GetData, OpResult, SessionError, SessionRequest
 from protocol.znodes import UnreadableZnode, decode_config, topic_config_path
 
@@ -305,7 +306,7 @@ class Replicas:
         self.going_offline(places)
         self.take_offline(places)
         if self.failed:
-            self.context.out.exit(1, f"log directory failed: {error}")
+            self.context.out.exit(1, f"log directory failed: {error}", ExitKind.LOG_DIRECTORIES_FAILED)
         else:
             self.directories.take_offline(name)
             self.tell_controller()

@@ -31,6 +31,7 @@ from emulator.storage.files import Files, StorageError
 from emulator.topology import Node, broker_name
 from protocol.chance import Chance
 from protocol.conversations import HEARD_BY_BROKER
+from protocol.kinds import ExitKind
 from protocol.machine import ConnectionAccepted, Effect, Input, Now, Outbox, Started, StopRequested
 from protocol.messages.base import Message
 from protocol.messages.leadership import AlterIsrRequest
@@ -130,7 +131,8 @@ class BrokerNode:
 
     def _no_session(self, now: Now, out: Outbox) -> None:
         waited_ms = self._settings.zookeeper_connection_timeout_ms
-        out.exit(1, f"no session service within {waited_ms} ms (zookeeper.connection.timeout.ms)")
+        why = f"no session service within {waited_ms} ms (zookeeper.connection.timeout.ms)"
+        out.exit(1, why, ExitKind.NO_SESSION_SERVICE)
 
     # --- the session, registration, elections (semantics 4.1) ---
 
@@ -164,7 +166,7 @@ class BrokerNode:
 
     def _boot_failed(self, now: Now, out: Outbox, error: Exception) -> None:
         self._registration_failed(now, out, error)
-        out.exit(1, "the session expired while starting")
+        out.exit(1, "the session expired while starting", ExitKind.NO_SESSION_SERVICE)
 
     def _join(self, now: Now, out: Outbox) -> None:
         """Register and take part in elections, in the version's order (semantics 4.1)."""
@@ -207,7 +209,7 @@ class BrokerNode:
             if result.waits:
                 out.set_timer(REGISTER_AGAIN, self._settings.zookeeper_session_timeout_ms, self._register)
             elif self._registered_in < 0:
-                out.exit(1, result.reason)
+                out.exit(1, result.reason, result.kind)
             return  # in a later session: alive, unregistered, out of elections (KAFKA-7165)
         self.context.broker_epoch = result.broker_epoch
         self._registered_in = result.session

@@ -20,6 +20,7 @@ from emulator.storage.files import Files, StorageError
 from protocol.chance import Chance
 from protocol.conversations import HEARD_BY_SESSION_SERVER
 from protocol.events import EnsembleChanged, SessionEnded, ZnodeChanged
+from protocol.kinds import ExitKind
 from protocol.machine import (
     ConnectionAccepted,
     ConnectionEvent,
@@ -83,7 +84,7 @@ class SessionServer:
             except ReignEnded:
                 self._look(now, out)
         except (StorageError, HistoryDamaged) as error:
-            out.exit(1, f"session server {self.name}: {error}")
+            out.exit(1, f"session server {self.name}: {error}", ExitKind.STORAGE_FAILED)
         return out.take()
 
     def _step(self, now: Now, out: Outbox, event: Input) -> None:

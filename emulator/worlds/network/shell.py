@@ -33,6 +33,7 @@ from emulator.worlds.network.timekeeper import Timekeeper
 from protocol.conversations import Hears
 from protocol.events import Event, NodeStarted, NodeStopped
 from protocol.hardware import SOUND, Hardware
+from protocol.kinds import ExitKind
 from protocol.link_rules import LinkRule
 from protocol.machine import (
     CancelTimer,
@@ -266,7 +267,8 @@ class NodeShell:
     def _write_exit(self) -> None:
         assert self.exit is not None
         code = 1 if self.exit.code == EXIT_CRASHED else self.exit.code
-        self.events.write(NodeStopped(code=code, reason=self.exit.reason), "exit", self.now)
+        stopped = NodeStopped(code=code, reason=self.exit.reason, kind=self.exit.kind)
+        self.events.write(stopped, "exit", self.now)
 
     def _close_events(self) -> None:
         """Where the last line finds no room either, the exit has already said so."""
@@ -281,11 +283,11 @@ class NodeShell:
         while isinstance(error, ExceptionGroup):
             error = error.exceptions[0]
         if isinstance(error, OSError) and error.errno in LACKING and error.filename:
-            self.exit = Exit(EXIT_CRASHED, f"{error.filename}: {error.strerror}")
+            self.exit = Exit(EXIT_CRASHED, f"{error.filename}: {error.strerror}", ExitKind.CRASHED)
             return
         frame = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{FilePath(frame.filename).name}:{frame.lineno} in {frame.name}"
-        self.exit = Exit(EXIT_CRASHED, f"{type(error).__name__}: {error} ({place})")
+        self.exit = Exit(EXIT_CRASHED, f"{type(error).__name__}: {error} ({place})", ExitKind.CRASHED)
 
     # --- the mailbox -----------------------------------------------------------------------------------------
 

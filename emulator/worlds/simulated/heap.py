@@ -200,9 +200,9 @@ class Heap(Transport):
                 end = node.ends.pop(connection, None)
                 if end is not None:
                     self._close(end, "closed")
-            case Exit(code, reason):
-                node.died = (code, reason)
-                self.trace.add(node, self.cause, self.now_ms, NodeStopped(code, reason))
+            case Exit(code, reason, kind):
+                node.died = effect
+                self.trace.add(node, self.cause, self.now_ms, NodeStopped(code, reason, kind))
                 self._die(node, reason)
             case act.Act():
                 self._act(node, effect)

@@ -9,7 +9,7 @@ from emulator.topology import Node
 from emulator.worlds.simulated.chance import Bounded
 from emulator.worlds.simulated.wire import End
 from protocol.hardware import SOUND
-from protocol.machine import Machine, TimerKey
+from protocol.machine import Exit, Machine, TimerKey
 
 WALL_EPOCH_MS = 1_600_000_000_000.0
 MachineFactory = Callable[[Node, MemoryFiles], Machine]
@@ -49,8 +49,8 @@ class SimulatedNode:
         self.timers: dict[TimerKey, int] = {}
         self.timer_generation = 0
         self.seq = 0
-        self.died: tuple[int, str] | None = None
-        """(code, reason) of the last life's own end: an Exit, or an assertion of ours."""
+        self.died: Exit | None = None
+        """The last life's own end."""
 
     @property
     def alive(self) -> bool:

@@ -4,10 +4,30 @@ import pytest
 
 from emulator.judging.crash_testing.history import Followed, History, Led, Office, Stopped
 from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
-from emulator.judging.crash_testing.stuck import never_told
+from emulator.judging.crash_testing.stuck import exit_rule, never_told
+from protocol.kinds import ExitKind
 from protocol.versions import gates_for
 from protocol.znodes import Leadership
 from tests.emulator.judging.crash_testing.traces import PLACE, stated
+
+# --- a broker that ended ---
+
+
+@pytest.mark.parametrize("kind", ["", *ExitKind])
+@pytest.mark.parametrize("version", ["1.0", "2.8"])
+def test_an_end_is_allowed_by_its_kind(version: str, kind: str) -> None:
+    """Whatever was said beside it; a follower that is ahead of its leader ends in old versions only."""
+    rules: dict[str, str] = {
+        ExitKind.STILL_REGISTERED: "11.10",
+        ExitKind.REGISTRATION_EXPIRED: "11.10",
+        ExitKind.NO_SESSION_SERVICE: "4.2",
+        ExitKind.LOG_DIRECTORIES_FAILED: "3 (KIP-112)",
+    }
+    if gates_for(version).out_of_range_exits:
+        rules[ExitKind.AHEAD_OF_LEADER] = "2.3"
+    allowed = exit_rule(gates_for(version), kind)
+    assert allowed.startswith(rules[kind]) if kind in rules else allowed == ""
+
 
 # --- a replica that stands still ---
 

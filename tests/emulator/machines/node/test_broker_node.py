@@ -11,6 +11,7 @@ from emulator.machines.broker.settings import BrokerSettings
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.storage.log_directory import CLEAN_SHUTDOWN, HIGH_WATERMARKS
 from protocol.events import ControllerChanged, Event, LogDirFailed, LogLoaded, LogTruncated, NodeStopped, RoleChanged
+from protocol.kinds import ExitKind
 from tests.simulated.cluster import BEGIN, BROKERS, Cluster
 
 E = TypeVar("E", bound=Event)
@@ -37,7 +38,7 @@ def test_a_broker_back_before_its_old_session_ended_exits(version: str) -> None:
     """Semantics 11.10: NODEEXISTS. (2.2 replaces an ephemeral of its own process's earlier session only.)"""
     cluster = played("  - kill: 1\n  - start: 1\n  - pause: 4\n", version)
     (stopped,) = seen(cluster, "broker-1", NodeStopped)
-    assert stopped.code == 1
+    assert (stopped.code, stopped.kind) == (1, ExitKind.STILL_REGISTERED)
     assert stopped.reason.startswith("/brokers/ids/1 exists and belongs to session ")
     assert stopped.reason.endswith("a broker with this id is registered, or its earlier session has not expired yet")
     assert not cluster.alive("broker-1")
@@ -86,7 +87,7 @@ def test_an_orderly_stop_hands_over_leadership_and_leaves_a_marker(version: str)
     """Semantics 3, 4.2: ControlledShutdown, checkpoints, marker, exit 0."""
     cluster = played("  - pause: 1\n  - stop: 0\n  - pause: 1\n", version)
     (stopped,) = seen(cluster, "broker-0", NodeStopped)
-    assert (stopped.code, stopped.reason) == (0, "stopped")
+    assert (stopped.code, stopped.reason, stopped.kind) == (0, "stopped", ExitKind.ASKED)
     assert states(cluster)[1] == (1, 1, (1, 2))
     files = cluster.world.nodes["broker-0"].files
     assert files.exists(CLEAN_SHUTDOWN)
@@ -131,7 +132,8 @@ def test_a_full_disk_ends_the_broker_and_its_next_life_has_room() -> None:
     cluster = played(script, "2.6")
     assert len(seen(cluster, "broker-0", LogDirFailed)) == 1
     (stopped,) = seen(cluster, "broker-0", NodeStopped)
-    assert stopped.code == 1 and stopped.reason.startswith("log directory failed: ")
+    assert (stopped.code, stopped.kind) == (1, ExitKind.LOG_DIRECTORIES_FAILED)
+    assert stopped.reason.startswith("log directory failed: ")
     assert [value for value, error in cluster.attempts() if error == 0] == ["a", "b"]
     assert states(cluster)[1][:2] == (1, 1)
     assert [(role.role, role.leader) for role in seen(cluster, "broker-0", RoleChanged)][-1] == ("follower", 1)
@@ -176,6 +178,7 @@ def test_a_broker_that_does_not_reach_the_session_service_when_it_starts_ends(ve
     cluster = played(script, version)
     (stopped,) = [event for event in seen(cluster, "broker-0", NodeStopped) if event.code]
     assert stopped.reason == "no session service within 4000 ms (zookeeper.connection.timeout.ms)"
+    assert stopped.kind == ExitKind.NO_SESSION_SERVICE
     assert cluster.world.nodes["broker-0"].files.exists(CLEAN_SHUTDOWN)
     assert [event for event in seen(cluster, "broker-0", LogLoaded)] == []
 
