@@ -10,7 +10,8 @@ import msgspec
 from google_crc32c import value as crc32c
 
 from controller import elections
-from emulator.machines.broker import isr_changes, truncating
+from emulator.machines.broker import partition as partition_state
+from emulator.machines.broker import truncating
 from emulator.machines.broker.appends import Appends
 from emulator.machines.broker.isr_changes import IsrChanges
 from emulator.machines.broker.leader_epochs import LeaderEpochCache
@@ -142,7 +143,7 @@ def _shrunk_before_it_is_recorded() -> Patches:
         if partition.leads and partition.advance_high_watermark():
             yield from partition.check_parked()
 
-    return [(isr_changes, "PendingIsr", Hasty), (IsrChanges, "_change", counted)]
+    return [(partition_state, "PendingIsr", Hasty), (IsrChanges, "_change", counted)]
 
 
 # --- elections ---

@@ -53,9 +53,8 @@ class AlterIsr:
         self._unsent[partition.topic, partition.partition] = partition
         self._send()
 
-    def discard(self, partition: Partition) -> None:
-        """A LeaderAndIsr with a higher epoch: what is pending counts no more (semantics 11.5)."""
-        partition.pending = None
+    def forget(self, partition: Partition) -> None:
+        """Ask nothing more for it: its state is another now (semantics 11.5)."""
         self._unsent.pop((partition.topic, partition.partition), None)
 
     def given_up(self, partition: Partition) -> bool:
@@ -124,9 +123,7 @@ class AlterIsr:
             return
         if partition.pending is not None:
             self._counts.done(expands=partition.pending.expands)
-        partition.isr = list(changed.isr)
-        partition.zk_version = changed.zk_version
-        partition.pending = None
+        partition.isr_confirmed(list(changed.isr), changed.zk_version)
         # The high watermark is not looked at: after a shrink it waits for the next append or follower that moves
         # (KAFKA-13091, mended in 3.0).
         context.emit(IsrChangeEnded(*place, ids_text(partition.isr), "done", changed.zk_version))

@@ -13,7 +13,7 @@ from emulator.machines.broker.alter_isr import AlterIsr, IsrCounts
 from emulator.machines.broker.context import BrokerContext, SessionExpired
 from emulator.machines.broker.controller_channel import ControllerChannel
 from emulator.machines.broker.isr_notifications import IsrNotifications
-from emulator.machines.broker.partition import Partition, PendingIsr
+from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.threads import Work
 from protocol.events import IsrChangeAsked, IsrChangeEnded, ids_text
 from protocol.ids import TopicPartition
@@ -121,7 +121,7 @@ class IsrChanges:
             )
         )
         if context.gates.alter_isr:
-            partition.pending = PendingIsr(isr, isr if expands else partition.isr, expands=expands)
+            partition.isr_change_begins(isr, expands=expands)
             self.alter_isr.ask(partition)
         else:
             yield from self._write(partition, isr, expands=expands)
@@ -131,7 +131,7 @@ class IsrChanges:
         partition.lock.hold()
         partition.tell_lock()
         if context.gates.stuck_zk_version_pends:
-            partition.pending = PendingIsr(isr, isr if expands else partition.isr, expands=expands)
+            partition.isr_change_begins(isr, expands=expands)
         outcome, version = "session-expired", -1
         try:
             outcome, version = yield from self._written(partition, isr)
@@ -148,9 +148,7 @@ class IsrChanges:
         if outcome != "done":
             self.counts.failed += 1
             return False
-        partition.isr = isr
-        partition.zk_version = version
-        partition.pending = None
+        partition.isr_confirmed(isr, version)
         self.counts.done(expands=expands)
         self.notifications.note(partition)
         return partition.leads and partition.advance_high_watermark()

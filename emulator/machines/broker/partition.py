@@ -20,6 +20,7 @@ from protocol.events import (
     RoleChanged,
 )
 from protocol.ids import EPOCH_UNKNOWN, NO_LEADER, TopicPartition, topic_partition_text
+from protocol.messages.leadership import PartitionState
 from protocol.records.types import BatchHeader
 
 
@@ -72,6 +73,56 @@ class Partition:
         self.parked_fetches: dict[int, Delayed] = {}
         self.parked_produces: dict[int, Delayed] = {}
         self.offline = False
+
+    # --- transitions: the only doors to what is known of it ---
+
+    def has_log(self, log: Log) -> None:
+        """It is there, found or made."""
+        self.log = log
+
+    def configured(self, settings: BrokerSettings) -> None:
+        """The broker's settings, or its topic's own, are others."""
+        self.settings = settings
+
+    def become_leader(self, state: PartitionState, settings: BrokerSettings) -> None:
+        """1.7. A new leader never truncates."""
+        self._adopt(state, settings)
+        self.isr = list(state.isr)
+        self.leader = self.context.broker
+        self.epoch_start = self.the_log.log_end
+
+    def become_follower(self, state: PartitionState, settings: BrokerSettings) -> None:
+        """1.7, of the leader that the state names."""
+        self._adopt(state, settings)
+        self.isr = []
+        self.epoch_start = None
+        self.leader = state.leader
+
+    def _adopt(self, state: PartitionState, settings: BrokerSettings) -> None:
+        """What leader and follower take over alike. A pending ISR change counts no more (semantics 11.5)."""
+        self.controller_epoch = state.controller_epoch
+        self.assignment = list(state.replicas)
+        self.leader_epoch = state.leader_epoch
+        self.zk_version = state.zk_version
+        self.settings = settings
+        self.pending = None
+        others = [broker for broker in state.replicas if broker != self.context.broker]
+        self.remotes = {broker: self.remotes.get(broker) or RemoteReplica(broker) for broker in others}
+
+    def resign(self) -> None:
+        """It is being deleted: nobody leads it any more, and no change of its ISR is under way."""
+        self.leader = NO_LEADER
+        self.pending = None
+
+    def isr_change_begins(self, isr: list[int], *, expands: bool) -> None:
+        """Until it is confirmed, given up or overtaken, the larger of the two sets counts (E4)."""
+        self.pending = PendingIsr(isr, isr if expands else self.isr, expands=expands)
+
+    def isr_confirmed(self, isr: list[int], zk_version: int) -> None:
+        """Recorded, as that version of the state."""
+        self.isr = isr
+        self.zk_version = zk_version
+        self.pending = None
 
     # --- what it is ---
 

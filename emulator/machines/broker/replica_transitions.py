@@ -7,13 +7,12 @@ from emulator.machines.broker.context import BrokerContext, SessionExpired
 from emulator.machines.broker.fetchers import Fetchers
 from emulator.machines.broker.group_coordinator import GroupCoordinator
 from emulator.machines.broker.partition import Partition
-from emulator.machines.broker.remote_replica import RemoteReplica
 from emulator.machines.broker.replicas import ReplicaOffline, Replicas
 from emulator.machines.broker.threads import Work
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored, RoleChanged, ids_text
-from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, NO_LEADER, TopicPartition
+from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, TopicPartition
 from protocol.messages.leadership import PartitionError, PartitionState, StoppedPartition
 from protocol.records.offset_commits import OFFSETS_TOPIC
 
@@ -91,11 +90,9 @@ class ReplicaTransitions:
         context = self._context
         new_leader = not partition.leads
         previous_epoch = partition.leader_epoch
-        self._adopt(partition, state)
-        partition.isr = list(state.isr)
+        self._alter_isr.forget(partition)
+        partition.become_leader(state, self._replicas.settings_of(partition.topic))
         log = partition.the_log
-        partition.leader = context.broker
-        partition.epoch_start = log.log_end
         if context.gates.assigns_epoch_on_election:
             try:
                 log.epochs.assign(state.leader_epoch, log.log_end)
@@ -112,17 +109,6 @@ class ReplicaTransitions:
             yield from partition.check_parked()
         if new_leader and partition.topic == OFFSETS_TOPIC and not partition.offline:
             self._coordinator.elected(partition.partition)
-
-    def _adopt(self, partition: Partition, state: PartitionState) -> None:
-        """What leader and follower take over alike. A pending ISR change counts no more (semantics 11.5)."""
-        partition.controller_epoch = state.controller_epoch
-        partition.assignment = list(state.replicas)
-        partition.leader_epoch = state.leader_epoch
-        partition.zk_version = state.zk_version
-        partition.settings = self._replicas.settings_of(partition.topic)
-        self._alter_isr.discard(partition)
-        others = [broker for broker in state.replicas if broker != self._context.broker]
-        partition.remotes = {broker: partition.remotes.get(broker) or RemoteReplica(broker) for broker in others}
 
     def _role_changed(self, partition: Partition, role: str, previous_epoch: int, state: PartitionState) -> None:
         log = partition.the_log
@@ -167,10 +153,8 @@ class ReplicaTransitions:
                 self.ignored(state, partition.leader_epoch, "leader not alive", orderer)
                 continue
             previous_epoch, previous_leader = partition.leader_epoch, partition.leader
-            self._adopt(partition, state)
-            partition.isr = []
-            partition.epoch_start = None
-            partition.leader = state.leader
+            self._alter_isr.forget(partition)
+            partition.become_follower(state, self._replicas.settings_of(partition.topic))
             self._role_changed(partition, "follower", previous_epoch, state)
             if partition.topic == OFFSETS_TOPIC:
                 self._coordinator.resigned(partition.partition)
@@ -240,8 +224,8 @@ class ReplicaTransitions:
             yield from self._locked(partition)
             if partition.topic == OFFSETS_TOPIC:
                 self._coordinator.resigned(partition.partition)
-            self._alter_isr.discard(partition)
-            partition.leader = NO_LEADER
+            self._alter_isr.forget(partition)
+            partition.resign()
             if self._context.gates.deposed_leader_answers_parked:
                 yield from partition.check_parked()
         try:

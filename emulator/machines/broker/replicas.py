@@ -94,7 +94,7 @@ class Replicas:
     def configure_replica(self, place: TopicPartition, settings: BrokerSettings) -> None:
         """Of one partition and its log."""
         if place in self.partitions:
-            self.partitions[place].settings = settings
+            self.partitions[place].configured(settings)
         if place in self.logs:
             self.logs[place].settings = _log_settings(settings)
 
@@ -164,7 +164,7 @@ class Replicas:
         else:
             checkpointed = _offsets(log.files, HIGH_WATERMARKS).get(place, 0)
             log.high_watermark = max(log.log_start, min(checkpointed, log.log_end))
-        partition.log = log
+        partition.has_log(log)
         return log
 
     def _configured(self, partition: Partition) -> Work[None]:

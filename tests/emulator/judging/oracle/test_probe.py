@@ -8,7 +8,6 @@ import pytest
 from emulator.judging.judged import play_and_judge
 from emulator.judging.oracle.probe import Office, Probe
 from emulator.machines.broker.partition import Partition
-from emulator.machines.broker.replica_transitions import ReplicaTransitions
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.simulated import Played, play
 from emulator.runs.sources import find_scenario
@@ -128,14 +127,14 @@ def test_a_leader_whose_high_watermark_falls_is_found() -> None:
 
 
 def test_a_broker_that_takes_an_older_epoch_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    adopt: Any = ReplicaTransitions._adopt
+    adopt: Any = Partition._adopt
 
-    def broken(self: ReplicaTransitions, partition: Partition, state: Any) -> None:
-        adopt(self, partition, state)
+    def broken(partition: Partition, state: Any, settings: Any) -> None:
+        adopt(partition, state, settings)
         if state.leader_epoch == 1:
             partition.leader_epoch = -1 if partition.context.broker == 2 else 0
 
-    monkeypatch.setattr(ReplicaTransitions, "_adopt", broken)
+    monkeypatch.setattr(Partition, "_adopt", broken)
     _, probe = watched(small("kill: 0", "wait: new leader"))
     assert ("broker-1", 0, False) in spans(probe.leaders), "the sabotage was never reached"
     check = verdict_of(small("kill: 0", "wait: new leader")).checks["leader-epoch-monotonicity"]
@@ -144,14 +143,14 @@ def test_a_broker_that_takes_an_older_epoch_is_found(monkeypatch: pytest.MonkeyP
 
 
 def test_a_replica_whose_epoch_falls_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    adopt: Any = ReplicaTransitions._adopt
+    adopt: Any = Partition._adopt
 
-    def broken(self: ReplicaTransitions, partition: Partition, state: Any) -> None:
-        adopt(self, partition, state)
+    def broken(partition: Partition, state: Any, settings: Any) -> None:
+        adopt(partition, state, settings)
         if state.leader_epoch == 2:
             partition.leader_epoch = 0
 
-    monkeypatch.setattr(ReplicaTransitions, "_adopt", broken)
+    monkeypatch.setattr(Partition, "_adopt", broken)
     twice = ("kill: 0", "wait: new leader", "start: 0", "wait: {until: isr restored, limit_s: 60}")
     check = verdict_of(small(*twice, "kill: 1", "wait: new leader")).checks["leader-epoch-monotonicity"]
     assert "broker-2 went back from leader epoch 1 to 0" in [one["text"] for one in check.evidence]

@@ -1,0 +1,37 @@
+"""A partition's fields change by its own transitions only: whoever sets one from outside is found."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from emulator.machines.broker import partition as doors
+from emulator.machines.broker.partition import Partition
+from emulator.runs.resolve import resolve
+from emulator.runs.simulated import play
+from emulator.runs.sources import find_scenario
+
+PLAYED = (
+    "az-isolated-leader", "brokers-altered", "kafka-9307", "log-dir-fails", "partitions-move", "topic-recreated",
+)  # fmt: skip
+"""Between them: elections, ISR changes by both ways, settings, moves, deletions, failed directories."""
+
+
+@pytest.mark.parametrize("scenario", PLAYED)
+def test_nobody_else_sets_a_partitions_fields(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Path(doors.__file__).name
+    outside: set[tuple[str, str]] = set()
+    changed = 0
+
+    def noted(partition: Partition, name: str, value: object) -> None:
+        nonlocal changed
+        changed += 1
+        setter = Path(sys._getframe(1).f_code.co_filename).name
+        if setter != own:
+            outside.add((setter, name))
+        object.__setattr__(partition, name, value)
+
+    monkeypatch.setattr(Partition, "__setattr__", noted)
+    for version in (find_scenario(scenario).kafka[0], find_scenario(scenario).kafka[-1]):
+        play(resolve(find_scenario(scenario), version), seed=1)
+    assert changed and outside == set()
