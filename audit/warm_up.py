@@ -16,15 +16,15 @@ from protocol import events as e
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_PLACE = ("t", 0)
+_TOPIC_PARTITION = ("t", 0)
 _EVENTS: tuple[e.Event, ...] = (
     e.NodeStarted("broker,controller", "az-0", "2.6", "2.6"),
     e.ControllerChanged(True, 1, "elected"),
-    e.RoleChanged(*_PLACE, "leader", 0, 0, -1, 1, 0, 0, "0"),
-    e.BatchAppended(*_PLACE, 0, 0, 0, 7, True),
-    e.HighWatermarkMoved(*_PLACE, 1, 0, True, 0),
-    e.OperationEnded("client-0.1:1", "produce", "ok", 0, *_PLACE, 0, 0, 7, 1),
-    e.RecordsRead("client-0.1:2", *_PLACE, 0, 0, 0, 7, 1, 0),
+    e.RoleChanged(*_TOPIC_PARTITION, "leader", 0, 0, -1, 1, 0, 0, "0"),
+    e.BatchAppended(*_TOPIC_PARTITION, 0, 0, 0, 7, True),
+    e.HighWatermarkMoved(*_TOPIC_PARTITION, 1, 0, True, 0),
+    e.OperationEnded("client-0.1:1", "produce", "ok", 0, *_TOPIC_PARTITION, 0, 0, 7, 1),
+    e.RecordsRead("client-0.1:2", *_TOPIC_PARTITION, 0, 0, 0, 7, 1, 0),
     e.FrameSent("broker-0.1#1", "broker-1", "fetcher", 1, "FETCH", "request", 1, 100),
 )
 

@@ -127,7 +127,7 @@ def _elect_new_leader(nodes: dict[str, Writer], part: Partition, at_ms: float) -
 
 def _write_record(nodes: dict[str, Writer], part: Partition, index: int, at_ms: float, stale: bool) -> int:
     client = nodes["client-0"]
-    operation, digest, place = f"client-0.1:{index}", (index * 2654435761) % 2**32, ("t", part.number)
+    operation, digest, topic_partition = f"client-0.1:{index}", (index * 2654435761) % 2**32, ("t", part.number)
     if stale:
         assert part.stale_end is not None
         offset, acks, leader, epoch, replicas = part.stale_end, 1, 0, 0, [0]
@@ -138,15 +138,19 @@ def _write_record(nodes: dict[str, Writer], part: Partition, index: int, at_ms: 
         part.log_end += 1
         if part.stale_end is not None:
             part.missed.append(digest)
-    client.write(at_ms, e.OperationInvoked(operation, "produce", *place, acks, f"value-{index}", leader, -1))
+    client.write(at_ms, e.OperationInvoked(operation, "produce", *topic_partition, acks, f"value-{index}", leader, -1))
     client.write(at_ms, e.AttemptSent(operation, 1, leader, digest))
     for broker in replicas:
         writer = nodes[_broker(broker)]
-        writer.write(at_ms + 0.1, e.BatchAppended(*place, offset, offset, epoch, digest, broker == leader))
+        writer.write(at_ms + 0.1, e.BatchAppended(*topic_partition, offset, offset, epoch, digest, broker == leader))
         if not stale:
-            writer.write(at_ms + 0.2, e.HighWatermarkMoved(*place, offset + 1, offset, broker == leader, epoch))
+            writer.write(
+                at_ms + 0.2, e.HighWatermarkMoved(*topic_partition, offset + 1, offset, broker == leader, epoch)
+            )
     client.write(at_ms + 0.3, e.AttemptEnded(operation, 1, 0, offset, ""))
-    client.write(at_ms + 0.3, e.OperationEnded(operation, "produce", "ok", 0, *place, offset, -1, digest, acks))
+    client.write(
+        at_ms + 0.3, e.OperationEnded(operation, "produce", "ok", 0, *topic_partition, offset, -1, digest, acks)
+    )
     return 4 + len(replicas) * (1 if stale else 2)
 
 

@@ -9,10 +9,20 @@ from controller.state import PartitionPosition
 def controller_metrics(context: ControllerContext) -> dict[str, int]:
     """As Kafka has it, everything but the meters is 0 while this is not the controller."""
     state = context.state
-    staying = [place for place in state.all_partitions() if not state.is_being_deleted(place[0])]
-    offline = [place for place in staying if state.partitions.get(place) is PartitionPosition.OFFLINE]
-    led = [place for place in staying if place in state.states]
-    not_preferred = [place for place in led if state.states[place].leader != state.replicas_of(place)[0]]
+    staying = [
+        topic_partition for topic_partition in state.all_partitions() if not state.is_being_deleted(topic_partition[0])
+    ]
+    offline = [
+        topic_partition
+        for topic_partition in staying
+        if state.partitions.get(topic_partition) is PartitionPosition.OFFLINE
+    ]
+    led = [topic_partition for topic_partition in staying if topic_partition in state.states]
+    not_preferred = [
+        topic_partition
+        for topic_partition in led
+        if state.states[topic_partition].leader != state.replicas_of(topic_partition)[0]
+    ]
     gauges = {
         "OfflinePartitionsCount": len(offline),
         "PreferredReplicaImbalanceCount": len(not_preferred),

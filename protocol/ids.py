@@ -40,9 +40,9 @@ def topic_partition_text(topic: str, partition: int) -> str:
     return f"{topic}-{partition}"
 
 
-def partitions_text(places: Iterable[TopicPartition]) -> str:
+def partitions_text(topic_partitions: Iterable[TopicPartition]) -> str:
     """`t-0,t-2`, in order, as fields of events have it."""
-    return ",".join(topic_partition_text(*place) for place in sorted(places))
+    return ",".join(topic_partition_text(*topic_partition) for topic_partition in sorted(topic_partitions))
 
 
 def topic_partition_of(text: str) -> TopicPartition | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from audit.report.thinning import band_rows
-from audit.report.timeline import Band, Node, Operation, Place, Span, Timeline
+from audit.report.timeline import Band, Node, Operation, Span, Timeline
+from protocol.ids import TopicPartition
 
 WIDTH = 1180
 LEFT = 122
@@ -32,18 +33,18 @@ class Lane:
 
 
 class Layout:
-    """Of one partition's picture, or of the cluster's (`place` None). `dual`: there is a row for two leaders.
+    """Of one partition's picture, or of the cluster's (`topic_partition` None). `dual`: there is a row for two leaders.
 
     `groups`: [(AZ, its lanes)]; `rows`: the row above the axis for each of the timeline's bands.
     """
 
-    def __init__(self, timeline: Timeline, place: Place | None, *, dual: bool) -> None:
-        self.operations = [one for one in timeline.operations if one.place == place]
+    def __init__(self, timeline: Timeline, topic_partition: TopicPartition | None, *, dual: bool) -> None:
+        self.operations = [one for one in timeline.operations if one.topic_partition == topic_partition]
         self.rows = band_rows(timeline.bands)
         self.top = BAND_HEIGHT * (1 + max(self.rows, default=-1)) + AXIS_HEIGHT
         self.groups: list[tuple[str, list[Lane]]] = []
         self._span_ms = max(1.0, timeline.end_ms)
-        rows_above = (ISR_HEIGHT if place else 0) + (ISR_HEIGHT if dual else 0)
+        rows_above = (ISR_HEIGHT if topic_partition else 0) + (ISR_HEIGHT if dual else 0)
         self.height = self._lay_out(timeline, self.top + rows_above + GROUP_GAP)
 
     def x(self, at_ms: float) -> float:

@@ -13,9 +13,9 @@ from audit.report.about import UNKNOWN, About
 from audit.report.layout import Layout
 from audit.report.legend import LEGEND
 from audit.report.picture import Picture
-from audit.report.timeline import Place, Span, Timeline
+from audit.report.timeline import Span, Timeline
 from emulator.runs.verdict import CheckVerdict, Verdict, evidence_text
-from protocol.ids import topic_partition_text
+from protocol.ids import TopicPartition, topic_partition_text
 
 PARTITIONS_MAX = 8
 """Partitions that are drawn: those of which most happened."""
@@ -40,11 +40,11 @@ _WORLDS = {"network": "real processes", "sim": "simulated"}
 
 def render(verdict: Verdict, timeline: Timeline, about: About = UNKNOWN) -> str:
     """The whole page."""
-    places = _drawn(timeline)
+    topic_partitions = _drawn(timeline)
     sections = [
         _head(verdict, about),
-        _pictures(verdict, timeline, places),
-        _checks(verdict, timeline, places),
+        _pictures(verdict, timeline, topic_partitions),
+        _checks(verdict, timeline, topic_partitions),
         tables.expectations(verdict),
         tables.faults(verdict),
         tables.measures(verdict),
@@ -108,16 +108,22 @@ def _summary(verdict: Verdict) -> str:
     return f'<ul class="summary">{"".join(said)}</ul>' if said else ""
 
 
-def _drawn(timeline: Timeline) -> list[Place]:
+def _drawn(timeline: Timeline) -> list[TopicPartition]:
     """The partitions of which most happened, by name."""
-    activity = {place: sum(len(r.log_ends) for r in replicas.values()) for place, replicas in timeline.replicas.items()}
-    return sorted(sorted(activity, key=lambda place: (-activity[place], place))[:PARTITIONS_MAX])
+    activity = {
+        topic_partition: sum(len(r.log_ends) for r in replicas.values())
+        for topic_partition, replicas in timeline.replicas.items()
+    }
+    return sorted(
+        sorted(activity, key=lambda topic_partition: (-activity[topic_partition], topic_partition))[:PARTITIONS_MAX]
+    )
 
 
-def _pictures(verdict: Verdict, timeline: Timeline, drawn: list[Place]) -> str:
-    pictures = [Picture(timeline, place, _dual(verdict, timeline, place)).svg() for place in drawn] or [
-        Picture(timeline, None).svg()
-    ]
+def _pictures(verdict: Verdict, timeline: Timeline, drawn: list[TopicPartition]) -> str:
+    pictures = [
+        Picture(timeline, topic_partition, _dual(verdict, timeline, topic_partition)).svg()
+        for topic_partition in drawn
+    ] or [Picture(timeline, None).svg()]
     figures = "".join(
         f'<div class="picture" data-partition="{n}"{" hidden" if n else ""}>{svg}</div>'
         for n, svg in enumerate(pictures)
@@ -139,17 +145,17 @@ def _pictures(verdict: Verdict, timeline: Timeline, drawn: list[Place]) -> str:
     return f"<section><h2>What happened</h2>{choice}{note}{_ZOOM}{hint}{pane}{LEGEND}</section>"
 
 
-def _dual(verdict: Verdict, timeline: Timeline, place: Place) -> list[Span]:
+def _dual(verdict: Verdict, timeline: Timeline, topic_partition: TopicPartition) -> list[Span]:
     """The windows with two leaders that the verdict shows of this partition."""
     check = verdict.checks.get("dual-leader")
     return [
         Span(one["from_ms"], one.get("to_ms") or timeline.end_ms, -1, one["text"])
         for one in (check.evidence if check else [])
-        if one.get("partition") == f"{place[0]}-{place[1]}"
+        if one.get("partition") == f"{topic_partition[0]}-{topic_partition[1]}"
     ]
 
 
-def _checks(verdict: Verdict, timeline: Timeline, drawn: list[Place]) -> str:
+def _checks(verdict: Verdict, timeline: Timeline, drawn: list[TopicPartition]) -> str:
     moments = _Moments(timeline, drawn)
     rows = "".join(_check(name, check, bool(verdict.scenario), moments) for name, check in verdict.checks.items())
     return f'<section><h2>Promises</h2><div class="cards">{rows}</div></section>'
@@ -158,9 +164,11 @@ def _checks(verdict: Verdict, timeline: Timeline, drawn: list[Place]) -> str:
 class _Moments:
     """Where in the picture a piece of evidence is."""
 
-    def __init__(self, timeline: Timeline, drawn: list[Place]) -> None:
+    def __init__(self, timeline: Timeline, drawn: list[TopicPartition]) -> None:
         self._operations = {one.identifier: one.at_ms for one in timeline.operations}
-        self._pictures = {topic_partition_text(*place): number for number, place in enumerate(drawn)}
+        self._pictures = {
+            topic_partition_text(*topic_partition): number for number, topic_partition in enumerate(drawn)
+        }
         self._x = Layout(timeline, None, dual=False).x
 
     def link(self, evidence: dict[str, Any]) -> str:

@@ -12,9 +12,9 @@ from html import escape
 
 from audit.report.layout import BAND_HEIGHT, ISR_HEIGHT, LEFT, RIGHT, WIDTH, Lane, Layout
 from audit.report.thinning import clusters, result_of, ticks
-from audit.report.timeline import Mark, Operation, Place, Replica, Span, Timeline
+from audit.report.timeline import Mark, Operation, Replica, Span, Timeline
 from protocol.errors import error_name
-from protocol.ids import topic_partition_text
+from protocol.ids import TopicPartition, topic_partition_text
 
 MARKS_HEIGHT = 24
 EPOCH_COLOURS = 4
@@ -39,13 +39,13 @@ FINE_MAX = 400
 class Picture:
     """One partition's picture of a run."""
 
-    def __init__(self, timeline: Timeline, place: Place | None, dual: Sequence[Span] = ()) -> None:
+    def __init__(self, timeline: Timeline, topic_partition: TopicPartition | None, dual: Sequence[Span] = ()) -> None:
         """`dual`: windows in which the partition had two leaders, as the verdict has them."""
         self.timeline = timeline
-        self.place = place
+        self.topic_partition = topic_partition
         self.dual = dual
-        self.replicas = timeline.replicas.get(place, {}) if place else {}
-        self.layout = Layout(timeline, place, dual=bool(dual))
+        self.replicas = timeline.replicas.get(topic_partition, {}) if topic_partition else {}
+        self.layout = Layout(timeline, topic_partition, dual=bool(dual))
         self.x = self.layout.x
         self.parts: list[str] = []
         self.labels: list[str] = []
@@ -81,7 +81,8 @@ class Picture:
         )
 
     def _title(self) -> str:
-        return escape(f"Timeline of {topic_partition_text(*self.place)}" if self.place else "Timeline of the cluster")
+        of = topic_partition_text(*self.topic_partition) if self.topic_partition else "the cluster"
+        return escape(f"Timeline of {of}")
 
     def _draw(self, *, told_apart: bool = False) -> None:
         assert not self.parts, "drawn once"
@@ -114,10 +115,10 @@ class Picture:
             )
 
     def _rows_above(self) -> None:
-        if self.place is None:
+        if self.topic_partition is None:
             return
         self.labels.append(f'<text class="name" x="30" y="{self.layout.top + 15}">in sync</text>')
-        for span in self.timeline.isr.get(self.place, []):
+        for span in self.timeline.isr.get(self.topic_partition, []):
             isr, _, text = span.text.partition("|")
             self._span(
                 span, self.layout.top, ISR_HEIGHT - 4, f"isr e{_colour(span.epoch)}" if span.epoch >= 0 else "isr", text

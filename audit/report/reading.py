@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from audit.input import RunDirectory
-from audit.report.timeline import Band, Mark, Node, Operation, Place, Replica, Span, Timeline
+from audit.report.timeline import Band, Mark, Node, Operation, Replica, Span, Timeline
 from emulator.regular_files import lines_of, open_regular
 from protocol.events.faults import START_REFUSED
 from protocol.events.reading import LINE_BYTES_MAX, event_in
+from protocol.ids import TopicPartition
 
 READ_MAX_BYTES = 48 << 20
 
@@ -134,8 +135,8 @@ class _Reader:
         return self.timeline.nodes.setdefault(name, Node(name))
 
     def replica(self, event: dict[str, Any]) -> Replica:
-        place = event["topic"], event["partition"]
-        return self.timeline.replicas.setdefault(place, {}).setdefault(event["node"], Replica())
+        topic_partition = event["topic"], event["partition"]
+        return self.timeline.replicas.setdefault(topic_partition, {}).setdefault(event["node"], Replica())
 
     # --- processes ---
 
@@ -262,9 +263,11 @@ class _Reader:
 
     def _operation_invoked(self, event: dict[str, Any], at_ms: float) -> None:
         if event["kind"] == "produce":
-            place = event["topic"], event["partition"]
+            topic_partition = event["topic"], event["partition"]
             name, value = event["operation"], event["value"]
-            operation = Operation(name, value, event["acks"], event["broker"], at_ms, event["node"], place=place)
+            operation = Operation(
+                name, value, event["acks"], event["broker"], at_ms, event["node"], topic_partition=topic_partition
+            )
             self.operations[name] = operation
 
     def _attempt_sent(self, event: dict[str, Any], at_ms: float) -> None:
@@ -276,7 +279,7 @@ class _Reader:
         if operation is not None:
             operation.at_ms, operation.outcome, operation.error = at_ms, event["outcome"], event["error"]
             operation.offset, operation.digest = event["offset"], event["digest"]
-            operation.place = event["topic"], event["partition"]  # a partitioner may have chosen it meanwhile
+            operation.topic_partition = event["topic"], event["partition"]  # a partitioner may have chosen it meanwhile
 
 
 _OPEN = float("inf")
@@ -302,12 +305,12 @@ def _find_lost(timeline: Timeline) -> None:
     """Mark what the verdict calls lost: acknowledged, and not in the last leader's log. Only if all was read."""
     if not timeline.complete:
         return
-    kept: defaultdict[Place, dict[int, list[tuple[int, int]]]] = defaultdict(dict)
-    for place, replicas in timeline.replicas.items():
+    kept: defaultdict[TopicPartition, dict[int, list[tuple[int, int]]]] = defaultdict(dict)
+    for topic_partition, replicas in timeline.replicas.items():
         last = max(((span.epoch, name) for name, replica in replicas.items() for span in replica.leads), default=None)
         for base, end, digest in replicas[last[1]].batches if last else []:
-            kept[place].setdefault(digest, []).append((base, end))
+            kept[topic_partition].setdefault(digest, []).append((base, end))
     for operation in timeline.operations:
-        if operation.outcome == "ok" and operation.place in kept:
-            copies = kept[operation.place].get(operation.digest, [])
+        if operation.outcome == "ok" and operation.topic_partition in kept:
+            copies = kept[operation.topic_partition].get(operation.digest, [])
             operation.lost = not any(operation.offset < 0 or base <= operation.offset <= end for base, end in copies)

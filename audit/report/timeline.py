@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-Place = tuple[str, int]
-"""(topic, partition)."""
+from protocol.ids import TopicPartition
 
 
 class Span(msgspec.Struct):
@@ -38,7 +37,7 @@ class Operation(msgspec.Struct):
     error: int = 0
     offset: int = -1
     digest: int = 0
-    place: Place = ("", 0)
+    topic_partition: TopicPartition = ("", 0)
     lost: bool = False
 
 
@@ -82,8 +81,8 @@ class Timeline(msgspec.Struct):
     """A run as it is drawn. Times are scenario ms."""
 
     nodes: dict[str, Node] = {}
-    replicas: dict[Place, dict[str, Replica]] = {}
-    isr: dict[Place, list[Span]] = {}
+    replicas: dict[TopicPartition, dict[str, Replica]] = {}
+    isr: dict[TopicPartition, list[Span]] = {}
     bands: list[Band] = []
     steps: list[Mark] = []
     operations: list[Operation] = []

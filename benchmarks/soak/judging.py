@@ -124,7 +124,7 @@ def judge_accounts(reported: Counts, written: Counts) -> Judgement:
 
 def judge_kept(kept: Kept, checks: Mapping[str, str]) -> Judgement:
     """`checks`: {name: verdict} of the audit."""
-    wrong = [f"{count:,} of them are not in {place}" for place, count in kept.missing.items()]
+    wrong = [f"{count:,} of them are not in {topic_partition}" for topic_partition, count in kept.missing.items()]
     if kept.failed_but_stored:
         wrong.append(f"{kept.failed_but_stored:,} records that had failed for certain are stored")
     if kept.twice_idempotent:

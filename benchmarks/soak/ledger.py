@@ -77,8 +77,8 @@ class Ledger:
     def _ended(self, line: _Line, value: str, invoked_ms: float) -> None:
         setattr(self.counts, line.outcome, getattr(self.counts, line.outcome) + 1)
         if line.outcome == "ok":
-            place = topic_partition_text(line.topic, line.partition)
-            self.acknowledged.setdefault(place, Acknowledged()).add(line.offset, value)
+            topic_partition = topic_partition_text(line.topic, line.partition)
+            self.acknowledged.setdefault(topic_partition, Acknowledged()).add(line.offset, value)
         elif line.outcome == "failed":
             self.failed.add(hash(value))
         if any(invoked_ms <= ends and line.at_ms >= begins for begins, ends in self._windows):

@@ -22,8 +22,8 @@ def page(root: Path) -> str:
         prepare(run)
         verdict = simulate_into(run, resolve(find_scenario(SCENARIO), VERSION), SEED).verdict
         timeline = read_timeline(read_directory(run))
-    [place] = timeline.replicas
+    [topic_partition] = timeline.replicas
     dual = [
         Span(one["from_ms"], one["to_ms"], -1, one["text"]) for one in verdict.checks["dual-leader"].evidence
     ]
-    return Picture(timeline, place, dual).alone(style)
+    return Picture(timeline, topic_partition, dual).alone(style)

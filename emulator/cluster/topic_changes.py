@@ -130,8 +130,8 @@ class TopicChanges:
 
     def _away(self, topic: str, name: str) -> list[int]:
         """Brokers of a partition of the topic that are not registered."""
-        place, seen = topic_partition_of(name), self._mailbox.player.seen
-        if place is None or place[0] != topic:
+        topic_partition, seen = topic_partition_of(name), self._mailbox.player.seen
+        if topic_partition is None or topic_partition[0] != topic:
             return []
         return [broker for broker in seen.assignments[name] if broker not in seen.live]
 

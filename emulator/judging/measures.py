@@ -38,10 +38,10 @@ def time_to_new_leader_ms(notes: list[Note]) -> float | None:
             fault_ms = note.at_ms
         if note.event != "role_changed" or note.leader_epoch is None:
             continue
-        place = note.topic, note.partition
-        if fault_ms is not None and note.leader_epoch > epochs[place] >= 0:
+        topic_partition = note.topic, note.partition
+        if fault_ms is not None and note.leader_epoch > epochs[topic_partition] >= 0:
             return round(note.at_ms - fault_ms, 3)
-        epochs[place] = max(epochs[place], note.leader_epoch)
+        epochs[topic_partition] = max(epochs[topic_partition], note.leader_epoch)
     return None
 
 

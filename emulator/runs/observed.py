@@ -30,8 +30,8 @@ def observations_of(
         if not isinstance(event, LogTruncated | RoleChanged | IsrChangeAsked):
             continue
         number = spec.topology.node(node).number
-        place = topic_partition_text(event.topic, event.partition)
-        where = {} if place == timeline.first else {"partition": place}
+        topic_partition = topic_partition_text(event.topic, event.partition)
+        where = {} if topic_partition == timeline.first else {"partition": topic_partition}
         entry: dict[str, Any] = {"clock": clock_text(at_ms), "broker": number}
         match event:
             case LogTruncated(to=to, effective=effective):

@@ -145,7 +145,13 @@ class StepReader(Reader):
     @property
     def topics(self) -> list[str]:
         """Those that were created before, by their partitions."""
-        return sorted({place[0] for place in map(topic_partition_of, self.partitions) if place is not None})
+        return sorted(
+            {
+                topic_partition[0]
+                for topic_partition in map(topic_partition_of, self.partitions)
+                if topic_partition is not None
+            }
+        )
 
     def _name(self, node: Node, what: str, known: list[str] | tuple[str, ...], prefix: str) -> str | None:
         given = self.text(node, what)

@@ -80,7 +80,11 @@ def _removed(k: Keys, verb: str, scope: str) -> tuple[str, ...]:
 def add_partitions(k: Keys, at_s: float | None) -> Steps:
     topic = _topic(k)
     partitions = k.need("partitions", lambda n: k.reader.integer(n, "partitions", 1, m.PARTITIONS_MAX))
-    count = sum(place[0] == topic for place in map(topic_partition_of, k.reader.partitions) if place is not None)
+    count = sum(
+        topic_partition[0] == topic
+        for topic_partition in map(topic_partition_of, k.reader.partitions)
+        if topic_partition is not None
+    )
     none: Assignment = ()
     assignment = k.get("assignment", k.reader.assignment, none)
     if not k.failed and partitions <= count:

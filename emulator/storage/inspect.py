@@ -192,9 +192,9 @@ def segments_of(files: Files, partition: str) -> list[str]:
 
 
 def _checkpointed(files: Files, checkpoint: str, partition: str) -> int | None:
-    place = topic_partition_of(partition)
-    assert place is not None, partition
-    return parse_offsets(_content(files, checkpoint), checkpoint).get(place)
+    topic_partition = topic_partition_of(partition)
+    assert topic_partition is not None, partition
+    return parse_offsets(_content(files, checkpoint), checkpoint).get(topic_partition)
 
 
 def _content(files: Files, path: str) -> bytes:

@@ -77,7 +77,7 @@ class Victims:
 
     def _ask(self, node: SimulatedNode, peek: Callable[[Message], object]) -> None:
         chance = self.chance
-        mine = [place for place in self._open if place[0] == node.node.name]
+        mine = [topic_partition for topic_partition in self._open if topic_partition[0] == node.node.name]
         if not mine or chance.random() < 0.05:
             self._count += 1
             number, purpose = THEIRS - self._count, chance.choice(PURPOSES)
@@ -86,19 +86,19 @@ class Victims:
             self._open[node.node.name, number] = Conversation(heard, purpose, opened=False)
             self.world.deliver(node, ConnectionAccepted(number, peer, purpose), "attack")
             return
-        place = chance.choice(mine)
-        if place[1] in node.closed:
-            del self._open[place]
+        topic_partition = chance.choice(mine)
+        if topic_partition[1] in node.closed:
+            del self._open[topic_partition]
             return
         if chance.random() < 0.02:
-            del self._open[place]
-            self.world.deliver(node, ConnectionLost(place[1], "closed by peer"), "attack")
+            del self._open[topic_partition]
+            self.world.deliver(node, ConnectionLost(topic_partition[1], "closed by peer"), "attack")
             return
-        fitting = sorted(self._open[place]._heard, key=lambda one: one.__name__)
+        fitting = sorted(self._open[topic_partition]._heard, key=lambda one: one.__name__)
         message = (
             self.messages.of(chance.choice(fitting)) if fitting and chance.random() < 0.9 else self.messages.any()
         )
-        self._say(node, place[1], self._open[place], message, chance.randrange(3), peek)
+        self._say(node, topic_partition[1], self._open[topic_partition], message, chance.randrange(3), peek)
 
     def _answer(self, node: SimulatedNode, peek: Callable[[Message], object]) -> None:
         """On a connection that the node opened: the other end is one of the cluster, and says this."""

@@ -193,10 +193,10 @@ def test_of_a_big_run_everything_rare_is_drawn_and_some_of_the_rest(
     some = read_timeline(read_directory(run))
     assert not some.complete
     assert (some.end_ms, some.nodes.keys()) == (whole.end_ms, whole.nodes.keys())
-    (place,) = whole.replicas
-    for name, replica in whole.replicas[place].items():
-        assert some.replicas[place][name].leads == replica.leads
-    log_ends = some.replicas[place]["broker-0"].log_ends
+    (topic_partition,) = whole.replicas
+    for name, replica in whole.replicas[topic_partition].items():
+        assert some.replicas[topic_partition][name].leads == replica.leads
+    log_ends = some.replicas[topic_partition]["broker-0"].log_ends
     assert 20 < len(log_ends) < 1_000
     assert log_ends[-1][1] > 1_900
     assert 20 < len(some.operations) < 1_000
@@ -333,13 +333,16 @@ def test_evidence_leads_into_the_zoomed_picture(page: Path) -> None:
 
 
 def test_writes_that_are_one_mark_are_told_apart_when_zoomed_in() -> None:
-    place = ("t", 0)
-    writes = [Operation(f"v{at_ms}", f"v{at_ms}", 1, 0, at_ms, place=place, outcome="ok") for at_ms in (500, 503, 503)]
+    topic_partition = ("t", 0)
+    writes = [
+        Operation(f"v{at_ms}", f"v{at_ms}", 1, 0, at_ms, topic_partition=topic_partition, outcome="ok")
+        for at_ms in (500, 503, 503)
+    ]
     timeline = Timeline(end_ms=1_000.0, operations=writes)
     timeline.nodes["broker-0"] = Node("broker-0", "broker", "az-0")
-    drawn = Picture(timeline, place).svg()
+    drawn = Picture(timeline, topic_partition).svg()
     assert drawn.count('class="op kept coarse"') == 1 and drawn.count('class="op kept fine"') == 2
-    assert "fine" not in Picture(timeline, place).alone("")
+    assert "fine" not in Picture(timeline, topic_partition).alone("")
 
 
 # --- thinning ---
@@ -374,4 +377,4 @@ def test_a_record_is_drawn_where_the_partitioner_put_it(tmp_path: Path) -> None:
     trace.emit("client-0", e.OperationInvoked("client-0.1:1", "produce", "t", -1, -1, "v", -1, -1))
     trace.emit("client-0", e.OperationEnded("client-0.1:1", "produce", "ok", 0, "t", 7, 3, -1, 5, -1))
     (operation,) = read_timeline(read_directory(trace.write(tmp_path))).operations
-    assert operation.place == ("t", 7)
+    assert operation.topic_partition == ("t", 7)

@@ -169,7 +169,7 @@ def test_who_is_taken_to_shut_down_is_elected_once_the_controller_has_seen_it_co
 def test_who_was_left_behind_a_half_way_order_is_told_once_the_controller_has_seen_it_come() -> None:
     """KAFKA-9307, semantics 4.2: otherwise nothing allows that a replica's broker does not know it."""
     died = play_death(Plan(**NAMED[3][1]))
-    (one,) = [one for one in died.unsettled if (one.what, one.place) == ("role", ("u", 0))]
+    (one,) = [one for one in died.unsettled if (one.what, one.topic_partition) == ("role", ("u", 0))]
     history, gates = history_of(died.world.trace.entries), gates_of(died.resolved)
     assert unsettled_rule(died, history, gates, one).startswith("8 (KAFKA-9307)")
     history.named["broker-2", 1].append(died.world.now_ms)

@@ -72,8 +72,8 @@ def test_a_lost_leader_costs_two_epochs_only_with_its_controller_and_from_2_3(
         f"  - kill: {2 if controller_too else 0}\n  - pause: 10\n",
         version,
     )
-    place = "u-0" if controller_too else None
-    last = [s for s in cluster.player.timeline.partition_states if s.get("partition") == place][-1]
+    topic_partition = "u-0" if controller_too else None
+    last = [s for s in cluster.player.timeline.partition_states if s.get("partition") == topic_partition][-1]
     assert (last["leader"], last["leader_epoch"]) == (1, epoch)
 
 

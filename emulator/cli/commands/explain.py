@@ -62,9 +62,9 @@ def explain_command(run: Path, subject: str, partition: str | None = None, json:
         told = [moment for life in lives.values() for moment in life]
         print(msgspec.json.format(msgspec.json.encode(told), indent=2).decode())
         return HELD
-    for number, (place, life) in enumerate(lives.items()):
+    for number, (name, life) in enumerate(lives.items()):
         if len(lives) > 1:
-            print(("\n" if number else "") + place)
+            print(("\n" if number else "") + name)
         for moment in life:
             print(f"{moment.at_ms / 1000:9.3f} s  {moment.node:<10} {moment.text}  [{moment.cause}]")
     return HELD
@@ -72,27 +72,32 @@ def explain_command(run: Path, subject: str, partition: str | None = None, json:
 
 def lives_of(events: list[Line], subject: str) -> dict[str, list[Moment]]:
     """{partition: what happened there to a value, or at an offset}, events in their order; values come first."""
-    by_place = _by_place(events)
+    by_topic_partition = _by_topic_partition(events)
     sent = {e["operation"] for e in events if e["event"] == "operation_invoked" and e["value"] == subject}
     if sent:
-        lives = {place: _life_of_value(there, sent) for place, there in by_place.items()}
+        lives = {topic_partition: _life_of_value(there, sent) for topic_partition, there in by_topic_partition.items()}
     elif subject.lstrip("-").isdigit():
-        lives = {place: _life_of_offset(there, int(subject)) for place, there in by_place.items()}
+        lives = {
+            topic_partition: _life_of_offset(there, int(subject))
+            for topic_partition, there in by_topic_partition.items()
+        }
     else:
         return {}
     told = {
-        name: [Moment(name, event["at_ms"], event["node"], text, event["cause"]) for event, text in lives[place]]
-        for place in sorted(lives)
-        if (name := _called(*place))
+        name: [
+            Moment(name, event["at_ms"], event["node"], text, event["cause"]) for event, text in lives[topic_partition]
+        ]
+        for topic_partition in sorted(lives)
+        if (name := _called(*topic_partition))
     }
-    return {place: life for place, life in told.items() if life}
+    return {name: life for name, life in told.items() if life}
 
 
 def _called(topic: str, partition: int) -> str:
     return topic_partition_text(topic, partition) if partition >= 0 else f"{topic}, no partition chosen"
 
 
-def _by_place(events: list[Line]) -> dict[TopicPartition, list[Line]]:
+def _by_topic_partition(events: list[Line]) -> dict[TopicPartition, list[Line]]:
     """Each partition's events; an operation's are where it wrote to, partition -1 if no partitioner has chosen."""
     chosen = {e["operation"]: e["partition"] for e in events if e["event"] == "operation_ended"}
     of_operation: dict[str, TopicPartition] = {}
@@ -105,9 +110,9 @@ def _by_place(events: list[Line]) -> dict[TopicPartition, list[Line]]:
     found: dict[TopicPartition, list[Line]] = {}
     for event in events:
         of_client = "operation" in event
-        place = of_operation.get(event["operation"]) if of_client else (event["topic"], event["partition"])
-        if place is not None:
-            found.setdefault(place, []).append(event)
+        topic_partition = of_operation.get(event["operation"]) if of_client else (event["topic"], event["partition"])
+        if topic_partition is not None:
+            found.setdefault(topic_partition, []).append(event)
     return found
 
 

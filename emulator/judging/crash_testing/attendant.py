@@ -49,7 +49,7 @@ class Recovery(msgspec.Struct, frozen=True):
 
     at_ms: float
     node: str
-    place: TopicPartition
+    topic_partition: TopicPartition
     power: bool
     held: list[Batch]
     recovered: list[Batch]
@@ -67,8 +67,9 @@ class DiskLost(msgspec.Struct, frozen=True):
     def of(cls, at_ms: float, node: str, directory: str, files: Files) -> "DiskLost":
         """To be called while it is still there."""
         held = partitions_in(Within(files, directory)) if directory else partitions_on(files)
-        places = (topic_partition_of(name) for name in held)
-        return cls(at_ms, node, frozenset(place for place in places if place is not None))
+        topic_partitions = (topic_partition_of(name) for name in held)
+        known = frozenset(topic_partition for topic_partition in topic_partitions if topic_partition is not None)
+        return cls(at_ms, node, known)
 
 
 class Attendant:
@@ -207,9 +208,11 @@ class Attendant:
         lost = any(of == name and at_ms >= died_ms for at_ms, of in self.power_lost)
         replaced = [one for one in self.disk_lost if one.node == name and one.at_ms >= died_ms]
         recovered = _logs_on(node.files)
-        for place, batches in held.items():
-            disk = any(place in one.partitions for one in replaced)
-            self.recoveries.append(Recovery(now_ms, name, place, lost, batches, recovered.get(place, []), disk))
+        for topic_partition, batches in held.items():
+            disk = any(topic_partition in one.partitions for one in replaced)
+            self.recoveries.append(
+                Recovery(now_ms, name, topic_partition, lost, batches, recovered.get(topic_partition, []), disk)
+            )
 
     # --- killing ---
 
@@ -275,4 +278,4 @@ def _logs_on(files: MemoryFiles) -> Logs:
     with files.unwatched():
         read_logs(truth, "", files)
     assert not truth.damaged, truth.damaged
-    return {place: logs[""] for place, logs in truth.logs.items()}
+    return {topic_partition: logs[""] for topic_partition, logs in truth.logs.items()}

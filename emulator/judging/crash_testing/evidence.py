@@ -56,7 +56,7 @@ def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) ->
     for node in topology.with_role("broker"):
         with_files(run_dir, node.name, partial(read_logs, truth, node.name))
     values: dict[str, str] = {}
-    places: dict[str, TopicPartition] = {}
+    topic_partitions: dict[str, TopicPartition] = {}
     epochs: dict[tuple[str, TopicPartition], int] = {}
     watermarks: dict[tuple[str, TopicPartition, int], int] = {}
     lives: dict[str, int] = {}
@@ -65,33 +65,33 @@ def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) ->
         match event:
             case OperationInvoked(operation=operation, value=value):
                 values[operation] = value
-                places[operation] = (event.topic, event.partition)
+                topic_partitions[operation] = (event.topic, event.partition)
                 begun_in[operation] = lives.get(event.topic, 0)
             case OperationEnded(kind="produce", operation=operation):
                 life = begun_in.get(operation, lives.get(event.topic, 0))
                 former = life < lives.get(event.topic, 0)
-                place = (former_life(event.topic, life + 1) if former else event.topic, event.partition)
+                topic_partition = (former_life(event.topic, life + 1) if former else event.topic, event.partition)
                 value = values.get(operation, "")
                 outcome, digest = event.outcome, event.digest
-                truth.writes.append(Write(operation, value, place, event.acks, outcome, event.offset, digest))
+                truth.writes.append(Write(operation, value, topic_partition, event.acks, outcome, event.offset, digest))
             case RecordsRead():
                 read = Read(event.base_offset, event.last_offset, event.leader_epoch, event.digest)
                 truth.reads.append(((event.topic, event.partition), read))
             case RoleChanged(role=role, leader_epoch=epoch):
-                place = (event.topic, event.partition)
+                topic_partition = (event.topic, event.partition)
                 truth.roles_seen += 1
                 if role == "leader":
-                    truth.leaders.append(Office(place, node_name, epoch, at_ms))
-                before = epochs.get((node_name, place), -1)
+                    truth.leaders.append(Office(topic_partition, node_name, epoch, at_ms))
+                before = epochs.get((node_name, topic_partition), -1)
                 if epoch < before:
-                    truth.epochs_back.append(StepBack(place, node_name, -1, before, epoch, at_ms))
-                epochs[node_name, place] = max(before, epoch)
+                    truth.epochs_back.append(StepBack(topic_partition, node_name, -1, before, epoch, at_ms))
+                epochs[node_name, topic_partition] = max(before, epoch)
             case HighWatermarkMoved(leading=True, leader_epoch=epoch, high_watermark=now):
-                place = (event.topic, event.partition)
-                before = watermarks.get((node_name, place, epoch), -1)
+                topic_partition = (event.topic, event.partition)
+                before = watermarks.get((node_name, topic_partition, epoch), -1)
                 if now < before:
-                    truth.watermarks_back.append(StepBack(place, node_name, epoch, before, now, at_ms))
-                watermarks[node_name, place, epoch] = max(before, now)
+                    truth.watermarks_back.append(StepBack(topic_partition, node_name, epoch, before, now, at_ms))
+                watermarks[node_name, topic_partition, epoch] = max(before, now)
             case TopicRemoved(topic=topic):
                 lives[topic] = lives.get(topic, 0) + 1
                 _life_ended(truth, topic, former_life(topic, lives[topic]))
@@ -105,12 +105,12 @@ def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) ->
 def _life_ended(truth: Truth, topic: str, name: str) -> None:
     """What was seen of a topic until now was of one that is called `name` from here on, and gone on request."""
 
-    def renamed(place: TopicPartition) -> TopicPartition:
-        return (name, place[1]) if place[0] == topic else place
+    def renamed(topic_partition: TopicPartition) -> TopicPartition:
+        return (name, topic_partition[1]) if topic_partition[0] == topic else topic_partition
 
     truth.gone.add(name)
     truth.writes = [replace(write, place=renamed(write.place)) for write in truth.writes]
-    truth.reads = [(renamed(place), read) for place, read in truth.reads]
+    truth.reads = [(renamed(topic_partition), read) for topic_partition, read in truth.reads]
     for office in truth.leaders:
         office.place = renamed(office.place) if office.place is not None else None
     truth.epochs_back = [replace(back, place=renamed(back.place)) for back in truth.epochs_back]
@@ -130,17 +130,18 @@ def recoveries_of(
             loaded.setdefault((node, incarnation, (event.topic, event.partition)), (at_ms, 0))
     held: dict[tuple[str, TopicPartition], list[Batch]] = {}
     for one in left:
-        for place, batches in one.logs.items():
-            held.setdefault((one.node, place), batches)
-            back = loaded.get((one.node, one.incarnation + 1, place))
+        for topic_partition, batches in one.logs.items():
+            held.setdefault((one.node, topic_partition), batches)
+            back = loaded.get((one.node, one.incarnation + 1, topic_partition))
             if back is None:
                 continue
             at_ms, log_end = back
-            batches = held.pop((one.node, place))
+            batches = held.pop((one.node, topic_partition))
             power = any(node == one.node and lost_ms <= at_ms for lost_ms, node in power_lost)
             disk = any(
-                lost.node == one.node and lost.at_ms <= at_ms and place in lost.partitions for lost in disk_lost
+                lost.node == one.node and lost.at_ms <= at_ms and topic_partition in lost.partitions
+                for lost in disk_lost
             )
             recovered = [batch for batch in batches if batch.last < log_end]
-            found.append(Recovery(at_ms, one.node, place, power, batches, recovered, disk and not recovered))
+            found.append(Recovery(at_ms, one.node, topic_partition, power, batches, recovered, disk and not recovered))
     return found

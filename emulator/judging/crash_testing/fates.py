@@ -21,7 +21,7 @@ class Fate(msgspec.Struct, frozen=True):
     `gone`: what took it from `by`, or, where no leader came after, from who held it; None: `by` had never had it, or
     nothing tells."""
 
-    place: TopicPartition
+    topic_partition: TopicPartition
     record: Written
     offset: int
     committed_ms: float | None
@@ -32,7 +32,7 @@ class Fate(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The event, in words."""
-        topic, partition = self.place
+        topic, partition = self.topic_partition
         what = f"{topic}-{partition}@{self.offset} of epoch {self.record.epoch}"
         if self.by is not None:
             what += f": broker-{self.by.broker} led from {self.by.at_ms:.0f} ms on, epoch {self.by.epoch}, without it"
@@ -52,43 +52,47 @@ class Fates:
         self._history = history
         self._logs = logs
 
-    def of(self, place: TopicPartition, offset: int, digest: int) -> list[Fate]:
+    def of(self, topic_partition: TopicPartition, offset: int, digest: int) -> list[Fate]:
         """Of each place where leaders wrote what is known by `digest` (0: whatever they wrote): as the last of them
         wrote it there. `offset` -1: any."""
         last: dict[int, Written] = {}
-        for batch in self._history.written.get(place, []):
+        for batch in self._history.written.get(topic_partition, []):
             if digest in (0, batch.digest) and (offset < 0 or batch.first <= offset <= batch.last):
                 at = offset if offset >= 0 else batch.first
                 if at not in last or batch.epoch >= last[at].epoch:
                     last[at] = batch
-        return [self._fate(place, at, batch) for at, batch in sorted(last.items())]
+        return [self._fate(topic_partition, at, batch) for at, batch in sorted(last.items())]
 
-    def replaced(self, place: TopicPartition, offset: int) -> list[Fate]:
+    def replaced(self, topic_partition: TopicPartition, offset: int) -> list[Fate]:
         """Of all that leaders wrote at `offset` before they wrote something else there."""
-        written = [b for b in self._history.written.get(place, []) if b.first <= offset <= b.last]
+        written = [b for b in self._history.written.get(topic_partition, []) if b.first <= offset <= b.last]
         final = max(written, key=lambda batch: batch.epoch, default=None)
         return [
-            self._fate(place, offset, batch) for batch in written if final is not None and batch.digest != final.digest
+            self._fate(topic_partition, offset, batch)
+            for batch in written
+            if final is not None and batch.digest != final.digest
         ]
 
-    def _fate(self, place: TopicPartition, offset: int, record: Written) -> Fate:
+    def _fate(self, topic_partition: TopicPartition, offset: int, record: Written) -> Fate:
         held, held_ms = (record.epoch, record.broker), record.at_ms
         by: Led | None = None
-        for led in self._later(place, record):
-            if led.log_end > offset and self._had(place, offset, record, led.broker, led.at_ms)[0]:
+        for led in self._later(topic_partition, record):
+            if led.log_end > offset and self._had(topic_partition, offset, record, led.broker, led.at_ms)[0]:
                 held, held_ms, by = (led.epoch, led.broker), led.at_ms, None
             elif by is None:
                 by = led
         if by is not None:
-            _, gone = self._had(place, offset, record, by.broker, by.at_ms)
+            _, gone = self._had(topic_partition, offset, record, by.broker, by.at_ms)
         else:
-            _, gone = self._had(place, offset, record, held[1], inf)
+            _, gone = self._had(topic_partition, offset, record, held[1], inf)
             gone = gone if gone is not None and gone.at_ms >= held_ms else None
-        return Fate(place, record, offset, self._committed_ms(place, offset, record), held, by, gone)
+        return Fate(
+            topic_partition, record, offset, self._committed_ms(topic_partition, offset, record), held, by, gone
+        )
 
-    def _later(self, place: TopicPartition, record: Written) -> list[Led]:
+    def _later(self, topic_partition: TopicPartition, record: Written) -> list[Led]:
         """Who led in a later epoch, or in the same again."""
-        leaders = self._history.leaders.get(place, [])
+        leaders = self._history.leaders.get(topic_partition, [])
         later = [
             led
             for led in leaders
@@ -98,22 +102,22 @@ class Fates:
         return sorted(later, key=lambda led: (led.epoch, led.at_ms))
 
     def _had(
-        self, place: TopicPartition, offset: int, record: Written, broker: int, at_ms: float
+        self, topic_partition: TopicPartition, offset: int, record: Written, broker: int, at_ms: float
     ) -> tuple[bool, Cut | LostTail | None]:
         """(whether it has the record at that moment; what took it away, if it had it before)."""
         copies = [
             one
-            for one in self._logs.over(place, offset, broker)
+            for one in self._logs.over(topic_partition, offset, broker)
             if one.record.digest == record.digest and one.record.at_ms <= at_ms
         ]
         has = any(one.at(at_ms) for one in copies)
         return has, None if has or not copies else max(copies, key=lambda one: one.until_ms).gone
 
-    def _committed_ms(self, place: TopicPartition, offset: int, record: Written) -> float | None:
-        for high in self._history.highs.get(place, []):
+    def _committed_ms(self, topic_partition: TopicPartition, offset: int, record: Written) -> float | None:
+        for high in self._history.highs.get(topic_partition, []):
             if high.high_watermark <= offset or high.epoch < record.epoch or high.at_ms < record.at_ms:
                 continue
-            if self._had(place, offset, record, high.broker, high.at_ms)[0]:
+            if self._had(topic_partition, offset, record, high.broker, high.at_ms)[0]:
                 return high.at_ms
         return None
 
@@ -121,11 +125,11 @@ class Fates:
 
     def holds_another(self, fate: Fate, led: Led) -> bool:
         """`led` took office with another record in its place, that it had appended."""
-        own = [one.digest for one in self._logs.at(fate.place, fate.offset, led.broker, led.at_ms)]
+        own = [one.digest for one in self._logs.at(fate.topic_partition, fate.offset, led.broker, led.at_ms)]
         return led.log_end > fate.offset and any(one not in (UNSEEN, fate.record.digest) for one in own)
 
-    def followed(self, place: TopicPartition, broker: int, at_ms: float) -> Iterator[Followed]:
+    def followed(self, topic_partition: TopicPartition, broker: int, at_ms: float) -> Iterator[Followed]:
         """Its role at that moment."""
-        for role in self._history.followers.get(place, []):
+        for role in self._history.followers.get(topic_partition, []):
             if role.broker == broker and role.at_ms <= at_ms <= role.until_ms:
                 yield role

@@ -138,10 +138,10 @@ class _Writer:
         history, written = self.history, (event.zxid, event.path, event.version)
         if written not in self._committed:
             self._committed[written] = event.data
-            place = state_partition(event.path)
-            if place is not None:
-                state = decode_state(*place, event.data.encode(), event.version)
-                history.states.setdefault(place, []).append(Stated(at_ms, state))
+            topic_partition = state_partition(event.path)
+            if topic_partition is not None:
+                state = decode_state(*topic_partition, event.data.encode(), event.version)
+                history.states.setdefault(topic_partition, []).append(Stated(at_ms, state))
             elif event.path.startswith(f"{TOPICS}/") and event.path.count("/") == TOPIC_DEPTH:
                 topic = event.path.removeprefix(f"{TOPICS}/")
                 for partition, assigned in decode_topic(topic, event.data.encode()).items():
@@ -155,15 +155,15 @@ class _Writer:
     def _removed(self, topic: str) -> None:
         """What is called so from now on is another topic."""
         history = self.history
-        for place, written in history.written.items():
-            if place[0] == topic:
-                history.gone.setdefault(place, set()).update(one.digest for one in written)
-        by_place = (
+        for topic_partition, written in history.written.items():
+            if topic_partition[0] == topic:
+                history.gone.setdefault(topic_partition, set()).update(one.digest for one in written)
+        by_topic_partition = (
             history.states, history.assignments, history.cuts, history.leaders, history.followers, history.fetched,
             history.written, history.copied, history.highs, history.ahead, history.settled, history.unseen,
         )  # fmt: skip
-        for places in by_place:
-            _drop(places, lambda place: place[0] == topic)
+        for known in by_topic_partition:
+            _drop(known, lambda topic_partition: topic_partition[0] == topic)
         by_replica = (history.stopped, history.cut_short, history.acknowledged, self._roles, self._former, self._ends)
         for replicas in by_replica:
             _drop(replicas, lambda replica: replica[0][0] == topic)
@@ -178,22 +178,24 @@ class _Writer:
             self.history.cut_short.setdefault(replica, []).append(at_ms)
 
     def _role(self, node: str, at_ms: float, event: RoleChanged) -> None:
-        history, place, broker = self.history, (event.topic, event.partition), identifier_named(node)
-        _end(history.followers.get(place, []), broker, at_ms)
-        before = self._roles.get((place, broker))
-        self._roles[place, broker] = event
-        stopped = history.stopped.get((place, broker))
+        history, topic_partition, broker = self.history, (event.topic, event.partition), identifier_named(node)
+        _end(history.followers.get(topic_partition, []), broker, at_ms)
+        before = self._roles.get((topic_partition, broker))
+        self._roles[topic_partition, broker] = event
+        stopped = history.stopped.get((topic_partition, broker))
         if event.role == "leader":
-            history.stopped.pop((place, broker), None)
-            history.leaders.setdefault(place, []).append(Led(at_ms, broker, event.leader_epoch, event.log_end))
+            history.stopped.pop((topic_partition, broker), None)
+            history.leaders.setdefault(topic_partition, []).append(
+                Led(at_ms, broker, event.leader_epoch, event.log_end)
+            )
         elif event.role == "follower":
             role = (event.leader, event.leader_epoch)
             known = None if before is None else (before.leader, before.leader_epoch)
             followed = Followed(at_ms, broker, *role, high_watermark=event.high_watermark, before=known)
-            history.followers.setdefault(place, []).append(followed)
+            history.followers.setdefault(topic_partition, []).append(followed)
             if stopped is not None:
                 roles = (*stopped.roles, role)
-                history.stopped[place, broker] = msgspec.structs.replace(stopped, roles=roles)
+                history.stopped[topic_partition, broker] = msgspec.structs.replace(stopped, roles=roles)
 
     def _born(self, node: str, at_ms: float) -> None:
         """Nothing of a life reaches the next, but what is on disk."""
@@ -201,22 +203,22 @@ class _Writer:
         mine = [replica for replica in self._roles if broker_name(replica[1]) == node]
         for replica in mine:
             self._former[replica] = self._roles.pop(replica)
-            place, broker = replica
-            _end(self.history.followers.get(place, []), broker, at_ms)
-            _end(self.history.fetched.get(place, []), broker, at_ms)
+            topic_partition, broker = replica
+            _end(self.history.followers.get(topic_partition, []), broker, at_ms)
+            _end(self.history.fetched.get(topic_partition, []), broker, at_ms)
             self.history.stopped.pop(replica, None)
 
     def _fetcher(self, node: str, at_ms: float, event: FetcherChanged) -> None:
-        place, broker = (event.topic, event.partition), identifier_named(node)
-        role = self._roles.get((place, broker))
+        topic_partition, broker = (event.topic, event.partition), identifier_named(node)
+        role = self._roles.get((topic_partition, broker))
         if event.change == "added":
-            self.history.stopped.pop((place, broker), None)
+            self.history.stopped.pop((topic_partition, broker), None)
             fetched = Fetched(at_ms, broker, event.source, event.leader_epoch)
-            self.history.fetched.setdefault(place, []).append(fetched)
+            self.history.fetched.setdefault(topic_partition, []).append(fetched)
         elif event.change in ("removed", "failed"):
-            _end(self.history.fetched.get(place, []), broker, at_ms)
+            _end(self.history.fetched.get(topic_partition, []), broker, at_ms)
             roles = () if role is None else ((role.leader, role.leader_epoch),)
-            self.history.stopped[place, broker] = Stopped(at_ms, event.change, event.reason, roles)
+            self.history.stopped[topic_partition, broker] = Stopped(at_ms, event.change, event.reason, roles)
 
     def _truncated(self, node: str, at_ms: float, event: LogTruncated) -> None:
         if event.effective:
@@ -234,40 +236,40 @@ class _Writer:
     def _cut(
         self, node: str, at_ms: float, event: LogTruncated | LogLoaded, to: int, log_end: int, reason: str
     ) -> None:
-        place, broker = (event.topic, event.partition), identifier_named(node)
-        self.history.cuts.setdefault(place, []).append(Cut(at_ms, broker, to, log_end, reason))
-        self._ends[place, broker] = to
+        topic_partition, broker = (event.topic, event.partition), identifier_named(node)
+        self.history.cuts.setdefault(topic_partition, []).append(Cut(at_ms, broker, to, log_end, reason))
+        self._ends[topic_partition, broker] = to
 
     def _appended(self, node: str, at_ms: float, event: BatchAppended) -> None:
-        history, place, broker = self.history, (event.topic, event.partition), identifier_named(node)
-        self._ends[place, broker] = event.last_offset + 1
-        role = self._roles.get((place, broker))
+        history, topic_partition, broker = self.history, (event.topic, event.partition), identifier_named(node)
+        self._ends[topic_partition, broker] = event.last_offset + 1
+        role = self._roles.get((topic_partition, broker))
         if role is None:
             return
-        written = history.written.setdefault(place, [])
+        written = history.written.setdefault(topic_partition, [])
         span = (event.base_offset, event.last_offset)
         batch = Written(at_ms, broker, role.leader_epoch, *span, event.digest, event.leader_epoch)
         if event.as_leader:
             written.append(batch)
             return
-        history.copied.setdefault(place, []).append(batch)
+        history.copied.setdefault(topic_partition, []).append(batch)
         epoch = event.leader_epoch
         if epoch < 0:  # batches have none before 0.11
             same = (one for one in reversed(written) if (one.first, one.digest) == (event.base_offset, event.digest))
             epoch = next((one.epoch for one in same), -1)
         if epoch > role.leader_epoch:
             copied = Copied(at_ms, broker, event.base_offset, role.leader_epoch, epoch)
-            history.ahead.setdefault(place, []).append(copied)
+            history.ahead.setdefault(topic_partition, []).append(copied)
 
     def _found(self, node: str, at_ms: float, event: LogLoaded) -> None:
         """More than the last life told of, if it is."""
-        place, broker = (event.topic, event.partition), identifier_named(node)
-        role = self._former.get((place, broker))
-        held = self._ends.get((place, broker), event.log_end if role is None else role.log_end)
+        topic_partition, broker = (event.topic, event.partition), identifier_named(node)
+        role = self._former.get((topic_partition, broker))
+        held = self._ends.get((topic_partition, broker), event.log_end if role is None else role.log_end)
         if role is not None and event.log_end > held:
-            self._ends[place, broker] = event.log_end
+            self._ends[topic_partition, broker] = event.log_end
             written = Written(at_ms, broker, role.leader_epoch, held, event.log_end - 1, UNSEEN)
-            self.history.unseen.setdefault(place, []).append(Unseen(written, role.leader))
+            self.history.unseen.setdefault(topic_partition, []).append(Unseen(written, role.leader))
 
     def _session(self, node: str, at_ms: float, state: str) -> None:
         if state == "disconnected":

@@ -44,7 +44,7 @@ class LostTail(msgspec.Struct, frozen=True):
 
     at_ms: float
     broker: int
-    place: TopicPartition
+    topic_partition: TopicPartition
     first: int
     last: int
     disk: bool = False
@@ -161,14 +161,14 @@ class History(msgspec.Struct):
     `gone`: digests of what was written to topics of the same name that were deleted. `written`: by leaders; `copied`:
     by followers; `ahead`: what these copied of later epochs than they followed in. `unseen`: written or copied by
     lives that ended with it. `highs`: of leaders. `settled`: by followers, where their logs and their leaders'
-    part. `stopped`: replicas that fetch no more, {(place, broker): how}. `cut_short`: when an order for this
+    part. `stopped`: replicas that fetch no more, {(topic_partition, broker): how}. `cut_short`: when an order for this
     replica was ended by a lost session before it came to it.
 
-    `acknowledged`: {(place, digest): first success of a produce with acks=all}. `attempts`: of each operation.
-    `lives`: when each life of a node began. `away`: when a node lost its connection to the session service, and had it
-    again. `named`: when a controller saw a broker come or go, {(controller's node, broker): times}. `created`:
-    partitions whose first state a controller knows to have written, with its epoch. `contradictions`: transactions that
-    two session servers have committed differently. `unclean`: who said what of unclean election."""
+    `acknowledged`: {(topic_partition, digest): first success of a produce with acks=all}. `attempts`: of each
+    operation. `lives`: when each life of a node began. `away`: when a node lost its connection to the session service,
+    and had it again. `named`: when a controller saw a broker come or go, {(controller's node, broker): times}.
+    `created`: partitions whose first state a controller knows to have written, with its epoch. `contradictions`:
+    transactions that two session servers have committed differently. `unclean`: who said what of unclean election."""
 
     states: dict[TopicPartition, list[Stated]] = {}
     assignments: dict[TopicPartition, list[Assigned]] = {}

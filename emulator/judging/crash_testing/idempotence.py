@@ -25,13 +25,13 @@ def idempotent_writes(steps: tuple[AnyStep, ...], first: str = "") -> set[tuple[
 
 
 def _numbered(step: m.Produce | m.LibraryProduce, first: str) -> set[tuple[str, int, str]]:
-    place: TopicPartition | None = (first, 0)
+    topic_partition: TopicPartition | None = (first, 0)
     if step.partition == m.ANY_PARTITION:
-        place = (first, ANY_PARTITION)
+        topic_partition = (first, ANY_PARTITION)
     elif step.partition is not None:
-        place = topic_partition_of(step.partition)
-    assert place is not None, step.partition
-    return {(*place, value) for value in step.values}
+        topic_partition = topic_partition_of(step.partition)
+    assert topic_partition is not None, step.partition
+    return {(*topic_partition, value) for value in step.values}
 
 
 def is_true(value: object) -> bool:

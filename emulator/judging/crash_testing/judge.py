@@ -38,7 +38,7 @@ def judge_death(died: Died) -> Judged:
         broken = Broken("exit", f"{end.node} ended at {end.at_ms:.0f} ms: {end.reason}")
         put(judged, broken, exit_rule(rules.gates, end.kind))
     for one in died.unsettled:
-        put(judged, Broken("settled", one.text, one.place), unsettled_rule(died, history, rules.gates, one))
+        put(judged, Broken("settled", one.text, one.topic_partition), unsettled_rule(died, history, rules.gates, one))
     return judged
 
 
@@ -48,7 +48,7 @@ def lost_tails(recoveries: list[Recovery], topology: Topology) -> list[LostTail]
         LostTail(
             one.at_ms,
             topology.node(one.node).number,
-            one.place,
+            one.topic_partition,
             max(one.held[len(one.recovered)].first, one.recovered[-1].last + 1 if one.recovered else 0),
             one.held[-1].last,
             one.disk,

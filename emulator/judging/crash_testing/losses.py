@@ -38,7 +38,7 @@ class Losses:
 
     def lost(self, broken: Broken) -> str:
         """The rule that allows it of every copy that was promised; "": none does."""
-        fates = self._fates.of(broken.place, broken.offset, broken.digest)
+        fates = self._fates.of(broken.topic_partition, broken.offset, broken.digest)
         if broken.acks == m.ALL_ACKS:
             committed = [fate for fate in fates if fate.committed_ms is not None]
             return self._all(committed, [self._committed(fate) for fate in committed])
@@ -46,7 +46,7 @@ class Losses:
 
     def reread(self, broken: Broken) -> str:
         """One offset, exposed with two contents: what was committed there first went by a rule."""
-        fates = self._fates.replaced(broken.place, broken.offset)
+        fates = self._fates.replaced(broken.topic_partition, broken.offset)
         committed = [fate for fate in fates if fate.committed_ms is not None] or fates
         return self._all(committed, [self._committed(fate) for fate in committed])
 
@@ -67,7 +67,7 @@ class Losses:
             case LostTail() if own:
                 return NOT_SYNCED
             case Cut(at_ms=at_ms, broker=broker) if own:  # it followed somebody since
-                roles = self._fates.followed(fate.place, broker, at_ms)
+                roles = self._fates.followed(fate.topic_partition, broker, at_ms)
                 return NEXT_WITHOUT if any(role.epoch > fate.held[0] for role in roles) else ""
             case _:
                 return NEXT_WITHOUT if not own else ""
@@ -104,18 +104,18 @@ class Losses:
     def _elected_outside(self, fate: Fate, by: Led) -> bool:
         """It is the one that was elected so, after the last leader that had the record. Who dies before it is told of
         its election is elected again, from the ISR that it is alone in."""
-        states = self._history.states.get(fate.place, [])
+        states = self._history.states.get(fate.topic_partition, [])
         return any(
             after.state.leader == by.broker
             and after.state.leader not in before.state.isr
             and fate.held[0] < after.state.leader_epoch <= by.epoch
-            and self._unclean.may_be(fate.place[0], before.at_ms, after.at_ms)
+            and self._unclean.may_be(fate.topic_partition[0], before.at_ms, after.at_ms)
             for before, after in pairwise(states)
         )
 
     def _in_isr_without(self, fate: Fate, by: Led, tail: LostTail) -> str:
         """It was in the ISR all the time from its return until it led."""
-        for stated in _since(self._history.states.get(fate.place, []), tail.at_ms):
+        for stated in _since(self._history.states.get(fate.topic_partition, []), tail.at_ms):
             if by.broker not in stated.state.isr:
                 return ""
             if stated.state.leader == by.broker and stated.state.leader_epoch >= by.epoch:
@@ -124,8 +124,8 @@ class Losses:
 
     def _joined_behind(self, fate: Fate, by: Led) -> bool:
         """It joined the ISR of a leader that had begun beyond that, and has lost nothing since."""
-        place, leaders = fate.place, self._history.leaders.get(fate.place, [])
-        for before, after in pairwise(self._history.states.get(place, [])):
+        topic_partition, leaders = fate.topic_partition, self._history.leaders.get(fate.topic_partition, [])
+        for before, after in pairwise(self._history.states.get(topic_partition, [])):
             joined = by.broker in after.state.isr and by.broker not in before.state.isr
             if joined and after.at_ms <= by.at_ms and (fate.gone is None or fate.gone.at_ms <= after.at_ms):
                 epoch = after.state.leader_epoch
@@ -138,26 +138,27 @@ class Losses:
         """It fetched from the writer, when the record was committed, as it had begun to in an epoch since which another
         had led: it counted as holding what lies before. It had not been told of a later epoch, or its fetcher was left
         alone when it was."""
-        history, place, batch = self._history, fate.place, fate.record
-        at_ms = history.acknowledged.get((place, batch.digest), fate.committed_ms or batch.at_ms)
-        for fetched in history.fetched.get(place, []):
+        history, topic_partition, batch = self._history, fate.topic_partition, fate.record
+        at_ms = history.acknowledged.get((topic_partition, batch.digest), fate.committed_ms or batch.at_ms)
+        for fetched in history.fetched.get(topic_partition, []):
             counted = fetched.broker == by.broker and fetched.source == batch.broker and by.at_ms > at_ms
             if not (counted and fetched.at_ms <= at_ms < fetched.until_ms):
                 continue
             told = [
                 (followed.leader, followed.epoch)
-                for followed in history.followers.get(place, [])
+                for followed in history.followers.get(topic_partition, [])
                 if followed.broker == fetched.broker and fetched.at_ms < followed.at_ms <= at_ms
             ]
             roles = [(fetched.source, fetched.epoch), *told]
-            if another_led(history, place, fetched.epoch, batch.epoch, batch.broker) and left_alone(self._gates, roles):
+            led = another_led(history, topic_partition, fetched.epoch, batch.epoch, batch.broker)
+            if led and left_alone(self._gates, roles):
                 return FETCHER_KEPT if told else FETCHED_ON
         return ""
 
 
-def another_led(history: History, place: TopicPartition, after: int, before: int, than: int) -> bool:
+def another_led(history: History, topic_partition: TopicPartition, after: int, before: int, than: int) -> bool:
     """Somebody else than this broker, in an epoch between these two."""
-    return any(after < led.epoch < before and led.broker != than for led in history.leaders.get(place, []))
+    return any(after < led.epoch < before and led.broker != than for led in history.leaders.get(topic_partition, []))
 
 
 def _since(states: list[Stated], at_ms: float) -> list[Stated]:

@@ -213,7 +213,7 @@ class AttendedExecutor(FaultExecutor):
                 continue
             truth = Truth()
             with_files(self._run_dir, end.node, partial(read_logs, truth, ""))
-            logs = {place: logs[""] for place, logs in truth.logs.items()}
+            logs = {topic_partition: logs[""] for topic_partition, logs in truth.logs.items()}
             self.left.append(Left(end.node, end.incarnation, logs))
             if self.plan.power and end.node == self.plan.victim and end.code < 0 and not end.expected:
                 self._lose(end.node, -1)

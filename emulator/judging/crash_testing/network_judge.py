@@ -48,7 +48,9 @@ def judge_network_death(died: DiedOver, run_dir: Path) -> Judged:
         absent |= dict.fromkeys(_unregistered(died), UNREGISTERED)
     timeout_ms = session_timeout_ms(died.resolved, history)
     for broken in _unsettled(died, truth, history):
-        rule = next(iter(absent.values()), "") or _stuck(rules.gates, history, events, broken.place, timeout_ms)
+        rule = next(iter(absent.values()), "") or _stuck(
+            rules.gates, history, events, broken.topic_partition, timeout_ms
+        )
         put(judged, broken, rule)
     return judged
 
@@ -70,21 +72,23 @@ def _unsettled(died: DiedOver, truth: Truth, history: History) -> Iterator[Broke
     for node in died.resolved.spec.topology.nodes:
         if node.name not in died.alive and "observer" not in node.roles:
             yield Broken("settled", f"{node.name} is dead")
-    for place, logs in truth.logs.items():
-        last = history.states[place][-1].state if place in history.states else None
+    for topic_partition, logs in truth.logs.items():
+        last = history.states[topic_partition][-1].state if topic_partition in history.states else None
         if last is None or last.leader < 0:
-            yield Broken("settled", f"{place[0]}-{place[1]} has no leader", place)
+            yield Broken("settled", f"{topic_partition[0]}-{topic_partition[1]} has no leader", topic_partition)
             continue
         ends = {name: log[-1].last + 1 if log else 0 for name, log in logs.items()}
         if len(set(ends.values())) > 1 or broker_name(last.leader) not in ends:
-            yield Broken("settled", f"{place[0]}-{place[1]}: logs end at {ends}", place)
+            yield Broken("settled", f"{topic_partition[0]}-{topic_partition[1]}: logs end at {ends}", topic_partition)
 
 
-def _stuck(gates: Gates, history: History, events: list[Happened], place: TopicPartition, timeout_ms: float) -> str:
-    """As the last events of some partition tell; `place` without a topic: of any. `timeout_ms`: of the controller's
-    session."""
+def _stuck(
+    gates: Gates, history: History, events: list[Happened], topic_partition: TopicPartition, timeout_ms: float
+) -> str:
+    """As the last events of some partition tell; `topic_partition` without a topic: of any. `timeout_ms`: of the
+    controller's session."""
     for where, states in history.states.items():
-        if place[0] and where != place:
+        if topic_partition[0] and where != topic_partition:
             continue
         leader = broker_name(states[-1].state.leader)
         changes = [

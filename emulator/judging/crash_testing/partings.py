@@ -48,9 +48,9 @@ class Kept(msgspec.Struct, frozen=True):
     rule: str
     why: str
 
-    def text(self, place: TopicPartition, offset: int) -> str:
+    def text(self, topic_partition: TopicPartition, offset: int) -> str:
         """The event, in words."""
-        topic, partition = place
+        topic, partition = topic_partition
         kept = "kept what that one did not have"
         if _has(self.theirs, self.record):
             kept = "took its log for the same, where that one had more"
@@ -72,35 +72,39 @@ class Partings:
     def divergence(self, broken: Broken) -> str:
         """Each of `others` has kept what it holds there; where several lie, somebody kept the one and was given the
         other. What all hold there was written there."""
-        place, offset = broken.place, broken.offset
+        topic_partition, offset = broken.topic_partition, broken.offset
         if not parting_rule(self._gates):
             return ""
-        held = {broker: self._lies(place, offset, broker) for broker, *_ in broken.held}
+        held = {broker: self._lies(topic_partition, offset, broker) for broker, *_ in broken.held}
         on_disk: dict[int, list[tuple[int, int]]] = {}
         for broker, epoch, digest in broken.held:
             on_disk.setdefault(broker, []).append((epoch, digest))
-        if not all(self._are(place, held[broker], batches) for broker, batches in on_disk.items()):
+        if not all(self._are(topic_partition, held[broker], batches) for broker, batches in on_disk.items()):
             return ""
         led = [one for broker, one in held.items() if broker not in broken.others]
-        found = [self._parted(place, offset, broker, held.get(broker, ()), led) for broker in broken.others]
-        found += [self._buried(place, offset, *pair) for batches in held.values() for pair in pairwise(batches)]
+        found = [self._parted(topic_partition, offset, broker, held.get(broker, ()), led) for broker in broken.others]
+        found += [
+            self._buried(topic_partition, offset, *pair) for batches in held.values() for pair in pairwise(batches)
+        ]
         kept = [one for one in found if one is not None]
         if not kept or len(kept) < len(found):
             return ""
-        self.events += dict.fromkeys(one.text(place, offset) for one in kept)
+        self.events += dict.fromkeys(one.text(topic_partition, offset) for one in kept)
         return kept[0].rule
 
-    def _parted(self, place: TopicPartition, offset: int, broker: int, own: Batches, led: list[Batches]) -> Kept | None:
+    def _parted(
+        self, topic_partition: TopicPartition, offset: int, broker: int, own: Batches, led: list[Batches]
+    ) -> Kept | None:
         """The last time that it kept what the final leader, as all in `led`, has not; or, where that one has all it has
         and more, kept it though its leader had that."""
         theirs = [one for batches in led for one in batches]
         lacked = [one for one in own if not _has(theirs, one)]
         more = [one for one in theirs if not _has(own, one)]
-        if not all(self._differ(place, one, other) for one in lacked for other in theirs):
+        if not all(self._differ(topic_partition, one, other) for one in lacked for other in theirs):
             return None
         last: Kept | None = None
         for record in lacked or own:
-            kept = [one for one in self._kept(place, offset, broker) if one.record == record]
+            kept = [one for one in self._kept(topic_partition, offset, broker) if one.record == record]
             if lacked:
                 events = [one for one in kept if not _has(one.theirs, record)]
             else:
@@ -110,13 +114,13 @@ class Partings:
             last = events[-1]
         return last
 
-    def _buried(self, place: TopicPartition, offset: int, record: Written, above: Written) -> Kept | None:
+    def _buried(self, topic_partition: TopicPartition, offset: int, record: Written, above: Written) -> Kept | None:
         """Some replica kept it when its leader did not have it, and was given `above` then."""
-        for broker in self._brokers(place):
+        for broker in self._brokers(topic_partition):
             given_ms = [
-                one.record.at_ms for one in self._logs.over(place, offset, broker) if _same(one.record, above)
+                one.record.at_ms for one in self._logs.over(topic_partition, offset, broker) if _same(one.record, above)
             ]
-            for kept in self._kept(place, offset, broker):
+            for kept in self._kept(topic_partition, offset, broker):
                 lacked = _same(kept.record, record) and not _has(kept.theirs, record)
                 if kept.rule and lacked and any(kept.role.at_ms <= at_ms < kept.until_ms for at_ms in given_ms):
                     return kept
@@ -127,10 +131,10 @@ class Partings:
         not have it; whoever has both has them from there."""
         if not parting_rule(self._gates):
             return ""
-        for broker in self._brokers(broken.place):
-            for kept in self._kept(broken.place, broken.offset, broker):
+        for broker in self._brokers(broken.topic_partition):
+            for kept in self._kept(broken.topic_partition, broken.offset, broker):
                 if kept.rule and kept.record.of == broken.epoch and self._given_older(broken, kept):
-                    self.events.append(kept.text(broken.place, broken.offset))
+                    self.events.append(kept.text(broken.topic_partition, broken.offset))
                     return kept.rule
         return ""
 
@@ -140,72 +144,73 @@ class Partings:
             and copied.first > broken.offset
             and 0 <= copied.of < broken.epoch
             and kept.role.at_ms <= copied.at_ms <= kept.role.until_ms
-            for copied in self._history.copied.get(broken.place, [])
+            for copied in self._history.copied.get(broken.topic_partition, [])
         )
 
-    def _brokers(self, place: TopicPartition) -> list[int]:
+    def _brokers(self, topic_partition: TopicPartition) -> list[int]:
         """All that ever followed."""
-        return sorted({role.broker for role in self._history.followers.get(place, [])})
+        return sorted({role.broker for role in self._history.followers.get(topic_partition, [])})
 
-    def _lies(self, place: TopicPartition, offset: int, broker: int) -> Batches:
+    def _lies(self, topic_partition: TopicPartition, offset: int, broker: int) -> Batches:
         """The batches that begin there in its log, in the end; of what is unseen it is not known where it begins."""
-        held = self._logs.at(place, offset, broker, float("inf"))
+        held = self._logs.at(topic_partition, offset, broker, float("inf"))
         return tuple(one for one in held if one.first == offset or one.digest == UNSEEN)
 
-    def _are(self, place: TopicPartition, held: Batches, on_disk: list[tuple[int, int]]) -> bool:
+    def _are(self, topic_partition: TopicPartition, held: Batches, on_disk: list[tuple[int, int]]) -> bool:
         """What a disk holds in the end is these, and each some leader's."""
         return len(held) == len(on_disk) and all(
-            self._is(place, record, epoch, digest) for record, (epoch, digest) in zip(held, on_disk, strict=True)
+            self._is(topic_partition, record, epoch, digest)
+            for record, (epoch, digest) in zip(held, on_disk, strict=True)
         )
 
-    def _is(self, place: TopicPartition, record: Written, epoch: int, digest: int) -> bool:
-        if not self._epochs(place, record):
+    def _is(self, topic_partition: TopicPartition, record: Written, epoch: int, digest: int) -> bool:
+        if not self._epochs(topic_partition, record):
             return False
         if record.digest == UNSEEN:
             return epoch in (-1, record.epoch)
         return record.digest == digest and record.of in (-1, epoch)
 
-    def _epochs(self, place: TopicPartition, record: Written) -> set[int]:
+    def _epochs(self, topic_partition: TopicPartition, record: Written) -> set[int]:
         """The epochs in which leaders had written it there before; none: it is no leader's."""
         told = {
             one.epoch
-            for one in self._history.written.get(place, [])
+            for one in self._history.written.get(topic_partition, [])
             if _same(one, record) and one.at_ms <= record.at_ms
         }
         return told or {
             unseen.written.epoch
-            for unseen in self._history.unseen.get(place, [])
+            for unseen in self._history.unseen.get(topic_partition, [])
             if unseen.leader == unseen.written.broker
             and unseen.written.first <= record.first <= unseen.written.last
             and unseen.written.at_ms <= record.at_ms
             and (record.of in (-1, unseen.written.epoch))
         }
 
-    def _differ(self, place: TopicPartition, one: Written, other: Written) -> bool:
+    def _differ(self, topic_partition: TopicPartition, one: Written, other: Written) -> bool:
         """Two records, that leaders wrote in two epochs."""
-        return not _same(one, other) and not self._epochs(place, one) & self._epochs(place, other)
+        return not _same(one, other) and not self._epochs(topic_partition, one) & self._epochs(topic_partition, other)
 
-    def _kept(self, place: TopicPartition, offset: int, broker: int) -> Iterator[Kept]:
+    def _kept(self, topic_partition: TopicPartition, offset: int, broker: int) -> Iterator[Kept]:
         """What it kept there, role by role."""
-        roles = [role for role in self._history.followers.get(place, []) if role.broker == broker]
-        for held in self._logs.over(place, offset, broker):
+        roles = [role for role in self._history.followers.get(topic_partition, []) if role.broker == broker]
+        for held in self._logs.over(topic_partition, offset, broker):
             for role in roles:
                 if held.at(role.at_ms):
-                    yield from self._decided(place, offset, held.record, held.until_ms, role)
+                    yield from self._decided(topic_partition, offset, held.record, held.until_ms, role)
 
     def _decided(
-        self, place: TopicPartition, offset: int, record: Written, until_ms: float, role: Followed
+        self, topic_partition: TopicPartition, offset: int, record: Written, until_ms: float, role: Followed
     ) -> Iterator[Kept]:
         """What it went by; nothing, if its leader had the record, or that role was over before it was settled."""
         if role.before is not None and left_alone(self._gates, [role.before, (role.leader, role.epoch)]):
-            theirs, differs = self._theirs(place, offset, role, role.at_ms)
+            theirs, differs = self._theirs(topic_partition, offset, role, role.at_ms)
             if differs:
                 why = f"it had fetched from there since epoch {role.before[1]}"
                 yield Kept(record, until_ms, role, theirs, LEFT_ALONE, why)
             return
         settled = [
             one
-            for one in self._history.settled.get(place, [])
+            for one in self._history.settled.get(topic_partition, [])
             if one.broker == role.broker
             and one.leader == role.leader
             and role.at_ms <= one.at_ms <= role.until_ms
@@ -213,35 +218,41 @@ class Partings:
         ]
         if not settled:
             return
-        theirs, differs = self._theirs(place, offset, role, settled[-1].at_ms)
+        theirs, differs = self._theirs(topic_partition, offset, role, settled[-1].at_ms)
         if differs:
-            right = self._right(place, offset, role, settled)
+            right = self._right(topic_partition, offset, role, settled)
             why = f"its high watermark was {role.high_watermark}"
             if settled[-1].answered:
                 why = f"it was answered that they are the same up to {settled[-1].to}"
             yield Kept(record, until_ms, role, theirs, parting_rule(self._gates) if right else "", why)
 
-    def _theirs(self, place: TopicPartition, offset: int, role: Followed, at_ms: float) -> tuple[Batches, bool]:
+    def _theirs(
+        self, topic_partition: TopicPartition, offset: int, role: Followed, at_ms: float
+    ) -> tuple[Batches, bool]:
         """(what its leader had there then; whether it had something else itself)"""
-        own, theirs = (self._logs.at(place, offset, broker, at_ms) for broker in (role.broker, role.leader))
+        own, theirs = (self._logs.at(topic_partition, offset, broker, at_ms) for broker in (role.broker, role.leader))
         same = len(own) == len(theirs) and all(_same(*pair) for pair in zip(own, theirs, strict=True))
         return theirs, not same
 
-    def _right(self, place: TopicPartition, offset: int, role: Followed, settled: list[Settled]) -> bool:
+    def _right(self, topic_partition: TopicPartition, offset: int, role: Followed, settled: list[Settled]) -> bool:
         """By the version's rule, what lies at `offset` is taken for the same: it is below where it would fetch if it is
         told nothing (the own high watermark, or what it was answered before); or an answer says so."""
         start = role.high_watermark
         for one in settled:
-            right = self._answer_is_right(place, offset, one) if one.answered else one.to <= start
+            right = self._answer_is_right(topic_partition, offset, one) if one.answered else one.to <= start
             if one.to <= offset or not right:
                 return False
             start = one.to
         return True
 
-    def _answer_is_right(self, place: TopicPartition, offset: int, settled: Settled) -> bool:
+    def _answer_is_right(self, topic_partition: TopicPartition, offset: int, settled: Settled) -> bool:
         """The leader's record there is of no later epoch than the answer, which is of the own latest or one before."""
-        other = self._logs.at(place, offset, settled.leader, settled.at_ms)
-        own = [one.record.of for one in self._logs.held(place, settled.broker) if one.record.at_ms <= settled.at_ms]
+        other = self._logs.at(topic_partition, offset, settled.leader, settled.at_ms)
+        own = [
+            one.record.of
+            for one in self._logs.held(topic_partition, settled.broker)
+            if one.record.at_ms <= settled.at_ms
+        ]
         latest = settled.epoch if settled.epoch >= 0 else max(own, default=-1)
         return bool(other) and other[-1].of <= latest
 

@@ -23,7 +23,7 @@ from emulator.judging.oracle.truth import Batch, Truth
 from emulator.topology import identifier_named
 from protocol.ids import TopicPartition
 
-NO_PLACE: TopicPartition = ("", -1)
+NO_TOPIC_PARTITION: TopicPartition = ("", -1)
 
 
 class Broken(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ class Broken(msgspec.Struct, frozen=True):
 
     what: str
     text: str
-    place: TopicPartition = NO_PLACE
+    topic_partition: TopicPartition = NO_TOPIC_PARTITION
     offset: int = -1
     acks: int = 0
     value: str = ""
@@ -56,8 +56,8 @@ def broken_promises(truth: Truth, history: History) -> Iterator[Broken]:
     """In logs, offices and states."""
     for text in history.contradictions:
         yield Broken("ensemble", text)
-    for place, stated in history.states.items():
-        yield from _states(place, stated)
+    for topic_partition, stated in history.states.items():
+        yield from _states(topic_partition, stated)
     for found in lost_acknowledged(truth):
         acks, value, digest = (found.details[name] for name in ("acks", "value", "digest"))
         yield Broken("lost", found.text, found.place, found.offset, acks, value, digest)
@@ -101,20 +101,24 @@ def _held(truth: Truth, found: Violation) -> tuple[tuple[int, ...], tuple[tuple[
     return tuple(others), tuple((identifier_named(node), *batch) for node in nodes for batch in held[node])
 
 
-def _states(place: TopicPartition, stated: list[Stated]) -> Iterator[Broken]:
+def _states(topic_partition: TopicPartition, stated: list[Stated]) -> Iterator[Broken]:
     """A leader is elected from the ISR; epochs rise; a leader alone never changes the epoch (semantics 1.6, 4.2)."""
     for was, now in pairwise(stated):
         before, after = was.state, now.state
         if after.zk_version != before.zk_version + 1:
-            yield Broken("state", f"after version {before.zk_version} of the state comes {after.zk_version}", place)
+            yield Broken(
+                "state", f"after version {before.zk_version} of the state comes {after.zk_version}", topic_partition
+            )
         if after.leader_epoch < before.leader_epoch:
-            yield Broken("state", f"after leader epoch {before.leader_epoch} comes {after.leader_epoch}", place)
+            yield Broken(
+                "state", f"after leader epoch {before.leader_epoch} comes {after.leader_epoch}", topic_partition
+            )
         if after.leader != before.leader and after.leader_epoch == before.leader_epoch:
             text = f"in leader epoch {after.leader_epoch} the leader was {before.leader}, then {after.leader}"
-            yield Broken("state", text, place)
+            yield Broken("state", text, topic_partition)
         if after.leader != -1 and after.leader not in before.isr:
             text = f"broker-{after.leader} was elected; the ISR was {list(before.isr)}"
-            yield Broken("election", text, place, since_ms=was.at_ms, until_ms=now.at_ms)
+            yield Broken("election", text, topic_partition, since_ms=was.at_ms, until_ms=now.at_ms)
 
 
 def broken_recoveries(recoveries: list[Recovery]) -> Iterator[Broken]:
@@ -125,7 +129,7 @@ def broken_recoveries(recoveries: list[Recovery]) -> Iterator[Broken]:
             text = f"{one.node} held {_ends(one.held)} when it died and {_ends(one.recovered)} when it was back"
             found = tuple(batch.digest for batch in one.recovered) if one.power and not one.disk else ()
             broker = identifier_named(one.node)
-            yield Broken("recovery", text, one.place, broker=broker, found=found, since_ms=one.at_ms)
+            yield Broken("recovery", text, one.topic_partition, broker=broker, found=found, since_ms=one.at_ms)
 
 
 def _ends(log: list[Batch]) -> str:

@@ -38,30 +38,30 @@ class ReplicaLogs:
         self._tails = tails
         self._known: dict[tuple[TopicPartition, int], list[Held]] = {}
 
-    def held(self, place: TopicPartition, broker: int) -> list[Held]:
+    def held(self, topic_partition: TopicPartition, broker: int) -> list[Held]:
         """All that it ever had, in the order in which it was appended."""
-        if (place, broker) not in self._known:
-            self._known[place, broker] = self._played(place, broker, inf)
-        return self._known[place, broker]
+        if (topic_partition, broker) not in self._known:
+            self._known[topic_partition, broker] = self._played(topic_partition, broker, inf)
+        return self._known[topic_partition, broker]
 
-    def over(self, place: TopicPartition, offset: int, broker: int) -> Iterator[Held]:
+    def over(self, topic_partition: TopicPartition, offset: int, broker: int) -> Iterator[Held]:
         """All that it ever had over this offset."""
-        return (one for one in self.held(place, broker) if one.record.first <= offset <= one.record.last)
+        return (one for one in self.held(topic_partition, broker) if one.record.first <= offset <= one.record.last)
 
-    def at(self, place: TopicPartition, offset: int, broker: int, at_ms: float) -> tuple[Written, ...]:
+    def at(self, topic_partition: TopicPartition, offset: int, broker: int, at_ms: float) -> tuple[Written, ...]:
         """What lay over this offset then, in the log's order."""
-        return tuple(one.record for one in self.over(place, offset, broker) if one.at(at_ms))
+        return tuple(one.record for one in self.over(topic_partition, offset, broker) if one.at(at_ms))
 
-    def _played(self, place: TopicPartition, broker: int, before_ms: float) -> list[Held]:
+    def _played(self, topic_partition: TopicPartition, broker: int, before_ms: float) -> list[Held]:
         """Without what its lives found from `before_ms` on."""
         history = self._history
-        led = [one for one in history.written.get(place, []) if one.broker == broker]
-        copied = [one for one in history.copied.get(place, []) if one.broker == broker]
-        for unseen in history.unseen.get(place, []):
+        led = [one for one in history.written.get(topic_partition, []) if one.broker == broker]
+        copied = [one for one in history.copied.get(topic_partition, []) if one.broker == broker]
+        for unseen in history.unseen.get(topic_partition, []):
             if unseen.written.broker == broker and unseen.written.at_ms < before_ms:
-                (led if unseen.leader == broker else copied).extend(self._found(place, unseen))
-        cuts = [cut for cut in history.cuts.get(place, []) if cut.broker == broker]
-        tails = [tail for tail in self._tails if tail.broker == broker and tail.place == place]
+                (led if unseen.leader == broker else copied).extend(self._found(topic_partition, unseen))
+        cuts = [cut for cut in history.cuts.get(topic_partition, []) if cut.broker == broker]
+        tails = [tail for tail in self._tails if tail.broker == broker and tail.topic_partition == topic_partition]
         log: list[Held] = []
         past: list[Held] = []
         # In one step a log is cut before it is appended to.
@@ -81,14 +81,14 @@ class ReplicaLogs:
                     _end(log, event.first, event.at_ms, event)
         return past
 
-    def _found(self, place: TopicPartition, unseen: Unseen) -> list[Written]:
+    def _found(self, topic_partition: TopicPartition, unseen: Unseen) -> list[Written]:
         """What a follower had appended is what its leader had; of what a leader wrote the epoch alone is known."""
         own, leader = unseen.written, unseen.leader
         if leader == own.broker:
             return [msgspec.structs.replace(own, of=own.epoch if self._gates.has_epoch_cache else -1)]
         theirs = [
             one.record
-            for one in self._played(place, leader, own.at_ms)
+            for one in self._played(topic_partition, leader, own.at_ms)
             if one.at(own.at_ms) and own.first <= one.record.last <= own.last
         ]
         return [

@@ -57,7 +57,7 @@ class Rules:
             case "duplicate":
                 return self._stored_twice(broken)
             case "election":
-                on = self._unclean.may_be(broken.place[0], broken.since_ms, broken.until_ms)
+                on = self._unclean.may_be(broken.topic_partition[0], broken.since_ms, broken.until_ms)
                 return "4.2: unclean election is on" if on else ""
             case "divergence":
                 return (
@@ -71,7 +71,9 @@ class Rules:
                 return self.partings.epoch_order(broken)
             case "high-watermark":
                 return self._led_again(broken)
-            case "recovery" if broken.found and self._history.gone.get(broken.place, set()).issuperset(broken.found):
+            case "recovery" if broken.found and self._history.gone.get(broken.topic_partition, set()).issuperset(
+                broken.found
+            ):
                 return "3: power loss undoes what was not synced of names, and a deleted topic's log is back"
             case "recovery" if self._thrown_away(broken):
                 return "3: power loss undoes what was not synced of names, and a log that was being thrown away is back"
@@ -80,24 +82,25 @@ class Rules:
 
     def _thrown_away(self, broken: Broken) -> bool:
         """What is back is the beginning of what its events say it held: it died before it told of the deletion."""
-        held = self._logs.held(broken.place, broken.broker)
+        held = self._logs.held(broken.topic_partition, broken.broker)
         before = [one.record.digest for one in held if one.at(broken.since_ms - BEFORE_MS)]
         return bool(broken.found) and tuple(before[: len(broken.found)]) == broken.found
 
     def _never_written(self, broken: Broken) -> bool:
         """No leader appended it: whoever was asked did not lead, or was not there."""
-        written = self._history.written.get(broken.place, [])
+        written = self._history.written.get(broken.topic_partition, [])
         return bool(broken.digest) and all(batch.digest != broken.digest for batch in written)
 
-    def _led(self, place: TopicPartition) -> list[Led]:
-        return self._history.leaders.get(place, [])
+    def _led(self, topic_partition: TopicPartition) -> list[Led]:
+        return self._history.leaders.get(topic_partition, [])
 
     def _copied_behind(self, broken: Broken) -> str:
         """A follower of an epoch of the past copied what lies behind: no epoch of its log tells that the two differ
         before it."""
-        copied = self._history.ahead.get(broken.place, [])
+        copied = self._history.ahead.get(broken.topic_partition, [])
         if not self.gates.fences_by_epoch and any(
-            broken.offset < one.first and another_led(self._history, broken.place, one.followed, one.epoch, -1)
+            broken.offset < one.first
+            and another_led(self._history, broken.topic_partition, one.followed, one.epoch, -1)
             for one in copied
         ):
             return "8 (KAFKA-6880): a follower of an epoch of the past copied behind what its leader does not have"
@@ -105,39 +108,43 @@ class Rules:
 
     def _follows_nobody(self, broken: Broken) -> str:
         """Whoever was stopped, and told nothing that would make it follow again, cuts nothing."""
-        rules = [still(self._history, self.gates, broken.place, other) for other in broken.others]
+        rules = [still(self._history, self.gates, broken.topic_partition, other) for other in broken.others]
         return rules[0] if rules and set(rules) <= {HALF_WAY, EARLIER_LIFE} else ""
 
     def _left_behind(self, broken: Broken) -> str:
         """Replicas that were moved away while their brokers were dead: nobody has told them anything since."""
-        place, history = broken.place, self._history
-        assigned = history.assignments.get(place, [])
+        topic_partition, history = broken.topic_partition, self._history
+        assigned = history.assignments.get(topic_partition, [])
         for broker in broken.others:
             with_it = [number for number, one in enumerate(assigned) if broker in one.replicas]
             if not with_it or with_it[-1] == len(assigned) - 1:
                 return ""
             gone_ms = assigned[with_it[-1] + 1].at_ms
-            followed = [role.at_ms for role in history.followers.get(place, []) if role.broker == broker]
-            led = [role.at_ms for role in history.leaders.get(place, []) if role.broker == broker]
+            followed = [role.at_ms for role in history.followers.get(topic_partition, []) if role.broker == broker]
+            led = [role.at_ms for role in history.leaders.get(topic_partition, []) if role.broker == broker]
             if max([*followed, *led], default=0.0) >= gone_ms:
                 return ""
         return LEFT_BEHIND if broken.others else ""
 
     def _stored_twice(self, broken: Broken) -> str:
-        topic, partition = broken.place
+        topic, partition = broken.topic_partition
         numbered = {(topic, partition, broken.value), (topic, ANY_PARTITION, broken.value)} & self._idempotent
         return "" if numbered or broken.unexplained else "6: without idempotence each attempt stores a copy"
 
     def _led_again(self, broken: Broken) -> str:
         """No controller has seen its leader die: it leads on in the same epoch, from what it had written down."""
-        lives = [led for led in self._led(broken.place) if led.broker == broken.broker]
+        lives = [led for led in self._led(broken.topic_partition) if led.broker == broken.broker]
         again = sum(led.epoch == broken.epoch for led in lives) > 1
         return "3: a leader that is back in its epoch begins at its checkpoint" if again else ""
 
     def _written_again(self, broken: Broken) -> str:
         """The same, and its tail is gone: what it writes now has the epoch of what its followers still hold."""
-        led = self._led(broken.place)
-        for tail in (tail for tail in self._tails if tail.place == broken.place and tail.first <= broken.offset):
+        led = self._led(broken.topic_partition)
+        for tail in (
+            tail
+            for tail in self._tails
+            if tail.topic_partition == broken.topic_partition and tail.first <= broken.offset
+        ):
             own = [one for one in led if one.broker == tail.broker]
             before = {one.epoch for one in own if one.at_ms <= tail.at_ms}
             if any(one.epoch in before for one in own if one.at_ms > tail.at_ms):

@@ -20,10 +20,12 @@ def insane(world: SimulatedWorld, truth: Truth, gates: Gates) -> Iterator[Broken
     """`truth`: with the logs that lie on the disks."""
     for number, broker in brokers_of(world).items():
         name = broker_name(number)
-        for place, log in broker.broker.replicas.logs.items():
-            on_disk = [(batch.first, batch.last, batch.epoch) for batch in truth.logs.get(place, {}).get(name, [])]
+        for topic_partition, log in broker.broker.replicas.logs.items():
+            on_disk = [
+                (batch.first, batch.last, batch.epoch) for batch in truth.logs.get(topic_partition, {}).get(name, [])
+            ]
             for why in (*_offsets(log), *_epochs(log, gates), *_disk(log, on_disk)):
-                yield Broken("sanity", f"{name}: {why}", place)
+                yield Broken("sanity", f"{name}: {why}", topic_partition)
     yield from _trees(world)
 
 
@@ -72,5 +74,5 @@ def _trees(world: SimulatedWorld) -> Iterator[Broken]:
             tree = node.machine.tree
             other, content = held.setdefault(tree.zxid, (name, tree.snapshot()))
             if content != tree.snapshot():
-                place: TopicPartition = ("", -1)
-                yield Broken("sanity", f"{name} and {other} hold different znodes at {tree.zxid:#x}", place)
+                topic_partition: TopicPartition = ("", -1)
+                yield Broken("sanity", f"{name} and {other} hold different znodes at {tree.zxid:#x}", topic_partition)

@@ -39,7 +39,7 @@ class Unsettled(msgspec.Struct, frozen=True):
 
     what: str
     text: str
-    place: TopicPartition = ("", -1)
+    topic_partition: TopicPartition = ("", -1)
     broker: int = -1
 
 
@@ -60,19 +60,21 @@ def unsettled(world: SimulatedWorld) -> list[Unsettled]:
         if znode is None or znode.owner != broker.session.session_id:
             found.append(Unsettled("unregistered", f"broker-{number} is not registered", broker=number))
     found += _controller(tree, controllers_of(world))
-    for place, assignment in assignments(tree).items():
-        state = state_of(tree, place)
-        name = f"{place[0]}-{place[1]}"
+    for topic_partition, assignment in assignments(tree).items():
+        state = state_of(tree, topic_partition)
+        name = f"{topic_partition[0]}-{topic_partition[1]}"
         if state is None:
-            found.append(Unsettled("no-state", f"{name} has no state", place))
+            found.append(Unsettled("no-state", f"{name} has no state", topic_partition))
         elif state.leader not in assignment:
-            found.append(Unsettled("leader", f"{name} has no leader, ISR {list(state.isr)}", place))
+            found.append(Unsettled("leader", f"{name} has no leader, ISR {list(state.isr)}", topic_partition))
         else:
             if set(state.isr) != set(assignment):
-                found.append(Unsettled("isr", f"{name}: the ISR is {list(state.isr)} of {list(assignment)}", place))
-            found += _replicas(brokers, place, assignment, state)
-            found += _told(brokers, place, state)
-        found += _settings(tree, brokers, place)
+                found.append(
+                    Unsettled("isr", f"{name}: the ISR is {list(state.isr)} of {list(assignment)}", topic_partition)
+                )
+            found += _replicas(brokers, topic_partition, assignment, state)
+            found += _told(brokers, topic_partition, state)
+        found += _settings(tree, brokers, topic_partition)
     return found
 
 
@@ -112,39 +114,39 @@ def assignments(tree: Tree) -> dict[TopicPartition, tuple[int, ...]]:
     }
 
 
-def state_of(tree: Tree, place: TopicPartition) -> Leadership | None:
-    znode = tree.znodes.get(state_path(*place))
-    return None if znode is None else decode_state(*place, znode.data, znode.version)
+def state_of(tree: Tree, topic_partition: TopicPartition) -> Leadership | None:
+    znode = tree.znodes.get(state_path(*topic_partition))
+    return None if znode is None else decode_state(*topic_partition, znode.data, znode.version)
 
 
-def partition_of(broker: BrokerNode, place: TopicPartition) -> Partition | None:
-    return broker.broker.replicas.partitions.get(place)
+def partition_of(broker: BrokerNode, topic_partition: TopicPartition) -> Partition | None:
+    return broker.broker.replicas.partitions.get(topic_partition)
 
 
-def _settings(tree: Tree, brokers: dict[int, BrokerNode], place: TopicPartition) -> list[Unsettled]:
+def _settings(tree: Tree, brokers: dict[int, BrokerNode], topic_partition: TopicPartition) -> list[Unsettled]:
     """A topic's own settings hold at each of its replicas, whenever they were given and however often it stopped."""
-    topic = place[0]
+    topic = topic_partition[0]
     znode = tree.znodes.get(topic_config_path(topic))
     config = decode_topic_config(topic, znode.data) if znode is not None else {}
     found: list[Unsettled] = []
     for number, broker in brokers.items():
-        partition = partition_of(broker, place)
+        partition = partition_of(broker, topic_partition)
         if partition is not None and partition.log is not None:
             wanted = with_topic_overrides(broker.context.settings, config)
             if partition.settings != wanted:
-                text = f"{topic}-{place[1]}: broker-{number} goes by other settings than {config or 'its own'}"
-                found.append(Unsettled("settings", text, place, number))
+                other = f"broker-{number} goes by other settings than {config or 'its own'}"
+                found.append(Unsettled("settings", f"{topic}-{topic_partition[1]}: {other}", topic_partition, number))
     return found
 
 
-def _told(brokers: dict[int, BrokerNode], place: TopicPartition, state: Leadership) -> list[Unsettled]:
+def _told(brokers: dict[int, BrokerNode], topic_partition: TopicPartition, state: Leadership) -> list[Unsettled]:
     """What each broker answers to a metadata request: the leader and its epoch."""
     found: list[Unsettled] = []
     for number, broker in brokers.items():
-        known = broker.broker.metadata.partitions.get(place)
+        known = broker.broker.metadata.partitions.get(topic_partition)
         if known is None or (known.leader, known.leader_epoch) != (state.leader, state.leader_epoch):
-            text = f"{place[0]}-{place[1]}: broker-{number} tells clients {known}; it is {state}"
-            found.append(Unsettled("metadata", text, place, number))
+            text = f"{topic_partition[0]}-{topic_partition[1]}: broker-{number} tells clients {known}; it is {state}"
+            found.append(Unsettled("metadata", text, topic_partition, number))
     return found
 
 
@@ -163,27 +165,27 @@ def _controller(tree: Tree, candidates: dict[int, Controller]) -> list[Unsettled
 
 
 def _replicas(
-    brokers: dict[int, BrokerNode], place: TopicPartition, assignment: tuple[int, ...], state: Leadership
+    brokers: dict[int, BrokerNode], topic_partition: TopicPartition, assignment: tuple[int, ...], state: Leadership
 ) -> list[Unsettled]:
     """What its brokers themselves think and hold."""
     found: list[Unsettled] = []
-    name = f"{place[0]}-{place[1]}"
-    held = {number: partition_of(brokers[number], place) for number in assignment if number in brokers}
+    name = f"{topic_partition[0]}-{topic_partition[1]}"
+    held = {number: partition_of(brokers[number], topic_partition) for number in assignment if number in brokers}
     leader = held.get(state.leader)
     for number, partition in held.items():
         epoch = partition.leader_epoch if partition is not None else -1
         follows = partition.leader if partition is not None else -1
         if follows != state.leader or epoch != state.leader_epoch:
             text = f"{name}: broker-{number} takes broker-{follows} for the leader, epoch {epoch}; it is {state}"
-            found.append(Unsettled("role", text, place, number))
+            found.append(Unsettled("role", text, topic_partition, number))
     if leader is None or leader.log is None or not leader.leads:
         return found
     log_end = leader.log.log_end
     for number, partition in held.items():
         if partition is not None and partition.log is not None and partition.log.log_end != log_end:
             text = f"{name}: broker-{number} ends at {partition.log.log_end}, the leader at {log_end}"
-            found.append(Unsettled("log-end", text, place, number))
+            found.append(Unsettled("log-end", text, topic_partition, number))
     if leader.log.high_watermark != log_end or leader.lock.held or set(leader.isr) != set(assignment):
         text = f"{name}: the leader's high watermark is {leader.log.high_watermark} of {log_end}, its ISR {leader.isr}"
-        found.append(Unsettled("high-watermark", text, place, state.leader))
+        found.append(Unsettled("high-watermark", text, topic_partition, state.leader))
     return found

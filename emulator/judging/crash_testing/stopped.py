@@ -15,9 +15,9 @@ EARLIER_LIFE = "8 (KAFKA-7235): orders are for a broker, not for a life of it"
 FENCED = "FENCED_LEADER_EPOCH"
 
 
-def still(history: History, gates: Gates, place: TopicPartition, broker: int) -> str:
+def still(history: History, gates: Gates, topic_partition: TopicPartition, broker: int) -> str:
     """Which rule stopped this replica's fetcher and left it alone since; "": none did."""
-    stopped = history.stopped.get((place, broker))
+    stopped = history.stopped.get((topic_partition, broker))
     if stopped is None:
         return ""
     if not left_alone(gates, stopped.roles):

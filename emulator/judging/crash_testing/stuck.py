@@ -49,23 +49,23 @@ def unsettled_rule(died: Died, history: History, gates: Gates, one: Unsettled) -
     absent = _absent(died, history, gates)
     if one.broker in absent:
         return absent[one.broker]
-    if one.place[1] < 0:
+    if one.topic_partition[1] < 0:
         return ""
     tree, _ = ensemble_state(died.world)
     if tree is None:
         return ""
-    assigned = assignments(tree).get(one.place, ())
+    assigned = assignments(tree).get(one.topic_partition, ())
     for broker in assigned:
         if broker in absent:
             return absent[broker]
-    state = state_of(tree, one.place)
+    state = state_of(tree, one.topic_partition)
     if state is None:
         return ""
     return (
-        never_told(history, one.place, state, session_timeout_ms(died.resolved, history))
-        or _bounced(died, history, gates, one.place, assigned, state)
-        or _behind_half_way(died, history, gates, one.place, assigned)
-        or _leader_stuck(died, gates, one.place, state)
+        never_told(history, one.topic_partition, state, session_timeout_ms(died.resolved, history))
+        or _bounced(died, history, gates, one.topic_partition, assigned, state)
+        or _behind_half_way(died, history, gates, one.topic_partition, assigned)
+        or _leader_stuck(died, gates, one.topic_partition, state)
         or _replicas_still(history, gates, one, assigned, state)
         or _larger_than_fetch(died, gates, one, assigned, state)
     )
@@ -101,15 +101,19 @@ def session_timeout_ms(resolved: Resolved, history: History) -> float:
     return float(bounds.session_timeout_ms(resolved.spec, history.offices[-1].node))
 
 
-def never_told(history: History, place: TopicPartition, state: Leadership, timeout_ms: float) -> str:
+def never_told(history: History, topic_partition: TopicPartition, state: Leadership, timeout_ms: float) -> str:
     """The controller in office has written the partition's first state, and lost its connection before it was told so:
     when it asks again, the state exists. `timeout_ms`: of its session; a connection that is silent is given up within
     it."""
-    stated = history.states.get(place, [])
+    stated = history.states.get(topic_partition, [])
     if not history.offices or not stated or state.zk_version != 0:
         return ""
     office, epoch = history.offices[-1], state.controller_epoch
-    told = (place, epoch) in history.created or history.followers.get(place) or history.leaders.get(place)
+    told = (
+        (topic_partition, epoch) in history.created
+        or history.followers.get(topic_partition)
+        or history.leaders.get(topic_partition)
+    )
     if epoch != office.epoch or told:
         return ""
     written_ms, away = stated[0].at_ms, history.away.get(office.node, [])
@@ -119,7 +123,12 @@ def never_told(history: History, place: TopicPartition, state: Leadership, timeo
 
 
 def _bounced(
-    died: Died, history: History, gates: Gates, place: TopicPartition, assigned: tuple[int, ...], state: Leadership
+    died: Died,
+    history: History,
+    gates: Gates,
+    topic_partition: TopicPartition,
+    assigned: tuple[int, ...],
+    state: Leadership,
 ) -> str:
     """What an earlier life of a broker was told, or asked for, stands for the present one (up to 2.1): that has never
     heard of its replica, or is still taken to shut down, and so is neither elected nor told of who is."""
@@ -131,21 +140,21 @@ def _bounced(
         if number not in brokers or not unseen(history, number):
             continue
         leaving = controller is not None and controller.takes_for_leaving(number)
-        partition = partition_of(brokers[number], place)
+        partition = partition_of(brokers[number], topic_partition)
         passed_over = state.leader < 0 or (partition is not None and partition.leader_epoch < state.leader_epoch)
-        if (leaving and passed_over) or _unheard(brokers[number], place):
+        if (leaving and passed_over) or _unheard(brokers[number], topic_partition):
             return EARLIER_LIFE
     return ""
 
 
-def _unheard(node: BrokerNode, place: TopicPartition) -> bool:
+def _unheard(node: BrokerNode, topic_partition: TopicPartition) -> bool:
     """Its broker has never heard who leads, or only of a leader that it did not know."""
-    partition = partition_of(node, place)
+    partition = partition_of(node, topic_partition)
     return partition is None or partition.leader_epoch < 0
 
 
 def _behind_half_way(
-    died: Died, history: History, gates: Gates, place: TopicPartition, assigned: tuple[int, ...]
+    died: Died, history: History, gates: Gates, topic_partition: TopicPartition, assigned: tuple[int, ...]
 ) -> str:
     """A replica's broker was never told who leads: the order ended before it, and the controller has not seen that
     broker go or come since."""
@@ -154,19 +163,19 @@ def _behind_half_way(
         return ""
     office = history.offices[-1]
     for number in assigned:
-        if number not in brokers or not _unheard(brokers[number], place):
+        if number not in brokers or not _unheard(brokers[number], topic_partition):
             continue
-        ends = history.cut_short.get((place, number), [])
+        ends = history.cut_short.get((topic_partition, number), [])
         told = max(office.at_ms, *history.named.get((office.node, number), []), 0.0)
         if any(told < end for end in ends):
             return HALF_WAY
     return ""
 
 
-def _leader_stuck(died: Died, gates: Gates, place: TopicPartition, state: Leadership) -> str:
+def _leader_stuck(died: Died, gates: Gates, topic_partition: TopicPartition, state: Leadership) -> str:
     """Its leader cannot change the ISR."""
     leader = brokers_of(died.world).get(state.leader)
-    partition = partition_of(leader, place) if leader is not None else None
+    partition = partition_of(leader, topic_partition) if leader is not None else None
     if leader is None or partition is None:
         return ""
     if partition.leads and partition.leader_epoch == state.leader_epoch:
@@ -183,10 +192,10 @@ def _replicas_still(
     """All followers that this is about have stopped, by a rule."""
     followers = [broker for broker in assigned if broker != state.leader]
     if one.what == "high-watermark":
-        about = [broker for broker in followers if still(history, gates, one.place, broker)]
+        about = [broker for broker in followers if still(history, gates, one.topic_partition, broker)]
     else:
         about = _about(one, followers, state)
-    rules = [still(history, gates, one.place, broker) for broker in about]
+    rules = [still(history, gates, one.topic_partition, broker) for broker in about]
     return rules[0] if rules and all(rules) else ""
 
 
@@ -206,13 +215,13 @@ def _larger_than_fetch(
 ) -> str:
     """All followers that this is about have come to a record that their fetches cannot bring."""
     brokers = brokers_of(died.world)
-    leader = partition_of(brokers[state.leader], one.place) if state.leader in brokers else None
+    leader = partition_of(brokers[state.leader], one.topic_partition) if state.leader in brokers else None
     if gates.fetch_version >= FIRST_WITH_PROGRESS or leader is None or leader.log is None:
         return ""
     log = leader.log
 
     def stands_before_one(number: int) -> bool:
-        partition = partition_of(brokers[number], one.place) if number in brokers else None
+        partition = partition_of(brokers[number], one.topic_partition) if number in brokers else None
         if partition is None or partition.log is None or not log.log_start <= partition.log.log_end < log.log_end:
             return False
         most_bytes = brokers[number].broker.context.settings.replica_fetch_max_bytes

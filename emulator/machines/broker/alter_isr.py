@@ -98,24 +98,24 @@ class AlterIsr:
             self._context.set_timer(ALTER_RETRY, ALTER_RETRY_MS, self._send)
             return
         for changed in response.partitions:
-            place = (changed.topic, changed.partition)
-            if place not in sent:
+            topic_partition = (changed.topic, changed.partition)
+            if topic_partition not in sent:
                 continue
-            partition, pending = sent[place]
-            self._unsent.pop(place, None)
+            partition, pending = sent[topic_partition]
+            self._unsent.pop(topic_partition, None)
             if partition.pending is pending:
                 self._apply(partition, changed)
         self._send()
 
     def _apply(self, partition: Partition, changed: IsrChanged) -> None:
         context = self._context
-        place = (partition.topic, partition.partition)
+        topic_partition = (partition.topic, partition.partition)
         isr = ids_text(partition.pending.isr) if partition.pending is not None else ""
         if changed.error != ErrorCode.NONE:
             self._counts.failed += 1
-            context.emit(IsrChangeEnded(*place, isr, f"refused: {ErrorCode(changed.error).name}", -1))
+            context.emit(IsrChangeEnded(*topic_partition, isr, f"refused: {ErrorCode(changed.error).name}", -1))
             if changed.error not in GIVE_UP and partition.pending is not None:
-                self._unsent[place] = partition
+                self._unsent[topic_partition] = partition
                 context.set_timer(ALTER_RETRY, ALTER_RETRY_MS, self._send)
             return
         if changed.leader_epoch != partition.leader_epoch or changed.zk_version <= partition.zk_version:
@@ -126,4 +126,4 @@ class AlterIsr:
         partition.isr_confirmed(list(changed.isr), changed.zk_version)
         # The high watermark is not looked at: after a shrink it waits for the next append or follower that moves
         # (KAFKA-13091, mended in 3.0).
-        context.emit(IsrChangeEnded(*place, ids_text(partition.isr), "done", changed.zk_version))
+        context.emit(IsrChangeEnded(*topic_partition, ids_text(partition.isr), "done", changed.zk_version))

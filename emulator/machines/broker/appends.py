@@ -96,34 +96,34 @@ class Appends:
 
     def _append(self, asked: ProducePartition, acks: int) -> tuple[ProduceResult, int | None]:
         """(result, the log end after it; None with an error)."""
-        place = (asked.topic, asked.partition)
-        partition = self._replicas.partitions.get(place)
+        topic_partition = (asked.topic, asked.partition)
+        partition = self._replicas.partitions.get(topic_partition)
         if partition is None or not partition.leads:
-            return ProduceResult(*place, self._replicas.error_of_stranger(place)), None
+            return ProduceResult(*topic_partition, self._replicas.error_of_stranger(topic_partition)), None
         if acks == ALL_IN_SYNC and len(partition.isr) < partition.settings.min_insync_replicas:
-            return ProduceResult(*place, ErrorCode.NOT_ENOUGH_REPLICAS), None
+            return ProduceResult(*topic_partition, ErrorCode.NOT_ENOUGH_REPLICAS), None
         try:
             sent = read_header(asked.records)
         except ValueError:
-            return ProduceResult(*place, ErrorCode.CORRUPT_MESSAGE), None
+            return ProduceResult(*topic_partition, ErrorCode.CORRUPT_MESSAGE), None
         if sent.producer_id >= 0:
             error, written = partition.the_log.producers.check(sent)
             if error != ErrorCode.NONE:
-                return ProduceResult(*place, error), None
+                return ProduceResult(*topic_partition, error), None
             if written is not None:
                 # A retry of what is in the log: it waits like the first (semantics 11.1). It moves the high watermark
                 # as any append does, which is what ends it when the ISR has shrunk meanwhile.
-                return ProduceResult(*place, ErrorCode.NONE, written.base_offset), written.last_offset + 1
+                return ProduceResult(*topic_partition, ErrorCode.NONE, written.base_offset), written.last_offset + 1
         try:
             headers = self._write(partition, asked.records)
         except CorruptBatch:
-            return ProduceResult(*place, ErrorCode.CORRUPT_MESSAGE), None
+            return ProduceResult(*topic_partition, ErrorCode.CORRUPT_MESSAGE), None
         except _TooLarge:
-            return ProduceResult(*place, ErrorCode.MESSAGE_TOO_LARGE), None
+            return ProduceResult(*topic_partition, ErrorCode.MESSAGE_TOO_LARGE), None
         except StorageError as error_:
             self._replicas.storage_failed(error_)
-            return ProduceResult(*place, ErrorCode.KAFKA_STORAGE_ERROR), None
-        return ProduceResult(*place, ErrorCode.NONE, headers[0].base_offset), headers[-1].last_offset + 1
+            return ProduceResult(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR), None
+        return ProduceResult(*topic_partition, ErrorCode.NONE, headers[0].base_offset), headers[-1].last_offset + 1
 
     def _write(self, partition: Partition, records: bytes) -> list[BatchHeader]:
         """One batch, or the messages of an old message set one by one."""

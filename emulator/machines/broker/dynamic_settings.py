@@ -80,7 +80,7 @@ class DynamicSettings:
 
     def topic_configured(self, topic: str) -> None:
         """Its logs know again what it says itself."""
-        self._forgotten = {place for place in self._forgotten if place[0] != topic}
+        self._forgotten = {topic_partition for topic_partition in self._forgotten if topic_partition[0] != topic}
 
     # --- what follows from them ---
 
@@ -110,9 +110,10 @@ class DynamicSettings:
 
     def _configure_all(self) -> None:
         replicas = self._replicas
-        for place in replicas.places():
-            own: Mapping[str, str] = {} if place in self._forgotten else replicas.topic_configs.get(place[0], {})
-            replicas.configure_replica(place, with_topic_overrides(replicas.defaults, own))
+        for topic_partition in replicas.topic_partitions():
+            forgotten = topic_partition in self._forgotten
+            own: Mapping[str, str] = {} if forgotten else replicas.topic_configs.get(topic_partition[0], {})
+            replicas.configure_replica(topic_partition, with_topic_overrides(replicas.defaults, own))
 
     def _says_flush_ms(self) -> bool:
         """Whether log.flush.interval.ms is set at all. What is equal in a file to log.flush.scheduler.interval.ms,

@@ -42,9 +42,11 @@ class FetcherCore:
         """Do the next thing, if nothing is in flight."""
 
     @abstractmethod
-    def _delay(self, places: list[TopicPartition], reason: str) -> None:
+    def _delay(self, topic_partitions: list[TopicPartition], reason: str) -> None:
         """These wait for the back-off."""
 
     @abstractmethod
-    def _say(self, place: TopicPartition, change: str, offset: int, reason: str = "", epoch: int = -1) -> None:
+    def _say(
+        self, topic_partition: TopicPartition, change: str, offset: int, reason: str = "", epoch: int = -1
+    ) -> None:
         """Write an event about a partition."""

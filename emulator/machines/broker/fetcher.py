@@ -63,16 +63,16 @@ class ReplicaFetcher(OutOfRange):
 
     # --- partitions come and go ---
 
-    def add(self, place: TopicPartition, state: FetchState) -> None:
-        self.states[place] = state
-        self._say(place, "added", state.offset, epoch=state.leader_epoch)
+    def add(self, topic_partition: TopicPartition, state: FetchState) -> None:
+        self.states[topic_partition] = state
+        self._say(topic_partition, "added", state.offset, epoch=state.leader_epoch)
         if not self.waits:
             self._context.set_timer(self._wake, 0.0, self._wake_up)
 
-    def remove(self, place: TopicPartition) -> None:
-        state = self.states.pop(place, None)
+    def remove(self, topic_partition: TopicPartition) -> None:
+        state = self.states.pop(topic_partition, None)
         if state is not None:
-            self._say(place, "removed", -1, epoch=state.leader_epoch)
+            self._say(topic_partition, "removed", -1, epoch=state.leader_epoch)
 
     @property
     def dead(self) -> bool:
@@ -125,8 +125,10 @@ class ReplicaFetcher(OutOfRange):
         self._out_of_range.clear()
         self._tell_offsets()
 
-    def _say(self, place: TopicPartition, change: str, offset: int, reason: str = "", epoch: int = -1) -> None:
-        self._context.emit(FetcherChanged(*place, change, self.source, offset, reason, epoch))
+    def _say(
+        self, topic_partition: TopicPartition, change: str, offset: int, reason: str = "", epoch: int = -1
+    ) -> None:
+        self._context.emit(FetcherChanged(*topic_partition, change, self.source, offset, reason, epoch))
 
     # --- inputs ---
 
@@ -185,8 +187,8 @@ class ReplicaFetcher(OutOfRange):
         now_ms = self._context.now.mono_ms
         self._truncate_without_asking(now_ms)
         questions = [
-            (place, state)
-            for place, state in self.states.items()
+            (topic_partition, state)
+            for topic_partition, state in self.states.items()
             if state.truncating and state.delayed_until_ms <= now_ms
         ]
         if questions:
@@ -195,7 +197,11 @@ class ReplicaFetcher(OutOfRange):
         if self._out_of_range:
             self._ask_latest(self._out_of_range[0])
             return
-        ready = [(place, state) for place, state in self.states.items() if state.delayed_until_ms <= now_ms]
+        ready = [
+            (topic_partition, state)
+            for topic_partition, state in self.states.items()
+            if state.delayed_until_ms <= now_ms
+        ]
         if ready:
             self._fetch(ready)
         elif self.states:
@@ -249,21 +255,21 @@ class ReplicaFetcher(OutOfRange):
             paused, self._pause = self._pause, None
             self._delay(list(paused), "no answer to a fetch")
 
-    def _delay(self, places: list[TopicPartition], reason: str) -> None:
+    def _delay(self, topic_partitions: list[TopicPartition], reason: str) -> None:
         now_ms = self._context.now.mono_ms
         until_ms = now_ms + self._context.settings.replica_fetch_backoff_ms
-        for place in places:
-            state = self.states.get(place)
+        for topic_partition in topic_partitions:
+            state = self.states.get(topic_partition)
             if state is not None and state.delayed_until_ms <= now_ms:
                 state.delayed_until_ms = until_ms
-                self._say(place, "delayed", state.offset, reason, state.leader_epoch)
+                self._say(topic_partition, "delayed", state.offset, reason, state.leader_epoch)
 
-    def _failed(self, place: TopicPartition, reason: str) -> None:
+    def _failed(self, topic_partition: TopicPartition, reason: str) -> None:
         """Dropped until the next LeaderAndIsr; before 2.3 the fetcher's thread dies with all its partitions (KIP-461),
         and those given to it later wait too, until none is left and it is replaced."""
         if self._context.gates.append_error_fails_partition:
-            failed = self.states.pop(place)
-            self._say(place, "failed", failed.offset, reason, failed.leader_epoch)
+            failed = self.states.pop(topic_partition)
+            self._say(topic_partition, "failed", failed.offset, reason, failed.leader_epoch)
             return
         for other, state in self.states.items():
             self._say(other, "failed", state.offset, reason, state.leader_epoch)
@@ -273,17 +279,17 @@ class ReplicaFetcher(OutOfRange):
 
     def _fetch(self, ready: list[tuple[TopicPartition, FetchState]]) -> None:
         settings, gates = self._context.settings, self._context.gates
-        self._asked = {place: (state.offset, state.leader_epoch) for place, state in ready}
+        self._asked = {topic_partition: (state.offset, state.leader_epoch) for topic_partition, state in ready}
         partitions = [
             FetchPartition(
-                *place,
+                *topic_partition,
                 state.offset,
                 settings.replica_fetch_max_bytes,
-                self._replicas.partitions[place].the_log.log_start,
+                self._replicas.partitions[topic_partition].the_log.log_start,
                 state.leader_epoch if gates.fences_by_epoch else -1,
                 state.last_fetched_epoch if gates.truncates_on_fetch else -1,
             )
-            for place, state in ready
+            for topic_partition, state in ready
         ]
         request = FetchRequest(
             self._context.broker,
@@ -297,44 +303,44 @@ class ReplicaFetcher(OutOfRange):
     def _fetched(self, message: Message) -> None:
         assert isinstance(message, FetchResponse), message
         for result in message.partitions:
-            place = (result.topic, result.partition)
-            state = self.states.get(place)
-            asked = self._asked.get(place)
+            topic_partition = (result.topic, result.partition)
+            state = self.states.get(topic_partition)
+            asked = self._asked.get(topic_partition)
             # Removed, added again or cut while the request was under way: then the answer says nothing.
             if state is None or asked is None or asked[0] != state.offset or state.truncating or self._dead:
                 continue
             if state.delayed_until_ms > self._context.now.mono_ms:
                 continue
-            self._fetched_one(place, state, asked[1], result)
+            self._fetched_one(topic_partition, state, asked[1], result)
 
     def _fetched_one(
-        self, place: TopicPartition, state: FetchState, request_epoch: int, result: FetchedPartition
+        self, topic_partition: TopicPartition, state: FetchState, request_epoch: int, result: FetchedPartition
     ) -> None:
         match result.error:
             case ErrorCode.NONE:
-                self._take(place, state, result)
+                self._take(topic_partition, state, result)
             case ErrorCode.OFFSET_OUT_OF_RANGE:
-                if place not in self._out_of_range:
-                    self._out_of_range.append(place)
+                if topic_partition not in self._out_of_range:
+                    self._out_of_range.append(topic_partition)
             case ErrorCode.FENCED_LEADER_EPOCH:
-                self._fenced(place, request_epoch)
+                self._fenced(topic_partition, request_epoch)
             case other:
-                self._delay([place], ErrorCode(other).name)
+                self._delay([topic_partition], ErrorCode(other).name)
 
-    def _take(self, place: TopicPartition, state: FetchState, result: FetchedPartition) -> None:
+    def _take(self, topic_partition: TopicPartition, state: FetchState, result: FetchedPartition) -> None:
         """Append, follow the high watermark, cut where the leader says that we part."""
-        partition = self._replicas.partitions[place]
+        partition = self._replicas.partitions[topic_partition]
         log = partition.the_log
         if state.offset != log.log_end and result.records:
-            self._failed(place, f"fetch offset {state.offset} is not the log end {log.log_end}")
+            self._failed(topic_partition, f"fetch offset {state.offset} is not the log end {log.log_end}")
             return
         try:
             headers = log.append_as_follower(result.records) if result.records else []
         except CorruptBatch as error:
-            self._delay([place], str(error))
+            self._delay([topic_partition], str(error))
             return
         except OffsetsOutOfOrder as error:
-            self._failed(place, str(error))
+            self._failed(topic_partition, str(error))
             return
         except StorageError as error:
             self._replicas.storage_failed(error)
@@ -344,12 +350,12 @@ class ReplicaFetcher(OutOfRange):
         partition.follow_high_watermark(result.high_watermark)
         state.lag = max(0, result.high_watermark - log.log_end)
         if result.incomplete:
-            self._delay([place], OVERSIZED)
+            self._delay([topic_partition], OVERSIZED)
         if headers:
             state.offset = log.log_end
             state.last_fetched_epoch = log.epochs.latest
         if result.diverging_epoch is not None:
             diverging = result.diverging_epoch
             cut = cut_for(log, state.offset, diverging.epoch, diverging.end_offset)
-            self._answered(partition, place, diverging.epoch, diverging.end_offset, cut)
-            self._cut(partition, place, cut.offset, "diverging", complete=cut.complete)
+            self._answered(partition, topic_partition, diverging.epoch, diverging.end_offset, cut)
+            self._cut(partition, topic_partition, cut.offset, "diverging", complete=cut.complete)

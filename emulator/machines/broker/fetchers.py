@@ -33,19 +33,19 @@ class Fetchers:
             state = FetchState(start, partition.leader_epoch, latest, truncating=True)
         fetcher.add((partition.topic, partition.partition), state)
 
-    def remove(self, places: list[TopicPartition]) -> Work[None]:
+    def remove(self, topic_partitions: list[TopicPartition]) -> Work[None]:
         """Fetch these no more. A fetcher that asks its leader where a log begins or ends lets nobody touch its
         partitions meanwhile, whosever they are (Kafka's partitionMapLock)."""
         for fetcher in list(self._by_source.values()):
             if fetcher.asks_for_offsets:
                 yield Until(f"the fetcher from broker-{fetcher.source}", fetcher.when_it_has_offsets)
-            for place in places:
-                fetcher.remove(place)
+            for topic_partition in topic_partitions:
+                fetcher.remove(topic_partition)
 
-    def drop(self, place: TopicPartition) -> None:
+    def drop(self, topic_partition: TopicPartition) -> None:
         """Its log directory failed."""
         for fetcher in self._by_source.values():
-            fetcher.remove(place)
+            fetcher.remove(topic_partition)
 
     def close_idle(self) -> Work[None]:
         """Fetchers without partitions end; up to 1.0 that may take as long as what they wait for (KAFKA-6051)."""
@@ -63,11 +63,11 @@ class Fetchers:
             fetcher.close()
         self._by_source.clear()
 
-    def activity(self, place: TopicPartition, now_ms: float) -> str:
+    def activity(self, topic_partition: TopicPartition, now_ms: float) -> str:
         """See ReplicaFetcher.activity; stopped, too, where no fetcher has the partition."""
         for fetcher in self._by_source.values():
-            if place in fetcher.states:
-                return fetcher.activity(fetcher.states[place], now_ms)
+            if topic_partition in fetcher.states:
+                return fetcher.activity(fetcher.states[topic_partition], now_ms)
         return "stopped"
 
     @property

@@ -73,11 +73,13 @@ class Fetches:
         for asked, read in zip(fetch.partitions, reads, strict=True):
             if read.result.error != ErrorCode.OFFSET_OUT_OF_RANGE:
                 continue
-            place = (asked.topic, asked.partition)
-            partition = self._replicas.partitions.get(place)
+            topic_partition = (asked.topic, asked.partition)
+            partition = self._replicas.partitions.get(topic_partition)
             if partition is not None:  # else a read after this found its log directory failed
                 ends = (partition.the_log.log_start, partition.the_log.log_end)
-                self._context.emit(FetchOutOfRange(*place, fetch.replica_id, asked.fetch_offset, *ends, correlation))
+                self._context.emit(
+                    FetchOutOfRange(*topic_partition, fetch.replica_id, asked.fetch_offset, *ends, correlation)
+                )
 
     # --- what a follower's fetch says ---
 
@@ -88,14 +90,14 @@ class Fetches:
         Raises NotAssigned."""
         unassigned = set()
         for asked, read in zip(fetch.partitions, reads, strict=True):
-            place = (asked.topic, asked.partition)
-            partition = self._replicas.partitions.get(place)
+            topic_partition = (asked.topic, asked.partition)
+            partition = self._replicas.partitions.get(topic_partition)
             if partition is None:
                 continue
             if fetch.replica_id not in partition.remotes:
                 if self._context.gates.unassigned_follower_fails_fetch:
                     raise NotAssigned
-                unassigned.add(place)
+                unassigned.add(topic_partition)
                 read.result.records = b""
                 read.result.incomplete = False
                 continue

@@ -215,11 +215,11 @@ class GroupCoordinator:
         )
         yield from self._appends.append(produce, appended)
 
-    def partitions_deleted(self, places: list[TopicPartition]) -> Work[None]:
+    def partitions_deleted(self, topic_partitions: list[TopicPartition]) -> Work[None]:
         """What groups have committed of them is dropped, by records without a value, whoever gets them
         (GroupMetadataManager.cleanupGroupMetadata). What is being loaded keeps it."""
         for number, cache in sorted(self._caches.items()):
-            keys = [] if cache.loading else cache.drop(places)
+            keys = [] if cache.loading else cache.drop(topic_partitions)
             if keys:
                 magic, now_ms = self._context.gates.record_magic, int(self._context.now.wall_ms)
                 records = encode([(encode_key(key), None, ()) for key in keys], magic=magic, timestamp_ms=now_ms)
@@ -261,8 +261,8 @@ class GroupCoordinator:
             if held is None:
                 found.append(CommittedPartition(asked.topic, asked.partition))
             else:
-                place: TopicPartition = (asked.topic, asked.partition)
-                found.append(CommittedPartition(*place, held.offset, held.leader_epoch, held.metadata))
+                topic_partition: TopicPartition = (asked.topic, asked.partition)
+                found.append(CommittedPartition(*topic_partition, held.offset, held.leader_epoch, held.metadata))
         return OffsetFetchResponse(ErrorCode.NONE, found)
 
     def _cache(self, number: int) -> tuple[OffsetCache | None, ErrorCode]:

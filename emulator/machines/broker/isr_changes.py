@@ -168,11 +168,11 @@ class IsrChanges:
         # The lost answer of an earlier try of ours may be why the version differs.
         response = yield from self._context.asked(SessionRequest([GetData(path)]))
         result = response.results[0] if response.results else None
-        place = (partition.topic, partition.partition)
+        topic_partition = (partition.topic, partition.partition)
         if (
             response.error == SessionError.OK
             and result is not None
-            and decode_state(*place, result.data, state.zk_version) == state
+            and decode_state(*topic_partition, result.data, state.zk_version) == state
         ):
             return "done", result.version
         return "bad-version", -1

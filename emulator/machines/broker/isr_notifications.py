@@ -30,9 +30,9 @@ class IsrNotifications:
 
     def note(self, partition: Partition) -> None:
         """A change of its ISR was written."""
-        place = (partition.topic, partition.partition)
-        if place not in self._changed:
-            self._changed.append(place)
+        topic_partition = (partition.topic, partition.partition)
+        if topic_partition not in self._changed:
+            self._changed.append(topic_partition)
         self._last_change_ms = self._context.now.mono_ms
 
     def _propagate(self) -> None:
@@ -50,6 +50,8 @@ class IsrNotifications:
 
         def created(response: SessionResponse) -> None:
             if response.error != SessionError.OK:
-                self._changed = told + [place for place in self._changed if place not in told]
+                self._changed = told + [
+                    topic_partition for topic_partition in self._changed if topic_partition not in told
+                ]
 
         context.ask_session(SessionRequest([create]), created)

@@ -88,22 +88,22 @@ class Leadership:
         follow: list[Change] = []
         results: list[PartitionError] = []
         for state in orders.partitions:
-            place = (state.topic, state.partition)
-            known = self._replicas.partitions.get(place)
+            topic_partition = (state.topic, state.partition)
+            known = self._replicas.partitions.get(topic_partition)
             current = known.leader_epoch if known is not None else EPOCH_UNKNOWN
-            if place in self._replicas.offline:
+            if topic_partition in self._replicas.offline:
                 self._transitions.ignored(state, current, "in an offline log directory", orderer)
-                results.append(PartitionError(*place, ErrorCode.KAFKA_STORAGE_ERROR))
+                results.append(PartitionError(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR))
             elif state.leader_epoch <= current:
                 self._transitions.ignored(state, current, "leader epoch not newer", orderer)
-                results.append(PartitionError(*place, ErrorCode.STALE_CONTROLLER_EPOCH))
+                results.append(PartitionError(*topic_partition, ErrorCode.STALE_CONTROLLER_EPOCH))
             elif self._context.broker not in state.replicas:
                 self._transitions.ignored(state, current, "not a replica", orderer)
-                results.append(PartitionError(*place, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+                results.append(PartitionError(*topic_partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
             else:
-                partition = self._replicas.partition(place)
+                partition = self._replicas.partition(topic_partition)
                 (lead if state.leader == self._context.broker else follow).append((partition, state))
-                results.append(PartitionError(*place))
+                results.append(PartitionError(*topic_partition))
         leaders = {endpoint.broker: endpoint.node for endpoint in orders.live_leaders}
         try:
             yield from self._transitions.make_leaders(lead)

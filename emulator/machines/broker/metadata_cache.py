@@ -37,27 +37,27 @@ class MetadataCache:
         deleted: list[TopicPartition] = []
         forgotten = False
         for state in request.partitions:
-            place = (state.topic, state.partition)
+            topic_partition = (state.topic, state.partition)
             if state.leader == LEADER_DURING_DELETE:
-                deleted.append(place)
-                self._told.pop(place, None)
-                if self.partitions.pop(place, None) is not None:
+                deleted.append(topic_partition)
+                self._told.pop(topic_partition, None)
+                if self.partitions.pop(topic_partition, None) is not None:
                     forgotten = True
                     live = ids_text(sorted(self.live))
                     told = (self.controller, LEADER_DURING_DELETE, state.leader_epoch, ids_text(state.isr), live)
                     self._context.emit(MetadataChanged(state.topic, state.partition, *told))
             else:
-                self.partitions[place] = state
+                self.partitions[topic_partition] = state
         self._tell(forgotten)
         return deleted
 
     def _tell(self, changed: bool) -> None:
         """Who listens; `changed`: something is not told of any more."""
         live = ids_text(sorted(self.live))
-        for place, state in self.partitions.items():
+        for topic_partition, state in self.partitions.items():
             told = (self.controller, state.leader, state.leader_epoch, ids_text(state.isr), live)
-            if self._told.get(place) != told:
-                self._told[place] = told
+            if self._told.get(topic_partition) != told:
+                self._told[topic_partition] = told
                 changed = True
                 self._context.emit(MetadataChanged(state.topic, state.partition, *told))
 

@@ -22,8 +22,8 @@ class OfflineReplicas:
         self._fetchers = fetchers
         self._coordinator = coordinator
 
-    def going(self, places: list[TopicPartition]) -> None:
-        for topic, partition in places:
+    def going(self, topic_partitions: list[TopicPartition]) -> None:
+        for topic, partition in topic_partitions:
             self._fetchers.drop((topic, partition))
             if topic == OFFSETS_TOPIC:
                 self._coordinator.going_offline(partition)

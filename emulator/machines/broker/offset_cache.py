@@ -48,9 +48,9 @@ class OffsetCache:
         if held is None or held.at < at:
             self._held[key] = _Held(committed, at)
 
-    def drop(self, places: list[TopicPartition]) -> list[OffsetKey]:
+    def drop(self, topic_partitions: list[TopicPartition]) -> list[OffsetKey]:
         """Nothing is committed of these any more; returns of whom it was."""
-        gone = set(places)
+        gone = set(topic_partitions)
         keys = [key for key in self._held if (key.topic, key.partition) in gone]
         for key in keys:
             del self._held[key]

@@ -53,27 +53,27 @@ class OffsetQueries:
 
     def _epoch_end(self, question: EpochQuestion, *, with_epoch: bool) -> EpochAnswer:
         """By the binary's rule; whether it names an epoch is up to the request's version."""
-        place = (question.topic, question.partition)
+        topic_partition = (question.topic, question.partition)
         log, error = self._leaders_log(question.topic, question.partition, question.current_leader_epoch)
         if log is None:
-            return EpochAnswer(*place, error)
+            return EpochAnswer(*topic_partition, error)
         epoch, end_offset = log.end_offset_for_epoch(question.leader_epoch)
-        return EpochAnswer(*place, ErrorCode.NONE, epoch if with_epoch else -1, end_offset)
+        return EpochAnswer(*topic_partition, ErrorCode.NONE, epoch if with_epoch else -1, end_offset)
 
     def _offset(self, asked: ListOffsetsPartition, *, follower: bool) -> ListedOffset:
-        place = (asked.topic, asked.partition)
+        topic_partition = (asked.topic, asked.partition)
         log, error = self._leaders_log(asked.topic, asked.partition, asked.current_leader_epoch)
         if log is None:
-            return ListedOffset(*place, error)
-        epoch = self._replicas.partitions[place].leader_epoch
+            return ListedOffset(*topic_partition, error)
+        epoch = self._replicas.partitions[topic_partition].leader_epoch
         if asked.timestamp == EARLIEST_TIMESTAMP:
-            return ListedOffset(*place, ErrorCode.NONE, log.log_start, epoch)
+            return ListedOffset(*topic_partition, ErrorCode.NONE, log.log_start, epoch)
         if follower:
-            return ListedOffset(*place, ErrorCode.NONE, log.log_end, epoch)
-        began = self._replicas.partitions[place].epoch_start
+            return ListedOffset(*topic_partition, ErrorCode.NONE, log.log_end, epoch)
+        began = self._replicas.partitions[topic_partition].epoch_start
         if self._context.gates.offset_not_available and began is not None and log.high_watermark < began:
-            return ListedOffset(*place, ErrorCode.OFFSET_NOT_AVAILABLE)
-        return ListedOffset(*place, ErrorCode.NONE, log.high_watermark, epoch)
+            return ListedOffset(*topic_partition, ErrorCode.OFFSET_NOT_AVAILABLE)
+        return ListedOffset(*topic_partition, ErrorCode.NONE, log.high_watermark, epoch)
 
     def _leaders_log(self, topic: str, number: int, current_leader_epoch: int) -> tuple[Log | None, ErrorCode]:
         partition = self._replicas.partitions.get((topic, number))

@@ -33,11 +33,15 @@ class OutOfRange(Truncating):
     _asks_session: bool
     """Whether it may cut: it does nothing else meanwhile."""
 
-    def _ask_latest(self, place: TopicPartition) -> None:
-        self._ask_offset(place, LATEST_TIMESTAMP, lambda listed: self._latest_answered(place, listed))
+    def _ask_latest(self, topic_partition: TopicPartition) -> None:
+        self._ask_offset(
+            topic_partition, LATEST_TIMESTAMP, lambda listed: self._latest_answered(topic_partition, listed)
+        )
 
-    def _ask_offset(self, place: TopicPartition, timestamp: int, answered: Callable[[ListedOffset], None]) -> None:
-        state = self.states.get(place)
+    def _ask_offset(
+        self, topic_partition: TopicPartition, timestamp: int, answered: Callable[[ListedOffset], None]
+    ) -> None:
+        state = self.states.get(topic_partition)
         if state is None:
             self._out_of_range.popleft()
             self._work()
@@ -48,7 +52,7 @@ class OutOfRange(Truncating):
         def handle(message: Message) -> None:
             assert isinstance(message, ListOffsetsResponse), message
             listed = message.partitions[0]
-            now_state = self.states.get(place)
+            now_state = self.states.get(topic_partition)
             if now_state is None or now_state.leader_epoch != request_epoch:
                 self._out_of_range.popleft()
             elif listed.error == ErrorCode.NONE:
@@ -56,76 +60,80 @@ class OutOfRange(Truncating):
             else:
                 self._out_of_range.popleft()
                 if listed.error == ErrorCode.FENCED_LEADER_EPOCH:
-                    self._fenced(place, request_epoch)
+                    self._fenced(topic_partition, request_epoch)
                 else:
-                    self._delay([place], ErrorCode(listed.error).name)
+                    self._delay([topic_partition], ErrorCode(listed.error).name)
 
         self._send(
-            ListOffsetsRequest(self._context.broker, [ListOffsetsPartition(*place, timestamp, epoch)]),
+            ListOffsetsRequest(self._context.broker, [ListOffsetsPartition(*topic_partition, timestamp, epoch)]),
             FENCED_LIST_OFFSETS if self._context.gates.fences_by_epoch else 0,
             handle,
         )
 
-    def _latest_answered(self, place: TopicPartition, listed: ListedOffset) -> None:
-        partition = self._replicas.partitions[place]
+    def _latest_answered(self, topic_partition: TopicPartition, listed: ListedOffset) -> None:
+        partition = self._replicas.partitions[topic_partition]
         log = partition.the_log
         if listed.offset >= log.log_end:
-            self._ask_offset(place, EARLIEST_TIMESTAMP, lambda earliest: self._earliest_answered(place, earliest))
+            self._ask_offset(
+                topic_partition, EARLIEST_TIMESTAMP, lambda earliest: self._earliest_answered(topic_partition, earliest)
+            )
             return
         if self._context.gates.out_of_range_exits:
             self._asks_session = True
-            work = self._cut_if_allowed(place, listed.offset)
-            self._context.threads.start("fetcher", f"cut {place[0]}-{place[1]}", work, self._decided)
+            work = self._cut_if_allowed(topic_partition, listed.offset)
+            self._context.threads.start(
+                "fetcher", f"cut {topic_partition[0]}-{topic_partition[1]}", work, self._decided
+            )
             return
         self._out_of_range.popleft()
-        self._cut_to_leaders_end(place, listed.offset)
+        self._cut_to_leaders_end(topic_partition, listed.offset)
 
     def _decided(self) -> None:
         self._asks_session = False
         self._work()
 
-    def _cut_to_leaders_end(self, place: TopicPartition, offset: int) -> None:
-        partition = self._replicas.partitions[place]
-        self._reset(place, offset, partition.the_log.log_end, "latest")
-        self._cut(partition, place, offset, "out-of-range", complete=True)
+    def _cut_to_leaders_end(self, topic_partition: TopicPartition, offset: int) -> None:
+        partition = self._replicas.partitions[topic_partition]
+        self._reset(topic_partition, offset, partition.the_log.log_end, "latest")
+        self._cut(partition, topic_partition, offset, "out-of-range", complete=True)
 
-    def _cut_if_allowed(self, place: TopicPartition, offset: int) -> Work[None]:
+    def _cut_if_allowed(self, topic_partition: TopicPartition, offset: int) -> Work[None]:
         """The process exits where the topic does not allow unclean election, by what the session service says of it
         now; the fetcher waits for that."""
         try:
-            config = yield from self._replicas.configuration_at(topic_config_path(place[0]))
+            config = yield from self._replicas.configuration_at(topic_config_path(topic_partition[0]))
         except SessionExpired:
             self._out_of_range.popleft()
-            self._delay([place], "session expired")
+            self._delay([topic_partition], "session expired")
             return
         self._out_of_range.popleft()
-        if place not in self.states:
+        if topic_partition not in self.states:
             return  # its log directory failed meanwhile
         if with_topic_overrides(self._context.settings, config).unclean_leader_election_enable:
-            self._cut_to_leaders_end(place, offset)
+            self._cut_to_leaders_end(topic_partition, offset)
             return
-        log_end = self._replicas.partitions[place].the_log.log_end
-        self._reset(place, offset, log_end, "not-allowed")
+        log_end = self._replicas.partitions[topic_partition].the_log.log_end
+        self._reset(topic_partition, offset, log_end, "not-allowed")
         self._context.out.exit(
             1,
-            f"log truncation is not allowed for {place[0]}-{place[1]}: "
+            f"log truncation is not allowed for {topic_partition[0]}-{topic_partition[1]}: "
             f"the leader ends at {offset}, this replica at {log_end}",
             ExitKind.AHEAD_OF_LEADER,
         )
 
-    def _reset(self, place: TopicPartition, offset: int, log_end: int, reason: str) -> None:
-        self._context.emit(FetchOffsetReset(*place, self.source, offset, log_end, reason))
+    def _reset(self, topic_partition: TopicPartition, offset: int, log_end: int, reason: str) -> None:
+        self._context.emit(FetchOffsetReset(*topic_partition, self.source, offset, log_end, reason))
 
-    def _earliest_answered(self, place: TopicPartition, listed: ListedOffset) -> None:
-        partition = self._replicas.partitions[place]
+    def _earliest_answered(self, topic_partition: TopicPartition, listed: ListedOffset) -> None:
+        partition = self._replicas.partitions[topic_partition]
         log = partition.the_log
         self._out_of_range.popleft()
-        self._reset(place, listed.offset, log.log_end, "start")
+        self._reset(topic_partition, listed.offset, log.log_end, "start")
         if listed.offset > log.log_end or self._context.gates.out_of_range_starts_over:
             self._replicas.truncate_fully(partition, listed.offset)
             if partition.offline:
                 return
-        state = self.states[place]
+        state = self.states[topic_partition]
         state.offset = log.log_end
         state.truncating = False
         state.last_fetched_epoch = log.epochs.latest

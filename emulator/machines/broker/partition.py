@@ -24,10 +24,10 @@ from protocol.messages.leadership import PartitionState
 from protocol.records.types import BatchHeader
 
 
-def tell_epochs(context: BrokerContext, place: TopicPartition, log: Log) -> None:
+def tell_epochs(context: BrokerContext, topic_partition: TopicPartition, log: Log) -> None:
     """Write down which epochs a log has noted since the last time."""
     for began in log.epochs.tell():
-        context.emit(LeaderEpochBegan(*place, *began))
+        context.emit(LeaderEpochBegan(*topic_partition, *began))
 
 
 class PendingIsr:

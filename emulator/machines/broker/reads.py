@@ -80,38 +80,41 @@ class Reads:
     def _one(
         self, replica_id: int, asked: FetchPartition, left_bytes: int, *, first: bool
     ) -> tuple[FetchedPartition, int]:
-        place = (asked.topic, asked.partition)
-        partition = self._replicas.partitions.get(place)
+        topic_partition = (asked.topic, asked.partition)
+        partition = self._replicas.partitions.get(topic_partition)
         if partition is None:
-            return FetchedPartition(*place, self._replicas.error_of_stranger(place)), -1
+            return FetchedPartition(*topic_partition, self._replicas.error_of_stranger(topic_partition)), -1
         error = fence(partition, asked.current_leader_epoch)
         if error == ErrorCode.NONE and not partition.leads:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         if error != ErrorCode.NONE:
-            return FetchedPartition(*place, error), -1
+            return FetchedPartition(*topic_partition, error), -1
         log = partition.the_log
         high_watermark, log_end = log.high_watermark, log.log_end
         if asked.last_fetched_epoch >= 0:
             epoch, end = log.end_offset_for_epoch(asked.last_fetched_epoch)
             if (epoch, end) == (-1, -1):
-                return FetchedPartition(*place, ErrorCode.OFFSET_OUT_OF_RANGE), -1
+                return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), -1
             if epoch < asked.last_fetched_epoch or end < asked.fetch_offset:
                 diverging = DivergingEpoch(epoch, end)
-                return FetchedPartition(*place, ErrorCode.NONE, high_watermark, log.log_start, diverging), log_end
+                return (
+                    FetchedPartition(*topic_partition, ErrorCode.NONE, high_watermark, log.log_start, diverging),
+                    log_end,
+                )
         if not log.log_start <= asked.fetch_offset <= log_end:
-            return FetchedPartition(*place, ErrorCode.OFFSET_OUT_OF_RANGE), -1
+            return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), -1
         stop = log_end if replica_id >= 0 else high_watermark
         above = stop < asked.fetch_offset < log_end
         if above and self._context.gates.fetch_above_high_watermark_fails:
-            return FetchedPartition(*place, ErrorCode.UNKNOWN_SERVER_ERROR), -1
+            return FetchedPartition(*topic_partition, ErrorCode.UNKNOWN_SERVER_ERROR), -1
         records = b""
         if asked.fetch_offset < stop and (left_bytes > 0 or first):
             try:
                 records = log.read(asked.fetch_offset, stop, min(asked.max_bytes, left_bytes), at_least_one=first)
             except StorageError as failure:
                 self._replicas.storage_failed(failure)
-                return FetchedPartition(*place, ErrorCode.KAFKA_STORAGE_ERROR), -1
-        return FetchedPartition(*place, ErrorCode.NONE, high_watermark, log.log_start, None, records), log_end
+                return FetchedPartition(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR), -1
+        return FetchedPartition(*topic_partition, ErrorCode.NONE, high_watermark, log.log_start, None, records), log_end
 
     # --- answering ---
 

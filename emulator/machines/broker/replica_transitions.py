@@ -211,15 +211,15 @@ class ReplicaTransitions:
             return ErrorCode.FENCED_LEADER_EPOCH
         return ErrorCode.NONE
 
-    def forget(self, places: list[TopicPartition]) -> Work[None]:
+    def forget(self, topic_partitions: list[TopicPartition]) -> Work[None]:
         """These are being deleted, wherever they are."""
-        if places and self._context.gates.forgets_offsets_of_deleted_topics:
-            yield from self._coordinator.partitions_deleted(places)
+        if topic_partitions and self._context.gates.forgets_offsets_of_deleted_topics:
+            yield from self._coordinator.partitions_deleted(topic_partitions)
 
-    def _delete(self, place: TopicPartition) -> Work[ErrorCode]:
-        if place in self._replicas.offline:
+    def _delete(self, topic_partition: TopicPartition) -> Work[ErrorCode]:
+        if topic_partition in self._replicas.offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
-        partition = self._replicas.partitions.get(place)
+        partition = self._replicas.partitions.get(topic_partition)
         if partition is not None:
             yield from self._locked(partition)
             if partition.topic == OFFSETS_TOPIC:
@@ -229,7 +229,7 @@ class ReplicaTransitions:
             if self._context.gates.deposed_leader_answers_parked:
                 yield from partition.check_parked()
         try:
-            self._replicas.delete(place)
+            self._replicas.delete(topic_partition)
         except ReplicaOffline:
             return ErrorCode.KAFKA_STORAGE_ERROR
         except StorageError as error:

@@ -47,7 +47,7 @@ class Replicas:
         self.partitions: dict[TopicPartition, Partition] = {}
         self.logs: dict[TopicPartition, Log] = {}
         self.offline: set[TopicPartition] = set()
-        self.going_offline: Callable[[list[TopicPartition]], None] = lambda places: None
+        self.going_offline: Callable[[list[TopicPartition]], None] = lambda topic_partitions: None
         self.tell_controller: Callable[[], None] = lambda: None
         self.topic_configs: dict[str, dict[str, str]] = {}
         self.defaults = context.settings
@@ -58,22 +58,26 @@ class Replicas:
 
     # --- asked for a partition ---
 
-    def error_of_stranger(self, place: TopicPartition) -> ErrorCode:
+    def error_of_stranger(self, topic_partition: TopicPartition) -> ErrorCode:
         """For a partition this broker does not lead: 6 if it knows of it, 3 if not (semantics 11.12), 56 if its log
         directory failed."""
-        if place in self.offline:
+        if topic_partition in self.offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
-        if place in self.partitions or place in self.logs or place in self.metadata.partitions:
+        if (
+            topic_partition in self.partitions
+            or topic_partition in self.logs
+            or topic_partition in self.metadata.partitions
+        ):
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
-    def partition(self, place: TopicPartition) -> Partition:
+    def partition(self, topic_partition: TopicPartition) -> Partition:
         """The partition, created if this broker hears of it for the first time."""
-        partition = self.partitions.get(place)
+        partition = self.partitions.get(topic_partition)
         if partition is None:
-            settings = self.settings_of(place[0])
-            partition = Partition(self.context, *place, settings, self.fetches, self.produces)
-            self.partitions[place] = partition
+            settings = self.settings_of(topic_partition[0])
+            partition = Partition(self.context, *topic_partition, settings, self.fetches, self.produces)
+            self.partitions[topic_partition] = partition
         return partition
 
     def settings_of(self, topic: str) -> BrokerSettings:
@@ -83,20 +87,20 @@ class Replicas:
         """A topic's own settings are these from now on, for its partitions and their logs."""
         self.topic_configs[topic] = config
         settings = self.settings_of(topic)
-        for place in self.places():
-            if place[0] == topic:
-                self.configure_replica(place, settings)
+        for topic_partition in self.topic_partitions():
+            if topic_partition[0] == topic:
+                self.configure_replica(topic_partition, settings)
 
-    def places(self) -> list[TopicPartition]:
+    def topic_partitions(self) -> list[TopicPartition]:
         """Of partitions and of logs that nobody has asked for yet."""
         return [*dict.fromkeys((*self.partitions, *self.logs))]
 
-    def configure_replica(self, place: TopicPartition, settings: BrokerSettings) -> None:
+    def configure_replica(self, topic_partition: TopicPartition, settings: BrokerSettings) -> None:
         """Of one partition and its log."""
-        if place in self.partitions:
-            self.partitions[place].configured(settings)
-        if place in self.logs:
-            self.logs[place].settings = _log_settings(settings)
+        if topic_partition in self.partitions:
+            self.partitions[topic_partition].configured(settings)
+        if topic_partition in self.logs:
+            self.logs[topic_partition].settings = _log_settings(settings)
 
     # --- logs ---
 
@@ -121,23 +125,23 @@ class Replicas:
             if is_deleted_log(name):
                 _remove(files, name)
                 continue
-            place = topic_partition_of(name)
-            if place is None or not files.list(name):
+            topic_partition = topic_partition_of(name)
+            if topic_partition is None or not files.list(name):
                 continue
             log = Log.load(
                 files,
                 name,
                 context.gates,
-                _log_settings(self.settings_of(place[0])),
+                _log_settings(self.settings_of(topic_partition[0])),
                 clean=clean,
-                recovery_point=recovery_points.get(place, 0),
+                recovery_point=recovery_points.get(topic_partition, 0),
             )
-            self.logs[place] = log
-            tell_epochs(context, place, log)
-            log.high_watermark = max(log.log_start, min(high_watermarks.get(place, 0), log.log_end))
+            self.logs[topic_partition] = log
+            tell_epochs(context, topic_partition, log)
+            log.high_watermark = max(log.log_start, min(high_watermarks.get(topic_partition, 0), log.log_end))
             ends = (log.log_start, log.log_end, log.high_watermark)
             recovered = ids_text(log.recovered)
-            context.emit(LogLoaded(*place, *ends, clean, recovered, log.corrupted, directory))
+            context.emit(LogLoaded(*topic_partition, *ends, clean, recovered, log.corrupted, directory))
         if clean:
             files.delete(CLEAN_SHUTDOWN)
         if not files.exists(META_PROPERTIES):
@@ -149,20 +153,20 @@ class Replicas:
         topic's never has one."""
         if partition.log is not None:
             return partition.log
-        place = (partition.topic, partition.partition)
-        if place not in self.logs or self.context.gates.fetches_configuration_of_held_logs:
+        topic_partition = (partition.topic, partition.partition)
+        if topic_partition not in self.logs or self.context.gates.fetches_configuration_of_held_logs:
             yield from self._configured(partition)
-        log = self.logs.get(place)
+        log = self.logs.get(topic_partition)
         if log is None:
             if (self.directories.offline and not is_new) or not can_be_topic(partition.topic):
-                raise ReplicaOffline(topic_partition_text(*place))
+                raise ReplicaOffline(topic_partition_text(*topic_partition))
             files = self.directories.least_used(one.files for one in self.logs.values())
-            name = topic_partition_text(*place)
+            name = topic_partition_text(*topic_partition)
             log = Log.create(files, name, self.context.gates, _log_settings(self.settings_of(partition.topic)))
-            self.logs[place] = log
-            self.context.emit(LogCreated(*place, self.directories.name_of(files)))
+            self.logs[topic_partition] = log
+            self.context.emit(LogCreated(*topic_partition, self.directories.name_of(files)))
         else:
-            checkpointed = _offsets(log.files, HIGH_WATERMARKS).get(place, 0)
+            checkpointed = _offsets(log.files, HIGH_WATERMARKS).get(topic_partition, 0)
             log.high_watermark = max(log.log_start, min(checkpointed, log.log_end))
         partition.has_log(log)
         return log
@@ -189,13 +193,13 @@ class Replicas:
             self.context.emit(FrameRefused(connection="", peer="session", reason=str(error)))
             return {}
 
-    def delete(self, place: TopicPartition) -> None:
+    def delete(self, topic_partition: TopicPartition) -> None:
         """Forget a partition and remove its files. What is renamed is gone, whatever becomes of this life: Kafka leaves
         it on disk for a while (file.delete.delay.ms), here it goes at once. Raises StorageError, ReplicaOffline."""
-        if place in self.offline or (place not in self.logs and self.directories.offline):
-            raise ReplicaOffline(topic_partition_text(*place))
-        self.partitions.pop(place, None)
-        log = self.logs.pop(place, None)
+        if topic_partition in self.offline or (topic_partition not in self.logs and self.directories.offline):
+            raise ReplicaOffline(topic_partition_text(*topic_partition))
+        self.partitions.pop(topic_partition, None)
+        log = self.logs.pop(topic_partition, None)
         if log is not None:
             directory = log.directory
             if self.context.gates.renames_deleted_logs:
@@ -203,17 +207,19 @@ class Replicas:
                 directory = deleted_log_directory(log.directory, self.incarnation, self._deleted_logs)
                 log.files.rename(log.directory, directory)
             _remove(log.files, directory)
-            reason = "replica-moved" if place in self.metadata.partitions else "topic-deleted"
-            self.context.emit(LogDeleted(*place, log.log_end, reason, self.directories.name_of(log.files)))
+            reason = "replica-moved" if topic_partition in self.metadata.partitions else "topic-deleted"
+            self.context.emit(LogDeleted(*topic_partition, log.log_end, reason, self.directories.name_of(log.files)))
 
     # --- checkpoints: a file of each kind in each log directory ---
 
     def checkpoint_high_watermarks(self) -> None:
         """Only of partitions the controller told us of: a checkpoint forgets the rest (KAFKA-7235)."""
-        held = [(place, p.log) for place, p in self.partitions.items() if p.log is not None]
+        held = [(topic_partition, p.log) for topic_partition, p in self.partitions.items() if p.log is not None]
         self._everywhere(
             lambda files: _write_offsets(
-                files, HIGH_WATERMARKS, {place: log.high_watermark for place, log in held if log.files is files}
+                files,
+                HIGH_WATERMARKS,
+                {topic_partition: log.high_watermark for topic_partition, log in held if log.files is files},
             )
         )
 
@@ -259,7 +265,7 @@ class Replicas:
         self._everywhere(self._checkpoint_recovery_points, only=own)
 
     def _checkpoint_recovery_points(self, files: Files) -> None:
-        points = {place: log.recovery_point for place, log in self._logs_in(files)}
+        points = {topic_partition: log.recovery_point for topic_partition, log in self._logs_in(files)}
         _write_offsets(files, RECOVERY_POINTS, points)
 
     def close_cleanly(self) -> None:
@@ -270,7 +276,7 @@ class Replicas:
             for _, log in logs:
                 log.flush()
             self._checkpoint_recovery_points(files)
-            _write_offsets(files, LOG_STARTS, {place: log.log_start for place, log in logs})
+            _write_offsets(files, LOG_STARTS, {topic_partition: log.log_start for topic_partition, log in logs})
             files.append(CLEAN_SHUTDOWN, b"")
 
         self.checkpoint_high_watermarks()
@@ -289,7 +295,7 @@ class Replicas:
                 self.storage_failed(error)
 
     def _logs_in(self, files: Files) -> list[tuple[TopicPartition, Log]]:
-        return [(place, log) for place, log in self.logs.items() if log.files is files]
+        return [(topic_partition, log) for topic_partition, log in self.logs.items() if log.files is files]
 
     # --- a disk that fails (KIP-112) ---
 
@@ -299,24 +305,24 @@ class Replicas:
         name = self.directories.of(error)
         if self.failed or name is None:
             return
-        places = [place for place, _ in self._logs_in(self.directories.live[name])]
+        topic_partitions = [topic_partition for topic_partition, _ in self._logs_in(self.directories.live[name])]
         self.failed = len(self.directories.live) == 1 or self.context.gates.storage_failure_kills_broker
-        held = partitions_text(places)
+        held = partitions_text(topic_partitions)
         self.context.emit(LogDirFailed(str(error), name, self.directories.names, held, self.failed))
-        self.going_offline(places)
-        self.take_offline(places)
+        self.going_offline(topic_partitions)
+        self.take_offline(topic_partitions)
         if self.failed:
             self.context.out.exit(1, f"log directory failed: {error}", ExitKind.LOG_DIRECTORIES_FAILED)
         else:
             self.directories.take_offline(name)
             self.tell_controller()
 
-    def take_offline(self, places: list[TopicPartition]) -> None:
+    def take_offline(self, topic_partitions: list[TopicPartition]) -> None:
         """Nobody is served from these, and nothing of them is known, until another life."""
-        for place in places:
-            self.offline.add(place)
-            self.logs.pop(place, None)
-            partition = self.partitions.pop(place, None)
+        for topic_partition in topic_partitions:
+            self.offline.add(topic_partition)
+            self.logs.pop(topic_partition, None)
+            partition = self.partitions.pop(topic_partition, None)
             if partition is not None:
                 partition.go_offline()
 

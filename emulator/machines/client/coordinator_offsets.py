@@ -189,9 +189,13 @@ class CoordinatorOffsets:
     def _request(self, asked: _Look | _Commit) -> Message:
         group = self._settings.group_id
         if isinstance(asked, _Look):
-            return OffsetFetchRequest(group, [GroupPartition(*place) for place in asked.partitions])
+            return OffsetFetchRequest(group, [GroupPartition(*topic_partition) for topic_partition in asked.partitions])
         return OffsetCommitRequest(
-            group, [OffsetToCommit(*place, each.offset, each.leader_epoch) for place, each in asked.offsets.items()]
+            group,
+            [
+                OffsetToCommit(*topic_partition, each.offset, each.leader_epoch)
+                for topic_partition, each in asked.offsets.items()
+            ],
         )
 
     def _set_timer(self, now: Now, out: Outbox) -> None:

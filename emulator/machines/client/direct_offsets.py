@@ -34,11 +34,11 @@ class DirectOffsets:
         self._exchanges = exchanges
         self._operations = operations
         self._broker = broker
-        self._place = (topic, partition)
+        self._topic_partition = (topic, partition)
         self._done = done
 
     def begin(self, out: Outbox) -> None:
-        topic, partition = self._place
+        topic, partition = self._topic_partition
         self._operation = self._operations.invoke(
             out, kind="list-offsets", topic=topic, partition=partition, broker=self._broker
         )
@@ -51,7 +51,7 @@ class DirectOffsets:
                 self._end(now, out, answer.error, failure_terms(answer)[0])
                 return
             assert isinstance(answer, ListOffsetsResponse), answer
-            listed = [one for one in answer.partitions if (one.topic, one.partition) == self._place]
+            listed = [one for one in answer.partitions if (one.topic, one.partition) == self._topic_partition]
             if not listed:
                 self._end(now, out, int(ErrorCode.UNKNOWN_SERVER_ERROR))
             elif listed[0].error:
@@ -62,7 +62,7 @@ class DirectOffsets:
         self._exchanges.ask(
             out,
             node=broker_name(self._broker),
-            request=ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*self._place, timestamp)]),
+            request=ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*self._topic_partition, timestamp)]),
             timeout_ms=SOCKET_TIMEOUT_MS,
             answered=answered,
         )

@@ -168,17 +168,17 @@ class GroupErrands:
         settings = self._settings(request.group, request.settings, old=request.old)
         number = self._next()
         store = self._working[number] = self._store(number, settings)
-        place = (request.topic, request.partition)
+        topic_partition = (request.topic, request.partition)
 
         def answer(now: Now, out: Outbox, found: dict[TopicPartition, Committed], error: int | str) -> None:
             if self._timed.pop(number, None) is not None:
                 out.cancel_timer(("group-errand", number))
                 store.close(now, out)
-                committed = found.get(place, Committed(-1))
+                committed = found.get(topic_partition, Committed(-1))
                 reply(out, ClientCommittedResponse(error, committed.offset, committed.leader_epoch))
 
         self._limit(out, number, request.timeout_ms, lambda now, out: answer(now, out, {}, TIMED_OUT))
-        store.look(now, out, [place], answer)
+        store.look(now, out, [topic_partition], answer)
 
     def _limit(self, out: Outbox, number: int, timeout_ms: int, over: Callable[[Now, Outbox], None]) -> None:
         self._timed[number] = over

@@ -102,10 +102,10 @@ class MetadataCache:
 
     def heard_of(self, topic: str, partition: int, epoch: int) -> None:
         """An offset came with this epoch (-1: none). A newer one than metadata have told asks for fresh ones."""
-        place = (topic, partition)
-        told = place in self._epochs_heard or self._settings.first_epoch_may_come_with_an_offset
-        if self._settings.rejects_older_epochs and told and epoch > self.epoch(*place):
-            self._epochs_heard[place] = epoch
+        topic_partition = (topic, partition)
+        told = topic_partition in self._epochs_heard or self._settings.first_epoch_may_come_with_an_offset
+        if self._settings.rejects_older_epochs and told and epoch > self.epoch(*topic_partition):
+            self._epochs_heard[topic_partition] = epoch
             self._update_wanted = True
 
     @property
@@ -162,25 +162,25 @@ class MetadataCache:
 
     def _take_in(self, told: PartitionMetadata, *, reliable: bool) -> None:
         """What a broker says of one partition (Metadata.updateLatestMetadata, before 2.6 updatePartitionInfo)."""
-        place = (told.topic, told.partition)
+        topic_partition = (told.topic, told.partition)
         epoch = told.leader_epoch if reliable else -1
         if not self._settings.rejects_older_epochs:
-            self._partitions[place] = _Partition(told.leader, epoch)
+            self._partitions[topic_partition] = _Partition(told.leader, epoch)
         elif epoch < 0:
             if self._settings.epochless_forgets_all:
                 self._epochs_heard.clear()
-            self._epochs_heard.pop(place, None)
-            self._partitions[place] = _Partition(told.leader, -1)
-        elif epoch >= self.epoch(*place):
-            self._epochs_heard[place] = epoch
-            self._partitions[place] = _Partition(told.leader, epoch)
-        elif self._settings.rejected_hides_leader and place in self._partitions:
-            self._partitions[place] = _Partition(self._partitions[place].leader, epoch)
+            self._epochs_heard.pop(topic_partition, None)
+            self._partitions[topic_partition] = _Partition(told.leader, -1)
+        elif epoch >= self.epoch(*topic_partition):
+            self._epochs_heard[topic_partition] = epoch
+            self._partitions[topic_partition] = _Partition(told.leader, epoch)
+        elif self._settings.rejected_hides_leader and topic_partition in self._partitions:
+            self._partitions[topic_partition] = _Partition(self._partitions[topic_partition].leader, epoch)
 
     def _forget(self, topic: str) -> None:
         """Who answered knows no such topic. What was heard of its epochs stays, and holds against a topic of the same
         name, until topics have ids (2.8; Metadata.updateLatestMetadata, KAFKA-12257)."""
-        for place in [place for place in self._partitions if place[0] == topic]:
-            del self._partitions[place]
+        for topic_partition in [topic_partition for topic_partition in self._partitions if topic_partition[0] == topic]:
+            del self._partitions[topic_partition]
             if self._settings.knows_topic_ids:
-                self._epochs_heard.pop(place, None)
+                self._epochs_heard.pop(topic_partition, None)

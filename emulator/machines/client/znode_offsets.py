@@ -62,19 +62,19 @@ class ZnodeOffsets:
         """See OffsetStore."""
         found: dict[TopicPartition, Committed] = {}
 
-        def look_at(place: TopicPartition) -> Done:
+        def look_at(topic_partition: TopicPartition) -> Done:
             def answered(now: Now, out: Outbox, response: SessionResponse) -> None:
                 result = response.results[0]
                 known = result.error == SessionError.OK
-                found[place] = Committed(decode_consumer_offset(result.path, result.data) if known else -1)
-                self._written[place] = found[place].offset
+                found[topic_partition] = Committed(decode_consumer_offset(result.path, result.data) if known else -1)
+                self._written[topic_partition] = found[topic_partition].offset
                 if len(found) == len(partitions):
                     looked(now, out, found, ErrorCode.NONE)
 
             return answered
 
-        for place in partitions:
-            self._ask(now, out, GetData(consumer_offset_path(self._group, *place)), look_at(place))
+        for topic_partition in partitions:
+            self._ask(now, out, GetData(consumer_offset_path(self._group, *topic_partition)), look_at(topic_partition))
 
     def commit(
         self,
@@ -85,7 +85,11 @@ class ZnodeOffsets:
         timeout_ms: float | None,
     ) -> None:
         """See OffsetStore. It has no time-out of its own. Of what has not moved since, nobody hears."""
-        offsets = {place: each for place, each in offsets.items() if self._written.get(place) != each.offset}
+        offsets = {
+            topic_partition: each
+            for topic_partition, each in offsets.items()
+            if self._written.get(topic_partition) != each.offset
+        }
         if not offsets:
             ended(now, out, ErrorCode.NONE)
             return
@@ -95,10 +99,10 @@ class ZnodeOffsets:
         self._commits.append(operations)
         left = set(offsets)
 
-        def write(place: TopicPartition, offset: int) -> Callable[[Now, Outbox], None]:
+        def write(topic_partition: TopicPartition, offset: int) -> Callable[[Now, Outbox], None]:
             def written(now: Now, out: Outbox) -> None:
-                self._written[place] = offset
-                left.discard(place)
+                self._written[topic_partition] = offset
+                left.discard(topic_partition)
                 if not left and not self._closing:
                     self._commits.remove(operations)
                     operations.attempt_ended(out, ErrorCode.NONE)
@@ -107,8 +111,8 @@ class ZnodeOffsets:
 
             return written
 
-        for place, committed in offsets.items():
-            self._write(now, out, place, committed.offset, write(place, committed.offset))
+        for topic_partition, committed in offsets.items():
+            self._write(now, out, topic_partition, committed.offset, write(topic_partition, committed.offset))
 
     def close(self, now: Now, out: Outbox) -> None:
         """See OffsetStore. The session is ended, if its server answers."""
@@ -140,10 +144,10 @@ class ZnodeOffsets:
             self._client.restart(now, out)
 
     def _write(
-        self, now: Now, out: Outbox, place: TopicPartition, offset: int, done: Callable[[Now, Outbox], None]
+        self, now: Now, out: Outbox, topic_partition: TopicPartition, offset: int, done: Callable[[Now, Outbox], None]
     ) -> None:
         """Set it; if it is not there, make it, parents first (ZkUtils.updatePersistentPath)."""
-        path, data = consumer_offset_path(self._group, *place), encode_consumer_offset(offset)
+        path, data = consumer_offset_path(self._group, *topic_partition), encode_consumer_offset(offset)
         missing = parents(path)
 
         def set_again(now: Now, out: Outbox) -> None:

@@ -113,8 +113,8 @@ class Rendering:
         fields = msgspec.structs.asdict(event)
         fields |= {"broker": self._broker.number}
         if "topic" in fields:
-            place = (fields["topic"], fields["partition"])
-            fields["dir"] = self._broker.path(self._directory.get(place, ""))
+            topic_partition = (fields["topic"], fields["partition"])
+            fields["dir"] = self._broker.path(self._directory.get(topic_partition, ""))
             fields["tp"] = topic_partition_text(fields["topic"], fields["partition"])
             fields["old_tp"] = f"[{fields['topic']},{fields['partition']}]"
         line = written(PATTERNS[name], self._broker.gates.binary, self._at, fields | more)
@@ -147,11 +147,11 @@ class Rendering:
         self._say("loaded", event)
 
     def _log_truncated(self, event: e.LogTruncated) -> None:
-        place = (event.topic, event.partition)
-        by_fetcher = {"source": self._leader.get(place, -1)}
+        topic_partition = (event.topic, event.partition)
+        by_fetcher = {"source": self._leader.get(topic_partition, -1)}
         if event.reason == "high-watermark":
             if self._broker.gates.truncates_to_high_watermark:
-                self._removed_before(place, event)
+                self._removed_before(topic_partition, event)
             else:
                 self._say("to-local-high-watermark", event, **by_fetcher)
         below = event.reason != "full" and event.to < event.high_watermark
@@ -178,10 +178,10 @@ class Rendering:
     # --- leadership and ISR ---
 
     def _role_changed(self, event: e.RoleChanged) -> None:
-        place = (event.topic, event.partition)
-        self._leader[place] = event.leader
+        topic_partition = (event.topic, event.partition)
+        self._leader[topic_partition] = event.leader
         if event.role == "leader":
-            self._removed_before(place, event)
+            self._removed_before(topic_partition, event)
             self._say("leads", event)
         elif event.role == "follower":
             self._say("follows", event)
@@ -222,13 +222,13 @@ class Rendering:
     # --- fetchers ---
 
     def _fetcher_changed(self, event: e.FetcherChanged) -> None:
-        place = (event.topic, event.partition)
+        topic_partition = (event.topic, event.partition)
         match event.change:
             case "removed":
-                self._removed[place] = self._step
+                self._removed[topic_partition] = self._step
                 self._say("fetcher-removed", event)
             case "added":
-                self._removed_before(place, event)
+                self._removed_before(topic_partition, event)
                 self._say("fetcher-added", event, host=broker_name(event.source))
             case "failed":
                 if event.reason == "FENCED_LEADER_EPOCH":
@@ -237,10 +237,10 @@ class Rendering:
             case _:
                 pass
 
-    def _removed_before(self, place: TopicPartition, event: e.Event) -> None:
+    def _removed_before(self, topic_partition: TopicPartition, event: e.Event) -> None:
         """Kafka's fetcher manager says so before every new role, also where nobody fetched."""
-        if self._removed.get(place) != self._step:
-            self._removed[place] = self._step
+        if self._removed.get(topic_partition) != self._step:
+            self._removed[topic_partition] = self._step
             self._say("fetcher-removed", event)
 
     def _epoch_answered(self, event: e.EpochAnswered) -> None:

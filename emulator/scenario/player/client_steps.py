@@ -37,7 +37,7 @@ def produce_order(
     asker: ClientAsker,
     out: Outbox,
     client: str,
-    place: tuple[str, int],
+    topic_partition: tuple[str, int],
     step: m.Produce,
     attempted: Callable[[Attempt, int], None],
 ) -> Order:
@@ -47,8 +47,8 @@ def produce_order(
         settings["enable.idempotence"] = True
     settings |= step.settings
     request = ClientProduceRequest(
-        topic=place[0],
-        partition=place[1],
+        topic=topic_partition[0],
+        partition=topic_partition[1],
         values=[value.encode() for value in step.values],
         keys=[key.encode() for key in step.keys],
         broker=-1 if step.broker is None else step.broker,
@@ -76,9 +76,9 @@ def produce_order(
     return order
 
 
-def fetch_order(asker: ClientAsker, out: Outbox, client: str, place: tuple[str, int], step: m.Fetch) -> Order:
+def fetch_order(asker: ClientAsker, out: Outbox, client: str, topic_partition: tuple[str, int], step: m.Fetch) -> Order:
     """A fetch by `client` from the broker of the step; the outcome is a Fetched."""
-    request = ClientFetchRequest(step.broker, *place, step.offset)
+    request = ClientFetchRequest(step.broker, *topic_partition, step.offset)
 
     def order(done: Callable[[Any], None]) -> None:
         def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
@@ -97,7 +97,11 @@ def fetch_order(asker: ClientAsker, out: Outbox, client: str, place: tuple[str, 
 
 
 def library_order(
-    producers: "LibraryProducers", now: Callable[[], Now], out: Outbox, place: tuple[str, int], step: m.LibraryProduce
+    producers: "LibraryProducers",
+    now: Callable[[], Now],
+    out: Outbox,
+    topic_partition: tuple[str, int],
+    step: m.LibraryProduce,
 ) -> Order:
     """A client library's own producer, in the player's process; its outcome: [[error or null, offset]] by value."""
 
@@ -115,7 +119,7 @@ def library_order(
             return one
 
         for index, value in enumerate(step.values):
-            producer.send(now(), out, *place, value.encode(), sent(index))
+            producer.send(now(), out, *topic_partition, value.encode(), sent(index))
 
     return order
 

@@ -33,14 +33,14 @@ GroupRequest = ClientConsumeRequest | ClientCommitRequest | ClientCommittedReque
 
 
 class GroupSteps:
-    """Runs those steps for a player. `place`: topic and number of the partition that a step names; `timeline`: where
-    what came back is noted."""
+    """Runs those steps for a player. `topic_partition`: topic and number of the partition that a step names;
+    `timeline`: where what came back is noted."""
 
     def __init__(
-        self, stage: Stage, place: Callable[[str | None], tuple[str, int]], timeline: Timeline
+        self, stage: Stage, topic_partition: Callable[[str | None], tuple[str, int]], timeline: Timeline
     ) -> None:
         self._stage = stage
-        self._place = place
+        self._topic_partition = topic_partition
         self._timeline = timeline
 
     def group(self, step: GroupStep) -> Steps:
@@ -48,18 +48,18 @@ class GroupSteps:
         stage = self._stage
         match step:
             case m.Consume(group=group, partitions=partitions):
-                places = [self._place(partition) for partition in partitions or (None,)]
-                answer = yield self._order(step.client, consume_request(step, places))
+                topic_partitions = [self._topic_partition(partition) for partition in partitions or (None,)]
+                answer = yield self._order(step.client, consume_request(step, topic_partitions))
                 self._timeline.consumed(stage.now.mono_ms, group, answer)
             case m.Commit(group=group, offset=offset, partition=partition):
-                place = self._place(partition)
-                answer = yield self._order(step.client, commit_request(step, place))
-                where = topic_partition_text(*place)
+                topic_partition = self._topic_partition(partition)
+                answer = yield self._order(step.client, commit_request(step, topic_partition))
+                where = topic_partition_text(*topic_partition)
                 self._timeline.commit_ended(stage.now.mono_ms, group, offset, answer.error, where)
             case m.LookCommitted(group=group, partition=partition):
-                place = self._place(partition)
-                answer = yield self._order(step.client, committed_request(step, place))
-                self._timeline.committed(stage.now.mono_ms, group, answer, topic_partition_text(*place))
+                topic_partition = self._topic_partition(partition)
+                answer = yield self._order(step.client, committed_request(step, topic_partition))
+                self._timeline.committed(stage.now.mono_ms, group, answer, topic_partition_text(*topic_partition))
 
     def _order(self, client: str, request: GroupRequest) -> Order:
         stage = self._stage
@@ -67,10 +67,10 @@ class GroupSteps:
         return group_order(stage.asker, stage.groups, lambda: stage.now, stage.out, client, request)
 
 
-def consume_request(step: m.Consume, places: list[tuple[str, int]]) -> ClientConsumeRequest:
+def consume_request(step: m.Consume, topic_partitions: list[tuple[str, int]]) -> ClientConsumeRequest:
     return ClientConsumeRequest(
         step.group,
-        [GroupPartition(*place) for place in places],
+        [GroupPartition(*topic_partition) for topic_partition in topic_partitions],
         step.old,
         step.settings,
         int(step.at_least_s * 1000),
@@ -78,13 +78,15 @@ def consume_request(step: m.Consume, places: list[tuple[str, int]]) -> ClientCon
     )
 
 
-def commit_request(step: m.Commit, place: tuple[str, int]) -> ClientCommitRequest:
+def commit_request(step: m.Commit, topic_partition: tuple[str, int]) -> ClientCommitRequest:
     settings, timeout_ms = step.settings, int(step.limit_s * 1000)
-    return ClientCommitRequest(step.group, *place, step.offset, step.leader_epoch, step.old, settings, timeout_ms)
+    return ClientCommitRequest(
+        step.group, *topic_partition, step.offset, step.leader_epoch, step.old, settings, timeout_ms
+    )
 
 
-def committed_request(step: m.LookCommitted, place: tuple[str, int]) -> ClientCommittedRequest:
-    return ClientCommittedRequest(step.group, *place, step.old, step.settings, int(step.limit_s * 1000))
+def committed_request(step: m.LookCommitted, topic_partition: tuple[str, int]) -> ClientCommittedRequest:
+    return ClientCommittedRequest(step.group, *topic_partition, step.old, step.settings, int(step.limit_s * 1000))
 
 
 def group_order(

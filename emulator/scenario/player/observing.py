@@ -142,13 +142,13 @@ class Observing:
             return set()
         if not path.startswith(TOPICS + "/"):
             return set()
-        place = state_partition(path)
-        if place is not None:
-            name = topic_partition_text(*place)
+        topic_partition = state_partition(path)
+        if topic_partition is not None:
+            name = topic_partition_text(*topic_partition)
             if data is None:
                 self.states.pop(name, None)
             else:
-                self.states[name] = decode_state(*place, data, change.version)
+                self.states[name] = decode_state(*topic_partition, data, change.version)
             return {"states"}
         topic = path[len(TOPICS) + 1 :]
         if "/" not in topic and data is None:

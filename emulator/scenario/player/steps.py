@@ -39,9 +39,9 @@ class StepRunner:
         self._stage = stage
         self._timeline = timeline or stage.timeline
         self._faults = FaultSteps(stage)
-        self._groups = GroupSteps(stage, self._place, self._timeline)
-        self._topics = TopicSteps(stage, self._place, self._timeline)
-        self._workloads = WorkloadSteps(stage, self._place, self._timeline)
+        self._groups = GroupSteps(stage, self._topic_partition, self._timeline)
+        self._topics = TopicSteps(stage, self._topic_partition, self._timeline)
+        self._workloads = WorkloadSteps(stage, self._topic_partition, self._timeline)
 
     def run(self, step: m.AnyStep, following: m.AnyStep | None) -> Steps:
         """The step's own waiting included. `following`: a started broker is not waited for if the next step waits, or,
@@ -98,18 +98,18 @@ class StepRunner:
     def _partition(self, partition: str | None) -> str:
         return partition or self._timeline.first
 
-    def _place(self, partition: str | None) -> tuple[str, int]:
-        place = topic_partition_of(self._partition(partition))
-        if place is None:
+    def _topic_partition(self, partition: str | None) -> tuple[str, int]:
+        topic_partition = topic_partition_of(self._partition(partition))
+        if topic_partition is None:
             raise StepFailed("no topic has been created yet")
-        return place
+        return topic_partition
 
     def _produce(self, step: m.Produce) -> Steps:
         stage = self._stage
         if step.partition == m.ANY_PARTITION:
-            topic, partition = step.topic or self._place(None)[0], ANY_PARTITION
+            topic, partition = step.topic or self._topic_partition(None)[0], ANY_PARTITION
         else:
-            topic, partition = self._place(step.partition)
+            topic, partition = self._topic_partition(step.partition)
         if step.client:
 
             def told(attempt: Attempt, chosen: int) -> None:
@@ -146,7 +146,7 @@ class StepRunner:
 
     def _produce_message_set(self, step: m.ProduceMessageSet) -> Steps:
         stage = self._stage
-        topic, partition = self._place(step.partition)
+        topic, partition = self._topic_partition(step.partition)
 
         def attempted(attempt: Attempt) -> None:
             self._timeline.message_set(stage.now.mono_ms, attempt, self._partition(step.partition))
@@ -173,13 +173,13 @@ class StepRunner:
     def _library_produce(self, step: m.LibraryProduce) -> Steps:
         stage = self._stage
         assert stage.libraries is not None
-        place = self._place(step.partition)
-        results: list[Any] = yield library_order(stage.libraries, lambda: stage.now, stage.out, place, step)
+        topic_partition = self._topic_partition(step.partition)
+        results: list[Any] = yield library_order(stage.libraries, lambda: stage.now, stage.out, topic_partition, step)
         self._timeline.library_result(stage.now.mono_ms, results, self._partition(step.partition))
 
     def _fetch(self, step: m.Fetch) -> Steps:
         stage = self._stage
-        topic, partition = self._place(step.partition)
+        topic, partition = self._topic_partition(step.partition)
         if step.client:
             by_client: Fetched = yield fetch_order(stage.asker, stage.out, step.client, (topic, partition), step)
             self._timeline.fetched(stage.now.mono_ms, by_client, self._partition(step.partition))
@@ -214,7 +214,7 @@ class StepRunner:
 
     def _list_offsets(self, step: m.ListOffsets) -> Steps:
         stage = self._stage
-        topic, partition = self._place(step.partition)
+        topic, partition = self._topic_partition(step.partition)
 
         def order(done: Callable[[Any], None]) -> None:
             assert stage.direct is not None

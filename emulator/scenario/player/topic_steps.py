@@ -27,13 +27,13 @@ MARKED = "it is marked for deletion already"
 
 
 class TopicSteps:
-    """Runs those steps for a player. `place`: topic and number of the partition that a step names."""
+    """Runs those steps for a player. `topic_partition`: topic and number of the partition that a step names."""
 
     def __init__(
-        self, stage: Stage, place: Callable[[str | None], tuple[str, int]], timeline: Timeline
+        self, stage: Stage, topic_partition: Callable[[str | None], tuple[str, int]], timeline: Timeline
     ) -> None:
         self._stage = stage
-        self._place = place
+        self._topic_partition = topic_partition
         self._timeline = timeline
         self.deleted: set[str] = set()
         """Topics that were asked to be deleted."""
@@ -134,7 +134,7 @@ class TopicSteps:
 
     def _reassign(self, step: m.Reassign) -> Steps:
         stage = self._stage
-        targets = {self._place(name): replicas for name, replicas in step.targets}
+        targets = {self._topic_partition(name): replicas for name, replicas in step.targets}
 
         def order(done: Callable[[Any], None]) -> None:
             assert stage.writes is not None
@@ -156,11 +156,11 @@ class TopicSteps:
     def _elect_preferred(self, step: m.ElectPreferred) -> Steps:
         stage = self._stage
         names = step.partitions or tuple(stage.seen.states)
-        places = [self._place(name) for name in names]
+        topic_partitions = [self._topic_partition(name) for name in names]
 
         def order(done: Callable[[Any], None]) -> None:
             assert stage.writes is not None
-            stage.writes.elect_preferred(stage.now, stage.out, places, done)
+            stage.writes.elect_preferred(stage.now, stage.out, topic_partitions, done)
 
         yield order
 

@@ -24,7 +24,10 @@ def more_placed(step: AddPartitions, seen: Observing) -> dict[int, list[int]]:
     first = seen.assignments.get(topic_partition_text(step.topic, 0))
     if first is None:
         raise UnassignableTopic("there is no such topic")
-    count = sum(place is not None and place[0] == step.topic for place in map(topic_partition_of, seen.assignments))
+    count = sum(
+        topic_partition is not None and topic_partition[0] == step.topic
+        for topic_partition in map(topic_partition_of, seen.assignments)
+    )
     if step.partitions <= count:
         raise UnassignableTopic(f"it has {count} partitions, and can only have more, not {step.partitions}")
     numbers = range(count, step.partitions)

@@ -26,26 +26,30 @@ LIMIT_S = m.StopWorkload().limit_s
 
 
 class WorkloadSteps:
-    """Runs those steps for a player, and knows what has begun. `place`: topic and number of a partition, None: of the
-    scenario's first."""
+    """Runs those steps for a player, and knows what has begun. `topic_partition`: topic and number of a partition,
+    None: of the scenario's first."""
 
     def __init__(
-        self, stage: Stage, place: Callable[[str | None], tuple[str, int]], timeline: Timeline
+        self, stage: Stage, topic_partition: Callable[[str | None], tuple[str, int]], timeline: Timeline
     ) -> None:
         self._stage = stage
-        self._place = place
+        self._topic_partition = topic_partition
         self._timeline = timeline
         self._running: dict[str, list[tuple[str, WorkloadSpec]]] = {}
 
     def begin(self, step: m.Workload) -> Steps:
         """Raises StepFailed where a client cannot; what others have begun ends then."""
         stage = self._stage
-        topic = step.topic or self._place(None)[0]
-        places = [place for name in stage.seen.assignments if (place := topic_partition_of(name)) is not None]
+        topic = step.topic or self._topic_partition(None)[0]
+        topic_partitions = [
+            topic_partition
+            for name in stage.seen.assignments
+            if (topic_partition := topic_partition_of(name)) is not None
+        ]
         load = Load(
             name=step.name,
             topic=topic,
-            partitions=sorted(number for of, number in places if of == topic),
+            partitions=sorted(number for of, number in topic_partitions if of == topic),
             rate_per_s=step.rate_per_s,
             settings=step.settings,
             consumer_settings=step.consumer_settings,

@@ -22,11 +22,11 @@ from protocol.events import (
     RoleChanged,
     TopicRemoved,
 )
-from tests.emulator.judging.crash_testing.traces import PLACE
+from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION
 
 HELD = [Batch(0, 0, 0, 7), Batch(1, 1, 0, 8)]
-LEFT = [Left("broker-1", 1, {PLACE: HELD})]
-LOST = [DiskLost(3.0, "broker-1", frozenset({PLACE}))]
+LEFT = [Left("broker-1", 1, {TOPIC_PARTITION: HELD})]
+LOST = [DiskLost(3.0, "broker-1", frozenset({TOPIC_PARTITION}))]
 
 
 def looked_at(*modules: ModuleType) -> set[type[Event]]:
@@ -47,14 +47,16 @@ def second_life(*events: Event) -> list[Happened]:
 
 def test_a_log_that_is_made_anew_holds_nothing_of_what_was_left() -> None:
     """A lost disk leaves no log to load."""
-    (found,) = recoveries_of(LEFT, [], LOST, second_life(LogCreated(*PLACE, "")))
+    (found,) = recoveries_of(LEFT, [], LOST, second_life(LogCreated(*TOPIC_PARTITION, "")))
     assert (found.held, found.recovered, found.disk) == (HELD, [], True)
-    (found,) = recoveries_of(LEFT, [], [], second_life(LogCreated(*PLACE, "")))
+    (found,) = recoveries_of(LEFT, [], [], second_life(LogCreated(*TOPIC_PARTITION, "")))
     assert (found.recovered, found.disk) == ([], False), "and nobody took the disk: it is a broken promise"
 
 
 def test_what_was_loaded_counts_though_it_was_deleted_and_made_again_later() -> None:
-    (found,) = recoveries_of(LEFT, [], [], second_life(LogLoaded(*PLACE, 0, 2, 0, False), LogCreated(*PLACE, "")))
+    (found,) = recoveries_of(
+        LEFT, [], [], second_life(LogLoaded(*TOPIC_PARTITION, 0, 2, 0, False), LogCreated(*TOPIC_PARTITION, ""))
+    )
     assert found.recovered == HELD
 
 
@@ -64,26 +66,26 @@ def test_the_lives_of_a_topic_are_told_apart(monkeypatch: pytest.MonkeyPatch, tm
 
     def wrote(number: int, digest: int) -> tuple[Event, Event]:
         name = f"client-0.1:{number}"
-        invoked = OperationInvoked(name, "produce", *PLACE, -1, str(digest), 0, -1)
-        return invoked, OperationEnded(name, "produce", "ok", 0, *PLACE, 0, -1, digest, -1)
+        invoked = OperationInvoked(name, "produce", *TOPIC_PARTITION, -1, str(digest), 0, -1)
+        return invoked, OperationEnded(name, "produce", "ok", 0, *TOPIC_PARTITION, 0, -1, digest, -1)
 
     def leads(broker: int, epoch: int) -> RoleChanged:
-        return RoleChanged(*PLACE, "leader", broker, epoch, -1, 1, 0, 0, "0")
+        return RoleChanged(*TOPIC_PARTITION, "leader", broker, epoch, -1, 1, 0, 0, "0")
 
     late, ended = wrote(3, 9)
     told = [leads(0, 5), *wrote(1, 7), late, TopicRemoved("t", 1), ended, leads(0, 0), *wrote(2, 8)]
     events = [("broker-0", 1, n, "", float(n), event) for n, event in enumerate(told)]
     truth = truth_left(tmp_path, three_azs(), events)
-    former = ("t#1", PLACE[1])
-    assert [(write.place, write.digest) for write in truth.writes] == [(former, 7), (former, 9), (PLACE, 8)]
-    assert ([office.place for office in truth.leaders], truth.gone) == ([former, PLACE], {"t#1"})
+    former = ("t#1", TOPIC_PARTITION[1])
+    assert [(write.place, write.digest) for write in truth.writes] == [(former, 7), (former, 9), (TOPIC_PARTITION, 8)]
+    assert ([office.place for office in truth.leaders], truth.gone) == ([former, TOPIC_PARTITION], {"t#1"})
     assert truth.epochs_back == []
 
 
 def test_a_history_has_nothing_of_a_topic_that_was_removed() -> None:
-    roles = [RoleChanged(*PLACE, "leader", 0, epoch, -1, 1, 0, 0, "0") for epoch in (5, 0)]
-    batches = [BatchAppended(*PLACE, 0, 0, epoch, digest, True) for epoch, digest in ((5, 7), (0, 8))]
+    roles = [RoleChanged(*TOPIC_PARTITION, "leader", 0, epoch, -1, 1, 0, 0, "0") for epoch in (5, 0)]
+    batches = [BatchAppended(*TOPIC_PARTITION, 0, 0, epoch, digest, True) for epoch, digest in ((5, 7), (0, 8))]
     told = [roles[0], batches[0], TopicRemoved("t", 1), roles[1], batches[1]]
     history = history_of(("broker-0", 1, n, "", float(n), event) for n, event in enumerate(told))
-    assert [led.epoch for led in history.leaders[PLACE]] == [0]
-    assert [written.digest for written in history.written[PLACE]] == [8]
+    assert [led.epoch for led in history.leaders[TOPIC_PARTITION]] == [0]
+    assert [written.digest for written in history.written[TOPIC_PARTITION]] == [8]

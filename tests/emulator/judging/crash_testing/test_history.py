@@ -33,21 +33,21 @@ from protocol.events import (
     RoleChanged,
     SessionChanged,
 )
-from tests.emulator.judging.crash_testing.traces import PLACE
+from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION
 
 STARTED = NodeStarted("broker", "az-0", "", "")
 
 
 def role(role: str, leader: int, epoch: int) -> RoleChanged:
-    return RoleChanged(*PLACE, role, leader, epoch, -1, 1, 0, 0, "")
+    return RoleChanged(*TOPIC_PARTITION, role, leader, epoch, -1, 1, 0, 0, "")
 
 
 def fetcher(change: str, reason: str = "") -> FetcherChanged:
-    return FetcherChanged(*PLACE, change, 0, 0, reason)
+    return FetcherChanged(*TOPIC_PARTITION, change, 0, 0, reason)
 
 
 def batch(first: int, digest: int, epoch: int, *, as_leader: bool) -> BatchAppended:
-    return BatchAppended(*PLACE, first, first, epoch, digest, as_leader)
+    return BatchAppended(*TOPIC_PARTITION, first, first, epoch, digest, as_leader)
 
 
 def session(state: str, owner: str = "broker-1") -> SessionChanged:
@@ -67,50 +67,55 @@ def test_a_role_lasts_until_the_next_role_or_life() -> None:
         (3.0, "broker-1", STARTED),
         (4.0, "broker-1", role("leader", 1, 2)),
     )
-    assert history.followers[PLACE] == [Followed(1.0, 1, 0, 0, 2.0), Followed(2.0, 1, 0, 1, 3.0, before=(0, 0))]
-    assert history.leaders[PLACE] == [Led(4.0, 1, 2, 0)]
+    assert history.followers[TOPIC_PARTITION] == [
+        Followed(1.0, 1, 0, 0, 2.0),
+        Followed(2.0, 1, 0, 1, 3.0, before=(0, 0)),
+    ]
+    assert history.leaders[TOPIC_PARTITION] == [Led(4.0, 1, 2, 0)]
 
 
 def test_a_fetcher_lasts_until_it_is_stopped_or_its_life_ends() -> None:
     """Whatever role its replica takes over meanwhile."""
-    begun = (1.0, "broker-1", FetcherChanged(*PLACE, "added", 0, 0, "", 3))
+    begun = (1.0, "broker-1", FetcherChanged(*TOPIC_PARTITION, "added", 0, 0, "", 3))
     told_more = (2.0, "broker-1", role("follower", 0, 4))
     lasting = Fetched(1.0, 1, 0, 3)
-    assert told((0.5, "broker-1", role("follower", 0, 3)), begun, told_more).fetched[PLACE] == [lasting]
+    assert told((0.5, "broker-1", role("follower", 0, 3)), begun, told_more).fetched[TOPIC_PARTITION] == [lasting]
     for end in (fetcher("removed"), fetcher("failed"), STARTED):
         history = told((0.5, "broker-1", role("follower", 0, 3)), begun, (3.0, "broker-1", end))
-        assert history.fetched[PLACE] == [replace(lasting, until_ms=3.0)]
+        assert history.fetched[TOPIC_PARTITION] == [replace(lasting, until_ms=3.0)]
 
 
 def test_a_log_that_is_shorter_than_it_was_told_has_been_cut() -> None:
     """The events of a step are lost with the life that dies in it, and not what it did to its disk."""
-    loaded = [LogLoaded(*PLACE, 0, end, 0, False) for end in (2, 3)]
+    loaded = [LogLoaded(*TOPIC_PARTITION, 0, end, 0, False) for end in (2, 3)]
     appended = (2.0, "broker-1", batch(2, 7, 0, as_leader=False))
-    assert told(appended, (5.0, "broker-1", loaded[0])).cuts == {PLACE: [Cut(5.0, 1, 2, 3, UNTOLD)]}
+    assert told(appended, (5.0, "broker-1", loaded[0])).cuts == {TOPIC_PARTITION: [Cut(5.0, 1, 2, 3, UNTOLD)]}
     assert told(appended, (5.0, "broker-1", loaded[1])).cuts == {}
     assert told(appended, (5.0, "broker-0", loaded[0])).cuts == {}, "another's"
-    cut = (3.0, "broker-1", LogTruncated(*PLACE, 2, 3, True, 2, "high-watermark"))
-    assert [one.reason for one in told(appended, cut, (5.0, "broker-1", loaded[0])).cuts[PLACE]] == ["high-watermark"]
+    cut = (3.0, "broker-1", LogTruncated(*TOPIC_PARTITION, 2, 3, True, 2, "high-watermark"))
+    cuts = told(appended, cut, (5.0, "broker-1", loaded[0])).cuts[TOPIC_PARTITION]
+    assert [one.reason for one in cuts] == ["high-watermark"]
 
 
 def test_a_log_that_is_longer_than_it_was_told_has_what_nobody_saw() -> None:
     """The same, of what its last life wrote: as leader, or from whom it followed."""
     for place_in, leader in (("leader", 1), ("follower", 0)):
         begun = (1.0, "broker-1", role(place_in, leader, 4))
-        dead, loaded = (2.0, "broker-1", STARTED), (3.0, "broker-1", LogLoaded(*PLACE, 0, 1, 0, False))
+        dead, loaded = (2.0, "broker-1", STARTED), (3.0, "broker-1", LogLoaded(*TOPIC_PARTITION, 0, 1, 0, False))
         unseen = Unseen(Written(3.0, 1, 4, 0, 0, UNSEEN), leader)
-        assert told(begun, dead, loaded).unseen == {PLACE: [unseen]}
+        assert told(begun, dead, loaded).unseen == {TOPIC_PARTITION: [unseen]}
         written = (1.5, "broker-1", batch(0, 7, 4, as_leader=place_in == "leader"))
         assert told(begun, written, dead, loaded).unseen == {}
 
 
 def test_a_follower_goes_by_an_answer_or_by_its_own_high_watermark() -> None:
     begun = (1.0, "broker-1", role("follower", 0, 4))
-    answered = (2.0, "broker-1", EpochAnswered(*PLACE, 0, 3, 5, 3, 6, 5, True))
-    unknown = (2.0, "broker-1", EpochAnswered(*PLACE, 0, -1, -1, -1, 6, 2, True))
-    unasked = (2.0, "broker-1", LogTruncated(*PLACE, 2, 6, False, 2, "high-watermark"))
-    assert told(begun, answered).settled == {PLACE: [Settled(2.0, 1, 0, 5, 3, True)]}
-    assert told(begun, unknown).settled == told(begun, unasked).settled == {PLACE: [Settled(2.0, 1, 0, 2, -1, False)]}
+    answered = (2.0, "broker-1", EpochAnswered(*TOPIC_PARTITION, 0, 3, 5, 3, 6, 5, True))
+    unknown = (2.0, "broker-1", EpochAnswered(*TOPIC_PARTITION, 0, -1, -1, -1, 6, 2, True))
+    unasked = (2.0, "broker-1", LogTruncated(*TOPIC_PARTITION, 2, 6, False, 2, "high-watermark"))
+    assert told(begun, answered).settled == {TOPIC_PARTITION: [Settled(2.0, 1, 0, 5, 3, True)]}
+    by_itself = {TOPIC_PARTITION: [Settled(2.0, 1, 0, 2, -1, False)]}
+    assert told(begun, unknown).settled == told(begun, unasked).settled == by_itself
 
 
 def test_a_copy_of_a_later_epoch_is_ahead() -> None:
@@ -122,9 +127,9 @@ def test_a_copy_of_a_later_epoch_is_ahead() -> None:
             (3.0, "broker-0", batch(4, 7, written_epoch, as_leader=True)),
             (4.0, "broker-1", batch(4, 7, written_epoch, as_leader=False)),
         )
-        assert history.written[PLACE] == [Written(3.0, 0, 2, 4, 4, 7, written_epoch)]
-        assert history.copied[PLACE] == [Written(4.0, 1, 0, 4, 4, 7, written_epoch)]
-        assert history.ahead[PLACE] == [Copied(4.0, 1, 4, 0, 2)]
+        assert history.written[TOPIC_PARTITION] == [Written(3.0, 0, 2, 4, 4, 7, written_epoch)]
+        assert history.copied[TOPIC_PARTITION] == [Written(4.0, 1, 0, 4, 4, 7, written_epoch)]
+        assert history.ahead[TOPIC_PARTITION] == [Copied(4.0, 1, 4, 0, 2)]
 
 
 def test_a_copy_of_the_epoch_followed_is_not() -> None:
@@ -138,19 +143,19 @@ def test_a_copy_of_the_epoch_followed_is_not() -> None:
 
 
 def ignored(reason: str) -> LeaderAndIsrIgnored:
-    return LeaderAndIsrIgnored(*PLACE, 3, 3, 1, reason, leader=0)
+    return LeaderAndIsrIgnored(*TOPIC_PARTITION, 3, 3, 1, reason, leader=0)
 
 
 def test_an_order_that_a_lost_session_ends_leaves_some_half_way_and_does_not_come_to_others() -> None:
     """KAFKA-9307."""
     role_taken, cut_short = (2.0, "broker-1", role("follower", 0, 3)), (3.0, "broker-1", ignored("half-way"))
-    assert told(role_taken, cut_short).stopped == {(PLACE, 1): Stopped(3.0, "half-way", "", ((0, 3),))}
+    assert told(role_taken, cut_short).stopped == {(TOPIC_PARTITION, 1): Stopped(3.0, "half-way", "", ((0, 3),))}
     again = told(role_taken, cut_short, (4.0, "broker-1", role("follower", 0, 4)))
-    assert again.stopped[PLACE, 1].roles == ((0, 3), (0, 4))
+    assert again.stopped[TOPIC_PARTITION, 1].roles == ((0, 3), (0, 4))
     for after in (fetcher("added"), role("leader", 1, 4), STARTED):
         assert told(role_taken, cut_short, (4.0, "broker-1", after)).stopped == {}
     before = told((3.0, "broker-1", ignored("session expired")))
-    assert (before.stopped, before.cut_short) == ({}, {(PLACE, 1): [3.0]})
+    assert (before.stopped, before.cut_short) == ({}, {(TOPIC_PARTITION, 1): [3.0]})
     assert told((3.0, "broker-1", ignored("leader epoch not newer"))) == told()
 
 
@@ -158,7 +163,7 @@ def test_a_fetcher_that_ended_is_stopped_until_it_begins_again() -> None:
     followed = (1.0, "broker-1", role("follower", 0, 3))
     for change, reason in (("removed", ""), ("failed", "FENCED_LEADER_EPOCH")):
         ended = (2.0, "broker-1", fetcher(change, reason))
-        assert told(followed, ended).stopped == {(PLACE, 1): Stopped(2.0, change, reason, ((0, 3),))}
+        assert told(followed, ended).stopped == {(TOPIC_PARTITION, 1): Stopped(2.0, change, reason, ((0, 3),))}
         assert told(followed, ended, (3.0, "broker-1", fetcher("added"))).stopped == {}
         assert told(followed, ended, (3.0, "broker-1", STARTED)).stopped == {}
     assert told(followed, (2.0, "broker-1", fetcher("delayed"))).stopped == {}
@@ -183,13 +188,13 @@ def test_whom_a_controller_saw_come_and_go() -> None:
 
 def test_what_clients_were_told() -> None:
     def ended(outcome: str, acks: int) -> OperationEnded:
-        return OperationEnded("w:1", "produce", outcome, 0, *PLACE, 0, -1, 7, acks)
+        return OperationEnded("w:1", "produce", outcome, 0, *TOPIC_PARTITION, 0, -1, 7, acks)
 
     history = told(
         (1.0, "client-0", AttemptSent("w:1", 1, 0, 7)),
         (2.0, "client-0", AttemptSent("w:1", 2, 1, 7)),
         (3.0, "client-0", ended("ok", -1)),
     )
-    assert history.attempts == {"w:1": 2} and history.acknowledged == {(PLACE, 7): 3.0}
+    assert history.attempts == {"w:1": 2} and history.acknowledged == {(TOPIC_PARTITION, 7): 3.0}
     assert told((3.0, "client-0", ended("unknown", -1))).acknowledged == {}
     assert told((3.0, "client-0", ended("ok", 1))).acknowledged == {}

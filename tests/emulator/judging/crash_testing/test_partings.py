@@ -6,7 +6,7 @@ import pytest
 
 from emulator.judging.crash_testing.history import UNSEEN, Cut, Followed, History, Led, Settled, Unseen, Written
 from emulator.judging.crash_testing.promises import Broken
-from tests.emulator.judging.crash_testing.traces import PLACE, rules
+from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION, rules
 
 OWN = Written(4, 0, 1, 2, 2, 7, 1)
 """What broker-0 wrote when it led in epoch 1, and holds still."""
@@ -23,13 +23,17 @@ def old(batch: Written) -> Written:
 
 def past(*written: Written, **more: Any) -> History:
     leaders = [Led(1, 0, 1, 0), Led(8, 1, 3, 2)]
-    known = {"leaders": {PLACE: leaders}, "written": {PLACE: list(written)}, "followers": {PLACE: [TOLD]}}
+    known = {
+        "leaders": {TOPIC_PARTITION: leaders},
+        "written": {TOPIC_PARTITION: list(written)},
+        "followers": {TOPIC_PARTITION: [TOLD]},
+    }
     return History(**{**known, **more})
 
 
 def diverged(own: Written, other: Written, *, others: tuple[int, ...] = (0,)) -> Broken:
     held = ((0, own.of, own.digest), (1, other.of, other.digest))
-    return Broken("divergence", "", PLACE, 2, others=others, held=held)
+    return Broken("divergence", "", TOPIC_PARTITION, 2, others=others, held=held)
 
 
 def rule(version: str, history: History, broken: Broken, **more: Any) -> str:
@@ -54,15 +58,15 @@ def test_what_is_below_its_own_high_watermark_a_follower_keeps_before_0_11(
     version: str, to: int, high_watermark: int, allowed: bool
 ) -> None:
     """KIP-101, semantics 8."""
-    followers = {PLACE: [Followed(12, 0, 1, 3, high_watermark=high_watermark)]}
-    settled = {PLACE: [Settled(12, 0, 1, to, -1, False)]}
+    followers = {TOPIC_PARTITION: [Followed(12, 0, 1, 3, high_watermark=high_watermark)]}
+    settled = {TOPIC_PARTITION: [Settled(12, 0, 1, to, -1, False)]}
     own, other = old(OWN), old(OTHER)
     found = rule(version, past(own, other, followers=followers, settled=settled), diverged(own, other))
     assert found.startswith("8 (KIP-101)") is allowed
     assert allowed or found == ""
 
 
-SETTLED = {PLACE: [Settled(12, 0, 1, 3, -1, False)]}
+SETTLED = {TOPIC_PARTITION: [Settled(12, 0, 1, 3, -1, False)]}
 
 
 def test_the_event_is_told() -> None:
@@ -82,7 +86,7 @@ def test_the_version_alone_allows_nothing(version: str) -> None:
     assert rule(version, History(), broken) == ""
     assert rule(version, past(OWN, OTHER, followers={}, settled=SETTLED), broken) == ""
     assert rule(version, past(OWN, OTHER), broken) == ""
-    assert rule(version, past(OWN, OTHER, settled=SETTLED), Broken("divergence", "", PLACE, 2)) == ""
+    assert rule(version, past(OWN, OTHER, settled=SETTLED), Broken("divergence", "", TOPIC_PARTITION, 2)) == ""
 
 
 @pytest.mark.parametrize(
@@ -90,39 +94,49 @@ def test_the_version_alone_allows_nothing(version: str) -> None:
     [
         # The follower stores another record than its leader has sent it.
         (
-            past(old(OTHER), copied={PLACE: [Written(13, 0, 3, 2, 2, 9)]}, settled=SETTLED),
+            past(old(OTHER), copied={TOPIC_PARTITION: [Written(13, 0, 3, 2, 2, 9)]}, settled=SETTLED),
             diverged(Written(13, 0, 3, 2, 2, 9), old(OTHER)),
         ),
         # It did so before, and its leader has led again since.
         (
-            past(old(OTHER), copied={PLACE: [Written(10, 0, 3, 2, 2, 9)]}, settled=SETTLED),
+            past(old(OTHER), copied={TOPIC_PARTITION: [Written(10, 0, 3, 2, 2, 9)]}, settled=SETTLED),
             diverged(Written(10, 0, 3, 2, 2, 9), old(OTHER)),
         ),
         # At a wrong place: that is what a leader wrote behind it.
         (
-            past(old(OTHER), Written(4, 0, 1, 3, 3, 7), copied={PLACE: [Written(5, 0, 1, 2, 2, 7)]}, settled=SETTLED),
+            past(
+                old(OTHER),
+                Written(4, 0, 1, 3, 3, 7),
+                copied={TOPIC_PARTITION: [Written(5, 0, 1, 2, 2, 7)]},
+                settled=SETTLED,
+            ),
             diverged(Written(5, 0, 1, 2, 2, 7), old(OTHER)),
         ),
         # One leader in one epoch, two records.
         (
-            past(Written(4, 1, 3, 2, 2, 7), old(OTHER), copied={PLACE: [Written(5, 0, 3, 2, 2, 7)]}, settled=SETTLED),
+            past(
+                Written(4, 1, 3, 2, 2, 7),
+                old(OTHER),
+                copied={TOPIC_PARTITION: [Written(5, 0, 3, 2, 2, 7)]},
+                settled=SETTLED,
+            ),
             diverged(Written(5, 0, 3, 2, 2, 7), old(OTHER)),
         ),
         # The final leader has what nobody wrote.
         (
-            past(old(OWN), copied={PLACE: [Written(9, 1, 1, 2, 2, 8)]}, settled=SETTLED),
+            past(old(OWN), copied={TOPIC_PARTITION: [Written(9, 1, 1, 2, 2, 8)]}, settled=SETTLED),
             diverged(old(OWN), Written(9, 1, 1, 2, 2, 8)),
         ),
         # Its disk has something else than it wrote.
         (past(old(OWN), old(OTHER), settled=SETTLED), diverged(Written(4, 0, 1, 2, 2, 9), old(OTHER))),
         # It has cut it.
         (
-            past(old(OWN), old(OTHER), cuts={PLACE: [Cut(13, 0, 2, 3, "out-of-range")]}, settled=SETTLED),
+            past(old(OWN), old(OTHER), cuts={TOPIC_PARTITION: [Cut(13, 0, 2, 3, "out-of-range")]}, settled=SETTLED),
             diverged(old(OWN), old(OTHER)),
         ),
         # It has it since: its leader had it, too.
         (
-            past(old(OWN), copied={PLACE: [Written(5, 1, 1, 2, 2, 7)]}, settled=SETTLED),
+            past(old(OWN), copied={TOPIC_PARTITION: [Written(5, 1, 1, 2, 2, 7)]}, settled=SETTLED),
             diverged(old(OWN), old(OTHER)),
         ),
     ],
@@ -159,7 +173,7 @@ def test_a_follower_keeps_what_it_is_answered_to_be_the_same(
     version: str, own: tuple[Written, ...], settled: list[Settled], named: str
 ) -> None:
     """KAFKA-6361, KAFKA-7415 and KIP-101's appendix, semantics 2.1 and 8: by the rules of the version."""
-    found = rule(version, past(*own, OTHER, settled={PLACE: settled}), diverged(OWN, OTHER))
+    found = rule(version, past(*own, OTHER, settled={TOPIC_PARTITION: settled}), diverged(OWN, OTHER))
     assert named in found
     assert bool(found) is bool(named)
 
@@ -182,8 +196,8 @@ def test_whose_fetcher_is_left_alone_cuts_nothing(
     history = past(
         Written(4, 1, 1, 2, 2, 7),
         old(OTHER),
-        copied={PLACE: [old(OWN)]},
-        followers={PLACE: [Followed(12, 0, leader, 3, before=before)]},
+        copied={TOPIC_PARTITION: [old(OWN)]},
+        followers={TOPIC_PARTITION: [Followed(12, 0, leader, 3, before=before)]},
     )
     found = rule(version, history, diverged(old(OWN), old(OTHER)))
     assert found.startswith("8 (KAFKA-7164)") is allowed
@@ -194,18 +208,18 @@ def test_who_died_before_it_told_what_it_wrote_has_written_it() -> None:
     """As leader; or as follower, what its leader had."""
     unseen = Written(5, 0, 1, 2, 2, UNSEEN)
     for settled, allowed in (([Settled(12, 0, 1, 3, -1, False)], True), ([], False)):
-        led = past(OTHER, unseen={PLACE: [Unseen(unseen, 0)]}, settled={PLACE: settled})
+        led = past(OTHER, unseen={TOPIC_PARTITION: [Unseen(unseen, 0)]}, settled={TOPIC_PARTITION: settled})
         assert bool(rule("1.1", led, diverged(OWN, OTHER))) is allowed
         assert rule("1.1", led, diverged(Written(4, 0, 2, 2, 2, 7, 2), OTHER)) == "", "of another epoch"
         theirs = Written(4, 2, 1, 2, 2, 7, 1)
-        copied = past(OTHER, theirs, unseen={PLACE: [Unseen(unseen, 2)]}, settled={PLACE: settled})
+        copied = past(OTHER, theirs, unseen={TOPIC_PARTITION: [Unseen(unseen, 2)]}, settled={TOPIC_PARTITION: settled})
         assert bool(rule("1.1", copied, diverged(theirs, OTHER))) is allowed
         assert rule("1.1", copied, diverged(Written(4, 0, 1, 2, 2, 9, 1), OTHER)) == "", "its leader had another"
 
 
 def test_a_leader_that_died_before_it_told_what_it_wrote_asks_with_its_epoch_all_the_same() -> None:
     """KAFKA-6361 and KIP-101's appendix: broker-0 has led in epoch 5, and is answered where the epochs above begin."""
-    settled = {PLACE: [Settled(13, 0, 1, 3, -1, True)]}
+    settled = {TOPIC_PARTITION: [Settled(13, 0, 1, 3, -1, True)]}
     for unseen, allowed in (
         (Unseen(Written(5, 0, 5, 3, 3, UNSEEN), 0), True),
         (Unseen(Written(5, 0, 2, 3, 3, UNSEEN), 0), False),  # in an epoch before that of the leader's record
@@ -213,7 +227,7 @@ def test_a_leader_that_died_before_it_told_what_it_wrote_asks_with_its_epoch_all
         (Unseen(Written(14, 0, 5, 3, 3, UNSEEN), 0), False),  # after it was answered
         (Unseen(Written(5, 0, 5, 3, 3, UNSEEN), 2), False),  # as a follower, and its leader had nothing
     ):
-        found = rule("1.1", past(OWN, OTHER, unseen={PLACE: [unseen]}, settled=settled), diverged(OWN, OTHER))
+        found = rule("1.1", past(OWN, OTHER, unseen={TOPIC_PARTITION: [unseen]}, settled=settled), diverged(OWN, OTHER))
         assert found.startswith("8 (KAFKA-6361)") is allowed, unseen
         assert allowed or found == ""
 
@@ -224,8 +238,9 @@ def test_a_leader_that_died_before_it_told_what_it_wrote_asks_with_its_epoch_all
 def test_epochs_are_out_of_order_where_a_follower_kept_one_and_was_given_an_older_one() -> None:
     newer = Written(4, 0, 5, 2, 2, 7, 5)
     given = Written(13, 0, 6, 3, 3, 6, 3)
-    answered, right = {PLACE: [Settled(13, 0, 1, 3, -1, True)]}, {PLACE: [Settled(13, 0, 1, 2, -1, True)]}
-    role = {PLACE: [Followed(12, 0, 1, 6)]}
+    answered = {TOPIC_PARTITION: [Settled(13, 0, 1, 3, -1, True)]}
+    right = {TOPIC_PARTITION: [Settled(13, 0, 1, 2, -1, True)]}
+    role = {TOPIC_PARTITION: [Followed(12, 0, 1, 6)]}
     for version, epoch, copied, settled, named in (
         ("1.1", 5, [given], answered, "KAFKA-6361"),
         ("2.0.1", 5, [given], answered, ""),
@@ -236,7 +251,7 @@ def test_epochs_are_out_of_order_where_a_follower_kept_one_and_was_given_an_olde
         ("1.1", 5, [given], right, ""),  # it was told to cut
         ("1.1", 5, [given], {}, ""),
     ):
-        history = past(newer, OTHER, copied={PLACE: copied}, followers=role, settled=settled)
-        found = rule(version, history, Broken("epoch-order", "", PLACE, 2, epoch=epoch))
+        history = past(newer, OTHER, copied={TOPIC_PARTITION: copied}, followers=role, settled=settled)
+        found = rule(version, history, Broken("epoch-order", "", TOPIC_PARTITION, 2, epoch=epoch))
         assert named in found
         assert bool(found) is bool(named), (version, epoch, copied)

@@ -6,7 +6,7 @@ import pytest
 
 from emulator.judging.crash_testing.history import Cut, Followed, History, Led, Settled, Written
 from emulator.judging.crash_testing.promises import Broken
-from tests.emulator.judging.crash_testing.traces import PLACE, rules
+from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION, rules
 
 X = Written(4, 0, 0, 2, 3, 7)
 """broker-0 wrote it in epoch 0, and holds it still: broker-1 has lost it with its power, and leads."""
@@ -14,7 +14,7 @@ Y = Written(9, 1, 3, 2, 6, 8)
 GIVEN = Written(13, 0, 3, 2, 6, 8)
 """It begins where X does, and is given to broker-0 whole, whose log ended at 4."""
 TOLD = Followed(12, 0, 1, 3, high_watermark=4)
-AT_4 = {PLACE: [Settled(12, 0, 1, 4, -1, False)]}
+AT_4 = {TOPIC_PARTITION: [Settled(12, 0, 1, 4, -1, False)]}
 KEPT_X = (
     "t-0@2: broker-0 followed broker-1 from 12 ms on, epoch 3, and kept what that one did not have: "
     "its high watermark was 4"
@@ -22,17 +22,21 @@ KEPT_X = (
 
 
 def past(*written: Written, **more: Any) -> History:
-    return History(leaders={PLACE: [Led(1, 0, 0, 0), Led(8, 1, 3, 2)]}, written={PLACE: list(written)}, **more)
+    return History(
+        leaders={TOPIC_PARTITION: [Led(1, 0, 0, 0), Led(8, 1, 3, 2)]}, written={TOPIC_PARTITION: list(written)}, **more
+    )
 
 
 def wrapped(**more: Any) -> History:
-    known = {"copied": {PLACE: [GIVEN]}, "followers": {PLACE: [TOLD]}, "settled": AT_4}
+    known = {"copied": {TOPIC_PARTITION: [GIVEN]}, "followers": {TOPIC_PARTITION: [TOLD]}, "settled": AT_4}
     return past(X, Y, **{**known, **more})
 
 
 def lie(*digests: tuple[int, int], others: tuple[int, ...]) -> Broken:
     """(broker, digest) of what begins at 2 on the disks."""
-    return Broken("divergence", "", PLACE, 2, others=others, held=tuple((one, -1, digest) for one, digest in digests))
+    return Broken(
+        "divergence", "", TOPIC_PARTITION, 2, others=others, held=tuple((one, -1, digest) for one, digest in digests)
+    )
 
 
 BOTH_AND_ONE = lie((0, 7), (0, 8), (1, 8), others=(0,))
@@ -52,12 +56,13 @@ def test_who_kept_a_wrapper_is_given_the_next_one_on_top_of_it_before_0_11() -> 
         ("1.1", {}, BOTH_AND_ONE),  # nothing lies over something else there
         ("0.10.2", {"settled": {}}, BOTH_AND_ONE),
         ("0.10.2", {"followers": {}}, BOTH_AND_ONE),
-        ("0.10.2", {"settled": {PLACE: [Settled(12, 0, 1, 2, -1, False)]}}, BOTH_AND_ONE),  # it was to cut it
-        ("0.10.2", {"cuts": {PLACE: [Cut(12, 0, 3, 4, "high-watermark")]}}, BOTH_AND_ONE),  # it has
+        ("0.10.2", {"settled": {TOPIC_PARTITION: [Settled(12, 0, 1, 2, -1, False)]}}, BOTH_AND_ONE),  # it was to cut it
+        ("0.10.2", {"cuts": {TOPIC_PARTITION: [Cut(12, 0, 3, 4, "high-watermark")]}}, BOTH_AND_ONE),  # it has
         ("0.10.2", {"copied": {}}, BOTH_AND_ONE),  # it was given nothing
-        ("0.10.2", {"copied": {PLACE: [Written(13, 0, 3, 2, 6, 9)]}}, BOTH_AND_ONE),  # something else
-        ("0.10.2", {"copied": {PLACE: [Written(13, 0, 3, 2, 3, 8)]}}, BOTH_AND_ONE),  # what ends where its log does
-        ("0.10.2", {"copied": {PLACE: [Written(11, 0, 3, 2, 6, 8)]}}, BOTH_AND_ONE),  # before it followed
+        ("0.10.2", {"copied": {TOPIC_PARTITION: [Written(13, 0, 3, 2, 6, 9)]}}, BOTH_AND_ONE),  # something else
+        # what ends where its log does
+        ("0.10.2", {"copied": {TOPIC_PARTITION: [Written(13, 0, 3, 2, 3, 8)]}}, BOTH_AND_ONE),
+        ("0.10.2", {"copied": {TOPIC_PARTITION: [Written(11, 0, 3, 2, 6, 8)]}}, BOTH_AND_ONE),  # before it followed
         ("0.10.2", {}, lie((0, 8), (0, 7), (1, 8), others=(0,))),  # in another order
         ("0.10.2", {}, lie((0, 7), (0, 7), (0, 8), (1, 8), others=(0,))),
         ("0.10.2", {}, lie((0, 7), (1, 8), others=(0,))),
@@ -71,11 +76,11 @@ def test_no_other_batch_may_lie_over_one(version: str, more: dict[str, Any], bro
 
 def test_a_leader_writes_nothing_over_what_it_has() -> None:
     """An append that went back would look the same on its disk."""
-    history = past(X, Y, GIVEN, followers={PLACE: [TOLD]}, settled=AT_4)
+    history = past(X, Y, GIVEN, followers={TOPIC_PARTITION: [TOLD]}, settled=AT_4)
     assert rules("kip101-case2-compressed", "0.10.2", history).allowing(BOTH_AND_ONE) == ""
 
 
-SAME_AGAIN = {"copied": {PLACE: [GIVEN, Written(20, 1, 5, 2, 3, 7), Written(20, 1, 5, 2, 6, 8)]}}
+SAME_AGAIN = {"copied": {TOPIC_PARTITION: [GIVEN, Written(20, 1, 5, 2, 3, 7), Written(20, 1, 5, 2, 6, 8)]}}
 """broker-1 has cut its own, follows broker-0 in epoch 5, and is given both."""
 FOLLOWS = Followed(18, 1, 0, 5, high_watermark=2)
 
@@ -83,14 +88,14 @@ FOLLOWS = Followed(18, 1, 0, 5, high_watermark=2)
 def test_all_may_have_both_from_who_kept_the_first() -> None:
     """Nobody holds anything else than the final leader; but at one offset lie two batches."""
     both = lie((0, 7), (0, 8), (1, 7), (1, 8), others=())
-    cut = {PLACE: [Cut(18, 1, 2, 7, "high-watermark")]}
+    cut = {TOPIC_PARTITION: [Cut(18, 1, 2, 7, "high-watermark")]}
     for roles, settled, allowed in (
         ([TOLD, FOLLOWS], AT_4, True),
         ([TOLD, FOLLOWS], {}, False),
         ([FOLLOWS], AT_4, False),
-        ([TOLD, FOLLOWS], {PLACE: [Settled(12, 0, 1, 2, -1, False)]}, False),
+        ([TOLD, FOLLOWS], {TOPIC_PARTITION: [Settled(12, 0, 1, 2, -1, False)]}, False),
     ):
-        history = wrapped(followers={PLACE: roles}, settled=settled, cuts=cut, **SAME_AGAIN)
+        history = wrapped(followers={TOPIC_PARTITION: roles}, settled=settled, cuts=cut, **SAME_AGAIN)
         judge = rules("kip101-case2-compressed", "0.10.2", history)
         assert judge.allowing(both).startswith("8 (KIP-101)") is allowed, (roles, settled)
         assert judge.events == [KEPT_X] * allowed
@@ -100,9 +105,9 @@ def test_who_has_the_second_alone_took_its_log_for_that_of_the_leader_that_has_b
     one_and_both = lie((0, 7), (0, 8), (1, 8), others=(1,))
     for high_watermark, to, allowed in ((7, 7, True), (2, 7, False), (2, 2, False)):
         follows = Followed(18, 1, 0, 5, high_watermark=high_watermark)
-        settled = {PLACE: [*AT_4[PLACE], Settled(18, 1, 0, to, -1, False)]}
+        settled = {TOPIC_PARTITION: [*AT_4[TOPIC_PARTITION], Settled(18, 1, 0, to, -1, False)]}
         judge = rules(
-            "kip101-case2-compressed", "0.10.2", wrapped(followers={PLACE: [TOLD, follows]}, settled=settled)
+            "kip101-case2-compressed", "0.10.2", wrapped(followers={TOPIC_PARTITION: [TOLD, follows]}, settled=settled)
         )
         assert judge.allowing(one_and_both).startswith("8 (KIP-101)") is allowed, (high_watermark, to)
     assert rules("kip101-case2-compressed", "0.10.2", wrapped()).allowing(one_and_both) == "", "it has followed nobody"
@@ -111,19 +116,19 @@ def test_who_has_the_second_alone_took_its_log_for_that_of_the_leader_that_has_b
 def test_who_followed_nobody_that_had_the_first_has_no_reason_to_lack_it() -> None:
     """Its leader had nothing there."""
     follows = Followed(18, 1, 2, 4, high_watermark=7)
-    settled = {PLACE: [*AT_4[PLACE], Settled(18, 1, 2, 7, -1, False)]}
-    history = wrapped(followers={PLACE: [TOLD, follows]}, settled=settled)
+    settled = {TOPIC_PARTITION: [*AT_4[TOPIC_PARTITION], Settled(18, 1, 2, 7, -1, False)]}
+    history = wrapped(followers={TOPIC_PARTITION: [TOLD, follows]}, settled=settled)
     one_and_both = lie((0, 7), (0, 8), (1, 8), others=(1,))
     assert rules("kip101-case2-compressed", "0.10.2", history).allowing(one_and_both) == ""
 
 
 def test_one_role_that_was_to_cut_it_is_enough_to_be_wrong() -> None:
     """It followed broker-1 twice; in one of both its high watermark was before the wrapper."""
-    settled = {PLACE: [*AT_4[PLACE], Settled(15, 0, 1, 4, -1, False)]}
-    given = {PLACE: [Written(16, 0, 3, 2, 6, 8)]}
+    settled = {TOPIC_PARTITION: [*AT_4[TOPIC_PARTITION], Settled(15, 0, 1, 4, -1, False)]}
+    given = {TOPIC_PARTITION: [Written(16, 0, 3, 2, 6, 8)]}
     for first, second, allowed in ((4, 4, True), (4, 2, False), (2, 4, False)):
         roles = [Followed(12, 0, 1, 3, 14, high_watermark=first), Followed(15, 0, 1, 4, high_watermark=second)]
-        history = wrapped(followers={PLACE: roles}, settled=settled, copied=given)
+        history = wrapped(followers={TOPIC_PARTITION: roles}, settled=settled, copied=given)
         rule = rules("kip101-case2-compressed", "0.10.2", history).allowing(BOTH_AND_ONE)
         assert rule.startswith("8 (KIP-101)") is allowed, (first, second)
 
@@ -142,10 +147,10 @@ BY_2 = Written(9, 2, 3, 2, 6, 8)
 )
 def test_who_follows_a_leader_that_has_the_first_has_kept_nothing(given: list[Written], broken: Broken) -> None:
     history = History(
-        leaders={PLACE: [Led(1, 0, 0, 0), Led(8, 2, 3, 2)]},
-        written={PLACE: [X, BY_2]},
-        copied={PLACE: [*LEADER_HAS_BOTH, *given]},
-        followers={PLACE: [TOLD]},
+        leaders={TOPIC_PARTITION: [Led(1, 0, 0, 0), Led(8, 2, 3, 2)]},
+        written={TOPIC_PARTITION: [X, BY_2]},
+        copied={TOPIC_PARTITION: [*LEADER_HAS_BOTH, *given]},
+        followers={TOPIC_PARTITION: [TOLD]},
         settled=AT_4,
     )
     assert rules("kip101-case2-compressed", "0.10.2", history).allowing(broken) == ""
@@ -156,11 +161,11 @@ def test_a_wrapper_that_begins_before_an_offset_is_none_of_those_there() -> None
     first, second, another = Written(4, 0, 0, 2, 2, 6), Written(4, 0, 0, 3, 3, 7), Written(17, 2, 5, 3, 3, 9)
     history = past(
         first, second, Y, another,
-        copied={PLACE: [GIVEN]},
-        followers={PLACE: [TOLD, Followed(18, 0, 2, 5, high_watermark=7)]},
-        settled={PLACE: [*AT_4[PLACE], Settled(18, 0, 2, 7, -1, False)]},
+        copied={TOPIC_PARTITION: [GIVEN]},
+        followers={TOPIC_PARTITION: [TOLD, Followed(18, 0, 2, 5, high_watermark=7)]},
+        settled={TOPIC_PARTITION: [*AT_4[TOPIC_PARTITION], Settled(18, 0, 2, 7, -1, False)]},
     )  # fmt: skip
     for digest, allowed in ((7, True), (8, False)):
-        broken = Broken("divergence", "", PLACE, 3, others=(0,), held=((0, -1, digest), (2, -1, 9)))
+        broken = Broken("divergence", "", TOPIC_PARTITION, 3, others=(0,), held=((0, -1, digest), (2, -1, 9)))
         rule = rules("kip101-case2-compressed", "0.10.2", history).allowing(broken)
         assert rule.startswith("8 (KIP-101)") is allowed

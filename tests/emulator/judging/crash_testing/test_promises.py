@@ -11,11 +11,11 @@ from emulator.judging.crash_testing.promises import Broken, broken_promises, bro
 from emulator.judging.oracle.truth import Batch, Truth
 from protocol.events import ZnodeChanged
 from protocol.znodes import Leadership, encode_state, state_path
-from tests.emulator.judging.crash_testing.traces import PLACE, rules, stated
+from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION, rules, stated
 
 
 def found(*states: Stated) -> list[str]:
-    return [broken.what for broken in broken_promises(Truth(), History(states={PLACE: list(states)}))]
+    return [broken.what for broken in broken_promises(Truth(), History(states={TOPIC_PARTITION: list(states)}))]
 
 
 # --- states ---
@@ -29,8 +29,8 @@ def test_a_leader_from_outside_the_isr_is_found() -> None:
     """Semantics 4.2: only where unclean election is on."""
     states = [stated(1, 0, 0, (0,), 0), stated(2, -1, 1, (0,), 1), stated(3, 1, 2, (1,), 2)]
     assert found(*states) == ["election"]
-    history = History(states={PLACE: states})
-    broken = Broken("election", "", PLACE)
+    history = History(states={TOPIC_PARTITION: states})
+    broken = Broken("election", "", TOPIC_PARTITION)
     assert rules("clean-election-waits", "2.8", history).allowing(broken) == ""
     assert rules("unclean-election", "2.8", history).allowing(broken).startswith("4.2")
 
@@ -53,10 +53,10 @@ def test_an_epoch_that_falls_is_found() -> None:
 def test_a_transaction_that_two_servers_committed_differently_is_found() -> None:
     def change(node: str, at_ms: float, isr: tuple[int, ...]) -> Any:
         data = encode_state(Leadership(0, 0, isr, 1)).decode()
-        return (node, 1, 1, "", at_ms, ZnodeChanged(state_path(*PLACE), "changed", 1, 7, data))
+        return (node, 1, 1, "", at_ms, ZnodeChanged(state_path(*TOPIC_PARTITION), "changed", 1, 7, data))
 
     same = history_of([change("session-0", 1.0, (0, 1)), change("session-1", 2.0, (0, 1))])
-    assert same.contradictions == [] and len(same.states[PLACE]) == 1
+    assert same.contradictions == [] and len(same.states[TOPIC_PARTITION]) == 1
     assert len(history_of([change("session-0", 1.0, (0, 1)), change("session-1", 2.0, (0,))]).contradictions) == 1
 
 
@@ -81,5 +81,5 @@ def test_a_kill_loses_nothing_and_a_power_loss_leaves_a_prefix(
     power: bool | None, recovered: list[Batch], broken: int
 ) -> None:
     """Semantics 3."""
-    one = Recovery(1.0, "broker-0", PLACE, bool(power), LOG, recovered, power is None)
+    one = Recovery(1.0, "broker-0", TOPIC_PARTITION, bool(power), LOG, recovered, power is None)
     assert len(list(broken_recoveries([one]))) == broken

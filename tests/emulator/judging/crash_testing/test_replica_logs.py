@@ -13,7 +13,7 @@ from emulator.judging.crash_testing.plan import resolved_for
 from emulator.judging.crash_testing.replica_logs import ReplicaLogs
 from emulator.judging.crash_testing.rules import gates_of
 from emulator.judging.oracle.truth import Batch
-from tests.emulator.judging.crash_testing.traces import PLACE
+from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION
 
 X = Written(4, 0, 0, 1, 3, 70)
 """A wrapper, as broker-0 copied it."""
@@ -24,13 +24,13 @@ Z = Written(15, 0, 1, 6, 6, 90)
 
 def logs(version: str, *copied: Written, tails: list[LostTail] | None = None, **more: Any) -> ReplicaLogs:
     scenario = "kip101-case2-compressed" if version == "0.10.2" else "leader-crash"
-    history = History(**{"copied": {PLACE: list(copied)}, **more})
+    history = History(**{"copied": {TOPIC_PARTITION: list(copied)}, **more})
     return ReplicaLogs(gates_of(resolved_for(scenario, version)), history, tails or [])
 
 
 def lies(found: ReplicaLogs, offset: int, at_ms: float = inf) -> list[int]:
     """Digests of what broker-0 had over that offset."""
-    return [record.digest for record in found.at(PLACE, offset, 0, at_ms)]
+    return [record.digest for record in found.at(TOPIC_PARTITION, offset, 0, at_ms)]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_cut_takes_the_first_batch_that_ends_there_or_behind_and_all_after_it(
     cut: Cut, at_1: list[int], at_5: list[int]
 ) -> None:
     """LogSegment.truncateTo; semantics 11.9."""
-    found = logs("0.10.2", X, Y, Z, cuts={PLACE: [cut]})
+    found = logs("0.10.2", X, Y, Z, cuts={TOPIC_PARTITION: [cut]})
     assert (lies(found, 1), lies(found, 5)) == (at_1, at_5)
     assert lies(found, 1, 19) == [70, 80], "before"
 
@@ -58,7 +58,7 @@ def test_a_wrapper_that_a_follower_takes_whole_replaces_nothing_before_0_11() ->
     assert lies(logs("0.10.2", X, Y), 1) == [70, 80]
     assert lies(logs("0.10.2", X, Y), 1, 10) == [70]
     assert lies(logs("2.8", X, Y), 1) == [80], "there it has cut before"
-    assert lies(logs("0.10.2", X, written={PLACE: [Y]}), 1) == [80], "a leader writes at its log's end"
+    assert lies(logs("0.10.2", X, written={TOPIC_PARTITION: [Y]}), 1) == [80], "a leader writes at its log's end"
     assert lies(logs("0.10.2", X, replace(Y, last=3)), 1) == [80], "it does not end behind the log's end"
 
 
@@ -67,17 +67,18 @@ def test_what_power_took_of_wrappers_is_what_ends_behind_what_it_left() -> None:
     held = [Batch(0, 0, -1, 1), Batch(1, 3, -1, 70), Batch(1, 5, -1, 80), Batch(6, 6, -1, 90)]
     topology = resolved_for("kip101-case2-compressed", "0.10.2").spec.topology
     for left, first, at_1 in ((3, 6, [70, 80]), (2, 4, [70]), (1, 1, [])):
-        tails = lost_tails([Recovery(20, "broker-0", PLACE, True, held, held[:left])], topology)
+        tails = lost_tails([Recovery(20, "broker-0", TOPIC_PARTITION, True, held, held[:left])], topology)
         assert [(tail.first, tail.last) for tail in tails] == [(first, 6)]
         untold = Cut(20, 0, first, 7, UNTOLD)
-        found = logs("0.10.2", X, Y, Z, tails=tails, cuts={PLACE: [untold]})
+        found = logs("0.10.2", X, Y, Z, tails=tails, cuts={TOPIC_PARTITION: [untold]})
         assert lies(found, 1) == at_1
-        assert [one.gone for one in found.held(PLACE, 0) if one.until_ms < inf] == tails * (4 - left), "not the cut"
+        gone = [one.gone for one in found.held(TOPIC_PARTITION, 0) if one.until_ms < inf]
+        assert gone == tails * (4 - left), "not the cut"
 
 
 def test_a_loss_of_power_explains_no_cut_of_what_came_behind_it() -> None:
-    tail, behind = LostTail(5, 0, PLACE, 1, 3), Written(8, 0, 0, 4, 4, 75)
-    found = logs("2.8", X, replace(X, at_ms=7), behind, tails=[tail], cuts={PLACE: [Cut(9, 0, 4, 5, UNTOLD)]})
+    tail, behind = LostTail(5, 0, TOPIC_PARTITION, 1, 3), Written(8, 0, 0, 4, 4, 75)
+    found = logs("2.8", X, replace(X, at_ms=7), behind, tails=[tail], cuts={TOPIC_PARTITION: [Cut(9, 0, 4, 5, UNTOLD)]})
     assert (lies(found, 1), lies(found, 4)) == ([70], [])
 
 
@@ -85,22 +86,27 @@ def test_what_a_follower_died_over_is_what_its_leader_had() -> None:
     """A death between the append and its event."""
     unseen = Unseen(Written(10, 0, 0, 1, 3, UNSEEN), 1)
     theirs = Written(4, 1, 0, 1, 3, 70, 2)
-    found = logs("2.8", written={PLACE: [theirs]}, unseen={PLACE: [unseen]})
-    assert found.at(PLACE, 1, 0, inf) == (replace(theirs, at_ms=10, broker=0),)
-    assert found.at(PLACE, 1, 0, 9) == ()
+    found = logs("2.8", written={TOPIC_PARTITION: [theirs]}, unseen={TOPIC_PARTITION: [unseen]})
+    assert found.at(TOPIC_PARTITION, 1, 0, inf) == (replace(theirs, at_ms=10, broker=0),)
+    assert found.at(TOPIC_PARTITION, 1, 0, 9) == ()
     for other in (replace(theirs, broker=2), replace(theirs, at_ms=11), replace(theirs, first=4, last=4)):
-        assert lies(logs("2.8", written={PLACE: [other]}, unseen={PLACE: [unseen]}), 1) == [UNSEEN]
-    gone = logs("2.8", written={PLACE: [theirs]}, cuts={PLACE: [Cut(9, 1, 1, 4, "")]}, unseen={PLACE: [unseen]})
+        assert lies(logs("2.8", written={TOPIC_PARTITION: [other]}, unseen={TOPIC_PARTITION: [unseen]}), 1) == [UNSEEN]
+    gone = logs(
+        "2.8",
+        written={TOPIC_PARTITION: [theirs]},
+        cuts={TOPIC_PARTITION: [Cut(9, 1, 1, 4, "")]},
+        unseen={TOPIC_PARTITION: [unseen]},
+    )
     assert lies(gone, 1) == [UNSEEN]
 
 
 def test_what_a_leader_died_over_has_its_epoch() -> None:
     unseen = Unseen(Written(10, 0, 5, 1, 3, UNSEEN), 0)
     for version, epoch in (("0.11", 5), ("0.10.2", -1)):
-        (record,) = logs(version, unseen={PLACE: [unseen]}).at(PLACE, 1, 0, inf)
+        (record,) = logs(version, unseen={TOPIC_PARTITION: [unseen]}).at(TOPIC_PARTITION, 1, 0, inf)
         assert (record.digest, record.of) == (UNSEEN, epoch)
 
 
 def test_two_that_died_over_what_each_had_from_the_other_have_nothing_to_go_by() -> None:
     own, other = Written(10, 0, 0, 1, 3, UNSEEN), Written(11, 1, 1, 1, 3, UNSEEN)
-    assert lies(logs("2.8", unseen={PLACE: [Unseen(own, 1), Unseen(other, 0)]}), 1) == [UNSEEN]
+    assert lies(logs("2.8", unseen={TOPIC_PARTITION: [Unseen(own, 1), Unseen(other, 0)]}), 1) == [UNSEEN]

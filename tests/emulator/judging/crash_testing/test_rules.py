@@ -28,17 +28,17 @@ from emulator.judging.crash_testing.rules import LEFT_BEHIND, gates_of
 from emulator.judging.oracle.probe import Office, StepBack
 from emulator.judging.oracle.truth import Batch, Truth, Write
 from emulator.scenario import model as m
-from tests.emulator.judging.crash_testing.traces import COPIED, LOST, PLACE, C, committed, rules, stated
+from tests.emulator.judging.crash_testing.traces import COPIED, LOST, TOPIC_PARTITION, C, committed, rules, stated
 
-ACKS_1 = Broken("lost", "", PLACE, 2, 1, "c", digest=7)
+ACKS_1 = Broken("lost", "", TOPIC_PARTITION, 2, 1, "c", digest=7)
 
 
 def test_a_record_of_acks_all_is_promised() -> None:
     """Not even another leader is an excuse (semantics 1.8)."""
     history = committed(
         copied={},
-        states={PLACE: [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]},
-        leaders={PLACE: [Led(1, 0, 0, 0), Led(9, 1, 1, 2)]},
+        states={TOPIC_PARTITION: [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]},
+        leaders={TOPIC_PARTITION: [Led(1, 0, 0, 0), Led(9, 1, 1, 2)]},
     )
     for version in ("2.6", "0.10.2"):
         assert rules("leader-crash", version, history).allowing(LOST) == ""
@@ -66,35 +66,38 @@ def test_with_acks_1_the_next_leader_may_be_without_it_and_nothing_else_excuses_
 ) -> None:
     """Semantics 1.8."""
     history = History(
-        written={PLACE: [C]},
-        copied={PLACE: copied},
-        cuts={PLACE: cuts},
-        leaders={PLACE: [Led(1, 0, 0, 0), later]},
-        followers={PLACE: followers},
+        written={TOPIC_PARTITION: [C]},
+        copied={TOPIC_PARTITION: copied},
+        cuts={TOPIC_PARTITION: cuts},
+        leaders={TOPIC_PARTITION: [Led(1, 0, 0, 0), later]},
+        followers={TOPIC_PARTITION: followers},
     )
     assert rules("leader-crash", "2.6", history).allowing(ACKS_1).startswith("1.8") is allowed
 
 
 def test_with_acks_1_a_power_loss_takes_what_it_took() -> None:
     """Semantics 3. In the same epoch, too: nobody may have seen it go."""
-    for tail, allowed in ((LostTail(8, 0, PLACE, 2, 3), True), (LostTail(8, 0, PLACE, 3, 3), False)):
+    for tail, allowed in (
+        (LostTail(8, 0, TOPIC_PARTITION, 2, 3), True),
+        (LostTail(8, 0, TOPIC_PARTITION, 3, 3), False),
+    ):
         for leaders in ([Led(1, 0, 0, 0)], [Led(1, 0, 0, 0), Led(9, 0, 0, 2)], [Led(1, 0, 0, 0), Led(9, 0, 1, 2)]):
-            history = History(written={PLACE: [C]}, leaders={PLACE: leaders})
+            history = History(written={TOPIC_PARTITION: [C]}, leaders={TOPIC_PARTITION: leaders})
             rule = rules("leader-crash", "2.6", history, tails=[tail]).allowing(ACKS_1)
             assert rule.startswith("3: power loss takes") is allowed, (tail, leaders)
-    elsewhere = [LostTail(8, 2, PLACE, 2, 3)]
-    history = History(written={PLACE: [C]}, leaders={PLACE: [Led(1, 0, 0, 0)]})
+    elsewhere = [LostTail(8, 2, TOPIC_PARTITION, 2, 3)]
+    history = History(written={TOPIC_PARTITION: [C]}, leaders={TOPIC_PARTITION: [Led(1, 0, 0, 0)]})
     assert rules("leader-crash", "2.6", history, tails=elsewhere).allowing(ACKS_1) == "", "another's power"
 
 
 def test_the_leader_that_took_it_away_is_the_first_without_it_behind_the_last_that_had_it() -> None:
     """What came before that is no excuse, what comes after no cause."""
     leaders = [Led(1, 0, 0, 0), Led(9, 2, 1, 2), Led(12, 1, 2, 3), Led(15, 0, 3, 2), Led(18, 2, 4, 2)]
-    history = committed(leaders={PLACE: leaders})
+    history = committed(leaders={TOPIC_PARTITION: leaders})
     gates = gates_of(resolved_for("leader-crash", "2.8"))
-    fates = Fates(history, ReplicaLogs(gates, history, [LostTail(14, 0, PLACE, 2, 2)]))
-    (fate,) = fates.of(PLACE, 2, 7)
-    assert (fate.held, fate.by, fate.gone) == ((2, 1), leaders[3], LostTail(14, 0, PLACE, 2, 2))
+    fates = Fates(history, ReplicaLogs(gates, history, [LostTail(14, 0, TOPIC_PARTITION, 2, 2)]))
+    (fate,) = fates.of(TOPIC_PARTITION, 2, 7)
+    assert (fate.held, fate.by, fate.gone) == ((2, 1), leaders[3], LostTail(14, 0, TOPIC_PARTITION, 2, 2))
     assert fate.committed_ms == 4.6
     assert fate.text == (
         "t-0@2 of epoch 0: broker-0 led from 15 ms on, epoch 3, without it; "
@@ -105,10 +108,12 @@ def test_the_leader_that_took_it_away_is_the_first_without_it_behind_the_last_th
 def test_who_has_a_record_again_has_not_lost_it() -> None:
     """Its power took it, it copied it once more, and then something without a name took it."""
     again = Written(7, 1, 0, 2, 2, 7)
-    stayed = {PLACE: [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]}
-    tail = LostTail(6, 1, PLACE, 2, 2)
+    stayed = {TOPIC_PARTITION: [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]}
+    tail = LostTail(6, 1, TOPIC_PARTITION, 2, 2)
     for copied, allowed in (([COPIED], True), ([COPIED, again], False)):
-        history = committed(copied={PLACE: copied}, states=stayed, leaders={PLACE: [Led(9, 1, 1, 2)]})
+        history = committed(
+            copied={TOPIC_PARTITION: copied}, states=stayed, leaders={TOPIC_PARTITION: [Led(9, 1, 1, 2)]}
+        )
         rule = rules("leader-crash", "2.8", history, tails=[tail]).allowing(LOST)
         assert rule.startswith("8 (KIP-966)") is allowed
 
@@ -116,49 +121,49 @@ def test_who_has_a_record_again_has_not_lost_it() -> None:
 def test_what_nobody_wrote_is_lost_with_acks_0_only() -> None:
     """Semantics 1.8: it is not answered."""
     for acks, written, rule in ((0, [], "1.8: acks=0"), (0, [C], ""), (1, [], ""), (-1, [], "")):
-        one = Broken("lost", "", PLACE, -1, acks, "c", digest=7)
-        assert rules("acks-0-loss", "1.1", History(written={PLACE: written})).allowing(one)[:11] == rule[:11]
+        one = Broken("lost", "", TOPIC_PARTITION, -1, acks, "c", digest=7)
+        assert rules("acks-0-loss", "1.1", History(written={TOPIC_PARTITION: written})).allowing(one)[:11] == rule[:11]
 
 
 @pytest.mark.parametrize(
     ("tail", "led", "allowed"),
     [
-        (LostTail(12.0, 0, PLACE, 2, 3), [Led(1, 0, 0, 0)], True),
-        (LostTail(12.0, 0, PLACE, 2, 3), [Led(1, 0, 0, 0), Led(17, 1, 1, 2)], False),  # another led since
-        (LostTail(12.0, 1, PLACE, 2, 3), [Led(1, 0, 0, 0)], False),  # another lost it
-        (LostTail(12.0, 0, PLACE, 3, 3), [Led(1, 0, 0, 0)], False),  # another record
-        (LostTail(12.0, 0, PLACE, 2, 3), [Led(16, 0, 1, 0)], False),  # it led since
+        (LostTail(12.0, 0, TOPIC_PARTITION, 2, 3), [Led(1, 0, 0, 0)], True),
+        (LostTail(12.0, 0, TOPIC_PARTITION, 2, 3), [Led(1, 0, 0, 0), Led(17, 1, 1, 2)], False),  # another led since
+        (LostTail(12.0, 1, TOPIC_PARTITION, 2, 3), [Led(1, 0, 0, 0)], False),  # another lost it
+        (LostTail(12.0, 0, TOPIC_PARTITION, 3, 3), [Led(1, 0, 0, 0)], False),  # another record
+        (LostTail(12.0, 0, TOPIC_PARTITION, 2, 3), [Led(16, 0, 1, 0)], False),  # it led since
     ],
 )
 def test_what_its_last_leader_lost_with_its_power_nobody_can_read_while_nobody_leads(
     tail: LostTail, led: list[Led], allowed: bool
 ) -> None:
     """Semantics 3. Those in the ISR may have it still."""
-    states = {PLACE: [stated(1, 0, 0, (0, 1), 0), stated(9, -1, 1, (1,), 1)]}
-    history = committed(states=states, leaders={PLACE: led})
+    states = {TOPIC_PARTITION: [stated(1, 0, 0, (0, 1), 0), stated(9, -1, 1, (1,), 1)]}
+    history = committed(states=states, leaders={TOPIC_PARTITION: led})
     rule = rules("leader-crash", "1.1", history, tails=[tail]).allowing(LOST)
     assert (rule == "3: power loss took it from its last leader, and nobody has led since") is allowed
 
 
 def test_a_follower_that_cut_to_its_high_watermark_and_led_may_lose_it_before_0_11_only() -> None:
     """KIP-101, semantics 8."""
-    leaders = {PLACE: [Led(9, 1, 1, 2)]}
-    history = committed(cuts={PLACE: [Cut(5, 1, 2, 3, "high-watermark")]}, leaders=leaders)
+    leaders = {TOPIC_PARTITION: [Led(9, 1, 1, 2)]}
+    history = committed(cuts={TOPIC_PARTITION: [Cut(5, 1, 2, 3, "high-watermark")]}, leaders=leaders)
     assert "KIP-101" in rules("kip101-case1", "0.10.2", history).allowing(LOST)
     assert rules("kip101-case1", "2.8", history).allowing(LOST) == ""
-    below = committed(cuts={PLACE: [Cut(5, 1, 3, 4, "high-watermark")]}, leaders=leaders)
+    below = committed(cuts={TOPIC_PARTITION: [Cut(5, 1, 3, 4, "high-watermark")]}, leaders=leaders)
     assert rules("kip101-case1", "0.10.2", below).allowing(LOST) == "", "it did not cut that record"
-    earlier = committed(cuts={PLACE: [Cut(3, 1, 2, 3, "high-watermark")]}, leaders=leaders)
+    earlier = committed(cuts={TOPIC_PARTITION: [Cut(3, 1, 2, 3, "high-watermark")]}, leaders=leaders)
     assert rules("kip101-case1", "0.10.2", earlier).allowing(LOST) == "", "what it cut was another, before that"
 
 
 def test_a_follower_that_died_while_it_cut_its_log_has_cut_it() -> None:
     """KIP-101, semantics 8. Not if it lost its power: then that is why."""
-    cuts, leaders = {PLACE: [Cut(5, 1, 2, 3, UNTOLD)]}, {PLACE: [Led(9, 1, 1, 2)]}
+    cuts, leaders = {TOPIC_PARTITION: [Cut(5, 1, 2, 3, UNTOLD)]}, {TOPIC_PARTITION: [Led(9, 1, 1, 2)]}
     history = committed(cuts=cuts, leaders=leaders)
     assert "KIP-101" in rules("kip101-case1", "0.10.2", history).allowing(LOST)
     assert rules("kip101-case1", "2.8", history).allowing(LOST) == ""
-    lost = [LostTail(5.0, 1, PLACE, 2, 2)]
+    lost = [LostTail(5.0, 1, TOPIC_PARTITION, 2, 2)]
     assert rules("kip101-case1", "0.10.2", history, tails=lost).allowing(LOST) == ""
 
 
@@ -180,32 +185,32 @@ def test_who_held_another_record_in_its_place_may_lose_it_for_all_where_logs_par
 ) -> None:
     """KIP-101 case 2 and its appendix, semantics 8: logs of equal length are taken for equal, or one question is not
     enough."""
-    history = committed(leaders={PLACE: [led]}, copied={PLACE: own})
+    history = committed(leaders={TOPIC_PARTITION: [led]}, copied={TOPIC_PARTITION: own})
     rule = rules("kip101-case2", version, history).allowing(LOST)
     assert rule.endswith("and who held another record in its place led") is allowed
 
 
 def test_who_lost_its_tail_may_lose_it_for_all_if_it_stays_in_the_isr_and_leads() -> None:
     """KIP-966, semantics 8."""
-    tail = LostTail(5.0, 1, PLACE, 2, 3)
+    tail = LostTail(5.0, 1, TOPIC_PARTITION, 2, 3)
     stayed = [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]
     left = [stated(1, 0, 0, (0, 1), 0), stated(6, 0, 0, (0,), 1), stated(7, 0, 0, (0, 1), 2), stated(9, 1, 1, (1,), 3)]
-    leaders = {PLACE: [Led(9, 1, 1, 2)]}
+    leaders = {TOPIC_PARTITION: [Led(9, 1, 1, 2)]}
     for states, rule in ((stayed, True), (left, False)):
-        history = committed(states={PLACE: states}, leaders=leaders)
+        history = committed(states={TOPIC_PARTITION: states}, leaders=leaders)
         allowed = rules("leader-crash", "2.8", history, tails=[tail]).allowing(LOST)
         assert allowed.startswith("8 (KIP-966)") is rule
-    other = LostTail(5.0, 1, PLACE, 3, 3)
-    history = committed(states={PLACE: stayed}, leaders=leaders)
+    other = LostTail(5.0, 1, TOPIC_PARTITION, 3, 3)
+    history = committed(states={TOPIC_PARTITION: stayed}, leaders=leaders)
     assert rules("leader-crash", "2.8", history, tails=[other]).allowing(LOST) == ""
 
 
 def test_who_lost_its_disk_may_lose_it_for_all_if_it_leads_before_it_has_the_record_again() -> None:
     """KIP-903, semantics 8."""
-    tail = LostTail(5.0, 1, PLACE, 0, 3, disk=True)
+    tail = LostTail(5.0, 1, TOPIC_PARTITION, 0, 3, disk=True)
     again = Written(7, 1, 0, 2, 2, 7)
     for log_end, copied, allowed in ((0, [COPIED], True), (2, [COPIED], True), (3, [COPIED, again], False)):
-        history = committed(leaders={PLACE: [Led(9, 1, 1, log_end)]}, copied={PLACE: copied})
+        history = committed(leaders={TOPIC_PARTITION: [Led(9, 1, 1, log_end)]}, copied={TOPIC_PARTITION: copied})
         rule = rules("leader-crash", "2.8", history, tails=[tail]).allowing(LOST)
         assert rule.startswith("8 (KIP-903)") is allowed
 
@@ -214,8 +219,14 @@ def test_who_joined_behind_the_leader_epochs_start_may_lose_it_for_all_up_to_2_0
     """KAFKA-7128, semantics 8."""
     states = [stated(1, 0, 1, (0,), 0), stated(5, 0, 1, (0, 1), 1), stated(9, 1, 2, (1,), 2)]
     for version, start, allowed in (("2.0.0", 3, True), ("2.0.0", 2, False), ("2.0.1", 3, False)):
-        own = {"written": {PLACE: [Written(4, 0, 1, 2, 2, 7)]}, "copied": {}, "highs": {PLACE: [High(5, 0, 1, 3)]}}
-        history = committed(states={PLACE: states}, leaders={PLACE: [Led(2, 0, 1, start), Led(9, 1, 2, 2)]}, **own)
+        own = {
+            "written": {TOPIC_PARTITION: [Written(4, 0, 1, 2, 2, 7)]},
+            "copied": {},
+            "highs": {TOPIC_PARTITION: [High(5, 0, 1, 3)]},
+        }
+        history = committed(
+            states={TOPIC_PARTITION: states}, leaders={TOPIC_PARTITION: [Led(2, 0, 1, start), Led(9, 1, 2, 2)]}, **own
+        )
         rule = rules("kafka-7128", version, history).allowing(LOST)
         assert rule.startswith("8 (KAFKA-7128)") is allowed
 
@@ -223,7 +234,7 @@ def test_who_joined_behind_the_leader_epochs_start_may_lose_it_for_all_up_to_2_0
 def test_who_died_before_it_told_what_it_copied_leads_with_it() -> None:
     """KAFKA-7128: broker-1, back, has the record; broker-2, that joined behind, is the one that led without it."""
     joined = [stated(6, 1, 1, (1,), 1), stated(7, 1, 1, (1, 2), 2), stated(9, 2, 2, (2,), 3)]
-    states = {PLACE: [stated(1, 0, 0, (0, 1), 0), *joined]}
+    states = {TOPIC_PARTITION: [stated(1, 0, 0, (0, 1), 0), *joined]}
     unseen = Written(4.4, 1, 0, 2, 2, UNSEEN)
     for found, log_end, copied, allowed in (
         (Unseen(unseen, 0), 2, [], True),
@@ -233,8 +244,10 @@ def test_who_died_before_it_told_what_it_copied_leads_with_it() -> None:
         (Unseen(Written(4.4, 2, 0, 2, 2, UNSEEN), 0), 2, [], False),  # another died so
         (Unseen(unseen, 0), 3, [Written(8, 2, 1, 2, 2, 7)], False),  # broker-2 has it, too
     ):
-        leaders = {PLACE: [Led(1, 0, 0, 0), Led(6, 1, 1, 3), Led(9, 2, 2, log_end)]}
-        history = committed(states=states, leaders=leaders, copied={PLACE: copied}, unseen={PLACE: [found]})
+        leaders = {TOPIC_PARTITION: [Led(1, 0, 0, 0), Led(6, 1, 1, 3), Led(9, 2, 2, log_end)]}
+        history = committed(
+            states=states, leaders=leaders, copied={TOPIC_PARTITION: copied}, unseen={TOPIC_PARTITION: [found]}
+        )
         rule = rules("kafka-7128", "1.1", history).allowing(LOST)
         assert rule.startswith("8 (KAFKA-7128)") is allowed, found
         assert allowed or rule == ""
@@ -250,12 +263,12 @@ OF_THE_PAST = Fetched(2, 2, 0, 0)
 def past(leaders: list[Led], fetched: Fetched, *roles: Followed, digest: int = 7) -> History:
     """c is written by broker-0 in epoch 2, at 11, and acknowledged at 14."""
     return History(
-        leaders={PLACE: leaders},
-        followers={PLACE: [Followed(2, 2, 0, 0, 13), *roles]},
-        fetched={PLACE: [fetched]},
-        written={PLACE: [Written(11, 0, 2, 2, 2, digest)]},
-        acknowledged={(PLACE, digest): 14},
-        highs={PLACE: [High(14, 0, 2, 3)]},
+        leaders={TOPIC_PARTITION: leaders},
+        followers={TOPIC_PARTITION: [Followed(2, 2, 0, 0, 13), *roles]},
+        fetched={TOPIC_PARTITION: [fetched]},
+        written={TOPIC_PARTITION: [Written(11, 0, 2, 2, 2, digest)]},
+        acknowledged={(TOPIC_PARTITION, digest): 14},
+        highs={TOPIC_PARTITION: [High(14, 0, 2, 3)]},
     )
 
 
@@ -317,17 +330,17 @@ def test_who_copied_in_an_epoch_of_the_past_may_differ_before_that_up_to_2_0(
     version: str, leaders: list[Led], copied: Copied, allowed: bool
 ) -> None:
     """KAFKA-6880, semantics 8."""
-    history = History(leaders={PLACE: leaders}, ahead={PLACE: [copied]})
-    rule = rules("kafka-6880", version, history).allowing(Broken("divergence", "", PLACE, 2))
+    history = History(leaders={TOPIC_PARTITION: leaders}, ahead={TOPIC_PARTITION: [copied]})
+    rule = rules("kafka-6880", version, history).allowing(Broken("divergence", "", TOPIC_PARTITION, 2))
     assert rule.startswith("8 (KAFKA-6880)") is allowed
 
 
 def test_an_unclean_election_must_have_been_one() -> None:
     """Semantics 4.2: the setting alone takes nothing."""
-    clean = {PLACE: [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]}
-    unclean = {PLACE: [stated(1, 0, 0, (0,), 0), stated(9, 1, 1, (1,), 1)]}
-    again = {PLACE: [*unclean[PLACE], stated(10, -1, 2, (1,), 2), stated(11, 1, 3, (1,), 3)]}
-    before = {PLACE: [stated(0, 1, -2, (1,), 0), stated(1, 0, 0, (0, 1), 1), stated(9, 1, 1, (1,), 2)]}
+    clean = {TOPIC_PARTITION: [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]}
+    unclean = {TOPIC_PARTITION: [stated(1, 0, 0, (0,), 0), stated(9, 1, 1, (1,), 1)]}
+    again = {TOPIC_PARTITION: [*unclean[TOPIC_PARTITION], stated(10, -1, 2, (1,), 2), stated(11, 1, 3, (1,), 3)]}
+    before = {TOPIC_PARTITION: [stated(0, 1, -2, (1,), 0), stated(1, 0, 0, (0, 1), 1), stated(9, 1, 1, (1,), 2)]}
     for states, led, allowed in (
         (clean, Led(9, 1, 1, 2), False),
         (unclean, Led(9, 1, 1, 2), True),
@@ -336,8 +349,8 @@ def test_an_unclean_election_must_have_been_one() -> None:
         (unclean, Led(9, 1, 1, 3), False),  # who was elected so has the record
         (unclean, Led(9, 2, 1, 2), False),  # another led without it
     ):
-        copied = {PLACE: [COPIED] if led.log_end == 3 else []}
-        history = committed(states=states, leaders={PLACE: [led]}, copied=copied)
+        copied = {TOPIC_PARTITION: [COPIED] if led.log_end == 3 else []}
+        history = committed(states=states, leaders={TOPIC_PARTITION: [led]}, copied=copied)
         for lost in (LOST, ACKS_1):
             assert rules("unclean-election", "2.8", history).allowing(lost).startswith("4.2") is allowed, led
 
@@ -347,31 +360,31 @@ def test_an_unclean_election_must_have_been_one() -> None:
 
 def test_a_leader_that_is_back_in_its_epoch_begins_at_its_checkpoint() -> None:
     """Semantics 3, 4.1: no controller has seen it die, so its epoch is the same."""
-    truth = Truth(watermarks_back=[StepBack(PLACE, "broker-1", 4, 7, 5, 20.0)])
+    truth = Truth(watermarks_back=[StepBack(TOPIC_PARTITION, "broker-1", 4, 7, 5, 20.0)])
     (broken,) = broken_promises(truth, History())
     assert (broken.what, broken.broker, broken.epoch) == ("high-watermark", 1, 4)
-    once = History(leaders={PLACE: [Led(1, 1, 4, 0), Led(2, 0, 5, 0), Led(3, 1, 6, 0)]})
-    twice = History(leaders={PLACE: [Led(1, 1, 4, 0), Led(9, 1, 4, 7)]})
+    once = History(leaders={TOPIC_PARTITION: [Led(1, 1, 4, 0), Led(2, 0, 5, 0), Led(3, 1, 6, 0)]})
+    twice = History(leaders={TOPIC_PARTITION: [Led(1, 1, 4, 0), Led(9, 1, 4, 7)]})
     assert rules("leader-crash", "2.8", once).allowing(broken) == ""
     assert rules("leader-crash", "2.8", twice).allowing(broken).startswith("3:")
 
 
 def test_a_tail_that_is_written_again_in_the_same_epoch_differs_from_the_followers() -> None:
     """KIP-966, semantics 8: epochs cannot tell the two apart."""
-    tail = LostTail(5.0, 1, PLACE, 2, 3)
-    broken = Broken("divergence", "", PLACE, 2)
+    tail = LostTail(5.0, 1, TOPIC_PARTITION, 2, 3)
+    broken = Broken("divergence", "", TOPIC_PARTITION, 2)
     for epoch, allowed in ((4, True), (5, False)):
-        history = History(leaders={PLACE: [Led(1, 1, 4, 0), Led(9, 1, epoch, 2)]})
+        history = History(leaders={TOPIC_PARTITION: [Led(1, 1, 4, 0), Led(9, 1, epoch, 2)]})
         rule = rules("leader-crash", "2.8", history, tails=[tail]).allowing(broken)
         assert rule.startswith("8 (KIP-966)") is allowed
-        below = Broken("divergence", "", PLACE, 1)
+        below = Broken("divergence", "", TOPIC_PARTITION, 1)
         assert rules("leader-crash", "2.8", history, tails=[tail]).allowing(below) == "", "the tail began behind that"
 
 
 def test_epochs_out_of_order_in_a_log_are_a_divergence_and_two_leaders_of_one_epoch_are_not() -> None:
     log = [Batch(0, 0, 2, 100), Batch(1, 1, 1, 101)]
-    offices = [Office(PLACE, f"broker-{node}", 3, 1.0) for node in (0, 1)]
-    truth = Truth(logs={PLACE: {"broker-0": log}}, leaders=offices)
+    offices = [Office(TOPIC_PARTITION, f"broker-{node}", 3, 1.0) for node in (0, 1)]
+    truth = Truth(logs={TOPIC_PARTITION: {"broker-0": log}}, leaders=offices)
     found = [broken for broken in broken_promises(truth, History()) if broken.what.startswith("epoch")]
     assert [broken.what for broken in found] == ["epoch-order", "epoch"]
     assert [broken.epoch for broken in found] == [2, -1]
@@ -382,21 +395,24 @@ def test_epochs_out_of_order_in_a_log_are_a_divergence_and_two_leaders_of_one_ep
 
 def test_who_is_left_half_way_may_differ_and_nobody_else() -> None:
     """KAFKA-9307, semantics 8: it cuts nothing, for it follows nobody."""
-    history = History(stopped={(PLACE, 1): Stopped(5, "half-way", "", ((0, 3),))})
+    history = History(stopped={(TOPIC_PARTITION, 1): Stopped(5, "half-way", "", ((0, 3),))})
     for version, others, allowed in (
         ("2.1", (1,), True),
         ("2.1", (1, 2), False),
         ("2.1", (), False),
         ("1.0", (1,), False),
     ):
-        broken = Broken("divergence", "", PLACE, 2, others=others)
+        broken = Broken("divergence", "", TOPIC_PARTITION, 2, others=others)
         # 1.0 has other reasons to differ, but not this one.
         assert rules("kafka-9307", version, history).allowing(broken).startswith("8 (KAFKA-9307)") is allowed
 
 
 def test_the_others_hold_something_else_than_the_final_leader() -> None:
     logs = {"broker-0": [Batch(0, 0, 5, 1)], "broker-1": [Batch(0, 0, 0, 2)], "broker-2": [Batch(0, 0, 5, 1)]}
-    truth = Truth(logs={PLACE: logs}, leaders=[Office(PLACE, "broker-1", 0, 1.0), Office(PLACE, "broker-0", 5, 9.0)])
+    truth = Truth(
+        logs={TOPIC_PARTITION: logs},
+        leaders=[Office(TOPIC_PARTITION, "broker-1", 0, 1.0), Office(TOPIC_PARTITION, "broker-0", 5, 9.0)],
+    )
     (broken,) = broken_promises(truth, History())
     assert (broken.what, broken.others) == ("divergence", (1,))
 
@@ -411,7 +427,10 @@ def test_all_batches_that_begin_at_one_offset_count_in_their_order() -> None:
         ([x, y], [x, y], ((0, -1, 7), (0, -1, 8), (1, -1, 7), (1, -1, 8)), ()),
         ([x, y], [], ((0, -1, 7), (0, -1, 8)), (0,)),
     ):
-        truth = Truth(logs={PLACE: {"broker-0": one, "broker-1": other}}, leaders=[Office(PLACE, "broker-1", 0, 1.0)])
+        truth = Truth(
+            logs={TOPIC_PARTITION: {"broker-0": one, "broker-1": other}},
+            leaders=[Office(TOPIC_PARTITION, "broker-1", 0, 1.0)],
+        )
         (broken,) = broken_promises(truth, History())
         assert (broken.what, broken.held, broken.others) == ("divergence", held, others)
 
@@ -422,8 +441,8 @@ def test_idempotent_producers_store_once() -> None:
     assert idempotent_writes(steps) == {("t", 0, "b")}
     assert idempotent_writes(resolved_for("retry-idempotent", "2.8").scenario.steps) == {("t", 0, "c")}
     idempotent = rules("retry-duplicates-idempotent", "2.8", History())
-    assert idempotent.allowing(Broken("duplicate", "", PLACE, 1, value="b")) == ""
-    assert idempotent.allowing(Broken("duplicate", "", PLACE, 1, value="a")).startswith("6")
+    assert idempotent.allowing(Broken("duplicate", "", TOPIC_PARTITION, 1, value="b")) == ""
+    assert idempotent.allowing(Broken("duplicate", "", TOPIC_PARTITION, 1, value="a")).startswith("6")
 
 
 def test_the_same_value_may_be_written_with_and_without_idempotence() -> None:
@@ -445,9 +464,9 @@ def test_each_copy_has_its_attempt(attempts: int, allowed: bool) -> None:
     """Semantics 6: a broker that stores one attempt twice has no excuse."""
     copies = [Batch(0, 0, 0, 5), Batch(1, 1, 1, 5)]
     truth = Truth(
-        logs={PLACE: {"broker-0": copies}},
-        writes=[Write("w:1", "a", PLACE, -1, "ok", 1, 5), Write("w:2", "a", ("t", 1), -1, "ok", 1, 5)],
-        leaders=[Office(PLACE, "broker-0", 0, 1.0)],
+        logs={TOPIC_PARTITION: {"broker-0": copies}},
+        writes=[Write("w:1", "a", TOPIC_PARTITION, -1, "ok", 1, 5), Write("w:2", "a", ("t", 1), -1, "ok", 1, 5)],
+        leaders=[Office(TOPIC_PARTITION, "broker-0", 0, 1.0)],
     )
     history = History(attempts={"w:1": attempts, "w:2": 9})
     (broken,) = broken_promises(truth, history)
@@ -471,10 +490,10 @@ def test_a_power_loss_may_bring_back_the_log_of_a_deleted_topic(
 ) -> None:
     """Semantics 3: names, too, are durable only once they are synced."""
     found = [Batch(n, n, 0, digest) for n, digest in enumerate(recovered)]
-    one = Recovery(1.0, "broker-0", PLACE, bool(power), [Batch(0, 0, 0, 9)], found, power is None)
+    one = Recovery(1.0, "broker-0", TOPIC_PARTITION, bool(power), [Batch(0, 0, 0, 9)], found, power is None)
     (broken,) = broken_recoveries([one])
     for version in ("0.8.2", "2.8"):
-        history = History(gone={PLACE: {5, 6}, ("t", 7): {8}})
+        history = History(gone={TOPIC_PARTITION: {5, 6}, ("t", 7): {8}})
         assert bool(rules("topic-recreated", version, history).allowing(broken)) is allowed
         assert rules("topic-recreated", version, History()).allowing(broken) == ""
 
@@ -482,7 +501,7 @@ def test_a_power_loss_may_bring_back_the_log_of_a_deleted_topic(
 @pytest.mark.parametrize("what", ["recovery", "state", "ensemble", "sanity", "settled", "epoch"])
 def test_nothing_allows_these_in_any_version(what: str) -> None:
     for version in ("0.8.2", "1.1", "2.8"):
-        assert rules("kip101-case1", version, History()).allowing(Broken(what, "", PLACE)) == ""
+        assert rules("kip101-case1", version, History()).allowing(Broken(what, "", TOPIC_PARTITION)) == ""
 
 
 @pytest.mark.parametrize(
@@ -500,10 +519,12 @@ def test_nothing_allows_these_in_any_version(what: str) -> None:
 def test_a_replica_that_was_moved_away_unasked_may_differ(
     assigned: list[Assigned], led_ms: float, allowed: bool
 ) -> None:
-    history = History(assignments={PLACE: assigned}, leaders={PLACE: [Led(led_ms, 0, 0, 0), Led(10, 1, 1, 0)]})
-    one = Broken("divergence", "", PLACE, 0, others=(0,), held=((0, 0, 7), (1, 1, 8)))
+    history = History(
+        assignments={TOPIC_PARTITION: assigned}, leaders={TOPIC_PARTITION: [Led(led_ms, 0, 0, 0), Led(10, 1, 1, 0)]}
+    )
+    one = Broken("divergence", "", TOPIC_PARTITION, 0, others=(0,), held=((0, 0, 7), (1, 1, 8)))
     assert rules("partitions-move", "2.8", history).allowing(one) == (LEFT_BEHIND if allowed else "")
-    two = Broken("divergence", "", PLACE, 0, others=(0, 2), held=((0, 0, 7), (1, 1, 8), (2, 1, 9)))
+    two = Broken("divergence", "", TOPIC_PARTITION, 0, others=(0, 2), held=((0, 0, 7), (1, 1, 8), (2, 1, 9)))
     assert rules("partitions-move", "2.8", history).allowing(two) == "", "of broker-2 nothing is told"
 
 
@@ -524,8 +545,10 @@ def test_a_log_that_was_being_thrown_away_may_be_back_after_a_power_loss(
     found: tuple[int, ...], cut: list[Cut], allowed: bool
 ) -> None:
     written = [Written(at_ms, 0, 0, at_ms, at_ms, 7 + at_ms) for at_ms in range(3)]
-    history = History(written={PLACE: written}, cuts={PLACE: [*cut, Cut(20, 0, len(found), 3, UNTOLD)]})
-    one = Broken("recovery", "", PLACE, broker=0, found=found, since_ms=20)
+    history = History(
+        written={TOPIC_PARTITION: written}, cuts={TOPIC_PARTITION: [*cut, Cut(20, 0, len(found), 3, UNTOLD)]}
+    )
+    one = Broken("recovery", "", TOPIC_PARTITION, broker=0, found=found, since_ms=20)
     assert bool(rules("leader-crash", "2.8", history).allowing(one)) is allowed
-    other = Broken("recovery", "", PLACE, broker=1, found=found, since_ms=20)
+    other = Broken("recovery", "", TOPIC_PARTITION, broker=1, found=found, since_ms=20)
     assert rules("leader-crash", "2.8", history).allowing(other) == "", "it never held any of it"

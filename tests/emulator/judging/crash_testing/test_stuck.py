@@ -8,7 +8,7 @@ from emulator.judging.crash_testing.stuck import exit_rule, never_told
 from protocol.kinds import ExitKind
 from protocol.versions import gates_for
 from protocol.znodes import Leadership
-from tests.emulator.judging.crash_testing.traces import PLACE, stated
+from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION, stated
 
 # --- a broker that ended ---
 
@@ -50,8 +50,8 @@ def test_who_is_left_half_way_follows_nobody_until_an_order_begins_a_fetcher(
     version: str, roles: tuple[tuple[int, int], ...], allowed: bool
 ) -> None:
     """KAFKA-9307 (semantics 1.7): also a later order leaves the fetcher alone where its era says so."""
-    history = History(stopped={(PLACE, 1): Stopped(5.0, "half-way", "", roles)})
-    assert still(history, gates_for(version, version), PLACE, 1) == (HALF_WAY if allowed else "")
+    history = History(stopped={(TOPIC_PARTITION, 1): Stopped(5.0, "half-way", "", roles)})
+    assert still(history, gates_for(version, version), TOPIC_PARTITION, 1) == (HALF_WAY if allowed else "")
 
 
 BOUNCED = {"broker-1": [1.0, 20.0]}
@@ -74,12 +74,12 @@ def test_an_order_for_an_earlier_life_stops_a_replica_of_the_next(
 ) -> None:
     """KAFKA-7235, semantics 8."""
     history = History(
-        stopped={(PLACE, 1): Stopped(at_ms, "removed", "", ((0, 3),))},
+        stopped={(TOPIC_PARTITION, 1): Stopped(at_ms, "removed", "", ((0, 3),))},
         lives=BOUNCED,
         offices=[Office(0.5, "broker-3", 1)],
         named={("broker-3", 1): named},
     )
-    assert still(history, gates_for(version, version), PLACE, 1) == (EARLIER_LIFE if allowed else "")
+    assert still(history, gates_for(version, version), TOPIC_PARTITION, 1) == (EARLIER_LIFE if allowed else "")
 
 
 @pytest.mark.parametrize(("version", "named", "rule"), [("2.1", 2.0, "8"), ("2.1", 21.0, "2.2"), ("2.2", 2.0, "2.2")])
@@ -88,12 +88,12 @@ def test_who_is_fenced_in_a_life_that_nobody_saw_waits_for_an_order_that_the_las
 ) -> None:
     """KAFKA-7235, semantics 8. One that the controller saw come will be told."""
     history = History(
-        stopped={(PLACE, 1): Stopped(30.0, "failed", "FENCED_LEADER_EPOCH", ((0, 3),))},
+        stopped={(TOPIC_PARTITION, 1): Stopped(30.0, "failed", "FENCED_LEADER_EPOCH", ((0, 3),))},
         lives=BOUNCED,
         offices=[Office(0.5, "broker-3", 1)],
         named={("broker-3", 1): [named]},
     )
-    assert still(history, gates_for(version, version), PLACE, 1).startswith(rule)
+    assert still(history, gates_for(version, version), TOPIC_PARTITION, 1).startswith(rule)
 
 
 def test_a_new_controller_has_seen_everybody() -> None:
@@ -108,15 +108,15 @@ def test_a_new_controller_has_seen_everybody() -> None:
     [("2.6", "FENCED_LEADER_EPOCH", "2.2"), ("2.6", "offsets", "2.4"), ("1.1", "offsets", "2.4")],
 )
 def test_a_fetcher_fails_for_a_reason(version: str, reason: str, rule: str) -> None:
-    history = History(stopped={(PLACE, 1): Stopped(5.0, "failed", reason, ((0, 3),))})
-    assert still(history, gates_for(version, version), PLACE, 1).startswith(rule + ":")
-    assert still(history, gates_for(version, version), PLACE, 2) == "", "not its neighbour"
+    history = History(stopped={(TOPIC_PARTITION, 1): Stopped(5.0, "failed", reason, ((0, 3),))})
+    assert still(history, gates_for(version, version), TOPIC_PARTITION, 1).startswith(rule + ":")
+    assert still(history, gates_for(version, version), TOPIC_PARTITION, 2) == "", "not its neighbour"
 
 
 def test_who_was_removed_for_no_reason_has_none() -> None:
-    history = History(stopped={(PLACE, 1): Stopped(5.0, "removed", "", ((0, 3),))})
+    history = History(stopped={(TOPIC_PARTITION, 1): Stopped(5.0, "removed", "", ((0, 3),))})
     for version in ("1.1", "2.8"):
-        assert still(history, gates_for(version, version), PLACE, 1) == ""
+        assert still(history, gates_for(version, version), TOPIC_PARTITION, 1) == ""
 
 
 # --- a partition that nobody was told of ---
@@ -127,7 +127,7 @@ FIRST = Leadership(0, 0, (0,), 1, 0)
 def past(**changed: object) -> History:
     """The controller of epoch 1 was away from the session service when the state was written."""
     fields: dict[str, object] = {
-        "states": {PLACE: [stated(10.0, 0, 0, (0,), 0)]},
+        "states": {TOPIC_PARTITION: [stated(10.0, 0, 0, (0,), 0)]},
         "offices": [Office(1.0, "broker-3", 1)],
         "away": {"broker-3": [(12.0, 900.0)]},
     }
@@ -136,9 +136,9 @@ def past(**changed: object) -> History:
 
 def test_a_first_state_whose_writer_was_not_told_is_told_to_nobody() -> None:
     """Semantics 4.2."""
-    assert never_told(past(), PLACE, FIRST, 6_000.0).startswith("4.2")
+    assert never_told(past(), TOPIC_PARTITION, FIRST, 6_000.0).startswith("4.2")
     before = {"broker-3": [(9.0, 11.0)]}
-    assert never_told(past(away=before), PLACE, FIRST, 6_000.0).startswith("4.2"), (
+    assert never_told(past(away=before), TOPIC_PARTITION, FIRST, 6_000.0).startswith("4.2"), (
         "asked before it was lost, done after"
     )
 
@@ -150,16 +150,16 @@ def test_a_first_state_whose_writer_was_not_told_is_told_to_nobody() -> None:
         {"away": {"broker-3": [(2.0, 9.0)]}},  # it was back
         {"away": {"broker-3": [(6_011.0, 7_000.0)]}},  # it had its answer, or had given up
         {"away": {"broker-2": [(12.0, 900.0)]}},
-        {"created": {(PLACE, 1)}},  # it was told
-        {"leaders": {PLACE: [Led(20.0, 0, 0, 0)]}},
-        {"followers": {PLACE: [Followed(20.0, 1, 0, 0)]}},
+        {"created": {(TOPIC_PARTITION, 1)}},  # it was told
+        {"leaders": {TOPIC_PARTITION: [Led(20.0, 0, 0, 0)]}},
+        {"followers": {TOPIC_PARTITION: [Followed(20.0, 1, 0, 0)]}},
         {"offices": [Office(1.0, "broker-3", 1), Office(5_000.0, "broker-2", 2)]},  # the next has read it
         {"offices": []},
     ],
 )
 def test_otherwise_a_controller_knows_what_it_wrote(changed: dict[str, object]) -> None:
-    assert never_told(past(**changed), PLACE, FIRST, 6_000.0) == ""
+    assert never_told(past(**changed), TOPIC_PARTITION, FIRST, 6_000.0) == ""
 
 
 def test_a_state_that_was_written_again_is_known() -> None:
-    assert never_told(past(), PLACE, Leadership(0, 1, (0,), 1, 1), 6_000.0) == ""
+    assert never_told(past(), TOPIC_PARTITION, Leadership(0, 1, (0,), 1, 1), 6_000.0) == ""

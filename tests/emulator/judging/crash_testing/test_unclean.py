@@ -11,7 +11,7 @@ from emulator.judging.crash_testing.seeds import play_seed
 from emulator.judging.crash_testing.unclean import UNCLEAN, UncleanElections, UncleanSaid
 from protocol.events import BrokerConfigured, Event, NodeStarted, ZnodeChanged
 from protocol.znodes import encode_config, topic_config_path
-from tests.emulator.judging.crash_testing.traces import LOST, PLACE, committed, stated
+from tests.emulator.judging.crash_testing.traces import LOST, TOPIC_PARTITION, committed, stated
 
 ON, OFF = f"{UNCLEAN}=true", f"{UNCLEAN}=false"
 Told = tuple[float, str, Event]
@@ -77,12 +77,13 @@ def test_a_topic_may_say_no_where_brokers_say_yes() -> None:
 def test_nothing_allows_an_election_before_it_was_on_or_after(on_ms: float, off_ms: float, allowed: bool) -> None:
     """Nor what it takes away."""
     history = committed(
-        states={PLACE: [stated(7, 0, 0, (0,), 0), stated(9, 1, 1, (1,), 1)]}, leaders={PLACE: [Led(9, 1, 1, 2)]}
+        states={TOPIC_PARTITION: [stated(7, 0, 0, (0,), 0), stated(9, 1, 1, (1,), 1)]},
+        leaders={TOPIC_PARTITION: [Led(9, 1, 1, 2)]},
     )
     history.unclean = said(heard(on_ms, ON), heard(off_ms, OFF))
     found = Rules(resolved_for("clean-election-waits", "2.8"), history, tails=[])
     assert found.allowing(LOST).startswith("4.2") is allowed
-    election = Broken("election", "", PLACE, since_ms=7, until_ms=9)
+    election = Broken("election", "", TOPIC_PARTITION, since_ms=7, until_ms=9)
     assert found.allowing(election).startswith("4.2") is allowed
 
 

@@ -9,8 +9,8 @@ from emulator.judging.crash_testing.rules import Rules
 from emulator.scenario import model as m
 from protocol.znodes import Leadership
 
-PLACE = ("t", 0)
-LOST = Broken("lost", "c is lost", PLACE, 2, m.ALL_ACKS, "c", digest=7)
+TOPIC_PARTITION = ("t", 0)
+LOST = Broken("lost", "c is lost", TOPIC_PARTITION, 2, m.ALL_ACKS, "c", digest=7)
 C = Written(4, 0, 0, 2, 2, 7)
 """The record that is lost, as its leader wrote it."""
 COPIED = Written(4.4, 1, 0, 2, 2, 7)
@@ -25,7 +25,11 @@ def stated(at_ms: float, leader: int, epoch: int, isr: tuple[int, ...], version:
 
 def committed(**more: Any) -> History:
     """broker-0 leads, broker-1 has c, and it is committed; and what came after."""
-    known = {"written": {PLACE: [C]}, "copied": {PLACE: [COPIED]}, "highs": {PLACE: [HIGH]}}
+    known = {
+        "written": {TOPIC_PARTITION: [C]},
+        "copied": {TOPIC_PARTITION: [COPIED]},
+        "highs": {TOPIC_PARTITION: [HIGH]},
+    }
     return History(**{**known, **more})
 
 

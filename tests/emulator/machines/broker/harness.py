@@ -295,10 +295,10 @@ def state(
     isr: tuple[int, ...] = (0, 1),
     zk_version: int = 0,
     replicas: tuple[int, ...] = (0, 1, 2),
-    place: tuple[str, int] = T0,
+    topic_partition: tuple[str, int] = T0,
     controller_epoch: int = 1,
 ) -> PartitionState:
-    return PartitionState(*place, controller_epoch, leader, epoch, list(isr), zk_version, list(replicas))
+    return PartitionState(*topic_partition, controller_epoch, leader, epoch, list(isr), zk_version, list(replicas))
 
 
 def batch(*values: str, magic: int = 2, base_offset: int = 0, epoch: int = -1, **producer: Any) -> bytes:

@@ -45,12 +45,12 @@ def test_high_watermarks_are_written_from_the_first_order_on_every_five_seconds(
 def test_only_partitions_that_are_hosted_now_are_in_the_file() -> None:
     """KAFKA-7235: a first LeaderAndIsr with few partitions makes the file forget the others."""
     bench = leader()
-    bench.leader_and_isr(state(0, isr=(0,), place=("u", 3)))
+    bench.leader_and_isr(state(0, isr=(0,), topic_partition=("u", 3)))
     bench.advance(5_000.0)
     assert content(bench, HIGH_WATERMARKS) == "0\n2\nt 0 2\nu 3 0\n"
     again = Bench(files=bench.files)
     assert [(e.topic, e.high_watermark) for e in again.events(LogLoaded)] == [("t", 2), ("u", 0)]
-    again.leader_and_isr(state(0, isr=(0,), place=("u", 3)))
+    again.leader_and_isr(state(0, isr=(0,), topic_partition=("u", 3)))
     assert content(again, HIGH_WATERMARKS) == "0\n1\nu 3 0\n"
     again.lead(1, isr=(0, 1))
     assert again.log.high_watermark == 0, "its checkpoint was forgotten before it was heard of"
@@ -142,7 +142,7 @@ def test_a_failed_disk_ends_the_broker_once_whatever_it_was_doing(when: str) -> 
             bench.timers.pop(("high-watermark-checkpoint",))
             bench.advance(60_000.0)
         case "leader-and-isr":
-            bench.leader_and_isr(state(0, place=("u", 0)))
+            bench.leader_and_isr(state(0, topic_partition=("u", 0)))
         case "stop":
             bench.do(bench.broker.stop)
         case _:

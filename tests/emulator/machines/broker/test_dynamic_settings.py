@@ -126,7 +126,7 @@ def test_requests_that_wait_are_served_by_handlers_that_are_new() -> None:
     """The one that there is waits for the session service; a second one takes what is behind it."""
     bench = leader(num_io_threads=1)
     bench.sessions.reachable = False
-    bench.leader_and_isr(state(0, isr=(0,), place=("u", 0)))
+    bench.leader_and_isr(state(0, isr=(0,), topic_partition=("u", 0)))
     asked = bench.produce("a")
     assert not bench.answers(asked)
     bench.do(lambda: bench.broker.dynamic.changed("0", {HANDLERS: "2"}))

@@ -24,12 +24,15 @@ def asks_for_offsets(version: str) -> tuple[Bench, int]:
     """Follows broker-1 in t-0 and t-1, is told that it is out of range in t-0, and asks where the leader's log ends."""
     bench = Bench(version)
     bench.update_metadata()
-    bench.leader_and_isr(state(1), state(1, place=T1))
+    bench.leader_and_isr(state(1), state(1, topic_partition=T1))
     bench.advance(0.0)
     (connection,) = bench.opened("fetcher")
     bench.establish(connection)
     if bench.gates.epoch_request_version == 0:  # asks even where it knows no epoch
-        bench.respond(connection, OffsetForLeaderEpochResponse([EpochAnswer(*place, 0, -1, -1) for place in (T0, T1)]))
+        bench.respond(
+            connection,
+            OffsetForLeaderEpochResponse([EpochAnswer(*topic_partition, 0, -1, -1) for topic_partition in (T0, T1)]),
+        )
     results = [FetchedPartition(*T0, ErrorCode.OFFSET_OUT_OF_RANGE), FetchedPartition(*T1)]
     bench.respond(connection, FetchResponse(results))
     assert isinstance(bench.last_sent(connection).message, ListOffsetsRequest)
@@ -40,7 +43,7 @@ def asks_for_offsets(version: str) -> tuple[Bench, int]:
 def test_an_order_waits_while_a_fetcher_asks_for_offsets(version: str) -> None:
     """Kafka's fetcher holds its map of partitions meanwhile (processFetchRequest); every order takes them all."""
     bench, connection = asks_for_offsets(version)
-    order = bench.leader_and_isr(state(0, 1, place=T1))
+    order = bench.leader_and_isr(state(0, 1, topic_partition=T1))
     other = bench.update_metadata()
     assert bench.answers(order) == [] and bench.answers(other) == []
     assert [one.waits_for for one in bench.context.threads.who_waits()] == [
@@ -56,7 +59,7 @@ def test_an_order_waits_while_a_fetcher_asks_for_offsets(version: str) -> None:
 @pytest.mark.parametrize("version", ("0.10.2", "2.6"))
 def test_offsets_that_nobody_tells_end_the_wait_and_delay_that_partition_alone(version: str) -> None:
     bench, connection = asks_for_offsets(version)
-    order = bench.leader_and_isr(state(2, 1, place=("t", 2)))
+    order = bench.leader_and_isr(state(2, 1, topic_partition=("t", 2)))
     bench.lose(connection)
     assert bench.answers(order)
     delayed = [(event.partition, event.change) for event in bench.events(FetcherChanged) if event.change == "delayed"]

@@ -51,23 +51,25 @@ class Coordinator(Bench):
 
     def __init__(self, version: str = "2.6", *, isr: tuple[int, ...] = (0, 1), load: bool = True, **more: Any) -> None:
         super().__init__(version, **more)
-        self.update_metadata(state(0, place=OFFSETS), state(0, place=T0))
+        self.update_metadata(state(0, topic_partition=OFFSETS), state(0, topic_partition=T0))
         self.elect(0, isr)
         if load:
             self.advance(0)
 
     def elect(self, epoch: int, isr: tuple[int, ...] = (0, 1), leader: int = 0) -> None:
-        self.leader_and_isr(state(leader, epoch, isr, place=OFFSETS))
+        self.leader_and_isr(state(leader, epoch, isr, topic_partition=OFFSETS))
 
-    def commit(self, offset: int, *, epoch: int = -1, group: str = "g", place: tuple[str, int] = T0) -> int:
-        return self.ask(OffsetCommitRequest(group, [OffsetToCommit(*place, offset, epoch)]))
+    def commit(self, offset: int, *, epoch: int = -1, group: str = "g", topic_partition: tuple[str, int] = T0) -> int:
+        return self.ask(OffsetCommitRequest(group, [OffsetToCommit(*topic_partition, offset, epoch)]))
 
     def commit_error(self, connection: int) -> int:
         (result,) = self.answer(connection, OffsetCommitResponse).partitions
         return result.error
 
-    def committed(self, group: str = "g", place: tuple[str, int] = T0) -> CommittedPartition:
-        answer = self.answer(self.ask(OffsetFetchRequest(group, [GroupPartition(*place)])), OffsetFetchResponse)
+    def committed(self, group: str = "g", topic_partition: tuple[str, int] = T0) -> CommittedPartition:
+        answer = self.answer(
+            self.ask(OffsetFetchRequest(group, [GroupPartition(*topic_partition)])), OffsetFetchResponse
+        )
         assert answer.error == 0
         (found,) = answer.partitions
         return found
@@ -97,7 +99,7 @@ def found(bench: Bench, group: str = "g") -> FindCoordinatorResponse:
 def test_the_coordinator_is_the_leader_of_the_groups_partition_by_this_brokers_metadata() -> None:
     """Semantics 6. Its node must be alive, too."""
     bench = Bench()
-    states = [state(number % 3, place=(OFFSETS_TOPIC, number)) for number in range(5)]
+    states = [state(number % 3, topic_partition=(OFFSETS_TOPIC, number)) for number in range(5)]
     bench.update_metadata(*states)
     for group in ("a", "b", "hello", "polygenelubricants"):
         leader = group_partition(group, 5) % 3
@@ -171,7 +173,7 @@ def test_its_record_is_kafkas() -> None:
 
 def test_a_commit_of_several_partitions_is_one_batch() -> None:
     bench = Coordinator(isr=(0,))
-    bench.update_metadata(state(0, place=OFFSETS), state(0), state(0, place=("t", 1)))
+    bench.update_metadata(state(0, topic_partition=OFFSETS), state(0), state(0, topic_partition=("t", 1)))
     partitions = [OffsetToCommit("t", 0, 3), OffsetToCommit("t", 1, 7), OffsetToCommit("u", 0, 1)]
     answer = bench.answer(bench.ask(OffsetCommitRequest("g", partitions)), OffsetCommitResponse)
     assert [(p.topic, p.partition, p.error) for p in answer.partitions] == [
@@ -179,7 +181,7 @@ def test_a_commit_of_several_partitions_is_one_batch() -> None:
         ("t", 1, 0),
         ("u", 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
     ]
-    assert [bench.committed(place=("t", number)).offset for number in (0, 1)] == [3, 7]
+    assert [bench.committed(topic_partition=("t", number)).offset for number in (0, 1)] == [3, 7]
     assert len(list(iter_headers(bench.broker.replicas.partitions[OFFSETS].the_log.read(0, 2, 1_000_000)))) == 1
 
 
@@ -251,7 +253,7 @@ def test_while_the_log_is_read_nothing_is_answered_but_that() -> None:
 
 def test_another_broker_is_not_the_coordinator() -> None:
     bench = Bench()
-    bench.update_metadata(state(1, place=OFFSETS), state(0))
+    bench.update_metadata(state(1, topic_partition=OFFSETS), state(0))
     connection = bench.ask(OffsetCommitRequest("g", [OffsetToCommit(*T0, 1)]))
     (result,) = bench.answer(connection, OffsetCommitResponse).partitions
     assert result.error == ErrorCode.NOT_COORDINATOR
@@ -282,12 +284,12 @@ def test_up_to_0_10_it_is_read_to_the_high_watermark_only(version: str, offset: 
     """`offsets_loaded_to_log_end`: a follower that leads before it heard of the high watermark lacks what was
     acknowledged, until it is elected again."""
     bench = Bench(version)
-    bench.update_metadata(state(1, place=OFFSETS), state(0))
+    bench.update_metadata(state(1, topic_partition=OFFSETS), state(0))
     value = encode_value(CommittedOffset(5), bench.gates.offset_commit_value_version)
     data = encode([(encode_key(OffsetKey("g", *T0)), value, ())], magic=bench.magic, timestamp_ms=0)
-    bench.leader_and_isr(state(1, 0, place=OFFSETS))
+    bench.leader_and_isr(state(1, 0, topic_partition=OFFSETS))
     bench.broker.replicas.partitions[OFFSETS].the_log.append_as_follower(data)
-    bench.leader_and_isr(state(0, 1, place=OFFSETS))
+    bench.leader_and_isr(state(0, 1, topic_partition=OFFSETS))
     bench.advance(0)
     answer = bench.answer(bench.ask(OffsetFetchRequest("g", [GroupPartition(*T0)])), OffsetFetchResponse)
     assert [found.offset for found in answer.partitions] == [offset]
@@ -307,8 +309,10 @@ def test_what_is_read_from_the_log_is_what_was_kept_in_memory(
     expected: dict[tuple[str, int], int] = {}
     share = max(1, len(commits) // lives)
     for index, (group, partition, offset) in enumerate(commits):
-        bench.update_metadata(*(state(0, place=("t", number)) for number in range(3)), state(0, place=OFFSETS))
-        bench.commit(offset, group=group, place=("t", partition))
+        bench.update_metadata(
+            *(state(0, topic_partition=("t", number)) for number in range(3)), state(0, topic_partition=OFFSETS)
+        )
+        bench.commit(offset, group=group, topic_partition=("t", partition))
         expected[group, partition] = offset
         if index % share == 0:
             bench.broker.replicas.checkpoint_high_watermarks()
@@ -338,8 +342,8 @@ def test_what_is_committed_of_a_deleted_topic_goes_and_stays_gone(version: str) 
     bench = Coordinator(version, isr=(0,))
     bench.commit(5)
     bench.commit(6, group="h")
-    bench.commit(7, place=("u", 0))
-    bench.update_metadata(state(-2, place=T0))
+    bench.commit(7, topic_partition=("u", 0))
+    bench.update_metadata(state(-2, topic_partition=T0))
     assert [bench.committed(group).offset for group in "gh"] == [-1, -1]
     bench.elect(1, leader=1)
     bench.elect(2, isr=(0,))

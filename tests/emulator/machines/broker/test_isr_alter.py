@@ -141,7 +141,7 @@ def test_a_top_level_error_is_tried_again_after_50_ms() -> None:
 
 def test_one_request_is_in_flight_per_broker() -> None:
     bench = leader()
-    bench.leader_and_isr(*(state(0, place=("t", number), isr=(0, 1, 2)) for number in (1, 2)))
+    bench.leader_and_isr(*(state(0, topic_partition=("t", number), isr=(0, 1, 2)) for number in (1, 2)))
     for number in (1, 2):
         bench.broker.replicas.partitions["t", number].the_log.append_as_leader(bench.log.read(0, 1, 1000), 0)
     bench.advance(1.5 * LAG_MS)

@@ -107,7 +107,7 @@ def test_a_run_over_many_partitions_goes_on_when_each_answer_is_there_at_once() 
     many = 1_000
     bench = Bench("1.1", replica_lag_time_max_ms=LAG_MS)
     bench.update_metadata()
-    bench.leader_and_isr(*(state(0, 0, (0, 1), 0, place=("t", number)) for number in range(many)))
+    bench.leader_and_isr(*(state(0, 0, (0, 1), 0, topic_partition=("t", number)) for number in range(many)))
     for number in range(many):
         path = f"/brokers/topics/t/partitions/{number}/state"
         bench.sessions.znodes[path] = (encode_state(Leadership(0, 0, (0, 1), 1)), 0)
@@ -173,7 +173,7 @@ def test_consumer_fetches_block_from_2_1(version: str, blocks: bool) -> None:
 def test_other_partitions_are_served_but_their_checks_wait() -> None:
     """There is one checking task."""
     bench = Bench("2.6", replica_lag_time_max_ms=LAG_MS)
-    bench.leader_and_isr(state(0), state(0, place=("t", 1)))
+    bench.leader_and_isr(state(0), state(0, topic_partition=("t", 1)))
     bench.produce("a")
     other = bench.broker.replicas.partitions["t", 1]
     other.the_log.append_as_leader(batch("x"), 0)

@@ -47,7 +47,7 @@ def test_what_fits_is_read_up_to_what_does_not() -> None:
 
 def test_each_partition_has_a_limit_of_its_own_and_there_is_none_for_all() -> None:
     bench = leader()
-    bench.leader_and_isr(state(0, isr=(0,), place=OTHER))
+    bench.leader_and_isr(state(0, isr=(0,), topic_partition=OTHER))
     log = bench.broker.replicas.logs[OTHER]
     bench.do(lambda: log.append_as_leader(batch("z", magic=0), 0))
     partitions = [FetchPartition(*T0, 1, 400), FetchPartition(*OTHER, 0, 400)]

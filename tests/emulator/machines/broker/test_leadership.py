@@ -360,7 +360,7 @@ def test_an_order_that_a_lost_session_ends_half_way_is_not_repaired_by_the_same_
     bench = Bench(version)
     bench.lead(0, isr=(0, 1))
     bench.update_metadata()
-    new = state(1, place=("u", 0))
+    new = state(1, topic_partition=("u", 0))
     bench.sessions.reachable = False
     order = bench.leader_and_isr(state(1, 1), new)
     assert bench.answers(order) == []

@@ -46,8 +46,8 @@ T: list[TopicPartition] = [("t", number) for number in range(4)]
 TWO = "d0,d1"
 
 
-def new(place: TopicPartition, leader: int = 0, epoch: int = 0, *, is_new: bool = True) -> PartitionState:
-    made = state(leader, epoch, (0,) if leader == 0 else (0, 1), place=place)
+def new(topic_partition: TopicPartition, leader: int = 0, epoch: int = 0, *, is_new: bool = True) -> PartitionState:
+    made = state(leader, epoch, (0,) if leader == 0 else (0, 1), topic_partition=topic_partition)
     made.is_new = is_new
     return made
 
@@ -58,10 +58,10 @@ def ordered(bench: Bench, *states: PartitionState) -> dict[TopicPartition, int]:
     return {(one.topic, one.partition): one.error for one in answer.partitions}
 
 
-def produced(bench: Bench, place: TopicPartition, value: str = "a", acks: int = 1) -> int:
+def produced(bench: Bench, topic_partition: TopicPartition, value: str = "a", acks: int = 1) -> int:
     """A connection."""
     records = batch(value, magic=bench.magic)
-    return bench.ask(ProduceRequest(acks, 1_500, [ProducePartition(*place, records)]))
+    return bench.ask(ProduceRequest(acks, 1_500, [ProducePartition(*topic_partition, records)]))
 
 
 def error_of(bench: Bench, connection: int) -> int:
@@ -74,8 +74,8 @@ def leader_of(
     """It leads t-0 to t-3, alone in sync, with a record each."""
     bench = Bench(version, ibp=ibp, files=files, log_dirs=directories)
     assert set(ordered(bench, *map(new, T)).values()) == {0}
-    for place in T:
-        assert error_of(bench, produced(bench, place)) == 0
+    for topic_partition in T:
+        assert error_of(bench, produced(bench, topic_partition)) == 0
     return bench
 
 
@@ -122,7 +122,7 @@ def test_each_directory_has_a_marker_of_its_own() -> None:
     bench.files.delete(f"d1/{CLEAN_SHUTDOWN}")
     again = Bench(files=bench.files, log_dirs=TWO)
     loaded = {(one.topic, one.partition): (one.clean, one.high_watermark) for one in again.events(LogLoaded)}
-    assert loaded == {place: (place[1] in (0, 2), 1) for place in T}
+    assert loaded == {topic_partition: (topic_partition[1] in (0, 2), 1) for topic_partition in T}
     assert not again.files.exists(f"d0/{CLEAN_SHUTDOWN}")
 
 
@@ -154,8 +154,8 @@ def test_before_1_0_the_first_that_fails_ends_the_broker(version: str, ibp: str 
 
 def test_the_last_one_ends_it_in_every_version() -> None:
     bench = broken(broken(leader_of("2.8"), "d0"), "d1")
-    for place in T:
-        produced(bench, place)
+    for topic_partition in T:
+        produced(bench, topic_partition)
     assert [one.directory for one in bench.events(LogDirFailed)] == ["d0", "d1"]
     assert [one.code for one in bench.exits] == [1]
     assert len(bench.sessions.created) == 1, "who is about to die tells nobody"
@@ -185,7 +185,7 @@ def test_every_question_about_an_offline_partition_gets_a_storage_error() -> Non
 
 def test_a_read_finds_the_directory_failed_too() -> None:
     bench = broken(leader_of(), "d1")
-    fetch = FetchRequest(-1, 0, 1, 1_000, [FetchPartition(*place, 0) for place in T])
+    fetch = FetchRequest(-1, 0, 1, 1_000, [FetchPartition(*topic_partition, 0) for topic_partition in T])
     errors = [one.error for one in bench.answer(bench.ask(fetch), FetchResponse).partitions]
     assert errors == [0, ErrorCode.KAFKA_STORAGE_ERROR, 0, ErrorCode.KAFKA_STORAGE_ERROR]
 
@@ -202,10 +202,10 @@ def test_a_checkpoint_finds_it_failed_and_those_of_the_others_are_written(timer_
 def test_the_controllers_next_order_is_told_which_replicas_are_gone() -> None:
     bench = broken(leader_of(), "d0")
     produced(bench, T[0])
-    same = ordered(bench, *(new(place, is_new=False) for place in T))
+    same = ordered(bench, *(new(topic_partition, is_new=False) for topic_partition in T))
     stale = ErrorCode.STALE_CONTROLLER_EPOCH
     assert same == {T[0]: 56, T[1]: stale, T[2]: 56, T[3]: stale}
-    later = ordered(bench, *(new(place, epoch=5, is_new=False) for place in T))
+    later = ordered(bench, *(new(topic_partition, epoch=5, is_new=False) for topic_partition in T))
     assert later == {T[0]: 56, T[1]: 0, T[2]: 56, T[3]: 0}
     ignored = {one.reason for one in bench.events(LeaderAndIsrIgnored) if one.partition in (0, 2)}
     assert ignored == {"in an offline log directory"}
@@ -232,7 +232,7 @@ def test_an_order_that_finds_a_directory_failed_is_carried_out_for_the_others(le
     assert set(ordered(bench, *map(new, T)).values()) == {0}
     broken(bench, "d0")
     more = [("u", number) for number in range(2)]
-    answers = ordered(bench, *(new(place, leader) for place in more))
+    answers = ordered(bench, *(new(topic_partition, leader) for topic_partition in more))
     assert answers == {more[0]: 56, more[1]: 0}, "u-1 goes where there is one directory left"
     assert ("u", 1) in bench.broker.replicas.partitions
     assert [one.directory for one in bench.events(LogDirFailed)] == ["d0"]
@@ -241,12 +241,14 @@ def test_an_order_that_finds_a_directory_failed_is_carried_out_for_the_others(le
 def test_a_follower_goes_on_fetching_what_is_left() -> None:
     bench = Bench(log_dirs=TWO)
     bench.update_metadata()
-    ordered(bench, *(new(place, leader=1) for place in T))
+    ordered(bench, *(new(topic_partition, leader=1) for topic_partition in T))
     bench.advance(1.0)
     (connection,) = bench.opened(FETCHER)
     bench.establish(connection)
     broken(bench, "d0")
-    records = [FetchedPartition(*place, 0, 1, 0, None, batch("a", base_offset=0, epoch=0)) for place in T]
+    records = [
+        FetchedPartition(*topic_partition, 0, 1, 0, None, batch("a", base_offset=0, epoch=0)) for topic_partition in T
+    ]
     bench.respond(connection, FetchResponse(records))
     after = bench.last_sent(connection).message
     assert isinstance(after, FetchRequest)
@@ -256,7 +258,7 @@ def test_a_follower_goes_on_fetching_what_is_left() -> None:
 
 def test_a_produce_that_waits_is_not_looked_at_again() -> None:
     bench = Bench(log_dirs=TWO)
-    ordered(bench, *(state(0, 0, (0, 1), place=place) for place in T))
+    ordered(bench, *(state(0, 0, (0, 1), topic_partition=topic_partition) for topic_partition in T))
     waiting = produced(bench, T[0], acks=-1)
     broken(bench, "d0")
     produced(bench, T[2])
@@ -269,8 +271,10 @@ def test_a_replica_that_is_gone_cannot_be_deleted() -> None:
     """Nor can one that has never been seen: it may lie there."""
     bench = broken(leader_of(), "d0")
     produced(bench, T[0])
-    places = [T[0], T[1], ("unheard", 0)]
-    asked = bench.ask(StopReplicaRequest(2, 1, [StoppedPartition(*place, True, -2) for place in places]))
+    topic_partitions = [T[0], T[1], ("unheard", 0)]
+    asked = bench.ask(
+        StopReplicaRequest(2, 1, [StoppedPartition(*topic_partition, True, -2) for topic_partition in topic_partitions])
+    )
     errors = [one.error for one in bench.answer(asked, StopReplicaResponse).partitions]
     assert errors == [ErrorCode.KAFKA_STORAGE_ERROR, 0, ErrorCode.KAFKA_STORAGE_ERROR]
     assert partitions_on_live(bench) == ["t-3"]
@@ -281,7 +285,8 @@ def test_a_broker_starts_without_the_directory_that_fails_and_gets_it_back_empty
     bench.do(bench.broker.stop)
     again = Bench(files=broken(bench, "d0").files, log_dirs=TWO)
     assert [(one.topic, one.partition) for one in again.events(LogLoaded)] == [T[1], T[3]]
-    assert ordered(again, *(new(place, epoch=1, is_new=False) for place in T)) == {T[0]: 56, T[1]: 0, T[2]: 56, T[3]: 0}
+    errors = ordered(again, *(new(topic_partition, epoch=1, is_new=False) for topic_partition in T))
+    assert errors == {T[0]: 56, T[1]: 0, T[2]: 56, T[3]: 0}
     assert not again.sessions.created, "the controller asks whoever registers"
     again.files.faults.replaced("d0")
     for name in ("t-0", "t-2"):
@@ -289,7 +294,7 @@ def test_a_broker_starts_without_the_directory_that_fails_and_gets_it_back_empty
             again.files.delete(f"d0/{name}/{inside}")
         again.files.delete(f"d0/{name}")
     third = Bench(files=again.files, log_dirs=TWO)
-    assert set(ordered(third, *(new(place, epoch=2, is_new=False) for place in T)).values()) == {0}
+    assert set(ordered(third, *(new(topic_partition, epoch=2, is_new=False) for topic_partition in T)).values()) == {0}
     assert partitions_on(third.files) == ["t-0", "t-1", "t-2", "t-3"]
 
 

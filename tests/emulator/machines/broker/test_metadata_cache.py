@@ -75,7 +75,7 @@ def test_leader_epochs_in_metadata(version: str, epoch: int) -> None:
 def test_without_leader_the_epoch_is_told_from_2_5(version: str) -> None:
     """MetadataCache.getPartitionMetadata; and from 2.4 clients may go by what is told (Metadata v9)."""
     bench = Bench(version)
-    bench.update_metadata(state(-1, 2, (0,)), state(1, 3, place=("t", 1)))
+    bench.update_metadata(state(-1, 2, (0,)), state(1, 3, topic_partition=("t", 1)))
     answer = metadata(bench)
     assert [p.leader_epoch for p in answer.partitions] == [2 if version in ("2.5", "2.8") else -1, 3]
     assert answer.reliable_epochs == (version not in ("2.1", "2.3"))
@@ -83,7 +83,7 @@ def test_without_leader_the_epoch_is_told_from_2_5(version: str) -> None:
 
 def test_topics_asked_for_by_name() -> None:
     bench = Bench()
-    bench.update_metadata(state(1), state(0, place=("u", 0)))
+    bench.update_metadata(state(1), state(0, topic_partition=("u", 0)))
     assert [(p.topic, p.error) for p in metadata(bench, "u", "w").partitions] == [("u", 0), ("w", 3)]
 
 

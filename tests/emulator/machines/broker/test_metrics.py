@@ -48,7 +48,7 @@ def test_a_follower_counts_no_partition_as_under_replicated() -> None:
 def test_replicas_in_a_failed_log_directory_are_counted_apart() -> None:
     """KIP-112."""
     bench = Bench(log_dirs="d0,d1")
-    bench.leader_and_isr(*(state(0, isr=(0,), place=("t", number)) for number in range(3)))
+    bench.leader_and_isr(*(state(0, isr=(0,), topic_partition=("t", number)) for number in range(3)))
     bench.files.faults.failing.add("d0")
     bench.produce("a")
     names = ("PartitionCount", "LeaderCount", "OfflineReplicaCount", "OfflineLogDirectoryCount")

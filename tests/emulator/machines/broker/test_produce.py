@@ -153,7 +153,7 @@ def test_message_max_bytes_is_a_batchs_bound(version: str) -> None:
 
 def test_one_request_for_several_partitions_waits_for_all() -> None:
     bench = leader(isr=(0,))
-    bench.leader_and_isr(state(0, isr=(0, 1), place=("t", 1)))
+    bench.leader_and_isr(state(0, isr=(0, 1), topic_partition=("t", 1)))
     parts = [ProducePartition("t", number, batch("v")) for number in (0, 1, 7)]
     connection = bench.ask(ProduceRequest(-1, 1500, parts))
     assert bench.answers(connection) == []

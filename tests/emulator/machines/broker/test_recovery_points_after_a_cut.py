@@ -19,9 +19,9 @@ BOTH = {"d0": "0\n1\nt 0 1\n", "d1": "0\n1\nt 1 2\n"}
 def two_directories(version: str) -> Bench:
     """It leads t-0 in d0 and t-1 in d1, with two records each, all synced, no recovery point written."""
     bench = Bench(version, log_dirs="d0,d1")
-    bench.leader_and_isr(state(0, isr=(0,)), state(0, isr=(0,), place=OTHER))
-    for place in (T0, OTHER):
-        log = bench.broker.replicas.logs[place]
+    bench.leader_and_isr(state(0, isr=(0,)), state(0, isr=(0,), topic_partition=OTHER))
+    for topic_partition in (T0, OTHER):
+        log = bench.broker.replicas.logs[topic_partition]
         for text in "ab":
             log.append_as_leader(batch(text, magic=bench.magic), 0)
         log.flush()
@@ -74,10 +74,10 @@ def test_an_order_to_follow_writes_them_once(version: str) -> None:
     """E0: a LeaderAndIsr cuts all its partitions, then writes once (ReplicaManager.makeFollowers)."""
     files = Counting()
     bench = Bench(version, files=files)
-    bench.leader_and_isr(state(0, isr=(0,)), state(0, isr=(0,), place=OTHER))
+    bench.leader_and_isr(state(0, isr=(0,)), state(0, isr=(0,), topic_partition=OTHER))
     bench.update_metadata()
     files.writes.clear()
-    bench.leader_and_isr(state(1, epoch=1), state(1, epoch=1, place=OTHER))
+    bench.leader_and_isr(state(1, epoch=1), state(1, epoch=1, topic_partition=OTHER))
     assert len(bench.events(LogTruncated)) == 2
     assert files.writes.count(RECOVERY_POINTS) == 1
 

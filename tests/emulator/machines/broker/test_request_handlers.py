@@ -42,7 +42,7 @@ def leader(version: str = "2.6", ibp: str | None = None, num_io_threads: int = 8
     bench = Bench(version, ibp=ibp, replica_lag_time_max_ms=LAG_MS, num_io_threads=num_io_threads)
     bench.sessions.znodes[STATE] = (encode_state(Leadership(0, 0, (0, 1), 1)), 0)
     bench.update_metadata()
-    bench.leader_and_isr(state(0), state(0, isr=(0,), place=T1))
+    bench.leader_and_isr(state(0), state(0, isr=(0,), topic_partition=T1))
     bench.sessions.reachable = False
     return bench
 
@@ -118,9 +118,9 @@ def test_whoever_looks_after_a_parked_fetch_waits_for_all_its_partitions() -> No
 def test_a_produce_to_several_partitions_stops_at_the_one_that_is_locked() -> None:
     """What comes before it is in the log already."""
     bench = locked()
-    partitions = [ProducePartition(*place, batch("x")) for place in (T1, T0)]
+    partitions = [ProducePartition(*topic_partition, batch("x")) for topic_partition in (T1, T0)]
     asked = bench.ask(ProduceRequest(1, 1500, partitions))
-    ends = [bench.broker.replicas.partitions[place].the_log.log_end for place in (T1, T0)]
+    ends = [bench.broker.replicas.partitions[topic_partition].the_log.log_end for topic_partition in (T1, T0)]
     assert (waits(bench, asked), ends) == (True, [1, 1])
     bench.session_back()
     assert [one.base_offset for one in bench.answer(asked, ProduceResponse).partitions] == [0, 1]
@@ -234,7 +234,7 @@ def test_a_long_line_behind_one_that_waits_is_answered_in_order(request_: object
     """However long: nothing is answered from inside another answer."""
     bench = Bench(offsets_topic_replication_factor=5)  # the offsets topic cannot be made: found out at once
     bench.update_metadata()
-    bench.leader_and_isr(state(0), state(0, isr=(0,), place=T1))
+    bench.leader_and_isr(state(0), state(0, isr=(0,), topic_partition=T1))
     connection = bench.connect()
     bench.send(connection, ProduceRequest(-1, 60_000, [ProducePartition(*T0, batch("first"))]))
     for _ in range(PIPELINED_MAX):

@@ -380,23 +380,23 @@ class FakeCluster:
             return OffsetCommitResponse([PartitionError(p.topic, p.partition, code) for p in message.partitions])
         if code:
             return OffsetFetchResponse(code)
-        places = [(p.topic, p.partition) for p in message.partitions]
+        topic_partitions = [(p.topic, p.partition) for p in message.partitions]
         return OffsetFetchResponse(
-            0, [CommittedPartition(*p, *self.committed.get((group, *p), (-1, -1))) for p in places]
+            0, [CommittedPartition(*p, *self.committed.get((group, *p), (-1, -1))) for p in topic_partitions]
         )
 
     def _read(self, node: str, request: FetchRequest, index: int) -> FetchedPartition:
         asked = request.partitions[index]
-        place_of = (asked.topic, asked.partition)
-        partition = self.partitions[place_of]
+        topic_partition = (asked.topic, asked.partition)
+        partition = self.partitions[topic_partition]
         if node != f"broker-{partition.leader}":
-            return FetchedPartition(*place_of, 6)
+            return FetchedPartition(*topic_partition, 6)
         if asked.current_leader_epoch >= 0 and asked.current_leader_epoch != partition.epoch:
-            return FetchedPartition(*place_of, 74 if asked.current_leader_epoch < partition.epoch else 75)
+            return FetchedPartition(*topic_partition, 74 if asked.current_leader_epoch < partition.epoch else 75)
         if not partition.log_start <= asked.fetch_offset <= partition.log_end:
-            return FetchedPartition(*place_of, 1)
+            return FetchedPartition(*topic_partition, 1)
         held = [e for e in partition.entries if read_header(e).last_offset >= asked.fetch_offset][:FETCH_ENTRIES]
-        return FetchedPartition(*place_of, 0, partition.log_end, partition.log_start, None, b"".join(held))
+        return FetchedPartition(*topic_partition, 0, partition.log_end, partition.log_start, None, b"".join(held))
 
 
 def is_empty(answer: Message | None) -> bool:

@@ -63,8 +63,10 @@ class Bench:
         self.store.commit(self.now, self.out, given, lambda now, out, error: self.ended.append(error), 60_000.0)
         self.serve()
 
-    def look(self, *places: TopicPartition) -> None:
-        self.store.look(self.now, self.out, list(places), lambda now, out, found, error: self.looked.append(found))
+    def look(self, *topic_partitions: TopicPartition) -> None:
+        self.store.look(
+            self.now, self.out, list(topic_partitions), lambda now, out, found, error: self.looked.append(found)
+        )
         self.serve()
 
     def serve(self) -> None:
