@@ -147,7 +147,7 @@ class Controller:
         if self._context.active:
             yield from term.resign(self._context, "the session expired")
         else:
-            term.leave_office(self._context)  # an earlier resignation may have been waiting for its senders
+            term.end_term(self._context)  # an earlier resignation may have been waiting for its senders
 
     def watch_fired(self, now: Now, out: Outbox, event: WatchFired) -> bool:
         """True: the watch was (also) ours."""
@@ -242,7 +242,7 @@ class Controller:
         self._events.halt()
         if self._context.active:
             out.emit(ControllerChanged(False, self._context.state.epoch, "stopped"))
-        term.leave_office(self._context)
+        term.end_term(self._context)
 
     def reconfigured(self, settings: ControllerSettings) -> None:
         """What its broker was given while it ran (KIP-226)."""

@@ -1,4 +1,4 @@
-"""A term of office: try to be elected, take over, resign (semantics 4.1).
+"""A controller's term: try to be elected, take over, resign (semantics 4.1).
 
 To be elected is to create `/controller`. From 2.1 that and the next `/controller_epoch` are one multi;
 before, the epoch is raised afterwards, and for a moment the new controller goes by the old epoch.
@@ -93,13 +93,13 @@ def elect(context: ControllerContext) -> Procedure[None]:
         else:
             elected = yield from _create_alone(context)
             if elected:
-                _enter_office(context)
+                _begin_term(context)
                 yield from _raise_epoch(context)
                 _announce(context)
         if not elected:
             return
         if context.gates.controller_epoch_multi:
-            _enter_office(context)
+            _begin_term(context)
             _announce(context)
         yield from _take_over(context)
     except ControllerMoved as moved:
@@ -169,7 +169,7 @@ def _raise_epoch(context: ControllerContext) -> Procedure[None]:
     context.state.epoch, context.state.epoch_zk_version = epoch, version
 
 
-def _enter_office(context: ControllerContext) -> None:
+def _begin_term(context: ControllerContext) -> None:
     context.active = True
 
 
@@ -222,10 +222,10 @@ def resign(context: ControllerContext, reason: str) -> Procedure[None]:
     if context.gates.failure_waits_for_sender_thread:
         for broker in sorted(context.state.brokers):
             yield SenderEnded(broker)
-    leave_office(context)
+    end_term(context)
 
 
-def leave_office(context: ControllerContext) -> None:
+def end_term(context: ControllerContext) -> None:
     """What resigning leaves behind: nothing."""
     context.active = False
     context.channels.close(context.out)

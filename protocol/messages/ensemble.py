@@ -4,7 +4,7 @@ Keys from 1200. All are one-way: a quorum protocol answers when it can, not when
 places in the ensemble's list; a zxid is (epoch << 32 | counter). Names are ZooKeeper's where it has one.
 Semantics 5.2, 5.3.
 
-Conversation of a reign, on the one connection that a follower opens to its leader:
+Conversation of a leadership term, on the one connection that a follower opens to its leader:
 
     FollowerInfo -> / LeaderInfo <- / AckEpoch -> / History, NewLeader <- / AckNewLeader -> / UpToDate <-
     then Proposal <- / ProposalAck -> / Commit <-, LeaderPing <- / LearnerPong ->, Forward ->

@@ -59,8 +59,8 @@ class SessionStatus(msgspec.Struct):
 
 
 class EnsembleStatus(msgspec.Struct):
-    """A session server: `role` looking, following or leading; `serving` while its reign has a quorum. `sessions`:
-    alive, as far as it knows."""
+    """A session server: `role` looking, following or leading; `serving` while its leadership term has a quorum.
+    `sessions`: alive, as far as it knows."""
 
     role: str
     serving: bool

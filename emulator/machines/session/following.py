@@ -1,13 +1,13 @@
-"""Following: a reign from a follower's side.
+"""Following: a leadership term from a follower's side.
 
-It opens one connection to the elected leader and keeps it for the reign; its loss, or silence on it, ends the
-reign. Order of events: FollowerInfo, LeaderInfo (a new epoch), AckEpoch, History and NewLeader (our log becomes
+It opens one connection to the elected leader and keeps it for the term; its loss, or silence on it, ends the
+term. Order of events: FollowerInfo, LeaderInfo (a new epoch), AckEpoch, History and NewLeader (our log becomes
 the leader's), AckNewLeader, UpToDate: from then on we serve. Every proposal is on disk before it is
 acknowledged. Semantics 5.2, 5.3.
 """
 
 from emulator.machines.session.leaders_word import out_of_line
-from emulator.machines.session.quorum import Host, Limits, ReignEnded, Replica
+from emulator.machines.session.quorum import Host, Limits, Replica, TermEnded
 from protocol.machine import ConnectionEvent, ConnectionOpened, MessageReceived, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.ensemble import (
@@ -67,7 +67,7 @@ class Following:
         self._connect(out)
 
     def stop(self, out: Outbox) -> None:
-        """The reign has ended: nothing of it stays."""
+        """The term has ended: nothing of it stays."""
         if self._connection:
             out.close(self._connection)
             self._connection = 0
@@ -93,7 +93,7 @@ class Following:
         """The leader's port is closed, or it refused us, or it is gone."""
         self._connection = 0
         if self._epoch or self._attempts >= self._attempts_max:
-            raise ReignEnded(f"connection to leader {self._leader}: {reason}")
+            raise TermEnded(f"connection to leader {self._leader}: {reason}")
         out.set_timer(CONNECT_TIMER, LAUNCH_PAUSE_MS if self._launching else CONNECT_PAUSE_MS, self._connect_due)
 
     @property
@@ -110,14 +110,14 @@ class Following:
             out.close(self._connection)
             self._connection = 0
             if self._attempts >= self._attempts_max:
-                raise ReignEnded(f"no connection to leader {self._leader}")
+                raise TermEnded(f"no connection to leader {self._leader}")
         self._connect(out)
 
     def _read_due(self, now: Now, out: Outbox) -> None:
         limit_ms = self._limits.sync_ms if self._serving else self._limits.init_ms
         left_ms = self._heard_ms + limit_ms - now.mono_ms
         if left_ms <= 0:
-            raise ReignEnded(f"nothing from leader {self._leader} for {limit_ms:.0f} ms")
+            raise TermEnded(f"nothing from leader {self._leader} for {limit_ms:.0f} ms")
         out.set_timer(READ_TIMER, left_ms, self._read_due)
 
     def _message(self, now: Now, out: Outbox, message: Message) -> None:
@@ -126,7 +126,7 @@ class Following:
         replica = self._replica
         objection = out_of_line(message, replica, self._epoch)
         if objection:
-            raise ReignEnded(f"leader {self._leader} sent {message.API_NAME}: {objection}")
+            raise TermEnded(f"leader {self._leader} sent {message.API_NAME}: {objection}")
         match message:
             case LeaderPing():
                 touched = list(self._touched)
@@ -154,7 +154,7 @@ class Following:
                 out.set_timer(READ_TIMER, self._limits.sync_ms, self._read_due)
                 self._host.serving_changed(now, out, True)
             case _:
-                raise ReignEnded(f"leader {self._leader} sent {message.API_NAME}, which leaders do not send")
+                raise TermEnded(f"leader {self._leader} sent {message.API_NAME}, which leaders do not send")
 
     # --- requests of our clients (Quorum) -------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class Following:
     def _accept(self, out: Outbox, epoch: int) -> None:
         history = self._replica.history
         if epoch < history.accepted_epoch:
-            raise ReignEnded(f"leader {self._leader} offers epoch {epoch}, {history.accepted_epoch} is accepted")
+            raise TermEnded(f"leader {self._leader} offers epoch {epoch}, {history.accepted_epoch} is accepted")
         counts = epoch > history.accepted_epoch
         history.accept_epoch(epoch)
         self._epoch = epoch

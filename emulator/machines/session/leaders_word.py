@@ -1,7 +1,7 @@
 """A leader's word: whether what it says follows from what it said before, and from what its follower has.
 
-A leader that keeps the protocol never says the other. Whoever says it is none, and the reign ends: nothing of it is
-written, and an election decides who leads.
+A leader that keeps the protocol never says the other. Whoever says it is none, and the leadership term ends: nothing of
+it is written, and an election decides who leads.
 """
 
 from emulator.machines.session.quorum import Replica
@@ -12,7 +12,7 @@ from protocol.undecodable import UNDECODABLE, why
 
 
 def out_of_line(message: Message, replica: Replica, epoch: int) -> str:
-    """Why the message cannot be obeyed; "" if it can. `epoch`: the one that was offered in this reign, 0 none."""
+    """Why the message cannot be obeyed; "" if it can. `epoch`: the one that was offered in this term, 0 none."""
     history = replica.history
     match message:
         case Proposal(transaction):

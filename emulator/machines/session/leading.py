@@ -1,16 +1,16 @@
-"""Leading: a reign from the leader's side (semantics 5.2, 5.3).
+"""Leading: a leadership term from the leader's side (semantics 5.2, 5.3).
 
 Three stages. *Discovery*: a majority reports the epochs it has accepted, the new one is above them all.
 *Synchronisation*: each follower's log is made equal to ours; when a majority has it on disk, our whole log is
 committed. *Broadcast* (a module of its own): proposals, commits, sessions. Followers may join at any stage, and a
-leader that has lost its majority ends its reign at the next tick.
+leader that has lost its majority ends its term at the next tick.
 
 The rule: nothing is applied anywhere before a majority has it on disk.
 """
 
 from emulator.machines.session.broadcast import EXPIRY_TIMER, Broadcast
 from emulator.machines.session.learners import Learner, history_for
-from emulator.machines.session.quorum import Host, Limits, ReignEnded, Replica
+from emulator.machines.session.quorum import Host, Limits, Replica, TermEnded
 from emulator.machines.session.sessions import SessionTracker
 from protocol.machine import ConnectionEvent, MessageReceived, Now, Outbox
 from protocol.messages.base import Message
@@ -89,7 +89,7 @@ class Leading:
         out.set_timer(TICK_TIMER, self._limits.tick_ms / 2, self._half_tick)
 
     def stop(self, out: Outbox) -> None:
-        """The reign has ended: nothing of it stays."""
+        """The term has ended: nothing of it stays."""
         for connection in self._learners:
             out.close(connection)
         self._learners.clear()
@@ -106,7 +106,7 @@ class Leading:
         if self.epoch and message.accepted_epoch > self.epoch:
             # ZooKeeper lets such a server try in vain until somebody else calls an election; we call it at once.
             out.close(connection)
-            raise ReignEnded(f"server {server} accepted epoch {message.accepted_epoch}, ours is {self.epoch}")
+            raise TermEnded(f"server {server} accepted epoch {message.accepted_epoch}, ours is {self.epoch}")
         for other in [c for c, learner in self._learners.items() if learner.server == server]:
             self._drop(out, other)
         learner = Learner(connection, server, message.accepted_epoch, now.mono_ms)
@@ -186,7 +186,7 @@ class Leading:
         accepted = [learner.accepted_epoch for learner in self._learners.values()]
         self.epoch = max([history.accepted_epoch, *accepted]) + 1
         if self.epoch > EPOCH_MAX:
-            raise ReignEnded(f"no epoch above {EPOCH_MAX}, which a follower says it has accepted")
+            raise TermEnded(f"no epoch above {EPOCH_MAX}, which a follower says it has accepted")
         self._own_place = (history.current_epoch, history.last_zxid)
         history.accept_epoch(self.epoch)
         for connection in self._learners:
@@ -199,7 +199,7 @@ class Leading:
             self._synchronise(out, learner)
             return
         if (message.current_epoch, message.last_zxid) > self._own_place:
-            raise ReignEnded(f"server {learner.server} knows more: {message.last_zxid:#x}")
+            raise TermEnded(f"server {learner.server} knows more: {message.last_zxid:#x}")
         if message.counts:
             self._epoch_acks.add(learner.server)
         self._settle_epoch(now, out)
@@ -267,9 +267,9 @@ class Leading:
         if self.broadcast is not None:
             alive = sum(1 for learner in self._learners.values() if learner.up_to_date)
             if alive + 1 < self._majority:
-                raise ReignEnded(f"only {alive} of {self._servers - 1} followers left")
+                raise TermEnded(f"only {alive} of {self._servers - 1} followers left")
         elif now.mono_ms - self._started_ms >= self._limits.init_ms:
-            raise ReignEnded(f"no majority of followers within {self._limits.init_ms:.0f} ms")
+            raise TermEnded(f"no majority of followers within {self._limits.init_ms:.0f} ms")
 
     def _drop(self, out: Outbox, connection: int) -> None:
         del self._learners[connection]

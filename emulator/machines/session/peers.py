@@ -1,7 +1,7 @@
 """Peers: the connections on which votes travel.
 
 Each server opens one to each other, when it first has a vote to tell; votes are answered on the connection that
-they came by. There is no traffic and no timer while a leader reigns. While we search, a connection that does not come
+they came by. There is no traffic and no timer while there is a leader. While we search, a connection that does not come
 about within five seconds (ZooKeeper's cnxTimeout) is tried anew. One that stands is waited for without limit, as
 ZooKeeper reads its votes without a time-out: after a cut the votes arrive with TCP's retransmissions, and a server that
 was alone is back only then (recorded: 28.5 s after a cut that lasted 19 s).

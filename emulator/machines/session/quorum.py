@@ -1,6 +1,6 @@
-"""What the two sides of a reign (`leading`, `following`) share: the replicated state, and who asks whom for what.
+"""What both sides of a leadership term (`leading`, `following`) share: the replicated state, who asks whom for what.
 
-A reign is the time between two elections at one server. It ends by `ReignEnded`, which the server answers with
+A leadership term is the time between two elections at one server. It ends by `TermEnded`, which the server answers with
 a new election; whatever was done until then stands.
 """
 
@@ -24,12 +24,12 @@ class Limits(NamedTuple):
     sync_ms: float
 
 
-class ReignEnded(Exception):
+class TermEnded(Exception):
     """This server follows or leads no longer, and why."""
 
 
 class Host(Protocol):
-    """What a reign tells its server."""
+    """What a term tells its server."""
 
     def applied(
         self, now: Now, out: Outbox, transaction: Transaction, response: SessionResponse, changes: list[Change]
@@ -50,7 +50,7 @@ class Host(Protocol):
 
 
 class Quorum(Protocol):
-    """What the clients' side asks of a reign, leading or following alike. Answers come through `Host`, perhaps
+    """What the clients' side asks of a term, leading or following alike. Answers come through `Host`, perhaps
     at once."""
 
     def propose(self, now: Now, out: Outbox, transaction: Transaction) -> None:

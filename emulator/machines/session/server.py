@@ -1,7 +1,7 @@
 """The session server: one machine of the ensemble.
 
-It searches for a leader, then follows or leads until that reign ends, then searches again. Clients are served
-only within a reign that has a quorum; otherwise their connections are closed at once. Everything that must
+It searches for a leader, then follows or leads until that leadership term ends, then searches again. Clients are served
+only within a term that has a quorum; otherwise their connections are closed at once. Everything that must
 survive is in `files`.
 """
 
@@ -11,7 +11,7 @@ from emulator.machines.session.following import Following
 from emulator.machines.session.history import History, HistoryDamaged
 from emulator.machines.session.leading import PORT_OPENS_MAX_MS, Leading
 from emulator.machines.session.observers import Observers
-from emulator.machines.session.quorum import Limits, ReignEnded, Replica
+from emulator.machines.session.quorum import Limits, Replica, TermEnded
 from emulator.machines.session.search import Search
 from emulator.machines.session.sessions import SessionLimits, SessionTracker
 from emulator.machines.session.tree import Tree
@@ -71,7 +71,7 @@ class SessionServer:
         self._undecided: dict[int, None] = {}
         self._following: Following | None = None
         self._leading: Leading | None = None
-        self._reigns = 0
+        self._terms = 0
         self._early: dict[int, tuple[int, FollowerInfo]] = {}
         self._started = False
 
@@ -81,7 +81,7 @@ class SessionServer:
         try:
             try:
                 self._step(now, out, event)
-            except ReignEnded:
+            except TermEnded:
                 self._look(now, out)
         except (StorageError, HistoryDamaged) as error:
             out.exit(1, f"session server {self.name}: {error}", ExitKind.STORAGE_FAILED)
@@ -132,7 +132,7 @@ class SessionServer:
         self._look(now, out)
 
     def _look(self, now: Now, out: Outbox) -> None:
-        """LOOKING: the reign, if there was one, leaves nothing behind."""
+        """LOOKING: the term, if there was one, leaves nothing behind."""
         if self._following is not None:
             self._following.stop(out)
         if self._leading is not None:
@@ -145,16 +145,16 @@ class SessionServer:
             self._decided(now, out, ballot)
 
     def _decided(self, now: Now, out: Outbox, ballot: Ballot) -> None:
-        """The election is over, a reign begins."""
+        """The election is over, a term begins."""
         if ballot.leader == self._me:
             # An ensemble that is launched is not slowed down by the race for the leader's port.
-            port_opens_ms = self._chance.between(0.0, PORT_OPENS_MAX_MS) if self._reigns else 0.0
+            port_opens_ms = self._chance.between(0.0, PORT_OPENS_MAX_MS) if self._terms else 0.0
             tracker = SessionTracker(self._limits.tick_ms, self._phase_ms)
             self._leading = Leading(
                 self._me, len(self._servers), self._limits, self._replica, self, port_opens_ms, tracker
             )
             self._become(out, LEADING, ballot.leader, False)
-            self._reigns += 1
+            self._terms += 1
             self._leading.start(now, out)
             early, self._early = self._early, {}
             for connection, (server, message) in early.items():
@@ -162,7 +162,7 @@ class SessionServer:
         else:
             self._following = Following(self._servers[ballot.leader], self._limits, self._replica, self)
             self._become(out, FOLLOWING, ballot.leader, False)
-            self._reigns += 1
+            self._terms += 1
             for connection in self._early:
                 out.close(connection)
             self._early.clear()
@@ -235,7 +235,7 @@ class SessionServer:
             self._search.peers.released(connection)
             if self._leading is not None:
                 self._leading.follower_came(now, out, connection, sender, message)
-            elif self._reigns == 0:
+            elif self._terms == 0:
                 # At launch: it has counted the votes before we have.
                 self._early[connection] = (sender, message)
                 out.own(connection, self._early_heard)
@@ -250,7 +250,7 @@ class SessionServer:
         if isinstance(event, ConnectionLost):
             del self._early[event.connection]
 
-    # --- what a reign tells (quorum.Host) -------------------------------------------------------------------
+    # --- what a term tells (quorum.Host) -------------------------------------------------------------------
 
     def applied(
         self, now: Now, out: Outbox, transaction: Transaction, response: SessionResponse, changes: list[Change]

@@ -1,4 +1,4 @@
-"""A leader's reign, message by message (semantics 5.3)."""
+"""A leadership term on the leader's side, message by message (semantics 5.3)."""
 
 import pytest
 
@@ -90,7 +90,7 @@ def test_an_epoch_accepted_before_counts_for_no_majority() -> None:
     assert not leader.files.exists("currentEpoch")
 
 
-def test_a_follower_with_a_newer_epoch_than_the_reign_ends_it() -> None:
+def test_a_follower_with_a_newer_epoch_than_the_term_ends_it() -> None:
     leader = Elected()
     leader.follower(0)
     leader.say(LEARNER, AckEpoch(0, 0))
@@ -131,7 +131,7 @@ def test_at_launch_a_follower_that_counted_the_votes_first_is_kept() -> None:
     assert Send(-2, 0, 0, LeaderInfo(1)) in effects and server.role == "leading"
 
 
-def test_no_majority_within_init_limit_ends_the_reign() -> None:
+def test_no_majority_within_init_limit_ends_the_term() -> None:
     leader = Elected()
     for half_tick in range(1, 20):
         leader.now_ms = 200.0 + 500.0 * half_tick

@@ -35,7 +35,7 @@ def test_a_returning_server_gets_a_diff_a_trunc_or_a_snap() -> None:
     ensemble = Ensemble(3).launch()
     ensemble.add_client("a", ["session-1"])
     ensemble.create("a", "/before")
-    # TRUNC: the leader proposes what nobody hears, dies, and comes back to another reign.
+    # TRUNC: the leader proposes what nobody hears, dies, and comes back to another term.
     leader = ensemble.server("session-2")
     ensemble.world.cut("alone", ("session-2",), ("session-0", "session-1", "a"))
     lonely = Transaction(0, "operations", 1, 2, 99, [Create("/lonely")])

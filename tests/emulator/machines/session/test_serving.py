@@ -53,7 +53,7 @@ def test_a_launched_ensemble_waits_two_seconds_for_a_server_that_does_not_come()
     assert 2000 <= took <= 2100
     ensemble.world.start("session-2")
     ensemble.world.wait_for(lambda: ensemble.server("session-2").serving, 2000)
-    assert ensemble.leader() == "session-1", "a reign is not ended by a higher number"
+    assert ensemble.leader() == "session-1", "a term is not ended by a higher number"
 
 
 def test_requests_that_are_none_are_answered_as_bad_arguments() -> None:
