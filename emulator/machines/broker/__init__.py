@@ -8,7 +8,8 @@
 - all of them: `metadata_cache`, `log_directories`, `replicas`
 - what clients and followers ask: `delayed_produce`, `appends`, `reads`, `delayed_fetch`, `fetches`, `offset_queries`
 - committed offsets: `offset_cache`, `group_coordinator`
-- following: `truncation`, `fetch_state`, `truncating`, `out_of_range`, `fetcher`, `fetchers`
+- following: `truncation`, `fetch_state`, `source_connection`, `truncating`, `out_of_range`,
+  `fetcher`, `fetchers`
 - a log directory that fails: `offline_replicas`
 - settings that change while it lives: `dynamic_settings` (its own), `configurations` (of topics and brokers)
 - the controller's orders: `replica_transitions`, `leadership`; the whole: `broker`; its figures under Kafka's names:

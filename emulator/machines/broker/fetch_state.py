@@ -1,12 +1,9 @@
-"""Where a follower's copying of one partition stands, and what the parts of a fetcher do with it."""
-
-from abc import abstractmethod
-from collections.abc import Callable
+"""Where a fetcher's copying stands: of one partition, and of all that it copies from one source."""
 
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.replicas import Replicas
+from protocol.events import FetcherChanged
 from protocol.ids import TopicPartition
-from protocol.messages.base import Message
 
 
 class FetchState:
@@ -24,29 +21,58 @@ class FetchState:
         self.lag = -1
 
 
-class FetcherCore:
-    """What the parts of a fetcher share: `truncating`, `out_of_range` and the loop in `fetcher`."""
+class Followed:
+    """The partitions that are copied from `source` (a broker id). `asked`: what the request under way says of each,
+    its offset and leader epoch; an answer counts only for those that still stand there."""
 
-    _context: BrokerContext
-    _replicas: Replicas
-    states: dict[TopicPartition, FetchState]
-    _asked: dict[TopicPartition, tuple[int, int]]
-    source: int
+    def __init__(self, context: BrokerContext, replicas: Replicas, source: int) -> None:
+        self.context = context
+        self.replicas = replicas
+        self.source = source
+        self.states: dict[TopicPartition, FetchState] = {}
+        self.asked: dict[TopicPartition, tuple[int, int]] = {}
 
-    @abstractmethod
-    def _send(self, message: Message, version: int, handle: Callable[[Message], None]) -> None:
-        """Send when connected; otherwise connect first."""
+    def add(self, topic_partition: TopicPartition, state: FetchState) -> None:
+        self.states[topic_partition] = state
+        self.say(topic_partition, "added", state.offset, epoch=state.leader_epoch)
 
-    @abstractmethod
-    def _work(self) -> None:
-        """Do the next thing, if nothing is in flight."""
+    def remove(self, topic_partition: TopicPartition) -> None:
+        state = self.states.pop(topic_partition, None)
+        if state is not None:
+            self.say(topic_partition, "removed", -1, epoch=state.leader_epoch)
 
-    @abstractmethod
-    def _delay(self, topic_partitions: list[TopicPartition], reason: str) -> None:
+    def ready(self, now_ms: float) -> list[tuple[TopicPartition, FetchState]]:
+        """Those that do not wait after an error."""
+        return [
+            (topic_partition, state)
+            for topic_partition, state in self.states.items()
+            if state.delayed_until_ms <= now_ms
+        ]
+
+    def delay(self, topic_partitions: list[TopicPartition], reason: str) -> None:
         """These wait for the back-off."""
+        now_ms = self.context.now.mono_ms
+        until_ms = now_ms + self.context.settings.replica_fetch_backoff_ms
+        for topic_partition in topic_partitions:
+            state = self.states.get(topic_partition)
+            if state is not None and state.delayed_until_ms <= now_ms:
+                state.delayed_until_ms = until_ms
+                self.say(topic_partition, "delayed", state.offset, reason, state.leader_epoch)
 
-    @abstractmethod
-    def _say(
+    def fenced(self, topic_partition: TopicPartition, request_epoch: int) -> None:
+        """2.2: fenced with the epoch it still holds: wait for LeaderAndIsr; otherwise try again later."""
+        if request_epoch == self.states[topic_partition].leader_epoch:
+            self.fail(topic_partition, "FENCED_LEADER_EPOCH")
+        else:
+            self.delay([topic_partition], "FENCED_LEADER_EPOCH")
+
+    def fail(self, topic_partition: TopicPartition, reason: str) -> None:
+        """Dropped until the next LeaderAndIsr."""
+        state = self.states.pop(topic_partition)
+        self.say(topic_partition, "failed", state.offset, reason, state.leader_epoch)
+
+    def say(
         self, topic_partition: TopicPartition, change: str, offset: int, reason: str = "", epoch: int = -1
     ) -> None:
         """Write an event about a partition."""
+        self.context.emit(FetcherChanged(*topic_partition, change, self.source, offset, reason, epoch))

@@ -4,9 +4,10 @@ from collections import deque
 from collections.abc import Callable
 
 from emulator.machines.broker.context import SessionExpired
+from emulator.machines.broker.fetch_state import Followed
 from emulator.machines.broker.settings import with_topic_overrides
 from emulator.machines.broker.threads import Work
-from emulator.machines.broker.truncating import Truncating
+from emulator.machines.broker.truncating import Send, Truncating
 from protocol.errors import ErrorCode
 from protocol.events import FetchOffsetReset
 from protocol.ids import TopicPartition
@@ -26,25 +27,63 @@ FENCED_LIST_OFFSETS = 4
 """The version of ListOffsets that carries the current leader epoch (KIP-320)."""
 
 
-class OutOfRange(Truncating):
-    """Ask where the leader's log ends, then perhaps where it begins; one partition at a time."""
+class OutOfRange:
+    """Ask where the leader's log ends, then perhaps where it begins; one partition at a time. `go_on`: the fetcher may
+    do the next thing."""
 
-    _out_of_range: deque[TopicPartition]
-    _asks_session: bool
-    """Whether it may cut: it does nothing else meanwhile."""
+    def __init__(self, followed: Followed, truncating: Truncating, send: Send, go_on: Callable[[], None]) -> None:
+        self._followed = followed
+        self._truncating = truncating
+        self._context = followed.context
+        self._replicas = followed.replicas
+        self._send = send
+        self._go_on = go_on
+        self._found: deque[TopicPartition] = deque()
+        self._told: list[Callable[[], None]] = []
+        self.asks_session = False
+        """Whether it may cut: the fetcher does nothing else meanwhile."""
 
-    def _ask_latest(self, topic_partition: TopicPartition) -> None:
-        self._ask_offset(
-            topic_partition, LATEST_TIMESTAMP, lambda listed: self._latest_answered(topic_partition, listed)
-        )
+    def __bool__(self) -> bool:
+        """There are some, whose next offset is not known."""
+        return bool(self._found)
 
-    def _ask_offset(
+    def note(self, topic_partition: TopicPartition) -> None:
+        """Its fetch offset is not in the leader's log."""
+        if topic_partition not in self._found:
+            self._found.append(topic_partition)
+
+    def when_none(self, done: Callable[[], None]) -> None:
+        """`done` is called when there is none any more, answered or not."""
+        self._told.append(done)
+
+    def tell(self) -> None:
+        """Those who wait for that, if it is so."""
+        if not self._found:
+            told, self._told = self._told, []
+            for done in told:
+                done()
+
+    def clear(self) -> None:
+        """The fetcher ends."""
+        self._found.clear()
+        self.tell()
+
+    def nothing_came(self, reason: str) -> None:
+        """The first waits for the back-off; the others go on, over a new connection."""
+        self._followed.delay([self._found.popleft()], reason)
+        self.tell()
+
+    def ask_first(self) -> None:
+        topic_partition = self._found[0]
+        self._ask(topic_partition, LATEST_TIMESTAMP, lambda listed: self._latest_answered(topic_partition, listed))
+
+    def _ask(
         self, topic_partition: TopicPartition, timestamp: int, answered: Callable[[ListedOffset], None]
     ) -> None:
-        state = self.states.get(topic_partition)
+        state = self._followed.states.get(topic_partition)
         if state is None:
-            self._out_of_range.popleft()
-            self._work()
+            self._found.popleft()
+            self._go_on()
             return
         epoch = state.leader_epoch if self._context.gates.fences_by_epoch else -1
         request_epoch = state.leader_epoch
@@ -52,17 +91,17 @@ class OutOfRange(Truncating):
         def handle(message: Message) -> None:
             assert isinstance(message, ListOffsetsResponse), message
             listed = message.partitions[0]
-            now_state = self.states.get(topic_partition)
+            now_state = self._followed.states.get(topic_partition)
             if now_state is None or now_state.leader_epoch != request_epoch:
-                self._out_of_range.popleft()
+                self._found.popleft()
             elif listed.error == ErrorCode.NONE:
                 answered(listed)
             else:
-                self._out_of_range.popleft()
+                self._found.popleft()
                 if listed.error == ErrorCode.FENCED_LEADER_EPOCH:
-                    self._fenced(topic_partition, request_epoch)
+                    self._followed.fenced(topic_partition, request_epoch)
                 else:
-                    self._delay([topic_partition], ErrorCode(listed.error).name)
+                    self._followed.delay([topic_partition], ErrorCode(listed.error).name)
 
         self._send(
             ListOffsetsRequest(self._context.broker, [ListOffsetsPartition(*topic_partition, timestamp, epoch)]),
@@ -74,28 +113,28 @@ class OutOfRange(Truncating):
         partition = self._replicas.partitions[topic_partition]
         log = partition.the_log
         if listed.offset >= log.log_end:
-            self._ask_offset(
+            self._ask(
                 topic_partition, EARLIEST_TIMESTAMP, lambda earliest: self._earliest_answered(topic_partition, earliest)
             )
             return
         if self._context.gates.out_of_range_exits:
-            self._asks_session = True
+            self.asks_session = True
             work = self._cut_if_allowed(topic_partition, listed.offset)
             self._context.threads.start(
                 "fetcher", f"cut {topic_partition[0]}-{topic_partition[1]}", work, self._decided
             )
             return
-        self._out_of_range.popleft()
+        self._found.popleft()
         self._cut_to_leaders_end(topic_partition, listed.offset)
 
     def _decided(self) -> None:
-        self._asks_session = False
-        self._work()
+        self.asks_session = False
+        self._go_on()
 
     def _cut_to_leaders_end(self, topic_partition: TopicPartition, offset: int) -> None:
         partition = self._replicas.partitions[topic_partition]
         self._reset(topic_partition, offset, partition.the_log.log_end, "latest")
-        self._cut(partition, topic_partition, offset, "out-of-range", complete=True)
+        self._truncating.cut(partition, topic_partition, offset, "out-of-range", complete=True)
 
     def _cut_if_allowed(self, topic_partition: TopicPartition, offset: int) -> Work[None]:
         """The process exits where the topic does not allow unclean election, by what the session service says of it
@@ -103,11 +142,11 @@ class OutOfRange(Truncating):
         try:
             config = yield from self._replicas.configuration_at(topic_config_path(topic_partition[0]))
         except SessionExpired:
-            self._out_of_range.popleft()
-            self._delay([topic_partition], "session expired")
+            self._found.popleft()
+            self._followed.delay([topic_partition], "session expired")
             return
-        self._out_of_range.popleft()
-        if topic_partition not in self.states:
+        self._found.popleft()
+        if topic_partition not in self._followed.states:
             return  # its log directory failed meanwhile
         if with_topic_overrides(self._context.settings, config).unclean_leader_election_enable:
             self._cut_to_leaders_end(topic_partition, offset)
@@ -122,18 +161,18 @@ class OutOfRange(Truncating):
         )
 
     def _reset(self, topic_partition: TopicPartition, offset: int, log_end: int, reason: str) -> None:
-        self._context.emit(FetchOffsetReset(*topic_partition, self.source, offset, log_end, reason))
+        self._context.emit(FetchOffsetReset(*topic_partition, self._followed.source, offset, log_end, reason))
 
     def _earliest_answered(self, topic_partition: TopicPartition, listed: ListedOffset) -> None:
         partition = self._replicas.partitions[topic_partition]
         log = partition.the_log
-        self._out_of_range.popleft()
+        self._found.popleft()
         self._reset(topic_partition, listed.offset, log.log_end, "start")
         if listed.offset > log.log_end or self._context.gates.out_of_range_starts_over:
             self._replicas.truncate_fully(partition, listed.offset)
             if partition.offline:
                 return
-        state = self.states[topic_partition]
+        state = self._followed.states[topic_partition]
         state.offset = log.log_end
         state.truncating = False
         state.last_fetched_epoch = log.epochs.latest

@@ -1,6 +1,8 @@
 """How a follower finds out where its log and its leader's part, and cuts. Semantics 2.1, 2.2."""
 
-from emulator.machines.broker.fetch_state import FetcherCore, FetchState
+from collections.abc import Callable
+
+from emulator.machines.broker.fetch_state import FetchState, Followed
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.truncation import Cut, cut_for
 from protocol.errors import ErrorCode
@@ -14,24 +16,35 @@ from protocol.messages.replication import (
     OffsetForLeaderEpochResponse,
 )
 
+Send = Callable[[Message, int, Callable[[Message], None]], None]
+"""(request, its version, who gets the answer)"""
 
-class Truncating(FetcherCore):
+
+class Truncating:
     """The truncate phase of a fetcher's loop, and every cut."""
 
-    def _truncate_without_asking(self, now_ms: float) -> None:
+    def __init__(self, followed: Followed, send: Send) -> None:
+        self._followed = followed
+        self._context = followed.context
+        self._replicas = followed.replicas
+        self._send = send
+
+    def truncate_without_asking(self, now_ms: float) -> None:
         """No epoch is known of the own log: cut to the fetch offset, which is the high watermark."""
         if not self._context.gates.cuts_without_asking:
             return
-        for topic_partition, state in list(self.states.items()):
+        for topic_partition, state in list(self._followed.states.items()):
             # An earlier cut may have found their log directory failed.
-            if topic_partition in self.states and state.truncating and state.delayed_until_ms <= now_ms:
+            if topic_partition in self._followed.states and state.truncating and state.delayed_until_ms <= now_ms:
                 partition = self._replicas.partitions[topic_partition]
                 if partition.the_log.epochs.latest == -1:
-                    self._cut(partition, topic_partition, state.offset, "high-watermark", complete=True)
+                    self.cut(partition, topic_partition, state.offset, "high-watermark", complete=True)
 
-    def _ask_epochs(self, questions: list[tuple[TopicPartition, FetchState]]) -> None:
+    def ask_epochs(self, questions: list[tuple[TopicPartition, FetchState]]) -> None:
         gates = self._context.gates
-        self._asked = {topic_partition: (state.offset, state.leader_epoch) for topic_partition, state in questions}
+        self._followed.asked = {
+            topic_partition: (state.offset, state.leader_epoch) for topic_partition, state in questions
+        }
         asked = [
             EpochQuestion(
                 *topic_partition,
@@ -50,34 +63,34 @@ class Truncating(FetcherCore):
 
     def _epoch_answered(self, answer: EpochAnswer) -> None:
         topic_partition = (answer.topic, answer.partition)
-        state = self.states.get(topic_partition)
-        asked = self._asked.get(topic_partition)
+        state = self._followed.states.get(topic_partition)
+        asked = self._followed.asked.get(topic_partition)
         if state is None or asked is None or not state.truncating:
             return
         if self._context.gates.drops_answers_of_older_epochs and asked[1] != state.leader_epoch:
             return
         if answer.error == ErrorCode.FENCED_LEADER_EPOCH:
-            self._fenced(topic_partition, asked[1])
+            self._followed.fenced(topic_partition, asked[1])
         elif answer.error != ErrorCode.NONE:
-            self._delay([topic_partition], ErrorCode(answer.error).name)
+            self._followed.delay([topic_partition], ErrorCode(answer.error).name)
         else:
             partition = self._replicas.partitions[topic_partition]
             if self._context.gates.epoch_request_version == 0:
                 self._cut_by_first_rule(partition, topic_partition, answer.end_offset)
                 return
             cut = cut_for(partition.the_log, state.offset, answer.leader_epoch, answer.end_offset)
-            self._answered(partition, topic_partition, answer.leader_epoch, answer.end_offset, cut)
-            self._cut(partition, topic_partition, cut.offset, "epoch", complete=cut.complete)
+            self.answered(partition, topic_partition, answer.leader_epoch, answer.end_offset, cut)
+            self.cut(partition, topic_partition, cut.offset, "epoch", complete=cut.complete)
 
     def _cut_by_first_rule(self, partition: Partition, topic_partition: TopicPartition, end_offset: int) -> None:
         """E1: one round; an undefined answer means the own high watermark."""
         log = partition.the_log
         undefined = end_offset == -1
         offset = log.high_watermark if undefined else min(end_offset, log.log_end)
-        self._answered(partition, topic_partition, -1, end_offset, Cut(offset, complete=True))
-        self._cut(partition, topic_partition, offset, "high-watermark" if undefined else "epoch", complete=True)
+        self.answered(partition, topic_partition, -1, end_offset, Cut(offset, complete=True))
+        self.cut(partition, topic_partition, offset, "high-watermark" if undefined else "epoch", complete=True)
 
-    def _answered(
+    def answered(
         self, partition: Partition, topic_partition: TopicPartition, leader_epoch: int, end_offset: int, cut: Cut
     ) -> None:
         log = partition.the_log
@@ -85,7 +98,7 @@ class Truncating(FetcherCore):
         self._context.emit(
             EpochAnswered(
                 *topic_partition,
-                self.source,
+                self._followed.source,
                 leader_epoch,
                 end_offset,
                 own_epoch,
@@ -95,22 +108,13 @@ class Truncating(FetcherCore):
             )
         )
 
-    def _cut(
+    def cut(
         self, partition: Partition, topic_partition: TopicPartition, offset: int, reason: str, *, complete: bool
     ) -> None:
-        state = self.states[topic_partition]
+        state = self._followed.states[topic_partition]
         self._replicas.truncate([(partition, offset)], reason)
         if partition.offline:
             return
         state.offset = min(offset, partition.the_log.log_end)
         state.last_fetched_epoch = partition.the_log.epochs.latest
         state.truncating = not (complete or self._context.gates.truncates_on_fetch)
-
-    def _fenced(self, topic_partition: TopicPartition, request_epoch: int) -> None:
-        """2.2: fenced with the epoch it still holds: wait for LeaderAndIsr; otherwise try again later."""
-        state = self.states[topic_partition]
-        if request_epoch == state.leader_epoch:
-            self.states.pop(topic_partition)
-            self._say(topic_partition, "failed", state.offset, "FENCED_LEADER_EPOCH", state.leader_epoch)
-        else:
-            self._delay([topic_partition], "FENCED_LEADER_EPOCH")
