@@ -13,6 +13,7 @@ from emulator.worlds.network import switchboard
 from emulator.worlds.network.reports import ClusterError
 from emulator.worlds.network.spec import EXIT_CRASHED, MachineSpec
 from protocol.framing import ProtocolError, encode
+from protocol.kinds import ExitKind
 from protocol.link_rules import LinkRule
 from protocol.machine import Exit, Input, Now, Started
 from protocol.messages.base import Message
@@ -113,7 +114,7 @@ async def test_a_full_disk_ends_the_shell_with_the_name_of_the_file(tmp_path: Pa
         events.symlink_to("/dev/full")
         here = await world.cluster.run_here(OBSERVER, build(None, MemoryFiles(), {"every_ms": 50.0}))
         await here.ended.wait()
-        assert here.exit == Exit(EXIT_CRASHED, f"{events}: No space left on device")
+        assert here.exit == Exit(EXIT_CRASHED, f"{events}: No space left on device", ExitKind.CRASHED)
         events.unlink()
 
 
