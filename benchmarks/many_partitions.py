@@ -32,6 +32,7 @@ from protocol.chance import Chance
 from protocol.machine import Effect, Input, Now, Started
 from protocol.messages.session import SessionError
 from protocol.versions import gates_for
+from protocol.work import Runner
 
 RUNS = 3
 SEEDS = 10
@@ -47,7 +48,8 @@ class Creator(Watcher):
         self._names = [f"{step.topic}-{number}" for number in range(step.count)]
         self._chance = Chance(1)
         servers = [node.name for node in spec.topology.with_role("session")]
-        self._writes = SessionWrites(servers, self._chance, gates_for(spec.kafka_version))
+        self._work = Runner(lambda: 0.0, at_once=True)
+        self._writes = SessionWrites(servers, self._chance, gates_for(spec.kafka_version), self._work)
         self._asked = False
         self._watched = [node.name for node in spec.topology.with_role("broker")]
         self.led = trio.Event()

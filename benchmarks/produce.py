@@ -67,13 +67,13 @@ class LoadPlayer(Player):
             yield self._run_load(load)
 
     def _run_load(self, load: Load) -> Order:
-        def order(done: Callable[[Any], None]) -> None:
+        def begin(done: Callable[[Any], None]) -> None:
             self._load, self._done = load, done
             load.began_ms = self.now.mono_ms
             for _ in range(load.connections):
                 self._sent[self.out.open(broker_name(0), CLIENT, self._heard)] = -1.0
 
-        return order
+        return Order("the end of the load", begin)
 
     def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         assert not isinstance(event, ConnectionLost) and self._load is not None

@@ -13,16 +13,18 @@ import msgspec
 
 from controller.channels import ChannelFull
 from controller.context import ControllerContext, ControllerMoved
-from controller.session_calls import Procedure, Run, SessionCalls, SessionLost
+from controller.session_calls import Procedure, Procedures, SessionCalls, SessionLost
 from controller.term import step_down_if_moved
 from protocol.kinds import ExitKind
 from protocol.machine import Now, Outbox
-from protocol.messages.session import SessionRequest, SessionResponse
+from protocol.work import Task
 from protocol.znodes import UnreadableZnode
 
 MAX_EVENTS = 10_000
 """Events waiting. Kafka has no bound; its queue grows when the session service is out of reach for long."""
 FATAL = 1
+THREAD = "controller-event-thread"
+"""Kafka's name for it."""
 
 Then = Callable[[Now, Outbox], None]
 
@@ -37,36 +39,15 @@ class ControllerEvent(msgspec.Struct, frozen=True):
     then: Then | None = None
 
 
-class _DeskSessions:
-    """The injected SessionCalls, with the context told of each answer's time."""
-
-    def __init__(self, context: ControllerContext, sessions: SessionCalls) -> None:
-        self._context = context
-        self._sessions = sessions
-
-    def call(
-        self,
-        now: Now,
-        out: Outbox,
-        request: SessionRequest,
-        done: Callable[[Now, Outbox, SessionResponse], None],
-    ) -> None:
-        def answered(now: Now, out: Outbox, response: SessionResponse) -> None:
-            self._context.at(now, out)
-            done(now, out, response)
-
-        self._sessions.call(now, out, request, answered)
-
-
 class EventQueue:
     """`context` is where the procedures work; the queue only runs them."""
 
     def __init__(self, context: ControllerContext, sessions: SessionCalls) -> None:
         self._context = context
-        self._sessions = _DeskSessions(context, sessions)
+        self._procedures = Procedures(sessions, context.channels.end_sending, context.at)
         self._waiting: deque[ControllerEvent] = deque()
         self._running: ControllerEvent | None = None
-        self._run: Run[Any] | None = None
+        self._task: Task | None = None
         self._pumping = False
         self._halted = False
 
@@ -97,9 +78,9 @@ class EventQueue:
 
     def expire(self, now: Now, out: Outbox) -> None:
         """The session expired: end what runs, drop what waits, go on with what is put from now on."""
-        run, self._run, self._running, self._halted = self._run, None, None, False
-        if run is not None:
-            run.expire()
+        task, self._task, self._running, self._halted = self._task, None, None, False
+        if task is not None:
+            task.interrupt(SessionLost())
         dropped, self._waiting = self._waiting, deque()
         for event in dropped:
             if event.preempted is not None:
@@ -107,9 +88,9 @@ class EventQueue:
 
     def halt(self) -> None:
         """The node stops: nothing runs any more."""
-        if self._run is not None:
-            self._run.abandon()
-        self._run, self._running, self._halted = None, None, True
+        if self._task is not None:
+            self._task.abandon()
+        self._task, self._running, self._halted = None, None, True
         self._waiting.clear()
 
     def _begin(self, now: Now, out: Outbox, event: ControllerEvent) -> None:
@@ -117,15 +98,15 @@ class EventQueue:
         self._start(now, out, event.begin())
 
     def _start(self, now: Now, out: Outbox, procedure: Procedure[Any]) -> None:
-        run = Run(procedure, self._sessions, self._ended, self._failed, self._wait_for_sender)
-        self._run = run
-        run.start(now, out)
+        task = self._procedures.task(now, out, THREAD, self.running, procedure, self._ended, self._failed)
+        self._task = task
+        task.start()
 
     def _ended(self, now: Now, out: Outbox, _result: object) -> None:
-        event, run = self._running, self._run
-        assert event is not None and run is not None
-        self._running, self._run = None, None
-        self._halted = self._halted or run.session_lost  # until `expire`, which is on its way
+        event, task = self._running, self._task
+        assert event is not None and task is not None
+        self._running, self._task = None, None
+        self._halted = self._halted or isinstance(task.thrown, SessionLost)  # until `expire`, which is on its way
         if event.then is not None:
             event.then(now, out)
         self.pump(now, out)
@@ -135,16 +116,9 @@ class EventQueue:
             case ControllerMoved():
                 self._start(now, out, step_down_if_moved(self._context))
             case SessionLost():
-                self._run, self._halted = None, True
+                self._task, self._halted = None, True
             case ChannelFull() | UnreadableZnode():
-                self._run, self._halted = None, True
+                self._task, self._halted = None, True
                 out.exit(FATAL, f"controller, {self.running}: {error}", ExitKind.CONTROLLER_FAILED)
             case _:
                 raise error
-
-    def _wait_for_sender(self, broker: int, ended: Then) -> bool:
-        def told(now: Now, out: Outbox) -> None:
-            self._context.at(now, out)
-            ended(now, out)
-
-        return self._context.channels.end_sending(broker, told)

@@ -1,21 +1,22 @@
-"""Procedures that wait for the session service, written as if they blocked.
+"""Procedures: work (protocol/work.py) that waits for the session service, written as if it blocked.
 
-A procedure is a generator: it yields what it waits for and is resumed with the answers. That is how Kafka's
-controller thread works, and how it hangs: while the service is out of reach the procedure stands still, and
-everything behind it.
+That is how Kafka's controller thread works, and how it hangs: while the service is out of reach the procedure stands
+still, and everything behind it.
 
-A `Sequence[SessionRequest]` is a pipeline: all are asked at once (Kafka's asynchronous requests, bounded),
-and the procedure goes on with all the answers, in order. `SenderEnded` waits for a channel instead
-(semantics 11.13).
+What a procedure yields is data: `Asked` is a pipeline (Kafka's asynchronous requests, bounded), and the procedure goes
+on with all the answers, in order; `SenderEnded` waits for a channel instead (semantics 11.13). `Procedures` knows where
+they are asked.
 """
 
-from collections.abc import Callable, Generator, Sequence
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from protocol.machine import Now, Outbox
 from protocol.messages.session import Operation, OpResult, SessionError, SessionRequest, SessionResponse
+from protocol.work import Answer, Runner, Task, Wait, Work
 
 MAX_IN_FLIGHT = 10
 """Requests of one pipeline under way at a time: Kafka's zookeeper.max.in.flight.requests."""
@@ -42,15 +43,29 @@ class SessionCalls(Protocol):
         ...
 
 
+class Asked(msgspec.Struct, frozen=True):
+    """Wait for the answers to all of these, asked at once."""
+
+    requests: Sequence[SessionRequest]
+
+    @property
+    def what(self) -> str:
+        return "the session service"
+
+
 class SenderEnded(msgspec.Struct, frozen=True):
     """Wait until the channel to `broker` has ended what it was doing."""
 
     broker: int
 
+    @property
+    def what(self) -> str:
+        return f"the end of the channel to broker-{self.broker}"
 
-Wait = Sequence[SessionRequest] | SenderEnded
+
 R = TypeVar("R")
-Procedure = Generator[Wait, list[SessionResponse], R]
+Procedure = Work[R]
+At = Callable[[Now, Outbox], None]
 
 
 class SessionLost(Exception):
@@ -59,7 +74,7 @@ class SessionLost(Exception):
 
 def ask(request: SessionRequest) -> Procedure[SessionResponse]:
     """One request, waited for."""
-    answers = yield [request]
+    answers: list[SessionResponse] = yield Asked([request])
     return answers[0]
 
 
@@ -73,119 +88,112 @@ def perform_all(operations: Sequence[Operation]) -> Procedure[list[OpResult]]:
     """Operations that do not depend on each other, pipelined; one result each, in order."""
     if not operations:
         return []
-    answers = yield [SessionRequest([operation]) for operation in operations]
+    answers: list[SessionResponse] = yield Asked([SessionRequest([operation]) for operation in operations])
     return [answer.results[0] if answer.results else OpResult(error=answer.error) for answer in answers]
 
 
-class Run(Generic[R]):
-    """One procedure under way.
+class Procedures:
+    """Runs procedures, which go on at once when they are answered.
 
-    `ended(now, out, result)` is called once with its result, unless the procedure is `abandon`ed or raises,
-    which goes to `failed`. `SESSION_EXPIRED` as an answer is raised inside the procedure as `SessionLost`.
-    """
+    An answer SESSION_EXPIRED is raised inside the procedure as `SessionLost`. `end_sending` tells, later, that the
+    channel to a broker has ended what it was doing; False: it does nothing. `at` is told of each answer's time before
+    anybody goes on."""
 
     def __init__(
         self,
-        procedure: Procedure[R],
         sessions: SessionCalls,
+        end_sending: Callable[[int, At], bool] | None = None,
+        at: At = lambda now, out: None,
+    ) -> None:
+        self.sessions = sessions
+        self.now = Now(0, 0)
+        self.out = Outbox()
+        self._end_sending = end_sending
+        self._tell = at
+        self.runner = Runner(lambda: self.now.mono_ms, at_once=True, begin=self._begin)
+
+    def at(self, now: Now, out: Outbox) -> None:
+        """An input is being handled."""
+        self.now, self.out = now, out
+        self._tell(now, out)
+
+    def task(
+        self,
+        now: Now,
+        out: Outbox,
+        who: str,
+        does: str,
+        procedure: Procedure[R],
         ended: Callable[[Now, Outbox, R], None],
         failed: Callable[[Now, Outbox, Exception], None],
-        wait_for_sender: Callable[[int, Callable[[Now, Outbox], None]], bool] | None = None,
-    ) -> None:
-        self._procedure = procedure
-        self._sessions = sessions
-        self._ended = ended
-        self._failed = failed
-        self._wait_for_sender = wait_for_sender
-        self._requests: Sequence[SessionRequest] = ()
+    ) -> Task:
+        """One to be started now. `ended` is called once with its result, unless it is abandoned, interrupted, or
+        raises, which goes to `failed`."""
+        self.at(now, out)
+        return Task(
+            self.runner,
+            who,
+            does,
+            procedure,
+            lambda result: ended(self.now, self.out, result),
+            lambda error: failed(self.now, self.out, error),
+        )
+
+    def _begin(self, wait: Wait, answer: Answer) -> None:
+        match wait:
+            case Asked(requests):
+                _Pipeline(self, requests, answer).go_on()
+            case SenderEnded(broker):
+                assert self._end_sending is not None, "this procedure has no channels to wait for"
+                if not self._end_sending(broker, partial(self._sender_ended, answer)):
+                    answer()
+            case _:
+                raise AssertionError(wait)
+
+    def _sender_ended(self, answer: Answer, now: Now, out: Outbox) -> None:
+        self.at(now, out)
+        answer()
+
+
+class _Pipeline:
+    """The requests that one procedure waits for, some of them under way."""
+
+    __slots__ = ("_answer", "_answers", "_asked", "_asking", "_procedures", "_requests")
+
+    def __init__(self, procedures: Procedures, requests: Sequence[SessionRequest], answer: Answer) -> None:
+        assert requests, "a procedure waits for nothing"
+        self._procedures = procedures
+        self._requests = requests
+        self._answer = answer
         self._asked = 0
+        self._asking = False
         self._answers: dict[int, SessionResponse] = {}
-        self._advancing = False
-        self._over = False
-        self.session_lost = False
-        """An answer said that the session expired."""
 
-    def start(self, now: Now, out: Outbox) -> None:
-        self._advance(now, out, None)
-
-    def abandon(self) -> None:
-        """Forget it: answers that still come are ignored, and neither `ended` nor `failed` is called."""
-        self._over = True
-        self._procedure.close()
-
-    def expire(self) -> None:
-        """The session expired: the procedure is told (it may answer whoever asked), then forgotten."""
-        self._over = True
-        try:
-            self._procedure.throw(SessionLost())
-        except (StopIteration, SessionLost):
-            return
-        self._procedure.close()
-
-    def _advance(self, now: Now, out: Outbox, answers: list[SessionResponse] | None) -> None:
-        """Resume with `answers` until the procedure waits for something that is not there yet."""
-        self._advancing = True
-        while not self._over:
-            try:
-                if answers is None:
-                    wait = next(self._procedure)
-                elif any(answer.error == SessionError.SESSION_EXPIRED for answer in answers):
-                    self.session_lost = True
-                    wait = self._procedure.throw(SessionLost())
-                else:
-                    wait = self._procedure.send(answers)
-            except StopIteration as stop:
-                self._over = True
-                self._ended(now, out, stop.value)
-                break
-            except Exception as error:  # whose procedure it is decides what an error means; nothing is swallowed here
-                self._over = True
-                self._failed(now, out, error)
-                break
-            ready = self._begin_waiting(now, out, wait)
-            if ready is None:
-                break
-            answers = ready
-        self._advancing = False
-
-    def _begin_waiting(self, now: Now, out: Outbox, wait: Wait) -> list[SessionResponse] | None:
-        """The answers if they are there already, else None."""
-        if isinstance(wait, SenderEnded):
-            assert self._wait_for_sender is not None, "this procedure has no channels to wait for"
-            return None if self._wait_for_sender(wait.broker, self._sender_ended) else []
-        assert wait, "a procedure waits for nothing"
-        self._requests, self._asked, self._answers = wait, 0, {}
-        self._ask_more(now, out)
-        return self._all_answers()
-
-    def _ask_more(self, now: Now, out: Outbox) -> None:
+    def go_on(self) -> None:
+        """Ask as many as may be under way; all are answered: say so."""
+        procedures = self._procedures
+        self._asking = True  # a call may be answered at once
         while self._asked < len(self._requests) and self._asked - len(self._answers) < MAX_IN_FLIGHT:
             index = self._asked
             self._asked += 1
-            self._sessions.call(now, out, self._requests[index], self._answered(index))
+            procedures.sessions.call(
+                procedures.now, procedures.out, self._requests[index], partial(self._answered, index)
+            )
+        self._asking = False
+        if len(self._answers) == len(self._requests):
+            self._answer(self._outcome())
 
-    def _answered(self, index: int) -> Callable[[Now, Outbox, SessionResponse], None]:
-        def done(now: Now, out: Outbox, answer: SessionResponse) -> None:
-            if self._over:
-                return
-            assert index not in self._answers, "a session call is answered once"
-            self._answers[index] = answer
-            if self._advancing:
-                return
-            self._advancing = True  # a call may be answered at once
-            self._ask_more(now, out)
-            self._advancing = False
-            answers = self._all_answers()
-            if answers is not None:
-                self._advance(now, out, answers)
+    def _answered(self, index: int, now: Now, out: Outbox, response: SessionResponse) -> None:
+        self._procedures.at(now, out)
+        if not self._answer.wanted:
+            return
+        assert index not in self._answers, "a session call is answered once"
+        self._answers[index] = response
+        if not self._asking:
+            self.go_on()
 
-        return done
-
-    def _all_answers(self) -> list[SessionResponse] | None:
-        if len(self._answers) < len(self._requests):
-            return None
-        return [self._answers[index] for index in range(len(self._requests))]
-
-    def _sender_ended(self, now: Now, out: Outbox) -> None:
-        if not self._over:
-            self._advance(now, out, [])
+    def _outcome(self) -> Any:
+        answers = [self._answers[index] for index in range(len(self._requests))]
+        if any(answer.error == SessionError.SESSION_EXPIRED for answer in answers):
+            return SessionLost()
+        return answers

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from controller.context import ControllerContext, ControllerMoved
-from controller.session_calls import Procedure, perform, perform_all
+from controller.session_calls import Asked, Procedure, perform, perform_all
 from protocol.ids import TopicPartition
 from protocol.messages.session import (
     Check,
@@ -66,7 +66,9 @@ def checked_writes(context: ControllerContext, operations: Sequence[WriteOp]) ->
             results.append((yield from perform(operation)))
         return results
     check = Check(CONTROLLER_EPOCH, context.state.epoch_zk_version)
-    answers = yield [SessionRequest([check, operation], multi=True) for operation in operations]
+    answers: list[SessionResponse] = yield Asked(
+        [SessionRequest([check, operation], multi=True) for operation in operations]
+    )
     return [_outcome(answer) for answer in answers]
 
 

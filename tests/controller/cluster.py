@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from controller.controller import Controller
 from controller.registration import NotRegistered, Registered, persistent_paths, register_broker
-from controller.session_calls import Procedure, Run
+from controller.session_calls import Procedure, Procedures
 from controller.settings import ControllerSettings
 from protocol.events import Event, StateDecided
 from protocol.machine import (
@@ -238,8 +238,10 @@ class Cluster:
         def failed(now: Now, out: Outbox, error: Exception) -> None:
             raise error
 
-        run = Run(procedure, _Calls(self, node.broker), lambda now, out, result: ended(result), failed)
-        run.start(self.now, node.out)
+        procedures = Procedures(_Calls(self, node.broker))
+        procedures.task(
+            self.now, node.out, "test", "", procedure, lambda now, out, result: ended(result), failed
+        ).start()
 
     # --- time ---
 

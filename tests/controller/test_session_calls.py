@@ -2,9 +2,18 @@
 
 from collections.abc import Callable
 
-from controller.session_calls import MAX_IN_FLIGHT, Procedure, Run, SenderEnded, SessionLost, perform, perform_all
+from controller.session_calls import (
+    MAX_IN_FLIGHT,
+    Procedure,
+    Procedures,
+    SenderEnded,
+    SessionLost,
+    perform,
+    perform_all,
+)
 from protocol.machine import Now, Outbox
 from protocol.messages.session import Exists, OpResult, SessionError, SessionRequest, SessionResponse
+from protocol.work import Task, Waiting
 
 NOW = Now(0, 0)
 Done = Callable[[Now, Outbox, SessionResponse], None]
@@ -44,10 +53,10 @@ class Outcome:
         self.errors.append(error)
 
 
-def run(procedure: Procedure[object], calls: Calls) -> tuple[Run[object], Outcome]:
+def run(procedure: Procedure[object], calls: Calls) -> tuple[Task, Outcome]:
     outcome = Outcome()
-    made = Run(procedure, calls, outcome.ended, outcome.failed)
-    made.start(NOW, Outbox())
+    made = Procedures(calls).task(NOW, Outbox(), "test", "", procedure, outcome.ended, outcome.failed)
+    made.start()
     return made, outcome
 
 
@@ -92,7 +101,7 @@ def test_expiry_is_raised_where_the_procedure_waits() -> None:
     for error in (0, SessionError.SESSION_EXPIRED, SessionError.SESSION_EXPIRED):
         calls.answer(error=error)
     assert [type(error) for error in outcome.errors] == [SessionLost]
-    assert made.session_lost
+    assert isinstance(made.thrown, SessionLost)
 
 
 def test_an_abandoned_procedure_hears_nothing_more() -> None:
@@ -117,7 +126,7 @@ def test_an_expired_procedure_may_answer_whoever_asked_but_does_nothing_more() -
 
     calls = Calls(at_once=False)
     made, outcome = run(stubborn(), calls)
-    made.expire()
+    made.interrupt(SessionLost())
     calls.answer()
     assert (told, outcome.results, outcome.errors, calls.waiting) == (["lost"], [], [], [])
 
@@ -144,7 +153,9 @@ def test_waiting_for_a_sender() -> None:
         return broker == 1
 
     outcome = Outcome()
-    Run(procedure(), Calls(at_once=True), outcome.ended, outcome.failed, wait).start(NOW, Outbox())
+    procedures = Procedures(Calls(at_once=True), wait)
+    procedures.task(NOW, Outbox(), "test", "waits", procedure(), outcome.ended, outcome.failed).start()
     assert outcome.results == []
+    assert procedures.runner.who_waits() == [Waiting("test", "waits", "the end of the channel to broker-1", 0.0)]
     told[0](NOW, Outbox())
     assert outcome.results == ["ended"]

@@ -1,6 +1,6 @@
 """The broker, as pure machines around injected storage. Reading order:
 
-- what all share: `settings`, `threads` (what waits, and for what), `context`
+- what all share: `settings`, `threads` (what a broker's do is work that waits), `context`
 - the log: `leader_epochs`, `producer_state`, `segment`, `log`
 - requests: `requests` (connections, request handlers), `purgatory` (those that are parked), `turns` (one at a time)
 - one partition: `remote_replica`, `partition_lock`, `partition`, `controller_channel`, `alter_isr`,

@@ -9,13 +9,13 @@ from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.purgatory import Purgatory
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
-from emulator.machines.broker.threads import Work
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse, ProduceResult
 from protocol.records.format import iter_headers, read_header
 from protocol.records.offset_commits import OFFSETS_TOPIC
 from protocol.records.types import BatchHeader
+from protocol.work import Work
 
 ALL_IN_SYNC = -1
 Appended = Callable[[list[ProduceResult]], None]

@@ -19,7 +19,6 @@ from emulator.machines.broker.replica_transitions import ReplicaTransitions
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request, RequestChannel
 from emulator.machines.broker.settings import BrokerSettings
-from emulator.machines.broker.threads import Until, Work
 from protocol.machine import ConnectionAccepted
 from protocol.messages.base import Message
 from protocol.messages.groups import FindCoordinatorRequest, OffsetCommitRequest, OffsetFetchRequest
@@ -41,6 +40,7 @@ from protocol.messages.replication import (
     ProduceRequest,
 )
 from protocol.purposes import OBSERVE
+from protocol.work import Until, Work
 
 RECOVERY_CHECKPOINT = ("recovery-point-checkpoint",)
 FLUSH = ("log-flush",)

@@ -11,9 +11,10 @@ from emulator.machines.broker.context import BrokerContext, SessionExpired
 from emulator.machines.broker.dynamic_settings import DynamicSettings
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.settings import shown
-from emulator.machines.broker.threads import SingleThread, Work
+from emulator.machines.broker.threads import SingleThread
 from protocol.events import TopicConfigured
 from protocol.messages.session import GetChildren, GetData, SessionError, SessionRequest
+from protocol.work import Work
 from protocol.znodes import (
     BROKERS_CHANGED,
     CONFIG_CHANGE_PREFIX,

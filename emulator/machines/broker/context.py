@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Protocol
 
 from emulator.machines.broker.settings import BrokerSettings
-from emulator.machines.broker.threads import Threads, Until, Work
 from emulator.storage.files import Files
 from protocol.chance import Chance
 from protocol.events import Event
 from protocol.machine import Now, Outbox, TimerKey
 from protocol.messages.session import SessionError, SessionRequest, SessionResponse
 from protocol.versions import Gates
+from protocol.work import Runner, Until, Work
 
 
 class SessionExpired(Exception):
@@ -50,7 +50,7 @@ class BrokerContext:
         self.now = Now(0.0, 0.0)
         self.chance = Chance(0)
         """Which of two threads that want one lock gets it; a life's seed replaces it."""
-        self.threads = Threads(lambda: self.now.mono_ms)
+        self.threads = Runner(lambda: self.now.mono_ms)
         self.stopping = False
         """Asked to stop in an orderly way: nothing is followed any more."""
         self.broker_epoch = -1

@@ -9,10 +9,10 @@ from emulator.machines.broker.purgatory import Delayed
 from emulator.machines.broker.reads import Reads, fence
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
-from emulator.machines.broker.threads import Work
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.replication import FetchPartition, FetchRequest
+from protocol.work import Work
 
 
 class DelayedFetch(Delayed):

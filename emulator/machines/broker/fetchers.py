@@ -5,8 +5,8 @@ from emulator.machines.broker.fetch_state import FetchState
 from emulator.machines.broker.fetcher import ReplicaFetcher
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.replicas import Replicas
-from emulator.machines.broker.threads import Until, Work
 from protocol.ids import TopicPartition
+from protocol.work import Until, Work
 
 
 class Fetchers:

@@ -13,11 +13,11 @@ from emulator.machines.broker.reads import Read, Reads
 from emulator.machines.broker.remote_replica import LONG_AGO_MS
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
-from emulator.machines.broker.threads import Work
 from protocol.errors import ErrorCode
 from protocol.events import FetchOutOfRange
 from protocol.ids import TopicPartition
 from protocol.messages.replication import FetchedPartition, FetchPartition, FetchRequest, FetchResponse
+from protocol.work import Work
 
 
 class NotAssigned(Exception):

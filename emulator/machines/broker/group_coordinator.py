@@ -17,7 +17,6 @@ from emulator.machines.broker.metadata_cache import MetadataCache
 from emulator.machines.broker.offset_cache import OffsetCache
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
-from emulator.machines.broker.threads import Until, Work
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import GroupCoordinatorChanged
@@ -44,6 +43,7 @@ from protocol.records.offset_commits import (
     group_partition,
 )
 from protocol.records.types import RecordFields
+from protocol.work import Until, Work
 
 LOAD = "offsets-load"
 LOAD_BYTES = 5 * 1024 * 1024

@@ -14,10 +14,10 @@ from emulator.machines.broker.context import BrokerContext, SessionExpired
 from emulator.machines.broker.controller_channel import ControllerChannel
 from emulator.machines.broker.isr_notifications import IsrNotifications
 from emulator.machines.broker.partition import Partition
-from emulator.machines.broker.threads import Work
 from protocol.events import IsrChangeAsked, IsrChangeEnded, ids_text
 from protocol.ids import TopicPartition
 from protocol.messages.session import GetData, SessionError, SessionRequest, SetData
+from protocol.work import Work
 from protocol.znodes import Leadership, decode_state, encode_state, state_path
 
 SHRINK = ("isr-shrink",)

@@ -10,7 +10,6 @@ from emulator.machines.broker.fetchers import Fetchers
 from emulator.machines.broker.replica_transitions import Change, ReplicaTransitions
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
-from emulator.machines.broker.threads import Work
 from emulator.machines.broker.turns import Turns
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored
@@ -24,6 +23,7 @@ from protocol.messages.leadership import (
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
+from protocol.work import Work
 
 HIGH_WATERMARK_CHECKPOINT = ("high-watermark-checkpoint",)
 

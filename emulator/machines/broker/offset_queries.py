@@ -8,7 +8,6 @@ from emulator.machines.broker.log import Log
 from emulator.machines.broker.reads import fence
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
-from emulator.machines.broker.threads import Work
 from protocol.errors import ErrorCode
 from protocol.messages.replication import (
     EARLIEST_TIMESTAMP,
@@ -21,6 +20,7 @@ from protocol.messages.replication import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
+from protocol.work import Work
 
 
 class OffsetQueries:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from emulator.machines.broker.context import SessionExpired
 from emulator.machines.broker.fetch_state import Followed
 from emulator.machines.broker.settings import with_topic_overrides
-from emulator.machines.broker.threads import Work
 from emulator.machines.broker.truncating import Send, Truncating
 from protocol.errors import ErrorCode
 from protocol.events import FetchOffsetReset
@@ -21,6 +20,7 @@ from protocol.messages.replication import (
     ListOffsetsRequest,
     ListOffsetsResponse,
 )
+from protocol.work import Work
 from protocol.znodes import topic_config_path
 
 FENCED_LIST_OFFSETS = 4
@@ -127,7 +127,7 @@ class OutOfRange:
         self._found.popleft()
         self._cut_to_leaders_end(topic_partition, listed.offset)
 
-    def _decided(self) -> None:
+    def _decided(self, result: None) -> None:
         self.asks_session = False
         self._go_on()
 

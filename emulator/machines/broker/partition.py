@@ -10,7 +10,6 @@ from emulator.machines.broker.partition_lock import PartitionLock
 from emulator.machines.broker.purgatory import Delayed, Purgatory
 from emulator.machines.broker.remote_replica import RemoteReplica
 from emulator.machines.broker.settings import BrokerSettings
-from emulator.machines.broker.threads import Work
 from protocol.events import (
     BatchAppended,
     HighWatermarkMoved,
@@ -22,6 +21,7 @@ from protocol.events import (
 from protocol.ids import EPOCH_UNKNOWN, NO_LEADER, TopicPartition, topic_partition_text
 from protocol.messages.leadership import PartitionState
 from protocol.records.types import BatchHeader
+from protocol.work import Work
 
 
 def tell_epochs(context: BrokerContext, topic_partition: TopicPartition, log: Log) -> None:

@@ -9,8 +9,8 @@ line."""
 from collections import deque
 from collections.abc import Callable
 
-from emulator.machines.broker.threads import Threads, Until, Work
 from protocol.chance import Chance
+from protocol.work import Runner, Until, Work
 
 WAITING_MAX = 10_000
 """Threads that may wait for one partition; a broker has its request handlers and a few more."""
@@ -21,7 +21,7 @@ class PartitionLock:
 
     __slots__ = ("_chance", "_let_in", "_name", "_threads", "_waiting", "held")
 
-    def __init__(self, name: str, threads: Threads, chance: Callable[[], Chance]) -> None:
+    def __init__(self, name: str, threads: Runner, chance: Callable[[], Chance]) -> None:
         self._name = name
         self._threads = threads
         self._chance = chance

@@ -11,8 +11,9 @@ import msgspec
 
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.requests import Request
-from emulator.machines.broker.threads import SingleThread, Work
+from emulator.machines.broker.threads import SingleThread
 from protocol.machine import Now, Outbox
+from protocol.work import Work
 
 PARKED_MAX = 20_000
 """Requests parked per broker; more is a bug or an attack, and its deadline comes at once."""

@@ -7,7 +7,6 @@ from emulator.machines.broker.log import LONG_MAX
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
-from emulator.machines.broker.threads import Work
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.messages.replication import (
@@ -17,6 +16,7 @@ from protocol.messages.replication import (
     FetchRequest,
     FetchResponse,
 )
+from protocol.work import Work
 
 FIRST_WITH_PROGRESS = 3
 """Version of FETCH from which on a fetch brings at least one whole batch (KIP-74)."""

@@ -8,13 +8,13 @@ from emulator.machines.broker.fetchers import Fetchers
 from emulator.machines.broker.group_coordinator import GroupCoordinator
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.replicas import ReplicaOffline, Replicas
-from emulator.machines.broker.threads import Work
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored, RoleChanged, ids_text
 from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, TopicPartition
 from protocol.messages.leadership import PartitionError, PartitionState, StoppedPartition
 from protocol.records.offset_commits import OFFSETS_TOPIC
+from protocol.work import Work
 
 Change = tuple[Partition, PartitionState]
 Orderer = tuple[int, int, int]

@@ -9,7 +9,6 @@ from emulator.machines.broker.metadata_cache import MetadataCache
 from emulator.machines.broker.partition import Partition, tell_epochs
 from emulator.machines.broker.purgatory import Purgatory
 from emulator.machines.broker.settings import BrokerSettings, with_topic_overrides
-from emulator.machines.broker.threads import Work
 from emulator.storage.checkpoints import format_meta_properties, format_offsets, parse_offsets
 from emulator.storage.files import LOG_DIRECTORY, Files, StorageError
 from emulator.storage.log_directory import (
@@ -26,6 +25,7 @@ from protocol.events import FrameRefused, LogCreated, LogDeleted, LogDirFailed, 
 from protocol.ids import TopicPartition, can_be_topic, partitions_text, topic_partition_of, topic_partition_text
 from protocol.kinds import ExitKind
 from protocol.messages.session import GetData, OpResult, SessionError, SessionRequest
+from protocol.work import Work
 from protocol.znodes import UnreadableZnode, decode_config, topic_config_path
 
 

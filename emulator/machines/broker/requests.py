@@ -12,11 +12,11 @@ from collections.abc import Callable
 from functools import cache
 
 from emulator.machines.broker.context import BrokerContext
-from emulator.machines.broker.threads import Work
 from protocol.events import RequestNotUnderstood
 from protocol.machine import ConnectionEvent, ConnectionLost, MessageReceived, Now, Outbox
 from protocol.messages.base import Message
 from protocol.purposes import CONTROLLER, FETCHER, TO_CONTROLLER
+from protocol.work import Work
 
 BETWEEN_BROKERS = (FETCHER, CONTROLLER, TO_CONTROLLER)
 PIPELINED_MAX = 500
@@ -157,7 +157,7 @@ class RequestChannel:
             self._occupied += 1
             self._context.threads.start("request-handler", request.name, work, self._freed)
 
-    def _freed(self) -> None:
+    def _freed(self, result: None) -> None:
         self._occupied -= 1
         if self._queue:
             self._context.threads.ready.append(self._take)

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 
-from emulator.machines.broker.threads import Threads, Until, Work
+from protocol.work import Runner, Until, Work
 
 
 class Turns:
@@ -11,7 +11,7 @@ class Turns:
 
     __slots__ = ("_name", "_taken", "_threads", "_waiting")
 
-    def __init__(self, name: str, threads: Threads) -> None:
+    def __init__(self, name: str, threads: Runner) -> None:
         self._name = name
         self._threads = threads
         self._taken = False

@@ -16,7 +16,7 @@ from controller.registration import (
     register_broker,
     topic_configurations,
 )
-from controller.session_calls import Procedure, Run, SessionLost
+from controller.session_calls import Procedure, Procedures, SessionLost
 from controller.settings import ControllerSettings
 from emulator.machines.broker.broker import Broker, ControllerReply, ControllerRequest
 from emulator.machines.broker.context import BrokerContext, SessionDone
@@ -38,6 +38,7 @@ from protocol.messages.leadership import AlterIsrRequest
 from protocol.messages.session import SessionRequest, WatchFired
 from protocol.messages.status import NodeStatus
 from protocol.versions import Gates
+from protocol.work import Task
 from protocol.znodes import CONFIG_CHANGES, BrokerRegistration
 
 CONNECT_LIMIT = ("session-connect-limit",)
@@ -78,8 +79,9 @@ class BrokerNode:
         retrying = RetryingSession(client)
         retrying.on_state = self._session_state
         retrying.on_watch = self._watch_fired
-        self._sessions = BrokerSessions(retrying, ends_at_expiry=gates.session_wait_ends_at_expiry)
-        self._registering: Run[Any] | None = None
+        sessions = BrokerSessions(retrying, ends_at_expiry=gates.session_wait_ends_at_expiry)
+        self._procedures = Procedures(sessions)
+        self._registering: Task | None = None
         self._registered_in = -1
         self._known_session = -1
         self._resigning = False
@@ -88,9 +90,9 @@ class BrokerNode:
         self._may_be_elected = "controller" in node.roles
         self._stopping = False
         self._shutdown: ControlledShutdown | None = None
-        self.context = BrokerContext(node.number, gates, self._settings, files, self._sessions, self._out)
+        self.context = BrokerContext(node.number, gates, self._settings, files, sessions, self._out)
         self.controller = Controller(
-            node.number, gates, controller_settings(self._settings), self._sessions, broker_name
+            node.number, gates, controller_settings(self._settings), sessions, broker_name
         )
         self.broker = Broker(
             self.context, self._ask_own_controller, self._create_topic, self._unclean_enabled, self._reconfigured
@@ -145,7 +147,8 @@ class BrokerNode:
                 self.broker.configurations.session_began()
                 self._join(now, out)
             else:
-                Run(_boot(self._gates), self._sessions, self._boot_ended, self._boot_failed).start(now, out)
+                booting = _boot(self._gates)
+                self._procedures.task(now, out, "startup", "boot", booting, self._boot_ended, self._boot_failed).start()
         elif state == "expired":
             out.cancel_timer(REGISTER_AGAIN)
             if self._registering is not None:
@@ -188,10 +191,11 @@ class BrokerNode:
         self.context.now = now
         if self._registering is not None:
             self._registering.abandon()
-        self._registering = Run(
-            self._registration(now.wall_ms), self._sessions, self._registration_ended, self._registration_failed
+        registration = self._registration(now.wall_ms)
+        self._registering = self._procedures.task(
+            now, out, "registration", "register", registration, self._registration_ended, self._registration_failed
         )
-        self._registering.start(now, out)
+        self._registering.start()
 
     def _registration(self, wall_ms: float) -> Procedure[Registered | NotRegistered]:
         rack = self.node.az if self._gates.registers_rack else ""
@@ -263,7 +267,8 @@ class BrokerNode:
             ended(now, out, False)
 
         making = create_topic(self._gates, self._placing, topic, partitions, replication_factor, configs)
-        Run(making, self._sessions, ended, failed).start(self.context.now, self._out)
+        now, out = self.context.now, self._out
+        self._procedures.task(now, out, "topic-creation", topic, making, ended, failed).start()
 
     # --- an orderly stop (semantics 3, 4.2) ---
 
@@ -272,7 +277,7 @@ class BrokerNode:
             return
         self._stopping = self.context.stopping = True
         if self._settings.controlled_shutdown_enable and self._registered_in >= 0:
-            self._shutdown = ControlledShutdown(self.context, self._sessions, self._finish_stop)
+            self._shutdown = ControlledShutdown(self.context, self._procedures, self._finish_stop)
             self._shutdown.begin()
         else:
             self._finish_stop()

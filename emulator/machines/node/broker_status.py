@@ -37,7 +37,7 @@ def broker_status(
 
 def _waiting(broker: Broker) -> Iterator[WaitingStatus]:
     for thread in broker.context.threads.who_waits():
-        yield WaitingStatus(thread.thread, thread.does, thread.waits_for, since_ms=thread.since_ms)
+        yield WaitingStatus(thread.who, thread.does, thread.waits_for, since_ms=thread.since_ms)
     for purgatory in (broker.produces, broker.fetches):
         for one in purgatory.parked():
             yield WaitingStatus(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from controller.session_calls import Procedure, Run, SessionCalls, SessionLost, perform
+from controller.session_calls import Procedure, Procedures, SessionLost, perform
 from emulator.machines.broker.context import BrokerContext
 from emulator.topology import DEDICATED_FROM, node_name
 from protocol.errors import ErrorCode
@@ -41,9 +41,9 @@ Found = str | NoController | NotRegistered
 class ControlledShutdown:
     """`over` is called once: the controller has moved everything, or the attempts are used up."""
 
-    def __init__(self, context: BrokerContext, sessions: SessionCalls, over: Callable[[], None]) -> None:
+    def __init__(self, context: BrokerContext, procedures: Procedures, over: Callable[[], None]) -> None:
         self._context = context
-        self._sessions = sessions
+        self._procedures = procedures
         self._over = over
         self._left = context.settings.controlled_shutdown_max_retries
         self._node = ""
@@ -78,8 +78,8 @@ class ControlledShutdown:
             self._over()
             return
         self._left -= 1
-        asking = Run(_find_controller(), self._sessions, self._found, self._session_failed)
-        asking.start(self._context.now, self._context.out)
+        now, out, find = self._context.now, self._context.out, _find_controller()
+        self._procedures.task(now, out, "shutdown", "find controller", find, self._found, self._session_failed).start()
 
     def _session_failed(self, now: Now, out: Outbox, error: Exception) -> None:
         """The session has expired (from 1.1 a call ends with it): Kafka gives the whole of it up, and stops."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from controller.controller import Controller
 from controller.registration import persistent_paths
-from controller.session_calls import Run, SessionLost
+from controller.session_calls import Procedures, SessionLost
 from emulator.machines.broker.settings import BrokerSettings
 from emulator.machines.client.retrying_session import RetryingSession
 from emulator.machines.client.session_client import SessionClient
@@ -52,14 +52,15 @@ class ControllerNode:
         retrying = RetryingSession(self.session)
         retrying.on_state = self._session_state
         retrying.on_watch = self._watch_fired
-        self._sessions = BrokerSessions(retrying, ends_at_expiry=gates.session_wait_ends_at_expiry)
+        sessions = BrokerSessions(retrying, ends_at_expiry=gates.session_wait_ends_at_expiry)
+        self._procedures = Procedures(sessions)
         self._known_session = -1
         self._resigning = False
         self._paths_made = False
         self._stopping = False
         self._brokers: set[int] = set()
         self.controller = Controller(
-            identifier_of(node), gates, controller_settings(known), self._sessions, node_name
+            identifier_of(node), gates, controller_settings(known), sessions, node_name
         )
 
     def step(self, now: Now, event: Input) -> list[Effect]:
@@ -91,7 +92,8 @@ class ControllerNode:
             if self._paths_made:
                 self._join(now, out)
             else:
-                Run(persistent_paths(self._gates), self._sessions, self._made_paths, _paths_failed).start(now, out)
+                making = persistent_paths(self._gates)
+                self._procedures.task(now, out, "startup", "paths", making, self._made_paths, _paths_failed).start()
         elif state == "expired":
             self._resigning = True
             self.controller.session_expired(now, out, then=self._resigned)

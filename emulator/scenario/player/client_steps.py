@@ -60,7 +60,7 @@ def produce_order(
         every_ms=int(step.every_s * 1000),
     )
 
-    def order(done: Callable[[Any], None]) -> None:
+    def begin(done: Callable[[Any], None]) -> None:
         def told(now: Now, out: Outbox, attempt: ToldAttempt) -> None:
             attempted(as_attempt(attempt), attempt.partition)
 
@@ -73,14 +73,14 @@ def produce_order(
 
         asker.ask(out, client, request, answered, told)
 
-    return order
+    return Order(f"a produce by {client}", begin)
 
 
 def fetch_order(asker: ClientAsker, out: Outbox, client: str, topic_partition: tuple[str, int], step: m.Fetch) -> Order:
     """A fetch by `client` from the broker of the step; the outcome is a Fetched."""
     request = ClientFetchRequest(step.broker, *topic_partition, step.offset)
 
-    def order(done: Callable[[Any], None]) -> None:
+    def begin(done: Callable[[Any], None]) -> None:
         def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
             if isinstance(answer, Failure):
                 done(ClientRefused(f"{client}: {answer.error}: {answer.reason}"))
@@ -93,7 +93,7 @@ def fetch_order(asker: ClientAsker, out: Outbox, client: str, topic_partition: t
 
         asker.ask(out, client, request, answered)
 
-    return order
+    return Order(f"a fetch by {client}", begin)
 
 
 def library_order(
@@ -105,7 +105,7 @@ def library_order(
 ) -> Order:
     """A client library's own producer, in the player's process; its outcome: [[error or null, offset]] by value."""
 
-    def order(done: Callable[[Any], None]) -> None:
+    def begin(done: Callable[[Any], None]) -> None:
         results: dict[int, list[Any]] = {}
         producer = producers.begin(step.settings)
 
@@ -121,7 +121,7 @@ def library_order(
         for index, value in enumerate(step.values):
             producer.send(now(), out, *topic_partition, value.encode(), sent(index))
 
-    return order
+    return Order("a library's producer", begin)
 
 
 class LibraryProducers:

@@ -32,7 +32,7 @@ class FaultSteps:
         if isinstance(step, m.Together):
             takes = isinstance(step.steps[0], m.Kill)
             yield from self._takes(takes)
-            yield together(self._one(one, following, at_once=True) for one in step.steps)
+            yield together(self._stage.work, [self._one(one, following, at_once=True) for one in step.steps])
             yield from self._takes(takes)
         else:
             yield from self._one(step, following)

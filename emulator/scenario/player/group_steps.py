@@ -99,7 +99,7 @@ def group_order(
 ) -> Order:
     """The errand of `client`, "" the player's own process; the outcome is the answer."""
 
-    def order(done: Callable[[Any], None]) -> None:
+    def begin(done: Callable[[Any], None]) -> None:
         def end(answer: Message) -> None:
             assert isinstance(answer, ClientConsumeResponse | ClientCommitResponse | ClientCommittedResponse), answer
             done(ClientRefused(f"{client or 'the client'}: {answer.problem}") if answer.problem else answer)
@@ -124,4 +124,4 @@ def group_order(
         except (UnusableSetting, TooManyErrands) as problem:
             done(ClientRefused(f"the client: {problem}"))
 
-    return order
+    return Order(client or "the player's own client", begin)

@@ -125,7 +125,7 @@ class LivePlayer(Player):
         self.seen.start(self.out)
         yield from ()
 
-    def _finish(self) -> None:
+    def _finish(self, result: None) -> None:
         """The script is over before it began; the cluster is not."""
 
     def _kept(self) -> list[Operation] | None:
@@ -149,12 +149,13 @@ class LivePlayer(Player):
             self._writes.add(number)
         errors: list[str] = []
 
-        def ended() -> None:
+        def ended(result: None) -> None:
             del self._under_way[number]
             self._writes.discard(number)
             self.tell_world(CommandEnded(number, tuple(timeline.entries), "".join(errors[:1])))
 
-        self.run_task(self._steps(command, StepRunner(self, timeline), errors), ended)
+        steps = self._steps(command, StepRunner(self, timeline), errors)
+        self.work.start(f"command {number}", ", ".join(type(step).__name__ for step in command.steps), steps, ended)
 
     def _steps(self, command: Command, runner: StepRunner, errors: list[str]) -> Steps:
         try:

@@ -1,7 +1,6 @@
 """Waits that ask for log ends ("caught up"): nobody tells of those, so the files of the brokers that run are looked
 at every 50 ms."""
 
-from collections.abc import Generator
 from typing import Any
 
 import msgspec
@@ -10,12 +9,13 @@ from emulator.faults.actions import ActDone, Snapshot
 from emulator.scenario import model as m
 from emulator.scenario.conditions import holds
 from emulator.scenario.player.stage import Stage
-from emulator.scenario.player.tasks import Order, StepFailed
+from emulator.scenario.player.tasks import StepFailed
 from emulator.scenario.player.waits import SAMPLE_EVERY_MS
 from emulator.topology import broker_name
+from protocol.work import Work
 
 
-def until_log_ends(stage: Stage, step: m.Wait) -> Generator[Order, Any, bool]:
+def until_log_ends(stage: Stage, step: m.Wait) -> Work[bool]:
     """Whether the condition was reached within the step's limit."""
     deadline_ms = stage.now.mono_ms + step.limit_s * 1000.0
     while True:

@@ -18,7 +18,7 @@ from emulator.scenario.player.observing import PREFIXES
 from emulator.scenario.player.session_writes import SessionWrites
 from emulator.scenario.player.stage import Stage
 from emulator.scenario.player.steps import StepFailed, StepRunner
-from emulator.scenario.player.tasks import Order, Steps, Task
+from emulator.scenario.player.tasks import Order, Steps
 from emulator.scenario.recording import do_entry
 from emulator.topology import OBSERVER, Topology
 from protocol.chance import Chance
@@ -86,23 +86,20 @@ class Player(Stage):
         log = OperationLog(OBSERVER, incarnation, self._kept())
         self.direct = DirectClient("player", log, self._record_magic)
         self.writes = SessionWrites(
-            [node.name for node in self.topology.with_role("session")], chance, self.gates
+            [node.name for node in self.topology.with_role("session")], chance, self.gates, self.work
         )
         brokers = [node.name for node in self.topology.with_role("broker")]
         self.libraries = LibraryProducers(brokers, log, chance)
         servers = [node.name for node in self.topology.with_role("session")]
         self.groups = GroupErrands(OBSERVER, brokers, servers, log, self._kafka_version, chance)
         self.waits.start(chance)
-        self.run_task(self._play(), self._finish)
+        self.work.start("script", "play", self._play(), self._finish)
 
     def _kept(self) -> list[Operation] | None:
         """Where its operations are kept, for who asks about them after the play."""
         return self.operations
 
     # --- the play ---
-
-    def run_task(self, steps: Steps, ended: Callable[[], None]) -> None:
-        Task(steps, ended).start()
 
     def _play(self) -> Steps:
         """Session servers and clients first; then the script."""
@@ -159,24 +156,24 @@ class Player(Stage):
     def _begin_background(self, name: str, step: m.AnyStep) -> None:
         self._background[name] = False
 
-        def ended() -> None:
+        def ended(result: None) -> None:
             self._background[name] = True
             waiting = self._awaiting.pop(name, None)
             if waiting is not None:
                 waiting(None)
 
-        self.run_task(self._tried(self._runner.run(step, None), step), ended)
+        self.work.start(name, described_step(step), self._tried(self._runner.run(step, None), step), ended)
 
     def _await(self, name: str) -> Order:
-        def order(done: Callable[[Any], None]) -> None:
+        def begin(done: Callable[[Any], None]) -> None:
             if self._background.get(name, True):
                 done(None)
             else:
                 self._awaiting[name] = done
 
-        return order
+        return Order(f"the end of {name}", begin)
 
-    def _finish(self) -> None:
+    def _finish(self, result: None) -> None:
         self.finished = True
         self.out.exit(0, "the scenario has been played")
 

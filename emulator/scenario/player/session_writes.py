@@ -1,14 +1,15 @@
 """What the player writes into the session service: topics and changes of them, elections and moves that it asks for.
 
 Each goes through a session of its own, opened for it and closed after it, as an admin tool's would be. What changes
-something is a generator: it yields what it asks, is resumed with the answers, and begins again where the connection
-was lost meanwhile.
+something is work that waits for the service (protocol/work.py), and begins again where the connection was lost
+meanwhile.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from emulator.machines.broker.settings import HANDLERS, can_resize
-from emulator.machines.client.pipeline import Done as Answered
+from emulator.machines.client.pipeline import Done as WhenAnswered
 from emulator.machines.client.pipeline import pipelined
 from emulator.machines.client.session_client import SessionClient
 from protocol.chance import Chance
@@ -26,6 +27,7 @@ from protocol.messages.session import (
     SetData,
 )
 from protocol.versions import Gates
+from protocol.work import Runner, Task, Until, Work
 from protocol.znodes import (
     BROKERS_CHANGED,
     CONFIG_CHANGE_PREFIX,
@@ -50,20 +52,23 @@ from protocol.znodes import (
 
 SESSION_TIMEOUT_MS = 10_000.0
 Done = Callable[[SessionError], None]
-Change = Generator[list[Operation], list[OpResult], int]
-"""Yields operations, is resumed with their results; its end is the first error (0: none)."""
+Change = Work[int]
+"""Its result is the first error (0: none)."""
 
 
 class SessionWrites:
     """One change at a time; others wait their turn. `gates`: of the brokers, whose forms the znodes have."""
 
-    def __init__(self, servers: list[str], chance: Chance, gates: Gates) -> None:
+    def __init__(self, servers: list[str], chance: Chance, gates: Gates, work: Runner) -> None:
         self._servers = servers
         self._chance = chance
         self._gates = gates
+        self._work = work
+        self._now = Now(0.0, 0.0)
+        self._out = Outbox()
         self._client: SessionClient | None = None
         self._queue: list[tuple[Callable[[], Change], Done]] = []
-        self._under_way: Change | None = None
+        self._under_way: Task | None = None
 
     def create_topic(
         self, now: Now, out: Outbox, topic: str, assignment: dict[int, list[int]], configs: dict[str, str], done: Done
@@ -75,15 +80,15 @@ class SessionWrites:
         def change() -> Change:
             nonlocal begun
             again, begun = begun, True
-            config, made = yield [
+            config, made = yield from self._asked(
                 Create(topic_config_path(topic), encode_config(configs)),
                 Create(topic_path(topic), encode_topic(assigned)),
-            ]
+            )
             if made.error == SessionError.NODE_EXISTS and again:
                 return SessionError.OK  # by us: the answer was lost
             if made.error == SessionError.OK and config.error == SessionError.NODE_EXISTS and not again:
                 # What a topic of this name has left behind.
-                (config,) = yield [SetData(topic_config_path(topic), encode_config(configs))]
+                (config,) = yield from self._asked(SetData(topic_config_path(topic), encode_config(configs)))
             return made.error
 
         self._queued(now, out, change, done)
@@ -96,10 +101,10 @@ class SessionWrites:
         def change() -> Change:
             nonlocal begun
             again, begun = begun, True
-            (there,) = yield [Exists(topic_path(topic))]
+            (there,) = yield from self._asked(Exists(topic_path(topic)))
             if there.error != SessionError.OK:
                 return SessionError.OK if again else there.error
-            (marked,) = yield [Create(delete_topic_path(topic))]
+            (marked,) = yield from self._asked(Create(delete_topic_path(topic)))
             if marked.error == SessionError.NODE_EXISTS and again:
                 return SessionError.OK  # by us: the answer was lost
             return marked.error
@@ -112,13 +117,13 @@ class SessionWrites:
         """AdminUtils.changeTopicConfig: the whole configuration, then the notification of it. NO_NODE: no topic."""
 
         def change() -> Change:
-            there, found = yield [GetData(topic_path(topic)), GetData(topic_config_path(topic))]
+            there, found = yield from self._asked(GetData(topic_path(topic)), GetData(topic_config_path(topic)))
             if there.error != SessionError.OK:
                 return there.error
             path = topic_config_path(topic)
             after = _changed(_config(path, found), configs, removed)
             told = encode_config_change(topic, self._gates.config_change_form)
-            return (yield from _altered(path, found, after, told))
+            return (yield from self._altered(path, found, after, told))
 
         self._queued(now, out, change, done)
 
@@ -131,7 +136,7 @@ class SessionWrites:
 
         def change() -> Change:
             path, common = broker_config_path(whose), broker_config_path(EVERY_BROKER)
-            found, of_every = yield [GetData(path), GetData(common)]
+            found, of_every = yield from self._asked(GetData(path), GetData(common))
             own, of_all = _config(path, found), _config(common, of_every)
             after = _changed(own, configs, removed)
             here = {} if whose == EVERY_BROKER else of_all
@@ -139,7 +144,7 @@ class SessionWrites:
             if handlers and not can_resize(now_, then):
                 return SessionError.BAD_ARGUMENTS
             told = encode_config_change(whose, self._gates.config_change_form, BROKERS_CHANGED)
-            return (yield from _altered(path, found, after, told))
+            return (yield from self._altered(path, found, after, told))
 
         self._queued(now, out, change, done)
 
@@ -147,7 +152,7 @@ class SessionWrites:
         """AdminUtils.addPartitions: the topic's znode with more of them. NODE_EXISTS: one of them is there already."""
 
         def change() -> Change:
-            (found,) = yield [GetData(topic_path(topic))]
+            (found,) = yield from self._asked(GetData(topic_path(topic)))
             if found.error != SessionError.OK:
                 return found.error
             known = decode_topic(topic, found.data)
@@ -157,7 +162,7 @@ class SessionWrites:
             if known.keys() & wanted.keys():
                 return SessionError.NODE_EXISTS
             content = encode_topic(known | wanted, with_reassignment=self._gates.topic_znode_keeps_reassignment)
-            (written,) = yield [SetData(topic_path(topic), content)]
+            (written,) = yield from self._asked(SetData(topic_path(topic), content))
             return written.error
 
         self._queued(now, out, change, done)
@@ -174,9 +179,19 @@ class SessionWrites:
         """Whoever holds `/controller` holds it no more; NO_NODE: nobody did."""
         self._write(now, out, [Delete(CONTROLLER)], done)
 
+    def _altered(self, path: str, found: OpResult, after: Mapping[str, str], told: bytes) -> Change:
+        """`path`, where `found` was, has `after` now; then the notification `told`."""
+        content = encode_config(after)
+        missing = found.error == SessionError.NO_NODE
+        (written,) = yield from self._asked(Create(path, content) if missing else SetData(path, content))
+        if written.error != SessionError.OK:
+            return written.error
+        (notified,) = yield from self._asked(Create(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}", told, sequential=True))
+        return notified.error
+
     def _write(self, now: Now, out: Outbox, writes: list[Operation], done: Done) -> None:
         def change() -> Change:
-            results = yield writes
+            results = yield from self._asked(*writes)
             return next((result.error for result in results if result.error != SessionError.OK), SessionError.OK)
 
         self._queued(now, out, change, done)
@@ -194,40 +209,43 @@ class SessionWrites:
 
     def _state(self, now: Now, out: Outbox, state: str) -> None:
         if state == "connected" and self._client is not None:
-            self._under_way = self._queue[0][0]()
-            self._ask(now, out, next(self._under_way))
+            self._now, self._out = now, out
+            if self._under_way is not None:  # it begins again; what was done meanwhile is found, or answers NODE_EXISTS
+                self._under_way.abandon()
+            change = self._queue[0][0]()
+            self._under_way = Task(self._work, "session-writes", "change", change, self._ended)
+            self._under_way.start()
         elif state == "expired" and self._client is not None:
             self._client.restart(now, out)  # no server could be asked for longer than a session lives
 
-    def _ask(self, now: Now, out: Outbox, operations: list[Operation]) -> None:
-        client, change = self._client, self._under_way
-        assert client is not None and change is not None
+    def _asked(self, *operations: Operation) -> Work[list[OpResult]]:
+        """The results; never, if the connection is lost meanwhile."""
+        results: list[OpResult] = yield Until("the session service", partial(self._ask, operations))
+        return results
 
-        def ask(one: SessionRequest, answered: Answered) -> None:
-            client.submit(now, out, one, answered)
+    def _ask(self, operations: Sequence[Operation], done: Callable[[list[OpResult]], None]) -> None:
+        client = self._client
+        assert client is not None
+
+        def ask(one: SessionRequest, answered: WhenAnswered) -> None:
+            client.submit(self._now, self._out, one, answered)
 
         def answered(now: Now, out: Outbox, response: SessionResponse) -> None:
-            self._answered(now, out, change, response)
+            self._now, self._out = now, out
+            results = response.results or [OpResult(response.error)]
+            lost = (SessionError.CONNECTION_LOSS, SessionError.SESSION_EXPIRED)
+            if not any(result.error in lost for result in results):
+                done(results)
 
-        pipelined(SessionRequest(operations), ask, answered)
+        pipelined(SessionRequest(list(operations)), ask, answered)
 
-    def _answered(self, now: Now, out: Outbox, change: Change, response: SessionResponse) -> None:
-        results = response.results or [OpResult(response.error)]
-        lost = (SessionError.CONNECTION_LOSS, SessionError.SESSION_EXPIRED)
-        if change is not self._under_way or any(result.error in lost for result in results):
-            return  # connected again, it begins again; what was done meanwhile is found, or answers NODE_EXISTS
-        try:
-            self._ask(now, out, change.send(results))
-        except StopIteration as ended:
-            self._ended(now, out, SessionError(ended.value))
-
-    def _ended(self, now: Now, out: Outbox, error: SessionError) -> None:
+    def _ended(self, error: int) -> None:
         assert self._client is not None
         self._under_way = None
         self._client.on_state = self._closed
-        self._client.close(now, out)
+        self._client.close(self._now, self._out)
         _, done = self._queue[0]
-        done(error)
+        done(SessionError(error))
 
     def _closed(self, now: Now, out: Outbox, state: str) -> None:
         if state not in ("closed", "expired"):
@@ -244,14 +262,3 @@ def _config(path: str, found: OpResult) -> dict[str, str]:
 
 def _changed(known: Mapping[str, str], configs: Mapping[str, str], removed: Sequence[str]) -> dict[str, str]:
     return {name: value for name, value in {**known, **configs}.items() if name not in removed}
-
-
-def _altered(path: str, found: OpResult, after: Mapping[str, str], told: bytes) -> Change:
-    """`path`, where `found` was, has `after` now; then the notification `told`."""
-    content = encode_config(after)
-    missing = found.error == SessionError.NO_NODE
-    (written,) = yield [Create(path, content) if missing else SetData(path, content)]
-    if written.error != SessionError.OK:
-        return written.error
-    (notified,) = yield [Create(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}", told, sequential=True)]
-    return notified.error

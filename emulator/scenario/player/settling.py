@@ -1,11 +1,9 @@
 """`settle`: until nothing has changed for a while."""
 
-from collections.abc import Generator
-from typing import Any
-
 from emulator.faults.actions import ActDone, LogSizes
 from emulator.scenario.player.stage import Stage
-from emulator.scenario.player.tasks import Order, StepFailed, Steps
+from emulator.scenario.player.tasks import StepFailed, Steps
+from protocol.work import Work
 
 LOOK_MS = 200.3
 """A look itself takes a moment: 2, 3, 5 and 7 s of stillness took 2.01, 3.02, 5.04 and 7.06 s."""
@@ -26,7 +24,7 @@ def settled(stage: Stage, quiet_ms: float, limit_ms: float) -> Steps:
             quiet_since_ms = stage.now.mono_ms
 
 
-def _look(stage: Stage) -> Generator[Order, Any, tuple[float, dict[str, object]]]:
+def _look(stage: Stage) -> Work[tuple[float, dict[str, object]]]:
     """When something that the player observes changed last, and how large all logs are."""
     brokers = tuple(node.name for node in stage.topology.with_role("broker"))
     sizes: ActDone = yield stage.act(LogSizes(brokers))

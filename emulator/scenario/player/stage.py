@@ -18,6 +18,7 @@ from emulator.topology import Topology
 from protocol.chance import Chance
 from protocol.machine import Now, Outbox
 from protocol.versions import gates_for
+from protocol.work import Runner
 
 
 class Stage:
@@ -28,6 +29,8 @@ class Stage:
         self.timeline = Timeline()
         self.now = Now(0.0, 0.0)
         self.out = Outbox()
+        self.work = Runner(lambda: self.now.mono_ms, at_once=True)
+        """The steps under way, and what else waits."""
         self.seen = Observing(topology, self._changed, observed)
         self.waits = Waits(self.seen, self.out)
         self.gates = gates_for(kafka_version)
@@ -49,24 +52,24 @@ class Stage:
     def act(self, action: Action) -> Order:
         """Done to the cluster by the world; the outcome is the ActDone."""
 
-        def order(done: Callable[[Any], None]) -> None:
+        def begin(done: Callable[[Any], None]) -> None:
             self._act_count += 1
             self._acts[self._act_count] = done
             self.tell_world(Act(self._act_count, action))
 
-        return order
+        return Order(f"{type(action).__name__} of the world", begin)
 
     def tell_world(self, effect: Any) -> None:
         """An effect that only a player's world knows."""
         self.out._effects.append(effect)
 
     def sleep(self, ms: float) -> Order:
-        def order(done: Callable[[Any], None]) -> None:
+        def begin(done: Callable[[Any], None]) -> None:
             self._sleep_count += 1
             self.out.set_timer(("player-sleep", self._sleep_count), max(0.0, ms), lambda now, out: done(None))
 
-        return order
+        return Order(f"{ms:g} ms", begin)
 
     def until(self, condition: Condition, limit_s: float) -> Order:
         """The outcome: whether it was reached."""
-        return lambda done: self.waits.wait(self.now, condition, limit_s, done)
+        return Order("its condition", lambda done: self.waits.wait(self.now, condition, limit_s, done))

@@ -122,7 +122,7 @@ class StepRunner:
             raise StepFailed("a produce without `client` needs `broker`, and cannot be idempotent")
         broker = step.broker
 
-        def order(done: Callable[[Any], None]) -> None:
+        def begin(done: Callable[[Any], None]) -> None:
             assert stage.direct is not None
             stage.direct.produce(
                 stage.now,
@@ -139,7 +139,7 @@ class StepRunner:
                 done=lambda now, out: done(None),
             )
 
-        yield order
+        yield Order(f"a produce to {broker_name(broker)}", begin)
 
     def _attempted(self, attempt: Attempt, partition: str | None) -> None:
         self._timeline.attempt(self._stage.now.mono_ms, attempt, self._partition(partition))
@@ -151,7 +151,7 @@ class StepRunner:
         def attempted(attempt: Attempt) -> None:
             self._timeline.message_set(stage.now.mono_ms, attempt, self._partition(step.partition))
 
-        def order(done: Callable[[Any], None]) -> None:
+        def begin(done: Callable[[Any], None]) -> None:
             assert stage.direct is not None
             stage.direct.produce(
                 stage.now,
@@ -168,7 +168,7 @@ class StepRunner:
                 done=lambda now, out: done(None),
             )
 
-        yield order
+        yield Order(f"a produce to {broker_name(step.broker)}", begin)
 
     def _library_produce(self, step: m.LibraryProduce) -> Steps:
         stage = self._stage
@@ -185,7 +185,7 @@ class StepRunner:
             self._timeline.fetched(stage.now.mono_ms, by_client, self._partition(step.partition))
             return
 
-        def order(done: Callable[[Any], None]) -> None:
+        def begin(done: Callable[[Any], None]) -> None:
             assert stage.direct is not None
             stage.direct.fetch(
                 stage.now,
@@ -197,26 +197,26 @@ class StepRunner:
                 done=lambda now, out, fetched: done(fetched),
             )
 
-        fetched: Fetched = yield order
+        fetched: Fetched = yield Order(f"a fetch from {broker_name(step.broker)}", begin)
         self._timeline.fetched(stage.now.mono_ms, fetched, self._partition(step.partition))
 
     def _metadata(self, step: m.AskMetadata) -> Steps:
         stage = self._stage
 
-        def order(done: Callable[[Any], None]) -> None:
+        def begin(done: Callable[[Any], None]) -> None:
             assert stage.direct is not None
             stage.direct.metadata(
                 stage.now, stage.out, broker=step.broker, done=lambda now, out, described: done(described)
             )
 
-        described: Described = yield order
+        described: Described = yield Order(f"metadata of {broker_name(step.broker)}", begin)
         self._timeline.metadata(stage.now.mono_ms, described, self._partition(step.partition))
 
     def _list_offsets(self, step: m.ListOffsets) -> Steps:
         stage = self._stage
         topic, partition = self._topic_partition(step.partition)
 
-        def order(done: Callable[[Any], None]) -> None:
+        def begin(done: Callable[[Any], None]) -> None:
             assert stage.direct is not None
             stage.direct.list_offsets(
                 stage.now,
@@ -227,7 +227,7 @@ class StepRunner:
                 done=lambda now, out, listed: done(listed),
             )
 
-        listed: Listed = yield order
+        listed: Listed = yield Order(f"offsets of {broker_name(step.broker)}", begin)
         if not stage.gates.metadata_has_leader_epoch:  # neither have the answers (KIP-320)
             listed = msgspec.structs.replace(listed, leader_epoch=-1)
         self._timeline.offsets(stage.now.mono_ms, listed, self._partition(step.partition))

@@ -1,13 +1,15 @@
-"""Steps that wait, written as if they blocked: a generator yields an order and is resumed with its outcome.
+"""Steps that wait: work (protocol/work.py) that yields an order and is resumed with its outcome.
 
-attempt = yield lambda done: direct.fetch(..., done=done) """
+attempt = yield Order("a fetch from broker-1", lambda done: direct.fetch(..., done=done)) """
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-Order = Callable[[Callable[[Any], None]], None]
+from protocol.work import Runner, Until, Work
+
+Order = Until
 """Starts something; calls back once, at once or later. A StepFailed as the outcome is raised in the step."""
-Steps = Generator[Order, Any, None]
+Steps = Work[None]
 
 
 class StepFailed(Exception):
@@ -16,48 +18,15 @@ class StepFailed(Exception):
     step = 0
 
 
-class Task:
-    """A generator under way. `ended` is called once, after its last statement."""
-
-    __slots__ = ("_ended", "_running", "_steps", "_value")
-
-    def __init__(self, steps: Steps, ended: Callable[[], None]) -> None:
-        self._steps = steps
-        self._ended = ended
-        self._running = False
-        self._value: list[Any] = []
-
-    def start(self) -> None:
-        self._resume(None)
-
-    def _resume(self, value: Any) -> None:
-        """Give the generator what it waits for; an order that is answered at once goes round the loop."""
-        self._value.append(value)
-        if self._running:
-            return
-        self._running = True
-        while self._value:
-            try:
-                outcome = self._value.pop()
-                failed = isinstance(outcome, StepFailed)
-                order = self._steps.throw(outcome) if failed else self._steps.send(outcome)
-            except StopIteration:
-                self._running = False
-                self._ended()
-                return
-            order(self._resume)
-        self._running = False
-
-
-def together(parts: Iterable[Steps]) -> Order:
+def together(runner: Runner, parts: Iterable[Steps]) -> Order:
     """All at once; the outcome, when all have ended, is the first StepFailed of them, or None."""
+    tasks = list(parts)
 
-    def order(done: Callable[[Any], None]) -> None:
-        tasks = list(parts)
+    def begin(done: Callable[[Any], None]) -> None:
         left = len(tasks)
         failures: list[StepFailed] = []
 
-        def ended() -> None:
+        def ended(result: None) -> None:
             nonlocal left
             left -= 1
             if not left:
@@ -65,10 +34,10 @@ def together(parts: Iterable[Steps]) -> Order:
 
         if not tasks:
             done(None)
-        for steps in tasks:
-            Task(_caught(steps, failures), ended).start()
+        for number, steps in enumerate(tasks):
+            runner.start("together", f"part {number + 1} of {len(tasks)}", _caught(steps, failures), ended)
 
-    return order
+    return Order("the end of what was begun together", begin)
 
 
 def _caught(steps: Steps, failures: list[StepFailed]) -> Steps:

@@ -6,7 +6,7 @@ from typing import Any
 from controller.assignment import UnassignableTopic
 from emulator.scenario import model as m
 from emulator.scenario.player.stage import Stage
-from emulator.scenario.player.tasks import StepFailed, Steps
+from emulator.scenario.player.tasks import Order, StepFailed, Steps
 from emulator.scenario.player.timeline import Timeline
 from emulator.scenario.player.topics import all_led, more_placed, placed
 from protocol.messages.session import SessionError
@@ -23,6 +23,7 @@ TopicStep = (
 UNDER_WAY = "one is under way, or done, already"
 EXISTS = "there is such a topic already; one that is marked for deletion is there until all of its replicas are gone"
 RESIZED = "num.io.threads can be doubled and halved at a time, no more; nothing is altered"
+WRITTEN = "what is written into the session service"
 MARKED = "it is marked for deletion already"
 
 
@@ -56,7 +57,7 @@ class TopicSteps:
             case m.ElectPreferred():
                 yield from self._elect_preferred(step)
             case m.ElectController():
-                yield self._elect_controller
+                yield Order(WRITTEN, self._elect_controller)
 
     def _create(self, step: m.CreateTopic) -> Steps:
         stage = self._stage
@@ -69,11 +70,11 @@ class TopicSteps:
             raise StepFailed(f"{step.topic}: {error}") from error
         configs = {name: _text(value) for name, value in step.configs.items()}
 
-        def order(done: Callable[[Any], None]) -> None:
+        def begin(done: Callable[[Any], None]) -> None:
             assert stage.writes is not None
             stage.writes.create_topic(stage.now, stage.out, step.topic, assignment, configs, done)
 
-        yield from self._written(order, f"create-topic {step.topic}", exists=EXISTS)
+        yield from self._written(begin, f"create-topic {step.topic}", exists=EXISTS)
         yield from self._until_led(step.topic, names)
 
     def _until_led(self, topic: str, names: list[str]) -> Steps:
@@ -89,21 +90,21 @@ class TopicSteps:
         stage = self._stage
         self.deleted.add(step.topic)
 
-        def order(done: Callable[[Any], None]) -> None:
+        def begin(done: Callable[[Any], None]) -> None:
             assert stage.writes is not None
             stage.writes.delete_topic(stage.now, stage.out, step.topic, done)
 
-        yield from self._written(order, f"delete-topic {step.topic}", exists=MARKED)
+        yield from self._written(begin, f"delete-topic {step.topic}", exists=MARKED)
 
     def _alter(self, step: m.AlterTopic) -> Steps:
         stage = self._stage
         configs = {name: _text(value) for name, value in step.configs.items()}
 
-        def order(done: Callable[[Any], None]) -> None:
+        def begin(done: Callable[[Any], None]) -> None:
             assert stage.writes is not None
             stage.writes.alter_topic(stage.now, stage.out, step.topic, configs, step.remove, done)
 
-        yield from self._written(order, f"alter-topic {step.topic}")
+        yield from self._written(begin, f"alter-topic {step.topic}")
 
     def _alter_broker(self, step: m.AlterBroker) -> Steps:
         if not step.configs and not step.remove:
@@ -112,11 +113,11 @@ class TopicSteps:
         configs = {name: _text(value) for name, value in step.configs.items()}
         whose = EVERY_BROKER if step.broker is None else str(step.broker)
 
-        def order(done: Callable[[Any], None]) -> None:
+        def begin(done: Callable[[Any], None]) -> None:
             assert stage.writes is not None
             stage.writes.alter_broker(stage.now, stage.out, whose, configs, step.remove, step.handlers, done)
 
-        yield from self._written(order, f"alter-broker {whose}")
+        yield from self._written(begin, f"alter-broker {whose}")
 
     def _add_partitions(self, step: m.AddPartitions) -> Steps:
         stage = self._stage
@@ -125,26 +126,26 @@ class TopicSteps:
         except UnassignableTopic as error:
             raise StepFailed(f"add-partitions {step.topic}: {error}") from error
 
-        def order(done: Callable[[Any], None]) -> None:
+        def begin(done: Callable[[Any], None]) -> None:
             assert stage.writes is not None
             stage.writes.add_partitions(stage.now, stage.out, step.topic, added, done)
 
-        yield from self._written(order, f"add-partitions {step.topic}")
+        yield from self._written(begin, f"add-partitions {step.topic}")
         yield from self._until_led(step.topic, [f"{step.topic}-{number}" for number in sorted(added)])
 
     def _reassign(self, step: m.Reassign) -> Steps:
         stage = self._stage
         targets = {self._topic_partition(name): replicas for name, replicas in step.targets}
 
-        def order(done: Callable[[Any], None]) -> None:
+        def begin(done: Callable[[Any], None]) -> None:
             assert stage.writes is not None
             stage.writes.reassign(stage.now, stage.out, targets, done)
 
-        yield from self._written(order, "reassign")
+        yield from self._written(begin, "reassign")
 
-    def _written(self, order: Callable[[Callable[[Any], None]], None], what: str, *, exists: str = UNDER_WAY) -> Steps:
+    def _written(self, begin: Callable[[Callable[[Any], None]], None], what: str, *, exists: str = UNDER_WAY) -> Steps:
         """`exists`: what it means that the znode is there already."""
-        error: SessionError = yield order
+        error: SessionError = yield Order(WRITTEN, begin)
         if error != SessionError.OK:
             why = {
                 SessionError.NO_NODE: "there is no such topic",
@@ -158,11 +159,11 @@ class TopicSteps:
         names = step.partitions or tuple(stage.seen.states)
         topic_partitions = [self._topic_partition(name) for name in names]
 
-        def order(done: Callable[[Any], None]) -> None:
+        def begin(done: Callable[[Any], None]) -> None:
             assert stage.writes is not None
             stage.writes.elect_preferred(stage.now, stage.out, topic_partitions, done)
 
-        yield order
+        yield Order(WRITTEN, begin)
 
     def _elect_controller(self, done: Callable[[Any], None]) -> None:
         stage = self._stage

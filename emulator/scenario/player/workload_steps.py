@@ -79,12 +79,14 @@ class WorkloadSteps:
         """`name` "": all that run. What came of each is noted."""
         if name and name not in self._running:
             raise StepFailed(f"no workload {name!r} runs")
-        yield together(self._stop(one, limit_s) for one in ([name] if name else sorted(self._running)))
+        stops = [self._stop(one, limit_s) for one in ([name] if name else sorted(self._running))]
+        yield together(self._stage.work, stops)
 
     def _stop(self, name: str, limit_s: float, noted: bool = True) -> Steps:
         entries: list[dict[str, Any]] = []
         parts = self._running.pop(name, [])
-        yield together(self._stop_one(client, spec, limit_s, entries) for client, spec in parts)
+        stops = [self._stop_one(client, spec, limit_s, entries) for client, spec in parts]
+        yield together(self._stage.work, stops)
         order = {(client, spec.kind): place for place, (client, spec) in enumerate(parts)}
         for entry in sorted(entries, key=lambda one: order[one["client"], one["kind"]]) if noted else ():
             self._timeline.add(self._stage.now.mono_ms, {"saw": "workload", "name": name, **entry})
@@ -113,7 +115,7 @@ class WorkloadSteps:
         """The outcome: the answer, a Failure, or None after `limit_s`."""
         stage = self._stage
 
-        def order(done: Callable[[Any], None]) -> None:
+        def begin(done: Callable[[Any], None]) -> None:
             told: list[bool] = []
 
             def once(outcome: Message | Failure | None) -> None:
@@ -126,6 +128,6 @@ class WorkloadSteps:
 
             stage.asker.ask(stage.out, client, request, answered)
             if limit_s is not None:
-                stage.sleep(limit_s * 1000.0)(lambda _: once(None))
+                stage.sleep(limit_s * 1000.0).begin(lambda _: once(None))
 
-        return order
+        return Order(client, begin)

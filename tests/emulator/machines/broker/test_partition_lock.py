@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.machines.broker.partition_lock import WAITING_MAX, PartitionLock
-from emulator.machines.broker.threads import Threads, Until, Work
 from protocol.chance import Chance
+from protocol.work import Runner, Until, Work
 
 
 class Everybody:
     """Threads that take the lock and write down who has it. A writer that waits is waited for until `answer`."""
 
     def __init__(self, seed: int = 0) -> None:
-        self.threads = Threads(lambda: 0.0)
+        self.threads = Runner(lambda: 0.0)
         chance = Chance(seed)
         self.lock = PartitionLock("t-0", self.threads, lambda: chance)
         self.done: list[str] = []
@@ -111,13 +111,13 @@ def test_whoever_runs_when_it_is_released_may_have_it_first() -> None:
 
 def test_what_waits_says_what_for_and_since_when() -> None:
     now_ms = 5.0
-    threads = Threads(lambda: now_ms)
+    threads = Runner(lambda: now_ms)
     lock = PartitionLock("t-0", threads, lambda: Chance(0))
     lock.hold()
     threads.start("request-handler", "Produce", lock.reading())
     now_ms = 9.0
     (waiting,) = threads.who_waits()
-    assert (waiting.thread, waiting.does, waiting.waits_for, waiting.since_ms) == (
+    assert (waiting.who, waiting.does, waiting.waits_for, waiting.since_ms) == (
         "request-handler",
         "Produce",
         "t-0's lock",
@@ -126,7 +126,7 @@ def test_what_waits_says_what_for_and_since_when() -> None:
 
 
 def test_how_many_wait_is_bounded() -> None:
-    threads = Threads(lambda: 0.0)
+    threads = Runner(lambda: 0.0)
     lock = PartitionLock("t-0", threads, lambda: Chance(0))
     lock.hold()
     for _ in range(WAITING_MAX):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from controller.session_calls import SessionCalls
+from controller.session_calls import Procedures, SessionCalls
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.settings import BrokerSettings
 from emulator.machines.node.controlled_shutdown import LIMIT, PAUSE, ControlledShutdown
@@ -64,7 +64,7 @@ class Stopping:
         self.settings = BrokerSettings(**settings)
         self.context = BrokerContext(0, gates_for(version), self.settings, MemoryFiles(), calls, self.out)
         self.over = 0
-        self.shutdown = ControlledShutdown(self.context, calls, self._ended)
+        self.shutdown = ControlledShutdown(self.context, Procedures(calls), self._ended)
 
     def _ended(self) -> None:
         self.over += 1

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from controller.session_calls import Run
+from controller.session_calls import Procedures
 from emulator.machines.node.topic_creation import create_topic
 from protocol.chance import Chance
 from protocol.machine import Now, Outbox
@@ -43,7 +43,10 @@ def made(calls: Calls, *, version: str = "2.6", partitions: int = 6, factor: int
         raise error
 
     making = create_topic(gates_for(version), Chance(seed), TOPIC, partitions, factor, CONFIGS)
-    Run(making, calls, lambda now, out, result: results.append(result), failed).start(NOW, Outbox())
+    procedures = Procedures(calls)
+    procedures.task(
+        NOW, Outbox(), "test", "", making, lambda now, out, result: results.append(result), failed
+    ).start()
     (result,) = results
     return result
 

@@ -18,11 +18,12 @@ from emulator.scenario.conditions import (
     Registered,
 )
 from emulator.scenario.player.observing import Observing
-from emulator.scenario.player.tasks import Order, Steps, Task
+from emulator.scenario.player.tasks import Order, StepFailed, Steps, together
 from emulator.scenario.player.waits import SAMPLE, SAMPLE_EVERY_MS, Waits, quiet_times_s
 from emulator.topology import three_azs
 from protocol.chance import Chance
 from protocol.machine import Now, Outbox, SetTimer
+from protocol.work import Runner
 from protocol.znodes import Leadership
 
 
@@ -176,8 +177,12 @@ def test_stillness_is_found_inside_other_conditions() -> None:
 # --- steps that wait ---
 
 
+def runner() -> Runner:
+    return Runner(lambda: 0.0, at_once=True)
+
+
 def at_once(value: Any) -> Order:
-    return lambda done: done(value)
+    return Order("a value", lambda done: done(value))
 
 
 def test_a_task_goes_on_with_what_its_orders_bring() -> None:
@@ -187,11 +192,13 @@ def test_a_task_goes_on_with_what_its_orders_bring() -> None:
 
     def steps() -> Steps:
         got.append((yield at_once("now")))
-        got.append((yield later.append))
+        got.append((yield Order("later", later.append)))
         for number in range(2_000):
             got.append((yield at_once(number)))
 
-    Task(steps(), lambda: ended.append("end")).start()
+    player = runner()
+    player.start("script", "play", steps(), lambda result: ended.append("end"))
+    assert [one.waits_for for one in player.who_waits()] == ["later"]
     assert (got, ended) == (["now"], [])
     later.pop()("then")
     assert got == ["now", "then", *range(2_000)], "answers at once do not deepen the stack"
@@ -204,4 +211,46 @@ def test_a_task_that_fails_says_so_to_whoever_resumed_it() -> None:
         raise LookupError("no such thing")
 
     with pytest.raises(LookupError, match="no such thing"):
-        Task(steps(), lambda: None).start()
+        runner().start("script", "play", steps())
+
+
+def test_a_step_failed_as_the_outcome_is_raised_in_the_step() -> None:
+    caught: list[str] = []
+
+    def steps() -> Steps:
+        try:
+            yield at_once(StepFailed("it cannot be"))
+        except StepFailed as failed:
+            caught.append(str(failed))
+
+    runner().start("script", "play", steps())
+    assert caught == ["it cannot be"]
+
+
+def test_what_is_begun_together_is_waited_for_together_and_the_first_failure_is_told() -> None:
+    later: list[Any] = []
+    got: list[Any] = []
+    player = runner()
+
+    def part() -> Steps:
+        outcome = yield Order("later", later.append)
+        if outcome:
+            raise StepFailed(outcome)
+
+    def steps() -> Steps:
+        yield together(player, [])
+        try:
+            yield together(player, [part(), part(), part()])
+        except StepFailed as failed:
+            got.append(str(failed))
+
+    player.start("script", "play", steps())
+    assert [(one.who, one.does) for one in player.who_waits()] == [
+        *(("together", f"part {number} of 3") for number in (1, 2, 3)),
+        ("script", "play"),
+    ]
+    later[2]("the last")
+    later[0](None)
+    assert got == []
+    later[1]("the middle one")
+    assert got == ["the last"] and player.who_waits() == []
