@@ -47,6 +47,7 @@ from protocol.messages.leadership import (
 )
 from protocol.messages.session import WatchFired
 from protocol.versions import Gates
+from protocol.work import Waiting
 from protocol.znodes import (
     BROKER_IDS,
     CONTROLLER,
@@ -110,6 +111,10 @@ class Controller:
     def busy_with(self) -> str:
         """Name of the event under way, "" if none: what an observer may show."""
         return self._events.running
+
+    def who_waits(self) -> list[Waiting]:
+        """Its thread, while an event waits for something."""
+        return self._events.who_waits()
 
     # --- the session ---
 

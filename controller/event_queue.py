@@ -17,7 +17,7 @@ from controller.session_calls import Procedure, Procedures, SessionCalls, Sessio
 from controller.term import step_down_if_moved
 from protocol.kinds import ExitKind
 from protocol.machine import Now, Outbox
-from protocol.work import Task
+from protocol.work import Task, Waiting
 from protocol.znodes import UnreadableZnode
 
 MAX_EVENTS = 10_000
@@ -55,6 +55,10 @@ class EventQueue:
     def running(self) -> str:
         """Name of the event under way; "" if there is none."""
         return self._running.name if self._running else ""
+
+    def who_waits(self) -> list[Waiting]:
+        """The thread, while an event waits: which, for what, since when."""
+        return self._procedures.runner.who_waits()
 
     def put(self, event: ControllerEvent) -> None:
         """Queue an event; `pump` runs it."""

@@ -92,6 +92,7 @@ def play(
     with collector_asleep():
         world.start(OBSERVER)
         world.run(lambda: player.finished, max_ms=MAX_MS)
-    assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the scenario is not over"
+    waits = player.work.who_waits()
+    assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the scenario is not over: {waits}"
     observations = observations_of(resolved, player.timeline, world.trace.entries, world.now_ms)
     return Played(scenario, observations, world, player, operations)

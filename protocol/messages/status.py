@@ -39,9 +39,10 @@ WAITING_MAX = 32
 
 
 class WaitingStatus(msgspec.Struct):
-    """Something that waits: `who` a thread (request-handler, ...) or a purgatory in which the request is parked; what
-    it `does`; what it `waits_for`. `since_ms` of a thread, `deadline_ms` of what is parked: scenario time, -1 unknown.
-    `connection`: of the request, 0: of none."""
+    """Something that waits: `who` a thread (request-handler, controller-event-thread, ...) or a purgatory in which
+    the request is parked; what it `does`: of the controller's thread, the event under way; what it `waits_for`.
+    `since_ms` of a thread, `deadline_ms` of what is parked: scenario time, -1 unknown. `connection`: of the request, 0:
+    of none."""
 
     who: str
     does: str

@@ -63,7 +63,8 @@ def play_death(plan: Plan) -> Died:
     with collector_asleep():
         world.start(OBSERVER)
         world.run(lambda: player.finished, max_ms=MAX_MS)
-        assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the script is not over"
+        waits = player.work.who_waits()
+        assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the script goes on: {waits}"
         if attendant.hit_ms is None and world.nodes[plan.victim].alive:
             attendant.strike()
         ended_ms = world.now_ms

@@ -10,6 +10,7 @@ from emulator.machines.client.session_client import SessionClient
 from emulator.topology import node_name
 from protocol.ids import topic_partition_text
 from protocol.messages.status import WAITING_MAX, NodeStatus, PartitionStatus, SessionStatus, WaitingStatus
+from protocol.work import Waiting
 
 
 def broker_status(
@@ -17,7 +18,7 @@ def broker_status(
 ) -> NodeStatus:
     """Of a broker that may be controller."""
     known = broker.metadata.controller
-    waiting = list(_waiting(broker))
+    waiting = list(_waiting(broker, controller))
     return NodeStatus(
         is_controller=controller.active,
         controller_epoch=controller.controller_epoch if controller.active else broker.leadership.controller_epoch or -1,
@@ -35,9 +36,9 @@ def broker_status(
     )
 
 
-def _waiting(broker: Broker) -> Iterator[WaitingStatus]:
-    for thread in broker.context.threads.who_waits():
-        yield WaitingStatus(thread.who, thread.does, thread.waits_for, since_ms=thread.since_ms)
+def _waiting(broker: Broker, controller: Controller) -> Iterator[WaitingStatus]:
+    threads = [*broker.context.threads.who_waits(), *controller.who_waits()]
+    yield from map(_waiting_thread, sorted(threads, key=lambda one: one.since_ms))
     for purgatory in (broker.produces, broker.fetches):
         for one in purgatory.parked():
             yield WaitingStatus(
@@ -45,15 +46,22 @@ def _waiting(broker: Broker) -> Iterator[WaitingStatus]:
             )
 
 
+def _waiting_thread(thread: Waiting) -> WaitingStatus:
+    return WaitingStatus(thread.who, thread.does, thread.waits_for, since_ms=thread.since_ms)
+
+
 def controller_status(name: str, controller: Controller, session: SessionClient) -> NodeStatus:
     """Of a dedicated controller. Who is controller instead of it, it knows only while it looks."""
     active = controller.active
+    waiting = list(map(_waiting_thread, controller.who_waits()))
     return NodeStatus(
         is_controller=active,
         controller_epoch=controller.controller_epoch if active else -1,
         controller=name if active else "",
         session=session_status(session),
         metrics={**controller.metrics, **session_metrics(session)},
+        waiting=waiting,
+        waiting_count=len(waiting),
     )
 
 

@@ -180,6 +180,15 @@ def test_what_waits_is_told_and_for_what() -> None:
     assert cut_off.waiting[: len(threads)] == threads, "threads stand first"
 
 
+def test_of_a_controller_that_hangs_the_event_under_way_is_told() -> None:
+    """It leads, too, and shrinks its ISR: its own controller cannot write that down."""
+    script = BEGIN.replace("assignment: [0, 1, 2]", "assignment: [2, 0, 1]") + "  - cut: az-2\n  - pause: 14\n"
+    cut_off = played(script, "2.8")["broker-2"]
+    (event,) = [one for one in cut_off.waiting if one.who == "controller-event-thread"]
+    assert (event.does, event.waits_for) == ("alter-isr", "the session service")
+    assert event.since_ms > 0.0
+
+
 def test_of_a_cluster_at_rest_followers_fetches_alone_wait() -> None:
     for name, status in played(BEGIN + "  - pause: 2\n").items():
         assert {one.does for one in status.waiting} <= {"Fetch"}, name
