@@ -115,10 +115,10 @@ def time_to_new_leader_ms(leaders: list[Office], fault_ms: float | None) -> floa
         return None
     epochs: dict[TopicPartition | None, int] = {}
     for office in leaders:
-        before = epochs.setdefault(office.place, office.epoch)
+        before = epochs.setdefault(office.topic_partition, office.epoch)
         if office.from_ms > fault_ms and office.epoch > before:
             return round(office.from_ms - fault_ms, 3)
-        epochs[office.place] = max(before, office.epoch)
+        epochs[office.topic_partition] = max(before, office.epoch)
     return None
 
 

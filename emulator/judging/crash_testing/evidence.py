@@ -109,12 +109,14 @@ def _life_ended(truth: Truth, topic: str, name: str) -> None:
         return (name, topic_partition[1]) if topic_partition[0] == topic else topic_partition
 
     truth.gone.add(name)
-    truth.writes = [replace(write, place=renamed(write.place)) for write in truth.writes]
+    truth.writes = [replace(write, topic_partition=renamed(write.topic_partition)) for write in truth.writes]
     truth.reads = [(renamed(topic_partition), read) for topic_partition, read in truth.reads]
     for office in truth.leaders:
-        office.place = renamed(office.place) if office.place is not None else None
-    truth.epochs_back = [replace(back, place=renamed(back.place)) for back in truth.epochs_back]
-    truth.watermarks_back = [replace(back, place=renamed(back.place)) for back in truth.watermarks_back]
+        office.topic_partition = renamed(office.topic_partition) if office.topic_partition is not None else None
+    truth.epochs_back = [replace(back, topic_partition=renamed(back.topic_partition)) for back in truth.epochs_back]
+    truth.watermarks_back = [
+        replace(back, topic_partition=renamed(back.topic_partition)) for back in truth.watermarks_back
+    ]
 
 
 def recoveries_of(

@@ -60,32 +60,34 @@ def broken_promises(truth: Truth, history: History) -> Iterator[Broken]:
         yield from _states(topic_partition, stated)
     for found in lost_acknowledged(truth):
         acks, value, digest = (found.details[name] for name in ("acks", "value", "digest"))
-        yield Broken("lost", found.text, found.place, found.offset, acks, value, digest)
+        yield Broken("lost", found.text, found.topic_partition, found.offset, acks, value, digest)
     for found in duplicate(truth):
         yield _duplicate(truth, history, found)
     for found in replica_divergence(truth):
         others, held = _held(truth, found)
-        yield Broken("divergence", found.text, found.place, found.offset, others=others, held=held)
+        yield Broken("divergence", found.text, found.topic_partition, found.offset, others=others, held=held)
     for back in truth.watermarks_back:
         text = f"{back.node}, leader of epoch {back.epoch}, moved its high watermark back from {back.was} to {back.now}"
-        yield Broken("high-watermark", text, back.place, back.now, epoch=back.epoch, broker=identifier_named(back.node))
+        broker = identifier_named(back.node)
+        yield Broken("high-watermark", text, back.topic_partition, back.now, epoch=back.epoch, broker=broker)
     for found in high_watermark_regression(truth):
         if "node" not in found.details:
-            yield Broken("reread", found.text, found.place, found.offset)
+            yield Broken("reread", found.text, found.topic_partition, found.offset)
     for found in leader_epoch_monotonicity(truth):
         in_log = "older_at" in found.details
         epoch = found.details["leader_epoch"] if in_log else -1
-        yield Broken("epoch-order" if in_log else "epoch", found.text, found.place, found.offset, epoch=epoch)
+        yield Broken("epoch-order" if in_log else "epoch", found.text, found.topic_partition, found.offset, epoch=epoch)
 
 
 def _duplicate(truth: Truth, history: History, found: Violation) -> Broken:
     """Each attempt of each operation that produced it accounts for one copy."""
     digest, copies = found.details["digest"], found.details["copies"]
-    writes = [write for write in truth.writes if (write.place, write.digest) == (found.place, digest)]
+    produced = (found.topic_partition, digest)
+    writes = [write for write in truth.writes if (write.topic_partition, write.digest) == produced]
     attempts = sum(history.attempts.get(write.operation, 0) for write in writes)
     value = min((write.value for write in writes), default="")
     unexplained = max(0, copies - attempts)
-    return Broken("duplicate", found.text, found.place, found.offset, value=value, unexplained=unexplained)
+    return Broken("duplicate", found.text, found.topic_partition, found.offset, value=value, unexplained=unexplained)
 
 
 def _held(truth: Truth, found: Violation) -> tuple[tuple[int, ...], tuple[tuple[int, int, int], ...]]:
@@ -93,9 +95,9 @@ def _held(truth: Truth, found: Violation) -> tuple[tuple[int, ...], tuple[tuple[
     the order of each log: before 0.11 several batches may begin at one offset, semantics 11.9)."""
     held = {
         node: [(batch.epoch, batch.digest) for batch in log if batch.first == found.offset]
-        for node, log in truth.logs[found.place].items()
+        for node, log in truth.logs[found.topic_partition].items()
     }
-    leaders = held.get(truth.final_leader(found.place) or "", [])
+    leaders = held.get(truth.final_leader(found.topic_partition) or "", [])
     others = sorted(identifier_named(node) for node, batches in held.items() if batches and batches != leaders)
     nodes = sorted(held, key=identifier_named)
     return tuple(others), tuple((identifier_named(node), *batch) for node in nodes for batch in held[node])

@@ -25,13 +25,13 @@ from emulator.judging.oracle.probe import Office
 from emulator.judging.oracle.truth import Batch, Truth
 from protocol.ids import TopicPartition
 
-NO_PLACE: TopicPartition = ("", -1)
+NO_PARTITION: TopicPartition = ("", -1)
 
 
 class Violation(msgspec.Struct, frozen=True):
     """`offset` -1: of none. `details` are plain values."""
 
-    place: TopicPartition
+    topic_partition: TopicPartition
     offset: int
     text: str
     details: dict[str, Any] = {}
@@ -40,40 +40,41 @@ class Violation(msgspec.Struct, frozen=True):
 def lost_acknowledged(truth: Truth) -> Iterator[Violation]:
     held: dict[TopicPartition, dict[int, list[Batch]] | None] = {}
     for write in truth.writes:
-        if write.outcome != "ok" or write.place[0] in truth.gone:
+        if write.outcome != "ok" or write.topic_partition[0] in truth.gone:
             continue
-        if write.place not in held:
-            held[write.place] = _by_digest(_final_log(truth, write.place))
-        log = held[write.place]
+        if write.topic_partition not in held:
+            held[write.topic_partition] = _by_digest(_final_log(truth, write.topic_partition))
+        log = held[write.topic_partition]
         if log is not None and not any(_holds(batch, write.offset) for batch in log.get(write.digest, ())):
             text = (
                 f"{write.value} was acknowledged (acks={write.acks}) at offset {write.offset}; "
                 "the final leader does not have it"
             )
             details = {"value": write.value, "operation": write.operation, "acks": write.acks, "digest": write.digest}
-            yield Violation(write.place, write.offset, text, details)
+            yield Violation(write.topic_partition, write.offset, text, details)
 
 
 def duplicate(truth: Truth) -> Iterator[Violation]:
-    produces = Counter((write.place, write.digest) for write in truth.writes)
-    for place in truth.logs:
-        if place[0] in truth.gone:
+    produces = Counter((write.topic_partition, write.digest) for write in truth.writes)
+    for topic_partition in truth.logs:
+        if topic_partition[0] in truth.gone:
             continue
-        for digest, batches in (_by_digest(_final_log(truth, place)) or {}).items():
+        for digest, batches in (_by_digest(_final_log(truth, topic_partition)) or {}).items():
             records = sum(batch.last - batch.first + 1 for batch in batches)
-            produced = produces[place, digest]
+            produced = produces[topic_partition, digest]
             if len(batches) > 1 and records > produced:
                 first, last = batches[0].first, batches[-1].first
                 text = (
                     f"{len(batches)} copies of one batch, the first at offset {first}, the last at {last}; "
                     f"{produced} operations produced it"
                 )
-                yield Violation(place, last, text, {"digest": digest, "copies": len(batches), "operations": produced})
+                details = {"digest": digest, "copies": len(batches), "operations": produced}
+                yield Violation(topic_partition, last, text, details)
 
 
 def replica_divergence(truth: Truth) -> Iterator[Violation]:
-    for place, replicas in truth.logs.items():
-        if place[0] in truth.gone:
+    for topic_partition, replicas in truth.logs.items():
+        if topic_partition[0] in truth.gone:
             continue
         beginning: dict[int, dict[tuple[int, int], list[str]]] = {}
         for node, log in replicas.items():
@@ -83,7 +84,7 @@ def replica_divergence(truth: Truth) -> Iterator[Violation]:
             if len(contents) > 1:
                 held = [f"{' and '.join(nodes)} of epoch {epoch}" for (epoch, _), nodes in sorted(contents.items())]
                 text = f"at offset {offset} the replicas hold different batches: {', '.join(held)}"
-                yield Violation(place, offset, text, {"epochs": sorted(epoch for epoch, _ in contents)})
+                yield Violation(topic_partition, offset, text, {"epochs": sorted(epoch for epoch, _ in contents)})
 
 
 def dual_leader(truth: Truth) -> Iterator[Violation]:
@@ -95,7 +96,7 @@ def dual_leader(truth: Truth) -> Iterator[Violation]:
                 f"{stale.node} (epoch {stale.epoch}) appended to its log as leader after {newer.node} "
                 f"(epoch {newer.epoch}) had begun; both led {_lasting(from_ms, to_ms)}"
             )
-            yield Violation(stale.place or NO_PLACE, -1, text, _window(stale, newer, from_ms, to_ms))
+            yield Violation(stale.topic_partition or NO_PARTITION, -1, text, _window(stale, newer, from_ms, to_ms))
 
 
 def dual_controller(truth: Truth) -> Iterator[Violation]:
@@ -104,39 +105,39 @@ def dual_controller(truth: Truth) -> Iterator[Violation]:
             f"{stale.node} (controller epoch {stale.epoch}) still took itself for the controller after {newer.node} "
             f"(epoch {newer.epoch}) had become it, {_lasting(from_ms, to_ms)}"
         )
-        yield Violation(NO_PLACE, -1, text, _window(stale, newer, from_ms, to_ms))
+        yield Violation(NO_PARTITION, -1, text, _window(stale, newer, from_ms, to_ms))
 
 
 def high_watermark_regression(truth: Truth) -> Iterator[Violation]:
     for back in truth.watermarks_back:
         text = f"{back.node}, leader of epoch {back.epoch}, moved its high watermark back from {back.was} to {back.now}"
-        yield Violation(back.place, back.now, text, {"node": back.node, "was": back.was, "now": back.now})
+        yield Violation(back.topic_partition, back.now, text, {"node": back.node, "was": back.was, "now": back.now})
     contents: dict[tuple[TopicPartition, int], set[tuple[int, int]]] = {}
-    for place, read in truth.reads:
-        contents.setdefault((place, read.base_offset), set()).add((read.leader_epoch, read.digest))
-    for (place, offset), found in sorted(contents.items()):
+    for topic_partition, read in truth.reads:
+        contents.setdefault((topic_partition, read.base_offset), set()).add((read.leader_epoch, read.digest))
+    for (topic_partition, offset), found in sorted(contents.items()):
         if len(found) > 1:
             epochs = sorted(epoch for epoch, _ in found)
             text = f"offset {offset} was read with different content, of leader epochs {', '.join(map(str, epochs))}"
-            yield Violation(place, offset, text, {"epochs": epochs})
+            yield Violation(topic_partition, offset, text, {"epochs": epochs})
 
 
 def leader_epoch_monotonicity(truth: Truth) -> Iterator[Violation]:
     for back in truth.epochs_back:
         text = f"{back.node} went back from leader epoch {back.was} to {back.now}"
-        yield Violation(back.place, -1, text, {"node": back.node, "was": back.was, "now": back.now})
-    for place, replicas in truth.logs.items():
+        yield Violation(back.topic_partition, -1, text, {"node": back.node, "was": back.was, "now": back.now})
+    for topic_partition, replicas in truth.logs.items():
         for node, log in replicas.items():
             for epoch, first, before in _epochs_out_of_order(log):
                 text = f"in the log of {node} epoch {epoch} starts at offset {first}, before an older epoch's {before}"
-                yield Violation(place, first, text, {"node": node, "leader_epoch": epoch, "older_at": before})
+                yield Violation(topic_partition, first, text, {"node": node, "leader_epoch": epoch, "older_at": before})
     leaders: dict[tuple[TopicPartition, int], set[str]] = {}
     for office in truth.leaders:
-        leaders.setdefault((office.place or NO_PLACE, office.epoch), set()).add(office.node)
-    for (place, epoch), nodes in sorted(leaders.items()):
+        leaders.setdefault((office.topic_partition or NO_PARTITION, office.epoch), set()).add(office.node)
+    for (topic_partition, epoch), nodes in sorted(leaders.items()):
         if len(nodes) > 1:
             text = f"{' and '.join(sorted(nodes))} led in the same leader epoch {epoch}"
-            yield Violation(place, -1, text, {"leader_epoch": epoch, "nodes": sorted(nodes)})
+            yield Violation(topic_partition, -1, text, {"leader_epoch": epoch, "nodes": sorted(nodes)})
 
 
 ANOMALIES: dict[str, Callable[[Truth], Iterator[Violation]]] = {
@@ -151,10 +152,10 @@ ANOMALIES: dict[str, Callable[[Truth], Iterator[Violation]]] = {
 """In the order in which verdicts list them."""
 
 
-def _final_log(truth: Truth, place: TopicPartition) -> list[Batch] | None:
+def _final_log(truth: Truth, topic_partition: TopicPartition) -> list[Batch] | None:
     """The final leader's; None if nobody ever led, or it cannot be read."""
-    leader = truth.final_leader(place)
-    return None if leader is None else truth.logs.get(place, {}).get(leader)
+    leader = truth.final_leader(topic_partition)
+    return None if leader is None else truth.logs.get(topic_partition, {}).get(leader)
 
 
 def _by_digest(log: list[Batch] | None) -> dict[int, list[Batch]] | None:
@@ -172,11 +173,12 @@ def _holds(batch: Batch, offset: int) -> bool:
 
 
 def _overlaps(offices: Iterable[Office]) -> Iterator[tuple[Office, Office, float, float | None]]:
-    """(stale, newer, from_ms, to_ms) of every two offices of one place, different nodes and epochs, held at once."""
-    by_place: dict[TopicPartition | None, list[Office]] = {}
+    """(stale, newer, from_ms, to_ms) of every two offices of one partition, different nodes and epochs, held at
+    once."""
+    by_partition: dict[TopicPartition | None, list[Office]] = {}
     for office in offices:
-        by_place.setdefault(office.place, []).append(office)
-    for held in by_place.values():
+        by_partition.setdefault(office.topic_partition, []).append(office)
+    for held in by_partition.values():
         held.sort(key=lambda office: office.epoch)
         for index, stale in enumerate(held):
             for newer in held[index + 1 :]:

@@ -78,22 +78,26 @@ def _missing(name: str, truth: Truth) -> list[str]:
     if name in READS_ALL:
         return [why for logs in truth.damaged.values() for why in logs.values()]
     if name in READS_LEADERS:
-        leaders = {place: truth.final_leader(place) for place in (*truth.logs, *truth.damaged)}
+        known = (*truth.logs, *truth.damaged)
+        leaders = {topic_partition: truth.final_leader(topic_partition) for topic_partition in known}
         damaged = [
-            why for place, logs in truth.damaged.items() for node, why in logs.items() if node == leaders[place]
+            why
+            for topic_partition, logs in truth.damaged.items()
+            for node, why in logs.items()
+            if node == leaders[topic_partition]
         ]
         leaderless = [
-            f"nobody ever led {place[0]}-{place[1]}"
-            for place, leader in leaders.items()
-            if leader is None and any(truth.logs.get(place, {}).values())
+            f"nobody ever led {topic_partition[0]}-{topic_partition[1]}"
+            for topic_partition, leader in leaders.items()
+            if leader is None and any(truth.logs.get(topic_partition, {}).values())
         ]
         return damaged + leaderless
     return []
 
 
 def _evidence(violation: Violation) -> dict[str, Any]:
-    topic, partition = violation.place
-    place: dict[str, Any] = {"partition": topic_partition_text(topic, partition)} if topic else {}
+    topic, partition = violation.topic_partition
+    where: dict[str, Any] = {"partition": topic_partition_text(topic, partition)} if topic else {}
     if violation.offset >= 0:
-        place["offset"] = violation.offset
-    return {**place, "text": violation.text, **violation.details}
+        where["offset"] = violation.offset
+    return {**where, "text": violation.text, **violation.details}

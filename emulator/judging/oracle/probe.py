@@ -28,10 +28,10 @@ PLACES = 3
 
 
 class Office(msgspec.Struct):
-    """`node` leads `place` (None: is the active controller) in `epoch`, [from_ms, to_ms). `to_ms` None: to the end.
-    `appended_ms`: when its log grew meanwhile."""
+    """`node` leads `topic_partition` (None: is the active controller) in `epoch`, [from_ms, to_ms). `to_ms` None: to
+    the end. `appended_ms`: when its log grew meanwhile."""
 
-    place: TopicPartition | None
+    topic_partition: TopicPartition | None
     node: str
     epoch: int
     from_ms: float
@@ -42,7 +42,7 @@ class Office(msgspec.Struct):
 class StepBack(msgspec.Struct, frozen=True):
     """A number that only rises has fallen: a leader's high watermark in `epoch`, or a replica's leader epoch (-1)."""
 
-    place: TopicPartition
+    topic_partition: TopicPartition
     node: str
     epoch: int
     was: int
@@ -125,8 +125,8 @@ class Probe:
         partitions = watch.partitions
         if len(partitions) != len(seen):
             self._partitions_changed(watch, round(now_ms, PLACES))
-        for place, partition in partitions.items():
-            last = seen.get(place)
+        for topic_partition, partition in partitions.items():
+            last = seen.get(topic_partition)
             if (
                 last is None
                 or partition is not last.partition
@@ -136,7 +136,7 @@ class Probe:
                 or (last.leads and last.log.log_end != last.log_end)
                 or partition.log is not last.log
             ):
-                self._partition_changed(watch, place, partition, round(now_ms, PLACES))
+                self._partition_changed(watch, topic_partition, partition, round(now_ms, PLACES))
         controller = watch.controller
         if controller.active or watch.control is not None:
             self._control(watch, controller.controller_epoch if controller.active else 0, round(now_ms, PLACES))
@@ -165,15 +165,18 @@ class Probe:
         lives.append(len(self._operations))
         name = former_life(topic, len(lives))
 
-        def of(place: TopicPartition | None) -> bool:
-            return place is not None and place[0] == topic
+        def of(topic_partition: TopicPartition | None) -> bool:
+            return topic_partition is not None and topic_partition[0] == topic
 
         for office in self.leaders:
-            if of(office.place):
-                office.place = (name, office.place[1] if office.place else -1)
+            if of(office.topic_partition):
+                office.topic_partition = (name, office.topic_partition[1] if office.topic_partition else -1)
         for steps in (self.watermarks_back, self.epochs_back):
             steps[:] = [
-                msgspec.structs.replace(back, place=(name, back.place[1])) if of(back.place) else back for back in steps
+                msgspec.structs.replace(back, topic_partition=(name, back.topic_partition[1]))
+                if of(back.topic_partition)
+                else back
+                for back in steps
             ]
         for epochs in [key for key in self._highest_epoch if of(key[1])]:
             self._highest_epoch[epochs[0], (name, epochs[1][1])] = self._highest_epoch.pop(epochs)
@@ -190,21 +193,23 @@ class Probe:
 
     def _partitions_changed(self, watch: _Watch, at_ms: float) -> None:
         """Some came, which the look itself will notice; some are gone."""
-        for place in [place for place in watch.seen if place not in watch.partitions]:
-            _end(watch.seen.pop(place).office, at_ms)
+        for topic_partition in [seen for seen in watch.seen if seen not in watch.partitions]:
+            _end(watch.seen.pop(topic_partition).office, at_ms)
             machine = watch.machine
-            if isinstance(machine, BrokerNode) and place not in machine.broker.metadata.partitions:
-                self.going.add(place[0])  # deleted where it is known that the topic goes
+            if isinstance(machine, BrokerNode) and topic_partition not in machine.broker.metadata.partitions:
+                self.going.add(topic_partition[0])  # deleted where it is known that the topic goes
 
-    def _partition_changed(self, watch: _Watch, place: TopicPartition, partition: Partition, at_ms: float) -> None:
-        seen = watch.seen.get(place)
+    def _partition_changed(
+        self, watch: _Watch, topic_partition: TopicPartition, partition: Partition, at_ms: float
+    ) -> None:
+        seen = watch.seen.get(topic_partition)
         if seen is None or seen.partition is not partition:
             if seen is not None:
                 _end(seen.office, at_ms)
-            seen = watch.seen[place] = _Seen(partition)
+            seen = watch.seen[topic_partition] = _Seen(partition)
         if partition.leader_epoch != seen.epoch:
             seen.epoch = partition.leader_epoch
-            self._epoch(watch.name, place, seen.epoch, at_ms)
+            self._epoch(watch.name, topic_partition, seen.epoch, at_ms)
         seen.leader, seen.log, seen.leads = partition.leader, partition.log, partition.leads
         office = seen.office
         if office is not None and not (seen.leads and office.epoch == seen.epoch):
@@ -214,27 +219,29 @@ class Probe:
             return
         log = partition.the_log
         if office is None:
-            office = seen.office = Office(place, watch.name, seen.epoch, at_ms)
+            office = seen.office = Office(topic_partition, watch.name, seen.epoch, at_ms)
             self.leaders.append(office)
         elif log.log_end > seen.log_end:
             office.appended_ms.append(at_ms)
         seen.log_end = log.log_end
         seen.high_watermark = log.high_watermark
-        self._watermark(watch.name, place, seen.epoch, seen.high_watermark, at_ms)
+        self._watermark(watch.name, topic_partition, seen.epoch, seen.high_watermark, at_ms)
 
-    def _epoch(self, node: str, place: TopicPartition, epoch: int, at_ms: float) -> None:
+    def _epoch(self, node: str, topic_partition: TopicPartition, epoch: int, at_ms: float) -> None:
         if epoch < 0:
             return
-        highest = self._highest_epoch.get((node, place), -1)
+        highest = self._highest_epoch.get((node, topic_partition), -1)
         if epoch < highest:
-            self.epochs_back.append(StepBack(place, node, -1, highest, epoch, at_ms))
-        self._highest_epoch[node, place] = max(highest, epoch)
+            self.epochs_back.append(StepBack(topic_partition, node, -1, highest, epoch, at_ms))
+        self._highest_epoch[node, topic_partition] = max(highest, epoch)
 
-    def _watermark(self, node: str, place: TopicPartition, epoch: int, high_watermark: int, at_ms: float) -> None:
-        highest = self._highest_watermark.get((node, place, epoch), -1)
+    def _watermark(
+        self, node: str, topic_partition: TopicPartition, epoch: int, high_watermark: int, at_ms: float
+    ) -> None:
+        highest = self._highest_watermark.get((node, topic_partition, epoch), -1)
         if high_watermark < highest:
-            self.watermarks_back.append(StepBack(place, node, epoch, highest, high_watermark, at_ms))
-        self._highest_watermark[node, place, epoch] = max(highest, high_watermark)
+            self.watermarks_back.append(StepBack(topic_partition, node, epoch, highest, high_watermark, at_ms))
+        self._highest_watermark[node, topic_partition, epoch] = max(highest, high_watermark)
 
     def _control(self, watch: _Watch, epoch: int, at_ms: float) -> None:
         """`epoch` 0: not in office, or elected and yet without an epoch of its own (up to 2.0)."""

@@ -33,7 +33,7 @@ class Write(msgspec.Struct, frozen=True):
 
     operation: str
     value: str
-    place: TopicPartition
+    topic_partition: TopicPartition
     acks: int
     outcome: str
     offset: int
@@ -41,8 +41,8 @@ class Write(msgspec.Struct, frozen=True):
 
 
 class Truth(msgspec.Struct):
-    """`logs`: {place: {node: its batches in order}}; `damaged`: logs that cannot be read. `reads`: what consumers were
-    given. `roles_seen`: how many replicas ever had a role.
+    """`logs`: {topic_partition: {node: its batches in order}}; `damaged`: logs that cannot be read. `reads`: what
+    consumers were given. `roles_seen`: how many replicas ever had a role.
 
     A topic that was deleted is `t#1` here, its successor of the same name `t` (`t#2`, once that is deleted too).
     `gone`: those, and topics that are being deleted: nobody is asked what became of their records."""
@@ -58,9 +58,9 @@ class Truth(msgspec.Struct):
     roles_seen: int = 0
     gone: set[str] = set()
 
-    def final_leader(self, place: TopicPartition) -> str | None:
+    def final_leader(self, topic_partition: TopicPartition) -> str | None:
         """Who led in the last leader epoch that anybody led in."""
-        held = [(office.epoch, office.node) for office in self.leaders if office.place == place]
+        held = [(office.epoch, office.node) for office in self.leaders if office.topic_partition == topic_partition]
         return max(held)[1] if held else None
 
 
@@ -80,20 +80,20 @@ def truth_of(world: SimulatedWorld, operations: Iterable[Operation], probe: Prob
     for number, operation in enumerate(operations):
         lives = probe.removed.get(operation.topic, ())
         life = next((life for life, begun in enumerate(lives, 1) if number < begun), 0)
-        place = (former_life(operation.topic, life) if life else operation.topic, operation.partition)
+        topic_partition = (former_life(operation.topic, life) if life else operation.topic, operation.partition)
         if operation.kind == "produce" and operation.ended:
             truth.writes.append(
                 Write(
                     operation=operation.identifier,
                     value=operation.value,
-                    place=place,
+                    topic_partition=topic_partition,
                     acks=operation.acks,
                     outcome=operation.outcome,
                     offset=operation.offset,
                     digest=operation.digest,
                 )
             )
-        truth.reads += [(place, read) for read in operation.reads]
+        truth.reads += [(topic_partition, read) for read in operation.reads]
     return truth
 
 
@@ -105,8 +105,8 @@ def read_logs(truth: Truth, node: str, files: Files) -> None:
 
 
 def _read_log(truth: Truth, node: str, files: Files, name: str) -> None:
-    place = topic_partition_of(name)
-    assert place is not None
+    topic_partition = topic_partition_of(name)
+    assert topic_partition is not None
     batches: list[Batch] = []
     for segment in files.list(name):
         if not segment.endswith(SEGMENT):
@@ -116,6 +116,6 @@ def _read_log(truth: Truth, node: str, files: Files, name: str) -> None:
             for _, header in iter_headers(files.read(path, 0, files.size(path))):
                 batches.append(Batch(header.base_offset, header.last_offset, header.leader_epoch, header.crc))
         except CorruptRecord as damage:
-            truth.damaged.setdefault(place, {})[node] = f"{path}: {damage}"
+            truth.damaged.setdefault(topic_partition, {})[node] = f"{path}: {damage}"
             return
-    truth.logs.setdefault(place, {})[node] = batches
+    truth.logs.setdefault(topic_partition, {})[node] = batches

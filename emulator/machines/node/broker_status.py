@@ -25,8 +25,8 @@ def broker_status(
         controller=name if controller.active else node_name(known) if known >= 0 else "",
         session=session_status(session),
         partitions={
-            topic_partition_text(*place): _partition_status(broker, partition, now_ms)
-            for place, partition in sorted(broker.replicas.partitions.items())
+            topic_partition_text(*topic_partition): _partition_status(broker, partition, now_ms)
+            for topic_partition, partition in sorted(broker.replicas.partitions.items())
         },
         metrics={**broker_metrics(broker), **controller.metrics, **session_metrics(session)},
         waiting=waiting[:WAITING_MAX],
@@ -83,8 +83,8 @@ def session_metrics(session: SessionClient) -> dict[str, int]:
 
 
 def _partition_status(broker: Broker, partition: Partition, now_ms: float) -> PartitionStatus:
-    place = (partition.topic, partition.partition)
-    told = broker.metadata.partitions.get(place)
+    topic_partition = (partition.topic, partition.partition)
+    told = broker.metadata.partitions.get(topic_partition)
     log = partition.log
     return PartitionStatus(
         is_leader=partition.leads,
@@ -95,6 +95,6 @@ def _partition_status(broker: Broker, partition: Partition, now_ms: float) -> Pa
         high_watermark=log.high_watermark if log is not None else -1,
         log_end=log.log_end if log is not None else -1,
         log_start=log.log_start if log is not None else -1,
-        fetching="" if partition.leads else broker.fetchers.activity(place, now_ms),
+        fetching="" if partition.leads else broker.fetchers.activity(topic_partition, now_ms),
         waits="session" if partition.lock.held else "isr" if partition.pending is not None else "",
     )

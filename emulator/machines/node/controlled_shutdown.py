@@ -141,10 +141,10 @@ class ControlledShutdown:
 
 def _find_controller() -> Procedure[Found]:
     """Who is controller, by what the session service says now."""
-    office = yield from perform(GetData(CONTROLLER))
-    if office.error == SessionError.NO_NODE:
+    controller_znode = yield from perform(GetData(CONTROLLER))
+    if controller_znode.error == SessionError.NO_NODE:
         return NoController()
-    controller = decode_controller(office.data)
+    controller = decode_controller(controller_znode.data)
     if controller >= DEDICATED_FROM:
         return node_name(controller)  # registered nowhere
     registered = yield from perform(GetData(broker_path(controller)))

@@ -77,8 +77,9 @@ def test_the_lives_of_a_topic_are_told_apart(monkeypatch: pytest.MonkeyPatch, tm
     events = [("broker-0", 1, n, "", float(n), event) for n, event in enumerate(told)]
     truth = truth_left(tmp_path, three_azs(), events)
     former = ("t#1", TOPIC_PARTITION[1])
-    assert [(write.place, write.digest) for write in truth.writes] == [(former, 7), (former, 9), (TOPIC_PARTITION, 8)]
-    assert ([office.place for office in truth.leaders], truth.gone) == ([former, TOPIC_PARTITION], {"t#1"})
+    written = [(write.topic_partition, write.digest) for write in truth.writes]
+    assert written == [(former, 7), (former, 9), (TOPIC_PARTITION, 8)]
+    assert ([office.topic_partition for office in truth.leaders], truth.gone) == ([former, TOPIC_PARTITION], {"t#1"})
     assert truth.epochs_back == []
 
 

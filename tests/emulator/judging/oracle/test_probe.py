@@ -196,7 +196,7 @@ def test_what_the_topic_of_the_same_name_loses_is_lost() -> None:
 
 def test_the_lives_of_a_topic_have_names_of_their_own() -> None:
     _, probe = watched(small(*RECREATED))
-    assert [(office.place, office.node) for office in probe.leaders] == [
+    assert [(office.topic_partition, office.node) for office in probe.leaders] == [
         (("t#1", 0), "broker-0"), (("t", 0), "broker-1"),
     ]  # fmt: skip
     assert (probe.going, len(probe.removed["t"])) == (set(), 1)
