@@ -5,8 +5,7 @@ the session expires meanwhile differs (semantics 1.6): from 1.1 the call fails w
 (`ends_at_expiry`), before it is sent again in the new session.
 
 The outcome of a lost write is unknown. A conditional one that was done meets BAD_VERSION when it is repeated:
-its caller reads again and compares. An ephemeral that was made meets NODE_EXISTS: `create_ephemeral` looks
-whose it is.
+its caller reads again and compares. An ephemeral that was made meets NODE_EXISTS: its caller looks whose it is.
 """
 
 from bisect import insort
@@ -16,21 +15,10 @@ import msgspec
 
 from emulator.machines.client.session_client import Done, SessionClient, failure
 from protocol.machine import Now, Outbox
-from protocol.messages.session import (
-    Create,
-    Delete,
-    GetData,
-    OpResult,
-    SessionError,
-    SessionRequest,
-    SessionResponse,
-    WatchFired,
-)
+from protocol.messages.session import SessionError, SessionRequest, SessionResponse, WatchFired
 
 WAITING_MAX = 10_000
 """Calls that wait for a connection. A caller that piles up more has a bug."""
-EPHEMERAL_ATTEMPTS_MAX = 20
-"""How often an ephemeral that comes and goes under our hands is tried again; then NODE_EXISTS stands."""
 
 
 class _Call(msgspec.Struct):
@@ -68,64 +56,6 @@ class RetryingSession:
             self._submit(now, out, call)
         else:
             self._wait(call)
-
-    def create_ephemeral(
-        self,
-        now: Now,
-        out: Outbox,
-        path: str,
-        data: bytes,
-        done: Done,
-        *,
-        ends_at_expiry: bool,
-        replaces_session: int = 0,
-    ) -> None:
-        """Kafka's checked ephemeral: one that exists and is this session's counts as made (the answer to a lost
-        create).
-
-        One left by `replaces_session`, an earlier session of ours, is deleted and made again (KAFKA-7165; 0: no).
-        Somebody else's: NODE_EXISTS, with its `owner` and data in the result.
-        """
-        attempts = 0
-
-        def create(now: Now, out: Outbox) -> None:
-            nonlocal attempts
-            attempts += 1
-            request = SessionRequest([Create(path, data, ephemeral=True)])
-            self.call(now, out, request, created, ends_at_expiry=ends_at_expiry)
-
-        def created(now: Now, out: Outbox, response: SessionResponse) -> None:
-            if response.error == SessionError.NODE_EXISTS:
-                request = SessionRequest([GetData(path)])
-                self.call(now, out, request, looked, ends_at_expiry=ends_at_expiry)
-            else:
-                done(now, out, response)
-
-        def looked(now: Now, out: Outbox, response: SessionResponse) -> None:
-            if response.error == SessionError.NO_NODE and attempts < EPHEMERAL_ATTEMPTS_MAX:
-                create(now, out)
-                return
-            if response.error:
-                done(now, out, response)
-                return
-            found = response.results[0]
-            if found.owner == self.client.session_id != 0:
-                made = OpResult(0, path, b"", found.version, found.czxid, found.owner)
-                done(now, out, SessionResponse([made], 0, response.zxid))
-            elif found.owner == replaces_session != 0 and attempts < EPHEMERAL_ATTEMPTS_MAX:
-                request = SessionRequest([Delete(path)])
-                self.call(now, out, request, deleted, ends_at_expiry=ends_at_expiry)
-            else:
-                found.error = SessionError.NODE_EXISTS
-                done(now, out, SessionResponse([found], SessionError.NODE_EXISTS, response.zxid))
-
-        def deleted(now: Now, out: Outbox, response: SessionResponse) -> None:
-            if response.error in (SessionError.OK, SessionError.NO_NODE):
-                create(now, out)
-            else:
-                done(now, out, response)
-
-        create(now, out)
 
     # --- private --------------------------------------------------------------------------------------------
 

@@ -8,8 +8,6 @@ from emulator.machines.client.retrying_session import RetryingSession
 from emulator.machines.client.session_client import Done, SessionClient
 from protocol.machine import Now, Outbox
 from protocol.messages.session import (
-    Create,
-    Delete,
     GetData,
     OpResult,
     SessionError,
@@ -66,17 +64,6 @@ class Caller:
         request = SessionRequest([GetData(name)])
         self.session.call(NOW, Outbox(), request, self.done(name), ends_at_expiry=ends_at_expiry)
 
-    def ephemeral(self, *, replaces_session: int = 0) -> None:
-        self.session.create_ephemeral(
-            NOW,
-            Outbox(),
-            "/e",
-            b"me",
-            self.done("/e"),
-            ends_at_expiry=True,
-            replaces_session=replaces_session,
-        )
-
 
 @pytest.fixture
 def caller() -> Caller:
@@ -130,48 +117,3 @@ def test_other_errors_are_answers(caller: Caller) -> None:
     caller.call("/a")
     caller.client.answer(SessionResponse([], SessionError.BAD_VERSION))
     assert caller.got == [("/a", SessionError.BAD_VERSION)]
-
-
-def _exists(owner: int) -> SessionResponse:
-    return SessionResponse([OpResult(0, "/e", b"them", 0, 55, owner)])
-
-
-NODE_EXISTS = SessionResponse([], SessionError.NODE_EXISTS)
-
-
-def test_an_ephemeral_made_by_a_lost_create_counts_as_made(caller: Caller) -> None:
-    caller.ephemeral()
-    caller.client.become("connecting")
-    caller.client.become("connected")
-    caller.client.answer(NODE_EXISTS)
-    assert caller.client.asks() == [GetData("/e")]
-    caller.client.answer(_exists(owner=7))
-    assert caller.got == [("/e", 0)]
-    assert (caller.results[0].results[0].czxid, caller.results[0].results[0].owner) == (55, 7)
-
-
-def test_somebody_elses_ephemeral_is_node_exists_and_says_whose(caller: Caller) -> None:
-    caller.ephemeral()
-    caller.client.answer(NODE_EXISTS)
-    caller.client.answer(_exists(owner=3))
-    assert caller.got == [("/e", SessionError.NODE_EXISTS)]
-    assert (caller.results[0].results[0].data, caller.results[0].results[0].owner) == (b"them", 3)
-
-
-def test_an_ephemeral_that_went_away_meanwhile_is_tried_again(caller: Caller) -> None:
-    caller.ephemeral()
-    caller.client.answer(NODE_EXISTS)
-    caller.client.answer(SessionResponse([], SessionError.NO_NODE))
-    assert caller.client.asks() == [Create("/e", b"me", True)]
-
-
-def test_an_ephemeral_of_our_earlier_session_is_replaced_if_the_version_does_so(caller: Caller) -> None:
-    """KAFKA-7165."""
-    caller.ephemeral(replaces_session=5)
-    caller.client.answer(NODE_EXISTS)
-    caller.client.answer(_exists(owner=5))
-    assert caller.client.asks() == [Delete("/e")]
-    caller.client.answer(SessionResponse([OpResult()]))
-    assert caller.client.asks() == [Create("/e", b"me", True)]
-    caller.client.answer(SessionResponse([OpResult(0, "/e", b"", 0, 60, 7)]))
-    assert caller.got == [("/e", 0)]
