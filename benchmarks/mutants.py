@@ -24,6 +24,7 @@ from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.truncation import Cut, cut_for
 from emulator.machines.node import specs
 from protocol.errors import ErrorCode
+from protocol.kinds import CutReason
 from protocol.records.format import iter_headers
 from protocol.versions import Gates, gates_for
 
@@ -177,8 +178,8 @@ def _keeps_its_tail() -> Patches:
     """A new follower cuts nothing: the era in which it has to without asking."""
     truncate = Replicas.truncate
 
-    def spared(self: Replicas, cuts: Any, reason: str) -> None:
-        own = reason == "high-watermark"
+    def spared(self: Replicas, cuts: Any, reason: CutReason) -> None:
+        own = reason == CutReason.HIGH_WATERMARK
         truncate(self, [(one, one.the_log.log_end if own else offset) for one, offset in cuts], reason)
 
     return [(Replicas, "truncate", spared)]
@@ -207,7 +208,7 @@ def _new_leader_cuts() -> Patches:
 
     def cutting(self: ReplicaTransitions, partition: Partition, state: Any) -> Any:
         if not partition.leads:
-            partition.truncate_to(partition.the_log.high_watermark, "high-watermark")
+            partition.truncate_to(partition.the_log.high_watermark, CutReason.HIGH_WATERMARK)
         yield from make(self, partition, state)
 
     return [(ReplicaTransitions, "_make_leader", cutting)]

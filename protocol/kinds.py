@@ -27,3 +27,32 @@ class ExitKind(StrEnum):
     """A session server's disk."""
     CRASHED = "crashed"
     """A bug of ours, or what the machine lacks."""
+
+
+class CutReason(StrEnum):
+    """Why a replica's log was cut (`log_truncated`)."""
+
+    HIGH_WATERMARK = "high-watermark"
+    """Down to its own high watermark (semantics 2.1)."""
+    EPOCH = "epoch"
+    """To where the leader's answer says that the logs part (2.1)."""
+    DIVERGING = "diverging"
+    """The same, told with a fetch (KIP-595)."""
+    OUT_OF_RANGE = "out-of-range"
+    """To the leader's log end (2.3)."""
+    FULL = "full"
+    """All of it, to begin at the leader's log start (2.3)."""
+
+
+class IgnoredReason(StrEnum):
+    """Why an order of the controller changed nothing for a partition (`leader_and_isr_ignored`, semantics 1.7)."""
+
+    OLD_CONTROLLER = "controller epoch not newer"
+    OFFLINE = "in an offline log directory"
+    OLD_EPOCH = "leader epoch not newer"
+    NOT_A_REPLICA = "not a replica"
+    LEADER_NOT_ALIVE = "leader not alive"
+    SESSION_EXPIRED = "session expired"
+    """Before its turn came."""
+    HALF_WAY = "half-way"
+    """The session expired when its role was taken over, and before its fetcher began (KAFKA-9307)."""

@@ -17,6 +17,7 @@ from emulator.regular_files import lines_of, open_regular
 from protocol.events.faults import START_REFUSED
 from protocol.events.reading import LINE_BYTES_MAX, event_in
 from protocol.ids import TopicPartition
+from protocol.kinds import CutReason
 
 READ_MAX_BYTES = 48 << 20
 
@@ -186,7 +187,7 @@ class _Reader:
             Mark(at_ms, "truncation", f"truncated to {to}: {cut} records cut ({event['reason']})")
         )
         replica.log_ends.append((at_ms, to))
-        replica.batches = [b for b in replica.batches if b[1] < to and event["reason"] != "full"]
+        replica.batches = [b for b in replica.batches if b[1] < to and event["reason"] != CutReason.FULL]
 
     def _log_loaded(self, event: dict[str, Any], at_ms: float) -> None:
         replica = self.replica(event)

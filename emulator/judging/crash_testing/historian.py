@@ -46,6 +46,7 @@ from protocol.events import (
     ZnodeChanged,
 )
 from protocol.ids import TopicPartition
+from protocol.kinds import CutReason, IgnoredReason
 from protocol.znodes import TOPICS, decode_state, decode_topic, state_partition
 
 Happened = tuple[str, int, int, object, float, Event]
@@ -93,7 +94,7 @@ class _Writer:
                 self._znode(node, at_ms, event)
             case RoleChanged():
                 self._role(node, at_ms, event)
-            case LeaderAndIsrIgnored(reason="half-way" | "session expired"):
+            case LeaderAndIsrIgnored(reason=IgnoredReason.HALF_WAY | IgnoredReason.SESSION_EXPIRED):
                 self._cut_short(node, at_ms, event)
             case BatchAppended():
                 self._appended(node, at_ms, event)
@@ -172,8 +173,9 @@ class _Writer:
     def _cut_short(self, node: str, at_ms: float, event: LeaderAndIsrIgnored) -> None:
         """A lost session ended an order after it had come to this replica, or before."""
         replica = ((event.topic, event.partition), identifier_named(node))
-        if event.reason == "half-way":
-            self.history.stopped[replica] = Stopped(at_ms, "half-way", "", ((event.leader, event.leader_epoch),))
+        if event.reason == IgnoredReason.HALF_WAY:
+            roles = ((event.leader, event.leader_epoch),)
+            self.history.stopped[replica] = Stopped(at_ms, IgnoredReason.HALF_WAY, "", roles)
         else:
             self.history.cut_short.setdefault(replica, []).append(at_ms)
 
@@ -224,7 +226,7 @@ class _Writer:
         if event.effective:
             self._cut(node, at_ms, event, event.to, event.log_end, event.reason)
         role = self._roles.get(((event.topic, event.partition), identifier_named(node)))
-        if event.reason == "high-watermark" and role is not None:
+        if event.reason == CutReason.HIGH_WATERMARK and role is not None:
             self._settled(node, at_ms, event, role.leader, -1, answered=False)
 
     def _settled(

@@ -16,6 +16,7 @@ from emulator.judging.crash_testing.stopped import left_alone
 from emulator.judging.crash_testing.unclean import UncleanElections
 from emulator.scenario import model as m
 from protocol.ids import TopicPartition
+from protocol.kinds import CutReason
 from protocol.versions import Gates
 
 FETCHED_ON = "8 (KAFKA-6880): a follower of an epoch of the past counted as holding what it had not, and led"
@@ -95,9 +96,10 @@ class Losses:
         if self._fates.holds_another(fate, by) and (parted := parting_rule(gates)):
             return f"{parted}, and who held another record in its place led"
         if isinstance(gone, Cut):
-            if gates.truncates_to_high_watermark and gone.reason in ("high-watermark", UNTOLD):
+            if gates.truncates_to_high_watermark and gone.reason in (CutReason.HIGH_WATERMARK, UNTOLD):
                 return "8 (KIP-101): a follower cut to its high watermark, and then led"
-            if not gates.assigns_epoch_on_election and gone.reason in ("high-watermark", "epoch", UNTOLD):
+            unknown = (CutReason.HIGH_WATERMARK, CutReason.EPOCH, UNTOLD)
+            if not gates.assigns_epoch_on_election and gone.reason in unknown:
                 return "8 (KAFKA-7415): an epoch was not known, a follower cut what was committed, and then led"
         return ""
 

@@ -8,6 +8,7 @@ from math import inf
 from emulator.judging.crash_testing.history import History
 from emulator.topology import broker_name
 from protocol.ids import TopicPartition
+from protocol.kinds import IgnoredReason
 from protocol.versions import Gates
 
 HALF_WAY = "8 (KAFKA-9307): an order that a lost session ended half-way leaves a replica that follows nobody"
@@ -23,7 +24,7 @@ def still(history: History, gates: Gates, topic_partition: TopicPartition, broke
     if not left_alone(gates, stopped.roles):
         return ""
     match stopped.how:
-        case "half-way" if gates.session_wait_ends_at_expiry:
+        case IgnoredReason.HALF_WAY if gates.session_wait_ends_at_expiry:
             return HALF_WAY
         case "removed" if not gates.broker_epochs and unseen(history, broker, stopped.at_ms):
             return EARLIER_LIFE

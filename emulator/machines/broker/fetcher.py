@@ -23,6 +23,7 @@ from emulator.machines.broker.truncation import cut_for
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
+from protocol.kinds import CutReason
 from protocol.messages.base import Message
 from protocol.messages.replication import (
     FetchedPartition,
@@ -242,4 +243,4 @@ class ReplicaFetcher:
             diverging = result.diverging_epoch
             cut = cut_for(log, state.offset, diverging.epoch, diverging.end_offset)
             self._truncating.answered(partition, topic_partition, diverging.epoch, diverging.end_offset, cut)
-            self._truncating.cut(partition, topic_partition, cut.offset, "diverging", complete=cut.complete)
+            self._truncating.cut(partition, topic_partition, cut.offset, CutReason.DIVERGING, complete=cut.complete)

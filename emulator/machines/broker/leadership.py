@@ -14,6 +14,7 @@ from emulator.machines.broker.turns import Turns
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored
 from protocol.ids import EPOCH_UNKNOWN
+from protocol.kinds import IgnoredReason
 from protocol.messages.leadership import (
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
@@ -80,7 +81,7 @@ class Leadership:
     def _leader_and_isr(self, orders: LeaderAndIsrRequest, correlation: int) -> Work[LeaderAndIsrResponse]:
         """KAFKA_STORAGE_ERROR of a partition: its log directory failed, before or by this order."""
         if self._is_of_the_past(orders.controller_epoch):
-            sender = (orders.controller_epoch, "controller epoch not newer", orders.controller, correlation)
+            sender = (orders.controller_epoch, IgnoredReason.OLD_CONTROLLER, orders.controller, correlation)
             self._context.emit(LeaderAndIsrIgnored("", -1, -1, self.controller_epoch, *sender))
             return LeaderAndIsrResponse(ErrorCode.STALE_CONTROLLER_EPOCH)
         orderer = (orders.controller, orders.controller_epoch, correlation)
@@ -92,13 +93,13 @@ class Leadership:
             known = self._replicas.partitions.get(topic_partition)
             current = known.leader_epoch if known is not None else EPOCH_UNKNOWN
             if topic_partition in self._replicas.offline:
-                self._transitions.ignored(state, current, "in an offline log directory", orderer)
+                self._transitions.ignored(state, current, IgnoredReason.OFFLINE, orderer)
                 results.append(PartitionError(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR))
             elif state.leader_epoch <= current:
-                self._transitions.ignored(state, current, "leader epoch not newer", orderer)
+                self._transitions.ignored(state, current, IgnoredReason.OLD_EPOCH, orderer)
                 results.append(PartitionError(*topic_partition, ErrorCode.STALE_CONTROLLER_EPOCH))
             elif self._context.broker not in state.replicas:
-                self._transitions.ignored(state, current, "not a replica", orderer)
+                self._transitions.ignored(state, current, IgnoredReason.NOT_A_REPLICA, orderer)
                 results.append(PartitionError(*topic_partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
             else:
                 partition = self._replicas.partition(topic_partition)
@@ -111,7 +112,7 @@ class Leadership:
         except SessionExpired:
             for partition, state in (*lead, *follow):
                 if partition.leader_epoch != state.leader_epoch:
-                    self._transitions.ignored(state, partition.leader_epoch, "session expired", orderer)
+                    self._transitions.ignored(state, partition.leader_epoch, IgnoredReason.SESSION_EXPIRED, orderer)
             return LeaderAndIsrResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
         if self._replicas.failed:
             return LeaderAndIsrResponse()

@@ -10,7 +10,7 @@ from emulator.machines.broker.truncating import Send, Truncating
 from protocol.errors import ErrorCode
 from protocol.events import FetchOffsetReset
 from protocol.ids import TopicPartition
-from protocol.kinds import ExitKind
+from protocol.kinds import CutReason, ExitKind
 from protocol.messages.base import Message
 from protocol.messages.replication import (
     EARLIEST_TIMESTAMP,
@@ -134,7 +134,7 @@ class OutOfRange:
     def _cut_to_leaders_end(self, topic_partition: TopicPartition, offset: int) -> None:
         partition = self._replicas.partitions[topic_partition]
         self._reset(topic_partition, offset, partition.the_log.log_end, "latest")
-        self._truncating.cut(partition, topic_partition, offset, "out-of-range", complete=True)
+        self._truncating.cut(partition, topic_partition, offset, CutReason.OUT_OF_RANGE, complete=True)
 
     def _cut_if_allowed(self, topic_partition: TopicPartition, offset: int) -> Work[None]:
         """The process exits where the topic does not allow unclean election, by what the session service says of it

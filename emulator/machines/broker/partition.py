@@ -19,6 +19,7 @@ from protocol.events import (
     RoleChanged,
 )
 from protocol.ids import EPOCH_UNKNOWN, NO_LEADER, TopicPartition, topic_partition_text
+from protocol.kinds import CutReason
 from protocol.messages.leadership import PartitionState
 from protocol.records.types import BatchHeader
 from protocol.work import Work
@@ -211,7 +212,7 @@ class Partition:
         """Write down which epochs the log has noted since the last time."""
         tell_epochs(self.context, (self.topic, self.partition), self.the_log)
 
-    def truncate_to(self, offset: int, reason: str) -> bool:
+    def truncate_to(self, offset: int, reason: CutReason) -> bool:
         """Cut, and say so even where nothing is cut (as Kafka's log does). Whether something was."""
         log = self.the_log
         log_end, high_watermark = log.log_end, log.high_watermark
@@ -223,7 +224,8 @@ class Partition:
         log = self.the_log
         log_end, high_watermark = log.log_end, log.high_watermark
         log.truncate_fully(offset)
-        self.context.emit(LogTruncated(self.topic, self.partition, offset, log_end, True, high_watermark, "full"))
+        reason = CutReason.FULL
+        self.context.emit(LogTruncated(self.topic, self.partition, offset, log_end, True, high_watermark, reason))
 
     # --- followers, as the leader sees them (1.2 to 1.4) ---
 

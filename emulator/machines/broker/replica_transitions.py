@@ -12,6 +12,7 @@ from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored, RoleChanged, ids_text
 from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, TopicPartition
+from protocol.kinds import CutReason, IgnoredReason
 from protocol.messages.leadership import PartitionError, PartitionState, StoppedPartition
 from protocol.records.offset_commits import OFFSETS_TOPIC
 from protocol.work import Work
@@ -38,7 +39,7 @@ class ReplicaTransitions:
         self._alter_isr = alter_isr
         self._coordinator = coordinator
 
-    def ignored(self, state: PartitionState, current: int, reason: str, orderer: Orderer) -> None:
+    def ignored(self, state: PartitionState, current: int, reason: IgnoredReason, orderer: Orderer) -> None:
         """Tells of an order that is not followed."""
         controller, controller_epoch, correlation = orderer
         self._context.emit(
@@ -144,13 +145,13 @@ class ReplicaTransitions:
                 waiting = {id(one) for one, _ in restarts}
                 for one, taken_over in changes:
                     if id(one) in waiting:
-                        self.ignored(taken_over, one.leader_epoch, "half-way", orderer)
+                        self.ignored(taken_over, one.leader_epoch, IgnoredReason.HALF_WAY, orderer)
                 raise
             if not has_log:
                 continue
             if node is None:
                 # The leader is not alive as this broker knows: only the log is made sure of; even the epoch stays.
-                self.ignored(state, partition.leader_epoch, "leader not alive", orderer)
+                self.ignored(state, partition.leader_epoch, IgnoredReason.LEADER_NOT_ALIVE, orderer)
                 continue
             previous_epoch, previous_leader = partition.leader_epoch, partition.leader
             self._alter_isr.forget(partition)
@@ -162,7 +163,8 @@ class ReplicaTransitions:
                 restarts.append((partition, node))
         yield from self._fetchers.remove([(partition.topic, partition.partition) for partition, _ in restarts])
         if changes and self._context.gates.truncates_to_high_watermark:
-            self._replicas.truncate([(one, one.the_log.high_watermark) for one, _ in restarts], "high-watermark")
+            cuts = [(one, one.the_log.high_watermark) for one, _ in restarts]
+            self._replicas.truncate(cuts, CutReason.HIGH_WATERMARK)
         if self._context.gates.deposed_leader_answers_parked:
             for partition, _ in restarts:
                 yield from partition.check_parked()

@@ -23,7 +23,7 @@ from emulator.storage.log_directory import (
 from protocol.errors import ErrorCode
 from protocol.events import FrameRefused, LogCreated, LogDeleted, LogDirFailed, LogLoaded, ids_text
 from protocol.ids import TopicPartition, can_be_topic, partitions_text, topic_partition_of, topic_partition_text
-from protocol.kinds import ExitKind
+from protocol.kinds import CutReason, ExitKind
 from protocol.messages.session import GetData, OpResult, SessionError, SessionRequest
 from protocol.work import Work
 from protocol.znodes import UnreadableZnode, decode_config, topic_config_path
@@ -238,7 +238,7 @@ class Replicas:
     def checkpoint_recovery_points(self) -> None:
         self._everywhere(self._checkpoint_recovery_points)
 
-    def truncate(self, cuts: Sequence[tuple[Partition, int]], reason: str) -> None:
+    def truncate(self, cuts: Sequence[tuple[Partition, int]], reason: CutReason) -> None:
         """Cut each to its offset, then write recovery points (semantics 2.1): one that stayed beyond a cut would keep
         a start from looking at what was written there since. A partition may be offline then."""
         cut: list[Files] = []

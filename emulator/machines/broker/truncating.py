@@ -8,6 +8,7 @@ from emulator.machines.broker.truncation import Cut, cut_for
 from protocol.errors import ErrorCode
 from protocol.events import EpochAnswered
 from protocol.ids import TopicPartition
+from protocol.kinds import CutReason
 from protocol.messages.base import Message
 from protocol.messages.replication import (
     EpochAnswer,
@@ -38,7 +39,7 @@ class Truncating:
             if topic_partition in self._followed.states and state.truncating and state.delayed_until_ms <= now_ms:
                 partition = self._replicas.partitions[topic_partition]
                 if partition.the_log.epochs.latest == -1:
-                    self.cut(partition, topic_partition, state.offset, "high-watermark", complete=True)
+                    self.cut(partition, topic_partition, state.offset, CutReason.HIGH_WATERMARK, complete=True)
 
     def ask_epochs(self, questions: list[tuple[TopicPartition, FetchState]]) -> None:
         gates = self._context.gates
@@ -80,7 +81,7 @@ class Truncating:
                 return
             cut = cut_for(partition.the_log, state.offset, answer.leader_epoch, answer.end_offset)
             self.answered(partition, topic_partition, answer.leader_epoch, answer.end_offset, cut)
-            self.cut(partition, topic_partition, cut.offset, "epoch", complete=cut.complete)
+            self.cut(partition, topic_partition, cut.offset, CutReason.EPOCH, complete=cut.complete)
 
     def _cut_by_first_rule(self, partition: Partition, topic_partition: TopicPartition, end_offset: int) -> None:
         """E1: one round; an undefined answer means the own high watermark."""
@@ -88,7 +89,8 @@ class Truncating:
         undefined = end_offset == -1
         offset = log.high_watermark if undefined else min(end_offset, log.log_end)
         self.answered(partition, topic_partition, -1, end_offset, Cut(offset, complete=True))
-        self.cut(partition, topic_partition, offset, "high-watermark" if undefined else "epoch", complete=True)
+        reason = CutReason.HIGH_WATERMARK if undefined else CutReason.EPOCH
+        self.cut(partition, topic_partition, offset, reason, complete=True)
 
     def answered(
         self, partition: Partition, topic_partition: TopicPartition, leader_epoch: int, end_offset: int, cut: Cut
@@ -109,7 +111,7 @@ class Truncating:
         )
 
     def cut(
-        self, partition: Partition, topic_partition: TopicPartition, offset: int, reason: str, *, complete: bool
+        self, partition: Partition, topic_partition: TopicPartition, offset: int, reason: CutReason, *, complete: bool
     ) -> None:
         state = self._followed.states[topic_partition]
         self._replicas.truncate([(partition, offset)], reason)

@@ -17,6 +17,7 @@ from emulator.runs.kafka_log.pattern import LogLine, Pattern, written
 from emulator.topology import broker_name
 from protocol import events as e
 from protocol.ids import TopicPartition, topic_partition_text
+from protocol.kinds import CutReason, IgnoredReason
 from protocol.versions import Gates
 
 PATTERNS: dict[str, Pattern] = {**LOG, **PARTITION, **FETCHER, **CONTROLLER, **STATE_CHANGE, **LOG_DIRS}
@@ -149,21 +150,21 @@ class Rendering:
     def _log_truncated(self, event: e.LogTruncated) -> None:
         topic_partition = (event.topic, event.partition)
         by_fetcher = {"source": self._leader.get(topic_partition, -1)}
-        if event.reason == "high-watermark":
+        if event.reason == CutReason.HIGH_WATERMARK:
             if self._broker.gates.truncates_to_high_watermark:
                 self._removed_before(topic_partition, event)
             else:
                 self._say("to-local-high-watermark", event, **by_fetcher)
-        below = event.reason != "full" and event.to < event.high_watermark
+        below = event.reason != CutReason.FULL and event.to < event.high_watermark
         if below:
             self._say("below-high-watermark", event, **by_fetcher)
-        if event.reason != "full":
+        if event.reason != CutReason.FULL:
             self._log_cut(event)
         if below:
             self._say("was-below-high-watermark", event, **by_fetcher)
-        if event.reason == "out-of-range":
+        if event.reason == CutReason.OUT_OF_RANGE:
             self._say("has-reset-to-latest", event, **by_fetcher)
-        if event.reason in ("out-of-range", "full"):
+        if event.reason in (CutReason.OUT_OF_RANGE, CutReason.FULL):
             self._say("offset-out-of-range", event, **by_fetcher)
 
     def _log_cut(self, event: e.LogTruncated) -> None:
@@ -204,15 +205,15 @@ class Rendering:
 
     def _order_ignored(self, event: e.LeaderAndIsrIgnored) -> None:
         match event.reason:
-            case "controller epoch not newer":
+            case IgnoredReason.OLD_CONTROLLER:
                 self._say("order-of-old-controller", event)
-            case "not a replica":
+            case IgnoredReason.NOT_A_REPLICA:
                 self._say("order-not-for-us", event)
-            case "leader not alive":
+            case IgnoredReason.LEADER_NOT_ALIVE:
                 self._say("leader-unavailable", event)
-            case "in an offline log directory":
+            case IgnoredReason.OFFLINE:
                 self._say("order-for-offline-replica", event)
-            case "session expired" | "half-way":
+            case IgnoredReason.SESSION_EXPIRED | IgnoredReason.HALF_WAY:
                 pass  # a stack trace, about the order as a whole
             case _ if event.leader_epoch == event.current_epoch:
                 self._say("order-of-same-epoch", event)

@@ -9,6 +9,7 @@ from emulator.storage.inspect import read_partition
 from emulator.storage.log_directory import RECOVERY_POINTS
 from emulator.storage.memory import MemoryFiles
 from protocol.events import LogDirFailed, LogLoaded, LogTruncated
+from protocol.kinds import CutReason
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 
 LADDER = ["0.8.2", "0.10.2", "0.11", "1.0", "1.1", "2.0.1", "2.1", "2.2", "2.6", "2.8"]
@@ -37,7 +38,7 @@ def written(bench: Bench) -> dict[str, str]:
 
 def cut(bench: Bench, offset: int) -> None:
     replicas = bench.broker.replicas
-    bench.do(lambda: replicas.truncate([(replicas.partitions[T0], offset)], "epoch"))
+    bench.do(lambda: replicas.truncate([(replicas.partitions[T0], offset)], CutReason.EPOCH))
 
 
 @pytest.mark.parametrize("version", LADDER)
@@ -141,7 +142,7 @@ def test_a_disk_that_cannot_take_them_fails(version: str, how: str) -> None:
     files.armed = True
     does: Callable[[], None] = lambda: replicas.truncate_fully(partition, 5)  # noqa: E731
     if how == "cut":
-        does = lambda: replicas.truncate([(partition, 0)], "epoch")  # noqa: E731
+        does = lambda: replicas.truncate([(partition, 0)], CutReason.EPOCH)  # noqa: E731
     bench.do(does)
     assert [e.code for e in bench.exits] == [1]
     assert len(bench.events(LogDirFailed)) == 1 and partition.offline
