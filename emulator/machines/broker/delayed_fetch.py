@@ -53,12 +53,13 @@ class DelayedFetch(Delayed):
     # --- is there enough ---
 
     def ready(self) -> bool | Work[bool]:
-        if self._reads.waits_for_locks:
-            partitions = map(self._partition, self._fetch.partitions)
-            if any(partition is not None and partition.lock.held for partition in partitions):
-                return self._ready_when_unlocked()
+        waits_for_locks = self._reads.waits_for_locks
         size_bytes = 0
         for asked in self._fetch.partitions:
+            if waits_for_locks:
+                partition = self._partition(asked)
+                if partition is not None and partition.lock.held:
+                    return self._ready_when_unlocked()
             more_bytes = self._readable(asked)
             if more_bytes is None:
                 return True

@@ -53,13 +53,7 @@ class Fetches:
                 error = ErrorCode.UNKNOWN_SERVER_ERROR
                 request.answer(FetchResponse([FetchedPartition(p.topic, p.partition, error) for p in fetch.partitions]))
                 return
-        if (
-            fetch.max_wait_ms <= 0
-            or not fetch.partitions
-            or sum(len(read.result.records) for read in reads) >= fetch.min_bytes
-            or any(read.ends_the_wait for read in reads)
-            or self._reads.owed_high_watermark(fetch)
-        ):
+        if fetch.max_wait_ms <= 0 or not fetch.partitions or self._reads.are_enough(fetch, reads):
             self._reads.answer(request, fetch, reads)
             return
         delayed = DelayedFetch(request, fetch, self._reads, self._replicas, unassigned)

@@ -118,6 +118,15 @@ class Reads:
 
     # --- answering ---
 
+    def are_enough(self, fetch: FetchRequest, reads: list[Read]) -> bool:
+        """As much as was asked for, or something that whoever asked has to know of at once."""
+        size_bytes = 0
+        for read in reads:
+            if read.ends_the_wait:
+                return True
+            size_bytes += len(read.result.records)
+        return size_bytes >= fetch.min_bytes or self.owed_high_watermark(fetch)
+
     def answer(self, request: Request, fetch: FetchRequest, reads: list[Read]) -> None:
         """And note which high watermark the follower has been told."""
         if fetch.replica_id >= 0:

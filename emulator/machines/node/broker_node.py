@@ -106,7 +106,8 @@ class BrokerNode:
         try:
             if not out.route(now, event):
                 self._handle(now, event, out)
-            context.threads.go_on()
+            if context.threads.ready:
+                context.threads.go_on()
         except StorageError as error:
             self.broker.replicas.storage_failed(error)
             context.threads.go_on()

@@ -79,12 +79,13 @@ class Draws:
     """The world's only random source. It is told for whom it draws, though one stream serves all: a test may keep
     a stream for each, so that who draws next does not hang on the order of names."""
 
-    __slots__ = ("_draw", "_frames", "latencies", "random")
+    __slots__ = ("_draw", "_frames", "_timer_late_mean_ms", "latencies", "random")
 
     def __init__(self, seed: int, latencies: Latencies = CALM) -> None:
         self.random = random.Random(seed)
         self._draw = self.random.random
         self.latencies = latencies
+        self._timer_late_mean_ms = latencies.timer_late_mean_ms
         self._frames = _frame_table(latencies)
 
     def frame_ms(self, sender: str, receiver: str) -> float:
@@ -113,7 +114,7 @@ class Draws:
 
     def timer_ms(self, node: str, key: TimerKey) -> float:
         """How late a timer fires."""
-        return -self.latencies.timer_late_mean_ms * log(1.0 - self._draw())
+        return -self._timer_late_mean_ms * log(1.0 - self._draw())
 
     def life_seed(self, node: str) -> int:
         """What a machine's own chance comes from, for one life."""
