@@ -9,7 +9,6 @@ from emulator.machines.broker.purgatory import Delayed
 from emulator.machines.broker.reads import Reads, fence
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
-from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.replication import FetchPartition, FetchRequest
 from protocol.work import Work
@@ -89,7 +88,7 @@ class DelayedFetch(Delayed):
         partition = self._partition(asked)
         if partition is None or not partition.leads:
             return None
-        if fence(partition, asked.current_leader_epoch) != ErrorCode.NONE:
+        if fence(partition, asked.current_leader_epoch):
             return None
         log = partition.the_log
         stop = log.log_end if self._fetch.replica_id >= 0 else log.high_watermark

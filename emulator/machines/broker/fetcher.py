@@ -166,14 +166,15 @@ class ReplicaFetcher:
     def _fetch(self, ready: list[tuple[TopicPartition, FetchState]]) -> None:
         settings, gates = self._context.settings, self._context.gates
         self._followed.asked = {topic_partition: (state.offset, state.leader_epoch) for topic_partition, state in ready}
+        fences, truncates, max_bytes = gates.fences_by_epoch, gates.truncates_on_fetch, settings.replica_fetch_max_bytes
         partitions = [
             FetchPartition(
                 *topic_partition,
                 state.offset,
-                settings.replica_fetch_max_bytes,
+                max_bytes,
                 self._replicas.partitions[topic_partition].the_log.log_start,
-                state.leader_epoch if gates.fences_by_epoch else -1,
-                state.last_fetched_epoch if gates.truncates_on_fetch else -1,
+                state.leader_epoch if fences else -1,
+                state.last_fetched_epoch if truncates else -1,
             )
             for topic_partition, state in ready
         ]
@@ -203,7 +204,7 @@ class ReplicaFetcher:
         self, topic_partition: TopicPartition, state: FetchState, request_epoch: int, result: FetchedPartition
     ) -> None:
         match result.error:
-            case ErrorCode.NONE:
+            case 0:
                 self._take(topic_partition, state, result)
             case ErrorCode.OFFSET_OUT_OF_RANGE:
                 self._out_of_range.note(topic_partition)

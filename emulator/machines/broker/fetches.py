@@ -99,7 +99,7 @@ class Fetches:
                 if not self._context.gates.deposed_leader_answers_parked:
                     yield from partition.check_parked_produces()
                 continue
-            if read.result.error != ErrorCode.NONE:
+            if read.result.error:
                 gates = self._context.gates
                 if not gates.failed_reads_keep_follower_state:
                     fetched_ms = read.at_ms if gates.lag_by_messages else LONG_AGO_MS

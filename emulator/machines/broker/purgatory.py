@@ -115,7 +115,9 @@ class Purgatory:
         delayed = self.waiting.get(number)
         if delayed is not None:
             self._finish(delayed)
-            yield from _answered(delayed.expire())
+            expiring = delayed.expire()
+            if expiring is not None:
+                yield from expiring
 
     def parked(self) -> list[Parked]:
         """Those that wait, the oldest first; of what a broker asks of itself there is no connection."""

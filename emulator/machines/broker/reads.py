@@ -32,7 +32,7 @@ class Read(msgspec.Struct, frozen=True):
     @property
     def ends_the_wait(self) -> bool:
         """Whoever asked has to know of it at once."""
-        return self.result.error != ErrorCode.NONE or self.result.diverging_epoch is not None
+        return bool(self.result.error) or self.result.diverging_epoch is not None
 
 
 class Reads:
@@ -85,9 +85,9 @@ class Reads:
         if partition is None:
             return FetchedPartition(*topic_partition, self._replicas.error_of_stranger(topic_partition)), -1
         error = fence(partition, asked.current_leader_epoch)
-        if error == ErrorCode.NONE and not partition.leads:
+        if not error and not partition.leads:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if error != ErrorCode.NONE:
+        if error:
             return FetchedPartition(*topic_partition, error), -1
         log = partition.the_log
         high_watermark, log_end = log.high_watermark, log.log_end

@@ -38,13 +38,13 @@ class SourceConnection:
         """When connected, and `handle` gets the answer; otherwise it connects first, and is `ready` then."""
         out, settings = self._context.out, self._context.settings
         if not self._connection:
-            self._context.set_timer(self._timeout, settings.replica_socket_timeout_ms, self._timed_out)
+            out.set_timer(self._timeout, settings.replica_socket_timeout_ms, self._timed_out)
             self._connection = out.open(self._node, FETCHER, self._heard)
             self._connecting = True
             return
         of_request = self._context.gates.fetcher_answer_within_request_timeout
         limit_ms = settings.request_timeout_ms if of_request else settings.replica_socket_timeout_ms
-        self._context.set_timer(self._timeout, limit_ms, self._timed_out)
+        out.set_timer(self._timeout, limit_ms, self._timed_out)
         self._correlation += 1
         self._awaiting = handle
         out.send(self._connection, message, self._correlation, version)
@@ -89,8 +89,8 @@ class SourceConnection:
         self._connection = 0
         self._nothing_comes(event.reason)
 
-    def _timed_out(self) -> None:
-        self._context.out.close(self._connection)
+    def _timed_out(self, now: Now, out: Outbox) -> None:
+        out.close(self._connection)
         self._connection = 0
         self._nothing_comes("timed out")
 
