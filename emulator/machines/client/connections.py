@@ -14,7 +14,7 @@ from emulator.machines.client.client_settings import ClientSettings
 from emulator.machines.client.deadlines import NEVER, is_due
 from emulator.machines.client.exchange import Failure
 from protocol.chance import Chance
-from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now, Outbox, Owner
+from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Due, Now, Outbox
 from protocol.messages.base import Message
 from protocol.purposes import CLIENT
 
@@ -43,8 +43,8 @@ class _Channel(msgspec.Struct):
 class BrokerConnections:
     """The connections of one client. `in_flight_max` bounds the requests under way on each.
 
-    `lost` hears of every connection that was lost or could not be made. What becomes of a connection is told to
-    `owner`, who hands it to `handle` and then does what can be done now.
+    `lost` hears of every connection that was lost or could not be made. `handled` is called when something has become
+    of one: what can be done now may be another thing.
     """
 
     def __init__(
@@ -53,10 +53,13 @@ class BrokerConnections:
         chance: Chance,
         in_flight_max: int,
         lost: Callable[[Now, Outbox], None],
-        owner: Owner,
+        handled: Due,
     ) -> None:
         self._settings = settings
-        self._owner = owner
+        self._handled = handled
+        self.handling = False
+        """Callers are being told what became of their requests. They may ask again at once; what comes of that waits
+        until all are told."""
         self._chance = chance
         self._in_flight_max = in_flight_max
         self._lost = lost
@@ -73,7 +76,7 @@ class BrokerConnections:
             return len(channel.in_flight) < self._in_flight_max
         channel.wanted = True
         if not channel.connection and is_due(now, channel.backoff_until_ms):
-            channel.connection = out.open(node, CLIENT, self._owner)
+            channel.connection = out.open(node, CLIENT, self._heard)
             channel.open_deadline_ms = now.mono_ms + self._settings.socket_connection_setup_timeout_ms
             self._by_connection[channel.connection] = channel
         return False
@@ -132,8 +135,13 @@ class BrokerConnections:
         channel = self._channel(node)
         return not channel.connection and not is_due(now, channel.backoff_until_ms)
 
-    def handle(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
-        """What became of one of these connections."""
+    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        self.handling = True
+        self._handle(now, event, out)
+        self.handling = False
+        self._handled(now, out)
+
+    def _handle(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         channel = self._by_connection[event.connection]
         if isinstance(event, ConnectionOpened):
             channel.open, channel.wanted = True, False

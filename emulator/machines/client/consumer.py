@@ -26,7 +26,7 @@ from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.machine import ConnectionEvent, Due, Now, Outbox
+from protocol.machine import Due, Now, Outbox
 
 PARTITIONS_MAX = 10_000
 """Partitions of one consumer."""
@@ -58,7 +58,7 @@ class Consumer:
         assert (store is not None) == bool(settings.group_id), "a group has a store, and only a group"
         self._operations = operations
         self._settings = settings
-        self._connections = BrokerConnections(settings, chance, _IN_FLIGHT_MAX, self._connection_lost, self._heard)
+        self._connections = BrokerConnections(settings, chance, _IN_FLIGHT_MAX, self._connection_lost, self._due)
         self._metadata = MetadataCache(brokers, self._connections, settings)
         self._trouble = Trouble(settings, self._metadata, on_problem, on_reset)
         self._positioning = Positioning(settings, self._connections, self._trouble)
@@ -169,12 +169,6 @@ class Consumer:
         """Nothing more is to be handled."""
         return self._closed and (self._store is None or self._store.closed)
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
-        self._running = True  # an owner that seeks or resumes when told of records waits for the round below
-        self._connections.handle(now, event, out)
-        self._running = False
-        self._due(now, out)
-
     def _due(self, now: Now, out: Outbox) -> None:
         self._run(now, out)
         self._handled(now, out)
@@ -185,7 +179,7 @@ class Consumer:
         """Ask everything that can be asked now."""
         if self._closed:
             return
-        if self._running:
+        if self._running or self._connections.handling:
             self._again = True
             return
         self._running = True

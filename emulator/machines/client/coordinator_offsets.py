@@ -20,7 +20,7 @@ from emulator.machines.client.operations import NO_ANSWER, OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.machine import ConnectionEvent, Due, Now, Outbox
+from protocol.machine import Due, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.groups import (
     FindCoordinatorRequest,
@@ -70,7 +70,7 @@ class CoordinatorOffsets:
         self._brokers = brokers
         self._operations = operations
         self._settings = settings
-        self._connections = BrokerConnections(settings, chance, 1, lambda now, out: None, self._heard)
+        self._connections = BrokerConnections(settings, chance, 1, lambda now, out: None, self._due)
         self._coordinator: tuple[int, str] | None = None
         self._asked: deque[_Look | _Commit] = deque()
         self._under_way = False
@@ -96,12 +96,6 @@ class CoordinatorOffsets:
         operations = CommitOperations(self._operations, out, self._settings.group_id, offsets)
         deadline_ms = None if timeout_ms is None else now.mono_ms + timeout_ms
         self._ask(now, out, _Commit(offsets, ended, operations, deadline_ms))
-
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
-        self._running = True  # a caller that is told, and asks again, waits for the round below
-        self._connections.handle(now, event, out)
-        self._running = False
-        self._due(now, out)
 
     def _due(self, now: Now, out: Outbox) -> None:
         self._run(now, out)
@@ -130,7 +124,7 @@ class CoordinatorOffsets:
         self._run(now, out)
 
     def _run(self, now: Now, out: Outbox) -> None:
-        if self._running or self._closed:
+        if self._running or self._connections.handling or self._closed:
             return
         self._running = True
         self._connections.poll(now, out)

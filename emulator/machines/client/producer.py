@@ -25,7 +25,7 @@ from emulator.machines.client.sequences import Sequences
 from protocol.chance import Chance
 from protocol.errors import TRAITS, ErrorCode
 from protocol.ids import TopicPartition
-from protocol.machine import ConnectionEvent, Due, Now, Outbox
+from protocol.machine import Due, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.replication import (
     ProducePartition,
@@ -57,7 +57,7 @@ class Producer:
         self._operations = operations
         self._settings = settings
         self._connections = BrokerConnections(
-            settings, chance, settings.max_in_flight_requests_per_connection, self._connection_lost, self._heard
+            settings, chance, settings.max_in_flight_requests_per_connection, self._connection_lost, self._due
         )
         self._metadata = MetadataCache(brokers, self._connections, settings)
         self._accumulator = Accumulator(settings)
@@ -115,12 +115,6 @@ class Producer:
         self._run(now, out)
         return operation
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
-        self._running = True  # callers told of an end may send at once; that waits for the round below
-        self._connections.handle(now, event, out)
-        self._running = False
-        self._due(now, out)
-
     def _due(self, now: Now, out: Outbox) -> None:
         self._run(now, out)
         self._handled(now, out)
@@ -145,7 +139,7 @@ class Producer:
 
     def _run(self, now: Now, out: Outbox) -> None:
         """Do all that can be done now. Callers told of an end may send again: the round goes on with those."""
-        if self._running or self._closed:
+        if self._running or self._connections.handling or self._closed:
             return
         self._running = True
         self._connections.poll(now, out)

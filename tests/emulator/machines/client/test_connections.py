@@ -11,7 +11,6 @@ from emulator.machines.client.metadata_cache import TOPICS_MAX, Leader, Metadata
 from protocol.chance import Chance
 from protocol.machine import (
     Close,
-    ConnectionEvent,
     ConnectionLost,
     ConnectionOpened,
     Input,
@@ -36,13 +35,10 @@ class Bench:
         self.out = Outbox()
         self.lost = 0
         self.answers: list[Message | Failure] = []
-        self.connections = BrokerConnections(settings, Chance(5), 2, self.on_lost, self.on_heard)
+        self.connections = BrokerConnections(settings, Chance(5), 2, self.on_lost, lambda now, out: None)
 
     def on_lost(self, now: Now, out: Outbox) -> None:
         self.lost += 1
-
-    def on_heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
-        self.connections.handle(now, event, out)
 
     def connect(self, ms: float = 0) -> int:
         """Open a connection to broker-0; its id."""

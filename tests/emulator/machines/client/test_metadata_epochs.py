@@ -23,13 +23,13 @@ class Client:
         make = consumer_settings if kind == "consumer" else producer_settings
         self._now_ms = 0.0
         self._out = Outbox()
-        self._connections = BrokerConnections(make(version), Chance(5), 2, lambda now, out: None, lambda *_: None)
+        self._connections = BrokerConnections(make(version), Chance(5), 2, lambda now, out: None, lambda now, out: None)
         self.metadata = MetadataCache(["broker-0"], self._connections, make(version))
         assert not self._connections.ready(self._now, self._out, "broker-0")
         (effect,) = self._out.take()
         assert isinstance(effect, Open)
         self._connection = effect.connection
-        self._connections.handle(self._now, ConnectionOpened(self._connection), self._out)
+        assert self._out.route(self._now, ConnectionOpened(self._connection))
         self.metadata.want_topic("t")
 
     @property
@@ -50,7 +50,7 @@ class Client:
         said = [PartitionMetadata("t", n, 0, *one) for n, one in enumerate(partitions) if one is not None]
         answer = MetadataResponse(0, live, said, reliable)
         correlation = self._connections._correlation
-        self._connections.handle(self._now, MessageReceived(self._connection, correlation, 9, answer), self._out)
+        assert self._out.route(self._now, MessageReceived(self._connection, correlation, 9, answer))
 
     def leader(self, partition: int = 0) -> tuple[int, int] | None:
         """As a producer sees it."""
