@@ -125,7 +125,7 @@ class LiveCluster:
             await self.mailbox.until(lambda: bool(self.problem or self._ended()) or not self.lacking())
         if not self.lacking():
             return r.Answer(result={"ready_ms": round(self.cluster.now_ms(), 3)})
-        ends = (f"{name} has ended: {last_word(self.cluster, name)[0]}" for name in sorted(self._ended()))
+        ends = (f"{name} has ended: {last_word(self.cluster, name).reason}" for name in sorted(self._ended()))
         if problem := self.problem or "; ".join(ends):
             return r.unusable(problem)
         return r.unknown(self.lacking())

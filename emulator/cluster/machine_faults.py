@@ -237,8 +237,8 @@ def _lose_unsynced(files: DiskFiles, batches_kept: int) -> None:
     cut(files, surviving_bytes(files, files.synced_bytes, lambda path, synced, size: synced, batches=batches_kept))
 
 
-def last_word(cluster: Cluster, name: str) -> tuple[str, str]:
-    """Why the node's last life ended, as it wrote itself: in words, and its kind ("": it wrote nothing)."""
+def last_word(cluster: Cluster, name: str) -> NodeStopped:
+    """How the node's last life ended, as it wrote itself; `kind` "": it wrote nothing."""
     end = next(end for end in reversed(cluster.exits) if end.node == name)
     own = f"{name}.{end.incarnation}{EVENT_SUFFIX}"
     for path in event_paths(cluster.run_dir / EVENTS_FOLDER, name):
@@ -249,5 +249,5 @@ def last_word(cluster: Cluster, name: str) -> tuple[str, str]:
             for line in reversed(file.read(2 * LAST_BYTES).splitlines()):
                 event = event_in(line)
                 if event is not None and event["event"] == NodeStopped.NAME:
-                    return str(event.get("reason", "")), str(event.get("kind", ""))
-    return f"exit code {end.code}, and no word", ""
+                    return NodeStopped(end.code, str(event.get("reason", "")), str(event.get("kind", "")))
+    return NodeStopped(end.code, f"exit code {end.code}, and no word")

@@ -69,8 +69,9 @@ class Returning:
 
     def _why(self, node: Node) -> str:
         """Why its last life ended, and when the next may register if an earlier session kept it from that."""
-        why, kind = last_word(self._cluster, node.name)
-        if kind != ExitKind.STILL_REGISTERED:
+        stopped = last_word(self._cluster, node.name)
+        why = stopped.reason
+        if stopped.kind != ExitKind.STILL_REGISTERED:
             return why
         last = next(end for end in reversed(self._cluster.exits) if end.node == node.name)
         self._refused.add((node.name, last.incarnation))

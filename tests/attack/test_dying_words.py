@@ -10,6 +10,7 @@ from emulator.cluster.machine_faults import last_word
 from emulator.worlds.network.processes import Processes
 from emulator.worlds.network.reports import NodeExit
 from emulator.worlds.network.supervision import Supervised
+from protocol.events import NodeStopped
 
 
 @pytest.mark.parametrize(
@@ -64,6 +65,6 @@ def test_the_last_word_of_a_life_is_its_own_wherever_it_lived(tmp_path: Path, ow
         path.write_text(text)
     exits = [NodeExit("broker-0", 1, 9, False, 0.0), NodeExit("broker-0", 2, 1, False, 1.0)]
     cluster = SimpleNamespace(run_dir=tmp_path, exits=exits)
-    assert last_word(cluster, "broker-0") == ("no space left", "storage-failed")  # type: ignore[arg-type]
+    assert last_word(cluster, "broker-0") == NodeStopped(1, "no space left", "storage-failed")  # type: ignore[arg-type]
     (tmp_path / "events" / own / "broker-0.2.jsonl").unlink()
-    assert last_word(cluster, "broker-0") == ("exit code 1, and no word", "")  # type: ignore[arg-type]
+    assert last_word(cluster, "broker-0") == NodeStopped(1, "exit code 1, and no word")  # type: ignore[arg-type]
