@@ -12,6 +12,7 @@ import msgspec
 from emulator.judging.crash_testing.attendant import Recovery
 from emulator.judging.crash_testing.history import History, Stated
 from emulator.judging.oracle.anomalies import (
+    NO_PARTITION,
     Violation,
     duplicate,
     high_watermark_regression,
@@ -22,8 +23,6 @@ from emulator.judging.oracle.anomalies import (
 from emulator.judging.oracle.truth import Batch, Truth
 from emulator.topology import identifier_named
 from protocol.ids import TopicPartition
-
-NO_TOPIC_PARTITION: TopicPartition = ("", -1)
 
 
 class Broken(msgspec.Struct, frozen=True):
@@ -37,7 +36,7 @@ class Broken(msgspec.Struct, frozen=True):
 
     what: str
     text: str
-    topic_partition: TopicPartition = NO_TOPIC_PARTITION
+    topic_partition: TopicPartition = NO_PARTITION
     offset: int = -1
     acks: int = 0
     value: str = ""

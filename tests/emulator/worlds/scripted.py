@@ -60,7 +60,7 @@ class Script(msgspec.Struct, frozen=True):
     tells_wall: bool = False
 
 
-def _seen_by_step(*_: object) -> None:
+def seen_by_step(*_: object) -> None:
     """Whoever writes down all that comes looks at it in one place."""
 
 
@@ -82,11 +82,11 @@ class ScriptedMachine:
                 found = self._files.size(JOURNAL) if self._files.exists(JOURNAL) else 0
                 self._see(f"started {incarnation} journal {found}")
                 for name, after_ms in script.timers:
-                    self._out.set_timer((name,), after_ms, _seen_by_step)
+                    self._out.set_timer((name,), after_ms, seen_by_step)
                 for to in script.open_to:
                     self._open(to)
                 if script.journal_every_ms:
-                    self._out.set_timer(("journal",), script.journal_every_ms, _seen_by_step)
+                    self._out.set_timer(("journal",), script.journal_every_ms, seen_by_step)
             case ConnectionAccepted(_, peer, purpose):
                 self._see(f"accepted {peer} {purpose}")
             case ConnectionOpened(connection):
@@ -95,20 +95,20 @@ class ScriptedMachine:
                 for _ in range(script.burst):
                     self._say(connection)
                 if script.every_ms:
-                    self._out.set_timer(("say", connection), script.every_ms, _seen_by_step)
+                    self._out.set_timer(("say", connection), script.every_ms, seen_by_step)
             case ConnectionLost(connection, reason, loss):
                 kind = f"{loss.name} " if loss is not Loss.CLOSED else ""
                 self._see(f"lost {'ours' if connection > 0 else 'theirs'} {kind}{reason}")
                 self._sent.pop(connection, None)
                 if connection > 0 and script.reopen_ms:
                     key = ("reopen", script.open_to[(connection - 1) % len(script.open_to)])
-                    self._out.set_timer(key, script.reopen_ms, _seen_by_step)
+                    self._out.set_timer(key, script.reopen_ms, seen_by_step)
             case MessageReceived():
                 self._receive(event)
             case TimerFired(("say", int(connection))):
                 if connection in self._sent and self._sent[connection] < script.count:
                     self._say(connection)
-                    self._out.set_timer(("say", connection), script.every_ms, _seen_by_step)
+                    self._out.set_timer(("say", connection), script.every_ms, seen_by_step)
             case TimerFired(("reopen", str(to))):
                 self._open(to)
             case TimerFired(("journal",)):
@@ -118,7 +118,7 @@ class ScriptedMachine:
                 self._see(f"journal {size_bytes}")
                 if script.tells_wall:
                     self._see(f"wall {now.wall_ms - now.mono_ms:.0f}")
-                self._out.set_timer(("journal",), script.journal_every_ms, _seen_by_step)
+                self._out.set_timer(("journal",), script.journal_every_ms, seen_by_step)
             case TimerFired(key):
                 self._see(f"timer {key[0]}")
                 for name in script.cancelled:
@@ -166,7 +166,7 @@ class ScriptedMachine:
             self._see(f"closed {connection}")
 
     def _open(self, to: str) -> None:
-        self._out.open(to, self._script.purpose, _seen_by_step)
+        self._out.open(to, self._script.purpose, seen_by_step)
 
     def _see(self, text: str) -> None:
         self._seen += 1

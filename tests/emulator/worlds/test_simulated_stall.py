@@ -24,13 +24,10 @@ from protocol.machine import (
 )
 from protocol.messages.session import PingRequest
 from protocol.purposes import CLIENT
+from tests.emulator.worlds.scripted import seen_by_step
 
 BUSY = "broker-0"
 SLOW_DISK = replace(CALM, log_creation_ms=(60.0, 60.0))
-
-
-def seen_by_step(*_: object) -> None:
-    """These machines look at all that comes themselves."""
 
 
 class Stalled:
