@@ -47,7 +47,7 @@ from protocol.messages.leadership import (
 )
 from protocol.messages.session import WatchFired
 from protocol.versions import Gates
-from protocol.work import Waiting
+from protocol.work import ReadyQueue, Waiting
 from protocol.znodes import (
     BROKER_IDS,
     CONTROLLER,
@@ -72,13 +72,15 @@ class Controller:
         settings: ControllerSettings,
         sessions: SessionCalls,
         node_of: Callable[[int], str],
+        ready: ReadyQueue | None = None,
     ) -> None:
-        """`node_of`: name of a broker's node, for connections to it."""
+        """`node_of`: name of a broker's node, for connections to it. `ready`: the queue of all procedures of its
+        node."""
         channels = Channels(node_of, settings, self._answered, self._pump, gates.resends_after_ms)
         self._gates = gates
         self._context = ControllerContext(broker, gates, settings, channels)
         self._context.rebalance_due = self._rebalance
-        self._events = EventQueue(self._context, sessions)
+        self._events = EventQueue(self._context, sessions, ready)
         self._ever_started = False
         self._children: dict[str, Callable[[ControllerContext], Procedure[None]]] = {
             BROKER_IDS: broker_events.brokers_changed,

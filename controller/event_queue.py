@@ -17,7 +17,7 @@ from controller.session_calls import Procedure, Procedures, SessionCalls, Sessio
 from controller.term import step_down_if_moved
 from protocol.kinds import ExitKind
 from protocol.machine import Now, Outbox
-from protocol.work import Task, Waiting
+from protocol.work import ReadyQueue, Task, Waiting
 from protocol.znodes import UnreadableZnode
 
 MAX_EVENTS = 10_000
@@ -42,9 +42,9 @@ class ControllerEvent(msgspec.Struct, frozen=True):
 class EventQueue:
     """`context` is where the procedures work; the queue only runs them."""
 
-    def __init__(self, context: ControllerContext, sessions: SessionCalls) -> None:
+    def __init__(self, context: ControllerContext, sessions: SessionCalls, ready: ReadyQueue | None = None) -> None:
         self._context = context
-        self._procedures = Procedures(sessions, context.channels.end_sending, context.at)
+        self._procedures = Procedures(sessions, context.channels.end_sending, context.at, ready)
         self._waiting: deque[ControllerEvent] = deque()
         self._running: ControllerEvent | None = None
         self._task: Task | None = None

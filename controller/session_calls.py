@@ -16,7 +16,7 @@ import msgspec
 
 from protocol.machine import Now, Outbox
 from protocol.messages.session import Operation, OpResult, SessionError, SessionRequest, SessionResponse
-from protocol.work import Answer, Runner, Task, Wait, Work
+from protocol.work import Answer, ReadyQueue, Runner, Task, Wait, Work
 
 MAX_IN_FLIGHT = 10
 """Requests of one pipeline under way at a time: Kafka's zookeeper.max.in.flight.requests."""
@@ -97,20 +97,21 @@ class Procedures:
 
     An answer SESSION_EXPIRED is raised inside the procedure as `SessionLost`. `end_sending` tells, later, that the
     channel to a broker has ended what it was doing; False: it does nothing. `at` is told of each answer's time before
-    anybody goes on."""
+    anybody goes on. `ready`: the queue of all procedures of one node."""
 
     def __init__(
         self,
         sessions: SessionCalls,
         end_sending: Callable[[int, At], bool] | None = None,
         at: At = lambda now, out: None,
+        ready: ReadyQueue | None = None,
     ) -> None:
         self.sessions = sessions
         self.now = Now(0, 0)
         self.out = Outbox()
         self._end_sending = end_sending
         self._tell = at
-        self.runner = Runner(lambda: self.now.mono_ms, at_once=True, begin=self._begin)
+        self.runner = Runner(lambda: self.now.mono_ms, at_once=True, begin=self._begin, ready=ready)
 
     def at(self, now: Now, out: Outbox) -> None:
         """An input is being handled."""

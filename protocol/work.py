@@ -6,10 +6,10 @@ Work is a generator. It yields what it has to wait for, which is data with a nam
 
 What is there already is not waited for: it goes on without a detour.
 
-No answer resumes work inside the resumption of other work of the same runner, however long the line of those who
-wait: it only puts it into the runner's queue. Who drains the queue is the runner's one choice: whoever runs the step,
-at its end (`at_once` false: a broker's threads), or the answer itself, unless it is being drained (`at_once`: a
-controller's procedures, a player's steps)."""
+No answer resumes work inside the resumption of other work, however long the line of those who wait: it only puts it
+into its runner's queue, which runners may share. Who drains the queue is the runner's one choice: whoever runs the
+step, at its end (`at_once` false: a broker's threads), or the answer itself, unless it is being drained (`at_once`: a
+controller's procedures, those of its node, a player's steps)."""
 
 from collections import deque
 from collections.abc import Callable, Generator
@@ -197,11 +197,17 @@ def _nobody_asks(result: object) -> None:
     pass
 
 
-class Runner:
-    """Runs the work of one machine, or of one part of it. `ready`: what goes on next, in order; other things than work
-    may stand there, too. `begin` begins a wait; without it, waits begin themselves (`Until`)."""
+class ReadyQueue(deque[Callable[[], None]]):
+    """What goes on next, in order; other things than work may stand there, too. `goes_on`: it is being drained."""
 
-    __slots__ = ("_at_once", "_goes_on", "begin", "now_ms", "ready", "waiting")
+    goes_on = False
+
+
+class Runner:
+    """Runs the work of one machine, or of one part of it. `ready`: its queue, which may be that of others, too. `begin`
+    begins a wait; without it, waits begin themselves (`Until`)."""
+
+    __slots__ = ("_at_once", "begin", "now_ms", "ready", "waiting")
 
     def __init__(
         self,
@@ -209,22 +215,22 @@ class Runner:
         *,
         at_once: bool = False,
         begin: Callable[[Any, Answer], None] = _begins_itself,
+        ready: ReadyQueue | None = None,
     ) -> None:
         self.now_ms = now_ms
         self.begin = begin
-        self.ready: deque[Callable[[], None]] = deque()
+        self.ready = ReadyQueue() if ready is None else ready
         self.waiting: dict[Task, None] = {}
         self._at_once = at_once
-        self._goes_on = False
 
     @property
     def resumes_at_once(self) -> bool:
         """Whoever adds to `ready` has to drain it: nobody else does."""
-        return self._at_once and not self._goes_on
+        return self._at_once and not self.ready.goes_on
 
     def start(self, who: str, does: str, work: Work[R], ended: Callable[[R], None] = _nobody_asks) -> None:
         """Do it, as far as it goes; `ended` is called when it is over. What it raises is raised."""
-        if self._at_once and not self._goes_on:
+        if self._at_once and not self.ready.goes_on:
             Task(self, who, does, work, ended).start()
             return
         try:
@@ -236,15 +242,16 @@ class Runner:
 
     def go_on(self) -> None:
         """Whoever can go on does, one after the other, and whoever can go on by that."""
-        if not self.ready:
+        ready = self.ready
+        if not ready:
             return
-        assert not self._goes_on, "what is ready goes on already"
-        self._goes_on = True
+        assert not ready.goes_on, "what is ready goes on already"
+        ready.goes_on = True
         try:
-            while self.ready:
-                self.ready.popleft()()
+            while ready:
+                ready.popleft()()
         finally:
-            self._goes_on = False
+            ready.goes_on = False
 
     def who_waits(self) -> list[Waiting]:
         """Those that wait for something, the longest first."""

@@ -38,7 +38,7 @@ from protocol.messages.leadership import AlterIsrRequest
 from protocol.messages.session import SessionRequest, WatchFired
 from protocol.messages.status import NodeStatus
 from protocol.versions import Gates
-from protocol.work import Task
+from protocol.work import ReadyQueue, Task
 from protocol.znodes import CONFIG_CHANGES, BrokerRegistration
 
 CONNECT_LIMIT = ("session-connect-limit",)
@@ -80,7 +80,8 @@ class BrokerNode:
         retrying.on_state = self._session_state
         retrying.on_watch = self._watch_fired
         sessions = BrokerSessions(retrying, ends_at_expiry=gates.session_wait_ends_at_expiry)
-        self._procedures = Procedures(sessions)
+        ready = ReadyQueue()
+        self._procedures = Procedures(sessions, ready=ready)
         self._registering: Task | None = None
         self._registered_in = -1
         self._known_session = -1
@@ -92,7 +93,7 @@ class BrokerNode:
         self._shutdown: ControlledShutdown | None = None
         self.context = BrokerContext(node.number, gates, self._settings, files, sessions, self._out)
         self.controller = Controller(
-            node.number, gates, controller_settings(self._settings), sessions, broker_name
+            node.number, gates, controller_settings(self._settings), sessions, broker_name, ready
         )
         self.broker = Broker(
             self.context, self._ask_own_controller, self._create_topic, self._unclean_enabled, self._reconfigured

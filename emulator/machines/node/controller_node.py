@@ -36,6 +36,7 @@ from protocol.messages.leadership import AlterIsrRequest, ControlledShutdownRequ
 from protocol.messages.session import WatchFired
 from protocol.messages.status import NodeStatus
 from protocol.versions import Gates
+from protocol.work import ReadyQueue
 
 
 class ControllerNode:
@@ -53,14 +54,15 @@ class ControllerNode:
         retrying.on_state = self._session_state
         retrying.on_watch = self._watch_fired
         sessions = BrokerSessions(retrying, ends_at_expiry=gates.session_wait_ends_at_expiry)
-        self._procedures = Procedures(sessions)
+        ready = ReadyQueue()
+        self._procedures = Procedures(sessions, ready=ready)
         self._known_session = -1
         self._resigning = False
         self._paths_made = False
         self._stopping = False
         self._brokers: set[int] = set()
         self.controller = Controller(
-            identifier_of(node), gates, controller_settings(known), sessions, node_name
+            identifier_of(node), gates, controller_settings(known), sessions, node_name, ready
         )
 
     def step(self, now: Now, event: Input) -> list[Effect]:
