@@ -8,7 +8,8 @@ from collections.abc import Container, Iterator
 from typing import Any
 
 from emulator.judging.measures import OUTSIDE, longest_by_az
-from emulator.judging.oracle.probe import Office, Probe
+from emulator.judging.oracle.offices import Office
+from emulator.judging.oracle.probe import Probe
 from emulator.runs.verdict import FaultVerdict
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.events import (

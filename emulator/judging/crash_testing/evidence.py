@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from emulator.judging.crash_testing.attendant import DiskLost, Recovery
 from emulator.judging.crash_testing.historian import HISTORIC, Happened
 from emulator.judging.crash_testing.network import Left
-from emulator.judging.oracle.probe import Office, StepBack, former_life
-from emulator.judging.oracle.truth import Batch, Truth, Write, read_logs
+from emulator.judging.oracle.offices import Office, StepBack
+from emulator.judging.oracle.truth import Batch, Given, Truth, Write, read_logs
+from emulator.judging.oracle.written import former_life
 from emulator.layout import EVENTS_FOLDER, WIRE_SUFFIX, event_paths
 from emulator.machines.client.operations import Read
 from emulator.runs.events import events_in
@@ -75,8 +76,14 @@ def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) ->
                 outcome, digest = event.outcome, event.digest
                 truth.writes.append(Write(operation, value, topic_partition, event.acks, outcome, event.offset, digest))
             case RecordsRead():
-                read = Read(event.base_offset, event.last_offset, event.leader_epoch, event.digest)
-                truth.reads.append(((event.topic, event.partition), read))
+                read = Read(
+                    base_offset=event.base_offset,
+                    last_offset=event.last_offset,
+                    leader_epoch=event.leader_epoch,
+                    digest=event.digest,
+                    high_watermark=event.high_watermark,
+                )
+                truth.reads.append(Given((event.topic, event.partition), event.operation, read))
             case RoleChanged(role=role, leader_epoch=epoch):
                 topic_partition = (event.topic, event.partition)
                 truth.roles_seen += 1
@@ -110,7 +117,7 @@ def _life_ended(truth: Truth, topic: str, name: str) -> None:
 
     truth.gone.add(name)
     truth.writes = [replace(write, topic_partition=renamed(write.topic_partition)) for write in truth.writes]
-    truth.reads = [(renamed(topic_partition), read) for topic_partition, read in truth.reads]
+    truth.reads = [replace(given, topic_partition=renamed(given.topic_partition)) for given in truth.reads]
     for office in truth.leaders:
         office.topic_partition = renamed(office.topic_partition) if office.topic_partition is not None else None
     truth.epochs_back = [replace(back, topic_partition=renamed(back.topic_partition)) for back in truth.epochs_back]

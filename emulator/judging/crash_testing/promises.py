@@ -11,16 +11,10 @@ import msgspec
 
 from emulator.judging.crash_testing.attendant import Recovery
 from emulator.judging.crash_testing.history import History, Stated
-from emulator.judging.oracle.anomalies import (
-    NO_PARTITION,
-    Violation,
-    duplicate,
-    high_watermark_regression,
-    leader_epoch_monotonicity,
-    lost_acknowledged,
-    replica_divergence,
-)
+from emulator.judging.oracle.leadership import high_watermark_regression, leader_epoch_monotonicity
+from emulator.judging.oracle.records import duplicate, lost_acknowledged, replica_divergence
 from emulator.judging.oracle.truth import Batch, Truth
+from emulator.judging.oracle.violations import NO_PARTITION, Violation
 from emulator.topology import identifier_named
 from protocol.ids import TopicPartition
 

@@ -7,9 +7,10 @@ the run has nothing to judge (no acknowledged record, no leader), and held when 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from emulator.judging.oracle.anomalies import ANOMALIES, Violation
+from emulator.judging.oracle.anomalies import ANOMALIES
 from emulator.judging.oracle.probe import Probe
 from emulator.judging.oracle.truth import Truth, truth_of
+from emulator.judging.oracle.violations import Violation
 from emulator.machines.client.operations import Operation
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.ids import topic_partition_text
@@ -30,19 +31,32 @@ def _batches(truth: Truth) -> int:
     return left or _acknowledged(truth)
 
 
+def _reads(truth: Truth) -> int:
+    return len(truth.reads)
+
+
 SUBJECTS: dict[str, tuple[str, Callable[[Truth], int]]] = {
     "lost-acknowledged": ("acknowledged records", _acknowledged),
     "duplicate": ("batches in the logs", _batches),
+    "reordered": ("acknowledged records", _acknowledged),
+    "read-then-lost": ("batches read", _reads),
+    "phantom-read": ("batches read", _reads),
+    "read-above-high-watermark": ("batches read", _reads),
+    "read-gap": ("batches read", _reads),
     "replica-divergence": ("batches in the logs", _batches),
+    "log-matching": ("batches in the logs", _batches),
     "dual-leader": ("replicas with a role", lambda truth: truth.roles_seen),
     "dual-controller": ("terms as controller", lambda truth: len(truth.controllers) or truth.roles_seen),
     "high-watermark-regression": ("batches in the logs and reads", lambda truth: _batches(truth) + len(truth.reads)),
+    "high-watermark-above-log-end": ("replicas with a role", lambda truth: truth.roles_seen),
     "leader-epoch-monotonicity": ("replicas with a role", lambda truth: truth.roles_seen),
+    "partition-state": ("states of partitions committed", lambda truth: len(truth.states)),
 }
 """What each check speaks of, and how much of it a run has; none: the check is skipped."""
 
-READS_LEADERS = ("lost-acknowledged", "duplicate")
+READS_LEADERS = ("lost-acknowledged", "duplicate", "reordered", "read-then-lost")
 READS_ALL = ("replica-divergence", "leader-epoch-monotonicity")
+READS_STATES = ("partition-state",)
 
 
 def judge_run(world: SimulatedWorld, operations: Iterable[Operation], probe: Probe) -> dict[str, dict[str, Any]]:
@@ -79,7 +93,8 @@ def _missing(name: str, truth: Truth) -> list[str]:
         return [why for logs in truth.damaged.values() for why in logs.values()]
     if name in READS_LEADERS:
         known = (*truth.logs, *truth.damaged)
-        leaders = {topic_partition: truth.final_leader(topic_partition) for topic_partition in known}
+        final = truth.final_leaders()
+        leaders = {topic_partition: final.get(topic_partition) for topic_partition in known}
         damaged = [
             why
             for topic_partition, logs in truth.damaged.items()
@@ -92,6 +107,8 @@ def _missing(name: str, truth: Truth) -> list[str]:
             if leader is None and any(truth.logs.get(topic_partition, {}).values())
         ]
         return damaged + leaderless
+    if name in READS_STATES and truth.states_missing:
+        return [truth.states_missing]
     return []
 
 

@@ -3,11 +3,14 @@
 Plain data, so that a test can also write it by hand.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from emulator.judging.oracle.probe import Office, Probe, StepBack, former_life
+from emulator.judging.oracle.committed import State
+from emulator.judging.oracle.offices import Office, StepBack
+from emulator.judging.oracle.probe import Probe
+from emulator.judging.oracle.written import Appended, Reached, former_life
 from emulator.machines.client.operations import Operation, Read
 from emulator.storage.files import Files
 from emulator.storage.inspect import log_directories, partitions_in
@@ -40,9 +43,19 @@ class Write(msgspec.Struct, frozen=True):
     digest: int
 
 
+class Given(msgspec.Struct, frozen=True):
+    """What a consumer's operation was given."""
+
+    topic_partition: TopicPartition
+    operation: str
+    read: Read
+
+
 class Truth(msgspec.Struct):
-    """`logs`: {topic_partition: {node: its batches in order}}; `damaged`: logs that cannot be read. `reads`: what
-    consumers were given. `roles_seen`: how many replicas ever had a role.
+    """`logs`: {topic_partition: {node: its batches in order}}; `damaged`: logs that cannot be read. `appended`: what
+    any of them ever held. `reads`: what consumers were given, of each operation in order. `reached`: how far replicas
+    came. `states`: of partitions, as committed; `states_missing`: why not all are known. `roles_seen`: how many
+    replicas ever had a role.
 
     A topic that was deleted is `t#1` here, its successor of the same name `t` (`t#2`, once that is deleted too).
     `gone`: those, and topics that are being deleted: nobody is asked what became of their records."""
@@ -50,18 +63,30 @@ class Truth(msgspec.Struct):
     logs: dict[TopicPartition, dict[str, list[Batch]]] = {}
     damaged: dict[TopicPartition, dict[str, str]] = {}
     writes: list[Write] = []
-    reads: list[tuple[TopicPartition, Read]] = []
+    reads: list[Given] = []
     leaders: list[Office] = []
     controllers: list[Office] = []
     watermarks_back: list[StepBack] = []
     epochs_back: list[StepBack] = []
+    appended: dict[TopicPartition, set[Appended]] = {}
+    reached: list[Reached] = []
+    states: list[State] = []
+    states_missing: str = ""
     roles_seen: int = 0
     gone: set[str] = set()
 
     def final_leader(self, topic_partition: TopicPartition) -> str | None:
         """Who led in the last leader epoch that anybody led in."""
-        held = [(office.epoch, office.node) for office in self.leaders if office.topic_partition == topic_partition]
-        return max(held)[1] if held else None
+        return self.final_leaders().get(topic_partition)
+
+    def final_leaders(self) -> dict[TopicPartition, str]:
+        """Of every partition that anybody led."""
+        last: dict[TopicPartition, tuple[int, str]] = {}
+        for office in self.leaders:
+            if office.topic_partition is not None:
+                held = (office.epoch, office.node)
+                last[office.topic_partition] = max(last.get(office.topic_partition, held), held)
+        return {topic_partition: node for topic_partition, (_, node) in last.items()}
 
 
 def truth_of(world: SimulatedWorld, operations: Iterable[Operation], probe: Probe) -> Truth:
@@ -71,6 +96,10 @@ def truth_of(world: SimulatedWorld, operations: Iterable[Operation], probe: Prob
         controllers=probe.controllers,
         watermarks_back=probe.watermarks_back,
         epochs_back=probe.epochs_back,
+        appended=probe.written.batches,
+        reached=probe.written.reached,
+        states=probe.committed.states,
+        states_missing=probe.committed.missing,
         roles_seen=probe.roles_seen,
         gone=probe.going | {former_life(t, n + 1) for t, lives in probe.removed.items() for n in range(len(lives))},
     )
@@ -93,8 +122,18 @@ def truth_of(world: SimulatedWorld, operations: Iterable[Operation], probe: Prob
                     digest=operation.digest,
                 )
             )
-        truth.reads += [(topic_partition, read) for read in operation.reads]
+        if operation.reads:
+            truth.reads += _given(operation, probe.read_by.get(operation.topic, ()))
     return truth
+
+
+def _given(operation: Operation, read_by: Sequence[dict[str, int]]) -> Iterator[Given]:
+    """What was read while a life of the topic lasted is of that life. `read_by`: see Probe."""
+    ends = [ended.get(operation.identifier, 0) for ended in read_by]
+    for number, read in enumerate(operation.reads):
+        life = next((life for life, until in enumerate(ends, 1) if number < until), 0)
+        topic = former_life(operation.topic, life) if life else operation.topic
+        yield Given((topic, operation.partition), operation.identifier, read)
 
 
 def read_logs(truth: Truth, node: str, files: Files) -> None:

@@ -14,7 +14,6 @@ from emulator.machines.client.exchange import Failure
 from emulator.machines.client.fetched import FetchedEntry, read_entries
 from emulator.machines.client.metadata_cache import Leader
 from protocol.errors import ErrorCode
-from protocol.events import RecordsRead
 from protocol.ids import TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
@@ -124,19 +123,7 @@ class Fetching:
             self._trouble.failed(now, out, key, position, ErrorCode.CORRUPT_MESSAGE)
             return
         for entry in entries:
-            out.emit(
-                RecordsRead(
-                    operation=position.operation.identifier,
-                    topic=key[0],
-                    partition=key[1],
-                    base_offset=entry.records[0].offset,
-                    last_offset=entry.records[-1].offset,
-                    leader_epoch=entry.leader_epoch,
-                    digest=entry.digest,
-                    high_watermark=result.high_watermark,
-                    broker=broker,
-                )
-            )
+            position.operation.given(out, entry, high_watermark=result.high_watermark, broker=broker)
         if entries:
             position.offset = entries[-1].next_offset
             position.offset_epoch = entries[-1].leader_epoch

@@ -13,10 +13,9 @@ from emulator.machines.client.direct_results import Attempt, Described, ErrorOrN
 from emulator.machines.client.direct_write import DirectWrite, WriteOrder
 from emulator.machines.client.exchange import Exchanges, Failure
 from emulator.machines.client.fetched import read_entries
-from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog, Read
+from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
-from protocol.events import RecordsRead
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.leadership import MetadataRequest, MetadataResponse
@@ -204,21 +203,7 @@ def _read(
     except CorruptRecord as damage:
         entries, error, reason = [], int(ErrorCode.CORRUPT_MESSAGE), str(damage)
     for entry in entries:
-        first, last = entry.records[0].offset, entry.records[-1].offset
-        operation.reads.append(Read(first, last, entry.leader_epoch, entry.digest))
-        out.emit(
-            RecordsRead(
-                operation=operation.identifier,
-                topic=operation.topic,
-                partition=operation.partition,
-                base_offset=first,
-                last_offset=last,
-                leader_epoch=entry.leader_epoch,
-                digest=entry.digest,
-                high_watermark=high_watermark,
-                broker=broker,
-            )
-        )
+        operation.given(out, entry, high_watermark=high_watermark, broker=broker)
     next_offset = entries[-1].next_offset if entries else offset
     epoch = entries[-1].leader_epoch if entries else -1
     operation.attempt_ended(out, error=error, offset=next_offset, reason=reason, definite=True)

@@ -7,8 +7,9 @@ make a failure unknown: a request that timed out may lie in the log although the
 
 import msgspec
 
+from emulator.machines.client.fetched import FetchedEntry
 from protocol.errors import TRAITS, ErrorCode
-from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked
+from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked, RecordsRead
 from protocol.machine import Outbox
 
 NO_ANSWER = -2
@@ -24,33 +25,38 @@ def is_definite(error: int) -> bool:
 
 
 class Read(msgspec.Struct, frozen=True):
-    """One entry of a log as a consumer was given it: records [base_offset, last_offset]."""
+    """One entry of a log as a consumer was given it: records [base_offset, last_offset], and the high watermark that
+    came with it."""
 
     base_offset: int
     last_offset: int
     leader_epoch: int
     digest: int
+    high_watermark: int
 
 
 class Operation:
     """One operation. `identifier` is unique in the run; `attempts` counts from 1 once something was sent.
 
     What the caller knows in the end: `outcome` ("" until then), `offset` and `digest` of the record written, or the
-    entries it was given (`reads`).
+    entries it was given (`reads`; only if `kept`, for a consumer may read for ever).
     """
 
     __slots__ = (
-        "acks", "attempts", "digest", "doubtful", "ended", "identifier", "kind", "offset", "outcome", "partition",
-        "reads", "topic", "value",
+        "acks", "attempts", "digest", "doubtful", "ended", "identifier", "kept", "kind", "offset", "outcome",
+        "partition", "reads", "topic", "value",
     )  # fmt: skip
 
-    def __init__(self, identifier: str, kind: str, topic: str, partition: int, acks: int, value: str) -> None:
+    def __init__(
+        self, identifier: str, kind: str, topic: str, partition: int, acks: int, value: str, *, kept: bool = False
+    ) -> None:
         self.identifier = identifier
         self.kind = kind
         self.topic = topic
         self.partition = partition
         self.acks = acks
         self.value = value
+        self.kept = kept
         self.attempts = 0
         self.doubtful = False
         self.ended = False
@@ -76,6 +82,25 @@ class Operation:
         if not (is_definite(error) if definite is None else definite):
             self.doubtful = True
         out.emit(AttemptEnded(self.identifier, self.attempts, error, offset, reason))
+
+    def given(self, out: Outbox, entry: FetchedEntry, *, high_watermark: int, broker: int) -> None:
+        """A consumer was given what it wanted of one entry."""
+        first, last = entry.records[0].offset, entry.records[-1].offset
+        if self.kept:
+            self.reads.append(Read(first, last, entry.leader_epoch, entry.digest, high_watermark))
+        out.emit(
+            RecordsRead(
+                operation=self.identifier,
+                topic=self.topic,
+                partition=self.partition,
+                base_offset=first,
+                last_offset=last,
+                leader_epoch=entry.leader_epoch,
+                digest=entry.digest,
+                high_watermark=high_watermark,
+                broker=broker,
+            )
+        )
 
     def end(
         self, out: Outbox, *, error: int, offset: int = -1, leader_epoch: int = -1, digest: int = 0
@@ -133,7 +158,7 @@ class OperationLog:
         identifier = f"{self._prefix}{self._count}"
         text = value.decode("utf-8", "replace")
         out.emit(OperationInvoked(identifier, kind, topic, partition, acks, text, broker, offset))
-        operation = Operation(identifier, kind, topic, partition, acks, text)
+        operation = Operation(identifier, kind, topic, partition, acks, text, kept=self._kept is not None)
         if self._kept is not None:
             self._kept.append(operation)
         return operation

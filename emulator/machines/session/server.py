@@ -118,6 +118,17 @@ class SessionServer:
         """What is committed, as far as this server knows."""
         return self._replica.tree
 
+    @property
+    def committed_zxid(self) -> int:
+        """Of the newest transaction in `tree`; 0 before there is one."""
+        return self._replica.tree.zxid if self._started else 0
+
+    def committed_after(self, zxid: int) -> list[Transaction] | None:
+        """What of `tree` came after that one, in order; None where our log does not pass through it."""
+        if not self._history.holds(zxid):
+            return None
+        return [one for one in self._history.after(zxid) if one.zxid <= self.committed_zxid]
+
     # --- life -----------------------------------------------------------------------------------------------
 
     def _start(self, now: Now, out: Outbox, seed: int, incarnation: int) -> None:

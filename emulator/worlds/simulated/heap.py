@@ -39,6 +39,9 @@ from protocol.machine import (
     TimerKey,
 )
 
+CUTS = ("truncate", "delete")
+"""Storage operations after which a file holds less."""
+
 
 class RunTooLong(Exception):
     """The bound on inputs or on virtual time was reached: the scenario does not end."""
@@ -180,6 +183,8 @@ class Heap(Transport):
             node.stall_ms += node.hardware.takes_ms(operation)
         if operation == "make_directory":
             node.stall_ms += self.draws.takes_ms(node.node.name, "log_creation_ms")
+        elif operation in CUTS:
+            node.cuts += 1
         if node.before_storage is not None:
             node.before_storage(operation, path)
 

@@ -19,7 +19,7 @@ class SimulatedNode:
     """`machine` None: dead. `held`: inputs that wait while the process is paused."""
 
     __slots__ = (
-        "accepted", "before_storage", "busy_until_ms", "closed", "died", "ends", "files", "hardware", "held",
+        "accepted", "before_storage", "busy_until_ms", "closed", "cuts", "died", "ends", "files", "hardware", "held",
         "incarnation", "links", "machine", "node", "paused", "seq", "stall_ms", "timer_generation", "timers",
         "wall_epoch_ms", "warm",
     )  # fmt: skip
@@ -46,6 +46,8 @@ class SimulatedNode:
         """What its present life has done already: the first of a kind takes longer."""
         self.before_storage: Callable[[str, str], None] | None = None
         """Called before every primitive storage operation; may raise NodeKilled, DiskFull or DiskFailed."""
+        self.cuts = 0
+        """How often its storage was told to cut or delete a file."""
         self.timers: dict[TimerKey, int] = {}
         self.timer_generation = 0
         self.seq = 0

@@ -5,7 +5,7 @@ import pytest
 from emulator.faults.enforcement import LinkState
 from emulator.judging.assembled import doubts_about
 from emulator.judging.judged import play_and_judge
-from emulator.judging.oracle.probe import Office
+from emulator.judging.oracle.offices import Office
 from emulator.judging.simulated_measures import time_to_new_leader_ms
 from emulator.machines.broker.replicas import Replicas
 from emulator.runs.resolve import resolve

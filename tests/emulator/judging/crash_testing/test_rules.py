@@ -25,7 +25,7 @@ from emulator.judging.crash_testing.plan import resolved_for
 from emulator.judging.crash_testing.promises import Broken, broken_promises, broken_recoveries
 from emulator.judging.crash_testing.replica_logs import ReplicaLogs
 from emulator.judging.crash_testing.rules import LEFT_BEHIND, gates_of
-from emulator.judging.oracle.probe import Office, StepBack
+from emulator.judging.oracle.offices import Office, StepBack
 from emulator.judging.oracle.truth import Batch, Truth, Write
 from emulator.scenario import model as m
 from tests.emulator.judging.crash_testing.traces import COPIED, LOST, TOPIC_PARTITION, C, committed, rules, stated

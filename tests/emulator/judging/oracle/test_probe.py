@@ -6,14 +6,12 @@ from typing import Any
 import pytest
 
 from emulator.judging.judged import play_and_judge
-from emulator.judging.oracle.probe import Office, Probe
+from emulator.judging.oracle.offices import Office
 from emulator.machines.broker.partition import Partition
-from emulator.runs.resolve import Resolved, resolve
-from emulator.runs.simulated import Played, play
+from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
-from emulator.runs.verdict import Verdict
-from emulator.scenario.load import load_scenario
 from protocol.events import ControllerChanged, RoleChanged
+from tests.emulator.judging.oracle.runs import RECREATED, small, verdict_of, watched
 
 FIVE = (
     "az-isolated-leader",
@@ -22,31 +20,6 @@ FIVE = (
     "az-isolated-follower",
     "az-isolated-controller",
 )
-
-STEPS = """
-id: small
-title: one topic, a few writes
-kafka: [2.8, 2.6, 1.1]
-settings: {zookeeper.session.timeout.ms: 2000, replica.lag.time.max.ms: 2000}
-steps:
-  - start: 2
-  - start: 1
-  - start: 0
-  - create-topic: {topic: t, assignment: [0, 1, 2]}
-  - produce: {broker: 0, values: [a, b, c], acks: all}
-  - fetch: {broker: 0, offset: 0}
-"""
-
-
-def small(*steps: str, version: str = "2.8") -> Resolved:
-    text = STEPS + "".join(f"  - {step}\n" for step in steps)
-    return resolve(load_scenario(text, "small.yaml"), version)
-
-
-def watched(resolved: Resolved, seed: int = 1) -> tuple[Played, Probe]:
-    probe = Probe()
-    return play(resolved, seed, after_step=probe.look), probe
-
 
 def spans(offices: list[Office]) -> list[tuple[str, int, bool]]:
     """(node, epoch, whether it ended)"""
@@ -96,10 +69,6 @@ def test_offices_begin_when_the_nodes_say_so(scenario: str, version: str) -> Non
 
 
 # --- machines that break a rule ---
-
-
-def verdict_of(resolved: Resolved) -> Verdict:
-    return play_and_judge(resolved, 1, run="1").verdict
 
 
 @pytest.fixture
@@ -164,15 +133,6 @@ def test_a_follower_that_keeps_what_it_should_cut_is_found(monkeypatch: pytest.M
     assert verdict.checks["replica-divergence"].verdict == "violated"
     assert not verdict.checks["replica-divergence"].expected
     assert verdict.valid == "unknown" and " in vain" in verdict.unknown_because[0], verdict.unknown_because
-
-
-RECREATED = (
-    "delete-topic: t",
-    "wait: {until: {deleted: t}}",
-    "create-topic: {topic: t, assignment: [1, 2]}",
-    "produce: {broker: 1, values: [d], acks: all}",
-    "fetch: {broker: 1, offset: 0}",
-)
 
 
 @pytest.mark.parametrize("version", ["2.8", "1.1"])

@@ -1,0 +1,102 @@
+"""What became of records: whether logs keep what was acknowledged, once, in order, and alike."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from emulator.judging.oracle.truth import Truth, Write
+from emulator.judging.oracle.violations import FinalLogs, Violation
+from protocol.ids import TopicPartition
+
+
+def lost_acknowledged(truth: Truth) -> Iterator[Violation]:
+    final = FinalLogs(truth)
+    for write in truth.writes:
+        if write.outcome != "ok" or write.topic_partition[0] in truth.gone:
+            continue
+        if final.holds(write.topic_partition, write.digest, write.offset) is False:
+            text = (
+                f"{write.value} was acknowledged (acks={write.acks}) at offset {write.offset}; "
+                "the final leader does not have it"
+            )
+            details = {"value": write.value, "operation": write.operation, "acks": write.acks, "digest": write.digest}
+            yield Violation(write.topic_partition, write.offset, text, details)
+
+
+def duplicate(truth: Truth) -> Iterator[Violation]:
+    produces = Counter((write.topic_partition, write.digest) for write in truth.writes)
+    final = FinalLogs(truth)
+    for topic_partition in truth.logs:
+        if topic_partition[0] in truth.gone:
+            continue
+        for digest, batches in (final.by_digest(topic_partition) or {}).items():
+            records = sum(batch.last - batch.first + 1 for batch in batches)
+            produced = produces[topic_partition, digest]
+            if len(batches) > 1 and records > produced:
+                first, last = batches[0].first, batches[-1].first
+                text = (
+                    f"{len(batches)} copies of one batch, the first at offset {first}, the last at {last}; "
+                    f"{produced} operations produced it"
+                )
+                details = {"digest": digest, "copies": len(batches), "operations": produced}
+                yield Violation(topic_partition, last, text, details)
+
+
+def reordered(truth: Truth) -> Iterator[Violation]:
+    final = FinalLogs(truth)
+    highest: dict[tuple[str, TopicPartition], Write] = {}
+    for (node, _, _), write in sorted(((_asked(write), write) for write in truth.writes), key=lambda one: one[0]):
+        topic_partition, offset = write.topic_partition, write.offset
+        if write.outcome != "ok" or offset < 0 or topic_partition[0] in truth.gone:
+            continue
+        if not final.holds(topic_partition, write.digest, offset):
+            continue
+        before = highest.get((node, topic_partition), write)
+        if offset < before.offset:
+            text = (
+                f"{write.operation} lies at offset {offset}, before {before.operation} at {before.offset}, "
+                "which was asked for earlier"
+            )
+            details = {"operation": write.operation, "earlier": before.operation, "earlier_offset": before.offset}
+            yield Violation(topic_partition, offset, text, details)
+        else:
+            highest[node, topic_partition] = write
+
+
+def replica_divergence(truth: Truth) -> Iterator[Violation]:
+    for topic_partition, replicas in truth.logs.items():
+        if topic_partition[0] in truth.gone:
+            continue
+        beginning: dict[int, dict[tuple[int, int], list[str]]] = {}
+        for node, log in replicas.items():
+            for batch in log:
+                beginning.setdefault(batch.first, {}).setdefault((batch.epoch, batch.digest), []).append(node)
+        for offset, contents in sorted(beginning.items()):
+            if len(contents) > 1:
+                held = [f"{' and '.join(nodes)} of epoch {epoch}" for (epoch, _), nodes in sorted(contents.items())]
+                text = f"at offset {offset} the replicas hold different batches: {', '.join(held)}"
+                yield Violation(topic_partition, offset, text, {"epochs": sorted(epoch for epoch, _ in contents)})
+
+
+def log_matching(truth: Truth) -> Iterator[Violation]:
+    for topic_partition, batches in truth.appended.items():
+        contents: dict[tuple[int, int], list[int]] = {}
+        for epoch, first, digest in batches:
+            if epoch >= 0:
+                contents.setdefault((epoch, first), []).append(digest)
+        for (epoch, first), digests in sorted(contents.items()):
+            if len(digests) > 1:
+                digests.sort()
+                held = " and ".join(map(str, digests))
+                text = f"offset {first} of leader epoch {epoch} was written with different content: {held}"
+                yield Violation(topic_partition, first, text, {"leader_epoch": epoch, "digests": digests})
+
+
+def _asked(write: Write) -> tuple[str, int, int]:
+    """(node, incarnation, number): operations of one node in the order in which they began."""
+    life, _, number = write.operation.rpartition(":")
+    node, _, incarnation = life.rpartition(".")
+    return node, _number(incarnation), _number(number)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() else -1

@@ -1,0 +1,58 @@
+"""Truths written by hand, and what is found in them."""
+
+from emulator.judging.oracle.anomalies import ANOMALIES
+from emulator.judging.oracle.committed import State
+from emulator.judging.oracle.offices import Office
+from emulator.judging.oracle.truth import Batch, Given, Truth, Write
+from emulator.judging.oracle.written import Reached
+from emulator.machines.client.operations import Read
+
+PLACE = ("t", 0)
+ALL = -1
+
+
+def batches(*values: str, epoch: int = 0, first: int = 0) -> list[Batch]:
+    """One batch per value; equal values have equal digests."""
+    return [Batch(first + n, first + n, epoch, digest(value)) for n, value in enumerate(values)]
+
+
+def digest(value: str) -> int:
+    return int.from_bytes(value.encode(), "big")
+
+
+def write(value: str, offset: int, *, acks: int = ALL, outcome: str = "ok") -> Write:
+    return Write(f"observer.1:{value}", value, PLACE, acks, outcome, offset, digest(value))
+
+
+def leads(node: int, epoch: int, from_ms: float, to_ms: float | None = None) -> Office:
+    return Office(PLACE, f"broker-{node}", epoch, from_ms, to_ms)
+
+
+def controls(node: int, epoch: int, from_ms: float, to_ms: float | None = None) -> Office:
+    return Office(None, f"broker-{node}", epoch, from_ms, to_ms)
+
+
+def given(
+    value: str, offset: int, *, epoch: int = 0, high_watermark: int = 3, operation: str = "observer.1:9"
+) -> Given:
+    return Given(PLACE, operation, Read(offset, offset, epoch, digest(value), high_watermark))
+
+
+def healthy() -> Truth:
+    """a, b, c on three replicas, all acknowledged and read."""
+    log = batches("a", "b", "c")
+    return Truth(
+        logs={PLACE: {f"broker-{n}": list(log) for n in range(3)}},
+        writes=[write(value, offset) for offset, value in enumerate("abc")],
+        appended={PLACE: {(0, n, digest(value)) for n, value in enumerate("abc")}},
+        reads=[given(value, n) for n, value in enumerate("abc")],
+        reached=[Reached(PLACE, f"broker-{n}", 1, high_watermark=3, log_end=3) for n in range(3)],
+        states=[State(PLACE, 7, leader=0, leader_epoch=0, isr=(0, 1, 2), controller_epoch=1, created=True)],
+        leaders=[leads(0, 0, 100.0)],
+        controllers=[controls(2, 1, 50.0)],
+        roles_seen=3,
+    )
+
+
+def found(check: str, truth: Truth) -> list[str]:
+    return [violation.text for violation in ANOMALIES[check](truth)]
