@@ -10,8 +10,8 @@ big ones, divided by family, so that a check reads no more than it asks for. Che
 - `log_ranges`: the same by replica and leader epoch, in numbers (LOG_RANGES)
 - `overlaps`: windows in which two nodes held one office (`audit.offices`)
 
-A topic that was deleted has a name of its own in them, `t#1` (`audit.lives`); `operations` say of one of its records
-that it is `gone`, and `logs` are of the others.
+A topic that was deleted has a name of its own in them, `t#1` (`audit.lives`); `operations` and `reads` say of one of
+its records that it is `gone`, and `logs` are of the others.
 
 Order within a node is that of (incarnation, seq).
 """
@@ -41,7 +41,7 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "appends": ("batch_appended", (*_WHO, *_BATCH, "as_leader")),
     "watermarks": ("high_watermark_moved", (*_WHO, "high_watermark", "leading", "leader_epoch")),
     "operations": ("operation_ended", (*_WHO, "operation", "kind", "outcome", "acks", "offset", "digest")),
-    "reads": ("records_read", (*_WHO, *_BATCH)),
+    "reads": ("records_read", (*_WHO, *_BATCH, "operation", "high_watermark")),
     "invocations": ("operation_invoked", (*_WHO, "operation", "value")),
 }
 """{table: (the one event in it, its columns)}. These are frequent; so are OTHERS, which are only counted."""
@@ -50,7 +50,7 @@ OTHERS = ("attempt_sent", "attempt_ended")
 REST = (
     *(*_WHO, "event", "log_end", "to", "reason", "role", "leader_epoch", "active", "controller_epoch"),
     *("rule", "what", "target", "peer", "frames_stopped", "expects_traffic", "code", "roles", "az", "text"),
-    *("p999_ms", "max_ms", "buckets"),
+    *("p999_ms", "max_ms", "buckets", "high_watermark", "path", "change", "zxid", "data"),
 )
 """Columns of the table `rest`."""
 
@@ -153,6 +153,8 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], scratch: str | No
     for table, (_, columns) in TABLES.items():
         rows = _of_family(lines, table).select(*columns)
         rows = _operations(lines, rows, lives) if table == "operations" else _named(rows, lives)
+        if table == "reads":
+            rows = rows.withColumn("gone", F.expr(lives.gone))
         rows.createOrReplaceTempView(table)
     logs = facts.sql(LOGS)
     if lives.told:

@@ -44,7 +44,7 @@ def judge(spark: SparkSession, runs: Sequence[RunDirectory], checks: Sequence[Ch
     with tuned(spark, small):
         facts = prepare(spark, runs, None if small else scratch)
         wire = _wire_view(spark, runs)
-        about = [_COUNTS, _NOTES, _UNAVAILABLE, *([_WIRE_COUNTS] if wire else [])]
+        about = [_COUNTS, _NOTES, _UNAVAILABLE, _TWO_AT_ONCE, *([_WIRE_COUNTS] if wire else [])]
         crashed: dict[str, str] = {}
         try:
             rows = _collect(facts, [*([_bounded(checks)] if checks else []), *about])
@@ -184,6 +184,17 @@ FROM (
   WHERE kind = 'produce'
 )
 WHERE outcome != 'ok' GROUP BY run, node
+"""
+
+
+# How long two were in one office, used or not; and since when, where it lasted to the run's end.
+_TWO_AT_ONCE = """
+SELECT run, '' AS check, 'two-at-once' AS kind, '' AS topic, -1L AS partition, -1L AS offset, office AS text,
+  '{}' AS details,
+  to_json(struct(
+    coalesce(max(to_ms - from_ms), 0D) AS ms, min(CASE WHEN to_ms IS NULL THEN from_ms END) AS since_ms
+  )) AS numbers
+FROM overlaps GROUP BY run, office
 """
 
 

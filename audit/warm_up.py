@@ -25,6 +25,7 @@ _EVENTS: tuple[e.Event, ...] = (
     e.HighWatermarkMoved(*_TOPIC_PARTITION, 1, 0, True, 0),
     e.OperationEnded("client-0.1:1", "produce", "ok", 0, *_TOPIC_PARTITION, 0, 0, 7, 1),
     e.RecordsRead("client-0.1:2", *_TOPIC_PARTITION, 0, 0, 0, 7, 1, 0),
+    e.ZnodeChanged("/brokers/topics/t/partitions/0/state", "created", 0, 1, '{"leader":0,"leader_epoch":0,"isr":[0]}'),
     e.FrameSent("broker-0.1#1", "broker-1", "fetcher", 1, "FETCH", "request", 1, 100),
 )
 

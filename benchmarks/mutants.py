@@ -185,20 +185,24 @@ def _keeps_its_tail() -> Patches:
     return [(Replicas, "truncate", spared)]
 
 
+def another_record(data: bytes) -> bytes:
+    """Every batch has another time, and a checksum that is right."""
+    altered = bytearray(data)
+    for position, header in iter_headers(data):
+        old = header.magic < 2
+        crc, covered, time = (12, 16, 18) if old else (17, 21, 27)
+        end = position + header.size_bytes
+        altered[position + time + 7] ^= 1
+        checksum = (crc32 if old else crc32c)(bytes(altered[position + covered : end]))
+        altered[position + crc : position + crc + 4] = checksum.to_bytes(4, "big")
+    return bytes(altered)
+
+
 def _stores_another_record() -> Patches:
-    """What a follower stores has another time, and a checksum that is right."""
     append = Log.append_as_follower
 
     def another(self: Log, data: bytes) -> Any:
-        altered = bytearray(data)
-        for position, header in iter_headers(data):
-            old = header.magic < 2
-            crc, covered, time = (12, 16, 18) if old else (17, 21, 27)
-            end = position + header.size_bytes
-            altered[position + time + 7] ^= 1
-            checksum = (crc32 if old else crc32c)(bytes(altered[position + covered : end]))
-            altered[position + crc : position + crc + 4] = checksum.to_bytes(4, "big")
-        return append(self, bytes(altered))
+        return append(self, another_record(data))
 
     return [(Log, "append_as_follower", another)]
 

@@ -8,9 +8,17 @@ from audit.checks.check import Check
 from audit.checks.dual_controller import DUAL_CONTROLLER
 from audit.checks.dual_leader import DUAL_LEADER
 from audit.checks.duplicates import DUPLICATES
+from audit.checks.high_watermark_above_log_end import HIGH_WATERMARK_ABOVE_LOG_END
 from audit.checks.high_watermark_regression import HIGH_WATERMARK_REGRESSION
 from audit.checks.leader_epoch_monotonicity import LEADER_EPOCH_MONOTONICITY
+from audit.checks.log_matching import LOG_MATCHING
 from audit.checks.lost_acknowledged import LOST_ACKNOWLEDGED
+from audit.checks.partition_state import PARTITION_STATE
+from audit.checks.phantom_read import PHANTOM_READ
+from audit.checks.read_above_high_watermark import READ_ABOVE_HIGH_WATERMARK
+from audit.checks.read_gap import READ_GAP
+from audit.checks.read_then_lost import READ_THEN_LOST
+from audit.checks.reordered import REORDERED
 from audit.checks.replica_divergence import REPLICA_DIVERGENCE
 
 CHECKS: dict[str, Check] = {
@@ -18,11 +26,19 @@ CHECKS: dict[str, Check] = {
     for check in (
         LOST_ACKNOWLEDGED,
         DUPLICATES,
+        REORDERED,
+        READ_THEN_LOST,
+        PHANTOM_READ,
+        READ_ABOVE_HIGH_WATERMARK,
+        READ_GAP,
         REPLICA_DIVERGENCE,
+        LOG_MATCHING,
         DUAL_LEADER,
         DUAL_CONTROLLER,
         HIGH_WATERMARK_REGRESSION,
+        HIGH_WATERMARK_ABOVE_LOG_END,
         LEADER_EPOCH_MONOTONICITY,
+        PARTITION_STATE,
     )
 }
 

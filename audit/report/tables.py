@@ -23,6 +23,8 @@ MEASURES = {
     "audit_s": "Judging it took",
     "spark_ready_s": "Spark was ready after",
     "time_to_new_leader_ms": "From the first fault to a new leader",
+    "dual_leader_ms": "Two leaders of one partition at once, at most",
+    "dual_controller_ms": "Two controllers at once, at most",
     "timers_late_ms": "Timers were late by (p99.9)",
     "exits": "Nodes that ended by themselves",
 }

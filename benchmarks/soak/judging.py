@@ -16,7 +16,11 @@ GROWTH_MIB_PER_H = 6.0
 """And what grows by design while the run lasts: a broker's index (16 bytes per 4 KiB of log), and a session server's
 log of transactions, which is cut at 20,000."""
 UNKNOWN_SHARE_MAX = 0.001
-MUST_HOLD = ("lost-acknowledged", "replica-divergence", "high-watermark-regression", "leader-epoch-monotonicity")
+MUST_HOLD = (
+    *("lost-acknowledged", "read-then-lost", "phantom-read", "read-above-high-watermark", "read-gap"),
+    *("replica-divergence", "log-matching", "high-watermark-regression", "high-watermark-above-log-end"),
+    *("leader-epoch-monotonicity", "partition-state"),
+)
 """Checks of the audit. The others are there to be violated: a cut makes dual leaders and dual controllers, and a
 producer without idempotence writes a record twice when an answer is lost."""
 EVENT_BYTES_PER_RECORD_MAX = 8_000

@@ -88,6 +88,10 @@ class Judged(msgspec.Struct):
     """{client's node: how long its produces kept failing, until the last of them ended}."""
     failing_since_ms: dict[str, float] = {}
     """{client's node: when its last produce ended}, of those that failed in it."""
+    two_at_once_ms: dict[str, float] = {}
+    """{leader or controller: the longest time for which two were in that office, until it was over}"""
+    two_since_ms: dict[str, float] = {}
+    """{leader or controller: since when two are}, of those where it lasts to the run's end."""
 
 
 def add_row(judged: Judged, row: Mapping[str, Any], values: Mapping[tuple[str, str], str]) -> None:
@@ -103,6 +107,10 @@ def add_row(judged: Judged, row: Mapping[str, Any], values: Mapping[tuple[str, s
             judged.unavailable_ms[row["text"]] = numbers["ms"]
             if "since_ms" in numbers:
                 judged.failing_since_ms[row["text"]] = numbers["since_ms"]
+        case "two-at-once":
+            judged.two_at_once_ms[row["text"]] = numbers["ms"]
+            if "since_ms" in numbers:
+                judged.two_since_ms[row["text"]] = numbers["since_ms"]
         case "missing":
             findings = judged.findings[row["check"]]
             findings.missing.append(_at(row) + row["text"])
@@ -113,7 +121,7 @@ def add_row(judged: Judged, row: Mapping[str, Any], values: Mapping[tuple[str, s
             findings.by_acks = {name: numbers[f"acks_{name}"] for name in ACKS if numbers[f"acks_{name}"]}
             told: dict[str, Any] = msgspec.json.decode(details)
             text: str = row["text"]
-            if (value := values.get((row["run"], told.get("operation", "")))) is not None:
+            if value := values.get((row["run"], told.get("operation", ""))):  # of a produce; others write nothing
                 told, text = {"value": value, **told}, f"{value!r} of {text}"
             findings.violations.append(Violation(row["topic"], row["partition"], row["offset"], text, told))
         case other:

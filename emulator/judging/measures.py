@@ -18,13 +18,16 @@ def measures_of(judged: Judged) -> dict[str, Any]:
     """`wall_s`: scenario seconds from launch to the last event. `unavailable_ms`: {AZ: how long the produces of its
     clients kept failing, the longest of them; null: none of them wrote, so it was not measured}.
     `time_to_new_leader_ms`: from the first fault to the first later leader of a higher epoch; null: none.
-    `exits`: {node: how many of its lives ended by themselves}."""
+    `dual_leader_ms`, `dual_controller_ms`: the longest time for which two were in that office at once, whether they did
+    anything or not; null: never. `exits`: {node: how many of its lives ended by themselves}."""
     last_ms = _last_ms(judged)
     return {
         "wall_s": round(last_ms / 1000, 3),
         "exits": health.exits(judged.notes),
         "unavailable_ms": _by_az(judged),
         "time_to_new_leader_ms": time_to_new_leader_ms(judged.notes),
+        "dual_leader_ms": _two_at_once_ms(judged, "leader"),
+        "dual_controller_ms": _two_at_once_ms(judged, "controller"),
     }
 
 
@@ -43,6 +46,14 @@ def time_to_new_leader_ms(notes: list[Note]) -> float | None:
             return round(note.at_ms - fault_ms, 3)
         epochs[topic_partition] = max(epochs[topic_partition], note.leader_epoch)
     return None
+
+
+def _two_at_once_ms(judged: Judged, office: str) -> float | None:
+    if office not in judged.two_at_once_ms:
+        return None
+    since_ms = judged.two_since_ms.get(office)
+    lasting = 0.0 if since_ms is None else _last_ms(judged) - since_ms
+    return round(max(judged.two_at_once_ms[office], lasting), 3)
 
 
 def _last_ms(judged: Judged) -> float:

@@ -90,12 +90,14 @@ def exits_of(world: SimulatedWorld) -> dict[str, int]:
 
 def measures_of(world: SimulatedWorld, probe: Probe) -> dict[str, Any]:
     """`unavailable_ms`: {AZ: how long the produces of its clients kept failing, the longest of them; null: none
-    wrote}. `exits`: as `exits_of`."""
+    wrote}. `exits`: as `exits_of`. `dual_leader_ms`, `dual_controller_ms`: as `two_at_once_ms`."""
     return {
         "events": len(world.trace.entries),
         "exits": exits_of(world),
         "unavailable_ms": unavailable_ms(world),
         "time_to_new_leader_ms": time_to_new_leader_ms(probe.leaders, first_fault_ms(world)),
+        "dual_leader_ms": two_at_once_ms(probe.leaders, _end_ms(world)),
+        "dual_controller_ms": two_at_once_ms(probe.controllers, _end_ms(world)),
         "simulated_s": round(world.now_ms / 1000.0, 3),
     }
 
@@ -123,6 +125,25 @@ def time_to_new_leader_ms(leaders: list[Office], fault_ms: float | None) -> floa
     return None
 
 
+def two_at_once_ms(offices: list[Office], end_ms: float) -> float | None:
+    """The longest time for which two nodes were in one office, in different epochs, whether they did anything or not;
+    None: never."""
+    held: dict[TopicPartition | None, list[Office]] = {}
+    for office in offices:
+        held.setdefault(office.topic_partition, []).append(office)
+    longest: float | None = None
+    for of_one in held.values():
+        for number, one in enumerate(of_one):
+            for other in of_one[number + 1 :]:
+                if one.node == other.node or one.epoch == other.epoch:
+                    continue
+                until_ms = min(end_ms if office.to_ms is None else office.to_ms for office in (one, other))
+                both_ms = until_ms - max(one.from_ms, other.from_ms)
+                if both_ms > 0.0:
+                    longest = max(longest or 0.0, both_ms)
+    return None if longest is None else round(longest, 3)
+
+
 def unavailable_ms(world: SimulatedWorld) -> dict[str, float | None]:
     """From a produce that failed until the same client's next one ended, or the run: so long it knew nothing better.
     Null: no client of the AZ wrote."""
@@ -136,10 +157,14 @@ def unavailable_ms(world: SimulatedWorld) -> dict[str, float | None]:
             of_node.setdefault(node, 0.0)
         else:
             failed_ms[node] = at_ms
-    end_ms = max((round(entry[4], 3) for entry in world.trace.entries), default=0.0)
     for node, at_ms in failed_ms.items():
-        of_node[node] = of_node.get(node, 0.0) + end_ms - at_ms
+        of_node[node] = of_node.get(node, 0.0) + _end_ms(world) - at_ms
     return longest_by_az(azs, of_node)
+
+
+def _end_ms(world: SimulatedWorld) -> float:
+    """Of the last event."""
+    return round(world.trace.entries[-1][4], 3) if world.trace.entries else 0.0
 
 
 def _produces(world: SimulatedWorld) -> Iterator[tuple[str, float, str]]:

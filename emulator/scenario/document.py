@@ -47,6 +47,7 @@ def nearest(word: str, words: Iterable[str]) -> str:
     """`; nearest: produce`, or `; one of: a, b` where there are few, or nothing."""
     known = list(words)
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.55)
+    close = close or [one for one in known if word and one.startswith(word)]
     if close:
         return f"; nearest: {close[0]}"
     return f"; one of: {', '.join(known)}" if 0 < len(known) <= 12 else ""

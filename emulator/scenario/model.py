@@ -255,11 +255,19 @@ def plain_steps(steps: Iterable[AnyStep]) -> Iterator[AnyStep]:
 CHECKS = (
     "lost-acknowledged",
     "duplicate",
+    "reordered",
+    "read-then-lost",
+    "phantom-read",
+    "read-above-high-watermark",
+    "read-gap",
     "replica-divergence",
+    "log-matching",
     "dual-leader",
     "dual-controller",
     "high-watermark-regression",
+    "high-watermark-above-log-end",
     "leader-epoch-monotonicity",
+    "partition-state",
 )
 """Names of the audit's checks, as in verdict.json."""
 

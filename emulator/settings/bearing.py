@@ -18,12 +18,25 @@ WITHOUT_BEARING: Standing = "without bearing"
 SET_HERE: Standing = "set here"
 NOT_MODELLED: Standing = "not modelled"
 
-LOST, DUPLICATE, DIVERGENCE = "lost-acknowledged", "duplicate", "replica-divergence"
+LOST, DUPLICATE, REORDERED = "lost-acknowledged", "duplicate", "reordered"
+READ_LOST, PHANTOM = "read-then-lost", "phantom-read"
+READ_ABOVE, READ_GAP = "read-above-high-watermark", "read-gap"
+DIVERGENCE, MATCHING = "replica-divergence", "log-matching"
 DUAL_LEADER, DUAL_CONTROLLER = "dual-leader", "dual-controller"
-WATERMARK, EPOCHS = "high-watermark-regression", "leader-epoch-monotonicity"
-RECORDS = (LOST, DUPLICATE, DIVERGENCE)
+WATERMARK, ABOVE_END = "high-watermark-regression", "high-watermark-above-log-end"
+EPOCHS, STATE = "leader-epoch-monotonicity", "partition-state"
+WRITES = (LOST, DUPLICATE, REORDERED)
+"""What becomes of what is produced."""
+READS = (READ_LOST, PHANTOM, READ_ABOVE, READ_GAP, WATERMARK)
+"""What consumers are given."""
+RECORDS = (*WRITES, READ_LOST, READ_GAP, DIVERGENCE)
 """What becomes of records."""
-ALL = (*RECORDS, DUAL_LEADER, DUAL_CONTROLLER, WATERMARK, EPOCHS)
+CONTENT = (*RECORDS, PHANTOM, MATCHING, WATERMARK, EPOCHS)
+"""Records and their bytes."""
+ALL = (
+    *(*WRITES, READ_LOST, PHANTOM, READ_ABOVE, READ_GAP, DIVERGENCE, MATCHING, DUAL_LEADER, DUAL_CONTROLLER),
+    *(WATERMARK, ABOVE_END, EPOCHS, STATE),
+)
 """Every check: who hears whom, and when."""
 
 

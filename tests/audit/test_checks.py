@@ -3,54 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from audit.run import audit_runs
-from emulator.runs.verdict import Verdict
 from protocol import events as e
 from tests.audit.conftest import Audit
 from tests.audit.trace import TOPIC, Trace, dual_leader, healthy
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 pytestmark = pytest.mark.spark
-
-
-class _Built(Exception):
-    """A test got as far as its trace."""
-
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
-
-
-def _stop_at_the_trace(trace: Trace) -> NoReturn:
-    raise _Built(trace)
-
-
-@pytest.fixture(scope="module")
-def verdicts(
-    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Verdict]:
-    """{test: verdict of its trace}. One query for all of them: a query for each would take minutes."""
-    folder: Path = tmp_path_factory.mktemp("traces")
-    runs: dict[str, Path] = {}
-    for number, item in enumerate(request.session.items):
-        if isinstance(item, pytest.Function) and item.module is request.module:
-            with pytest.raises(_Built) as built:
-                item.obj(audit=_stop_at_the_trace, **(item.callspec.params if hasattr(item, "callspec") else {}))
-            built.value.trace.run = f"trace-{number}"
-            runs[item.nodeid] = built.value.trace.write(folder)
-    judged = audit_runs(spark, list(runs.values()), scratch=str(folder / "scratch"))
-    return dict(zip(runs, judged, strict=True))
-
-
-@pytest.fixture
-def audit(request: pytest.FixtureRequest, verdicts: dict[str, Verdict]) -> Audit:
-    return lambda trace: verdicts[request.node.nodeid]
+TOGETHER = True
 
 
 def test_a_healthy_run_holds_every_check(audit: Audit) -> None:

@@ -37,6 +37,8 @@ class Trace:
         self.incarnations: dict[str, int] = {}
         self.seqs: dict[str, int] = {}
         self.operations = 0
+        self.zxid = 0
+        self.states: set[int] = set()
 
     def emit(self, node: str, event: e.Event, *, at_ms: float | None = None) -> Self:
         """One event of `node`, in its current incarnation."""
@@ -99,10 +101,25 @@ class Trace:
 
     def leader(self, broker: int, *, epoch: int, followers: tuple[int, ...] = (), partition: int = 0) -> Self:
         """`broker` leads from now on, and `followers` know it."""
+        self.state(leader=broker, epoch=epoch, isr=(broker, *followers), partition=partition)
         self.role(broker, "leader", epoch=epoch, leader=broker, partition=partition)
         for follower in followers:
             self.role(follower, "follower", epoch=epoch, leader=broker, partition=partition)
         return self
+
+    def state(
+        self, *, leader: int, epoch: int, isr: tuple[int, ...], controller_epoch: int = 1, partition: int = 0
+    ) -> Self:
+        """The session service commits a partition's state. Takes no time."""
+        change = "changed" if partition in self.states else "created"
+        self.states.add(partition)
+        known = {"leader": leader, "leader_epoch": epoch, "isr": isr, "controller_epoch": controller_epoch}
+        return self.znode(partition, change, msgspec.json.encode(known | {"version": 1}).decode())
+
+    def znode(self, partition: int, change: str, data: str = "") -> Self:
+        self.zxid += 1
+        path = f"/brokers/topics/{TOPIC}/partitions/{partition}/state"
+        return self.emit("session-0", e.ZnodeChanged(path, change, self.zxid, self.zxid, data), at_ms=self.at_ms)
 
     def append(
         self,
@@ -134,6 +151,9 @@ class Trace:
         return self.emit(f"broker-{broker}", e.LogDeleted(TOPIC, 0, log_end, reason, ""))
 
     def removed(self, *, by: int = 2) -> Self:
+        for partition in self.states:
+            self.znode(partition, "deleted")
+        self.states.clear()
         return self.emit(f"broker-{by}", e.TopicRemoved(TOPIC, 1))
 
     def watermark(self, broker: int, to: int, *, previous: int, epoch: int, leading: bool = True) -> Self:
@@ -192,7 +212,7 @@ def healthy() -> Trace:
     trace = Trace("healthy").cluster().leader(0, epoch=0, followers=(1, 2))
     for offset, value in enumerate("abc"):
         trace.produce(value, at=offset)
-    return trace
+    return trace.read("a", at=0, epoch=0, high_watermark=3)
 
 
 def dual_leader() -> Trace:

@@ -1,6 +1,6 @@
 """Consumers: the Java client's. Those of the Scala consumer, which went with 2.0, are in `scala_clients`."""
 
-from emulator.settings.bearing import WATERMARK, Around, Bears, Group, modelled, not_modelled, set_here, without_bearing
+from emulator.settings.bearing import READS, Around, Bears, Group, modelled, not_modelled, set_here, without_bearing
 from emulator.settings.setting import (
     CONSUMER,
     INT_MAX,
@@ -61,7 +61,7 @@ GROUPS: tuple[Group, ...] = (
     not_modelled(
         "Transactions",
         "there are no transactions, so all that is readable is committed",
-        (WATERMARK,),
+        READS,
         (
             text("isolation.level", "read_uncommitted", words=("read_committed", "read_uncommitted"), since="0.11"),
             COMMITTED,
@@ -71,7 +71,7 @@ GROUPS: tuple[Group, ...] = (
     not_modelled(
         "Reading from followers",
         "a client's fetch is answered by the leader alone (KIP-392)",
-        (WATERMARK,),
+        READS,
         (text("client.rack", since="2.3"), RACK),
         scope=CONSUMER,
     ),

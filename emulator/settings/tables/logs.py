@@ -1,11 +1,9 @@
 """Brokers: logs. Flushes, segments' size and checkpoints are modelled; logs keep everything."""
 
 from emulator.settings.bearing import (
-    DUPLICATE,
-    EPOCHS,
-    LOST,
+    CONTENT,
     RECORDS,
-    WATERMARK,
+    WRITES,
     Group,
     below,
     from_itself,
@@ -82,7 +80,7 @@ GROUPS: tuple[Group, ...] = (
     not_modelled(
         "Record formats",
         "logs have the format of inter.broker.protocol.version, and batches stay as they came",
-        (*RECORDS, WATERMARK, EPOCHS),
+        CONTENT,
         (text("log.message.format.version", since="0.10.0"), FORMATS),
         (
             text(
@@ -99,7 +97,7 @@ GROUPS: tuple[Group, ...] = (
     not_modelled(
         "Timestamps that are refused",
         "a record may be of any time",
-        (LOST, DUPLICATE),
+        WRITES,
         (
             long(
                 "log.message.timestamp.difference.max.ms",

@@ -2,8 +2,7 @@
 
 from emulator.settings.bearing import (
     ALWAYS,
-    DUPLICATE,
-    LOST,
+    WRITES,
     Group,
     from_itself,
     modelled,
@@ -63,14 +62,14 @@ GROUPS: tuple[Group, ...] = (
     not_modelled(
         "Transactions",
         "there are no transactions",
-        (LOST, DUPLICATE),
+        WRITES,
         (text("transactional.id", since="0.11"), ALWAYS),
         scope=PRODUCER,
     ),
     not_modelled(
         "Connections that are closed",
         "a connection stays until somebody dies or gives up",
-        (LOST, DUPLICATE),
+        WRITES,
         (long("connections.max.idle.ms", 540000, since="0.9"), from_itself()),
         scope=PRODUCER,
     ),

@@ -3,8 +3,8 @@
 from emulator.settings.bearing import (
     ALWAYS,
     DUAL_LEADER,
+    READS,
     RECORDS,
-    WATERMARK,
     Around,
     Bears,
     Group,
@@ -90,7 +90,7 @@ GROUPS: tuple[Group, ...] = (
     not_modelled(
         "Reading from followers",
         "a client's fetch is answered by the leader alone (KIP-392)",
-        (WATERMARK,),
+        READS,
         (text("replica.selector.class", since="2.4"), SELECTOR),
     ),
     without_bearing(

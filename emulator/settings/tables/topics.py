@@ -2,11 +2,9 @@
 
 from emulator.settings.bearing import (
     ALWAYS,
-    DUPLICATE,
-    EPOCHS,
-    LOST,
+    CONTENT,
     RECORDS,
-    WATERMARK,
+    WRITES,
     Group,
     below,
     from_itself,
@@ -49,7 +47,7 @@ GROUPS: tuple[Group, ...] = (
     not_modelled(
         "Record formats",
         "logs have the format of inter.broker.protocol.version, and batches stay as they came",
-        (*RECORDS, WATERMARK, EPOCHS),
+        CONTENT,
         (text("message.format.version", since="0.10.0", follows="log.message.format.version"), FORMATS),
         (
             text(
@@ -67,7 +65,7 @@ GROUPS: tuple[Group, ...] = (
     not_modelled(
         "Timestamps that are refused",
         "a record may be of any time",
-        (LOST, DUPLICATE),
+        WRITES,
         (
             long(
                 "message.timestamp.difference.max.ms",

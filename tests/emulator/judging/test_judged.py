@@ -6,7 +6,7 @@ from emulator.faults.enforcement import LinkState
 from emulator.judging.assembled import doubts_about
 from emulator.judging.judged import play_and_judge
 from emulator.judging.oracle.offices import Office
-from emulator.judging.simulated_measures import time_to_new_leader_ms
+from emulator.judging.simulated_measures import time_to_new_leader_ms, two_at_once_ms
 from emulator.machines.broker.replicas import Replicas
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
@@ -155,6 +155,17 @@ def test_a_new_leader_counts_from_the_fault() -> None:
     assert time_to_new_leader_ms(leaders, 900.0) is None
     assert time_to_new_leader_ms(leaders, None) is None
     assert time_to_new_leader_ms(leaders[:1], 300.0) is None
+
+
+def test_two_in_one_office_are_measured_whether_they_did_anything_or_not() -> None:
+    def led(node: str, epoch: int, from_ms: float, to_ms: float | None, partition: int = 0) -> Office:
+        return Office(("t", partition), node, epoch, from_ms, to_ms)
+
+    alone = [led("broker-0", 0, 100.0, 500.0), led("broker-1", 1, 500.0, None), led("broker-0", 1, 0.0, None, 1)]
+    assert two_at_once_ms(alone, 900.0) is None
+    assert two_at_once_ms([*alone, led("broker-2", 2, 700.0, None)], 900.0) == 200.0
+    assert two_at_once_ms([led("broker-0", 0, 100.0, 530.0), *alone[1:]], 900.0) == 30.0
+    assert two_at_once_ms([led("broker-1", 0, 100.0, 530.0), *alone[1:]], 900.0) is None  # one that goes on
 
 
 def test_time_without_a_leader_is_measured() -> None:

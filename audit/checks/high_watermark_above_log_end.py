@@ -1,0 +1,45 @@
+"""High watermark above the log's end: a replica takes for committed what it never had.
+
+What is committed is in every in-sync replica's log, the leader's among them, and a follower is told no more than it
+has (semantics 1.5). In one life of a broker's process the highest high watermark of a replica must not be above the
+highest end that its log had in that life. A row is such a replica and life.
+"""
+
+from audit.checks.check import Check
+from audit.checks.log_evidence import UNREADABLE_LOGS
+
+_REPLICA = "run, node, incarnation, topic, partition"
+
+VIOLATIONS = f"""
+SELECT run, topic, partition, reached AS offset,
+  format_string('%s, in its life %d, had a high watermark of %d, and its log never reached beyond %d',
+    node, incarnation, high_watermark, reached) AS text,
+  to_json(struct(node, incarnation, high_watermark, reached AS log_end)) AS details
+FROM (
+  SELECT {_REPLICA}, max(high_watermark) AS high_watermark, coalesce(max(log_end), 0L) AS reached
+  FROM (
+    SELECT /*gather*/ * FROM (
+      SELECT {_REPLICA}, high_watermark, CAST(NULL AS BIGINT) AS log_end FROM watermarks
+      UNION ALL SELECT {_REPLICA}, NULL, last_offset + 1 FROM appends
+      UNION ALL SELECT {_REPLICA}, CASE WHEN event != 'log_truncated' THEN high_watermark END,
+        -- wiped, to start elsewhere
+        CASE WHEN event = 'log_truncated' AND reason = 'full' THEN greatest(`to`, log_end) ELSE log_end END
+      FROM rest WHERE event IN ('log_loaded', 'log_truncated', 'role_changed')
+    )
+  )
+  GROUP BY {_REPLICA}
+)
+WHERE high_watermark > reached
+"""
+
+HIGH_WATERMARK_ABOVE_LOG_END = Check(
+    name="high-watermark-above-log-end",
+    title="Nothing is committed that is not there",
+    definition=__doc__,
+    levels=("replica",),
+    needs=("high_watermark_moved",),
+    subject="high watermark moves",
+    subjects=lambda counts: counts["high_watermark_moved"] or counts["led_appends"],
+    violations=VIOLATIONS,
+    evidence=UNREADABLE_LOGS,
+)

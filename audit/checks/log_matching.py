@@ -1,0 +1,31 @@
+"""Log matching: one offset of one leader epoch held two different batches.
+
+An epoch has one leader, and a leader never writes an offset twice: wherever a batch of that epoch begins at that
+offset, on whichever replica and at whatever time, also if it was cut since, its bytes are the same (KIP-101; the log
+matching property of replicated logs). Batches of formats without an epoch are not looked at.
+"""
+
+from audit.checks.check import Check
+
+VIOLATIONS = """
+SELECT run, topic, partition, base_offset AS offset,
+  format_string('offset %d of leader epoch %d was written with different content: %d and %d',
+    base_offset, leader_epoch, lowest, highest) AS text,
+  to_json(struct(leader_epoch, array(lowest, highest) AS digests)) AS details
+FROM (
+  SELECT run, topic, partition, leader_epoch, base_offset, min(digest) AS lowest, max(digest) AS highest
+  FROM appends WHERE leader_epoch >= 0 GROUP BY run, topic, partition, leader_epoch, base_offset
+)
+WHERE lowest != highest
+"""
+
+LOG_MATCHING = Check(
+    name="log-matching",
+    title="An epoch writes an offset once",
+    definition=__doc__,
+    levels=("replica",),
+    needs=(),
+    subject="batches appended",
+    subjects=lambda counts: counts["batch_appended"],
+    violations=VIOLATIONS,
+)

@@ -1,0 +1,64 @@
+"""Partition state: what the session service commits about a partition contradicts itself.
+
+A partition's state is written by the controller and, where ISRs are written directly, by the leader: each only on top
+of the state that it knows (by its version), so that a writer who was succeeded changes nothing (semantics 1.6, 4.3).
+Along the committed states of a partition, in the order of their transactions, since it was created:
+
+- the leader epoch never goes back;
+- the controller epoch never goes back;
+- one leader epoch has one leader;
+- a leader is in its in-sync replicas.
+
+A row is a state and a rule that it breaks. Every session server tells of each transaction; one is enough.
+"""
+
+from audit.checks.check import Check
+
+_RULES = """stack(4,
+    leader_epoch < last_leader_epoch, format_string('leader epoch %d after %d', leader_epoch, last_leader_epoch),
+    controller_epoch < last_controller_epoch,
+      format_string('controller epoch %d after %d', controller_epoch, last_controller_epoch),
+    leader_epoch = last_leader_epoch AND leader != last_leader,
+      format_string('leader %d after %d in the same leader epoch %d', leader, last_leader, leader_epoch),
+    leader >= 0 AND NOT array_contains(isr, leader),
+      format_string('leader %d is not in its in-sync replicas %s', leader, array_join(isr, ','))
+  )"""
+
+VIOLATIONS = f"""
+SELECT run, topic, partition, -1L AS offset, format_string('%s (zxid %d)', why, zxid) AS text,
+  to_json(struct(zxid, leader, leader_epoch, isr, controller_epoch)) AS details
+FROM (
+  SELECT *, {_RULES} AS (breaks, why)
+  FROM (
+    SELECT *,
+      lag(leader) OVER since_created AS last_leader, lag(leader_epoch) OVER since_created AS last_leader_epoch,
+      lag(controller_epoch) OVER since_created AS last_controller_epoch
+    FROM (
+      SELECT run, zxid, change, state.*,
+        regexp_extract(path, '^/brokers/topics/([^/]+)/', 1) AS topic,
+        CAST(regexp_extract(path, '/partitions/([0-9]+)/', 1) AS BIGINT) AS partition,
+        count_if(change != 'changed') OVER (PARTITION BY run, path ORDER BY zxid) AS life
+      FROM (
+        SELECT run, path, zxid, max(change) AS change, from_json(max(data),
+          'leader BIGINT, leader_epoch BIGINT, isr ARRAY<BIGINT>, controller_epoch BIGINT') AS state
+        FROM rest WHERE event = 'znode_changed' AND path RLIKE '^/brokers/topics/[^/]+/partitions/[0-9]+/state$'
+        GROUP BY run, path, zxid
+      )
+    )
+    WHERE change != 'deleted'
+    WINDOW since_created AS (PARTITION BY run, topic, partition, life ORDER BY zxid)
+  )
+)
+WHERE breaks
+"""
+
+PARTITION_STATE = Check(
+    name="partition-state",
+    title="Whoever was succeeded writes no state",
+    definition=__doc__,
+    levels=("replica",),
+    needs=(),
+    subject="states that the session service committed",
+    subjects=lambda counts: counts["znode_changed"],
+    violations=VIOLATIONS,
+)

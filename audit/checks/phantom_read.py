@@ -1,0 +1,37 @@
+"""Phantom: a batch that a consumer was given and that no replica ever had.
+
+Whatever is read was appended somewhere, at that offset, with that digest, also if it was cut since. A row is a batch,
+whoever read it. Lives of a topic are not told apart here: whoever reads while it is deleted may be late.
+"""
+
+from audit.checks.check import Check
+from audit.checks.log_evidence import UNREADABLE_LOGS
+
+VIOLATIONS = """
+SELECT r.run, r.topic, r.partition, r.base_offset AS offset,
+  format_string('what was read at offset %d (leader epoch %d; times read: %d) no replica ever had',
+    r.base_offset, r.leader_epoch, r.times) AS text,
+  to_json(struct(r.digest, r.leader_epoch, r.times)) AS details
+FROM (
+  SELECT run, substring_index(topic, '#', 1) AS topic, partition, base_offset, digest,
+    min(leader_epoch) AS leader_epoch, count(*) AS times
+  FROM reads GROUP BY run, substring_index(topic, '#', 1), partition, base_offset, digest
+) AS r
+LEFT ANTI JOIN (
+  SELECT run, substring_index(topic, '#', 1) AS topic, partition, base_offset, digest FROM appends
+) AS a
+  ON r.run = a.run AND r.topic = a.topic AND r.partition = a.partition
+  AND r.base_offset = a.base_offset AND r.digest = a.digest
+"""
+
+PHANTOM_READ = Check(
+    name="phantom-read",
+    title="What was read was written",
+    definition=__doc__,
+    levels=("client", "replica"),
+    needs=("batch_appended",),
+    subject="batches read",
+    subjects=lambda counts: counts["records_read"],
+    violations=VIOLATIONS,
+    evidence=UNREADABLE_LOGS,
+)

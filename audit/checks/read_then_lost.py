@@ -1,0 +1,37 @@
+"""Read, then lost: a batch that a consumer was given and that the final leader does not have.
+
+Consumers are given what is committed, so that nobody acts on a record which then is none. What was read must be in the
+log of the final leader, at the same offset with the same digest; or the partition's leader was elected uncleanly, or
+disks forgot. A row is a batch, whoever read it and however often. What went with its topic, which was deleted on
+request, is not lost. (Jepsen's Kafka workload: lost writes, of which a read is the proof.)
+"""
+
+from audit.checks.check import Check
+from audit.checks.log_evidence import UNREADABLE_LEADERS
+
+VIOLATIONS = """
+SELECT r.run, r.topic, r.partition, r.base_offset AS offset,
+  format_string('what was read at offset %d (leader epoch %d; times read: %d) the final leader does not have',
+    r.base_offset, r.leader_epoch, r.times) AS text,
+  to_json(struct(r.digest, r.leader_epoch, r.times, r.first_ms, r.last_ms)) AS details
+FROM (
+  SELECT run, topic, partition, base_offset, digest, min(leader_epoch) AS leader_epoch, count(*) AS times,
+    min(at_ms) AS first_ms, max(at_ms) AS last_ms
+  FROM reads WHERE NOT gone GROUP BY run, topic, partition, base_offset, digest
+) AS r
+LEFT ANTI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
+  ON r.run = log.run AND r.topic = log.topic AND r.partition = log.partition
+  AND r.base_offset = log.base_offset AND r.digest = log.digest
+"""
+
+READ_THEN_LOST = Check(
+    name="read-then-lost",
+    title="What was read is kept",
+    definition=__doc__,
+    levels=("client", "replica"),
+    needs=("batch_appended", "role_changed"),
+    subject="batches read",
+    subjects=lambda counts: counts["records_read"],
+    violations=VIOLATIONS,
+    evidence=UNREADABLE_LEADERS,
+)

@@ -1,0 +1,54 @@
+"""Reordered: a record that lies before another of the same producer, which was asked for later.
+
+Kafka keeps the order of what one producer sends to a partition while it has one request under way, or is idempotent.
+With more requests under way a retried batch comes behind those that were sent after it. Looked at are the produces
+that ended `ok` and whose record the final leader holds: in the order in which a client began them, their offsets must
+rise. A row is a record that lies below the highest of those that the same client had asked for before it. (Jepsen's
+Kafka workload calls it a nonmonotonic send.)
+"""
+
+from audit.checks.check import Check
+from audit.checks.log_evidence import UNREADABLE_LEADERS
+
+# In a big run only the producers are compared with the log whose offsets do not rise anyway.
+_ASKED = "kind = 'produce' AND outcome = 'ok' AND offset >= 0 AND NOT gone"
+_IN_ORDER = """OVER (PARTITION BY run, node, topic, partition
+    ORDER BY incarnation, CAST(substring_index(operation, ':', -1) AS BIGINT)
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"""
+
+VIOLATIONS = f"""
+SELECT run, topic, partition, offset,
+  format_string('%s lies at offset %d, before %s at %d, which was asked for earlier',
+    operation, offset, before.operation, before.offset) AS text,
+  to_json(struct(operation, before.operation AS earlier, before.offset AS earlier_offset)) AS details
+FROM (
+  SELECT *, max(struct(offset, operation)) {_IN_ORDER} AS before
+  FROM (
+    SELECT o.* FROM operations AS o
+    --big LEFT SEMI JOIN (
+    --big   SELECT DISTINCT run, node, topic, partition FROM (
+    --big     SELECT *, max(offset) {_IN_ORDER.replace(chr(10), " ")} AS highest FROM operations WHERE {_ASKED}
+    --big   ) WHERE offset < highest
+    --big ) AS doubtful
+    --big   ON o.run = doubtful.run AND o.node = doubtful.node AND o.topic = doubtful.topic
+    --big   AND o.partition = doubtful.partition
+    LEFT SEMI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
+      ON o.run = log.run AND o.topic = log.topic AND o.partition = log.partition AND o.digest = log.digest
+      AND o.offset BETWEEN log.base_offset AND log.last_offset
+    WHERE {_ASKED}
+  )
+)
+WHERE offset < before.offset
+"""
+
+REORDERED = Check(
+    name="reordered",
+    title="What a producer sends keeps its order",
+    definition=__doc__,
+    levels=("client", "replica"),
+    needs=("operation_ended", "batch_appended", "role_changed"),
+    subject="acknowledged records",
+    subjects=lambda counts: counts["acknowledged"],
+    violations=VIOLATIONS,
+    evidence=UNREADABLE_LEADERS,
+)
