@@ -24,6 +24,7 @@ from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.truncation import Cut, cut_for
 from emulator.machines.node import specs
 from protocol.errors import ErrorCode
+from protocol.ids import LeaderEpoch
 from protocol.kinds import CutReason
 from protocol.records.format import iter_headers
 from protocol.versions import Gates, gates_for
@@ -167,7 +168,7 @@ def _cut_to_high_watermark() -> Patches:
 
 
 def _cut_too_far() -> Patches:
-    def too_far(log: Log, fetch_offset: int, epoch: int, end_offset: int) -> Cut:
+    def too_far(log: Log, fetch_offset: int, epoch: LeaderEpoch, end_offset: int) -> Cut:
         cut = cut_for(log, fetch_offset, epoch, end_offset)
         return msgspec.structs.replace(cut, offset=max(log.log_start, min(cut.offset, log.high_watermark) - 1))
 

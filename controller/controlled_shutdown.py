@@ -12,7 +12,7 @@ from controller.partition_states import Strategy
 from controller.session_calls import Procedure, SessionLost
 from controller.state import PartitionPosition, ReplicaPosition
 from protocol.errors import ErrorCode
-from protocol.ids import EPOCH_UNKNOWN
+from protocol.ids import BROKER_EPOCH_UNKNOWN
 from protocol.machine import Now, Outbox
 from protocol.messages.leadership import ControlledShutdownRequest, ControlledShutdownResponse
 
@@ -40,7 +40,7 @@ def _relieve(context: ControllerContext, request: ControlledShutdownRequest) -> 
     if broker not in state.brokers:
         return ControlledShutdownResponse(error=ErrorCode.BROKER_NOT_AVAILABLE)
     # Up to 2.1 the request names no epoch: one of an earlier life counts (KAFKA-7235).
-    if context.gates.broker_epochs and EPOCH_UNKNOWN != request.broker_epoch < state.brokers[broker].epoch:
+    if context.gates.broker_epochs and BROKER_EPOCH_UNKNOWN != request.broker_epoch < state.brokers[broker].epoch:
         return ControlledShutdownResponse(error=ErrorCode.STALE_BROKER_EPOCH)
     state.shutting_down.add(broker)
     concerned = [

@@ -35,6 +35,7 @@ from controller.session_calls import Procedure, SessionCalls
 from controller.settings import ControllerSettings
 from protocol.errors import ErrorCode
 from protocol.events import ControllerChanged
+from protocol.ids import ControllerEpoch
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.leadership import (
@@ -96,7 +97,7 @@ class Controller:
         return self._context.active
 
     @property
-    def controller_epoch(self) -> int:
+    def controller_epoch(self) -> ControllerEpoch:
         """Of our term; 0 while not active."""
         return self._context.state.epoch
 

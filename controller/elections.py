@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
-from protocol.ids import NO_LEADER
+from protocol.ids import NO_LEADER, ControllerEpoch, LeaderEpoch
 from protocol.znodes import Leadership
 
 
@@ -20,12 +20,12 @@ def _elected(state: Leadership, leader: int, isr: Sequence[int]) -> Leadership:
     return replace(state, leader=leader, leader_epoch=state.leader_epoch + 1, isr=tuple(isr))
 
 
-def initial(assignment: Sequence[int], live: Collection[int], controller_epoch: int) -> Leadership | None:
+def initial(assignment: Sequence[int], live: Collection[int], controller_epoch: ControllerEpoch) -> Leadership | None:
     """A new partition: the first live replica leads, all live ones are in sync, epoch 0."""
     live_replicas = tuple(replica for replica in assignment if replica in live)
     if not live_replicas:
         return None
-    return Leadership(live_replicas[0], 0, live_replicas, controller_epoch)
+    return Leadership(live_replicas[0], LeaderEpoch(0), live_replicas, controller_epoch)
 
 
 def offline(assignment: Sequence[int], state: Leadership, live: Collection[int], unclean: bool) -> Leadership | None:

@@ -12,7 +12,7 @@ from controller.session_calls import Procedure, SessionLost, perform_all
 from controller.state_writes import checked_writes, read_states, write_states
 from controller.watches import read_children
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import CONTROLLER_EPOCH_UNKNOWN, TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, IsrChange, IsrChanged
 from protocol.messages.session import Delete, GetData
@@ -114,7 +114,7 @@ def _change(context: ControllerContext, request: AlterIsrRequest) -> Procedure[l
 
 
 def _asked(broker: int, change: IsrChange) -> Leadership:
-    return Leadership(broker, change.leader_epoch, tuple(change.isr), -1, change.zk_version)
+    return Leadership(broker, change.leader_epoch, tuple(change.isr), CONTROLLER_EPOCH_UNKNOWN, change.zk_version)
 
 
 def _answer(partition: TopicPartition, state: Leadership) -> IsrChanged:

@@ -11,7 +11,14 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from controller.state import ControllerState
-from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, LEADER_DURING_DELETE, TopicPartition
+from protocol.ids import (
+    BROKER_EPOCH_UNKNOWN,
+    EPOCH_DURING_DELETE,
+    EPOCH_UNKNOWN,
+    LEADER_DURING_DELETE,
+    LeaderEpoch,
+    TopicPartition,
+)
 from protocol.messages.base import Message
 from protocol.messages.leadership import (
     BrokerEndpoint,
@@ -85,7 +92,9 @@ class RequestBatch:
             if leadership is None:
                 continue  # it never had a leader: nothing to say
             if self._state.is_being_deleted(partition[0]):
-                leadership = Leadership(LEADER_DURING_DELETE, 0, leadership.isr, leadership.controller_epoch)
+                leadership = Leadership(
+                    LEADER_DURING_DELETE, LeaderEpoch(0), leadership.isr, leadership.controller_epoch
+                )
             entry = self._entry(partition, leadership)
             if self._gates.update_metadata_version >= 4:
                 online = self._state.online(partition)
@@ -153,7 +162,7 @@ class RequestBatch:
         return sorted(broker for broker in brokers if broker in self._state.brokers)
 
     def _broker_epoch(self, broker: int, carried: bool) -> int:
-        return self._state.brokers[broker].epoch if carried else EPOCH_UNKNOWN
+        return self._state.brokers[broker].epoch if carried else BROKER_EPOCH_UNKNOWN
 
     def _stop_requests(self, broker: int) -> list[list[StoppedPartition]]:
         """Before version 3 a request either deletes or does not."""

@@ -9,7 +9,7 @@ Kafka's hash order is no rule.
 from collections.abc import Iterable
 from enum import Enum
 
-from protocol.ids import TopicPartition
+from protocol.ids import ControllerEpoch, TopicPartition
 from protocol.znodes import BrokerRegistration, Leadership, ReplicaAssignment
 
 Replica = tuple[str, int, int]
@@ -66,7 +66,7 @@ class ControllerState:
     """
 
     def __init__(self) -> None:
-        self.epoch = 0
+        self.epoch = ControllerEpoch(0)
         self.epoch_zk_version = -1
         self.brokers: dict[int, BrokerRegistration] = {}
         self.shutting_down: set[int] = set()

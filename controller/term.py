@@ -16,6 +16,7 @@ from controller.topic_deletion import initialize_deletions, try_deletions
 from controller.topic_events import read_assignments
 from controller.watches import read_children, watch_admin_znodes
 from protocol.events import ControllerChanged
+from protocol.ids import ControllerEpoch
 from protocol.messages.session import (
     Create,
     Delete,
@@ -41,7 +42,7 @@ from protocol.znodes import (
     numbers_in,
 )
 
-FIRST_EPOCH = 1
+FIRST_EPOCH = ControllerEpoch(1)
 
 
 def current_controller(*, watch: bool) -> Procedure[int]:
@@ -126,9 +127,9 @@ def _create_alone(context: ControllerContext) -> Procedure[bool]:
 def _create_and_raise_epoch(context: ControllerContext) -> Procedure[bool]:
     found = yield from perform(GetData(CONTROLLER_EPOCH))
     if found.error == SessionError.NO_NODE:
-        yield from perform(Create(CONTROLLER_EPOCH, encode_controller_epoch(0)))
+        yield from perform(Create(CONTROLLER_EPOCH, encode_controller_epoch(ControllerEpoch(0))))
         found = yield from perform(GetData(CONTROLLER_EPOCH))
-    epoch = decode_controller_epoch(found.data) + 1
+    epoch = ControllerEpoch(decode_controller_epoch(found.data) + 1)
     answer = yield from ask(
         SessionRequest(
             [
@@ -161,7 +162,7 @@ def _raise_epoch(context: ControllerContext) -> Procedure[None]:
         raised = yield from perform(Create(CONTROLLER_EPOCH, encode_controller_epoch(epoch)))
         version = 0
     else:
-        epoch = decode_controller_epoch(found.data) + 1
+        epoch = ControllerEpoch(decode_controller_epoch(found.data) + 1)
         raised = yield from perform(SetData(CONTROLLER_EPOCH, encode_controller_epoch(epoch), found.version))
         version = raised.version
     if raised.error:

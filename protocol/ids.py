@@ -2,18 +2,26 @@
 
 import re
 from collections.abc import Iterable
+from typing import Final, NewType
 
 TopicPartition = tuple[str, int]
 """Topic and partition number: ("t", 0) is written t-0."""
+
+LeaderEpoch = NewType("LeaderEpoch", int)
+"""Of a partition: counts its leaders."""
+ControllerEpoch = NewType("ControllerEpoch", int)
+"""Of a cluster: counts its controllers' terms."""
 
 NO_LEADER = -1
 """In place of a broker id."""
 LEADER_DURING_DELETE = -2
 """Leader of a partition whose topic is being deleted, as UpdateMetadata says it (semantics 4.3)."""
 
-EPOCH_UNKNOWN = -1
-"""Of a leader, or of a broker's registration (KIP-380)."""
-EPOCH_DURING_DELETE = -2
+EPOCH_UNKNOWN: Final = LeaderEpoch(-1)
+BROKER_EPOCH_UNKNOWN: Final = -1
+"""Of a broker's registration (KIP-380)."""
+CONTROLLER_EPOCH_UNKNOWN: Final = ControllerEpoch(-1)
+EPOCH_DURING_DELETE: Final = LeaderEpoch(-2)
 """Leader epoch in the StopReplica of a topic being deleted (semantics 1.7)."""
 
 

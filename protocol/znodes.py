@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from protocol.ids import TopicPartition
+from protocol.ids import ControllerEpoch, LeaderEpoch, TopicPartition
 from protocol.undecodable import UNDECODABLE, why
 
 NUMBER_DIGITS_MAX: Final = 18
@@ -130,12 +130,12 @@ def decode_controller(data: bytes) -> int:
     return _decode(CONTROLLER, data, _ControllerContent).brokerid
 
 
-def encode_controller_epoch(epoch: int) -> bytes:
+def encode_controller_epoch(epoch: ControllerEpoch) -> bytes:
     return str(epoch).encode()
 
 
-def decode_controller_epoch(data: bytes) -> int:
-    return _decode(CONTROLLER_EPOCH, data, int)
+def decode_controller_epoch(data: bytes) -> ControllerEpoch:
+    return _decode(CONTROLLER_EPOCH, data, ControllerEpoch)
 
 
 def encode_consumer_offset(offset: int) -> bytes:
@@ -245,9 +245,9 @@ class Leadership(msgspec.Struct, frozen=True):
     content."""
 
     leader: int
-    leader_epoch: int
+    leader_epoch: LeaderEpoch
     isr: tuple[int, ...]
-    controller_epoch: int
+    controller_epoch: ControllerEpoch
     zk_version: int = 0
 
     def same_decision(self, other: "Leadership") -> bool:
@@ -256,9 +256,9 @@ class Leadership(msgspec.Struct, frozen=True):
 
 
 class _StateContent(msgspec.Struct):
-    controller_epoch: int
+    controller_epoch: ControllerEpoch
     leader: int
-    leader_epoch: int
+    leader_epoch: LeaderEpoch
     isr: list[int]
 
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, NewType, Union, get_args, get_origin
 
 import msgpack  # type: ignore[import-untyped]
 import msgspec
@@ -12,6 +12,7 @@ import msgspec
 from docs.generate.markdown import code, notice, table
 from docs.generate.source import docstring_of
 from protocol.framing import MAX_FRAME_BYTES, encode
+from protocol.ids import LeaderEpoch
 from protocol.messages import REGISTRY
 from protocol.messages.base import DIRECTIONS, Message
 from protocol.messages.replication import FetchPartition, FetchRequest
@@ -74,7 +75,7 @@ _WORDS = {
 
 def example_frame() -> bytes:
     """The worked example."""
-    asked = FetchPartition("t", 0, 5, current_leader_epoch=1, last_fetched_epoch=1)
+    asked = FetchPartition("t", 0, 5, current_leader_epoch=LeaderEpoch(1), last_fetched_epoch=LeaderEpoch(1))
     return encode(FetchRequest(2, 500, 1, 10_485_760, [asked]), correlation_id=7, version=12)
 
 
@@ -156,6 +157,8 @@ def _kind(kind: Any) -> str:
         return _kind(get_args(kind)[0])
     if origin in (Union, UnionType):
         return " or ".join(_kind(part) for part in get_args(kind))
+    if isinstance(kind, NewType):
+        return _kind(kind.__supertype__)
     if kind is type(None):
         return "none"
     if origin is not None:

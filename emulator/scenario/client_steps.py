@@ -6,6 +6,7 @@ They can be had from `model` as well.
 from typing import Any
 
 from emulator.faults.machines import Step
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
 
 ANY_BROKER = "any"
 ANY_PARTITION = "any"
@@ -117,7 +118,7 @@ class Commit(Step, frozen=True, kw_only=True):
 
     group: str
     offset: int
-    leader_epoch: int = -1
+    leader_epoch: LeaderEpoch = EPOCH_UNKNOWN
     old: bool = False
     settings: dict[str, Any] = {}
     limit_s: float = 60

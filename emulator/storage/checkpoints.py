@@ -16,12 +16,14 @@ ends after the version. Anything else that is not exactly this is an error that 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from protocol.ids import LeaderEpoch
+
 VERSION: Final = 0
 
 Offsets = dict[tuple[str, int], int]
 """{(topic, partition): offset}"""
 
-LeaderEpochs = list[tuple[int, int]]
+LeaderEpochs = list[tuple[LeaderEpoch, int]]
 """[(epoch, its start offset)], both ascending"""
 
 
@@ -55,7 +57,7 @@ def parse_offsets(data: bytes, path: str) -> Offsets:
     return offsets
 
 
-def format_leader_epochs(entries: Sequence[tuple[int, int]]) -> bytes:
+def format_leader_epochs(entries: Sequence[tuple[LeaderEpoch, int]]) -> bytes:
     """The content of a leader epoch checkpoint."""
     return _format(f"{epoch} {start_offset}" for epoch, start_offset in entries)
 
@@ -66,7 +68,7 @@ def parse_leader_epochs(data: bytes, path: str) -> LeaderEpochs:
 
     def parse(line: str) -> None:
         epoch_word, start_word = _words(line, "epoch and start offset", 2)
-        epoch, start_offset = _number(epoch_word, "epoch"), _number(start_word, "start offset")
+        epoch, start_offset = LeaderEpoch(_number(epoch_word, "epoch")), _number(start_word, "start offset")
         # Equal start offsets exist: until 2.0.0 an epoch without records stayed (docs/semantics.md 3).
         if entries and (epoch <= entries[-1][0] or start_offset < entries[-1][1]):
             last_epoch, last_start = entries[-1]

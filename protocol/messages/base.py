@@ -10,6 +10,8 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import msgspec
 from msgspec import Meta
 
+from protocol.ids import ControllerEpoch, LeaderEpoch
+
 REQUEST = 0
 RESPONSE = 1
 ONE_WAY = 2
@@ -46,14 +48,16 @@ def unit(name: str, meaning: str = "", since: int = 0) -> Meta:
     return Meta(description=meaning or None, extra=extra)
 
 
-Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+_INT32 = Meta(ge=-(2**31), le=2**31 - 1)
+Int32 = Annotated[int, _INT32]
 Int64 = Annotated[int, Meta(ge=-(2**62), le=2**62)]
 """Half of what 64 bits hold: a sum of two still fits into a frame."""
 Count = Annotated[int, Meta(ge=0, le=2**62)]
 PartitionField = Annotated[int, Meta(ge=-1, le=2**31 - 1)]
 BrokerField = Annotated[Int32, unit("broker id", "-1 is none")]
-EpochField = Annotated[Int32, unit("leader epoch", "-1 is unknown")]
-ControllerEpochField = Annotated[Int32, unit("controller epoch")]
+Epoch32 = Annotated[LeaderEpoch, _INT32]
+EpochField = Annotated[Epoch32, unit("leader epoch", "-1 is unknown")]
+ControllerEpochField = Annotated[ControllerEpoch, _INT32, unit("controller epoch")]
 OffsetField = Annotated[Int64, unit("offset", "-1 is none; ends are exclusive")]
 ErrorField = Annotated[Int32, unit("error code", "0 is success")]
 Millis = Annotated[int, Meta(ge=0, le=2**31 - 1), unit("ms")]

@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from protocol.ids import EPOCH_UNKNOWN
 from protocol.messages.base import (
     RESPONSE,
     EpochField,
@@ -78,7 +79,7 @@ class ClientCommitRequest(Message):
     topic: str
     partition: PartitionField
     offset: OffsetField
-    leader_epoch: EpochField = -1
+    leader_epoch: EpochField = EPOCH_UNKNOWN
     old: bool = False
     settings: dict[str, SettingValue] = {}
     timeout_ms: Millis = 60_000
@@ -116,5 +117,5 @@ class ClientCommittedResponse(Message):
     DIRECTION = RESPONSE
     error: ErrorOrName = 0
     offset: OffsetField = -1
-    leader_epoch: EpochField = -1
+    leader_epoch: EpochField = EPOCH_UNKNOWN
     problem: Problem = ""

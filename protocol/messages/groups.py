@@ -8,11 +8,12 @@ from typing import Annotated
 
 import msgspec
 
+from protocol.ids import EPOCH_UNKNOWN
 from protocol.messages.base import (
     RESPONSE,
     BrokerField,
+    Epoch32,
     ErrorField,
-    Int32,
     Message,
     OffsetField,
     PartitionField,
@@ -21,8 +22,8 @@ from protocol.messages.base import (
 )
 from protocol.messages.leadership import PartitionError
 
-CommittedEpoch = Annotated[Int32, unit("leader epoch", "of the last record read; -1 unknown (KIP-320)", since=6)]
-FetchedEpoch = Annotated[Int32, unit("leader epoch", "as committed; -1 unknown (KIP-320)", since=5)]
+CommittedEpoch = Annotated[Epoch32, unit("leader epoch", "of the last record read; -1 unknown (KIP-320)", since=6)]
+FetchedEpoch = Annotated[Epoch32, unit("leader epoch", "as committed; -1 unknown (KIP-320)", since=5)]
 
 
 @register
@@ -54,7 +55,7 @@ class OffsetToCommit(msgspec.Struct, omit_defaults=True):
     topic: str
     partition: PartitionField
     offset: OffsetField
-    leader_epoch: CommittedEpoch = -1
+    leader_epoch: CommittedEpoch = EPOCH_UNKNOWN
     metadata: Annotated[str, unit("text", "the client's own")] = ""
 
 
@@ -98,7 +99,7 @@ class CommittedPartition(msgspec.Struct, omit_defaults=True):
     topic: str
     partition: PartitionField
     offset: OffsetField = -1
-    leader_epoch: FetchedEpoch = -1
+    leader_epoch: FetchedEpoch = EPOCH_UNKNOWN
     metadata: str = ""
 
 

@@ -5,11 +5,13 @@ from typing import Annotated
 
 import msgspec
 
+from protocol.ids import BROKER_EPOCH_UNKNOWN, EPOCH_UNKNOWN
 from protocol.messages.base import (
     ONE_WAY,
     RESPONSE,
     BrokerField,
     ControllerEpochField,
+    Epoch32,
     EpochField,
     ErrorField,
     Int32,
@@ -46,7 +48,7 @@ class PartitionMetadata(msgspec.Struct, omit_defaults=True):
     partition: PartitionField
     error: ErrorField = 0
     leader: BrokerField = -1
-    leader_epoch: Annotated[Int32, unit("leader epoch", since=7)] = -1
+    leader_epoch: Annotated[Epoch32, unit("leader epoch", since=7)] = EPOCH_UNKNOWN
     isr: list[Int32] = []
     replicas: list[Int32] = []
     offline_replicas: Annotated[list[Int32], unit("broker ids", since=5)] = []
@@ -95,7 +97,7 @@ class LeaderAndIsrRequest(Message):
     controller_epoch: ControllerEpochField
     partitions: list[PartitionState]
     live_leaders: list[BrokerEndpoint]
-    broker_epoch: BrokerEpochField = -1
+    broker_epoch: BrokerEpochField = BROKER_EPOCH_UNKNOWN
 
 
 class PartitionError(msgspec.Struct, omit_defaults=True):
@@ -120,7 +122,7 @@ class StoppedPartition(msgspec.Struct, omit_defaults=True):
     topic: str
     partition: PartitionField
     delete: bool = False
-    leader_epoch: Annotated[Int32, unit("leader epoch", since=3)] = -1
+    leader_epoch: Annotated[Epoch32, unit("leader epoch", since=3)] = EPOCH_UNKNOWN
 
 
 @register
@@ -131,7 +133,7 @@ class StopReplicaRequest(Message):
     controller: BrokerField
     controller_epoch: ControllerEpochField
     partitions: list[StoppedPartition]
-    broker_epoch: BrokerEpochField = -1
+    broker_epoch: BrokerEpochField = BROKER_EPOCH_UNKNOWN
 
 
 @register
@@ -156,7 +158,7 @@ class UpdateMetadataRequest(Message):
     controller_epoch: ControllerEpochField
     partitions: list[PartitionState]
     live_brokers: list[BrokerEndpoint]
-    broker_epoch: BrokerEpochField = -1
+    broker_epoch: BrokerEpochField = BROKER_EPOCH_UNKNOWN
 
 
 @register
@@ -176,7 +178,7 @@ class ControlledShutdownRequest(Message):
     API_NAME = "ControlledShutdown"
     VERSIONS = (0, 3)
     broker: BrokerField
-    broker_epoch: BrokerEpochField = -1
+    broker_epoch: BrokerEpochField = BROKER_EPOCH_UNKNOWN
 
 
 @register
@@ -221,7 +223,7 @@ class IsrChanged(msgspec.Struct, omit_defaults=True):
     partition: PartitionField
     error: ErrorField = 0
     leader: BrokerField = -1
-    leader_epoch: EpochField = -1
+    leader_epoch: EpochField = EPOCH_UNKNOWN
     isr: list[Int32] = []
     zk_version: Int32 = -1
 

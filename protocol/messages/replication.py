@@ -5,10 +5,12 @@ from typing import Annotated, ClassVar, Final
 import msgspec
 from msgspec import Meta
 
+from protocol.ids import EPOCH_UNKNOWN
 from protocol.messages.base import (
     RESPONSE,
     BrokerField,
     Bytes,
+    Epoch32,
     EpochField,
     ErrorField,
     Int32,
@@ -75,8 +77,8 @@ class FetchPartition(msgspec.Struct, omit_defaults=True):
     fetch_offset: OffsetField
     max_bytes: Bytes = 1_048_576
     log_start: OffsetField = 0
-    current_leader_epoch: Annotated[Int32, unit("leader epoch", "-1: unfenced", since=9)] = -1
-    last_fetched_epoch: Annotated[Int32, unit("leader epoch", "of the last record held", since=12)] = -1
+    current_leader_epoch: Annotated[Epoch32, unit("leader epoch", "-1: unfenced", since=9)] = EPOCH_UNKNOWN
+    last_fetched_epoch: Annotated[Epoch32, unit("leader epoch", "of the last record held", since=12)] = EPOCH_UNKNOWN
 
 
 @register
@@ -129,7 +131,7 @@ class ListOffsetsPartition(msgspec.Struct, omit_defaults=True):
     topic: str
     partition: PartitionField
     timestamp: Int64
-    current_leader_epoch: Annotated[Int32, unit("leader epoch", since=4)] = -1
+    current_leader_epoch: Annotated[Epoch32, unit("leader epoch", since=4)] = EPOCH_UNKNOWN
 
 
 class ListedOffset(msgspec.Struct, omit_defaults=True):
@@ -137,7 +139,7 @@ class ListedOffset(msgspec.Struct, omit_defaults=True):
     partition: PartitionField
     error: ErrorField = 0
     offset: OffsetField = -1
-    leader_epoch: Annotated[Int32, unit("leader epoch", since=4)] = -1
+    leader_epoch: Annotated[Epoch32, unit("leader epoch", since=4)] = EPOCH_UNKNOWN
 
 
 @register
@@ -164,7 +166,7 @@ class EpochQuestion(msgspec.Struct, omit_defaults=True):
     topic: str
     partition: PartitionField
     leader_epoch: EpochField
-    current_leader_epoch: Annotated[Int32, unit("leader epoch", "-1: unfenced", since=2)] = -1
+    current_leader_epoch: Annotated[Epoch32, unit("leader epoch", "-1: unfenced", since=2)] = EPOCH_UNKNOWN
 
 
 class EpochAnswer(msgspec.Struct, omit_defaults=True):
@@ -173,7 +175,7 @@ class EpochAnswer(msgspec.Struct, omit_defaults=True):
     topic: str
     partition: PartitionField
     error: ErrorField = 0
-    leader_epoch: Annotated[Int32, unit("leader epoch", since=1)] = -1
+    leader_epoch: Annotated[Epoch32, unit("leader epoch", since=1)] = EPOCH_UNKNOWN
     end_offset: OffsetField = -1
 
 

@@ -8,7 +8,19 @@ from typing import Annotated
 
 import msgspec
 
-from protocol.messages.base import RESPONSE, Count, EpochField, Int32, Int64, Message, OffsetField, register, unit
+from protocol.ids import CONTROLLER_EPOCH_UNKNOWN
+from protocol.messages.base import (
+    RESPONSE,
+    ControllerEpochField,
+    Count,
+    EpochField,
+    Int32,
+    Int64,
+    Message,
+    OffsetField,
+    register,
+    unit,
+)
 
 BrokerIds = Annotated[list[Int32], unit("broker id")]
 
@@ -92,7 +104,7 @@ class NodeStatus(msgspec.Struct, omit_defaults=True):
     """
 
     is_controller: bool = False
-    controller_epoch: Annotated[Int32, unit("controller epoch")] = -1
+    controller_epoch: ControllerEpochField = CONTROLLER_EPOCH_UNKNOWN
     controller: Annotated[str, unit("node name")] = ""
     session: SessionStatus | None = None
     partitions: Annotated[dict[str, PartitionStatus], unit("", "{t-0: its replica here}")] = {}

@@ -17,6 +17,7 @@ from typing import Final
 
 from google_crc32c import value as crc32c
 
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
 from protocol.records.compression import (
     CODEC_IDS,
     CODECS,
@@ -74,7 +75,7 @@ def encode_batch(
     *,
     timestamp_ms: int,
     base_offset: int = 0,
-    leader_epoch: int = -1,
+    leader_epoch: LeaderEpoch = EPOCH_UNKNOWN,
     compression: Compression = "none",
     producer_id: int = -1,
     producer_epoch: int = -1,
@@ -104,7 +105,7 @@ def encode_batch(
     return _pack_head(base_offset, length, leader_epoch, MAGIC, crc32c(covered)) + covered
 
 
-def place_batch(data: Data, base_offset: int, leader_epoch: int) -> bytes:
+def place_batch(data: Data, base_offset: int, leader_epoch: LeaderEpoch) -> bytes:
     """A leader on append: `data`, one whole batch, with its offset and epoch set; the crc stays right.
 
     Raises CountMismatch unless the batch has as many offsets as records, as a producer's must (LogValidator);

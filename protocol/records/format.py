@@ -6,6 +6,7 @@ readers can tell what they cannot read.
 
 from typing import Final
 
+from protocol.ids import LeaderEpoch
 from protocol.records import batch, message_set
 from protocol.records.compression import Compression
 from protocol.records.errors import UnknownMagic
@@ -51,7 +52,7 @@ def read_records(data: Data, position: int = 0) -> list[Record]:
     return message_set.read_records(data, position)
 
 
-def place(data: Data, base_offset: int, leader_epoch: int) -> bytes:
+def place(data: Data, base_offset: int, leader_epoch: LeaderEpoch) -> bytes:
     """A leader on append: one batch, or one message set (which knows no epoch), set to `base_offset`."""
     magic = _magic(data, 0)
     if magic == batch.MAGIC:

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Sequence
 from typing import Final
 
+from protocol.ids import EPOCH_UNKNOWN
 from protocol.records.compression import (
     CODEC_IDS,
     CODECS,
@@ -52,8 +53,8 @@ from protocol.records.types import (
     Values,
 )
 
-_NO_EPOCH: Final = -1
 _NO_PRODUCER: Final = -1
+_NO_PRODUCER_EPOCH: Final = -1
 
 _pack_offset = struct.Struct(">q").pack
 
@@ -118,14 +119,14 @@ def read_header(data: Data, position: int = 0) -> BatchHeader:
         base_offset,
         last_offset,
         size_bytes,
-        _NO_EPOCH,
+        EPOCH_UNKNOWN,
         magic,
         crc,
         CODECS[attributes & 0x07],
         base_timestamp_ms,
         timestamp_ms,
         _NO_PRODUCER,
-        _NO_EPOCH,
+        _NO_PRODUCER_EPOCH,
         NO_SEQUENCE,
         NO_SEQUENCE,
         count,

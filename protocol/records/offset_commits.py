@@ -17,6 +17,8 @@ from typing import Final
 
 import msgspec
 
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
+
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 KEY_VERSION: Final = 1
@@ -45,7 +47,7 @@ class CommittedOffset(msgspec.Struct, frozen=True):
     `expire_timestamp_ms` -1: never (only value version 1 has one)."""
 
     offset: int
-    leader_epoch: int = -1
+    leader_epoch: LeaderEpoch = EPOCH_UNKNOWN
     metadata: str = ""
     commit_timestamp_ms: int = 0
     expire_timestamp_ms: int = -1
@@ -99,7 +101,7 @@ def decode_value(data: bytes) -> CommittedOffset:
     if version not in VALUE_VERSIONS:
         raise UnreadableOffsetCommit(f"value version {version}; known are 1, 2 and 3")
     offset = fields.number(">q")
-    leader_epoch = fields.number(">i") if version >= 3 else -1
+    leader_epoch = LeaderEpoch(fields.number(">i")) if version >= 3 else EPOCH_UNKNOWN
     metadata, committed_ms = fields.string(), fields.number(">q")
     expire_ms = fields.number(">q") if version == 1 else -1
     fields.end()

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from protocol.ids import LeaderEpoch
 from protocol.records.compression import Compression
 from protocol.records.errors import TruncatedRecord
 
@@ -45,7 +46,7 @@ class BatchHeader(msgspec.Struct, frozen=True, gc=False):
     base_offset: int
     last_offset: int
     size_bytes: int
-    leader_epoch: int
+    leader_epoch: LeaderEpoch
     magic: int
     crc: int
     compression: Compression

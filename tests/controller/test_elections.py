@@ -5,16 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller import elections
+from protocol.ids import ControllerEpoch, LeaderEpoch
 from protocol.znodes import Leadership
 
 
 def state(leader: int, isr: tuple[int, ...], leader_epoch: int = 4) -> Leadership:
-    return Leadership(leader, leader_epoch, isr, controller_epoch=7, zk_version=9)
+    return Leadership(leader, LeaderEpoch(leader_epoch), isr, controller_epoch=ControllerEpoch(7), zk_version=9)
 
 
 def test_initial_election_takes_the_first_live_replica_and_all_live_ones_into_the_isr() -> None:
-    assert elections.initial([1, 2, 0], {0, 2}, 3) == Leadership(2, 0, (2, 0), 3)
-    assert elections.initial([1, 2], {0}, 3) is None
+    assert elections.initial([1, 2, 0], {0, 2}, ControllerEpoch(3)) == Leadership(
+        2, LeaderEpoch(0), (2, 0), ControllerEpoch(3)
+    )
+    assert elections.initial([1, 2], {0}, ControllerEpoch(3)) is None
 
 
 def test_offline_election_takes_the_first_live_member_of_the_isr_in_assignment_order() -> None:

@@ -1,6 +1,7 @@
 """ISR changes by leaders, straight or through the controller (semantics 1.6, 4.3, 11.6)."""
 
 from protocol.errors import ErrorCode
+from protocol.ids import LeaderEpoch
 from protocol.messages.leadership import AlterIsrRequest, IsrChange, LeaderAndIsrRequest, UpdateMetadataRequest
 from tests.controller.cluster import Cluster
 
@@ -14,7 +15,7 @@ def started(version: str = "2.8") -> Cluster:
 
 
 def request(c: Cluster, *isr: int, leader_epoch: int = 0, zk_version: int = 0, broker: int = 0) -> AlterIsrRequest:
-    change = IsrChange("t", 0, broker, leader_epoch, list(isr), zk_version)
+    change = IsrChange("t", 0, broker, LeaderEpoch(leader_epoch), list(isr), zk_version)
     return AlterIsrRequest(broker, c.brokers[broker].broker_epoch, [change])
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from controller.settings import ControllerSettings
+from protocol.ids import LeaderEpoch
 from protocol.messages.leadership import AlterIsrRequest, ControlledShutdownRequest, IsrChange
 from protocol.messages.session import SessionRequest, SessionResponse, SetData
 from tests.controller.cluster import Cluster
@@ -163,7 +164,7 @@ def test_an_isr_change_written_by_the_leader_adds_nothing(version: str) -> None:
 
 def test_an_isr_change_through_the_controller_adds_nothing() -> None:
     c = cluster("2.8", 0, 1, 2)
-    change = IsrChange("t", 0, 0, 0, [0, 2], 0)
+    change = IsrChange("t", 0, 0, LeaderEpoch(0), [0, 2], 0)
     c.alter_isr(2, AlterIsrRequest(0, c.brokers[0].broker_epoch, [change]))
     assert c.states()[1:] == [(0, 0, [0, 2], 1, 1)]
 

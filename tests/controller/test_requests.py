@@ -2,6 +2,7 @@
 
 from controller.requests import RequestBatch
 from controller.state import ControllerState
+from protocol.ids import ControllerEpoch, LeaderEpoch
 from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from protocol.versions import gates_for
 from protocol.znodes import BrokerRegistration, Leadership, ReplicaAssignment
@@ -13,10 +14,10 @@ T0 = ("t", 0)
 def filled(version: str = "2.8") -> tuple[RequestBatch, ControllerState]:
     """An empty batch; brokers 0 to 2, one partition."""
     state = ControllerState()
-    state.epoch = 5
+    state.epoch = ControllerEpoch(5)
     state.brokers = {broker: BrokerRegistration(broker, f"broker-{broker}", epoch=100 + broker) for broker in range(3)}
     state.assignments = {T0: ReplicaAssignment((0, 1, 2))}
-    state.states = {T0: Leadership(0, 3, (0, 1), 4, 7)}
+    state.states = {T0: Leadership(0, LeaderEpoch(3), (0, 1), ControllerEpoch(4), 7)}
     return RequestBatch(2, gates_for(version), state), state
 
 
@@ -36,7 +37,7 @@ def test_an_entry_says_everything_about_the_partition() -> None:
 def test_the_last_of_several_changes_is_what_is_sent() -> None:
     batch, state = filled()
     batch.add_leader_and_isr([0, 1], T0, state.states[T0], is_new=True)
-    state.states[T0] = Leadership(1, 4, (1,), 5, 8)
+    state.states[T0] = Leadership(1, LeaderEpoch(4), (1,), ControllerEpoch(5), 8)
     batch.add_leader_and_isr([1], T0, state.states[T0])
     sent = batch.outgoing()
     told = {o.broker: o.request.partitions[0] for o in sent if isinstance(o.request, LeaderAndIsrRequest)}

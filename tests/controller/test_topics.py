@@ -4,6 +4,7 @@ import pytest
 
 from controller.settings import ControllerSettings
 from protocol.events import TopicDeletionChanged, TopicRemoved
+from protocol.ids import ControllerEpoch, LeaderEpoch
 from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from protocol.messages.session import Delete
 from protocol.znodes import Leadership, ReplicaAssignment, encode_state, encode_topic, state_path, topic_path
@@ -40,7 +41,7 @@ def test_a_partition_without_live_replicas_waits_for_one() -> None:
 def test_a_first_state_that_exists_already_is_told_to_nobody_until_another_controller_takes_over(version: str) -> None:
     """Semantics 4.2: it was written, and the answer got lost. The controller asks again, and takes it for another's."""
     c = started(version)
-    c.service.put(state_path("t", 0), encode_state(Leadership(0, 0, (0, 1), 1)))
+    c.service.put(state_path("t", 0), encode_state(Leadership(0, LeaderEpoch(0), (0, 1), ControllerEpoch(1))))
     c.forget_requests()
     c.create_topic("t", (0, 1))
     assert not any(isinstance(m, LeaderAndIsrRequest) for broker in (0, 1) for m in c.requests(broker))

@@ -8,6 +8,7 @@ import pytest
 from emulator.cluster.status import ClusterStatus, Life, LinkFault, as_json, partition_order, status_of
 from emulator.faults.rules import parse
 from emulator.topology import three_azs
+from protocol.ids import ControllerEpoch
 from protocol.link_rules import LinkRule
 from protocol.messages.status import NodeStatus, PartitionStatus, SessionStatus
 
@@ -37,8 +38,10 @@ def links(*words: str) -> dict[tuple[str, str], tuple[str, bool]]:
 
 def test_the_json_form_has_what_the_contract_promises() -> None:
     statuses = {
-        "broker-0": NodeStatus(True, 2, "broker-0", SessionStatus("connected", 7), {"t-0": replica(is_leader=True)}),
-        "broker-1": NodeStatus(False, 2, "broker-0", None, {"t-0": replica()}),
+        "broker-0": NodeStatus(
+            True, ControllerEpoch(2), "broker-0", SessionStatus("connected", 7), {"t-0": replica(is_leader=True)}
+        ),
+        "broker-1": NodeStatus(False, ControllerEpoch(2), "broker-0", None, {"t-0": replica()}),
     }
     faults = [LinkFault(rule("cut az-0"), 1.0, 2.0, 9.0, 48)]
     told = json.loads(json.dumps(as_json(status_of(TOPOLOGY, statuses, ALIVE, faults, 10.0))))
@@ -75,7 +78,9 @@ def test_who_did_not_answer_is_told_from_who_is_dead() -> None:
 
 
 def test_contradictions_stay_side_by_side() -> None:
-    statuses = {f"broker-{n}": NodeStatus(True, n, "", None, {"t-0": replica(is_leader=True)}) for n in (0, 1)}
+    statuses = {
+        f"broker-{n}": NodeStatus(True, ControllerEpoch(n), "", None, {"t-0": replica(is_leader=True)}) for n in (0, 1)
+    }
     told = status_of(TOPOLOGY, statuses, ALIVE, [], 10.0)
     assert [name for name, node in told.nodes.items() if node.is_controller] == ["broker-0", "broker-1"]
     assert [name for name, seen in told.partitions["t-0"].items() if seen.is_leader] == ["broker-0", "broker-1"]

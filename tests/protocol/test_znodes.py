@@ -3,15 +3,16 @@
 import pytest
 
 from protocol import znodes
+from protocol.ids import ControllerEpoch, LeaderEpoch
 from protocol.znodes import BrokerRegistration, Leadership, ReplicaAssignment, UnreadableZnode
 
 
 def test_contents_are_kafkas_byte_for_byte() -> None:
     assert znodes.encode_controller(0, 1234.5) == b'{"version":1,"brokerid":0,"timestamp":"1234"}'
-    assert znodes.encode_controller_epoch(3) == b"3"
+    assert znodes.encode_controller_epoch(ControllerEpoch(3)) == b"3"
     assert znodes.encode_topic({0: ReplicaAssignment((1, 0, 2))}) == b'{"version":1,"partitions":{"0":[1,0,2]}}'
     assert (
-        znodes.encode_state(Leadership(0, 0, (0, 1, 2), 1, 5))
+        znodes.encode_state(Leadership(0, LeaderEpoch(0), (0, 1, 2), ControllerEpoch(1), 5))
         == b'{"controller_epoch":1,"leader":0,"version":1,"leader_epoch":0,"isr":[0,1,2]}'
     )
     assert znodes.encode_partitions([("T", 0)]) == b'{"version":1,"partitions":[{"topic":"T","partition":0}]}'
@@ -22,7 +23,7 @@ def test_contents_are_kafkas_byte_for_byte() -> None:
 
 
 def test_what_is_written_can_be_read() -> None:
-    state = Leadership(-1, 4, (2, 1), 3, 7)
+    state = Leadership(-1, LeaderEpoch(4), (2, 1), ControllerEpoch(3), 7)
     assert znodes.decode_state("t", 0, znodes.encode_state(state), 7) == state
     broker = BrokerRegistration(2, "broker-2", 9092, "az-2", 77)
     assert znodes.decode_broker(2, znodes.encode_broker(broker, 0.0), 77) == broker

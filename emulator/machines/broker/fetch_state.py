@@ -3,7 +3,7 @@
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.replicas import Replicas
 from protocol.events import FetcherChanged
-from protocol.ids import TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, TopicPartition
 
 
 class FetchState:
@@ -12,7 +12,9 @@ class FetchState:
 
     __slots__ = ("delayed_until_ms", "lag", "last_fetched_epoch", "leader_epoch", "offset", "truncating")
 
-    def __init__(self, offset: int, leader_epoch: int, last_fetched_epoch: int, *, truncating: bool) -> None:
+    def __init__(
+        self, offset: int, leader_epoch: LeaderEpoch, last_fetched_epoch: LeaderEpoch, *, truncating: bool
+    ) -> None:
         self.offset = offset
         self.leader_epoch = leader_epoch
         self.last_fetched_epoch = last_fetched_epoch
@@ -30,7 +32,7 @@ class Followed:
         self.replicas = replicas
         self.source = source
         self.states: dict[TopicPartition, FetchState] = {}
-        self.asked: dict[TopicPartition, tuple[int, int]] = {}
+        self.asked: dict[TopicPartition, tuple[int, LeaderEpoch]] = {}
 
     def add(self, topic_partition: TopicPartition, state: FetchState) -> None:
         self.states[topic_partition] = state
@@ -59,7 +61,7 @@ class Followed:
                 state.delayed_until_ms = until_ms
                 self.say(topic_partition, "delayed", state.offset, reason, state.leader_epoch)
 
-    def fenced(self, topic_partition: TopicPartition, request_epoch: int) -> None:
+    def fenced(self, topic_partition: TopicPartition, request_epoch: LeaderEpoch) -> None:
         """2.2: fenced with the epoch it still holds: wait for LeaderAndIsr; otherwise try again later."""
         if request_epoch == self.states[topic_partition].leader_epoch:
             self.fail(topic_partition, "FENCED_LEADER_EPOCH")
@@ -72,7 +74,12 @@ class Followed:
         self.say(topic_partition, "failed", state.offset, reason, state.leader_epoch)
 
     def say(
-        self, topic_partition: TopicPartition, change: str, offset: int, reason: str = "", epoch: int = -1
+        self,
+        topic_partition: TopicPartition,
+        change: str,
+        offset: int,
+        reason: str = "",
+        epoch: LeaderEpoch = EPOCH_UNKNOWN,
     ) -> None:
         """Write an event about a partition."""
         self.context.emit(FetcherChanged(*topic_partition, change, self.source, offset, reason, epoch))

@@ -22,7 +22,7 @@ from emulator.machines.broker.truncating import Truncating
 from emulator.machines.broker.truncation import cut_for
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, TopicPartition
 from protocol.kinds import CutReason
 from protocol.messages.base import Message
 from protocol.messages.replication import (
@@ -173,8 +173,8 @@ class ReplicaFetcher:
                 state.offset,
                 max_bytes,
                 self._replicas.partitions[topic_partition].the_log.log_start,
-                state.leader_epoch if fences else -1,
-                state.last_fetched_epoch if truncates else -1,
+                state.leader_epoch if fences else EPOCH_UNKNOWN,
+                state.last_fetched_epoch if truncates else EPOCH_UNKNOWN,
             )
             for topic_partition, state in ready
         ]
@@ -201,7 +201,7 @@ class ReplicaFetcher:
             self._fetched_one(topic_partition, state, asked[1], result)
 
     def _fetched_one(
-        self, topic_partition: TopicPartition, state: FetchState, request_epoch: int, result: FetchedPartition
+        self, topic_partition: TopicPartition, state: FetchState, request_epoch: LeaderEpoch, result: FetchedPartition
     ) -> None:
         match result.error:
             case 0:

@@ -5,7 +5,7 @@ from emulator.machines.broker.fetch_state import FetchState
 from emulator.machines.broker.fetcher import ReplicaFetcher
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.replicas import Replicas
-from protocol.ids import TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, TopicPartition
 from protocol.work import Until, Work
 
 
@@ -25,7 +25,7 @@ class Fetchers:
         gates, log = self._context.gates, partition.the_log
         latest = log.epochs.latest
         if gates.truncates_to_high_watermark:
-            state = FetchState(log.log_end, partition.leader_epoch, -1, truncating=False)
+            state = FetchState(log.log_end, partition.leader_epoch, EPOCH_UNKNOWN, truncating=False)
         elif gates.truncates_on_fetch and latest >= 0:
             state = FetchState(log.log_end, partition.leader_epoch, latest, truncating=False)
         else:

@@ -20,7 +20,7 @@ from emulator.machines.broker.requests import Request
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import GroupCoordinatorChanged
-from protocol.ids import TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, TopicPartition
 from protocol.messages.groups import (
     CommittedPartition,
     FindCoordinatorRequest,
@@ -239,7 +239,7 @@ class GroupCoordinator:
         if self._context.gates.offset_commit_value_version >= 3:
             return CommittedOffset(asked.offset, asked.leader_epoch, asked.metadata, now_ms)
         expire_ms = now_ms + self._context.settings.offsets_retention_minutes * MS_PER_MINUTE
-        return CommittedOffset(asked.offset, -1, asked.metadata, now_ms, expire_ms)
+        return CommittedOffset(asked.offset, EPOCH_UNKNOWN, asked.metadata, now_ms, expire_ms)
 
     def _records(self, commits: Iterable[tuple[OffsetKey, CommittedOffset]]) -> bytes:
         """One batch (before 0.11: one message each)."""

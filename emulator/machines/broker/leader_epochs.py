@@ -7,11 +7,12 @@ E end in this log? (KIP-101, KIP-279; semantics 2.1 and 3.) Every change rewrite
     offsets    0 1 2 3  4 5 6 7 8 9  10 11 ...      end_offset_for(2) = (1, 10)
 """
 
-from emulator.storage.checkpoints import format_leader_epochs
+from emulator.storage.checkpoints import LeaderEpochs, format_leader_epochs
 from emulator.storage.files import Files
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
 from protocol.versions import Gates
 
-UNDEFINED = (-1, -1)
+UNDEFINED = (EPOCH_UNKNOWN, -1)
 """(epoch, end offset) that says: I cannot tell."""
 
 
@@ -20,26 +21,26 @@ class LeaderEpochCache:
 
     __slots__ = ("_files", "_gates", "_path", "_writes", "entries", "untold")
 
-    def __init__(self, files: Files, path: str, gates: Gates, entries: list[tuple[int, int]]) -> None:
+    def __init__(self, files: Files, path: str, gates: Gates, entries: LeaderEpochs) -> None:
         self._files = files
         self._path = path
         self._gates = gates
         self._writes = gates.has_epoch_cache
         self.entries = entries
-        self.untold: list[tuple[int, int, int, int, int]] = []
+        self.untold: list[tuple[LeaderEpoch, int, LeaderEpoch, int, int]] = []
         """Noted since the last `tell`."""
 
-    def tell(self) -> list[tuple[int, int, int, int, int]]:
+    def tell(self) -> list[tuple[LeaderEpoch, int, LeaderEpoch, int, int]]:
         """[(epoch, its start, the entry before: epoch, start, how many there were)] since the last time: for events."""
         told, self.untold = self.untold, []
         return told
 
     @property
-    def latest(self) -> int:
+    def latest(self) -> LeaderEpoch:
         """-1 when empty."""
-        return self.entries[-1][0] if self.entries else -1
+        return self.entries[-1][0] if self.entries else EPOCH_UNKNOWN
 
-    def assign(self, epoch: int, start_offset: int) -> None:
+    def assign(self, epoch: LeaderEpoch, start_offset: int) -> None:
         """Epoch `epoch` begins at `start_offset`, unless that is known already."""
         entries = self.entries
         if not self._writes:
@@ -57,7 +58,7 @@ class LeaderEpochCache:
         entries.append((epoch, start_offset))
         self._flush()
 
-    def end_offset_for(self, epoch: int, log_end: int) -> tuple[int, int]:
+    def end_offset_for(self, epoch: LeaderEpoch, log_end: int) -> tuple[LeaderEpoch, int]:
         """(largest epoch <= `epoch`, where it ends); who asks by version 0 is not told the epoch.
 
         UNDEFINED by the table of semantics 2.1."""

@@ -13,7 +13,7 @@ from emulator.machines.broker.requests import Request
 from emulator.machines.broker.turns import Turns
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored
-from protocol.ids import EPOCH_UNKNOWN
+from protocol.ids import EPOCH_UNKNOWN, ControllerEpoch
 from protocol.kinds import IgnoredReason
 from protocol.messages.leadership import (
     LeaderAndIsrRequest,
@@ -39,14 +39,14 @@ class Leadership:
         self._replicas = replicas
         self._fetchers = fetchers
         self._transitions = transitions
-        self.controller_epoch = 0
+        self.controller_epoch = ControllerEpoch(0)
         self._checkpointing = False
         self._turns = Turns("its turn among the controller's orders", context.threads)
 
     def _is_for_an_earlier_life(self, broker_epoch: int) -> bool:
         return self._context.gates.broker_epochs and -1 < broker_epoch < self._context.broker_epoch
 
-    def _is_of_the_past(self, controller_epoch: int) -> bool:
+    def _is_of_the_past(self, controller_epoch: ControllerEpoch) -> bool:
         if controller_epoch < self.controller_epoch:
             return True
         self.controller_epoch = controller_epoch

@@ -13,9 +13,10 @@ import msgspec
 from emulator.machines.broker.leader_epochs import LeaderEpochCache
 from emulator.machines.broker.producer_state import ProducerState
 from emulator.machines.broker.segment import Segment, segment_path
-from emulator.storage.checkpoints import format_leader_epochs, parse_leader_epochs
+from emulator.storage.checkpoints import LeaderEpochs, format_leader_epochs, parse_leader_epochs
 from emulator.storage.files import Files
 from emulator.storage.log_directory import LEADER_EPOCHS, SEGMENT_SUFFIX
+from protocol.ids import LeaderEpoch
 from protocol.records.format import check_crc, place, read_header
 from protocol.records.types import BatchHeader
 from protocol.versions import Gates
@@ -92,7 +93,7 @@ class Log:
         log = cls(files, directory, gates, settings)
         segments = [name for name in files.list(directory) if name.endswith(SEGMENT_SUFFIX)]
         bases = sorted(int(name.removesuffix(SEGMENT_SUFFIX)) for name in segments)
-        beginnings: list[tuple[int, int]] = []
+        beginnings: LeaderEpochs = []
 
         def seen(header: BatchHeader) -> None:
             if not beginnings or beginnings[-1][0] != header.leader_epoch:
@@ -122,7 +123,7 @@ class Log:
         log._rebuild_producers()
         return log
 
-    def _load_epochs(self, beginnings: list[tuple[int, int]]) -> None:
+    def _load_epochs(self, beginnings: LeaderEpochs) -> None:
         """`beginnings`: (epoch, offset) of the first batches of epochs, to be added where they are not known."""
         path = self.epochs_path
         if not self._gates.has_epoch_cache:
@@ -153,7 +154,7 @@ class Log:
 
     # --- appending ---
 
-    def append_as_leader(self, data: bytes, leader_epoch: int) -> BatchHeader:
+    def append_as_leader(self, data: bytes, leader_epoch: LeaderEpoch) -> BatchHeader:
         """Place one batch of a producer at the log's end. Raises CorruptBatch, StorageError."""
         try:
             sent = read_header(data)
@@ -307,6 +308,6 @@ class Log:
         if self.segments:
             self.segments[-1].forget()
 
-    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+    def end_offset_for_epoch(self, epoch: LeaderEpoch) -> tuple[LeaderEpoch, int]:
         """See LeaderEpochCache.end_offset_for."""
         return self.epochs.end_offset_for(epoch, self.log_end)

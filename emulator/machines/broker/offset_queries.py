@@ -9,6 +9,7 @@ from emulator.machines.broker.reads import fence
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
 from protocol.errors import ErrorCode
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
 from protocol.messages.replication import (
     EARLIEST_TIMESTAMP,
     EpochAnswer,
@@ -58,7 +59,7 @@ class OffsetQueries:
         if log is None:
             return EpochAnswer(*topic_partition, error)
         epoch, end_offset = log.end_offset_for_epoch(question.leader_epoch)
-        return EpochAnswer(*topic_partition, ErrorCode.NONE, epoch if with_epoch else -1, end_offset)
+        return EpochAnswer(*topic_partition, ErrorCode.NONE, epoch if with_epoch else EPOCH_UNKNOWN, end_offset)
 
     def _offset(self, asked: ListOffsetsPartition, *, follower: bool) -> ListedOffset:
         topic_partition = (asked.topic, asked.partition)
@@ -75,7 +76,7 @@ class OffsetQueries:
             return ListedOffset(*topic_partition, ErrorCode.OFFSET_NOT_AVAILABLE)
         return ListedOffset(*topic_partition, ErrorCode.NONE, log.high_watermark, epoch)
 
-    def _leaders_log(self, topic: str, number: int, current_leader_epoch: int) -> tuple[Log | None, ErrorCode]:
+    def _leaders_log(self, topic: str, number: int, current_leader_epoch: LeaderEpoch) -> tuple[Log | None, ErrorCode]:
         partition = self._replicas.partitions.get((topic, number))
         if partition is None:
             return None, self._replicas.error_of_stranger((topic, number))

@@ -9,7 +9,7 @@ from emulator.machines.broker.settings import with_topic_overrides
 from emulator.machines.broker.truncating import Send, Truncating
 from protocol.errors import ErrorCode
 from protocol.events import FetchOffsetReset
-from protocol.ids import TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, TopicPartition
 from protocol.kinds import CutReason, ExitKind
 from protocol.messages.base import Message
 from protocol.messages.replication import (
@@ -85,7 +85,7 @@ class OutOfRange:
             self._found.popleft()
             self._go_on()
             return
-        epoch = state.leader_epoch if self._context.gates.fences_by_epoch else -1
+        epoch = state.leader_epoch if self._context.gates.fences_by_epoch else EPOCH_UNKNOWN
         request_epoch = state.leader_epoch
 
         def handle(message: Message) -> None:

@@ -18,7 +18,7 @@ from protocol.events import (
     PartitionBlocked,
     RoleChanged,
 )
-from protocol.ids import EPOCH_UNKNOWN, NO_LEADER, TopicPartition, topic_partition_text
+from protocol.ids import EPOCH_UNKNOWN, NO_LEADER, ControllerEpoch, TopicPartition, topic_partition_text
 from protocol.kinds import CutReason
 from protocol.messages.leadership import PartitionState
 from protocol.records.types import BatchHeader
@@ -64,7 +64,7 @@ class Partition:
         self.leader = NO_LEADER
         self.leader_epoch = EPOCH_UNKNOWN
         self.zk_version = -1
-        self.controller_epoch = 0
+        self.controller_epoch = ControllerEpoch(0)
         self.assignment: list[int] = []
         self.isr: list[int] = []
         self.pending: PendingIsr | None = None

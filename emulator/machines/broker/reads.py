@@ -9,6 +9,7 @@ from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
+from protocol.ids import LeaderEpoch
 from protocol.messages.replication import (
     DivergingEpoch,
     FetchedPartition,
@@ -150,7 +151,7 @@ class Reads:
         return False
 
 
-def fence(partition: Partition, current_leader_epoch: int) -> ErrorCode:
+def fence(partition: Partition, current_leader_epoch: LeaderEpoch) -> ErrorCode:
     """2.2: -1 is not checked."""
     if current_leader_epoch < 0 or current_leader_epoch == partition.leader_epoch:
         return ErrorCode.NONE

@@ -11,14 +11,14 @@ from emulator.machines.broker.replicas import ReplicaOffline, Replicas
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored, RoleChanged, ids_text
-from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, TopicPartition
+from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, ControllerEpoch, LeaderEpoch, TopicPartition
 from protocol.kinds import CutReason, IgnoredReason
 from protocol.messages.leadership import PartitionError, PartitionState, StoppedPartition
 from protocol.records.offset_commits import OFFSETS_TOPIC
 from protocol.work import Work
 
 Change = tuple[Partition, PartitionState]
-Orderer = tuple[int, int, int]
+Orderer = tuple[int, ControllerEpoch, int]
 """(controller, its epoch, correlation id of its order)"""
 
 
@@ -111,7 +111,9 @@ class ReplicaTransitions:
         if new_leader and partition.topic == OFFSETS_TOPIC and not partition.offline:
             self._coordinator.elected(partition.partition)
 
-    def _role_changed(self, partition: Partition, role: str, previous_epoch: int, state: PartitionState) -> None:
+    def _role_changed(
+        self, partition: Partition, role: str, previous_epoch: LeaderEpoch, state: PartitionState
+    ) -> None:
         log = partition.the_log
         self._context.emit(
             RoleChanged(
@@ -178,7 +180,7 @@ class ReplicaTransitions:
         known_by_metadata = self._context.gates.leaders_known_by_metadata
         return self._replicas.metadata.node_of(leader) if known_by_metadata else leaders.get(leader)
 
-    def _must_restart(self, previous_leader: int, previous_epoch: int, partition: Partition) -> bool:
+    def _must_restart(self, previous_leader: int, previous_epoch: LeaderEpoch, partition: Partition) -> bool:
         """1.7, makeFollower: when the fetcher is left alone, by era."""
         if previous_leader != partition.leader:
             return True

@@ -7,7 +7,7 @@ from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.truncation import Cut, cut_for
 from protocol.errors import ErrorCode
 from protocol.events import EpochAnswered
-from protocol.ids import TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, TopicPartition
 from protocol.kinds import CutReason
 from protocol.messages.base import Message
 from protocol.messages.replication import (
@@ -50,7 +50,7 @@ class Truncating:
             EpochQuestion(
                 *topic_partition,
                 self._replicas.partitions[topic_partition].the_log.epochs.latest,
-                state.leader_epoch if gates.fences_by_epoch else -1,
+                state.leader_epoch if gates.fences_by_epoch else EPOCH_UNKNOWN,
             )
             for topic_partition, state in questions
         ]
@@ -88,12 +88,17 @@ class Truncating:
         log = partition.the_log
         undefined = end_offset == -1
         offset = log.high_watermark if undefined else min(end_offset, log.log_end)
-        self.answered(partition, topic_partition, -1, end_offset, Cut(offset, complete=True))
+        self.answered(partition, topic_partition, EPOCH_UNKNOWN, end_offset, Cut(offset, complete=True))
         reason = CutReason.HIGH_WATERMARK if undefined else CutReason.EPOCH
         self.cut(partition, topic_partition, offset, reason, complete=True)
 
     def answered(
-        self, partition: Partition, topic_partition: TopicPartition, leader_epoch: int, end_offset: int, cut: Cut
+        self,
+        partition: Partition,
+        topic_partition: TopicPartition,
+        leader_epoch: LeaderEpoch,
+        end_offset: int,
+        cut: Cut,
     ) -> None:
         log = partition.the_log
         own_epoch, _ = log.end_offset_for_epoch(leader_epoch)

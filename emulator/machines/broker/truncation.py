@@ -9,6 +9,7 @@ we have only older than e   -> our end of the older one, and ask again
 import msgspec
 
 from emulator.machines.broker.log import Log
+from protocol.ids import LeaderEpoch
 
 
 class Cut(msgspec.Struct, frozen=True):
@@ -18,7 +19,7 @@ class Cut(msgspec.Struct, frozen=True):
     complete: bool
 
 
-def cut_for(log: Log, fetch_offset: int, epoch: int, end_offset: int) -> Cut:
+def cut_for(log: Log, fetch_offset: int, epoch: LeaderEpoch, end_offset: int) -> Cut:
     """The follower's action for the leader's answer (`epoch`, `end_offset`)."""
     if end_offset == -1:
         return Cut(fetch_offset, complete=True)

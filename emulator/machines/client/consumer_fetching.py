@@ -14,7 +14,7 @@ from emulator.machines.client.exchange import Failure
 from emulator.machines.client.fetched import FetchedEntry, read_entries
 from emulator.machines.client.metadata_cache import Leader
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.replication import (
@@ -83,7 +83,7 @@ class Fetching:
                     *key,
                     position.offset,
                     settings.max_partition_fetch_bytes,
-                    current_leader_epoch=position.leader_epoch if settings.validates_epochs else -1,
+                    current_leader_epoch=position.leader_epoch if settings.validates_epochs else EPOCH_UNKNOWN,
                 )
                 for key, (position, _) in asked.items()
             ],

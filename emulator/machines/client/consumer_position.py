@@ -17,6 +17,7 @@ import msgspec
 
 from emulator.machines.client.client_settings import ConsumerSettings
 from emulator.machines.client.operations import Operation
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
 from protocol.messages.replication import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
 State = Literal["looking-up", "resetting", "validating", "fetching", "stopped"]
@@ -50,8 +51,8 @@ class Position(msgspec.Struct):
     operation: Operation
     offset: int
     state: State
-    offset_epoch: int = -1
-    leader_epoch: int = -1
+    offset_epoch: LeaderEpoch = EPOCH_UNKNOWN
+    leader_epoch: LeaderEpoch = EPOCH_UNKNOWN
     high_watermark: int = -1
     committed: int | None = None
     busy: bool = False
@@ -59,7 +60,7 @@ class Position(msgspec.Struct):
     not_before_ms: float = 0.0
     paused: bool = False
 
-    def seek(self, offset: int, epoch: int = -1) -> None:
+    def seek(self, offset: int, epoch: LeaderEpoch = EPOCH_UNKNOWN) -> None:
         """Read on from `offset`; answers under way are for the old position."""
         self.offset = offset
         self.offset_epoch = epoch
@@ -69,7 +70,7 @@ class Position(msgspec.Struct):
 
     def restart(self) -> None:
         """Ask where to begin."""
-        self.offset = self.offset_epoch = -1
+        self.offset, self.offset_epoch = -1, EPOCH_UNKNOWN
         self.state = "resetting"
         self.generation += 1
         self.busy = False
@@ -85,7 +86,7 @@ class Position(msgspec.Struct):
         self.generation += 1
         self.busy = False
 
-    def meet_leader(self, epoch: int) -> None:
+    def meet_leader(self, epoch: LeaderEpoch) -> None:
         """The metadata names a leader of `epoch`: one newer than checked with must be asked whether it has
         our history.
         """

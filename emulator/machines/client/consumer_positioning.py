@@ -13,7 +13,7 @@ from emulator.machines.client.exchange import Failure
 from emulator.machines.client.metadata_cache import Leader, MetadataCache
 from emulator.machines.client.operations import NO_ANSWER
 from protocol.errors import TRAITS, ErrorCode, error_name
-from protocol.ids import TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.replication import (
@@ -67,7 +67,7 @@ class Trouble:
         if self._on_reset is not None:
             self._on_reset(now, out, ReadProblem(*key, name, position.offset, diverging_offset))
 
-    def heard_of(self, key: TopicPartition, epoch: int) -> None:
+    def heard_of(self, key: TopicPartition, epoch: LeaderEpoch) -> None:
         """An offset came with an epoch (-1: none), which may be newer than what metadata told."""
         self._metadata.heard_of(*key, epoch)
 
@@ -110,7 +110,7 @@ class Positioning:
         if timestamp is None:
             self._trouble.stop(now, out, key, position, "NoOffsetForPartitionException")
             return
-        epoch = leader.epoch if self._settings.validates_epochs else -1
+        epoch = leader.epoch if self._settings.validates_epochs else EPOCH_UNKNOWN
         asked = ListOffsetsPartition(*key, timestamp, epoch)
         self._send(now, out, key, position, leader, ListOffsetsRequest(CONSUMER_REPLICA_ID, [asked]))
 
@@ -160,7 +160,7 @@ class Positioning:
             self._trouble.failed(now, out, key, position, error)
 
     def _compare(
-        self, now: Now, out: Outbox, key: TopicPartition, position: Position, epoch: int, end_offset: int
+        self, now: Now, out: Outbox, key: TopicPartition, position: Position, epoch: LeaderEpoch, end_offset: int
     ) -> None:
         """Semantics 6: an undefined answer, or an end below the position, means that what was read is gone."""
         undefined = epoch < 0 or end_offset < 0

@@ -16,6 +16,7 @@ from emulator.machines.client.fetched import read_entries
 from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
+from protocol.ids import EPOCH_UNKNOWN
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.leadership import MetadataRequest, MetadataResponse
@@ -205,7 +206,7 @@ def _read(
     for entry in entries:
         operation.given(out, entry, high_watermark=high_watermark, broker=broker)
     next_offset = entries[-1].next_offset if entries else offset
-    epoch = entries[-1].leader_epoch if entries else -1
+    epoch = entries[-1].leader_epoch if entries else EPOCH_UNKNOWN
     operation.attempt_ended(out, error=error, offset=next_offset, reason=reason, definite=True)
     operation.end(out, error=error, offset=next_offset, leader_epoch=epoch)
     records = tuple(record for entry in entries for record in entry.records)

@@ -4,6 +4,7 @@ import msgspec
 
 from emulator.machines.client.exchange import Failure
 from emulator.machines.client.fetched import FetchedRecord
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
 from protocol.messages.base import Message
 from protocol.messages.leadership import MetadataResponse
 
@@ -55,7 +56,7 @@ class Listed(msgspec.Struct, frozen=True):
     error: ErrorOrName
     earliest: int | None
     latest: int | None
-    leader_epoch: int = -1
+    leader_epoch: LeaderEpoch = EPOCH_UNKNOWN
 
 
 def failure_terms(answer: Message | Failure | None) -> tuple[str, bool | None]:

@@ -7,6 +7,7 @@ cut-off tail are not for it.
 
 import msgspec
 
+from protocol.ids import LeaderEpoch
 from protocol.records.format import iter_headers, read_records
 
 
@@ -14,14 +15,14 @@ class FetchedRecord(msgspec.Struct, frozen=True):
     """One record. `leader_epoch` -1 where the format has none (before 0.11)."""
 
     offset: int
-    leader_epoch: int
+    leader_epoch: LeaderEpoch
     value: bytes
 
 
 class FetchedEntry(msgspec.Struct, frozen=True):
     """One entry of the log and those of its records that were asked for; `records` is never empty."""
 
-    leader_epoch: int
+    leader_epoch: LeaderEpoch
     digest: int
     next_offset: int
     records: tuple[FetchedRecord, ...]

@@ -12,7 +12,7 @@ from emulator.machines.client.consumer_positioning import Trouble
 from emulator.machines.client.deadlines import NEVER, is_due
 from emulator.machines.client.offset_store import CommitEnded, Committed, OffsetStore
 from protocol.errors import ErrorCode, error_name
-from protocol.ids import TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, TopicPartition
 from protocol.machine import Now, Outbox
 
 LEAVE_TIMEOUT_MS = 30_000.0
@@ -68,7 +68,7 @@ class GroupPosition:
             return
         position.committed = committed.offset
         self._trouble.heard_of(key, committed.leader_epoch)
-        position.seek(committed.offset, committed.leader_epoch if self._settings.validates_epochs else -1)
+        position.seek(committed.offset, committed.leader_epoch if self._settings.validates_epochs else EPOCH_UNKNOWN)
 
     # --- committing -----------------------------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ class GroupPosition:
     def commit(self, now: Now, out: Outbox, ended: CommitEnded, timeout_ms: float | None) -> None:
         """Commit what is known; with nothing known that is a success."""
         known = {
-            key: Committed(position.offset, position.offset_epoch if self._settings.validates_epochs else -1)
+            key: Committed(position.offset, position.offset_epoch if self._settings.validates_epochs else EPOCH_UNKNOWN)
             for key, position in self._positions.items()
             if position.offset >= 0 and position.state == "fetching"
         }

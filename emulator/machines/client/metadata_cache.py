@@ -14,7 +14,7 @@ from emulator.machines.client.client_settings import ClientSettings
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.deadlines import NEVER, is_due
 from emulator.machines.client.exchange import Failure
-from protocol.ids import TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.leadership import MetadataRequest, MetadataResponse, PartitionMetadata
@@ -27,12 +27,12 @@ class Leader(msgspec.Struct, frozen=True):
 
     broker: int
     node: str
-    epoch: int
+    epoch: LeaderEpoch
 
 
 class _Partition(msgspec.Struct, frozen=True):
     leader: int
-    epoch: int
+    epoch: LeaderEpoch
 
 
 class MetadataCache:
@@ -48,7 +48,7 @@ class MetadataCache:
         self._topics: set[str] = set()
         self._nodes: dict[int, str] = {}
         self._partitions: dict[TopicPartition, _Partition] = {}
-        self._epochs_heard: dict[TopicPartition, int] = {}
+        self._epochs_heard: dict[TopicPartition, LeaderEpoch] = {}
         self._update_wanted = False
         self._under_way = False
         self._asked_ms = -NEVER
@@ -96,11 +96,11 @@ class MetadataCache:
         heard = self._epochs_heard.get((topic, partition))
         return None if leader is None or heard not in (None, leader.epoch) else leader
 
-    def epoch(self, topic: str, partition: int) -> int:
+    def epoch(self, topic: str, partition: int) -> LeaderEpoch:
         """The newest leader epoch heard of, -1 unknown."""
-        return self._epochs_heard.get((topic, partition), -1)
+        return self._epochs_heard.get((topic, partition), EPOCH_UNKNOWN)
 
-    def heard_of(self, topic: str, partition: int, epoch: int) -> None:
+    def heard_of(self, topic: str, partition: int, epoch: LeaderEpoch) -> None:
         """An offset came with this epoch (-1: none). A newer one than metadata have told asks for fresh ones."""
         topic_partition = (topic, partition)
         told = topic_partition in self._epochs_heard or self._settings.first_epoch_may_come_with_an_offset
@@ -163,14 +163,14 @@ class MetadataCache:
     def _take_in(self, told: PartitionMetadata, *, reliable: bool) -> None:
         """What a broker says of one partition (Metadata.updateLatestMetadata, before 2.6 updatePartitionInfo)."""
         topic_partition = (told.topic, told.partition)
-        epoch = told.leader_epoch if reliable else -1
+        epoch = told.leader_epoch if reliable else EPOCH_UNKNOWN
         if not self._settings.rejects_older_epochs:
             self._partitions[topic_partition] = _Partition(told.leader, epoch)
         elif epoch < 0:
             if self._settings.epochless_forgets_all:
                 self._epochs_heard.clear()
             self._epochs_heard.pop(topic_partition, None)
-            self._partitions[topic_partition] = _Partition(told.leader, -1)
+            self._partitions[topic_partition] = _Partition(told.leader, EPOCH_UNKNOWN)
         elif epoch >= self.epoch(*topic_partition):
             self._epochs_heard[topic_partition] = epoch
             self._partitions[topic_partition] = _Partition(told.leader, epoch)

@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 
 from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
-from protocol.ids import TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, TopicPartition
 from protocol.machine import Due, Now, Outbox
 
 ASKED_MAX = 1_000
@@ -24,7 +24,7 @@ class Committed(msgspec.Struct, frozen=True):
     """`offset`: the next to read, -1: nothing is committed. `leader_epoch`: of the last record read, -1 unknown."""
 
     offset: int
-    leader_epoch: int = -1
+    leader_epoch: LeaderEpoch = EPOCH_UNKNOWN
 
 
 Looked = Callable[[Now, Outbox, dict[TopicPartition, Committed], int | str], None]

@@ -10,6 +10,7 @@ import msgspec
 from emulator.machines.client.fetched import FetchedEntry
 from protocol.errors import TRAITS, ErrorCode
 from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked, RecordsRead
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
 from protocol.machine import Outbox
 
 NO_ANSWER = -2
@@ -103,7 +104,7 @@ class Operation:
         )
 
     def end(
-        self, out: Outbox, *, error: int, offset: int = -1, leader_epoch: int = -1, digest: int = 0
+        self, out: Outbox, *, error: int, offset: int = -1, leader_epoch: LeaderEpoch = EPOCH_UNKNOWN, digest: int = 0
     ) -> str:
         """Ends the operation; returns its outcome: ok with error 0, else failed or unknown."""
         assert not self.ended, f"{self.identifier} ended twice"

@@ -8,7 +8,7 @@ from emulator.machines.broker.metrics import broker_metrics
 from emulator.machines.broker.partition import Partition
 from emulator.machines.client.session_client import SessionClient
 from emulator.topology import node_name
-from protocol.ids import topic_partition_text
+from protocol.ids import CONTROLLER_EPOCH_UNKNOWN, topic_partition_text
 from protocol.messages.status import WAITING_MAX, NodeStatus, PartitionStatus, SessionStatus, WaitingStatus
 from protocol.work import Waiting
 
@@ -21,7 +21,9 @@ def broker_status(
     waiting = list(_waiting(broker, controller))
     return NodeStatus(
         is_controller=controller.active,
-        controller_epoch=controller.controller_epoch if controller.active else broker.leadership.controller_epoch or -1,
+        controller_epoch=controller.controller_epoch
+        if controller.active
+        else broker.leadership.controller_epoch or CONTROLLER_EPOCH_UNKNOWN,
         controller=name if controller.active else node_name(known) if known >= 0 else "",
         session=session_status(session),
         partitions={
@@ -56,7 +58,7 @@ def controller_status(name: str, controller: Controller, session: SessionClient)
     waiting = list(map(_waiting_thread, controller.who_waits()))
     return NodeStatus(
         is_controller=active,
-        controller_epoch=controller.controller_epoch if active else -1,
+        controller_epoch=controller.controller_epoch if active else CONTROLLER_EPOCH_UNKNOWN,
         controller=name if active else "",
         session=session_status(session),
         metrics={**controller.metrics, **session_metrics(session)},

@@ -9,6 +9,7 @@ from emulator.scenario import conditions as c
 from emulator.scenario import model as m
 from emulator.scenario.load import load_scenario
 from emulator.scenario.verbs import VERBS
+from protocol.ids import LeaderEpoch
 
 HEAD = (
     "id: x\ntitle: x\nsteps:\n"
@@ -101,7 +102,8 @@ GOOD: list[tuple[str, m.AnyStep]] = [
                limit_s=9, client="client-2")),
     ("commit: {group: g, offset: 3}", m.Commit(group="g", offset=3)),
     ("commit: {group: g, offset: 3, leader_epoch: 1, old: true, limit_s: 5, client: az-0, partition: t-1}",
-     m.Commit(group="g", offset=3, leader_epoch=1, old=True, limit_s=5, client="client-0", partition="t-1")),
+     m.Commit(group="g", offset=3, leader_epoch=LeaderEpoch(1), old=True, limit_s=5, client="client-0",
+              partition="t-1")),
     ("committed: g", m.LookCommitted(group="g")),
     ("committed: {group: g, old: true, settings: {fetch.max.wait.ms: 1}, limit_s: 5, client: az-0, partition: t-1}",
      m.LookCommitted(

@@ -9,23 +9,25 @@ from hypothesis import strategies as st
 
 from emulator.storage.checkpoints import (
     CheckpointDamaged,
+    LeaderEpochs,
     format_leader_epochs,
     format_meta_properties,
     format_offsets,
     parse_leader_epochs,
     parse_offsets,
 )
+from protocol.ids import LeaderEpoch
 
 topics = st.from_regex(r"[a-zA-Z0-9._-]{1,12}", fullmatch=True)
 offsets = st.dictionaries(st.tuples(topics, st.integers(0, 2**31 - 1)), st.integers(0, 2**63 - 1), max_size=8)
-epochs = st.lists(st.tuples(st.integers(0, 2**31 - 1), st.integers(0, 2**63 - 1)), max_size=8).map(
+epochs = st.lists(st.tuples(st.integers(0, 2**31 - 1).map(LeaderEpoch), st.integers(0, 2**63 - 1)), max_size=8).map(
     lambda entries: list(zip(sorted({e for e, _ in entries}), sorted(s for _, s in entries), strict=False))
 )
 
 
 def test_the_text_is_kafkas() -> None:
     assert format_offsets({("t", 10): 7, ("t", 2): 0, ("a-b", 0): 1}) == b"0\n3\na-b 0 1\nt 2 0\nt 10 7\n"
-    assert format_leader_epochs([(0, 0), (2, 3)]) == b"0\n2\n0 0\n2 3\n"
+    assert format_leader_epochs([(LeaderEpoch(0), 0), (LeaderEpoch(2), 3)]) == b"0\n2\n0 0\n2 3\n"
     assert format_meta_properties(1) == b"version=0\nbroker.id=1\n"
     assert format_offsets({}) == format_leader_epochs([]) == b"0\n0\n"
 
@@ -36,7 +38,7 @@ def test_offsets_are_read_back(written: dict[tuple[str, int], int]) -> None:
 
 
 @given(epochs)
-def test_leader_epochs_are_read_back(written: list[tuple[int, int]]) -> None:
+def test_leader_epochs_are_read_back(written: LeaderEpochs) -> None:
     assert parse_leader_epochs(format_leader_epochs(written), "f") == written
 
 

@@ -29,6 +29,7 @@ from emulator.storage.log_directory import (
 )
 from emulator.storage.memory import MemoryFiles
 from emulator.storage.within import Within
+from protocol.ids import LeaderEpoch
 from protocol.records import format as records
 from protocol.records.compression import Compression
 
@@ -46,7 +47,7 @@ def append(
     partition: str = "t-0",
 ) -> int:
     sent = records.encode([value.encode() for value in values], magic=magic, timestamp_ms=1, compression=codec)
-    return files.append(f"{partition}/{segment_name(segment)}", records.place(sent, offset, epoch))
+    return files.append(f"{partition}/{segment_name(segment)}", records.place(sent, offset, LeaderEpoch(epoch)))
 
 
 @pytest.fixture(params=["memory", "disk"])
@@ -61,7 +62,7 @@ def test_a_replica_as_snapshots_show_it(files: Files) -> None:
     append(files, 0, "a")
     append(files, 1, "b")
     append(files, 2, "c", epoch=1)
-    files.write_atomically(f"t-0/{LEADER_EPOCHS}", format_leader_epochs([(0, 0), (1, 2)]))
+    files.write_atomically(f"t-0/{LEADER_EPOCHS}", format_leader_epochs([(LeaderEpoch(0), 0), (LeaderEpoch(1), 2)]))
     files.write_atomically(HIGH_WATERMARKS, format_offsets({("t", 0): 3, ("t-0", 0): 9, ("t", 1): 8}))
     recording = json.loads((GOLDEN / "az-isolated-controller@2.8" / "1.json").read_text())
     snapshot = next(entry for entry in recording["timeline"] if entry.get("saw") == "snapshot")
@@ -141,7 +142,7 @@ def test_damage_names_file_and_byte(files: Files) -> None:
 
 def test_values_that_are_no_text_are_shown_escaped(files: Files) -> None:
     sent = records.encode([(b"k", None, ()), (None, b"\xff\xc3\xa9", ())], magic=2, timestamp_ms=1)
-    files.append(f"t-0/{segment_name(0)}", records.place(sent, 0, 0))
+    files.append(f"t-0/{segment_name(0)}", records.place(sent, 0, LeaderEpoch(0)))
     assert read_partition(files, "t-0")["log"] == [[0, 0, None], [1, 0, "\\xffé"]]
 
 
@@ -154,7 +155,7 @@ def test_losing_what_was_not_synced_cuts_batches_only(files: Files, count: int) 
     files.truncate(f"t-0/{segment_name(3)}", whole)
     append(files, 5, "torn", segment=3)
     files.truncate(f"t-0/{segment_name(3)}", whole + 20)
-    files.write_atomically(f"t-0/{LEADER_EPOCHS}", format_leader_epochs([(0, 0)]))
+    files.write_atomically(f"t-0/{LEADER_EPOCHS}", format_leader_epochs([(LeaderEpoch(0), 0)]))
     assert keep_batches(files, "t-0", count) == 4 - count
     assert batches_of(files, "t-0") == [[1, ["a", "b"]], [2, ["c"]], [3, ["d"]], [4, ["e"]]][:count]
     segments = [name for name in files.list("t-0") if name.endswith(".log")]

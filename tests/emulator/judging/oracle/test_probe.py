@@ -11,6 +11,7 @@ from emulator.machines.broker.partition import Partition
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
 from protocol.events import ControllerChanged, RoleChanged
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
 from tests.emulator.judging.oracle.runs import RECREATED, small, verdict_of, watched
 
 FIVE = (
@@ -101,7 +102,7 @@ def test_a_broker_that_takes_an_older_epoch_is_found(monkeypatch: pytest.MonkeyP
     def broken(partition: Partition, state: Any, settings: Any) -> None:
         adopt(partition, state, settings)
         if state.leader_epoch == 1:
-            partition.leader_epoch = -1 if partition.context.broker == 2 else 0
+            partition.leader_epoch = EPOCH_UNKNOWN if partition.context.broker == 2 else LeaderEpoch(0)
 
     monkeypatch.setattr(Partition, "_adopt", broken)
     _, probe = watched(small("kill: 0", "wait: new leader"))
@@ -117,7 +118,7 @@ def test_a_replica_whose_epoch_falls_is_found(monkeypatch: pytest.MonkeyPatch) -
     def broken(partition: Partition, state: Any, settings: Any) -> None:
         adopt(partition, state, settings)
         if state.leader_epoch == 2:
-            partition.leader_epoch = 0
+            partition.leader_epoch = LeaderEpoch(0)
 
     monkeypatch.setattr(Partition, "_adopt", broken)
     twice = ("kill: 0", "wait: new leader", "start: 0", "wait: {until: isr restored, limit_s: 60}")

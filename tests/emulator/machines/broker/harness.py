@@ -16,6 +16,7 @@ from emulator.machines.broker.settings import BrokerSettings
 from emulator.storage.files import StorageError
 from emulator.storage.memory import MemoryFiles
 from protocol.events import Event
+from protocol.ids import ControllerEpoch, LeaderEpoch
 from protocol.machine import (
     CancelTimer,
     Close,
@@ -237,11 +238,11 @@ class Bench:
         self, *states: PartitionState, live: tuple[int, ...] = (0, 1, 2), controller: int = 2, controller_epoch: int = 1
     ) -> int:
         brokers = [BrokerEndpoint(broker, f"broker-{broker}") for broker in live]
-        return self.ask(UpdateMetadataRequest(controller, controller_epoch, list(states), brokers))
+        return self.ask(UpdateMetadataRequest(controller, ControllerEpoch(controller_epoch), list(states), brokers))
 
     def leader_and_isr(self, *states: PartitionState, controller_epoch: int = 1, broker_epoch: int = -1) -> int:
         live = [BrokerEndpoint(broker, f"broker-{broker}") for broker in (0, 1, 2)]
-        return self.ask(LeaderAndIsrRequest(2, controller_epoch, list(states), live, broker_epoch))
+        return self.ask(LeaderAndIsrRequest(2, ControllerEpoch(controller_epoch), list(states), live, broker_epoch))
 
     def lead(self, epoch: int = 0, isr: tuple[int, ...] = (0, 1), **more: Any) -> LeaderAndIsrResponse:
         """Partition t-0 is this broker's to lead."""
@@ -298,7 +299,15 @@ def state(
     topic_partition: tuple[str, int] = T0,
     controller_epoch: int = 1,
 ) -> PartitionState:
-    return PartitionState(*topic_partition, controller_epoch, leader, epoch, list(isr), zk_version, list(replicas))
+    return PartitionState(
+        *topic_partition,
+        ControllerEpoch(controller_epoch),
+        leader,
+        LeaderEpoch(epoch),
+        list(isr),
+        zk_version,
+        list(replicas),
+    )
 
 
 def batch(*values: str, magic: int = 2, base_offset: int = 0, epoch: int = -1, **producer: Any) -> bytes:
@@ -306,4 +315,4 @@ def batch(*values: str, magic: int = 2, base_offset: int = 0, epoch: int = -1, *
     data = [value.encode() for value in values]
     if magic < 2:
         return encode(data, magic=magic, timestamp_ms=0, base_offset=base_offset)
-    return encode_batch(data, timestamp_ms=0, base_offset=base_offset, leader_epoch=epoch, **producer)
+    return encode_batch(data, timestamp_ms=0, base_offset=base_offset, leader_epoch=LeaderEpoch(epoch), **producer)

@@ -15,6 +15,7 @@ from protocol.events import (
     LogLoaded,
     RoleChanged,
 )
+from protocol.ids import ControllerEpoch, LeaderEpoch
 from protocol.messages.leadership import PartitionState
 from protocol.messages.replication import DivergingEpoch
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
@@ -95,7 +96,7 @@ def test_a_role_tells_of_the_reassignment_that_goes_on() -> None:
     bench = Bench()
     one = state(0)
     changed = PartitionState(
-        *T0, 1, 0, 0, one.isr, 0, one.replicas, adding=[4, 5], removing=[2]
+        *T0, ControllerEpoch(1), 0, LeaderEpoch(0), one.isr, 0, one.replicas, adding=[4, 5], removing=[2]
     )
     bench.leader_and_isr(changed)
     assert [(e.adding, e.removing) for e in bench.events(RoleChanged)] == [("4,5", "2")]
@@ -186,7 +187,7 @@ def test_the_first_answers_had_no_epoch(end: int, to: int) -> None:
 
 def test_a_divergence_told_in_a_fetch_is_such_an_answer() -> None:
     bench = follower("2.8")
-    fetched(bench, diverging=DivergingEpoch(0, 2))
+    fetched(bench, diverging=DivergingEpoch(LeaderEpoch(0), 2))
     assert bench.events(EpochAnswered) == [EpochAnswered(*T0, 1, 0, 2, 0, 3, 2, True)]
 
 

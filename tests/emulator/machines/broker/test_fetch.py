@@ -3,6 +3,7 @@
 import pytest
 
 from protocol.errors import ErrorCode
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
 from protocol.messages.replication import (
     EpochAnswer,
     EpochQuestion,
@@ -153,9 +154,9 @@ def test_max_bytes_bounds_the_answer_but_never_starves_it() -> None:
 def test_the_leader_epoch_of_a_request_is_checked(epoch: int, error: int) -> None:
     bench = leader(epoch=3)
     assert bench.fetched(bench.fetch(0, replica=1, current_leader_epoch=epoch)).error == error
-    asked = ListOffsetsRequest(1, [ListOffsetsPartition(*T0, -1, epoch)])
+    asked = ListOffsetsRequest(1, [ListOffsetsPartition(*T0, -1, LeaderEpoch(epoch))])
     assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].error == error
-    question = OffsetForLeaderEpochRequest([EpochQuestion(*T0, 3, epoch)])
+    question = OffsetForLeaderEpochRequest([EpochQuestion(*T0, LeaderEpoch(3), LeaderEpoch(epoch))])
     assert bench.answer(bench.ask(question), OffsetForLeaderEpochResponse).partitions[0].error == error
 
 
@@ -195,7 +196,7 @@ def test_a_diverging_follower_is_told_where(offset: int, last_epoch: int, diverg
 
 
 def test_a_last_epoch_from_the_future_is_out_of_range() -> None:
-    assert diverged().log.end_offset_for_epoch(3) == (-1, -1)
+    assert diverged().log.end_offset_for_epoch(LeaderEpoch(3)) == (-1, -1)
     bench = diverged()
     answer = bench.fetched(bench.fetch(5, replica=1, last_fetched_epoch=3))
     assert answer.error == ErrorCode.OFFSET_OUT_OF_RANGE
@@ -212,7 +213,7 @@ def test_where_epochs_end(version: str, below_first: tuple[int, int]) -> None:
     bench.produce("x")
 
     def ends(epoch: int) -> tuple[int, int]:
-        question = OffsetForLeaderEpochRequest([EpochQuestion(*T0, epoch)])
+        question = OffsetForLeaderEpochRequest([EpochQuestion(*T0, LeaderEpoch(epoch))])
         asked = bench.ask(question, bench.gates.epoch_request_version)
         answer = bench.answer(asked, OffsetForLeaderEpochResponse)
         (one,) = answer.partitions
@@ -231,7 +232,7 @@ def test_where_epochs_end(version: str, below_first: tuple[int, int]) -> None:
 def test_kip_101_with_nothing_cached_answers_its_log_end() -> None:
     """Semantics 2.1: q = -1, undefined, but the log end if its own cache is empty too."""
     bench = leader("0.11", records=0)
-    question = OffsetForLeaderEpochRequest([EpochQuestion(*T0, -1)])
+    question = OffsetForLeaderEpochRequest([EpochQuestion(*T0, EPOCH_UNKNOWN)])
     assert bench.answer(bench.ask(question), OffsetForLeaderEpochResponse).partitions[0].end_offset == 0
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.events import FetcherChanged, LogTruncated
+from protocol.ids import LeaderEpoch
 from protocol.messages.base import Message
 from protocol.messages.replication import (
     DivergingEpoch,
@@ -60,7 +61,7 @@ def answer(bench: Bench, message: Message) -> None:
 
 
 def epoch_ends(bench: Bench, epoch: int, end: int, error: int = 0) -> None:
-    answer(bench, OffsetForLeaderEpochResponse([EpochAnswer(*T0, error, epoch, end)]))
+    answer(bench, OffsetForLeaderEpochResponse([EpochAnswer(*T0, error, LeaderEpoch(epoch), end)]))
 
 
 def fetched(
@@ -148,7 +149,7 @@ def test_an_epoch_that_is_not_ours_takes_another_round(version: str) -> None:
 def test_a_divergence_told_in_the_answer_cuts_and_fetches_on() -> None:
     """E4."""
     bench = follower("2.8")
-    fetched(bench, diverging=DivergingEpoch(0, 2))
+    fetched(bench, diverging=DivergingEpoch(LeaderEpoch(0), 2))
     assert (cuts(bench), fetch(bench)) == ([(2, True, "diverging")], (2, 1, 0))
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.events import FetcherChanged
+from protocol.ids import EPOCH_UNKNOWN
 from protocol.messages.replication import (
     EpochAnswer,
     FetchedPartition,
@@ -31,7 +32,9 @@ def asks_for_offsets(version: str) -> tuple[Bench, int]:
     if bench.gates.epoch_request_version == 0:  # asks even where it knows no epoch
         bench.respond(
             connection,
-            OffsetForLeaderEpochResponse([EpochAnswer(*topic_partition, 0, -1, -1) for topic_partition in (T0, T1)]),
+            OffsetForLeaderEpochResponse(
+                [EpochAnswer(*topic_partition, 0, EPOCH_UNKNOWN, -1) for topic_partition in (T0, T1)]
+            ),
         )
     results = [FetchedPartition(*T0, ErrorCode.OFFSET_OUT_OF_RANGE), FetchedPartition(*T1)]
     bench.respond(connection, FetchResponse(results))

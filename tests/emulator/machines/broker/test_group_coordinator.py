@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from emulator.machines.broker.offset_cache import OffsetCache
 from protocol.errors import ErrorCode
 from protocol.events import GroupCoordinatorChanged
+from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, ControllerEpoch, LeaderEpoch
 from protocol.messages.groups import (
     CommittedPartition,
     FindCoordinatorRequest,
@@ -60,7 +61,7 @@ class Coordinator(Bench):
         self.leader_and_isr(state(leader, epoch, isr, topic_partition=OFFSETS))
 
     def commit(self, offset: int, *, epoch: int = -1, group: str = "g", topic_partition: tuple[str, int] = T0) -> int:
-        return self.ask(OffsetCommitRequest(group, [OffsetToCommit(*topic_partition, offset, epoch)]))
+        return self.ask(OffsetCommitRequest(group, [OffsetToCommit(*topic_partition, offset, LeaderEpoch(epoch))]))
 
     def commit_error(self, connection: int) -> int:
         (result,) = self.answer(connection, OffsetCommitResponse).partitions
@@ -154,7 +155,7 @@ def test_a_commit_is_answered_and_counts_when_the_in_sync_replicas_have_it() -> 
     assert bench.committed().offset == -1
     bench.replicate(1)
     assert bench.answer(connection, OffsetCommitResponse) == OffsetCommitResponse([PartitionError(*T0)])
-    assert bench.committed() == CommittedPartition(*T0, 5, 2)
+    assert bench.committed() == CommittedPartition(*T0, 5, LeaderEpoch(2))
     assert bench.committed("other").offset == -1
 
 
@@ -162,12 +163,12 @@ def test_its_record_is_kafkas() -> None:
     """Semantics 6: value version 1 until 2.0, with the end of its life; 3 from 2.1, with the leader epoch."""
     bench = Coordinator("2.8", isr=(0,))
     bench.commit(5, epoch=2)
-    assert bench.records() == [(OffsetKey("g", *T0), CommittedOffset(5, 2, "", WALL_MS))]
+    assert bench.records() == [(OffsetKey("g", *T0), CommittedOffset(5, LeaderEpoch(2), "", WALL_MS))]
     for version in ("0.10.2", "1.1", "2.0.1"):
         bench = Coordinator(version, isr=(0,), offsets_retention_minutes=10)
         bench.commit(5, epoch=2)
         expire_ms = WALL_MS + 10 * MINUTE_MS
-        assert bench.records() == [(OffsetKey("g", *T0), CommittedOffset(5, -1, "", WALL_MS, expire_ms))]
+        assert bench.records() == [(OffsetKey("g", *T0), CommittedOffset(5, EPOCH_UNKNOWN, "", WALL_MS, expire_ms))]
         assert bench.committed() == CommittedPartition(*T0, 5)
 
 
@@ -271,7 +272,7 @@ def test_a_new_coordinator_has_what_is_in_its_replica_and_the_last_of_a_key_coun
     forgotten = encode([(encode_key(OffsetKey("h", *T0)), None, ())], magic=2, timestamp_ms=0)
     members = encode([(b"\x00\x02\x00\x01g", b"whoever", ())], magic=2, timestamp_ms=0)
     for data in (forgotten, members):
-        log.append_as_leader(data, 0)
+        log.append_as_leader(data, LeaderEpoch(0))
     second = Coordinator(files=first.files, isr=(0,))
     assert second.committed().offset == 3
     assert second.committed("h").offset == -1
@@ -329,7 +330,7 @@ def test_who_resigns_drops_what_was_loaded() -> None:
     bench.elect(1, leader=1)
     assert bench.group_error() == ErrorCode.NOT_COORDINATOR
     bench.elect(2)
-    bench.ask(StopReplicaRequest(2, 1, [StoppedPartition(*OFFSETS, True, -2)]))
+    bench.ask(StopReplicaRequest(2, ControllerEpoch(1), [StoppedPartition(*OFFSETS, True, EPOCH_DURING_DELETE)]))
     assert bench.group_error() == ErrorCode.NOT_COORDINATOR
     assert not [key for key in bench.timers if key[0] == "offsets-load"]
     changes = [event.change for event in bench.events(GroupCoordinatorChanged)]

@@ -4,6 +4,7 @@ import pytest
 
 from protocol.chance import Chance
 from protocol.events import IsrChangeAsked
+from protocol.ids import ControllerEpoch, LeaderEpoch
 from protocol.znodes import Leadership, encode_state
 from tests.emulator.machines.broker.harness import Bench
 
@@ -26,7 +27,7 @@ def held_up(version: str, drawn: int) -> tuple[Bench, int]:
     """Leads [0, 1, 2]; 2 is silent, and the write that removes it waits 4 s. 1 fetches just after it began to wait."""
     bench = Bench(version, replica_lag_time_max_ms=LAG_MS)
     bench.context.chance = _Always(drawn)
-    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, 0, (0, 1, 2), 1)), 0)
+    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, LeaderEpoch(0), (0, 1, 2), ControllerEpoch(1))), 0)
     bench.update_metadata()
     bench.lead(0, isr=(0, 1, 2))
     for _ in range(19):

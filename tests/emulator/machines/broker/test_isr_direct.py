@@ -3,6 +3,7 @@
 import pytest
 
 from protocol.events import IsrChangeEnded, PartitionBlocked
+from protocol.ids import ControllerEpoch, LeaderEpoch
 from protocol.messages.session import SetData
 from protocol.znodes import Leadership, decode_partitions, decode_state, encode_state
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
@@ -15,7 +16,7 @@ def leader(
     version: str = "2.6", isr: tuple[int, ...] = (0, 1), *, ibp: str | None = None, zk_version: int = 3
 ) -> Bench:
     bench = Bench(version, ibp=ibp, replica_lag_time_max_ms=LAG_MS)
-    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, 0, isr, 1)), zk_version)
+    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, LeaderEpoch(0), isr, ControllerEpoch(1))), zk_version)
     bench.lead(isr=isr, zk_version=zk_version)
     bench.produce("a")
     return bench
@@ -38,7 +39,7 @@ def writes(bench: Bench) -> int:
 def test_the_write_is_conditional_and_never_bumps_the_leader_epoch(version: str) -> None:
     bench = leader(version)
     bench.advance(1.5 * LAG_MS)
-    assert held(bench) == Leadership(0, 0, (0,), 1, 4)
+    assert held(bench) == Leadership(0, LeaderEpoch(0), (0,), ControllerEpoch(1), 4)
     assert (bench.partition.isr, bench.partition.zk_version, bench.partition.leader_epoch) == ([0], 4, 0)
     assert ended(bench) == [("0", "done", 4)]
 
@@ -54,7 +55,7 @@ def test_the_stored_controller_epoch_is_that_of_the_last_decision() -> None:
 def test_a_stuck_zk_version_fails_every_cycle_for_ever(version: str) -> None:
     """KAFKA-2729: the controller wrote v+1, its LeaderAndIsr never came; the dead member pins the high watermark."""
     bench = leader(version)
-    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, 1, (0, 1), 2)), 4)
+    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, LeaderEpoch(1), (0, 1), ControllerEpoch(2))), 4)
     bench.advance(6 * LAG_MS)
     assert len(ended(bench)) >= 8
     assert set(ended(bench)) == {("0", "bad-version", -1)}
@@ -67,7 +68,7 @@ def test_a_stuck_zk_version_fails_every_cycle_for_ever(version: str) -> None:
 def test_2_8_with_an_older_protocol_tries_once_and_stays_pending() -> None:
     """Semantics 1.6: INVALID_UPDATE_VERSION, no further attempt until a LeaderAndIsr with a higher epoch."""
     bench = leader("2.8", ibp="2.6")
-    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, 1, (0, 1), 2)), 4)
+    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, LeaderEpoch(1), (0, 1), ControllerEpoch(2))), 4)
     bench.advance(6 * LAG_MS)
     assert (ended(bench), writes(bench)) == ([("0", "bad-version", -1)], 1)
     assert bench.partition.pending is not None
@@ -79,7 +80,7 @@ def test_2_8_with_an_older_protocol_tries_once_and_stays_pending() -> None:
 def test_a_lost_answer_of_our_own_write_is_success() -> None:
     """BADVERSION, re-read: equal content is what was intended."""
     bench = leader()
-    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, 0, (0,), 1)), 4)
+    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, LeaderEpoch(0), (0,), ControllerEpoch(1))), 4)
     bench.advance(1.5 * LAG_MS)
     assert (ended(bench), bench.partition.isr, bench.partition.zk_version) == ([("0", "done", 4)], [0], 4)
 
@@ -110,7 +111,7 @@ def test_a_run_over_many_partitions_goes_on_when_each_answer_is_there_at_once() 
     bench.leader_and_isr(*(state(0, 0, (0, 1), 0, topic_partition=("t", number)) for number in range(many)))
     for number in range(many):
         path = f"/brokers/topics/t/partitions/{number}/state"
-        bench.sessions.znodes[path] = (encode_state(Leadership(0, 0, (0, 1), 1)), 0)
+        bench.sessions.znodes[path] = (encode_state(Leadership(0, LeaderEpoch(0), (0, 1), ControllerEpoch(1))), 0)
     bench.advance(1.5 * LAG_MS)
     assert ended(bench) == [("0", "done", 1)] * many
     assert writes(bench) == many
@@ -176,7 +177,7 @@ def test_other_partitions_are_served_but_their_checks_wait() -> None:
     bench.leader_and_isr(state(0), state(0, topic_partition=("t", 1)))
     bench.produce("a")
     other = bench.broker.replicas.partitions["t", 1]
-    other.the_log.append_as_leader(batch("x"), 0)
+    other.the_log.append_as_leader(batch("x"), LeaderEpoch(0))
     bench.sessions.reachable = False
     bench.advance(3 * LAG_MS)
     assert (bench.partition.lock.held, other.lock.held) == (True, False)

@@ -3,6 +3,7 @@
 import pytest
 
 from protocol.events import FetcherChanged
+from protocol.ids import LeaderEpoch
 from protocol.messages.replication import FetchedPartition, FetchPartition, FetchRequest, FetchResponse
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 
@@ -49,7 +50,7 @@ def test_each_partition_has_a_limit_of_its_own_and_there_is_none_for_all() -> No
     bench = leader()
     bench.leader_and_isr(state(0, isr=(0,), topic_partition=OTHER))
     log = bench.broker.replicas.logs[OTHER]
-    bench.do(lambda: log.append_as_leader(batch("z", magic=0), 0))
+    bench.do(lambda: log.append_as_leader(batch("z", magic=0), LeaderEpoch(0)))
     partitions = [FetchPartition(*T0, 1, 400), FetchPartition(*OTHER, 0, 400)]
     for version, both in ((0, True), (3, False)):
         answer = bench.answer(bench.ask(FetchRequest(1, 500, 1, 10, partitions), version), FetchResponse)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from emulator.machines.broker.leader_epochs import UNDEFINED, LeaderEpochCache
 from emulator.storage.checkpoints import parse_leader_epochs
 from emulator.storage.memory import MemoryFiles
+from protocol.ids import LeaderEpoch
 from protocol.versions import gates_for
 
 PATH = "t-0/leader-epoch-checkpoint"
@@ -15,7 +16,7 @@ PATH = "t-0/leader-epoch-checkpoint"
 def cache(version: str, *entries: tuple[int, int], files: MemoryFiles | None = None) -> LeaderEpochCache:
     files = files or MemoryFiles()
     files.make_directory("t-0")
-    return LeaderEpochCache(files, PATH, gates_for(version), list(entries))
+    return LeaderEpochCache(files, PATH, gates_for(version), [(LeaderEpoch(epoch), start) for epoch, start in entries])
 
 
 # Three epochs: 1 at [0,4), 3 at [4,10), 5 at [10,12); log end 12.
@@ -37,15 +38,15 @@ ENTRIES = ((1, 0), (3, 4), (5, 10))
 )
 def test_where_an_epoch_ends(question: int, at_2_0_0: tuple[int, int], from_2_0_1: tuple[int, int]) -> None:
     """Semantics 2.1, the leader's table."""
-    assert cache("2.0.0", *ENTRIES).end_offset_for(question, 12) == at_2_0_0
+    assert cache("2.0.0", *ENTRIES).end_offset_for(LeaderEpoch(question), 12) == at_2_0_0
     for version in ("2.0.1", "2.6", "2.8"):
-        assert cache(version, *ENTRIES).end_offset_for(question, 12) == from_2_0_1
+        assert cache(version, *ENTRIES).end_offset_for(LeaderEpoch(question), 12) == from_2_0_1
 
 
 def test_an_empty_cache_knows_nothing() -> None:
     """Semantics 2.1."""
     for version in ("0.11", "2.0.0", "2.8"):
-        assert cache(version).end_offset_for(0, 7) == UNDEFINED
+        assert cache(version).end_offset_for(LeaderEpoch(0), 7) == UNDEFINED
         assert cache(version).latest == -1
 
 
@@ -72,7 +73,7 @@ def test_assigning_an_epoch(
     """Semantics 3, assign."""
     for version, expected in (("0.11", to_2_0_0), ("2.0.0", to_2_0_0), ("2.0.1", from_2_0_1), ("2.8", from_2_0_1)):
         held = cache(version, *ENTRIES)
-        held.assign(epoch, start)
+        held.assign(LeaderEpoch(epoch), start)
         assert tuple(held.entries) == expected, version
 
 
@@ -80,7 +81,7 @@ def test_before_0_11_nothing_is_kept() -> None:
     """Semantics, table of eras."""
     files = MemoryFiles()
     held = cache("0.10.2", files=files)
-    held.assign(3, 0)
+    held.assign(LeaderEpoch(3), 0)
     assert (held.entries, held.latest, files.exists(PATH)) == ([], -1, False)
 
 
@@ -110,13 +111,13 @@ def test_every_change_rewrites_the_file_durably() -> None:
     """Semantics 3: `0`, the count, then `epoch start`; each change is synced."""
     files = MemoryFiles()
     held = cache("2.6", files=files)
-    held.assign(0, 0)
-    held.assign(2, 7)
+    held.assign(LeaderEpoch(0), 0)
+    held.assign(LeaderEpoch(2), 7)
     files.power_loss({})
     assert files.read(PATH, 0, 100) == b"0\n2\n0 0\n2 7\n"
     operations: list[str] = []
     files.operation_hook = lambda operation, path: operations.append(operation)
-    held.assign(2, 9)
+    held.assign(LeaderEpoch(2), 9)
     held.truncate_from_end(8)
     assert operations == [], "nothing changed, nothing is written"
     held.clear()
@@ -156,11 +157,11 @@ def test_the_cache_agrees_with_a_log_that_remembers_each_offset(
     for kind, number, count in steps:
         if kind == "append":
             epoch += number
-            held.assign(epoch, len(naive.epochs))
+            held.assign(LeaderEpoch(epoch), len(naive.epochs))
             naive.epochs += [epoch] * count
         else:
             naive.epochs = naive.epochs[:number]
             held.truncate_from_end(len(naive.epochs))
-    assert held.end_offset_for(question, len(naive.epochs)) == naive.end_offset_for(question)
+    assert held.end_offset_for(LeaderEpoch(question), len(naive.epochs)) == naive.end_offset_for(question)
     if files.exists(PATH):
         assert list(parse_leader_epochs(files.read(PATH, 0, 10_000), PATH)) == held.entries

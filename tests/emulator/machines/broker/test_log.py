@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from emulator.machines.broker.log import CorruptBatch, Log, LogSettings, OffsetsOutOfOrder
 from emulator.storage.files import DiskFull
 from emulator.storage.memory import MemoryFiles
+from protocol.ids import LeaderEpoch
 from protocol.records.format import encode, iter_headers, read_records
 from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import batch
@@ -30,8 +31,8 @@ def values(log: Log, start: int = 0) -> list[tuple[int, str]]:
 def test_a_leader_places_batches_at_its_log_end() -> None:
     """Semantics 1.1: the log end is the next offset."""
     log = new_log()
-    first = log.append_as_leader(batch("a"), 0)
-    second = log.append_as_leader(batch("b", "c"), 2)
+    first = log.append_as_leader(batch("a"), LeaderEpoch(0))
+    second = log.append_as_leader(batch("b", "c"), LeaderEpoch(2))
     assert (first.base_offset, first.last_offset, first.leader_epoch) == (0, 0, 0)
     assert (second.base_offset, second.last_offset, second.leader_epoch) == (1, 2, 2)
     assert (log.log_start, log.log_end, log.high_watermark, log.recovery_point) == (0, 3, 0, 0)
@@ -68,7 +69,7 @@ def test_damaged_batches_are_refused_whole(version: str) -> None:
     damaged = good[:-1] + bytes([good[-1] ^ 1])
     for data in (damaged, good[:-1], b"", good[:10]):
         with pytest.raises(CorruptBatch):
-            log.append_as_leader(data, 0)
+            log.append_as_leader(data, LeaderEpoch(0))
     with pytest.raises(CorruptBatch):
         log.append_as_follower(batch("a", magic=magic) + damaged)
     assert (log.log_end, values(log)) == (0, [])
@@ -78,7 +79,7 @@ def test_reads_give_whole_batches_below_the_stop() -> None:
     """Semantics 1.9: followers read to the log end, consumers to the high watermark."""
     log = new_log()
     for text in ("a", "b", "c"):
-        log.append_as_leader(batch(text), 0)
+        log.append_as_leader(batch(text), LeaderEpoch(0))
     one = log.segments[0].headers[0].size_bytes
     assert len(log.read(0, 3, 1 << 20)) == 3 * one
     assert len(log.read(0, 2, 1 << 20)) == 2 * one
@@ -95,7 +96,7 @@ def test_a_full_segment_is_flushed_and_a_new_one_begun() -> None:
     size = len(batch("a"))
     log = new_log(files=files, segment_bytes=2 * size)
     for text in "abcde":
-        log.append_as_leader(batch(text), 0)
+        log.append_as_leader(batch(text), LeaderEpoch(0))
     assert [segment.base_offset for segment in log.segments] == [0, 2, 4]
     assert log.recovery_point == 4
     assert [files.synced_bytes(segment.path) for segment in log.segments] == [2 * size, 2 * size, 0]
@@ -108,7 +109,7 @@ def test_cutting_removes_segments_epochs_and_clamps_the_rest() -> None:
     files = MemoryFiles()
     log = new_log(files=files, segment_bytes=2 * len(batch("a")))
     for epoch, text in enumerate("abcde"):
-        log.append_as_leader(batch(text), epoch)
+        log.append_as_leader(batch(text), LeaderEpoch(epoch))
     log.high_watermark = 5
     assert log.truncate_to(3) is True
     assert (log.log_end, log.high_watermark, log.recovery_point) == (3, 3, 3)
@@ -121,7 +122,7 @@ def test_cutting_removes_segments_epochs_and_clamps_the_rest() -> None:
 def test_cutting_inside_a_batch_removes_the_whole_batch() -> None:
     """Kafka cuts files, and files hold batches: the follower refetches from the target it was given."""
     log = new_log()
-    log.append_as_leader(batch("a", "b", "c"), 0)
+    log.append_as_leader(batch("a", "b", "c"), LeaderEpoch(0))
     assert log.truncate_to(1) is True
     assert (log.log_end, log.segments[0].headers, log.read(0, 1, 1 << 20)) == (1, [], b"")
 
@@ -130,8 +131,8 @@ def test_cutting_inside_a_batch_removes_the_whole_batch() -> None:
 def test_epochs_beyond_the_end_of_a_log_that_is_not_cut(version: str, left: list[tuple[int, int]]) -> None:
     """Semantics 2.1: from 2.6 entries at or beyond the log end are dropped even when nothing is cut."""
     log = new_log(version)
-    log.append_as_leader(batch("a"), 0)
-    log.epochs.assign(3, 1)
+    log.append_as_leader(batch("a"), LeaderEpoch(0))
+    log.epochs.assign(LeaderEpoch(3), 1)
     assert log.truncate_to(1) is False
     assert log.epochs.entries == left
 
@@ -139,7 +140,7 @@ def test_epochs_beyond_the_end_of_a_log_that_is_not_cut(version: str, left: list
 def test_throwing_everything_away_begins_at_the_offset() -> None:
     """Semantics 2.3: the leader's log starts beyond our end."""
     log = new_log()
-    log.append_as_leader(batch("a"), 0)
+    log.append_as_leader(batch("a"), LeaderEpoch(0))
     log.truncate_fully(40)
     assert (log.log_start, log.log_end, log.high_watermark, log.recovery_point) == (40, 40, 40, 0)
     assert (log.epochs.entries, values(log, 40)) == ([], [])
@@ -150,10 +151,10 @@ def test_throwing_everything_away_begins_at_the_offset() -> None:
 def test_a_full_disk_changes_nothing() -> None:
     """The batch is not in the log and its offset is free."""
     log = new_log(files=MemoryFiles(capacity_bytes=200))
-    log.append_as_leader(batch("a"), 0)
+    log.append_as_leader(batch("a"), LeaderEpoch(0))
     with pytest.raises(DiskFull):
         for _ in range(10):
-            log.append_as_leader(batch("b" * 40), 0)
+            log.append_as_leader(batch("b" * 40), LeaderEpoch(0))
     end = log.log_end
     assert len(values(log)) == end
 
@@ -162,8 +163,10 @@ def test_an_old_wrapper_is_read_whole_by_its_last_offset() -> None:
     """Semantics 11.9: the first whole entry whose last offset is >= the one asked for."""
     log = new_log("0.10.2")
 
-    log.append_as_leader(encode([b"m"], magic=1, timestamp_ms=0), 0)
-    header = log.append_as_leader(encode([b"x", b"y", b"z"], magic=1, timestamp_ms=0, compression="gzip"), 0)
+    log.append_as_leader(encode([b"m"], magic=1, timestamp_ms=0), LeaderEpoch(0))
+    header = log.append_as_leader(
+        encode([b"x", b"y", b"z"], magic=1, timestamp_ms=0, compression="gzip"), LeaderEpoch(0)
+    )
     assert (header.base_offset, header.last_offset) == (1, 3)
     assert values(log, 3) == [(1, "x"), (2, "y"), (3, "z")]
 
@@ -190,7 +193,7 @@ def test_a_log_is_the_list_of_its_records(steps: list[int], segment_bytes: int) 
     for number in steps:
         if number > 0:
             for _ in range(number):
-                log.append_as_leader(batch(f"v{written}"), 0)
+                log.append_as_leader(batch(f"v{written}"), LeaderEpoch(0))
                 kept.append(f"v{written}")
                 written += 1
         else:

@@ -15,7 +15,7 @@ from emulator.storage.log_directory import (
 from emulator.storage.memory import MemoryFiles
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored, LogDirFailed, LogLoaded
-from protocol.ids import TopicPartition
+from protocol.ids import EPOCH_DURING_DELETE, ControllerEpoch, LeaderEpoch, TopicPartition
 from protocol.messages.leadership import (
     LeaderAndIsrResponse,
     PartitionState,
@@ -179,7 +179,7 @@ def test_every_question_about_an_offline_partition_gets_a_storage_error() -> Non
     assert (first.error, second.error, bool(second.records)) == (ErrorCode.KAFKA_STORAGE_ERROR, 0, True)
     listed = bench.ask(ListOffsetsRequest(-1, [ListOffsetsPartition(*T[2], -1)]))
     assert bench.answer(listed, ListOffsetsResponse).partitions[0].error == ErrorCode.KAFKA_STORAGE_ERROR
-    asked = bench.ask(OffsetForLeaderEpochRequest([EpochQuestion(*T[2], 0)]))
+    asked = bench.ask(OffsetForLeaderEpochRequest([EpochQuestion(*T[2], LeaderEpoch(0))]))
     assert bench.answer(asked, OffsetForLeaderEpochResponse).partitions[0].error == ErrorCode.KAFKA_STORAGE_ERROR
 
 
@@ -273,7 +273,11 @@ def test_a_replica_that_is_gone_cannot_be_deleted() -> None:
     produced(bench, T[0])
     topic_partitions = [T[0], T[1], ("unheard", 0)]
     asked = bench.ask(
-        StopReplicaRequest(2, 1, [StoppedPartition(*topic_partition, True, -2) for topic_partition in topic_partitions])
+        StopReplicaRequest(
+            2,
+            ControllerEpoch(1),
+            [StoppedPartition(*topic_partition, True, EPOCH_DURING_DELETE) for topic_partition in topic_partitions],
+        )
     )
     errors = [one.error for one in bench.answer(asked, StopReplicaResponse).partitions]
     assert errors == [ErrorCode.KAFKA_STORAGE_ERROR, 0, ErrorCode.KAFKA_STORAGE_ERROR]

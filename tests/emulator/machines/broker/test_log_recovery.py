@@ -5,6 +5,7 @@ import pytest
 from emulator.machines.broker.log import Log, LogSettings
 from emulator.storage.memory import MemoryFiles
 from protocol.errors import ErrorCode
+from protocol.ids import LeaderEpoch
 from protocol.records.format import read_header
 from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import batch
@@ -18,7 +19,7 @@ def written(version: str = "2.6", segment_bytes: int = 1 << 30, epochs: tuple[in
     files = MemoryFiles()
     log = Log.create(files, "t-0", gates_for(version), LogSettings(segment_bytes))
     for text, epoch in zip("abcdefgh", epochs, strict=False):
-        log.append_as_leader(batch(text, magic=gates_for(version).record_magic), epoch)
+        log.append_as_leader(batch(text, magic=gates_for(version).record_magic), LeaderEpoch(epoch))
     return files
 
 
@@ -97,7 +98,7 @@ def test_an_epoch_without_data_vanishes_on_restart() -> None:
     """Semantics 3: on load the entries are cut to [log start, log end]."""
     files = written()
     log = load(files)
-    log.epochs.assign(7, 3)
+    log.epochs.assign(LeaderEpoch(7), 3)
     assert load(files, clean=True).epochs.entries == [(0, 0), (1, 2)]
 
 
@@ -140,7 +141,7 @@ def test_sequences_are_rebuilt_from_batches(version: str) -> None:
     log = Log.create(files, "t-0", gates_for(version), LogSettings())
     sent = [batch("v", producer_id=9, producer_epoch=0, base_sequence=number) for number in range(4)]
     for data in sent:
-        log.append_as_leader(data, 0)
+        log.append_as_leader(data, LeaderEpoch(0))
     again = load(files, version)
     error, duplicate = again.producers.check(read_header(sent[3]))
     assert error == ErrorCode.NONE and duplicate is not None and duplicate.base_offset == 3

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from emulator.machines.broker.requests import PIPELINED_MAX
+from protocol.ids import ControllerEpoch, LeaderEpoch
 from protocol.machine import Send
 from protocol.messages.base import Message
 from protocol.messages.groups import (
@@ -50,13 +51,15 @@ KINDS: dict[str, Callable[[], Message]] = {
     "fetch of an offset that is not there": lambda: FetchRequest(-1, 500, 1, 1000, [FetchPartition(*T0, 9)]),
     "metadata": MetadataRequest,
     "list offsets": lambda: ListOffsetsRequest(-1, [ListOffsetsPartition(*T0, -1)]),
-    "epoch ends": lambda: OffsetForLeaderEpochRequest([EpochQuestion(*T0, 0)]),
+    "epoch ends": lambda: OffsetForLeaderEpochRequest([EpochQuestion(*T0, LeaderEpoch(0))]),
     "producer id": InitProducerIdRequest,
     "find coordinator": lambda: FindCoordinatorRequest("g"),
     "offset fetch": lambda: OffsetFetchRequest("g", [GroupPartition(*T0)]),
     "offset commit": lambda: OffsetCommitRequest("g", [OffsetToCommit(*T0, 1)]),
-    "stop replica": lambda: StopReplicaRequest(0, 1, []),
-    "update metadata": lambda: UpdateMetadataRequest(0, 1, [], [BrokerEndpoint(0, "broker-0", "az-0")]),
+    "stop replica": lambda: StopReplicaRequest(0, ControllerEpoch(1), []),
+    "update metadata": lambda: UpdateMetadataRequest(
+        0, ControllerEpoch(1), [], [BrokerEndpoint(0, "broker-0", "az-0")]
+    ),
     "alter isr": lambda: AlterIsrRequest(1, 100, []),
 }
 

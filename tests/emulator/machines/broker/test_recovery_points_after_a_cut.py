@@ -9,6 +9,7 @@ from emulator.storage.inspect import read_partition
 from emulator.storage.log_directory import RECOVERY_POINTS
 from emulator.storage.memory import MemoryFiles
 from protocol.events import LogDirFailed, LogLoaded, LogTruncated
+from protocol.ids import LeaderEpoch
 from protocol.kinds import CutReason
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 
@@ -24,7 +25,7 @@ def two_directories(version: str) -> Bench:
     for topic_partition in (T0, OTHER):
         log = bench.broker.replicas.logs[topic_partition]
         for text in "ab":
-            log.append_as_leader(batch(text, magic=bench.magic), 0)
+            log.append_as_leader(batch(text, magic=bench.magic), LeaderEpoch(0))
         log.flush()
     assert not written(bench)
     return bench
@@ -138,7 +139,7 @@ def test_a_disk_that_cannot_take_them_fails(version: str, how: str) -> None:
     bench.lead(isr=(0,))
     replicas = bench.broker.replicas
     partition = replicas.partitions[T0]
-    bench.do(lambda: partition.the_log.append_as_leader(batch("a", magic=bench.magic), 0))
+    bench.do(lambda: partition.the_log.append_as_leader(batch("a", magic=bench.magic), LeaderEpoch(0)))
     files.armed = True
     does: Callable[[], None] = lambda: replicas.truncate_fully(partition, 5)  # noqa: E731
     if how == "cut":

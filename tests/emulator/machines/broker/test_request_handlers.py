@@ -4,6 +4,7 @@ import pytest
 
 from emulator.machines.broker.requests import PIPELINED_MAX
 from protocol.errors import ErrorCode
+from protocol.ids import ControllerEpoch, LeaderEpoch
 from protocol.messages.groups import FindCoordinatorRequest, OffsetCommitRequest, OffsetFetchRequest
 from protocol.messages.leadership import (
     ControlledShutdownRequest,
@@ -40,7 +41,7 @@ LAG_MS = 10_000
 def leader(version: str = "2.6", ibp: str | None = None, num_io_threads: int = 8) -> Bench:
     """Leads t-0, whose follower is silent, and t-1 alone; the session service is out of reach."""
     bench = Bench(version, ibp=ibp, replica_lag_time_max_ms=LAG_MS, num_io_threads=num_io_threads)
-    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, 0, (0, 1), 1)), 0)
+    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, LeaderEpoch(0), (0, 1), ControllerEpoch(1))), 0)
     bench.update_metadata()
     bench.leader_and_isr(state(0), state(0, isr=(0,), topic_partition=T1))
     bench.sessions.reachable = False
@@ -67,7 +68,7 @@ def waits(bench: Bench, connection: int) -> bool:
 def test_a_question_about_epochs_waits_for_the_lock(version: str) -> None:
     """Partition.lastOffsetForLeaderEpoch reads under it, in every version that has it."""
     bench = locked(version)
-    asked = bench.ask(OffsetForLeaderEpochRequest([EpochQuestion(*T0, 0)]), 3)
+    asked = bench.ask(OffsetForLeaderEpochRequest([EpochQuestion(*T0, LeaderEpoch(0))]), 3)
     assert waits(bench, asked)
     bench.session_back()
     (answer,) = bench.answer(asked, OffsetForLeaderEpochResponse).partitions
@@ -81,7 +82,7 @@ def test_list_offsets_waits_for_the_lock_from_2_1(version: str, blocked: bool) -
     asked = bench.ask(ListOffsetsRequest(-1, [ListOffsetsPartition(*T0, -2)]))
     assert waits(bench, asked) is blocked
     bench.session_back()
-    assert bench.answer(asked, ListOffsetsResponse).partitions == [ListedOffset(*T0, 0, 0, 0)]
+    assert bench.answer(asked, ListOffsetsResponse).partitions == [ListedOffset(*T0, 0, 0, LeaderEpoch(0))]
 
 
 @pytest.mark.parametrize(("version", "blocked"), [("1.1", False), ("2.0.1", False), ("2.1", True), ("2.6", True)])
@@ -217,15 +218,15 @@ EACH_KIND = (
     ProduceRequest(1, 1500, [ProducePartition(*T1, batch("x"))]),
     FetchRequest(-1, 0, 1, 1000, [FetchPartition(*T1, 0)]),
     ListOffsetsRequest(-1, [ListOffsetsPartition(*T1, -1)]),
-    OffsetForLeaderEpochRequest([EpochQuestion(*T1, 0)]),
+    OffsetForLeaderEpochRequest([EpochQuestion(*T1, LeaderEpoch(0))]),
     MetadataRequest(),
     InitProducerIdRequest(),
     FindCoordinatorRequest("g"),
     OffsetCommitRequest("g", []),
     OffsetFetchRequest("g", []),
-    LeaderAndIsrRequest(2, 1, [], []),
-    UpdateMetadataRequest(2, 1, [], []),
-    StopReplicaRequest(2, 1, []),
+    LeaderAndIsrRequest(2, ControllerEpoch(1), [], []),
+    UpdateMetadataRequest(2, ControllerEpoch(1), [], []),
+    StopReplicaRequest(2, ControllerEpoch(1), []),
 )
 
 

@@ -13,6 +13,7 @@ from emulator.machines.broker import segment
 from emulator.machines.broker.log import Log, LogSettings
 from emulator.machines.broker.producer_state import ProducerState
 from emulator.storage.memory import MemoryFiles
+from protocol.ids import LeaderEpoch
 from protocol.records.format import read_header
 from protocol.records.types import BatchHeader
 from protocol.versions import gates_for
@@ -53,7 +54,7 @@ class Model:
             sequence = self._sequences.get(producer, 0)
             texts = [f"{number}" * number] * (1 + number % 4)
             data = batch(*texts, producer_id=producer, producer_epoch=0, base_sequence=sequence)
-            header = self.log.append_as_leader(data, len(self.batches) // 5)
+            header = self.log.append_as_leader(data, LeaderEpoch(len(self.batches) // 5))
             self._sequences[producer] = sequence + len(texts)
             self.batches.append((header, self.log.read(header.base_offset, header.next_offset, 1 << 20)))
         elif what == "cut":

@@ -5,6 +5,7 @@ import pytest
 from emulator.machines.broker.log import Log, LogSettings
 from emulator.machines.broker.truncation import Cut, cut_for
 from emulator.storage.memory import MemoryFiles
+from protocol.ids import LeaderEpoch
 from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import batch
 
@@ -40,10 +41,10 @@ def follower_log() -> Log:
 )
 def test_the_cut(epoch: int, end_offset: int, expected: Cut) -> None:
     """Semantics 2.1."""
-    assert cut_for(follower_log(), 2, epoch, end_offset) == expected
+    assert cut_for(follower_log(), 2, LeaderEpoch(epoch), end_offset) == expected
 
 
 def test_a_follower_without_epochs_cuts_to_what_the_leader_says() -> None:
     """Semantics 2.1: own answer none -> min(offset, log end), done."""
     empty = Log.create(MemoryFiles(), "t-0", gates_for("2.6"), LogSettings())
-    assert cut_for(empty, 0, 3, 8) == Cut(0, complete=True)
+    assert cut_for(empty, 0, LeaderEpoch(3), 8) == Cut(0, complete=True)

@@ -3,6 +3,7 @@
 import pytest
 
 from protocol.events import RequestNotUnderstood
+from protocol.ids import ControllerEpoch
 from protocol.machine import Close
 from protocol.messages.base import Message
 from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
@@ -20,9 +21,9 @@ FETCH = FetchRequest(1, 0, 1, 1000, [])
         ("0.11", FETCH, "fetcher", 5),
         ("2.0.1", OffsetForLeaderEpochRequest([]), "fetcher", 1),
         ("0.10.2", OffsetForLeaderEpochRequest([]), "fetcher", -1),
-        ("2.3", LeaderAndIsrRequest(1, 1, [], []), "controller", 2),
-        ("2.1", UpdateMetadataRequest(1, 1, [], []), "controller", 4),
-        ("2.5", StopReplicaRequest(1, 1, []), "controller", 2),
+        ("2.3", LeaderAndIsrRequest(1, ControllerEpoch(1), [], []), "controller", 2),
+        ("2.1", UpdateMetadataRequest(1, ControllerEpoch(1), [], []), "controller", 4),
+        ("2.5", StopReplicaRequest(1, ControllerEpoch(1), []), "controller", 2),
     ],
 )
 def test_a_request_too_new_costs_the_connection(binary: str, request_: Message, purpose: str, newest: int) -> None:

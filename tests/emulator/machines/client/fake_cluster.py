@@ -11,6 +11,7 @@ from typing import Literal
 
 from protocol.errors import ErrorCode
 from protocol.events import Event, OperationEnded, OperationInvoked
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
 from protocol.machine import (
     CancelTimer,
     Close,
@@ -116,7 +117,7 @@ class Partition:
                 return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1
             batches = [*batches[-4:], (header.base_sequence, header.last_sequence, base)]
             self.remembered[header.producer_id] = (header.producer_epoch, batches)
-        self.entries.append(place(data, base, self.epoch))
+        self.entries.append(place(data, base, LeaderEpoch(self.epoch)))
         return 0, base
 
     def truncate(self, to: int) -> None:
@@ -153,7 +154,7 @@ class FakeCluster:
         self.exited = False
         self.checks: list[Callable[[], None]] = []
         self.coordinator = 0
-        self.committed: dict[tuple[str, str, int], tuple[int, int]] = {}
+        self.committed: dict[tuple[str, str, int], tuple[int, LeaderEpoch]] = {}
         """{(group, topic, partition): (offset, leader epoch)}"""
         self.group_codes: list[int] = []
         """What the next commits and questions about them are answered with; then 0."""
@@ -340,7 +341,7 @@ class FakeCluster:
         match message:
             case MetadataRequest():
                 live = [BrokerEndpoint(b, f"broker-{b}") for b in self.brokers if f"broker-{b}" not in self.down]
-                parts = [PartitionMetadata(*k, 0, p.leader, p.epoch) for k, p in self.partitions.items()]
+                parts = [PartitionMetadata(*k, 0, p.leader, LeaderEpoch(p.epoch)) for k, p in self.partitions.items()]
                 return MetadataResponse(0, live, parts)
             case FindCoordinatorRequest():
                 code = self.finding_codes.pop(0) if self.finding_codes else 0
@@ -359,13 +360,13 @@ class FakeCluster:
                 for each in asked:
                     partition = self.partitions[each.topic, each.partition]
                     offset = partition.log_end if each.timestamp == -1 else partition.log_start
-                    listed.append(ListedOffset(each.topic, each.partition, 0, offset, partition.epoch))
+                    listed.append(ListedOffset(each.topic, each.partition, 0, offset, LeaderEpoch(partition.epoch)))
                 return ListOffsetsResponse(listed)
             case OffsetForLeaderEpochRequest(partitions=questions):
                 answers = []
                 for question in questions:
                     epoch, end = self.partitions[question.topic, question.partition].epoch_end(question.leader_epoch)
-                    answers.append(EpochAnswer(question.topic, question.partition, 0, epoch, end))
+                    answers.append(EpochAnswer(question.topic, question.partition, 0, LeaderEpoch(epoch), end))
                 return OffsetForLeaderEpochResponse(answers)
         raise AssertionError(message)
 
@@ -382,7 +383,7 @@ class FakeCluster:
             return OffsetFetchResponse(code)
         topic_partitions = [(p.topic, p.partition) for p in message.partitions]
         return OffsetFetchResponse(
-            0, [CommittedPartition(*p, *self.committed.get((group, *p), (-1, -1))) for p in topic_partitions]
+            0, [CommittedPartition(*p, *self.committed.get((group, *p), (-1, EPOCH_UNKNOWN))) for p in topic_partitions]
         )
 
     def _read(self, node: str, request: FetchRequest, index: int) -> FetchedPartition:

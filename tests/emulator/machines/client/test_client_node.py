@@ -8,6 +8,7 @@ from emulator.machines.client.client_asker import ASKED_MAX, ClientAsker, TooMan
 from emulator.machines.client.client_node import ClientNode
 from emulator.machines.client.exchange import Failure
 from protocol.framing import decode, encode
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
 from protocol.machine import (
     Close,
     ConnectionAccepted,
@@ -170,18 +171,22 @@ def test_a_group_consumes_commits_and_is_looked_at() -> None:
     settings: dict[str, Any] = {"auto.offset.reset": "earliest"}
     bench.ask(ClientConsumeRequest("g", partitions, settings=settings))
     bench.run(2000)
-    records = [ToldRecord(0, 0, b"a"), ToldRecord(1, 0, b"b"), ToldRecord(2, 0, b"c")]
+    records = [
+        ToldRecord(0, LeaderEpoch(0), b"a"),
+        ToldRecord(1, LeaderEpoch(0), b"b"),
+        ToldRecord(2, LeaderEpoch(0), b"c"),
+    ]
     assert bench.answers() == [ClientConsumeResponse([ToldReading("t", 0, 3, records=records)])]
     bench.ask(ClientCommittedRequest("g", "t", 0))
     bench.ask(ClientCommitRequest("g", "t", 0, 2))
     bench.run(100)
-    assert bench.answers() == [ClientCommittedResponse(0, 3, 0), ClientCommitResponse()]
+    assert bench.answers() == [ClientCommittedResponse(0, 3, LeaderEpoch(0)), ClientCommitResponse()]
     bench.ask(ClientConsumeRequest("g", partitions, settings={"enable.auto.commit": False}))
     bench.ask(ClientCommittedRequest("other", "t", 0))
     bench.run(2000)
     nothing, reading = bench.answers()
-    assert nothing == ClientCommittedResponse(0, -1, -1)
-    assert reading == ClientConsumeResponse([ToldReading("t", 0, 3, 2, records=[ToldRecord(2, 0, b"c")])])
+    assert nothing == ClientCommittedResponse(0, -1, EPOCH_UNKNOWN)
+    assert reading == ClientConsumeResponse([ToldReading("t", 0, 3, 2, records=[ToldRecord(2, LeaderEpoch(0), b"c")])])
     assert bench.cluster.committed == {("g", "t", 0): (2, -1)}
     assert bench.cluster.open_connections() == 0
 
@@ -194,7 +199,9 @@ def test_a_group_reads_for_as_long_as_it_was_told_to() -> None:
     bench.run(900)
     assert [type(answer) for answer in bench.answers()] == [ClientAttempt, ClientProduceResponse]
     bench.run(1000)
-    assert bench.answers() == [ClientConsumeResponse([ToldReading("t", 0, 1, records=[ToldRecord(0, 0, b"late")])])]
+    assert bench.answers() == [
+        ClientConsumeResponse([ToldReading("t", 0, 1, records=[ToldRecord(0, LeaderEpoch(0), b"late")])])
+    ]
 
 
 def test_an_errand_of_a_group_ends_when_its_time_is_over() -> None:
@@ -253,7 +260,7 @@ def test_fetch_and_metadata_are_the_brokers_own_answers() -> None:
     bench.ask(ClientMetadataRequest(0))
     bench.run(100)
     fetched, described = bench.answers()
-    assert fetched == ClientFetchResponse(0, 1, [ToldRecord(0, 0, b"a")])
+    assert fetched == ClientFetchResponse(0, 1, [ToldRecord(0, LeaderEpoch(0), b"a")])
     assert isinstance(described, ClientMetadataResponse)
     assert described.metadata is not None
     assert described.metadata.controller == 0

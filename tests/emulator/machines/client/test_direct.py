@@ -17,6 +17,7 @@ from protocol.events import (
     OperationInvoked,
     RecordsRead,
 )
+from protocol.ids import LeaderEpoch
 from protocol.machine import (
     CancelTimer,
     Close,
@@ -271,8 +272,8 @@ def test_a_fetch_reads_whole_batches_from_its_offset_on() -> None:
     assert names(effects) == ["OperationInvoked", "AttemptSent", "Open", "SetTimer"]
     asked = FetchRequest(-1, 500, 1, 1_048_576, [FetchPartition(TOPIC, 0, 1, 1_048_576)])
     assert bench.step(ConnectionOpened(1))[0] == Send(1, 1, 12, asked)
-    first, second = place(batch(b"a", b"b"), 0, 3), place(batch(b"c"), 2, 4)
-    torn = place(batch(b"d"), 3, 4)[:-1]
+    first, second = place(batch(b"a", b"b"), 0, LeaderEpoch(3)), place(batch(b"c"), 2, LeaderEpoch(4))
+    torn = place(batch(b"d"), 3, LeaderEpoch(4))[:-1]
     answer = FetchResponse([FetchedPartition(TOPIC, 0, 0, 3, 0, None, first + second + torn)])
     assert bench.answer(1, answer)[2:] == [
         Emit(RecordsRead("observer.1:1", TOPIC, 0, 1, 1, 3, digest_of(b"a", b"b"), 3, 0)),
@@ -280,7 +281,7 @@ def test_a_fetch_reads_whole_batches_from_its_offset_on() -> None:
         Emit(AttemptEnded("observer.1:1", 1, 0, 3, "")),
         Emit(OperationEnded("observer.1:1", "fetch", "ok", 0, TOPIC, 0, 3, 4, 0, 0)),
     ]
-    records = (FetchedRecord(1, 3, b"b"), FetchedRecord(2, 4, b"c"))
+    records = (FetchedRecord(1, LeaderEpoch(3), b"b"), FetchedRecord(2, LeaderEpoch(4), b"c"))
     assert bench.fetched == [Fetched("observer.1:1", 0, 0, 3, records)]
 
 
@@ -316,7 +317,9 @@ def test_metadata_is_the_brokers_own_answer() -> None:
     bench = Bench()
     assert bench.metadata()[2] == Open(1, "broker-2", "client")
     assert bench.step(ConnectionOpened(1))[0] == Send(1, 1, 9, MetadataRequest([]))
-    answer = MetadataResponse(1, [BrokerEndpoint(1, "broker-1")], [PartitionMetadata(TOPIC, 0, 0, 1, 2, [1])])
+    answer = MetadataResponse(
+        1, [BrokerEndpoint(1, "broker-1")], [PartitionMetadata(TOPIC, 0, 0, 1, LeaderEpoch(2), [1])]
+    )
     bench.answer(1, answer)
     bench.metadata()
     bench.step(ConnectionLost(2, "connection refused", Loss.REFUSED))

@@ -6,6 +6,7 @@ from emulator.machines.client.client_settings import consumer_settings, producer
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.metadata_cache import MetadataCache
 from protocol.chance import Chance
+from protocol.ids import LeaderEpoch
 from protocol.machine import ConnectionOpened, MessageReceived, Now, Open, Outbox, Send
 from protocol.messages.leadership import BrokerEndpoint, MetadataResponse, PartitionMetadata
 
@@ -47,7 +48,11 @@ class Client:
         self.metadata.request_update()
         assert self.asks()
         live = [BrokerEndpoint(number, f"broker-{number}") for number in range(3)]
-        said = [PartitionMetadata("t", n, 0, *one) for n, one in enumerate(partitions) if one is not None]
+        said = [
+            PartitionMetadata("t", n, 0, one[0], LeaderEpoch(one[1]))
+            for n, one in enumerate(partitions)
+            if one is not None
+        ]
         answer = MetadataResponse(0, live, said, reliable)
         correlation = self._connections._correlation
         assert self._out.route(self._now, MessageReceived(self._connection, correlation, 9, answer))
@@ -132,9 +137,9 @@ def test_an_offset_may_bring_a_newer_epoch(version: str) -> None:
     client = Client(version)
     client.told((1, 5))
     for epoch in (-1, 4, 5):
-        client.metadata.heard_of("t", 0, epoch)
+        client.metadata.heard_of("t", 0, LeaderEpoch(epoch))
         assert client.current() is not None and not client.asks()
-    client.metadata.heard_of("t", 0, 6)
+    client.metadata.heard_of("t", 0, LeaderEpoch(6))
     ignoring = version in IGNORING
     assert (client.current() is None) == ignoring and client.leader() is not None
     if ignoring:
@@ -148,7 +153,7 @@ def test_the_first_epoch_may_come_with_an_offset_up_to_2_4(version: str) -> None
     """Metadata.updateLastSeenEpochIfNewer: from 2.5 not replacing none."""
     client = Client(version)
     client.told((1, -1))
-    client.metadata.heard_of("t", 0, 3)
+    client.metadata.heard_of("t", 0, LeaderEpoch(3))
     counts = version in ("2.2", "2.3", "2.4")
     assert client.metadata.epoch("t", 0) == (3 if counts else -1)
     assert client.current() == (None if counts else (1, -1))

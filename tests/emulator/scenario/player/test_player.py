@@ -8,6 +8,7 @@ from emulator.scenario.player.steps import StepFailed
 from emulator.scenario.player.timeline import Timeline, epoch_or_null, metadata_view, text
 from emulator.topology import three_azs
 from protocol.events import MachineFault
+from protocol.ids import ControllerEpoch, LeaderEpoch
 from protocol.messages.leadership import BrokerEndpoint, MetadataResponse, PartitionMetadata
 from protocol.znodes import Leadership
 from tests.simulated.cluster import Cluster
@@ -164,7 +165,9 @@ def test_a_fetch_that_failed_has_no_records() -> None:
 
 def test_metadata_is_one_partitions_view() -> None:
     metadata = MetadataResponse(
-        2, [BrokerEndpoint(1, "broker-1"), BrokerEndpoint(0, "broker-0")], [PartitionMetadata("t", 0, 0, 1, 4, [1, 0])]
+        2,
+        [BrokerEndpoint(1, "broker-1"), BrokerEndpoint(0, "broker-0")],
+        [PartitionMetadata("t", 0, 0, 1, LeaderEpoch(4), [1, 0])],
     )
     view = {"broker": 0, "controller": 2, "leader": 1, "epoch": 4, "isr": [1, 0], "live": [0, 1]}
     assert metadata_view(0, metadata, "t-0") == view
@@ -185,8 +188,9 @@ def test_states_are_noted_when_they_change() -> None:
     notes.changed(500.0, "controller", seen)
     assert notes.controllers == [], "the recordings begin with the first topic"
     seen.controller, seen.controller_epoch, seen.live = 2, 1, frozenset({0, 1, 2})
-    for at_ms, state in ((1000.0, Leadership(0, 0, (0, 1), 1, 0)), (2000.0, Leadership(0, 0, (0, 1), 1, 0)),
-                         (3000.0, Leadership(1, 1, (1,), 1, 1))):  # fmt: skip
+    first = Leadership(0, LeaderEpoch(0), (0, 1), ControllerEpoch(1), 0)
+    second = Leadership(1, LeaderEpoch(1), (1,), ControllerEpoch(1), 1)
+    for at_ms, state in ((1000.0, first), (2000.0, first), (3000.0, second)):
         seen.states["t-0"] = state
         notes.changed(at_ms, "states", seen)
     assert [(s["t"], s["leader"], s["zk_version"]) for s in notes.partition_states] == [(1.0, 0, 0), (3.0, 1, 1)]

@@ -22,6 +22,7 @@ from emulator.scenario.player.tasks import Order, StepFailed, Steps, together
 from emulator.scenario.player.waits import SAMPLE, SAMPLE_EVERY_MS, Waits, quiet_times_s
 from emulator.topology import three_azs
 from protocol.chance import Chance
+from protocol.ids import ControllerEpoch, LeaderEpoch
 from protocol.machine import Now, Outbox, SetTimer
 from protocol.work import Runner
 from protocol.znodes import Leadership
@@ -46,7 +47,7 @@ class Waiting:
         self._timers()
 
     def change(self, leader: int = 0, isr: tuple[int, ...] = (0, 1, 2), epoch: int = 0) -> None:
-        self.seen.states["t-0"] = Leadership(leader, epoch, isr, 1)
+        self.seen.states["t-0"] = Leadership(leader, LeaderEpoch(epoch), isr, ControllerEpoch(1))
         self.waits.changed(self.now)
         self._timers()
 
