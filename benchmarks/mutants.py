@@ -24,7 +24,7 @@ from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.truncation import Cut, cut_for
 from emulator.machines.node import specs
 from protocol.errors import ErrorCode
-from protocol.ids import LeaderEpoch
+from protocol.ids import BrokerId, LeaderEpoch
 from protocol.kinds import CutReason
 from protocol.records.format import iter_headers
 from protocol.versions import Gates, gates_for
@@ -135,12 +135,12 @@ def _joins_behind() -> Patches:
 
 def _shrunk_before_it_is_recorded() -> Patches:
     class Hasty(PendingIsr):
-        def __init__(self, isr: list[int], maximal: list[int], *, expands: bool) -> None:
+        def __init__(self, isr: list[BrokerId], maximal: list[BrokerId], *, expands: bool) -> None:
             super().__init__(isr, isr, expands=expands)
 
     change = IsrChanges._change
 
-    def counted(self: IsrChanges, partition: Partition, isr: list[int], *, expands: bool) -> Any:
+    def counted(self: IsrChanges, partition: Partition, isr: list[BrokerId], *, expands: bool) -> Any:
         yield from change(self, partition, isr, expands=expands)
         if partition.leads and partition.advance_high_watermark():
             yield from partition.check_parked()

@@ -11,6 +11,7 @@ from emulator.runs.resolve import resolve
 from emulator.runs.simulated import play
 from emulator.runs.sources import find_scenario
 from emulator.scenario import model as m
+from protocol.ids import BrokerId
 
 RUNS = 20
 IDLE_S = 600.0
@@ -21,7 +22,7 @@ def steady(seed: int) -> tuple[float, int, float]:
     scenario = find_scenario("az-isolated-leader")
     steps: list[m.AnyStep] = [step for step in scenario.steps if isinstance(step, m.Start | m.CreateTopic)]
     for _ in range(int(IDLE_S / 10)):
-        steps += [m.Produce(broker=0, values=("v",), acks=-1), m.Pause(seconds=10)]
+        steps += [m.Produce(broker=BrokerId(0), values=("v",), acks=-1), m.Pause(seconds=10)]
     quiet = m.Scenario(id="steady", title="", kafka=("2.6",), steps=tuple(steps), settings=scenario.settings)
     began = time.perf_counter()
     played = play(resolve(quiet), seed)

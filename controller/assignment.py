@@ -8,15 +8,16 @@ rack is taken twice only when every rack has been taken.
 from collections.abc import Mapping, Sequence
 
 from protocol.chance import Chance
+from protocol.ids import BrokerId
 
 
 class UnassignableTopic(ValueError):
     """More replicas than brokers, or racks of only some of them; the message says which."""
 
 
-def alternate_by_rack(racks: Mapping[int, str]) -> list[int]:
+def alternate_by_rack(racks: Mapping[BrokerId, str]) -> list[BrokerId]:
     """Brokers in turn of their racks: {0: a, 1: b, 2: b, 3: a} -> [0, 1, 3, 2]."""
-    by_rack: dict[str, list[int]] = {}
+    by_rack: dict[str, list[BrokerId]] = {}
     for broker in sorted(racks):
         by_rack.setdefault(racks[broker], []).append(broker)
     columns = [by_rack[rack] for rack in sorted(by_rack)]
@@ -25,16 +26,16 @@ def alternate_by_rack(racks: Mapping[int, str]) -> list[int]:
 
 
 def assign_replicas(
-    brokers: Sequence[int],
+    brokers: Sequence[BrokerId],
     partitions: int,
     replication_factor: int,
     chance: Chance | None,
-    racks: Mapping[int, str] | None = None,
+    racks: Mapping[BrokerId, str] | None = None,
     *,
     start: int = 0,
     shift: int | None = None,
     first_partition: int = 0,
-) -> dict[int, list[int]]:
+) -> dict[int, list[BrokerId]]:
     """{partition: replicas, preferred leader first}.
 
     `chance` draws start and shift, in this order; without it `start` and `shift` (default: `start`) are used.
@@ -70,8 +71,8 @@ def assign_replicas(
 
 
 def _replicas(
-    order: Sequence[int], racks: Mapping[int, str], first: int, shift: int, replication_factor: int
-) -> list[int]:
+    order: Sequence[BrokerId], racks: Mapping[BrokerId, str], first: int, shift: int, replication_factor: int
+) -> list[BrokerId]:
     """The first broker and `replication_factor` - 1 more, at growing distances from it."""
     replicas = [order[first]]
     all_racks = len(set(racks.values()))

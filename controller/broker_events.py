@@ -10,6 +10,7 @@ from controller.state import PartitionPosition, Replica, ReplicaPosition
 from controller.term import read_brokers
 from controller.topic_deletion import fail_replicas, resume_topics
 from protocol.events import BrokersHandled, BrokersSeen, ids_text
+from protocol.ids import BrokerId
 from protocol.messages.session import GetData
 from protocol.znodes import BrokerRegistration, broker_path, decode_broker
 
@@ -27,7 +28,7 @@ def brokers_changed(context: ControllerContext) -> Procedure[None]:
     found = yield from read_brokers()
     new = sorted(found.keys() - state.brokers.keys())
     dead = sorted(state.brokers.keys() - found.keys())
-    bounced: list[int] = []
+    bounced: list[BrokerId] = []
     if context.gates.broker_epochs:
         both = sorted(found.keys() & state.brokers.keys())
         bounced = [broker for broker in both if found[broker].epoch > state.brokers[broker].epoch]
@@ -58,12 +59,12 @@ def brokers_changed(context: ControllerContext) -> Procedure[None]:
         yield from _failed(context, dead)
 
 
-def _replace_live_set(context: ControllerContext, found: dict[int, BrokerRegistration]) -> None:
+def _replace_live_set(context: ControllerContext, found: dict[BrokerId, BrokerRegistration]) -> None:
     context.state.brokers.clear()
     context.state.brokers.update(found)
 
 
-def _remove_channel(context: ControllerContext, broker: int) -> Procedure[None]:
+def _remove_channel(context: ControllerContext, broker: BrokerId) -> Procedure[None]:
     """Up to 2.0 the controller stands still until the sender has ended what it was doing (semantics
     11.13)."""
     if context.gates.failure_waits_for_sender_thread:
@@ -71,7 +72,7 @@ def _remove_channel(context: ControllerContext, broker: int) -> Procedure[None]:
     context.channels.remove(context.out, broker)
 
 
-def broker_modified(context: ControllerContext, broker: int) -> Procedure[None]:
+def broker_modified(context: ControllerContext, broker: BrokerId) -> Procedure[None]:
     """A broker's znode was rewritten; what matters is where it is."""
     if not context.active or broker not in context.state.brokers:
         return
@@ -85,7 +86,7 @@ def broker_modified(context: ControllerContext, broker: int) -> Procedure[None]:
         context.update_metadata(sorted(context.state.brokers), [])
 
 
-def _started(context: ControllerContext, brokers: list[int]) -> Procedure[None]:
+def _started(context: ControllerContext, brokers: list[BrokerId]) -> Procedure[None]:
     """onBrokerStartup: tell the old ones of the new (not in 0.8.2), the new ones everything; bring replicas and
     partitions online."""
     state = context.state
@@ -112,7 +113,7 @@ def unclean_election_enabled(context: ControllerContext, topic: str) -> Procedur
         yield from partition_states.elect_where_needed(context, topic)
 
 
-def _failed(context: ControllerContext, brokers: list[int]) -> Procedure[None]:
+def _failed(context: ControllerContext, brokers: list[BrokerId]) -> Procedure[None]:
     """onBrokerFailure."""
     context.emit(BrokersHandled("failure", ids_text(brokers)))
     for broker in brokers:

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from enum import Enum
 
 from controller.settings import ControllerSettings
+from protocol.ids import BrokerId
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now, Outbox, TimerKey
 from protocol.messages.base import Message
 from protocol.purposes import CONTROLLER
@@ -26,7 +27,7 @@ MAX_QUEUED = 10_000
 """Requests waiting for one broker. Kafka has no bound; a controller that reaches this one is beyond
 recovery."""
 
-Answered = Callable[[Now, Outbox, int, Message, Message], None]
+Answered = Callable[[Now, Outbox, BrokerId, Message, Message], None]
 """(now, out, broker, request, response)"""
 Handled = Callable[[Now, Outbox], None]
 """Called when a channel has handled an input."""
@@ -43,7 +44,7 @@ class _Doing(Enum):
     PAUSING = "pausing"
 
 
-def timer_key(broker: int) -> TimerKey:
+def timer_key(broker: BrokerId) -> TimerKey:
     return ("controller", "channel", broker)
 
 
@@ -52,7 +53,7 @@ class Channel:
 
     def __init__(
         self,
-        broker: int,
+        broker: BrokerId,
         node: str,
         settings: ControllerSettings,
         answered: Answered,
@@ -181,7 +182,7 @@ class Channels:
 
     def __init__(
         self,
-        node_of: Callable[[int], str],
+        node_of: Callable[[BrokerId], str],
         settings: ControllerSettings,
         answered: Answered,
         handled: Handled,
@@ -192,16 +193,16 @@ class Channels:
         self._answered = answered
         self._handled = handled
         self._resends_after_ms = resends_after_ms
-        self._by_broker: dict[int, Channel] = {}
+        self._by_broker: dict[BrokerId, Channel] = {}
 
-    def add(self, broker: int) -> None:
+    def add(self, broker: BrokerId) -> None:
         """A broker appeared; its connection is opened with its first request."""
         if broker not in self._by_broker:
             self._by_broker[broker] = Channel(
                 broker, self._node_of(broker), self._settings, self._answered, self._handled, self._resends_after_ms
             )
 
-    def remove(self, out: Outbox, broker: int) -> None:
+    def remove(self, out: Outbox, broker: BrokerId) -> None:
         """The broker's znode is gone: so is everything that waited for it."""
         self._by_broker.pop(broker).close(out)
 
@@ -211,13 +212,13 @@ class Channels:
             self._by_broker[broker].close(out)
         self._by_broker.clear()
 
-    def send(self, now: Now, out: Outbox, broker: int, request: Message, version: int) -> None:
+    def send(self, now: Now, out: Outbox, broker: BrokerId, request: Message, version: int) -> None:
         """Dropped if the broker has no channel: it is offline. Raises ChannelFull."""
         channel = self._by_broker.get(broker)
         if channel is not None:
             channel.send(now, out, request, version)
 
-    def end_sending(self, broker: int, ended: Callable[[Now, Outbox], None]) -> bool:
+    def end_sending(self, broker: BrokerId, ended: Callable[[Now, Outbox], None]) -> bool:
         """See Channel; False for a broker without a channel."""
         channel = self._by_broker.get(broker)
         return channel is not None and channel.end_sending(ended)

@@ -9,7 +9,7 @@ from controller.requests import RequestBatch
 from controller.settings import ControllerSettings
 from controller.state import ControllerState
 from protocol.events import Event, StateDecided, ids_text
-from protocol.ids import TopicPartition
+from protocol.ids import NO_BROKER, BrokerId, TopicPartition
 from protocol.machine import Due, Now, Outbox
 from protocol.versions import Gates
 from protocol.znodes import Leadership
@@ -24,7 +24,7 @@ class ControllerContext:
     """`active`: this broker is controller, as far as it knows. `unclean_elections`: of this life, over all
     its terms."""
 
-    def __init__(self, broker: int, gates: Gates, settings: ControllerSettings, channels: Channels) -> None:
+    def __init__(self, broker: BrokerId, gates: Gates, settings: ControllerSettings, channels: Channels) -> None:
         self.broker = broker
         self.gates = gates
         self.settings = settings
@@ -50,7 +50,7 @@ class ControllerContext:
         for broker, request, version in batch.outgoing():
             self.channels.send(self.now, self.out, broker, request, version)
 
-    def update_metadata(self, brokers: list[int], partitions: list[TopicPartition]) -> None:
+    def update_metadata(self, brokers: list[BrokerId], partitions: list[TopicPartition]) -> None:
         """UpdateMetadata alone."""
         batch = self.batch()
         batch.add_update_metadata(brokers, partitions)
@@ -59,7 +59,9 @@ class ControllerContext:
     def emit(self, event: Event) -> None:
         self.out.emit(event)
 
-    def decided(self, partition: TopicPartition, leadership: Leadership, reason: str, replica: int = -1) -> None:
+    def decided(
+        self, partition: TopicPartition, leadership: Leadership, reason: str, replica: BrokerId = NO_BROKER
+    ) -> None:
         """Write down that a state was written; `replica` left the ISR."""
         self.emit(
             StateDecided(

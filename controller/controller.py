@@ -35,7 +35,7 @@ from controller.session_calls import Procedure, SessionCalls
 from controller.settings import ControllerSettings
 from protocol.errors import ErrorCode
 from protocol.events import ControllerChanged
-from protocol.ids import ControllerEpoch
+from protocol.ids import BrokerId, ControllerEpoch
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.leadership import (
@@ -58,7 +58,7 @@ from protocol.znodes import (
     PREFERRED_REPLICA_ELECTION,
     REASSIGN_PARTITIONS,
     TOPICS,
-    numbers_in,
+    brokers_in,
     state_partition,
 )
 
@@ -68,11 +68,11 @@ class Controller:
 
     def __init__(
         self,
-        broker: int,
+        broker: BrokerId,
         gates: Gates,
         settings: ControllerSettings,
         sessions: SessionCalls,
-        node_of: Callable[[int], str],
+        node_of: Callable[[BrokerId], str],
         ready: ReadyQueue | None = None,
     ) -> None:
         """`node_of`: name of a broker's node, for connections to it. `ready`: the queue of all procedures of its
@@ -101,7 +101,7 @@ class Controller:
         """Of our term; 0 while not active."""
         return self._context.state.epoch
 
-    def takes_for_leaving(self, broker: int) -> bool:
+    def takes_for_leaving(self, broker: BrokerId) -> bool:
         """It has asked for a controlled shutdown, and has not been seen to go (semantics 4.2)."""
         return broker in self._context.state.shutting_down
 
@@ -183,8 +183,8 @@ class Controller:
             return None
         parent, _, name = path.rpartition("/")
         if parent == BROKER_IDS:
-            numbers = numbers_in([name])
-            return (lambda: broker_events.broker_modified(context, numbers[0])) if numbers else None
+            brokers = brokers_in([name])
+            return (lambda: broker_events.broker_modified(context, brokers[0])) if brokers else None
         if parent == TOPICS:
             return lambda: topic_events.partitions_changed(context, name)
         partition = state_partition(path)
@@ -198,7 +198,7 @@ class Controller:
         self._put("auto-leader-rebalance", lambda: preferred_elections.rebalance(self._context))
         self._pump(now, out)
 
-    def _answered(self, now: Now, out: Outbox, broker: int, request: Message, response: Message) -> None:
+    def _answered(self, now: Now, out: Outbox, broker: BrokerId, request: Message, response: Message) -> None:
         """A broker answered; nothing waits for it, but failed log directories and deletions follow from
         it."""
         context = self._context

@@ -12,15 +12,17 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
-from protocol.ids import NO_LEADER, ControllerEpoch, LeaderEpoch
+from protocol.ids import NO_LEADER, BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.znodes import Leadership
 
 
-def _elected(state: Leadership, leader: int, isr: Sequence[int]) -> Leadership:
+def _elected(state: Leadership, leader: BrokerId, isr: Sequence[BrokerId]) -> Leadership:
     return replace(state, leader=leader, leader_epoch=state.leader_epoch + 1, isr=tuple(isr))
 
 
-def initial(assignment: Sequence[int], live: Collection[int], controller_epoch: ControllerEpoch) -> Leadership | None:
+def initial(
+    assignment: Sequence[BrokerId], live: Collection[BrokerId], controller_epoch: ControllerEpoch
+) -> Leadership | None:
     """A new partition: the first live replica leads, all live ones are in sync, epoch 0."""
     live_replicas = tuple(replica for replica in assignment if replica in live)
     if not live_replicas:
@@ -28,7 +30,9 @@ def initial(assignment: Sequence[int], live: Collection[int], controller_epoch: 
     return Leadership(live_replicas[0], LeaderEpoch(0), live_replicas, controller_epoch)
 
 
-def offline(assignment: Sequence[int], state: Leadership, live: Collection[int], unclean: bool) -> Leadership | None:
+def offline(
+    assignment: Sequence[BrokerId], state: Leadership, live: Collection[BrokerId], unclean: bool
+) -> Leadership | None:
     """No leader: the first live replica in sync, ISR its live members; `unclean`: else the first live one,
     alone."""
     for replica in assignment:
@@ -41,7 +45,7 @@ def offline(assignment: Sequence[int], state: Leadership, live: Collection[int],
     return None
 
 
-def preferred(assignment: Sequence[int], state: Leadership, live: Collection[int]) -> Leadership | None:
+def preferred(assignment: Sequence[BrokerId], state: Leadership, live: Collection[BrokerId]) -> Leadership | None:
     """The first of the assignment, if it is live and in sync; the ISR stays as it is."""
     if assignment and assignment[0] in live and assignment[0] in state.isr:
         return _elected(state, assignment[0], state.isr)
@@ -49,10 +53,10 @@ def preferred(assignment: Sequence[int], state: Leadership, live: Collection[int
 
 
 def controlled_shutdown(
-    assignment: Sequence[int],
+    assignment: Sequence[BrokerId],
     state: Leadership,
-    live_or_shutting_down: Collection[int],
-    shutting_down: Collection[int],
+    live_or_shutting_down: Collection[BrokerId],
+    shutting_down: Collection[BrokerId],
     *,
     by_isr: bool = False,
 ) -> Leadership | None:
@@ -67,7 +71,7 @@ def controlled_shutdown(
     return None
 
 
-def reassign(target: Sequence[int], state: Leadership, live: Collection[int]) -> Leadership | None:
+def reassign(target: Sequence[BrokerId], state: Leadership, live: Collection[BrokerId]) -> Leadership | None:
     """The first replica of the reassignment's target that is live and in sync; the ISR stays as it is."""
     for replica in target:
         if replica in live and replica in state.isr:
@@ -75,7 +79,7 @@ def reassign(target: Sequence[int], state: Leadership, live: Collection[int]) ->
     return None
 
 
-def without_replica(state: Leadership, replica: int, keep_last: bool) -> Leadership | None:
+def without_replica(state: Leadership, replica: BrokerId, keep_last: bool) -> Leadership | None:
     """`replica` went offline: out of the ISR, and no leader if it led. None: it is not in the ISR.
 
     `keep_last`: the last member stays in the ISR so that it may come back as leader; otherwise the ISR ends

@@ -12,7 +12,7 @@ from controller.session_calls import Procedure, SessionLost, perform_all
 from controller.state_writes import checked_writes, read_states, write_states
 from controller.watches import read_children
 from protocol.errors import ErrorCode
-from protocol.ids import CONTROLLER_EPOCH_UNKNOWN, TopicPartition
+from protocol.ids import CONTROLLER_EPOCH_UNKNOWN, BrokerId, TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, IsrChange, IsrChanged
 from protocol.messages.session import Delete, GetData
@@ -113,7 +113,7 @@ def _change(context: ControllerContext, request: AlterIsrRequest) -> Procedure[l
     return [results[partition] for partition in asked_for]
 
 
-def _asked(broker: int, change: IsrChange) -> Leadership:
+def _asked(broker: BrokerId, change: IsrChange) -> Leadership:
     return Leadership(broker, change.leader_epoch, tuple(change.isr), CONTROLLER_EPOCH_UNKNOWN, change.zk_version)
 
 

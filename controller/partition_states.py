@@ -15,7 +15,7 @@ from controller.requests import RequestBatch
 from controller.session_calls import Procedure
 from controller.state import PARTITION_MOVES, PartitionPosition
 from controller.state_writes import create_states, read_states, unclean_election_enabled, write_states
-from protocol.ids import TopicPartition
+from protocol.ids import BrokerId, TopicPartition
 from protocol.znodes import Leadership
 
 MAX_ELECTION_ROUNDS = 1000
@@ -175,7 +175,7 @@ def _choose(
             return elections.reassign(context.state.assignments[partition].target, leadership, online)
 
 
-def _recipients(context: ControllerContext, partition: TopicPartition, strategy: Strategy) -> Sequence[int]:
+def _recipients(context: ControllerContext, partition: TopicPartition, strategy: Strategy) -> Sequence[BrokerId]:
     match strategy:
         case Strategy.OFFLINE | Strategy.UNCLEAN:
             return context.state.online(partition)
@@ -206,7 +206,7 @@ def bump_epoch(context: ControllerContext, partition: TopicPartition) -> Procedu
 
 
 def remove_from_isr(
-    context: ControllerContext, broker: int, partitions: Sequence[TopicPartition]
+    context: ControllerContext, broker: BrokerId, partitions: Sequence[TopicPartition]
 ) -> Procedure[dict[TopicPartition, Leadership]]:
     """Take `broker` out of the ISRs that contain it, with one epoch more each; -1 leads where it led.
 
@@ -238,7 +238,7 @@ def remove_from_isr(
 
 
 def _last_member_stays(
-    context: ControllerContext, broker: int, states: Mapping[TopicPartition, Leadership]
+    context: ControllerContext, broker: BrokerId, states: Mapping[TopicPartition, Leadership]
 ) -> Procedure[dict[str, bool]]:
     """Up to 1.0 the last member leaves the ISR where unclean election is allowed; by topic, absent: it
     stays."""

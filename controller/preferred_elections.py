@@ -7,7 +7,7 @@ from controller.partition_states import Strategy
 from controller.session_calls import Procedure, perform
 from controller.state import PartitionPosition
 from controller.state_writes import checked_writes
-from protocol.ids import TopicPartition
+from protocol.ids import BrokerId, TopicPartition
 from protocol.machine import TimerKey
 from protocol.messages.session import Delete, Exists, GetData
 from protocol.znodes import PREFERRED_REPLICA_ELECTION, UnreadableZnode, decode_partitions
@@ -73,7 +73,7 @@ def rebalance(context: ControllerContext) -> Procedure[None]:
     if not context.active:
         return
     state = context.state
-    preferring: dict[int, list[TopicPartition]] = {}
+    preferring: dict[BrokerId, list[TopicPartition]] = {}
     for partition in state.all_partitions():
         if not state.is_being_deleted(partition[0]) and state.replicas_of(partition):
             preferring.setdefault(state.replicas_of(partition)[0], []).append(partition)

@@ -21,7 +21,7 @@ from controller.session_calls import Procedure, perform
 from controller.state import PartitionPosition, ReplicaPosition
 from controller.state_writes import checked_writes, read_states
 from controller.topic_deletion import mark_ineligible, resume_topics
-from protocol.ids import TopicPartition
+from protocol.ids import BrokerId, TopicPartition
 from protocol.messages.session import Delete, Exists, GetData, SetData
 from protocol.znodes import (
     REASSIGN_PARTITIONS,
@@ -35,7 +35,7 @@ from protocol.znodes import (
 )
 
 
-def towards(current: ReplicaAssignment, target: tuple[int, ...]) -> ReplicaAssignment:
+def towards(current: ReplicaAssignment, target: tuple[BrokerId, ...]) -> ReplicaAssignment:
     """`current` on its way to `target`; the target comes first, in its order."""
     origin = current.origin
     everything = target + tuple(replica for replica in origin if replica not in target)
@@ -59,7 +59,7 @@ def resume_all(context: ControllerContext) -> Procedure[None]:
         yield from _go_on(context, partition, context.state.assignments[partition])
 
 
-def resume_on(context: ControllerContext, brokers: list[int]) -> Procedure[None]:
+def resume_on(context: ControllerContext, brokers: list[BrokerId]) -> Procedure[None]:
     """Brokers came back: go on with what moves to them."""
     for partition in sorted(context.state.being_reassigned):
         assignment = context.state.assignments[partition]
@@ -174,7 +174,7 @@ def _tell_new_assignment(
     context.send(batch)
 
 
-def _stop(context: ControllerContext, partition: TopicPartition, replicas: tuple[int, ...]) -> Procedure[None]:
+def _stop(context: ControllerContext, partition: TopicPartition, replicas: tuple[BrokerId, ...]) -> Procedure[None]:
     """Out of the ISR, stopped, deleted, forgotten; nobody waits for the brokers' answers (as in Kafka)."""
     removed = [(*partition, replica) for replica in replicas]
     for target in (
@@ -197,12 +197,12 @@ def _write_assignment(
 
 
 def _remove_from_znode(
-    context: ControllerContext, removed: Callable[[TopicPartition, tuple[int, ...]], bool]
+    context: ControllerContext, removed: Callable[[TopicPartition, tuple[BrokerId, ...]], bool]
 ) -> Procedure[None]:
     found = yield from perform(GetData(REASSIGN_PARTITIONS))
     if found.error:
         return
-    asked: Mapping[TopicPartition, tuple[int, ...]] = decode_reassignment(found.data)
+    asked: Mapping[TopicPartition, tuple[BrokerId, ...]] = decode_reassignment(found.data)
     left = {partition: target for partition, target in asked.items() if not removed(partition, target)}
     if left:
         yield from checked_writes(context, [SetData(REASSIGN_PARTITIONS, encode_reassignment(left))])

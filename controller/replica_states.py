@@ -15,6 +15,7 @@ from controller.partition_states import remove_from_isr
 from controller.requests import RequestBatch
 from controller.session_calls import Procedure
 from controller.state import REPLICA_MOVES, Replica, ReplicaPosition
+from protocol.ids import BrokerId
 
 
 def startup(context: ControllerContext) -> Procedure[None]:
@@ -35,7 +36,7 @@ def startup(context: ControllerContext) -> Procedure[None]:
 
 def move(context: ControllerContext, replicas: Iterable[Replica], target: ReplicaPosition) -> Procedure[None]:
     """Move those replicas that may. Raises ControllerMoved, and then nothing is sent."""
-    by_broker: dict[int, list[Replica]] = {}
+    by_broker: dict[BrokerId, list[Replica]] = {}
     for replica in replicas:
         position = context.state.replicas.setdefault(replica, ReplicaPosition.NON_EXISTENT)
         if position in REPLICA_MOVES[target]:
@@ -89,7 +90,7 @@ def _bring_online(context: ControllerContext, batch: RequestBatch, replicas: lis
 
 
 def _take_offline(
-    context: ControllerContext, batch: RequestBatch, broker: int, replicas: list[Replica]
+    context: ControllerContext, batch: RequestBatch, broker: BrokerId, replicas: list[Replica]
 ) -> Procedure[None]:
     for replica in replicas:
         batch.add_stop_replica(broker, replica[:2], delete=False)

@@ -16,6 +16,7 @@ from protocol.ids import (
     EPOCH_DURING_DELETE,
     EPOCH_UNKNOWN,
     LEADER_DURING_DELETE,
+    BrokerId,
     LeaderEpoch,
     TopicPartition,
 )
@@ -35,7 +36,7 @@ from protocol.znodes import BrokerRegistration, Leadership
 class Outgoing(NamedTuple):
     """One request on its way to a broker's channel."""
 
-    broker: int
+    broker: BrokerId
     request: Message
     version: int
 
@@ -47,18 +48,18 @@ def _endpoint(registration: BrokerRegistration) -> BrokerEndpoint:
 class RequestBatch:
     """Filled by `add_...`, emptied by `outgoing`."""
 
-    def __init__(self, controller: int, gates: Gates, state: ControllerState) -> None:
+    def __init__(self, controller: BrokerId, gates: Gates, state: ControllerState) -> None:
         self._controller = controller
         self._gates = gates
         self._state = state
-        self._leader_and_isr: dict[int, dict[TopicPartition, PartitionState]] = {}
-        self._metadata_brokers: set[int] = set()
+        self._leader_and_isr: dict[BrokerId, dict[TopicPartition, PartitionState]] = {}
+        self._metadata_brokers: set[BrokerId] = set()
         self._metadata: dict[TopicPartition, PartitionState] = {}
-        self._stop_replica: dict[int, dict[TopicPartition, StoppedPartition]] = {}
+        self._stop_replica: dict[BrokerId, dict[TopicPartition, StoppedPartition]] = {}
 
     def add_leader_and_isr(
         self,
-        brokers: Iterable[int],
+        brokers: Iterable[BrokerId],
         partition: TopicPartition,
         leadership: Leadership,
         *,
@@ -78,7 +79,7 @@ class RequestBatch:
             entries[partition] = entry
         self.add_update_metadata(self._state.brokers, [partition])
 
-    def add_update_metadata(self, brokers: Iterable[int], partitions: Collection[TopicPartition]) -> None:
+    def add_update_metadata(self, brokers: Iterable[BrokerId], partitions: Collection[TopicPartition]) -> None:
         """About `partitions` to `brokers`, with all live brokers. No partition named: see
         `metadata_updates_brokers_only`.
 
@@ -101,7 +102,7 @@ class RequestBatch:
                 entry.offline_replicas = [r for r in self._state.replicas_of(partition) if r not in online]
             self._metadata[partition] = entry
 
-    def add_stop_replica(self, broker: int, partition: TopicPartition, *, delete: bool) -> None:
+    def add_stop_replica(self, broker: BrokerId, partition: TopicPartition, *, delete: bool) -> None:
         entries = self._stop_replica.setdefault(broker, {})
         earlier = entries.get(partition)
         epoch = EPOCH_UNKNOWN
@@ -157,14 +158,14 @@ class RequestBatch:
             replicas=list(self._state.replicas_of(partition)),
         )
 
-    def _online(self, brokers: Iterable[int]) -> list[int]:
+    def _online(self, brokers: Iterable[BrokerId]) -> list[BrokerId]:
         """Those that are registered, shutting down or not."""
         return sorted(broker for broker in brokers if broker in self._state.brokers)
 
-    def _broker_epoch(self, broker: int, carried: bool) -> int:
+    def _broker_epoch(self, broker: BrokerId, carried: bool) -> int:
         return self._state.brokers[broker].epoch if carried else BROKER_EPOCH_UNKNOWN
 
-    def _stop_requests(self, broker: int) -> list[list[StoppedPartition]]:
+    def _stop_requests(self, broker: BrokerId) -> list[list[StoppedPartition]]:
         """Before version 3 a request either deletes or does not."""
         partitions = [entry for _, entry in sorted(self._stop_replica[broker].items())]
         if self._gates.stop_replica_version >= 3:

@@ -10,13 +10,15 @@ from controller.topic_deletion import complete_replicas, fail_replicas
 from controller.watches import read_children
 from protocol.errors import ErrorCode
 from protocol.events import BrokersHandled, ReplicasMarkedOffline, ids_text
-from protocol.ids import partitions_text
+from protocol.ids import BrokerId, partitions_text
 from protocol.messages.leadership import LeaderAndIsrResponse, StopReplicaRequest, StopReplicaResponse
 from protocol.messages.session import Delete, GetData
 from protocol.znodes import LOG_DIR_EVENT_NOTIFICATION, decode_log_dir_event
 
 
-def leader_and_isr_answered(context: ControllerContext, broker: int, response: LeaderAndIsrResponse) -> Procedure[None]:
+def leader_and_isr_answered(
+    context: ControllerContext, broker: BrokerId, response: LeaderAndIsrResponse
+) -> Procedure[None]:
     """KAFKA_STORAGE_ERROR for a partition: its log directory failed, that replica is offline (KIP-112)."""
     if not context.active or response.error or broker not in context.state.brokers:
         return
@@ -34,7 +36,7 @@ def leader_and_isr_answered(context: ControllerContext, broker: int, response: L
 
 
 def stop_replica_answered(
-    context: ControllerContext, broker: int, request: StopReplicaRequest, response: StopReplicaResponse
+    context: ControllerContext, broker: BrokerId, request: StopReplicaRequest, response: StopReplicaResponse
 ) -> Procedure[None]:
     """Replicas of topics being deleted are deleted, or could not be."""
     if not context.active:

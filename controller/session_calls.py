@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from protocol.ids import BrokerId
 from protocol.machine import Now, Outbox
 from protocol.messages.session import Operation, OpResult, SessionError, SessionRequest, SessionResponse
 from protocol.work import Answer, ReadyQueue, Runner, Task, Wait, Work
@@ -56,7 +57,7 @@ class Asked(msgspec.Struct, frozen=True):
 class SenderEnded(msgspec.Struct, frozen=True):
     """Wait until the channel to `broker` has ended what it was doing."""
 
-    broker: int
+    broker: BrokerId
 
     @property
     def what(self) -> str:
@@ -102,7 +103,7 @@ class Procedures:
     def __init__(
         self,
         sessions: SessionCalls,
-        end_sending: Callable[[int, At], bool] | None = None,
+        end_sending: Callable[[BrokerId, At], bool] | None = None,
         at: At = lambda now, out: None,
         ready: ReadyQueue | None = None,
     ) -> None:

@@ -9,10 +9,10 @@ Kafka's hash order is no rule.
 from collections.abc import Iterable
 from enum import Enum
 
-from protocol.ids import ControllerEpoch, TopicPartition
+from protocol.ids import BrokerId, ControllerEpoch, TopicPartition
 from protocol.znodes import BrokerRegistration, Leadership, ReplicaAssignment
 
-Replica = tuple[str, int, int]
+Replica = tuple[str, int, BrokerId]
 """Topic, partition, broker."""
 
 
@@ -68,9 +68,9 @@ class ControllerState:
     def __init__(self) -> None:
         self.epoch = ControllerEpoch(0)
         self.epoch_zk_version = -1
-        self.brokers: dict[int, BrokerRegistration] = {}
-        self.shutting_down: set[int] = set()
-        self.offline_log_dirs: dict[int, set[TopicPartition]] = {}
+        self.brokers: dict[BrokerId, BrokerRegistration] = {}
+        self.shutting_down: set[BrokerId] = set()
+        self.offline_log_dirs: dict[BrokerId, set[TopicPartition]] = {}
         self.topics: set[str] = set()
         self.assignments: dict[TopicPartition, ReplicaAssignment] = {}
         self.states: dict[TopicPartition, Leadership] = {}
@@ -84,16 +84,16 @@ class ControllerState:
     # --- brokers ---
 
     @property
-    def live(self) -> set[int]:
+    def live(self) -> set[BrokerId]:
         """Registered and not shutting down."""
         return self.brokers.keys() - self.shutting_down
 
-    def is_online(self, broker: int, partition: TopicPartition, *, even_shutting_down: bool = False) -> bool:
+    def is_online(self, broker: BrokerId, partition: TopicPartition, *, even_shutting_down: bool = False) -> bool:
         """Whether `broker` can serve its replica of `partition`."""
         alive = broker in self.brokers and (even_shutting_down or broker not in self.shutting_down)
         return alive and partition not in self.offline_log_dirs.get(broker, ())
 
-    def online(self, partition: TopicPartition, *, even_shutting_down: bool = False) -> list[int]:
+    def online(self, partition: TopicPartition, *, even_shutting_down: bool = False) -> list[BrokerId]:
         """The assigned replicas that are online, in the assignment's order."""
         return [
             replica
@@ -103,7 +103,7 @@ class ControllerState:
 
     # --- partitions and replicas ---
 
-    def replicas_of(self, partition: TopicPartition) -> tuple[int, ...]:
+    def replicas_of(self, partition: TopicPartition) -> tuple[BrokerId, ...]:
         """The assignment; empty if there is none."""
         assignment = self.assignments.get(partition)
         return assignment.replicas if assignment else ()
@@ -114,10 +114,10 @@ class ControllerState:
     def partitions_of_topic(self, topic: str) -> list[TopicPartition]:
         return [partition for partition in self.all_partitions() if partition[0] == topic]
 
-    def partitions_on(self, broker: int) -> list[TopicPartition]:
+    def partitions_on(self, broker: BrokerId) -> list[TopicPartition]:
         return [partition for partition in self.all_partitions() if broker in self.replicas_of(partition)]
 
-    def replicas_on(self, brokers: Iterable[int]) -> list[Replica]:
+    def replicas_on(self, brokers: Iterable[BrokerId]) -> list[Replica]:
         return [(*partition, broker) for broker in sorted(brokers) for partition in self.partitions_on(broker)]
 
     def replicas_of_partitions(self, partitions: Iterable[TopicPartition]) -> list[Replica]:

@@ -16,7 +16,7 @@ from controller.topic_deletion import initialize_deletions, try_deletions
 from controller.topic_events import read_assignments
 from controller.watches import read_children, watch_admin_znodes
 from protocol.events import ControllerChanged
-from protocol.ids import ControllerEpoch
+from protocol.ids import NO_BROKER, BrokerId, ControllerEpoch
 from protocol.messages.session import (
     Create,
     Delete,
@@ -34,23 +34,23 @@ from protocol.znodes import (
     TOPICS,
     BrokerRegistration,
     broker_path,
+    brokers_in,
     decode_broker,
     decode_controller,
     decode_controller_epoch,
     encode_controller,
     encode_controller_epoch,
-    numbers_in,
 )
 
 FIRST_EPOCH = ControllerEpoch(1)
 
 
-def current_controller(*, watch: bool) -> Procedure[int]:
+def current_controller(*, watch: bool) -> Procedure[BrokerId]:
     """Whose `/controller` it is; -1 nobody's. `watch`: and tell us when that changes."""
     if watch:
         yield from perform(Exists(CONTROLLER, watch=True))
     found = yield from perform(GetData(CONTROLLER))
-    return -1 if found.error else decode_controller(found.data)
+    return NO_BROKER if found.error else decode_controller(found.data)
 
 
 def start(context: ControllerContext) -> Procedure[None]:
@@ -204,9 +204,9 @@ def _take_over(context: ControllerContext) -> Procedure[None]:
     schedule_rebalance(context, first=True)
 
 
-def read_brokers() -> Procedure[dict[int, BrokerRegistration]]:
+def read_brokers() -> Procedure[dict[BrokerId, BrokerRegistration]]:
     """Who is registered now; keeps watching."""
-    ids = numbers_in((yield from read_children(BROKER_IDS)))
+    ids = brokers_in((yield from read_children(BROKER_IDS)))
     found = yield from perform_all([GetData(broker_path(broker), watch=True) for broker in ids])
     return {
         broker: decode_broker(broker, result.data, result.czxid)

@@ -4,6 +4,8 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
+from protocol.ids import BrokerId
+
 
 class Node(msgspec.Struct, frozen=True):
     """`roles`: broker, controller, session, client. `number`: broker.id or server id. `az` "" is outside every AZ."""
@@ -61,9 +63,9 @@ DEDICATED_FROM = 1000
 """Ids of dedicated controllers: `controller-0` is 1000. Brokers have lower ones."""
 
 
-def identifier_of(node: Node) -> int:
+def identifier_of(node: Node) -> BrokerId:
     """What `/controller` and the controller's requests call a node."""
-    return node.number if "broker" in node.roles else DEDICATED_FROM + node.number
+    return BrokerId(node.number if "broker" in node.roles else DEDICATED_FROM + node.number)
 
 
 def node_name(identifier: int) -> str:
@@ -73,10 +75,10 @@ def node_name(identifier: int) -> str:
     return broker_name(identifier)
 
 
-def identifier_named(name: str) -> int:
+def identifier_named(name: str) -> BrokerId:
     """The id of a broker's or dedicated controller's node: `node_name` the other way round."""
     kind, _, number = name.rpartition("-")
-    return int(number) + (DEDICATED_FROM if kind == "controller" else 0)
+    return BrokerId(int(number) + (DEDICATED_FROM if kind == "controller" else 0))
 
 
 OBSERVER = "observer"

@@ -7,14 +7,17 @@ from typing import Final, NewType
 TopicPartition = tuple[str, int]
 """Topic and partition number: ("t", 0) is written t-0."""
 
+BrokerId = NewType("BrokerId", int)
+"""Also of a dedicated controller."""
 LeaderEpoch = NewType("LeaderEpoch", int)
 """Of a partition: counts its leaders."""
 ControllerEpoch = NewType("ControllerEpoch", int)
 """Of a cluster: counts its controllers' terms."""
 
-NO_LEADER = -1
-"""In place of a broker id."""
-LEADER_DURING_DELETE = -2
+NO_BROKER: Final = BrokerId(-1)
+NO_LEADER: Final = NO_BROKER
+"""In place of a broker's id."""
+LEADER_DURING_DELETE: Final = BrokerId(-2)
 """Leader of a partition whose topic is being deleted, as UpdateMetadata says it (semantics 4.3)."""
 
 EPOCH_UNKNOWN: Final = LeaderEpoch(-1)

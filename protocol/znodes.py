@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from protocol.ids import ControllerEpoch, LeaderEpoch, TopicPartition
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch, TopicPartition
 from protocol.undecodable import UNDECODABLE, why
 
 NUMBER_DIGITS_MAX: Final = 18
@@ -48,7 +48,7 @@ class UnreadableZnode(ValueError):
     """A znode whose content is not what its path promises."""
 
 
-def broker_path(broker: int) -> str:
+def broker_path(broker: BrokerId) -> str:
     return f"{BROKER_IDS}/{broker}"
 
 
@@ -101,6 +101,11 @@ def numbers_in(children: Iterable[str], prefix: str = "") -> list[int]:
     return sorted(int(name) for name in names if name.isascii() and name.isdecimal() and len(name) <= NUMBER_DIGITS_MAX)
 
 
+def brokers_in(children: Iterable[str]) -> list[BrokerId]:
+    """The same of what is registered under BROKER_IDS."""
+    return [BrokerId(number) for number in numbers_in(children)]
+
+
 # --- JSON -----------------------------------------------------------------------------------------------------------
 
 T = TypeVar("T")
@@ -118,14 +123,14 @@ def _decode(path: str, data: bytes, kind: type[T]) -> T:
 
 
 class _ControllerContent(msgspec.Struct):
-    brokerid: int
+    brokerid: BrokerId
 
 
-def encode_controller(broker: int, wall_ms: float) -> bytes:
+def encode_controller(broker: BrokerId, wall_ms: float) -> bytes:
     return _encode({"version": 1, "brokerid": broker, "timestamp": str(int(wall_ms))})
 
 
-def decode_controller(data: bytes) -> int:
+def decode_controller(data: bytes) -> BrokerId:
     """The id of the broker that is controller."""
     return _decode(CONTROLLER, data, _ControllerContent).brokerid
 
@@ -150,7 +155,7 @@ def decode_consumer_offset(path: str, data: bytes) -> int:
 class BrokerRegistration(msgspec.Struct, frozen=True):
     """A live broker. `host`: its node's name. `epoch`: czxid of its znode, its broker epoch (KIP-380)."""
 
-    broker: int
+    broker: BrokerId
     host: str
     port: int = 9092
     rack: str = ""
@@ -179,7 +184,7 @@ def encode_broker(registration: BrokerRegistration, wall_ms: float) -> bytes:
     return _encode(content)
 
 
-def decode_broker(broker: int, data: bytes, czxid: int) -> BrokerRegistration:
+def decode_broker(broker: BrokerId, data: bytes, czxid: int) -> BrokerRegistration:
     content = _decode(broker_path(broker), data, _BrokerContent)
     return BrokerRegistration(broker, content.host, content.port, content.rack or "", czxid)
 
@@ -188,17 +193,17 @@ class ReplicaAssignment(msgspec.Struct, frozen=True):
     """Where a partition's replicas are, preferred leader first. `adding` and `removing`: of a reassignment
     that is on."""
 
-    replicas: tuple[int, ...]
-    adding: tuple[int, ...] = ()
-    removing: tuple[int, ...] = ()
+    replicas: tuple[BrokerId, ...]
+    adding: tuple[BrokerId, ...] = ()
+    removing: tuple[BrokerId, ...] = ()
 
     @property
-    def target(self) -> tuple[int, ...]:
+    def target(self) -> tuple[BrokerId, ...]:
         """What the reassignment will end with."""
         return tuple(replica for replica in self.replicas if replica not in self.removing)
 
     @property
-    def origin(self) -> tuple[int, ...]:
+    def origin(self) -> tuple[BrokerId, ...]:
         """What it began with."""
         return tuple(replica for replica in self.replicas if replica not in self.adding)
 
@@ -208,9 +213,9 @@ class ReplicaAssignment(msgspec.Struct, frozen=True):
 
 
 class _TopicContent(msgspec.Struct):
-    partitions: dict[str, list[int]]
-    adding_replicas: dict[str, list[int]] = {}
-    removing_replicas: dict[str, list[int]] = {}
+    partitions: dict[str, list[BrokerId]]
+    adding_replicas: dict[str, list[BrokerId]] = {}
+    removing_replicas: dict[str, list[BrokerId]] = {}
 
 
 def encode_topic(assignments: dict[int, ReplicaAssignment], *, with_reassignment: bool = False) -> bytes:
@@ -244,9 +249,9 @@ class Leadership(msgspec.Struct, frozen=True):
     """A partition's state znode. `leader` -1: none. `zk_version`: the znode's version, not part of its
     content."""
 
-    leader: int
+    leader: BrokerId
     leader_epoch: LeaderEpoch
-    isr: tuple[int, ...]
+    isr: tuple[BrokerId, ...]
     controller_epoch: ControllerEpoch
     zk_version: int = 0
 
@@ -257,9 +262,9 @@ class Leadership(msgspec.Struct, frozen=True):
 
 class _StateContent(msgspec.Struct):
     controller_epoch: ControllerEpoch
-    leader: int
+    leader: BrokerId
     leader_epoch: LeaderEpoch
-    isr: list[int]
+    isr: list[BrokerId]
 
 
 def encode_state(state: Leadership) -> bytes:
@@ -298,19 +303,19 @@ def decode_partitions(path: str, data: bytes) -> list[TopicPartition]:
 class _ReassignedPartition(msgspec.Struct):
     topic: str
     partition: int
-    replicas: list[int]
+    replicas: list[BrokerId]
 
 
 class _ReassignmentContent(msgspec.Struct):
     partitions: list[_ReassignedPartition]
 
 
-def encode_reassignment(targets: dict[TopicPartition, tuple[int, ...]]) -> bytes:
+def encode_reassignment(targets: dict[TopicPartition, tuple[BrokerId, ...]]) -> bytes:
     entries = [{"topic": t, "partition": p, "replicas": list(replicas)} for (t, p), replicas in sorted(targets.items())]
     return _encode({"version": 1, "partitions": entries})
 
 
-def decode_reassignment(data: bytes) -> dict[TopicPartition, tuple[int, ...]]:
+def decode_reassignment(data: bytes) -> dict[TopicPartition, tuple[BrokerId, ...]]:
     content = _decode(REASSIGN_PARTITIONS, data, _ReassignmentContent)
     return {(entry.topic, entry.partition): tuple(entry.replicas) for entry in content.partitions}
 
@@ -363,13 +368,13 @@ def decode_config(path: str, data: bytes) -> dict[str, str]:
 
 
 class _LogDirContent(msgspec.Struct):
-    broker: int
+    broker: BrokerId
 
 
-def encode_log_dir_event(broker: int) -> bytes:
+def encode_log_dir_event(broker: BrokerId) -> bytes:
     """`event` 1: a log directory failed."""
     return _encode({"version": 1, "broker": broker, "event": 1})
 
 
-def decode_log_dir_event(path: str, data: bytes) -> int:
+def decode_log_dir_event(path: str, data: bytes) -> BrokerId:
     return _decode(path, data, _LogDirContent).broker

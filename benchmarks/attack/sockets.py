@@ -23,7 +23,13 @@ from protocol.messages.base import Message
 from protocol.messages.control import Hello
 from protocol.messages.groups import GroupPartition, OffsetFetchRequest
 from protocol.messages.leadership import MetadataRequest
-from protocol.messages.replication import FetchPartition, FetchRequest, ListOffsetsPartition, ListOffsetsRequest
+from protocol.messages.replication import (
+    CONSUMER_REPLICA_ID,
+    FetchPartition,
+    FetchRequest,
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+)
 from protocol.messages.session import ConnectRequest, GetChildren, GetData, PingRequest, SessionRequest
 from protocol.messages.workload import StopWorkloadRequest, WorkloadReportsRequest
 from protocol.purposes import ALL, CLIENT, CONTROL, SESSION
@@ -42,8 +48,8 @@ HARMLESS: Final[dict[str, tuple[str, list[Message]]]] = {
         CLIENT,
         [
             MetadataRequest(["nowhere"]),
-            ListOffsetsRequest(-1, [ListOffsetsPartition("nowhere", 0, -1)]),
-            FetchRequest(-1, 0, 0, 1, [FetchPartition("nowhere", 7, 2**62)]),
+            ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition("nowhere", 0, -1)]),
+            FetchRequest(CONSUMER_REPLICA_ID, 0, 0, 1, [FetchPartition("nowhere", 7, 2**62)]),
             OffsetFetchRequest("nobody", [GroupPartition("nowhere", 0)]),
         ],
     ),

@@ -16,9 +16,9 @@ from emulator.cluster.words import broker_numbered, client_in, nearest, topics_o
 from emulator.scenario import model as m
 from emulator.scenario.player.timeline import metadata_view
 from emulator.settings.registry import UnusableSetting, of_topic
-from emulator.topology import broker_name
+from emulator.topology import broker_name, identifier_of
 from emulator.worlds.network.cluster import Cluster
-from protocol.ids import topic_partition_text
+from protocol.ids import BrokerId, topic_partition_text
 
 ELECTION_LIMIT_S = 30.0
 NAME_LENGTH_MAX = 200
@@ -155,7 +155,7 @@ class ClientWork:
         partition = self._partition(ask.topic, ask.partition)
         client = self._client(ask.az) if ask.az else ""
         if ask.broker is not None:
-            broker = broker_numbered(self._cluster.topology, ask.broker).number
+            broker = identifier_of(broker_numbered(self._cluster.topology, ask.broker))
         else:
             broker = self._leader_by(ask.az, partition) if ask.az else self._leader(partition)
         records: list[Any] = []
@@ -178,19 +178,19 @@ class ClientWork:
     def _client(self, az: str) -> str:
         return self._check_serves(client_in(self._cluster.topology, az).name)
 
-    def _leader(self, partition: str) -> int:
+    def _leader(self, partition: str) -> BrokerId:
         state = self._mailbox.player.seen.states.get(partition)
         if state is None or state.leader < 0:
             raise Refused(f"{partition} has no leader now; name a broker with --broker")
         return state.leader
 
-    def _leader_by(self, az: str, partition: str) -> int:
+    def _leader_by(self, az: str, partition: str) -> BrokerId:
         """Whom the brokers of an AZ take for the leader; the session service, where none of them runs."""
         brokers = {node.number for node in self._cluster.topology.with_role("broker") if node.az.lower() == az.lower()}
         for broker, metadata in self._mailbox.player.seen.metadata.items():
             leader = metadata_view(broker, metadata, partition)["leader"]
             if broker in brokers and leader >= 0:
-                return int(leader)
+                return BrokerId(leader)
         return self._leader(partition)
 
     def _az_of_leader(self, partition: str) -> str:

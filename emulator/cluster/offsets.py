@@ -12,7 +12,7 @@ from emulator.scenario import model as m
 from emulator.scenario.player.timeline import Entry, epoch_or_null
 from emulator.topology import broker_name
 from emulator.worlds.network.cluster import Cluster
-from protocol.ids import topic_partition_text
+from protocol.ids import BrokerId, topic_partition_text
 from protocol.messages.status import NodeStatus
 
 NO_LEADER = "no leader"
@@ -31,7 +31,7 @@ class Offsets:
         topics = topics_of(seen.assignments)
         topic = nearest("topic", ask.topic, topics)
         names = [topic_partition_text(topic, number) for number in topics[topic]]
-        by_leader: dict[int, list[str]] = {}
+        by_leader: dict[BrokerId, list[str]] = {}
         for name in names:
             state = seen.states.get(name)
             if state is not None and state.leader >= 0:
@@ -49,7 +49,7 @@ class Offsets:
             told.append({"partition": number, "leader": led_by, **_listed(answers.get(name)), "replicas": replicas})
         return {"topic": topic, "partitions": told}
 
-    async def _ask(self, leader: int, names: list[str], answers: dict[str, Entry | str]) -> None:
+    async def _ask(self, leader: BrokerId, names: list[str], answers: dict[str, Entry | str]) -> None:
         steps = tuple(m.ListOffsets(broker=leader, partition=name) for name in names)
         try:
             answers.update(zip(names, await self._mailbox.do(steps, Job()), strict=True))

@@ -15,6 +15,7 @@ import msgspec
 
 from emulator.exit_codes import HELD, UNKNOWN, UNUSABLE
 from emulator.faults.machines import LIVE_FAULTS
+from protocol.ids import BrokerId
 from protocol.undecodable import UNDECODABLE, why
 
 LINE_BYTES_MAX = 64 * 1024
@@ -95,7 +96,7 @@ class CreateTopic(Ask, frozen=True, tag="create-topic"):
     """`assignment`: replicas by partition, the preferred leader first; or `partitions` with `replicas` each."""
 
     topic: Word
-    assignment: Annotated[list[list[int]], msgspec.Meta(max_length=1_000)] = []
+    assignment: Annotated[list[list[BrokerId]], msgspec.Meta(max_length=1_000)] = []
     partitions: int = 0
     replicas: int = 0
     settings: dict[str, SettingValue] = {}
@@ -130,7 +131,7 @@ class AlterTopic(Ask, frozen=True, tag="alter-topic"):
 class AlterBroker(Ask, frozen=True, tag="alter-broker"):
     """Set settings of a broker that runs, or (no `broker`) of all, and let others be as its file has them again."""
 
-    broker: int | None = None
+    broker: BrokerId | None = None
     settings: dict[str, SettingValue] = {}
     removed: Words = []
 
@@ -140,13 +141,13 @@ class AddPartitions(Ask, frozen=True, tag="add-partitions"):
 
     topic: Word
     partitions: int
-    assignment: Annotated[list[list[int]], msgspec.Meta(max_length=1_000)] = []
+    assignment: Annotated[list[list[BrokerId]], msgspec.Meta(max_length=1_000)] = []
 
 
 class Reassign(Ask, frozen=True, tag="reassign"):
     """{partition: its replicas, the preferred leader first}; ended when the controller has moved them all."""
 
-    targets: Annotated[dict[Word, list[int]], msgspec.Meta(min_length=1, max_length=1_000)]
+    targets: Annotated[dict[Word, list[BrokerId]], msgspec.Meta(min_length=1, max_length=1_000)]
 
 
 class Produce(Ask, frozen=True, tag="produce"):
@@ -158,7 +159,7 @@ class Produce(Ask, frozen=True, tag="produce"):
     values: Values
     partition: int = 0
     acks: Literal[0, 1, -1] = 1
-    broker: int | None = None
+    broker: BrokerId | None = None
     retries: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 0
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=600_000)] = 1_000
     idempotent: bool = False
@@ -175,7 +176,7 @@ class Consume(Ask, frozen=True, tag="consume"):
     partition: int = 0
     offset: Annotated[int, msgspec.Meta(ge=0)] = 0
     records_max: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
-    broker: int | None = None
+    broker: BrokerId | None = None
     az: Word = ""
 
 

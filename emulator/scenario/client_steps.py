@@ -6,7 +6,7 @@ They can be had from `model` as well.
 from typing import Any
 
 from emulator.faults.machines import Step
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch
 
 ANY_BROKER = "any"
 ANY_PARTITION = "any"
@@ -25,7 +25,7 @@ class Produce(Step, frozen=True, kw_only=True):
     partitioner chooses among the partitions of `topic` ("": the first) if `partition` is "any", by the value's key
     where `keys` are given."""
 
-    broker: int | None
+    broker: BrokerId | None
     values: tuple[str, ...]
     acks: int
     retries: int = 0
@@ -43,7 +43,7 @@ class Produce(Step, frozen=True, kw_only=True):
 class ProduceMessageSet(Step, frozen=True, kw_only=True):
     """All values as one message set, `compression` none or gzip, one attempt."""
 
-    broker: int
+    broker: BrokerId
     values: tuple[str, ...]
     compression: str
     acks: int
@@ -55,7 +55,7 @@ class LibraryProduce(Step, frozen=True, kw_only=True):
     """A client library's own producer with these settings; `broker` "any": it asks for the leader itself."""
 
     library: str
-    broker: int | str
+    broker: BrokerId | str
     values: tuple[str, ...]
     settings: dict[str, Any]
     partition: str | None = None
@@ -92,7 +92,7 @@ class StopWorkload(Step, frozen=True, kw_only=True):
 class Fetch(Step, frozen=True, kw_only=True):
     """A consumer's fetch from `offset` at `broker`, on a fresh connection."""
 
-    broker: int
+    broker: BrokerId
     offset: int
     client: str = ""
     partition: str | None = None
@@ -140,14 +140,14 @@ class LookCommitted(Step, frozen=True, kw_only=True):
 class AskMetadata(Step, frozen=True, kw_only=True):
     """That broker's own metadata answer. Verb `metadata`."""
 
-    broker: int
+    broker: BrokerId
     partition: str | None = None
 
 
 class ListOffsets(Step, frozen=True, kw_only=True):
     """Where a partition begins and ends for a consumer, as that broker answers. Verb `list-offsets`."""
 
-    broker: int
+    broker: BrokerId
     partition: str | None = None
 
 
@@ -157,7 +157,7 @@ class CreateTopic(Step, frozen=True, kw_only=True):
     (semantics 4.4), on the brokers registered by then. Ends when every partition has a state."""
 
     topic: str
-    assignment: tuple[tuple[int, ...], ...] = ()
+    assignment: tuple[tuple[BrokerId, ...], ...] = ()
     partitions: int = 0
     replicas: int = 0
     configs: dict[str, Any] = {}
@@ -183,7 +183,7 @@ class AlterBroker(Step, frozen=True, kw_only=True):
     `handlers`: num.io.threads of the file of the broker that is asked, which refuses to more than double or halve it; 0
     is not known, and nobody asks."""
 
-    broker: int | None = None
+    broker: BrokerId | None = None
     configs: dict[str, Any] = {}
     remove: tuple[str, ...] = ()
     handlers: int = 0
@@ -195,7 +195,7 @@ class AddPartitions(Step, frozen=True, kw_only=True):
 
     topic: str
     partitions: int
-    assignment: tuple[tuple[int, ...], ...] = ()
+    assignment: tuple[tuple[BrokerId, ...], ...] = ()
 
 
 class DeleteTopic(Step, frozen=True, kw_only=True):
@@ -208,7 +208,7 @@ class DeleteTopic(Step, frozen=True, kw_only=True):
 class Reassign(Step, frozen=True, kw_only=True):
     """Asks the controller to move partitions to these replicas, (partition, replicas) each; does not wait."""
 
-    targets: tuple[tuple[str, tuple[int, ...]], ...]
+    targets: tuple[tuple[str, tuple[BrokerId, ...]], ...]
 
 
 class ElectPreferred(Step, frozen=True, kw_only=True):

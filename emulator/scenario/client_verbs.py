@@ -6,6 +6,7 @@ from emulator.scenario import model as m
 from emulator.scenario.document import kind, plain
 from emulator.scenario.step_reader import Keys, Steps
 from emulator.settings.setting import PRODUCER
+from protocol.ids import BrokerId
 
 
 def _values(k: Keys) -> tuple[str, ...]:
@@ -77,11 +78,11 @@ def library_produce(k: Keys, at_s: float | None) -> Steps:
     def settings(node: Node) -> dict[str, object]:
         return {name: plain(value) for name, _, value in k.reader.pairs(node, "the library's settings")}
 
-    def broker(node: Node) -> int | str | None:
+    def broker(node: Node) -> BrokerId | str | None:
         return m.ANY_BROKER if kind(node) == repr(m.ANY_BROKER) else k.reader.broker(node)
 
     settings_none: dict[str, object] = {}
-    any_broker: int | str = m.ANY_BROKER
+    any_broker: BrokerId | str = m.ANY_BROKER
     library = k.get("client", k.reader.label, "librdkafka")
     step = m.LibraryProduce(
         library=library,

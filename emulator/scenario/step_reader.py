@@ -17,7 +17,7 @@ from emulator.settings.setting import BROKER, TOPIC
 from emulator.storage.log_directory import directory_names
 from emulator.topology import SESSION_SERVICE, Topology, broker_name, identifier_of, is_group, machines_named
 from protocol import purposes
-from protocol.ids import TOPIC_CHARACTERS_MAX, can_be_topic, topic_partition_of
+from protocol.ids import TOPIC_CHARACTERS_MAX, BrokerId, can_be_topic, topic_partition_of
 
 T = TypeVar("T")
 
@@ -91,11 +91,11 @@ class StepReader(Reader):
             self.problem(node, f"{word!r} means no {'broker' if with_logs else 'machine'}")
         return tuple(names) or None
 
-    def broker(self, node: Node) -> int | None:
+    def broker(self, node: Node) -> BrokerId | None:
         """0, or `broker-0` in full."""
         known = [n.name for n in self.topology.with_role("broker")]
         name = self._name(node, "broker", known, "broker-")
-        return None if name is None else self.topology.node(name).number
+        return None if name is None else identifier_of(self.topology.node(name))
 
     def broker_node(self, node: Node) -> str | None:
         """The same in full, `broker-0`."""
@@ -113,12 +113,12 @@ class StepReader(Reader):
             return None
         return self.word(node, "log directory", names)
 
-    def controller(self, node: Node) -> int | None:
+    def controller(self, node: Node) -> BrokerId | None:
         """Who may be controller, as an id: a broker's number or name, `controller-0` in full or by its id."""
         known = {identifier_of(n): n.name for n in self.topology.with_role("controller")}
         given = plain(node)
         if isinstance(given, int) and given in known:
-            return given
+            return BrokerId(given)
         name = self._name(node, "controller", list(known.values()), "broker-")
         return None if name is None else identifier_of(self.topology.node(name))
 
@@ -188,7 +188,7 @@ class StepReader(Reader):
         """As `acks`, or what the setting says."""
         return m.ACKS_AS_SET if plain(node) == AS_SET else self.acks(node)
 
-    def assignment(self, node: Node) -> tuple[tuple[int, ...], ...] | None:
+    def assignment(self, node: Node) -> tuple[tuple[BrokerId, ...], ...] | None:
         """[0, 1, 2], or one such list for each partition."""
         lists = self.items(node, "brokers")
         if not lists:
@@ -197,7 +197,7 @@ class StepReader(Reader):
             return (self._replicas(node),)
         return tuple(self._replicas(item) for item in lists)
 
-    def _replicas(self, node: Node) -> tuple[int, ...]:
+    def _replicas(self, node: Node) -> tuple[BrokerId, ...]:
         replicas = self.each(node, "brokers", self.broker)
         if len(set(replicas)) < len(replicas):
             self.problem(node, f"a broker can hold one replica of a partition: {list(replicas)}")

@@ -8,9 +8,9 @@ from emulator.scenario.document import plain
 from emulator.scenario.step_reader import Keys, Steps
 from emulator.settings.registry import BY_SCOPE
 from emulator.settings.setting import ALTERED, BROKER, TOPIC
-from protocol.ids import topic_partition_of
+from protocol.ids import BrokerId, topic_partition_of
 
-Assignment = tuple[tuple[int, ...], ...]
+Assignment = tuple[tuple[BrokerId, ...], ...]
 
 
 def create_topic(k: Keys, at_s: float | None) -> Steps:
@@ -47,7 +47,7 @@ def alter_broker(k: Keys, at_s: float | None) -> Steps:
             _alterable(k, BROKER, key)
         return configs
 
-    broker: int | None = k.get("broker", k.reader.broker, None)
+    broker: BrokerId | None = k.get("broker", k.reader.broker, None)
     configs: dict[str, object] = k.get("configs", read, {})
     remove = _removed(k, "alter-broker", BROKER)
     return [m.AlterBroker(broker=broker, configs=configs, remove=remove, at_s=at_s)]
@@ -98,7 +98,7 @@ def add_partitions(k: Keys, at_s: float | None) -> Steps:
 
 
 def reassign(k: Keys, at_s: float | None) -> Steps:
-    def read(node: Node) -> tuple[tuple[str, tuple[int, ...]], ...] | None:
+    def read(node: Node) -> tuple[tuple[str, tuple[BrokerId, ...]], ...] | None:
         found = []
         for name, key, value in k.reader.pairs(node, "partitions"):
             k.reader.partition(key)

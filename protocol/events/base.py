@@ -1,5 +1,6 @@
 """The base of all events, and the levels at which they are written."""
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal, get_args
 
 import msgspec
@@ -17,6 +18,6 @@ class Event(msgspec.Struct, omit_defaults=False):
     LEVEL: ClassVar[Level] = "replica"
 
 
-def ids_text(ids: list[int] | tuple[int, ...]) -> str:
+def ids_text(ids: Sequence[int]) -> str:
     """`[0, 2, 1]` -> `0,2,1`: how events spell lists of brokers."""
     return ",".join(map(str, ids))

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import msgspec
 from msgspec import Meta
 
-from protocol.ids import ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 
 REQUEST = 0
 RESPONSE = 1
@@ -54,7 +54,8 @@ Int64 = Annotated[int, Meta(ge=-(2**62), le=2**62)]
 """Half of what 64 bits hold: a sum of two still fits into a frame."""
 Count = Annotated[int, Meta(ge=0, le=2**62)]
 PartitionField = Annotated[int, Meta(ge=-1, le=2**31 - 1)]
-BrokerField = Annotated[Int32, unit("broker id", "-1 is none")]
+Broker32 = Annotated[BrokerId, _INT32]
+BrokerField = Annotated[Broker32, unit("broker id", "-1 is none")]
 Epoch32 = Annotated[LeaderEpoch, _INT32]
 EpochField = Annotated[Epoch32, unit("leader epoch", "-1 is unknown")]
 ControllerEpochField = Annotated[ControllerEpoch, _INT32, unit("controller epoch")]

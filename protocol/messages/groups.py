@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from protocol.ids import EPOCH_UNKNOWN
+from protocol.ids import EPOCH_UNKNOWN, NO_BROKER
 from protocol.messages.base import (
     RESPONSE,
     BrokerField,
@@ -45,7 +45,7 @@ class FindCoordinatorResponse(Message):
     DIRECTION = RESPONSE
     VERSIONS = (0, 3)
     error: ErrorField = 0
-    broker: BrokerField = -1
+    broker: BrokerField = NO_BROKER
     node: str = ""
 
 

@@ -5,10 +5,11 @@ from typing import Annotated
 
 import msgspec
 
-from protocol.ids import BROKER_EPOCH_UNKNOWN, EPOCH_UNKNOWN
+from protocol.ids import BROKER_EPOCH_UNKNOWN, EPOCH_UNKNOWN, NO_LEADER
 from protocol.messages.base import (
     ONE_WAY,
     RESPONSE,
+    Broker32,
     BrokerField,
     ControllerEpochField,
     Epoch32,
@@ -47,11 +48,11 @@ class PartitionMetadata(msgspec.Struct, omit_defaults=True):
     topic: str
     partition: PartitionField
     error: ErrorField = 0
-    leader: BrokerField = -1
+    leader: BrokerField = NO_LEADER
     leader_epoch: Annotated[Epoch32, unit("leader epoch", since=7)] = EPOCH_UNKNOWN
-    isr: list[Int32] = []
-    replicas: list[Int32] = []
-    offline_replicas: Annotated[list[Int32], unit("broker ids", since=5)] = []
+    isr: list[Broker32] = []
+    replicas: list[Broker32] = []
+    offline_replicas: Annotated[list[Broker32], unit("broker ids", since=5)] = []
 
 
 @register
@@ -77,13 +78,13 @@ class PartitionState(msgspec.Struct, omit_defaults=True):
     controller_epoch: ControllerEpochField
     leader: BrokerField
     leader_epoch: EpochField
-    isr: list[Int32]
+    isr: list[Broker32]
     zk_version: Int32
-    replicas: list[Int32]
+    replicas: list[Broker32]
     is_new: Annotated[bool, unit("flag", since=1)] = False
-    adding: Annotated[list[Int32], unit("broker ids", since=3)] = []
-    removing: Annotated[list[Int32], unit("broker ids", since=3)] = []
-    offline_replicas: list[Int32] = []
+    adding: Annotated[list[Broker32], unit("broker ids", since=3)] = []
+    removing: Annotated[list[Broker32], unit("broker ids", since=3)] = []
+    offline_replicas: list[Broker32] = []
 
 
 @register
@@ -200,7 +201,7 @@ class IsrChange(msgspec.Struct, omit_defaults=True):
     partition: PartitionField
     leader: BrokerField
     leader_epoch: EpochField
-    isr: list[Int32]
+    isr: list[Broker32]
     zk_version: Int32
 
 
@@ -222,9 +223,9 @@ class IsrChanged(msgspec.Struct, omit_defaults=True):
     topic: str
     partition: PartitionField
     error: ErrorField = 0
-    leader: BrokerField = -1
+    leader: BrokerField = NO_LEADER
     leader_epoch: EpochField = EPOCH_UNKNOWN
-    isr: list[Int32] = []
+    isr: list[Broker32] = []
     zk_version: Int32 = -1
 
 

@@ -5,9 +5,10 @@ from typing import Annotated, ClassVar, Final
 import msgspec
 from msgspec import Meta
 
-from protocol.ids import EPOCH_UNKNOWN
+from protocol.ids import EPOCH_UNKNOWN, BrokerId
 from protocol.messages.base import (
     RESPONSE,
+    Broker32,
     BrokerField,
     Bytes,
     Epoch32,
@@ -26,8 +27,10 @@ from protocol.messages.base import (
 LATEST_TIMESTAMP: Final = -1
 EARLIEST_TIMESTAMP: Final = -2
 """Of ListOffsets."""
-CONSUMER_REPLICA_ID: Final = -1
+CONSUMER_REPLICA_ID: Final = BrokerId(-1)
 """Of those who are no replica, in Fetch, ListOffsets and OffsetForLeaderEpoch."""
+UNSAID_REPLICA_ID: Final = BrokerId(-2)
+"""OffsetForLeaderEpoch does not say who asks before version 3."""
 
 
 class ProducePartition(msgspec.Struct, omit_defaults=True):
@@ -187,7 +190,7 @@ class OffsetForLeaderEpochRequest(Message):
     API_NAME = "OffsetForLeaderEpoch"
     VERSIONS = (0, 3)
     partitions: list[EpochQuestion]
-    replica_id: Annotated[Int32, unit("broker id", since=3)] = -2
+    replica_id: Annotated[Broker32, unit("broker id", since=3)] = UNSAID_REPLICA_ID
 
 
 @register

@@ -11,6 +11,8 @@ import msgspec
 from protocol.ids import CONTROLLER_EPOCH_UNKNOWN
 from protocol.messages.base import (
     RESPONSE,
+    Broker32,
+    BrokerField,
     ControllerEpochField,
     Count,
     EpochField,
@@ -22,7 +24,7 @@ from protocol.messages.base import (
     unit,
 )
 
-BrokerIds = Annotated[list[Int32], unit("broker id")]
+BrokerIds = Annotated[list[Broker32], unit("broker id")]
 
 
 class PartitionStatus(msgspec.Struct):
@@ -35,7 +37,7 @@ class PartitionStatus(msgspec.Struct):
     """
 
     is_leader: bool
-    leader: Annotated[Int32, unit("broker id", "-1 is none")]
+    leader: BrokerField
     leader_epoch: EpochField
     isr: BrokerIds
     replicas: BrokerIds

@@ -10,6 +10,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from protocol.ids import NO_BROKER
 from protocol.messages.base import (
     ONE_WAY,
     RESPONSE,
@@ -77,7 +78,7 @@ class ClientProduceRequest(Message):
     partition: PartitionField
     values: list[bytes]
     keys: list[bytes] = []
-    broker: BrokerField = -1
+    broker: BrokerField = NO_BROKER
     acks: Acks = 1
     timeout_ms: Millis = 1500
     socket_timeout_ms: Millis = 10_000

@@ -15,6 +15,7 @@ from controller.registration import NotRegistered, Registered, persistent_paths,
 from controller.session_calls import Procedure, Procedures
 from controller.settings import ControllerSettings
 from protocol.events import Event, StateDecided
+from protocol.ids import BrokerId
 from protocol.machine import (
     CancelTimer,
     Close,
@@ -69,6 +70,7 @@ from protocol.znodes import (
     topic_path,
 )
 from tests.controller.service import Service
+from tests.ids import brokers
 
 Done = Callable[[Now, Outbox, SessionResponse], None]
 R = TypeVar("R")
@@ -126,7 +128,7 @@ class Cluster:
 
     def _broker(self, broker: int) -> Broker:
         calls = _Calls(self, broker)
-        controller = Controller(broker, self.gates, self.settings, calls, lambda b: f"broker-{b}")
+        controller = Controller(BrokerId(broker), self.gates, self.settings, calls, lambda b: f"broker-{b}")
         return Broker(broker, controller, self.version)
 
     # --- life ---
@@ -217,7 +219,7 @@ class Cluster:
             self._run(node, persistent_paths(self.gates), lambda _: None)
 
         def register(then: Callable[[], None]) -> None:
-            host = BrokerRegistration(node.broker, f"broker-{node.broker}", rack=f"az-{node.broker}")
+            host = BrokerRegistration(BrokerId(node.broker), f"broker-{node.broker}", rack=f"az-{node.broker}")
             procedure = register_broker(self.gates, host, self.now.wall_ms, lambda: node.session, previous)
 
             def ended(result: Registered | NotRegistered) -> None:
@@ -341,14 +343,14 @@ class Cluster:
         """As an operator does: config first, then the assignment."""
         if config:
             self.service.put(topic_config_path(topic), encode_config(config))
-        partitions = {number: ReplicaAssignment(replicas) for number, replicas in enumerate(assignments)}
+        partitions = {number: ReplicaAssignment(brokers(*replicas)) for number, replicas in enumerate(assignments)}
         self.service.put(topic_path(topic), encode_topic(partitions))
         self.settle()
 
     def leader_writes_isr(self, *isr: int, partition: tuple[str, int] = ("t", 0), notify: bool = True) -> None:
         """A leader changes the ISR straight in the service."""
         state = self.state(partition)
-        changed = Leadership(state.leader, state.leader_epoch, isr, state.controller_epoch)
+        changed = Leadership(state.leader, state.leader_epoch, brokers(*isr), state.controller_epoch)
         self.service.put(state_path(*partition), encode_state(changed))
         if notify:
             self.service.apply(

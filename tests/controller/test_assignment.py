@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from controller.assignment import UnassignableTopic, alternate_by_rack, assign_replicas
 from protocol.chance import Chance
+from protocol.ids import BrokerId
+from tests.ids import brokers
 
 
 def test_ten_partitions_on_five_brokers() -> None:
@@ -14,12 +16,12 @@ def test_ten_partitions_on_five_brokers() -> None:
         0: [0, 1, 2], 1: [1, 2, 3], 2: [2, 3, 4], 3: [3, 4, 0], 4: [4, 0, 1],
         5: [0, 2, 3], 6: [1, 3, 4], 7: [2, 4, 0], 8: [3, 0, 1], 9: [4, 1, 2],
     }  # fmt: skip
-    assert assign_replicas([0, 1, 2, 3, 4], 10, 3, None, start=0) == expected
+    assert assign_replicas(brokers(0, 1, 2, 3, 4), 10, 3, None, start=0) == expected
 
 
 def test_racks_take_turns() -> None:
     """AdminRackAwareTest.testGetRackAlternatedBrokerListAndAssignReplicasToBrokers."""
-    racks = {0: "rack1", 1: "rack3", 2: "rack3", 3: "rack2", 4: "rack2", 5: "rack1"}
+    racks = dict(zip(brokers(0, 1, 2, 3, 4, 5), ["rack1", "rack3", "rack3", "rack2", "rack2", "rack1"], strict=True))
     assert alternate_by_rack(racks) == [0, 3, 1, 5, 4, 2]
     assert alternate_by_rack({broker: rack for broker, rack in racks.items() if broker != 5}) == [0, 3, 1, 4, 2]
     expected = {
@@ -29,43 +31,43 @@ def test_racks_take_turns() -> None:
 
 
 def test_a_topic_that_grows_goes_on_where_it_was() -> None:
-    whole = assign_replicas([0, 1, 2, 3], 6, 2, None, start=1)
-    later = assign_replicas([0, 1, 2, 3], 3, 2, None, start=1, first_partition=3)
+    whole = assign_replicas(brokers(0, 1, 2, 3), 6, 2, None, start=1)
+    later = assign_replicas(brokers(0, 1, 2, 3), 3, 2, None, start=1, first_partition=3)
     assert later == {partition: whole[partition] for partition in (3, 4, 5)}
 
 
 def test_chance_decides_where_it_starts() -> None:
-    firsts = {assign_replicas([0, 1, 2], 1, 3, Chance(seed))[0][0] for seed in range(50)}
+    firsts = {assign_replicas(brokers(0, 1, 2), 1, 3, Chance(seed))[0][0] for seed in range(50)}
     assert firsts == {0, 1, 2}
-    assert assign_replicas([0, 1, 2], 4, 2, Chance(7)) == assign_replicas([0, 1, 2], 4, 2, Chance(7))
+    assert assign_replicas(brokers(0, 1, 2), 4, 2, Chance(7)) == assign_replicas(brokers(0, 1, 2), 4, 2, Chance(7))
 
 
 @pytest.mark.parametrize(
-    ("brokers", "partitions", "factor", "racks", "message"),
+    ("numbers", "partitions", "factor", "racks", "message"),
     [
         ([0, 1], 1, 3, None, "larger than the 2 available brokers"),
         ([0, 1], 0, 1, None, "at least 1"),
         ([0, 1], 1, 0, None, "at least 1"),
-        ([0, 1], 1, 1, {0: "a"}, r"brokers \[1\] have no rack"),
+        ([0, 1], 1, 1, {BrokerId(0): "a"}, r"brokers \[1\] have no rack"),
     ],
 )
 def test_what_cannot_be_assigned_is_said(
-    brokers: list[int], partitions: int, factor: int, racks: dict[int, str] | None, message: str
+    numbers: list[int], partitions: int, factor: int, racks: dict[BrokerId, str] | None, message: str
 ) -> None:
     with pytest.raises(UnassignableTopic, match=message):
-        assign_replicas(brokers, partitions, factor, None, racks)
+        assign_replicas(brokers(*numbers), partitions, factor, None, racks)
 
 
 @given(st.integers(1, 7), st.integers(1, 20), st.integers(1, 4), st.integers(0, 2**32), st.data())
 def test_replicas_are_distinct_and_spread(
-    brokers: int, partitions: int, racks: int, seed: int, data: st.DataObject
+    count: int, partitions: int, racks: int, seed: int, data: st.DataObject
 ) -> None:
-    factor = data.draw(st.integers(1, brokers))
-    rack_of = {broker: f"rack{broker % racks}" for broker in range(brokers)}
+    factor = data.draw(st.integers(1, count))
+    rack_of = {broker: f"rack{broker % racks}" for broker in brokers(*range(count))}
     for given_racks in (None, rack_of):
-        assignment = assign_replicas(list(range(brokers)), partitions, factor, Chance(seed), given_racks)
+        assignment = assign_replicas(list(rack_of), partitions, factor, Chance(seed), given_racks)
         leaders = [replicas[0] for replicas in assignment.values()]
-        counts = [leaders.count(broker) for broker in range(brokers)]
+        counts = [leaders.count(broker) for broker in rack_of]
         assert max(counts) - min(counts) <= 1
         for replicas in assignment.values():
             assert len(set(replicas)) == factor

@@ -3,6 +3,7 @@
 import pytest
 
 from protocol.events import BrokersHandled, BrokersSeen, StateDecided
+from protocol.ids import BrokerId
 from protocol.messages.leadership import (
     ControlledShutdownRequest,
     LeaderAndIsrRequest,
@@ -144,10 +145,10 @@ def test_who_bounces_while_it_shuts_down_is_elected_no_more_up_to_2_1(version: s
     """KAFKA-7235, semantics 4.2: nobody has seen it go, so it is still taken to shut down."""
     c = started(version)
     c.create_topic("t", (0, 1))
-    c.shut_down(2, ControlledShutdownRequest(1, c.brokers[1].broker_epoch))
-    assert c.brokers[2].controller.takes_for_leaving(1)
+    c.shut_down(2, ControlledShutdownRequest(BrokerId(1), c.brokers[1].broker_epoch))
+    assert c.brokers[2].controller.takes_for_leaving(BrokerId(1))
     _bounce(c, 1)
-    assert c.brokers[2].controller.takes_for_leaving(1) is (version == "2.1")
+    assert c.brokers[2].controller.takes_for_leaving(BrokerId(1)) is (version == "2.1")
     c.leader_writes_isr(0, 1)
     c.die(0)
     assert c.state().leader == leader

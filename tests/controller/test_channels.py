@@ -4,6 +4,7 @@ import pytest
 
 from controller import channels
 from controller.settings import ControllerSettings
+from protocol.ids import BrokerId
 from protocol.messages.leadership import (
     ControlledShutdownRequest,
     LeaderAndIsrRequest,
@@ -159,7 +160,7 @@ def test_of_a_batch_leader_and_isr_go_first_then_metadata_then_stop_replica(vers
     c = started(version)
     c.create_topic("t", (0, 1, 2))
     c.forget_requests()
-    c.shut_down(2, ControlledShutdownRequest(1))
+    c.shut_down(2, ControlledShutdownRequest(BrokerId(1)))
     kinds = [type(message) for message in c.requests(0)]
     assert kinds == [LeaderAndIsrRequest, UpdateMetadataRequest]
     kinds = [type(message) for message in c.requests(1)]

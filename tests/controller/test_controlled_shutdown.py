@@ -3,6 +3,7 @@
 import pytest
 
 from protocol.errors import ErrorCode
+from protocol.ids import BrokerId
 from protocol.messages.leadership import ControlledShutdownRequest, LeaderAndIsrRequest, StopReplicaRequest
 from tests.controller.cluster import Cluster
 
@@ -14,7 +15,7 @@ def started() -> Cluster:
 
 
 def ask(c: Cluster, broker: int = 0, controller: int = 2) -> tuple[int, list[tuple[str, int]]]:
-    (answer,) = c.shut_down(controller, ControlledShutdownRequest(broker, c.brokers[broker].broker_epoch))
+    (answer,) = c.shut_down(controller, ControlledShutdownRequest(BrokerId(broker), c.brokers[broker].broker_epoch))
     return answer.error, answer.remaining
 
 
@@ -89,9 +90,9 @@ def test_its_return_makes_it_a_candidate_again() -> None:
 def test_who_may_not_ask_is_told_why() -> None:
     c = started()
     assert ask(c, 0, controller=1)[0] == ErrorCode.NOT_CONTROLLER
-    (answer,) = c.shut_down(2, ControlledShutdownRequest(7))
+    (answer,) = c.shut_down(2, ControlledShutdownRequest(BrokerId(7)))
     assert answer.error == ErrorCode.BROKER_NOT_AVAILABLE
-    (answer,) = c.shut_down(2, ControlledShutdownRequest(0, c.brokers[0].broker_epoch - 1))
+    (answer,) = c.shut_down(2, ControlledShutdownRequest(BrokerId(0), c.brokers[0].broker_epoch - 1))
     assert answer.error == ErrorCode.STALE_BROKER_EPOCH
 
 
@@ -101,7 +102,7 @@ def test_up_to_2_1_an_earlier_life_may_ask() -> None:
     c.start(2, 0, 1)
     c.create_topic("t", (1, 0))
     c.forget_requests()
-    (answer,) = c.shut_down(2, ControlledShutdownRequest(0, c.brokers[0].broker_epoch - 1))
+    (answer,) = c.shut_down(2, ControlledShutdownRequest(BrokerId(0), c.brokers[0].broker_epoch - 1))
     assert (answer.error, answer.remaining) == (0, [])
     assert c.state().isr == (1,)
     assert any(isinstance(m, StopReplicaRequest) for m in c.requests(0))
@@ -111,8 +112,8 @@ def test_a_request_that_waits_when_the_session_expires_is_told_to_look_for_the_c
     c = started()
     c.create_topic("t", (0, 1, 2))
     c.cut_off(2)
-    running = c.shut_down(2, ControlledShutdownRequest(0))
-    queued = c.shut_down(2, ControlledShutdownRequest(1))
+    running = c.shut_down(2, ControlledShutdownRequest(BrokerId(0)))
+    queued = c.shut_down(2, ControlledShutdownRequest(BrokerId(1)))
     c.expire(2)
     c.rejoin(2, expired=True)
     assert [answer.error for answer in running + queued] == [ErrorCode.NOT_CONTROLLER] * 2

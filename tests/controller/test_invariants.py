@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.settings import ControllerSettings
+from protocol.ids import BrokerId
 from protocol.messages.leadership import ControlledShutdownRequest
 from protocol.znodes import PREFERRED_REPLICA_ELECTION, decode_controller_epoch, encode_partitions
 from tests.controller.cluster import Cluster
@@ -48,7 +49,7 @@ def do(c: Cluster, step: str, broker: int, partition: tuple[str, int]) -> None:
             c.service.put(PREFERRED_REPLICA_ELECTION, encode_partitions([partition]))
             c.settle()
         case "shut-down" if c.controller_of() >= 0:
-            c.shut_down(c.controller_of(), ControlledShutdownRequest(broker))
+            c.shut_down(c.controller_of(), ControlledShutdownRequest(BrokerId(broker)))
         case "wait":
             c.advance(31_000)
 
@@ -80,7 +81,7 @@ def check(c: Cluster, unclean: bool) -> None:
             assert leader in registered, f"{partition} has nobody although {isr} and {registered} meet: {history}"
 
 
-def _shutting_down(c: Cluster) -> set[int]:
+def _shutting_down(c: Cluster) -> set[BrokerId]:
     holder = c.controller_of()
     return c.brokers[holder].controller._context.state.shutting_down if holder >= 0 else set()
 

@@ -1,9 +1,10 @@
 """ISR changes by leaders, straight or through the controller (semantics 1.6, 4.3, 11.6)."""
 
 from protocol.errors import ErrorCode
-from protocol.ids import LeaderEpoch
+from protocol.ids import BrokerId, LeaderEpoch
 from protocol.messages.leadership import AlterIsrRequest, IsrChange, LeaderAndIsrRequest, UpdateMetadataRequest
 from tests.controller.cluster import Cluster
+from tests.ids import brokers
 
 
 def started(version: str = "2.8") -> Cluster:
@@ -15,8 +16,8 @@ def started(version: str = "2.8") -> Cluster:
 
 
 def request(c: Cluster, *isr: int, leader_epoch: int = 0, zk_version: int = 0, broker: int = 0) -> AlterIsrRequest:
-    change = IsrChange("t", 0, broker, LeaderEpoch(leader_epoch), list(isr), zk_version)
-    return AlterIsrRequest(broker, c.brokers[broker].broker_epoch, [change])
+    change = IsrChange("t", 0, BrokerId(broker), LeaderEpoch(leader_epoch), list(brokers(*isr)), zk_version)
+    return AlterIsrRequest(BrokerId(broker), c.brokers[broker].broker_epoch, [change])
 
 
 def errors(c: Cluster, asked: AlterIsrRequest, controller: int = 2) -> list[int]:
@@ -79,7 +80,7 @@ def test_an_unknown_broker_or_another_of_its_lives_is_refused() -> None:
     asked = request(c, 0, 2)
     asked.broker_epoch -= 1
     assert errors(c, asked) == [ErrorCode.STALE_BROKER_EPOCH]
-    asked.broker = 9
+    asked.broker = BrokerId(9)
     assert errors(c, asked) == [ErrorCode.STALE_BROKER_EPOCH]
 
 

@@ -3,10 +3,11 @@
 import pytest
 
 from controller.settings import ControllerSettings
-from protocol.ids import LeaderEpoch
+from protocol.ids import BrokerId, LeaderEpoch
 from protocol.messages.leadership import AlterIsrRequest, ControlledShutdownRequest, IsrChange
 from protocol.messages.session import SessionRequest, SessionResponse, SetData
 from tests.controller.cluster import Cluster
+from tests.ids import brokers
 
 VERSIONS = ("0.10.2", "1.1", "2.2", "2.3", "2.6", "2.8")
 
@@ -143,7 +144,7 @@ def test_preferred_election_adds_one_and_leaves_the_isr_alone(version: str) -> N
 def test_controlled_shutdown_of_a_leader_adds_one(version: str) -> None:
     c = cluster(version, 0, 1, 2)
     epoch = c.brokers[0].broker_epoch if c.gates.broker_epochs else -1
-    answers = c.shut_down(2, ControlledShutdownRequest(0, epoch))
+    answers = c.shut_down(2, ControlledShutdownRequest(BrokerId(0), epoch))
     assert [answer.remaining for answer in answers] == [[]]
     assert c.states()[1:] == [(1, 1, [1, 2], 1, 1)]
 
@@ -151,7 +152,7 @@ def test_controlled_shutdown_of_a_leader_adds_one(version: str) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_controlled_shutdown_of_a_follower_adds_one(version: str) -> None:
     c = cluster(version, 0, 1, 2)
-    c.shut_down(2, ControlledShutdownRequest(1))
+    c.shut_down(2, ControlledShutdownRequest(BrokerId(1)))
     assert c.states()[1:] == [(0, 1, [0, 2], 1, 1)]
 
 
@@ -164,8 +165,8 @@ def test_an_isr_change_written_by_the_leader_adds_nothing(version: str) -> None:
 
 def test_an_isr_change_through_the_controller_adds_nothing() -> None:
     c = cluster("2.8", 0, 1, 2)
-    change = IsrChange("t", 0, 0, LeaderEpoch(0), [0, 2], 0)
-    c.alter_isr(2, AlterIsrRequest(0, c.brokers[0].broker_epoch, [change]))
+    change = IsrChange("t", 0, BrokerId(0), LeaderEpoch(0), list(brokers(0, 2)), 0)
+    c.alter_isr(2, AlterIsrRequest(BrokerId(0), c.brokers[0].broker_epoch, [change]))
     assert c.states()[1:] == [(0, 0, [0, 2], 1, 1)]
 
 

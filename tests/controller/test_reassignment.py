@@ -13,6 +13,7 @@ from protocol.znodes import (
 )
 from tests.controller.cluster import Cluster
 from tests.controller.test_leader_epochs import VERSIONS
+from tests.ids import brokers
 
 
 def started(version: str = "2.8") -> Cluster:
@@ -24,7 +25,7 @@ def started(version: str = "2.8") -> Cluster:
 
 
 def ask(c: Cluster, *target: int) -> None:
-    c.service.put(REASSIGN_PARTITIONS, encode_reassignment({("t", 0): target}))
+    c.service.put(REASSIGN_PARTITIONS, encode_reassignment({("t", 0): brokers(*target)}))
     c.settle()
 
 
@@ -32,7 +33,7 @@ def join(c: Cluster, *isr: int) -> None:
     """The leader takes the new replicas into the ISR, in its version's way."""
     state = c.state()
     if c.gates.alter_isr:
-        change = IsrChange("t", 0, state.leader, state.leader_epoch, list(isr), state.zk_version)
+        change = IsrChange("t", 0, state.leader, state.leader_epoch, list(brokers(*isr)), state.zk_version)
         c.alter_isr(4, AlterIsrRequest(state.leader, c.brokers[state.leader].broker_epoch, [change]))
     else:
         c.leader_writes_isr(*isr, notify=False)
@@ -43,8 +44,12 @@ def assignment(c: Cluster) -> ReplicaAssignment:
 
 
 def test_the_target_comes_first_in_its_order() -> None:
-    assert towards(ReplicaAssignment((1, 2, 3)), (4, 2, 1)) == ReplicaAssignment((4, 2, 1, 3), (4,), (3,))
-    assert towards(ReplicaAssignment((4, 1, 2), (4,), (1,)), (3, 2)) == ReplicaAssignment((3, 2, 1), (3,), (1,))
+    assert towards(ReplicaAssignment(brokers(1, 2, 3)), brokers(4, 2, 1)) == ReplicaAssignment(
+        brokers(4, 2, 1, 3), brokers(4), brokers(3)
+    )
+    assert towards(ReplicaAssignment(brokers(4, 1, 2), brokers(4), brokers(1)), brokers(3, 2)) == ReplicaAssignment(
+        brokers(3, 2, 1), brokers(3), brokers(1)
+    )
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -59,7 +64,7 @@ def test_it_waits_for_the_target_to_be_in_sync_then_moves_and_cleans_up(version:
     join(c, 0, 1, 2)
     assert c.state().leader == 0
     join(c, 0, 1, 2, 3)
-    assert assignment(c) == ReplicaAssignment((2, 3))
+    assert assignment(c) == ReplicaAssignment(brokers(2, 3))
     assert (c.state().leader, c.state().isr) == (2, (2, 3))
     assert REASSIGN_PARTITIONS not in c.service.znodes
     for gone in (0, 1):
@@ -92,7 +97,7 @@ def test_a_leader_that_stays_keeps_leading(version: str) -> None:
     ask(c, 0, 2)
     join(c, 0, 1, 2)
     assert (c.state().leader, c.state().isr) == (0, (0, 2))
-    assert assignment(c) == ReplicaAssignment((0, 2))
+    assert assignment(c) == ReplicaAssignment(brokers(0, 2))
 
 
 def test_a_new_controller_goes_on() -> None:
@@ -101,14 +106,14 @@ def test_a_new_controller_goes_on() -> None:
     c.die(4)
     join_at = c.controller_of()
     state = c.state()
-    change = IsrChange("t", 0, state.leader, state.leader_epoch, [0, 1, 2, 3], state.zk_version)
+    change = IsrChange("t", 0, state.leader, state.leader_epoch, list(brokers(0, 1, 2, 3)), state.zk_version)
     c.alter_isr(join_at, AlterIsrRequest(state.leader, c.brokers[state.leader].broker_epoch, [change]))
-    assert assignment(c) == ReplicaAssignment((2, 3))
+    assert assignment(c) == ReplicaAssignment(brokers(2, 3))
 
 
 def test_unusable_requests_are_removed() -> None:
     c = started()
-    c.service.put(REASSIGN_PARTITIONS, encode_reassignment({("t", 9): (1,)}))
+    c.service.put(REASSIGN_PARTITIONS, encode_reassignment({("t", 9): brokers(1)}))
     c.settle()
     assert REASSIGN_PARTITIONS not in c.service.znodes
     c.service.put(REASSIGN_PARTITIONS, b"[]")
@@ -116,4 +121,4 @@ def test_unusable_requests_are_removed() -> None:
     assert REASSIGN_PARTITIONS not in c.service.znodes
     assert len(c.states()) == 1
     ask(c, 1, 0)
-    assert assignment(c) == ReplicaAssignment((1, 0)), "the watch is set again each time"
+    assert assignment(c) == ReplicaAssignment(brokers(1, 0)), "the watch is set again each time"

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from protocol.ids import BrokerId
 from protocol.messages.session import Create, SessionRequest, SetData
 from protocol.znodes import PERSISTENT_PATHS, BrokerRegistration, encode_broker
 from tests.controller.cluster import Cluster
@@ -52,7 +53,7 @@ def test_0_8_2_tells_a_leftover_of_its_own_from_another_broker_of_its_id() -> No
     c.kill(0)
     c.start(0)
     assert c.brokers[0].waits_to_register
-    c.service.put("/brokers/ids/1", encode_broker(BrokerRegistration(1, "elsewhere"), 0.0))
+    c.service.put("/brokers/ids/1", encode_broker(BrokerRegistration(BrokerId(1), "elsewhere"), 0.0))
     c.start(1)
     assert "belongs to session" in c.brokers[1].unregistered
     assert not c.brokers[1].waits_to_register

@@ -2,11 +2,12 @@
 
 from controller.requests import RequestBatch
 from controller.state import ControllerState
-from protocol.ids import ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from protocol.versions import gates_for
 from protocol.znodes import BrokerRegistration, Leadership, ReplicaAssignment
 from tests.controller.cluster import Cluster
+from tests.ids import brokers
 
 T0 = ("t", 0)
 
@@ -15,15 +16,17 @@ def filled(version: str = "2.8") -> tuple[RequestBatch, ControllerState]:
     """An empty batch; brokers 0 to 2, one partition."""
     state = ControllerState()
     state.epoch = ControllerEpoch(5)
-    state.brokers = {broker: BrokerRegistration(broker, f"broker-{broker}", epoch=100 + broker) for broker in range(3)}
-    state.assignments = {T0: ReplicaAssignment((0, 1, 2))}
-    state.states = {T0: Leadership(0, LeaderEpoch(3), (0, 1), ControllerEpoch(4), 7)}
-    return RequestBatch(2, gates_for(version), state), state
+    state.brokers = {
+        broker: BrokerRegistration(broker, f"broker-{broker}", epoch=100 + broker) for broker in brokers(0, 1, 2)
+    }
+    state.assignments = {T0: ReplicaAssignment(brokers(0, 1, 2))}
+    state.states = {T0: Leadership(BrokerId(0), LeaderEpoch(3), brokers(0, 1), ControllerEpoch(4), 7)}
+    return RequestBatch(BrokerId(2), gates_for(version), state), state
 
 
 def test_an_entry_says_everything_about_the_partition() -> None:
     batch, state = filled()
-    batch.add_leader_and_isr([1], T0, state.states[T0])
+    batch.add_leader_and_isr([BrokerId(1)], T0, state.states[T0])
     ((broker, request, version), *_) = batch.outgoing()
     assert (broker, version) == (1, 4)
     assert isinstance(request, LeaderAndIsrRequest)
@@ -36,9 +39,9 @@ def test_an_entry_says_everything_about_the_partition() -> None:
 
 def test_the_last_of_several_changes_is_what_is_sent() -> None:
     batch, state = filled()
-    batch.add_leader_and_isr([0, 1], T0, state.states[T0], is_new=True)
-    state.states[T0] = Leadership(1, LeaderEpoch(4), (1,), ControllerEpoch(5), 8)
-    batch.add_leader_and_isr([1], T0, state.states[T0])
+    batch.add_leader_and_isr(list(brokers(0, 1)), T0, state.states[T0], is_new=True)
+    state.states[T0] = Leadership(BrokerId(1), LeaderEpoch(4), brokers(1), ControllerEpoch(5), 8)
+    batch.add_leader_and_isr([BrokerId(1)], T0, state.states[T0])
     sent = batch.outgoing()
     told = {o.broker: o.request.partitions[0] for o in sent if isinstance(o.request, LeaderAndIsrRequest)}
     assert {broker: (entry.leader_epoch, entry.is_new) for broker, entry in told.items()} == {
@@ -51,8 +54,8 @@ def test_the_last_of_several_changes_is_what_is_sent() -> None:
 
 def test_a_deletion_once_ordered_stays_one() -> None:
     batch, _ = filled()
-    batch.add_stop_replica(1, T0, delete=True)
-    batch.add_stop_replica(1, T0, delete=False)
+    batch.add_stop_replica(BrokerId(1), T0, delete=True)
+    batch.add_stop_replica(BrokerId(1), T0, delete=False)
     ((_, request, _),) = batch.outgoing()
     assert isinstance(request, StopReplicaRequest)
     assert [(p.delete, p.leader_epoch) for p in request.partitions] == [(True, 3)]
@@ -60,9 +63,9 @@ def test_a_deletion_once_ordered_stays_one() -> None:
 
 def test_before_version_3_deleting_and_stopping_are_two_requests_without_leader_epochs() -> None:
     batch, state = filled("2.4")
-    state.assignments["t", 1] = ReplicaAssignment((1,))
-    batch.add_stop_replica(1, T0, delete=False)
-    batch.add_stop_replica(1, ("t", 1), delete=True)
+    state.assignments["t", 1] = ReplicaAssignment(brokers(1))
+    batch.add_stop_replica(BrokerId(1), T0, delete=False)
+    batch.add_stop_replica(BrokerId(1), ("t", 1), delete=True)
     requests = [o.request for o in batch.outgoing()]
     stopped = [[(p.partition, p.delete, p.leader_epoch) for p in r.partitions] for r in requests]  # type: ignore[attr-defined]
     assert stopped == [[(1, True, -1)], [(0, False, -1)]]
@@ -70,15 +73,15 @@ def test_before_version_3_deleting_and_stopping_are_two_requests_without_leader_
 
 def test_brokers_that_are_gone_get_nothing() -> None:
     batch, state = filled()
-    del state.brokers[1]
-    batch.add_leader_and_isr([0, 1], T0, state.states[T0])
-    batch.add_stop_replica(1, T0, delete=False)
+    del state.brokers[BrokerId(1)]
+    batch.add_leader_and_isr(list(brokers(0, 1)), T0, state.states[T0])
+    batch.add_stop_replica(BrokerId(1), T0, delete=False)
     assert {o.broker for o in batch.outgoing()} == {0, 2}
 
 
 def test_a_batch_is_empty_after_it_was_sent() -> None:
     batch, state = filled()
-    batch.add_leader_and_isr([0], T0, state.states[T0])
+    batch.add_leader_and_isr([BrokerId(0)], T0, state.states[T0])
     assert batch.outgoing()
     assert batch.outgoing() == []
 

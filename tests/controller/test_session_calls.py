@@ -11,6 +11,7 @@ from controller.session_calls import (
     perform,
     perform_all,
 )
+from protocol.ids import BrokerId
 from protocol.machine import Now, Outbox
 from protocol.messages.session import Exists, OpResult, SessionError, SessionRequest, SessionResponse
 from protocol.work import Task, Waiting
@@ -144,8 +145,8 @@ def test_waiting_for_a_sender() -> None:
     told: list[Callable[[Now, Outbox], None]] = []
 
     def procedure() -> Procedure[object]:
-        yield SenderEnded(1)
-        yield SenderEnded(2)
+        yield SenderEnded(BrokerId(1))
+        yield SenderEnded(BrokerId(2))
         return "ended"
 
     def wait(broker: int, ended: Callable[[Now, Outbox], None]) -> bool:

@@ -4,12 +4,13 @@ import pytest
 
 from controller.settings import ControllerSettings
 from protocol.events import TopicDeletionChanged, TopicRemoved
-from protocol.ids import ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from protocol.messages.session import Delete
 from protocol.znodes import Leadership, ReplicaAssignment, encode_state, encode_topic, state_path, topic_path
 from tests.controller.cluster import Cluster
 from tests.controller.test_leader_epochs import VERSIONS
+from tests.ids import brokers
 
 
 def started(version: str = "2.8", settings: ControllerSettings | None = None) -> Cluster:
@@ -41,7 +42,9 @@ def test_a_partition_without_live_replicas_waits_for_one() -> None:
 def test_a_first_state_that_exists_already_is_told_to_nobody_until_another_controller_takes_over(version: str) -> None:
     """Semantics 4.2: it was written, and the answer got lost. The controller asks again, and takes it for another's."""
     c = started(version)
-    c.service.put(state_path("t", 0), encode_state(Leadership(0, LeaderEpoch(0), (0, 1), ControllerEpoch(1))))
+    c.service.put(
+        state_path("t", 0), encode_state(Leadership(BrokerId(0), LeaderEpoch(0), brokers(0, 1), ControllerEpoch(1)))
+    )
     c.forget_requests()
     c.create_topic("t", (0, 1))
     assert not any(isinstance(m, LeaderAndIsrRequest) for broker in (0, 1) for m in c.requests(broker))
@@ -67,7 +70,7 @@ def test_an_absent_replica_joins_no_isr_when_it_comes() -> None:
 def test_partitions_are_added_to_a_topic() -> None:
     c = started()
     c.create_topic("t", (0, 1))
-    grown = {0: ReplicaAssignment((0, 1)), 1: ReplicaAssignment((1, 2))}
+    grown = {0: ReplicaAssignment(brokers(0, 1)), 1: ReplicaAssignment(brokers(1, 2))}
     c.service.put(topic_path("t"), encode_topic(grown))
     c.settle()
     assert c.states(("t", 1)) == [(1, 0, [1, 2], 1, 0)]

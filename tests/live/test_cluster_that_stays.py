@@ -32,6 +32,8 @@ from emulator.cluster.returning import LONGER, SHOWN
 from emulator.machines.client.partitioner import partition_of_key
 from emulator.runs.events import read
 from protocol.errors import ErrorCode
+from protocol.ids import BrokerId
+from tests.ids import brokers
 from tests.live.conftest import Live
 
 pytestmark = pytest.mark.network
@@ -48,7 +50,7 @@ def values(result: dict[str, Any]) -> list[str]:
 
 def test_both_sides_of_a_cut_take_writes_and_the_heal_truncates_one(up: Callable[..., Live]) -> None:
     live = up()
-    live.did(CreateTopic("t", [[0, 1, 2]]))
+    live.did(CreateTopic("t", [list(brokers(0, 1, 2))]))
     assert attempts(live.did(Produce("t", ["a", "b"], acks=-1))) == [("a", 0, 0), ("b", 0, 1)]
     cut = live.did(LinkFault(["cut", "az-0"]))
     (applied,) = cut["applied"]
@@ -79,8 +81,8 @@ def test_both_sides_of_a_cut_take_writes_and_the_heal_truncates_one(up: Callable
 def test_records_with_one_key_are_in_one_partition(up: Callable[..., Live]) -> None:
     """Where Kafka's partitioner puts them: murmur2 of the key, over three partitions."""
     live = up()
-    live.did(CreateTopic("other", [[0, 1, 2]]))
-    live.did(CreateTopic("t", [[0, 1, 2], [1, 2, 0], [2, 0, 1]]))
+    live.did(CreateTopic("other", [list(brokers(0, 1, 2))]))
+    live.did(CreateTopic("t", [list(brokers(0, 1, 2)), list(brokers(1, 2, 0)), list(brokers(2, 0, 1))]))
     keys = ["a", "b", "c", "a", "b", "c"]
     sent = [f"{key}{number}" for number, key in enumerate(keys)]
     told = live.did(Produce("t", sent, acks=-1, keys=keys, timeout_ms=5_000), wait_s=10.0)
@@ -90,7 +92,7 @@ def test_records_with_one_key_are_in_one_partition(up: Callable[..., Live]) -> N
         wanted = [value for value in sent if expected[value[0]] == number]
         live.until(lambda number=number, wanted=wanted: values(live.did(Consume("t", number))) == wanted)  # type: ignore[misc]
     assert live.ask(Produce("t", ["x"], keys=["a", "b"])).error == "2 keys for 1 values"
-    refused = live.ask(Produce("t", ["x"], keys=["a"], broker=0))
+    refused = live.ask(Produce("t", ["x"], keys=["a"], broker=BrokerId(0)))
     assert refused.code == 2 and refused.error.startswith("a producer with keys finds the leader by itself")
 
 
@@ -140,21 +142,24 @@ def _with_connections(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_topics_are_altered_grown_and_moved_while_they_are_used(up: Callable[..., Live]) -> None:
     live = up()
-    live.did(CreateTopic("t", [[0, 1]]))
+    live.did(CreateTopic("t", [list(brokers(0, 1))]))
     live.did(Produce("t", ["a"], acks=-1))
     refusals = (
         (AlterTopic("t", {"min.insync.replica": 2}), "min.insync.replicas"),
         (AlterTopic("t"), "which settings?"),
         (AlterBroker(settings={"min.insync.replica": 2}), "nearest: min.insync.replicas"),
-        (AlterBroker(0, {"log.dirs": "d"}), "log.dirs cannot be altered while a broker of 2.6 runs: in no version"),
-        (AlterBroker(7, {"num.io.threads": 9}), "no broker 7"),
-        (AlterBroker(0, removed=["log.dir"]), "no broker setting 'log.dir'"),
-        (AlterBroker(0), "which settings?"),
-        (AlterBroker(0, {"num.io.threads": 17}), "num.io.threads can be doubled and halved at a time"),
+        (
+            AlterBroker(BrokerId(0), {"log.dirs": "d"}),
+            "log.dirs cannot be altered while a broker of 2.6 runs: in no version",
+        ),
+        (AlterBroker(BrokerId(7), {"num.io.threads": 9}), "no broker 7"),
+        (AlterBroker(BrokerId(0), removed=["log.dir"]), "no broker setting 'log.dir'"),
+        (AlterBroker(BrokerId(0)), "which settings?"),
+        (AlterBroker(BrokerId(0), {"num.io.threads": 17}), "num.io.threads can be doubled and halved at a time"),
         (AddPartitions("t", 1), "it has 1 partitions, and can only have more, not 1"),
         (AddPartitions("u", 2), "no topic 'u'"),
-        (Reassign({"t-0": [0, 7]}), "no broker 7"),
-        (Reassign({"t-9": [0]}), "did you mean t-0?"),
+        (Reassign({"t-0": list(brokers(0, 7))}), "no broker 7"),
+        (Reassign({"t-9": [BrokerId(0)]}), "did you mean t-0?"),
     )
     for ask, why in refusals:
         answer = live.ask(ask, 10.0)
@@ -164,7 +169,7 @@ def test_topics_are_altered_grown_and_moved_while_they_are_used(up: Callable[...
     assert told == {"broker": None, "set": {"num.io.threads": 9}, "removed": ["message.max.bytes"]}
     grown = live.did(AddPartitions("t", 3))["topics"]["t"]
     assert [one["replicas"] for one in grown] == [[0, 1], [1, 2], [2, 0]]
-    live.did(Reassign({"t-0": [2, 1]}), 60.0)
+    live.did(Reassign({"t-0": list(brokers(2, 1))}), 60.0)
     assert (live.partition()["replicas"], live.partition()["leader"]) == ([2, 1], 2)
     assert values(live.did(Consume("t"))) == ["a"]
 
@@ -172,14 +177,14 @@ def test_topics_are_altered_grown_and_moved_while_they_are_used(up: Callable[...
 def test_topics_are_deleted_and_made_again(up: Callable[..., Live]) -> None:
     """Semantics 4.5. A replica on a broker that does not run holds it up until the broker is back."""
     live = up()
-    live.did(CreateTopic("t", [[0, 1]]))
+    live.did(CreateTopic("t", [list(brokers(0, 1))]))
     live.did(Produce("t", ["a", "b"], acks=-1))
     (told,) = live.did(TopicOffsets("t"))["partitions"]
     assert (told["leader"], told["earliest"], told["latest"], told["error"]) == (0, 0, 2, 0)
     assert [(one["broker"], one["log_start"], one["log_end"]) for one in told["replicas"]] == [(0, 0, 2), (1, 0, 2)]
     assert live.did(DeleteTopic("t"), 60.0) == {"topic": "t", "deleted": True}
     assert live.ask(DeleteTopic("t")).error == "no topic 't'; there is none"
-    live.did(CreateTopic("t", [[2, 1]]))
+    live.did(CreateTopic("t", [list(brokers(2, 1))]))
     live.did(Produce("t", ["c"], acks=-1))
     assert values(live.did(Consume("t"))) == ["c"]
     live.did(Machine("kill", "broker-1"))
@@ -189,7 +194,7 @@ def test_topics_are_deleted_and_made_again(up: Callable[..., Live]) -> None:
     assert live.ask(DeleteTopic("t"), 1.0).code == 3
     assert live.ask(DeleteTopic("t")).error == "delete-topic t: it is marked for deletion already"
     why = "topic t exists already; it is marked for deletion, and there until all its replicas are gone"
-    assert live.ask(CreateTopic("t", [[0]])).error == why
+    assert live.ask(CreateTopic("t", [[BrokerId(0)]])).error == why
     assert live.did(DescribeTopic())["marked_for_deletion"] == ["t"]
     live.did(Machine("start", "broker-1"))
     live.until(lambda: not live.did(DescribeTopic())["topics"])
@@ -197,14 +202,14 @@ def test_topics_are_deleted_and_made_again(up: Callable[..., Live]) -> None:
 
 def test_a_topic_is_not_deleted_where_the_controller_may_not(up: Callable[..., Live]) -> None:
     live = up(delete_topic_enable=False)
-    live.did(CreateTopic("t", [[0, 1]]))
+    live.did(CreateTopic("t", [list(brokers(0, 1))]))
     answer = live.ask(DeleteTopic("t"))
     assert answer.code == 2 and "delete.topic.enable is false at broker-" in answer.error, answer
 
 
 def test_machines_are_told_once_what_cannot_be_done_and_come_back(up: Callable[..., Live]) -> None:
     live = up()
-    live.did(CreateTopic("t", [[0, 1, 2]], settings={"min.insync.replicas": 2}))
+    live.did(CreateTopic("t", [list(brokers(0, 1, 2))], settings={"min.insync.replicas": 2}))
     refusals = {
         ("kill", "broker-7"): "did you mean broker-2?",
         ("start", "broker-0"): "broker-0 runs already",
@@ -264,7 +269,7 @@ def test_machines_are_told_once_what_cannot_be_done_and_come_back(up: Callable[.
 
 def test_one_of_two_log_directories_fails_and_is_replaced(up: Callable[..., Live]) -> None:
     live = up(log_dirs="d0,d1")
-    live.did(CreateTopic("t", [[0, 1], [0, 1]]))
+    live.did(CreateTopic("t", [list(brokers(0, 1)), list(brokers(0, 1))]))
     assert attempts(live.did(Produce("t", ["a"], acks=-1))) == [("a", 0, 0)]
     refusals = {
         ("disk-error", "broker-0", "d7"): "no log directory 'd7'; did you mean d1?",
@@ -277,22 +282,22 @@ def test_one_of_two_log_directories_fails_and_is_replaced(up: Callable[..., Live
         answer = live.ask(Machine(fault, node, directory=directory))
         assert (answer.code, answer.error) == (2, why)
     assert live.did(Machine("disk-error", "broker-0", directory="d0"))["directory"] == "d0"
-    assert attempts(live.did(Produce("t", ["b"], acks=1, broker=0))) == [("b", KAFKA_STORAGE_ERROR, -1)]
+    assert attempts(live.did(Produce("t", ["b"], acks=1, broker=BrokerId(0)))) == [("b", KAFKA_STORAGE_ERROR, -1)]
     live.until(lambda: live.partition()["leader"] == 1)
     assert live.status()["nodes"]["broker-0"]["alive"]
-    assert attempts(live.did(Produce("t", ["c"], acks=-1, partition=1, broker=0))) == [("c", 0, 0)]
+    assert attempts(live.did(Produce("t", ["c"], acks=-1, partition=1, broker=BrokerId(0)))) == [("c", 0, 0)]
     assert live.until(lambda: _acknowledged(live, Produce("t", ["d"], acks=-1, timeout_ms=5000)))
     live.did(Machine("kill", "broker-0"))
     live.until(lambda: 0 not in live.partition()["isr"])
     live.did(Machine("lose-disk", "broker-0", directory="d0"))
     live.bring_back()
     live.until(lambda: sorted(live.partition()["isr"]) == [0, 1])
-    assert live.until(lambda: values(live.did(Consume("t", broker=1))) == ["a", "d"])
+    assert live.until(lambda: values(live.did(Consume("t", broker=BrokerId(1)))) == ["a", "d"])
 
 
 def test_a_workload_goes_on_through_a_cut_and_counts_what_became_of_it(up: Callable[..., Live]) -> None:
     live = up()
-    live.did(CreateTopic("t", [[0, 1, 2], [1, 2, 0]]))
+    live.did(CreateTopic("t", [list(brokers(0, 1, 2)), list(brokers(1, 2, 0))]))
     started = live.did(StartWorkload("load", "t", rate_per_s=20.0, retries=5))
     assert started["clients"] == ["client-0", "client-1", "client-2"]
     assert live.ask(StartWorkload("load", "t")).code == 2
@@ -312,7 +317,7 @@ def test_a_workload_goes_on_through_a_cut_and_counts_what_became_of_it(up: Calla
 def test_a_moment_of_a_cluster_that_goes_on_is_consistent(up: Callable[..., Live], tmp_path: Path) -> None:
     """Whatever a client was told had happened is in the brokers' files, too; no line is torn, none is later."""
     live = up()
-    live.did(CreateTopic("t", [[0, 1, 2]]))
+    live.did(CreateTopic("t", [list(brokers(0, 1, 2))]))
     live.did(StartWorkload("load", "t", rate_per_s=200.0, acks=1, consumers=False))
     live.until(lambda: live.did(WorkloadStatus())["total"]["ok"] > 100)
     moment_ms = copy_moment(live.found, tmp_path / "copy")
@@ -349,5 +354,5 @@ def test_brokers_are_upgraded_one_by_one_and_what_cannot_be_is_refused(up: Calla
     (event,) = live.until(lambda: [e for e in live.events("broker-1", 2) if e["event"] == "node_started"])
     assert (event["kafka_version"], event["protocol_version"]) == ("2.8", "2.6")
     live.bring_back()
-    live.did(CreateTopic("t", [[1, 0, 2]]))
+    live.did(CreateTopic("t", [list(brokers(1, 0, 2))]))
     assert attempts(live.did(Produce("t", ["a"], acks=-1))) == [("a", 0, 0)]

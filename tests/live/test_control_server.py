@@ -15,6 +15,8 @@ from emulator.cluster import requests as r
 from emulator.cluster.control_client import ask
 from emulator.cluster.registry import Registration
 from emulator.identity import mine
+from protocol.ids import BrokerId
+from tests.ids import brokers
 
 pytestmark = pytest.mark.trio
 
@@ -214,13 +216,15 @@ async def test_nobody_who_answers_is_unknown_not_a_traceback() -> None:
 
 
 async def test_every_request_comes_back_as_it_was_sent() -> None:
+    ids = list(brokers(1, 0))
     asks: list[r.Ask] = [
         r.Status(), r.Down(), r.Ready(), r.LinkFault(["cut", "a", "->", "b"]), r.Heal(["x"], "hold"),
-        r.Machine("power-loss", "broker-0", 3), r.CreateTopic("t", [[0, 1]], settings={"min.insync.replicas": 2}),
+        r.Machine("power-loss", "broker-0", 3), r.CreateTopic("t", [ids], settings={"min.insync.replicas": 2}),
         r.DescribeTopic("t"), r.Produce("t", ["a"], idempotent=True), r.Consume("t", 1, 5), r.ElectPreferred(["t-0"]),
-        r.StartWorkload("w", "t"), r.StopWorkload("w"), r.WorkloadStatus(), r.AddPartitions("t", 2, [[0, 1]]),
-        r.AlterTopic("t", {"min.insync.replicas": 2}, ["flush.messages"]), r.Reassign({"t-0": [1, 0]}),
-        r.AlterBroker(1, {"num.io.threads": 9}, ["message.max.bytes"]), r.DeleteTopic("t"), r.TopicOffsets("t"),
+        r.StartWorkload("w", "t"), r.StopWorkload("w"), r.WorkloadStatus(), r.AddPartitions("t", 2, [ids]),
+        r.AlterTopic("t", {"min.insync.replicas": 2}, ["flush.messages"]), r.Reassign({"t-0": ids}),
+        r.AlterBroker(BrokerId(1), {"num.io.threads": 9}, ["message.max.bytes"]),
+        r.DeleteTopic("t"), r.TopicOffsets("t"),
         r.Machine("start", "broker-0", version="2.8", settings={"port": None}, from_files={"port": "1"}),
     ]  # fmt: skip
     assert {type(one) for one in asks} == set(r.AnyAsk.__args__)

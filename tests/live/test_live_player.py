@@ -21,8 +21,10 @@ from emulator.storage.memory import MemoryFiles
 from emulator.topology import OBSERVER, Node, three_azs
 from emulator.worlds.simulated.chance import CALM
 from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.ids import BrokerId
 from protocol.machine import Effect, Machine, Now
 from protocol.messages.workload import WorkloadReportsRequest, WorkloadReportsResponse
+from tests.ids import brokers
 
 
 class Told:
@@ -102,11 +104,11 @@ def session_state(bench: Bench) -> str:
 
 
 def create(topic: str = "t") -> m.CreateTopic:
-    return m.CreateTopic(topic=topic, assignment=((0, 1, 2),))
+    return m.CreateTopic(topic=topic, assignment=(brokers(0, 1, 2),))
 
 
 def produce(*values: str, broker: int = 0, acks: int = 1, **more: Any) -> m.Produce:
-    return m.Produce(broker=broker, values=values, acks=acks, partition="t-0", **more)
+    return m.Produce(broker=BrokerId(broker), values=values, acks=acks, partition="t-0", **more)
 
 
 @pytest.fixture
@@ -118,7 +120,7 @@ def bench() -> Bench:
 
 def test_a_command_is_answered_with_what_it_noted_and_nothing_else_is_kept(bench: Bench) -> None:
     for number in range(50):
-        ended = bench.do(produce(f"v{number}"), m.Fetch(broker=0, offset=0, partition="t-0"))
+        ended = bench.do(produce(f"v{number}"), m.Fetch(broker=BrokerId(0), offset=0, partition="t-0"))
         attempt, fetched = ended.entries
         assert (attempt["saw"], attempt["value"], attempt["error"], attempt["offset"]) == (
             "attempt", f"v{number}", 0, number

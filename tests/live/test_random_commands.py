@@ -31,6 +31,8 @@ from emulator.cluster.requests import (
     StopWorkload,
     WorkloadStatus,
 )
+from protocol.ids import BrokerId
+from tests.ids import brokers
 from tests.live.conftest import Live
 
 COMMANDS = 200
@@ -60,7 +62,7 @@ def some(chance: Random) -> Ask:
             node = chance.choice([*NODES * 2, "observer", "nobody"])
             return Machine(fault, node, chance.randrange(-1, 5), chance.choice(["", "", "", "d0"]))
         case 7:
-            assignment = [[chance.randrange(4) for _ in range(chance.randrange(4))]]
+            assignment = [[BrokerId(chance.randrange(4)) for _ in range(chance.randrange(4))]]
             return CreateTopic(chance.choice([*TOPICS, "", "a b"]), assignment)
         case 8 | 9:
             return Produce(
@@ -68,13 +70,13 @@ def some(chance: Random) -> Ask:
                 [f"v{chance.randrange(1000)}"],
                 partition=chance.choice([0, 0, 0, 5]),
                 acks=chance.choice([0, 1, -1]),
-                broker=chance.choice([None, None, None, 0, 1, 2, 9]),
+                broker=chance.choice([None, None, None, *brokers(0, 1, 2, 9)]),
                 retries=chance.choice([0, 3]),
                 idempotent=chance.random() < 0.2,
                 az=chance.choice(["", "", "az-0", "az-1", "az-2", "az-9"]),
             )
         case 10:
-            broker, az = chance.choice([None, None, 0, 8]), chance.choice(["", "az-1", "az-9"])
+            broker, az = chance.choice([None, None, *brokers(0, 8)]), chance.choice(["", "az-1", "az-9"])
             return Consume(chance.choice(TOPICS), offset=chance.choice([0, 5, 10**9]), broker=broker, az=az)
         case _:
             return chance.choice(
@@ -101,7 +103,7 @@ def link_words(chance: Random) -> list[str]:
 @pytest.mark.network
 def test_two_hundred_random_commands_are_answered_and_leave_nothing_behind(up: Callable[..., Live]) -> None:
     live = up()
-    live.did(CreateTopic("t", [[0, 1, 2]]))
+    live.did(CreateTopic("t", [list(brokers(0, 1, 2))]))
     chance = Random(SEED)
     took_s: list[tuple[float, Ask]] = []
     codes: dict[int, int] = {}

@@ -13,6 +13,7 @@ from emulator.machines.node.specs import RunSpec
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
 from emulator.settings.setting import BROKER, TOPIC
+from tests.ids import brokers
 from tests.live.conftest import Live
 
 COMPACT = "not modelled: topic.cleanup.policy=compact (topic t) could change "
@@ -26,7 +27,9 @@ def spec() -> RunSpec:
 @pytest.mark.network
 def test_what_is_given_to_a_live_cluster(up: Callable[..., Live]) -> None:
     live = up()
-    said = live.did(CreateTopic("t", [[0, 1]], settings={"cleanup.policy": "compact", "flush.ms": 9}))["said"]
+    said = live.did(CreateTopic("t", [list(brokers(0, 1))], settings={"cleanup.policy": "compact", "flush.ms": 9}))[
+        "said"
+    ]
     assert len(said) == 1 and said[0].startswith(COMPACT)
     assert "said" not in live.did(AlterTopic("t", {"min.insync.replicas": 2}))
     live.did(AlterTopic("t", {"retention.ms": 1}))

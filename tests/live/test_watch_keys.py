@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 
 from emulator.cluster.requests import CreateTopic
+from tests.ids import brokers
 from tests.live.conftest import Live
 
 LIMIT_S = 30.0
@@ -30,7 +31,7 @@ def _until(terminal: int, text: str) -> str:
 
 def test_a_broker_is_killed_and_started_and_an_az_cut_and_healed_by_keys(up: Callable[..., Live]) -> None:
     live = up()
-    live.did(CreateTopic("t", [[0, 1, 2]]))
+    live.did(CreateTopic("t", [list(brokers(0, 1, 2))]))
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     env = {**os.environ, "TERM": "xterm"}

@@ -26,6 +26,7 @@ from emulator.machines.broker.log import Log
 from emulator.machines.broker.partition import Partition, PendingIsr
 from emulator.runs.cores import on_all_cores
 from protocol.events import ScenarioStep
+from protocol.ids import BrokerId
 
 SEEDS_EACH = 2
 LONG = ("isr-flapping", "isr-steady")
@@ -225,7 +226,7 @@ def test_a_broker_that_never_follows_again_is_found(monkeypatch: pytest.MonkeyPa
 
     def tired(self: Fetchers, partition: Partition, source: int, node: str) -> None:
         if partition.leader_epoch == 0:
-            add(self, partition, source, node)
+            add(self, partition, BrokerId(source), node)
 
     monkeypatch.setattr(Fetchers, "add", tired)
     died = play_death(planned())

@@ -22,6 +22,7 @@ from emulator.scenario.model import Scenario
 from emulator.scenario.observations.comparable import Comparable, comparable
 from emulator.scenario.observations.reading import parse, plain
 from emulator.topology import OBSERVER, broker_name
+from protocol.ids import BrokerId
 from protocol.versions import LADDER
 from protocol.znodes import Leadership
 from tests.emulator.scenario.test_catalogue_plays import CATALOGUE
@@ -164,7 +165,7 @@ def test_a_rule_that_looked_at_ids_would_be_found_out(monkeypatch: pytest.Monkey
     offline = elections.offline
 
     def lowest_id(
-        assignment: Sequence[int], state: Leadership, live: Collection[int], unclean: bool
+        assignment: Sequence[BrokerId], state: Leadership, live: Collection[BrokerId], unclean: bool
     ) -> Leadership | None:
         return offline(sorted(assignment), state, live, unclean)
 

@@ -30,6 +30,7 @@ from emulator.settings.files import UnusableFile
 from emulator.settings.registry import REGISTRY, UnusableSetting
 from emulator.settings.setting import PRODUCER, TOPIC
 from protocol.errors import error_name
+from protocol.ids import BrokerId
 
 STDIN = "-"
 MARKED = "marked for deletion"
@@ -54,10 +55,10 @@ def create_topic_command(
     return ask_cluster(asking, CreateTopic(topic, brokers, partitions, replicas, given), show_topics)
 
 
-def brokers_of(text: str) -> list[int]:
+def brokers_of(text: str) -> list[BrokerId]:
     """Raises ValueError."""
     try:
-        return [int(broker) for broker in text.split(",")]
+        return [BrokerId(int(broker)) for broker in text.split(",")]
     except ValueError:
         raise ValueError(f"{text!r}: numbers of brokers, such as 0,1,2") from None
 

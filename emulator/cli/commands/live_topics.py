@@ -17,6 +17,7 @@ from emulator.cluster.requests import (
     TopicOffsets,
 )
 from emulator.exit_codes import BROKEN, HELD
+from protocol.ids import BrokerId
 
 
 def list_topics_command(asking: Asking) -> int:
@@ -48,7 +49,7 @@ def alter_broker_command(asking: Asking, broker: str, settings: Sequence[str], r
             raise ValueError(f"no broker {broker!r}: a broker such as broker-0, or all")
     except ValueError as error:
         return refused(asking.command, error)
-    ask = AlterBroker(None if broker == "all" else int(number), given, list(removed))
+    ask = AlterBroker(None if broker == "all" else BrokerId(int(number)), given, list(removed))
     return ask_cluster(asking, ask, _show_altered)
 
 
@@ -63,7 +64,7 @@ def add_partitions_command(asking: Asking, topic: str, partitions: int, assignme
 
 def reassign_command(asking: Asking, moves: Sequence[str]) -> int:
     """`moves`: texts such as `t-0=2,3`."""
-    targets: dict[str, list[int]] = {}
+    targets: dict[str, list[BrokerId]] = {}
     for move in moves:
         partition, equals, replicas = move.partition("=")
         if not equals or partition in targets:

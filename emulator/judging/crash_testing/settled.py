@@ -16,7 +16,7 @@ from emulator.machines.session.server import SessionServer
 from emulator.machines.session.tree import Tree
 from emulator.topology import OBSERVER, identifier_of, node_name
 from emulator.worlds.simulated.world import SimulatedWorld
-from protocol.ids import TopicPartition
+from protocol.ids import BrokerId, TopicPartition
 from protocol.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
@@ -56,7 +56,7 @@ def unsettled(world: SimulatedWorld) -> list[Unsettled]:
     if tree is None:
         return found
     for number, broker in brokers.items():
-        znode = tree.znodes.get(broker_path(number))
+        znode = tree.znodes.get(broker_path(BrokerId(number)))
         if znode is None or znode.owner != broker.session.session_id:
             found.append(Unsettled("unregistered", f"broker-{number} is not registered", broker=number))
     found += _controller(tree, controllers_of(world))

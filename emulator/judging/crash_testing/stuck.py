@@ -18,7 +18,7 @@ from emulator.machines.node.broker_node import BrokerNode
 from emulator.runs import bounds
 from emulator.runs.resolve import Resolved
 from emulator.topology import broker_name, identifier_named
-from protocol.ids import TopicPartition
+from protocol.ids import BrokerId, TopicPartition
 from protocol.kinds import ExitKind
 from protocol.versions import Gates
 from protocol.znodes import Leadership
@@ -139,7 +139,7 @@ def _bounced(
     for number in assigned:
         if number not in brokers or not unseen(history, number):
             continue
-        leaving = controller is not None and controller.takes_for_leaving(number)
+        leaving = controller is not None and controller.takes_for_leaving(BrokerId(number))
         partition = partition_of(brokers[number], topic_partition)
         passed_over = state.leader < 0 or (partition is not None and partition.leader_epoch < state.leader_epoch)
         if (leaving and passed_over) or _unheard(brokers[number], topic_partition):

@@ -55,7 +55,7 @@ class UncleanElections:
     """`said` in a run of `resolved`."""
 
     def __init__(self, resolved: Resolved, said: UncleanSaid) -> None:
-        self._of_file = {
+        self._of_file: dict[int, bool] = {
             identifier_named(node): is_true(settings.get(UNCLEAN)) for node, settings in resolved.spec.settings.items()
         }
         self._said = said

@@ -10,6 +10,7 @@ from emulator.machines.broker.settings import BrokerSettings
 from emulator.storage.files import Files
 from protocol.chance import Chance
 from protocol.events import Event
+from protocol.ids import BrokerId
 from protocol.machine import Now, Outbox, TimerKey
 from protocol.messages.session import SessionError, SessionRequest, SessionResponse
 from protocol.versions import Gates
@@ -39,7 +40,13 @@ class BrokerContext:
     )  # fmt: skip
 
     def __init__(
-        self, broker: int, gates: Gates, settings: BrokerSettings, files: Files, sessions: SessionCalls, out: Outbox
+        self,
+        broker: BrokerId,
+        gates: Gates,
+        settings: BrokerSettings,
+        files: Files,
+        sessions: SessionCalls,
+        out: Outbox,
     ) -> None:
         self.broker = broker
         self.gates = gates

@@ -3,7 +3,7 @@
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.replicas import Replicas
 from protocol.events import FetcherChanged
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, TopicPartition
 
 
 class FetchState:
@@ -27,7 +27,7 @@ class Followed:
     """The partitions that are copied from `source` (a broker id). `asked`: what the request under way says of each,
     its offset and leader epoch; an answer counts only for those that still stand there."""
 
-    def __init__(self, context: BrokerContext, replicas: Replicas, source: int) -> None:
+    def __init__(self, context: BrokerContext, replicas: Replicas, source: BrokerId) -> None:
         self.context = context
         self.replicas = replicas
         self.source = source

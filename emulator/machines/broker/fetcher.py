@@ -22,7 +22,7 @@ from emulator.machines.broker.truncating import Truncating
 from emulator.machines.broker.truncation import cut_for
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, TopicPartition
 from protocol.kinds import CutReason
 from protocol.messages.base import Message
 from protocol.messages.replication import (
@@ -39,7 +39,7 @@ OVERSIZED = "a message larger than replica.fetch.max.bytes"
 class ReplicaFetcher:
     """From `source` (a broker id) at node `node`."""
 
-    def __init__(self, context: BrokerContext, replicas: Replicas, source: int, node: str) -> None:
+    def __init__(self, context: BrokerContext, replicas: Replicas, source: BrokerId, node: str) -> None:
         self._context = context
         self._replicas = replicas
         self.source = source

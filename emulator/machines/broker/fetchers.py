@@ -5,7 +5,7 @@ from emulator.machines.broker.fetch_state import FetchState
 from emulator.machines.broker.fetcher import ReplicaFetcher
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.replicas import Replicas
-from protocol.ids import EPOCH_UNKNOWN, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, BrokerId, TopicPartition
 from protocol.work import Until, Work
 
 
@@ -15,9 +15,9 @@ class Fetchers:
     def __init__(self, context: BrokerContext, replicas: Replicas) -> None:
         self._context = context
         self._replicas = replicas
-        self._by_source: dict[int, ReplicaFetcher] = {}
+        self._by_source: dict[BrokerId, ReplicaFetcher] = {}
 
-    def add(self, partition: Partition, source: int, node: str) -> None:
+    def add(self, partition: Partition, source: BrokerId, node: str) -> None:
         """Start fetching a partition, where its era starts (semantics 1.7)."""
         fetcher = self._by_source.get(source)
         if fetcher is None:

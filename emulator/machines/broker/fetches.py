@@ -15,7 +15,7 @@ from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
 from protocol.errors import ErrorCode
 from protocol.events import FetchOutOfRange
-from protocol.ids import TopicPartition
+from protocol.ids import BrokerId, TopicPartition
 from protocol.messages.replication import FetchedPartition, FetchPartition, FetchRequest, FetchResponse
 from protocol.work import Work
 
@@ -108,7 +108,7 @@ class Fetches:
                 yield from self._progressed(partition, fetch.replica_id, asked, read)
         return frozenset(unassigned)
 
-    def _progressed(self, partition: Partition, follower: int, asked: FetchPartition, read: Read) -> Work[None]:
+    def _progressed(self, partition: Partition, follower: BrokerId, asked: FetchPartition, read: Read) -> Work[None]:
         """It counts as of its read, however long it waits for the lock from now on."""
         before = partition.remotes[follower].log_end
         partition.follower_fetched(follower, asked.fetch_offset, read.leader_log_end, read.at_ms)

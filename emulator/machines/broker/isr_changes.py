@@ -15,7 +15,7 @@ from emulator.machines.broker.controller_channel import ControllerChannel
 from emulator.machines.broker.isr_notifications import IsrNotifications
 from emulator.machines.broker.partition import Partition
 from protocol.events import IsrChangeAsked, IsrChangeEnded, ids_text
-from protocol.ids import TopicPartition
+from protocol.ids import BrokerId, TopicPartition
 from protocol.messages.session import GetData, SessionError, SessionRequest, SetData
 from protocol.work import Work
 from protocol.znodes import Leadership, decode_state, encode_state, state_path
@@ -93,12 +93,12 @@ class IsrChanges:
 
     # --- a change (1.6) ---
 
-    def expand(self, partition: Partition, broker: int) -> Work[None]:
+    def expand(self, partition: Partition, broker: BrokerId) -> Work[None]:
         """A follower caught up. Over when the change is through (direct writes) or under way (AlterIsr). Raises
         SessionExpired."""
         yield from self._change(partition, [*partition.isr, broker], expands=True)
 
-    def _change(self, partition: Partition, isr: list[int], *, expands: bool) -> Work[None]:
+    def _change(self, partition: Partition, isr: list[BrokerId], *, expands: bool) -> Work[None]:
         """By whoever has the partition's lock."""
         context = self._context
         through = "controller" if context.gates.alter_isr else "session"
@@ -126,7 +126,7 @@ class IsrChanges:
         else:
             yield from self._write(partition, isr, expands=expands)
 
-    def _write(self, partition: Partition, isr: list[int], *, expands: bool) -> Work[None]:
+    def _write(self, partition: Partition, isr: list[BrokerId], *, expands: bool) -> Work[None]:
         context = self._context
         partition.lock.hold()
         partition.tell_lock()
@@ -142,7 +142,9 @@ class IsrChanges:
         if advanced:
             yield from partition.check_parked()
 
-    def _write_ended(self, partition: Partition, isr: list[int], outcome: str, version: int, *, expands: bool) -> bool:
+    def _write_ended(
+        self, partition: Partition, isr: list[BrokerId], outcome: str, version: int, *, expands: bool
+    ) -> bool:
         """Whether the high watermark moved by it."""
         self._context.emit(IsrChangeEnded(partition.topic, partition.partition, ids_text(isr), outcome, version))
         if outcome != "done":
@@ -153,7 +155,7 @@ class IsrChanges:
         self.notifications.note(partition)
         return partition.leads and partition.advance_high_watermark()
 
-    def _written(self, partition: Partition, isr: list[int]) -> Work[tuple[str, int]]:
+    def _written(self, partition: Partition, isr: list[BrokerId]) -> Work[tuple[str, int]]:
         """(outcome, the state's version; -1 if it was not written). Raises SessionExpired."""
         state = Leadership(self._context.broker, partition.leader_epoch, tuple(isr), partition.controller_epoch)
         path = state_path(partition.topic, partition.partition)

@@ -7,7 +7,7 @@ from emulator.machines.broker.context import BrokerContext
 from emulator.topology import DEDICATED_FROM, node_name
 from protocol.errors import ErrorCode
 from protocol.events import MetadataChanged, ids_text
-from protocol.ids import EPOCH_UNKNOWN, LEADER_DURING_DELETE, NO_LEADER, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, LEADER_DURING_DELETE, NO_BROKER, NO_LEADER, BrokerId, TopicPartition
 from protocol.messages.leadership import (
     BrokerEndpoint,
     MetadataObserved,
@@ -24,8 +24,8 @@ class MetadataCache:
 
     def __init__(self, context: BrokerContext) -> None:
         self._context = context
-        self.controller = -1
-        self.live: dict[int, BrokerEndpoint] = {}
+        self.controller = NO_BROKER
+        self.live: dict[BrokerId, BrokerEndpoint] = {}
         self.partitions: dict[TopicPartition, PartitionState] = {}
         self._observers: set[int] = set()
         self._told: dict[TopicPartition, tuple[int, int, int, str, str]] = {}
@@ -81,7 +81,7 @@ class MetadataCache:
         """0: the topic is not known."""
         return sum(known == topic for known, _ in self.partitions)
 
-    def node_of(self, broker: int) -> str | None:
+    def node_of(self, broker: BrokerId) -> str | None:
         """The node of a live broker."""
         endpoint = self.live.get(broker)
         return endpoint.node if endpoint is not None else None

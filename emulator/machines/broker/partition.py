@@ -18,7 +18,7 @@ from protocol.events import (
     PartitionBlocked,
     RoleChanged,
 )
-from protocol.ids import EPOCH_UNKNOWN, NO_LEADER, ControllerEpoch, TopicPartition, topic_partition_text
+from protocol.ids import EPOCH_UNKNOWN, NO_LEADER, BrokerId, ControllerEpoch, TopicPartition, topic_partition_text
 from protocol.kinds import CutReason
 from protocol.messages.leadership import PartitionState
 from protocol.records.types import BatchHeader
@@ -36,7 +36,7 @@ class PendingIsr:
 
     __slots__ = ("expands", "isr", "maximal")
 
-    def __init__(self, isr: list[int], maximal: list[int], *, expands: bool) -> None:
+    def __init__(self, isr: list[BrokerId], maximal: list[BrokerId], *, expands: bool) -> None:
         self.isr = isr
         self.maximal = maximal
         self.expands = expands
@@ -65,11 +65,11 @@ class Partition:
         self.leader_epoch = EPOCH_UNKNOWN
         self.zk_version = -1
         self.controller_epoch = ControllerEpoch(0)
-        self.assignment: list[int] = []
-        self.isr: list[int] = []
+        self.assignment: list[BrokerId] = []
+        self.isr: list[BrokerId] = []
         self.pending: PendingIsr | None = None
         self.epoch_start: int | None = None
-        self.remotes: dict[int, RemoteReplica] = {}
+        self.remotes: dict[BrokerId, RemoteReplica] = {}
         self.lock = PartitionLock(topic_partition_text(topic, partition), context.threads, lambda: context.chance)
         self.parked_fetches: dict[int, Delayed] = {}
         self.parked_produces: dict[int, Delayed] = {}
@@ -115,11 +115,11 @@ class Partition:
         self.leader = NO_LEADER
         self.pending = None
 
-    def isr_change_begins(self, isr: list[int], *, expands: bool) -> None:
+    def isr_change_begins(self, isr: list[BrokerId], *, expands: bool) -> None:
         """Until it is confirmed, given up or overtaken, the larger of the two sets counts (E4)."""
         self.pending = PendingIsr(isr, isr if expands else self.isr, expands=expands)
 
-    def isr_confirmed(self, isr: list[int], zk_version: int) -> None:
+    def isr_confirmed(self, isr: list[BrokerId], zk_version: int) -> None:
         """Recorded, as that version of the state."""
         self.isr = isr
         self.zk_version = zk_version
@@ -132,7 +132,7 @@ class Partition:
         return self.leader == self.context.broker and self.log is not None
 
     @property
-    def maximal_isr(self) -> list[int]:
+    def maximal_isr(self) -> list[BrokerId]:
         return self.pending.maximal if self.pending is not None else self.isr
 
     def go_offline(self) -> None:
@@ -229,7 +229,7 @@ class Partition:
 
     # --- followers, as the leader sees them (1.2 to 1.4) ---
 
-    def follower_fetched(self, broker: int, fetch_offset: int, leader_log_end: int, arrived_ms: float) -> None:
+    def follower_fetched(self, broker: BrokerId, fetch_offset: int, leader_log_end: int, arrived_ms: float) -> None:
         """Note a follower's fetch. It counts as of its arrival, however long it waited for the lock since."""
         self.remotes[broker].fetched(fetch_offset, leader_log_end, arrived_ms)
 
@@ -243,14 +243,14 @@ class Partition:
             return self.epoch_start is not None and replica.log_end >= self.epoch_start
         return True
 
-    def out_of_sync(self) -> list[int]:
+    def out_of_sync(self) -> list[BrokerId]:
         """1.3: members of the ISR to be removed now."""
         if not self.leads or self.pending is not None:
             return []
         gates = self.context.gates
         log_end = self.the_log.log_end
         now_ms = self.context.now.mono_ms
-        gone: list[int] = []
+        gone: list[BrokerId] = []
         for broker in self.isr:
             replica = self.remotes.get(broker)
             if replica is None:

@@ -9,7 +9,7 @@ from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
-from protocol.ids import LeaderEpoch
+from protocol.ids import BrokerId, LeaderEpoch
 from protocol.messages.replication import (
     DivergingEpoch,
     FetchedPartition,
@@ -70,7 +70,7 @@ class Reads:
             reads.append(Read(result, leader_log_end, at_ms))
         return reads
 
-    def _nothing_whole(self, asked: FetchPartition, result: FetchedPartition, replica_id: int) -> bool:
+    def _nothing_whole(self, asked: FetchPartition, result: FetchedPartition, replica_id: BrokerId) -> bool:
         """Something is there to be read, and asked for, and its first batch does not fit."""
         partition = self._replicas.partitions.get((asked.topic, asked.partition))
         if partition is None or result.error != ErrorCode.NONE or result.records or not asked.max_bytes:
@@ -79,7 +79,7 @@ class Reads:
         return asked.fetch_offset < stop
 
     def _one(
-        self, replica_id: int, asked: FetchPartition, left_bytes: int, *, first: bool
+        self, replica_id: BrokerId, asked: FetchPartition, left_bytes: int, *, first: bool
     ) -> tuple[FetchedPartition, int]:
         topic_partition = (asked.topic, asked.partition)
         partition = self._replicas.partitions.get(topic_partition)

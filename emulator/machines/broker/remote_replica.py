@@ -1,5 +1,7 @@
 """What a leader knows of one follower. Semantics 1.2."""
 
+from protocol.ids import BrokerId
+
 LONG_AGO_MS = -1e15
 """Kafka's 0 here is 1970; a scenario's clock begins at its launch, where 0 would be recent."""
 
@@ -16,7 +18,7 @@ class RemoteReplica:
         "log_end",
     )
 
-    def __init__(self, broker: int) -> None:
+    def __init__(self, broker: BrokerId) -> None:
         self.broker = broker
         self.log_end = -1
         self.last_fetch_ms = LONG_AGO_MS

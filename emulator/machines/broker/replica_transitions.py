@@ -11,14 +11,14 @@ from emulator.machines.broker.replicas import ReplicaOffline, Replicas
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored, RoleChanged, ids_text
-from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, ControllerEpoch, LeaderEpoch, TopicPartition
+from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, BrokerId, ControllerEpoch, LeaderEpoch, TopicPartition
 from protocol.kinds import CutReason, IgnoredReason
 from protocol.messages.leadership import PartitionError, PartitionState, StoppedPartition
 from protocol.records.offset_commits import OFFSETS_TOPIC
 from protocol.work import Work
 
 Change = tuple[Partition, PartitionState]
-Orderer = tuple[int, ControllerEpoch, int]
+Orderer = tuple[BrokerId, ControllerEpoch, int]
 """(controller, its epoch, correlation id of its order)"""
 
 
@@ -134,7 +134,7 @@ class ReplicaTransitions:
 
     # --- follower ---
 
-    def make_followers(self, changes: list[Change], leaders: dict[int, str], orderer: Orderer) -> Work[None]:
+    def make_followers(self, changes: list[Change], leaders: dict[BrokerId, str], orderer: Orderer) -> Work[None]:
         """`leaders`: where each leader is to be reached. Raises SessionExpired, as `make_leaders`: then those before
         the one that has none have their new leader and epoch, but none of the fetchers is touched (KAFKA-9307)."""
         restarts: list[tuple[Partition, str]] = []
@@ -175,12 +175,12 @@ class ReplicaTransitions:
             if not partition.offline and not self._context.stopping:
                 self._fetchers.add(partition, partition.leader, leaders.get(partition.leader, node))
 
-    def _node_of(self, leader: int, leaders: dict[int, str]) -> str | None:
+    def _node_of(self, leader: BrokerId, leaders: dict[BrokerId, str]) -> str | None:
         """Where a leader is to be reached; None: it is not alive, as far as this broker knows."""
         known_by_metadata = self._context.gates.leaders_known_by_metadata
         return self._replicas.metadata.node_of(leader) if known_by_metadata else leaders.get(leader)
 
-    def _must_restart(self, previous_leader: int, previous_epoch: LeaderEpoch, partition: Partition) -> bool:
+    def _must_restart(self, previous_leader: BrokerId, previous_epoch: LeaderEpoch, partition: Partition) -> bool:
         """1.7, makeFollower: when the fetcher is left alone, by era."""
         if previous_leader != partition.leader:
             return True

@@ -7,6 +7,7 @@ connecting.
 from collections.abc import Callable
 
 from emulator.machines.broker.context import BrokerContext
+from protocol.ids import BrokerId
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, MessageReceived, Now, Outbox
 from protocol.messages.base import Message
 from protocol.purposes import FETCHER
@@ -16,7 +17,12 @@ class SourceConnection:
     """To `node`. `ready`: the next request can be sent; `failed`: what was waited for will not come, why."""
 
     def __init__(
-        self, context: BrokerContext, source: int, node: str, ready: Callable[[], None], failed: Callable[[str], None]
+        self,
+        context: BrokerContext,
+        source: BrokerId,
+        node: str,
+        ready: Callable[[], None],
+        failed: Callable[[str], None],
     ) -> None:
         self._context = context
         self._node = node

@@ -11,6 +11,7 @@ from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, TopicPartition
 from protocol.kinds import CutReason
 from protocol.messages.base import Message
 from protocol.messages.replication import (
+    UNSAID_REPLICA_ID,
     EpochAnswer,
     EpochQuestion,
     OffsetForLeaderEpochRequest,
@@ -54,7 +55,7 @@ class Truncating:
             )
             for topic_partition, state in questions
         ]
-        replica = self._context.broker if gates.epoch_request_version >= 3 else -2
+        replica = self._context.broker if gates.epoch_request_version >= 3 else UNSAID_REPLICA_ID
         self._send(OffsetForLeaderEpochRequest(asked, replica), gates.epoch_request_version, self._epochs_answered)
 
     def _epochs_answered(self, message: Message) -> None:

@@ -14,7 +14,7 @@ from emulator.machines.client.exchange import Failure
 from emulator.machines.client.fetched import FetchedEntry, read_entries
 from emulator.machines.client.metadata_cache import Leader
 from protocol.errors import ErrorCode
-from protocol.ids import EPOCH_UNKNOWN, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, BrokerId, TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.replication import (
@@ -98,7 +98,7 @@ class Fetching:
         key: TopicPartition,
         position: Position,
         result: FetchedPartition,
-        broker: int,
+        broker: BrokerId,
     ) -> None:
         if result.error == ErrorCode.OFFSET_OUT_OF_RANGE:
             if reset_timestamp(self._settings) is None:

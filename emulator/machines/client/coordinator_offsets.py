@@ -19,7 +19,7 @@ from emulator.machines.client.offset_store import ASKED_MAX, TIMED_OUT, CommitEn
 from emulator.machines.client.operations import NO_ANSWER, OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import BrokerId, TopicPartition
 from protocol.machine import Due, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.groups import (
@@ -71,7 +71,7 @@ class CoordinatorOffsets:
         self._operations = operations
         self._settings = settings
         self._connections = BrokerConnections(settings, chance, 1, lambda now, out: None, self._due)
-        self._coordinator: tuple[int, str] | None = None
+        self._coordinator: tuple[BrokerId, str] | None = None
         self._asked: deque[_Look | _Commit] = deque()
         self._under_way = False
         self._not_before_ms = 0.0

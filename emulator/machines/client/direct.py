@@ -16,7 +16,7 @@ from emulator.machines.client.fetched import read_entries
 from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
-from protocol.ids import EPOCH_UNKNOWN
+from protocol.ids import EPOCH_UNKNOWN, BrokerId
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.leadership import MetadataRequest, MetadataResponse
@@ -59,7 +59,7 @@ class DirectClient:
         now: Now,
         out: Outbox,
         *,
-        broker: int,
+        broker: BrokerId,
         topic: str,
         partition: int,
         values: Sequence[bytes],
@@ -102,7 +102,7 @@ class DirectClient:
         now: Now,
         out: Outbox,
         *,
-        broker: int,
+        broker: BrokerId,
         topic: str,
         partition: int,
         offset: int,
@@ -141,7 +141,7 @@ class DirectClient:
         now: Now,
         out: Outbox,
         *,
-        broker: int,
+        broker: BrokerId,
         topic: str,
         partition: int,
         done: Callable[[Now, Outbox, Listed], None],
@@ -155,7 +155,7 @@ class DirectClient:
         now: Now,
         out: Outbox,
         *,
-        broker: int,
+        broker: BrokerId,
         done: Callable[[Now, Outbox, Described], None],
         topics: Sequence[str] = (),
         socket_timeout_ms: float = METADATA_SOCKET_TIMEOUT_MS,
@@ -186,7 +186,7 @@ class DirectClient:
 
 
 def _read(
-    operation: Operation, out: Outbox, broker: int, offset: int, answer: Message | Failure | None
+    operation: Operation, out: Outbox, broker: BrokerId, offset: int, answer: Message | Failure | None
 ) -> Fetched:
     """Writes down what was read. Reading changes nothing, so a failure is always definite."""
     if isinstance(answer, Failure):

@@ -8,7 +8,7 @@ from emulator.machines.client.exchange import Exchanges, Failure
 from emulator.machines.client.operations import NO_ANSWER, OperationLog
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
-from protocol.ids import EPOCH_UNKNOWN
+from protocol.ids import EPOCH_UNKNOWN, BrokerId
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.replication import (
@@ -30,7 +30,7 @@ class DirectOffsets:
     """One look at (`topic`, `partition`) of `broker`. The first error ends it."""
 
     def __init__(
-        self, exchanges: Exchanges, operations: OperationLog, broker: int, topic: str, partition: int, done: Done
+        self, exchanges: Exchanges, operations: OperationLog, broker: BrokerId, topic: str, partition: int, done: Done
     ) -> None:
         self._exchanges = exchanges
         self._operations = operations

@@ -4,7 +4,7 @@ import msgspec
 
 from emulator.machines.client.exchange import Failure
 from emulator.machines.client.fetched import FetchedRecord
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch
 from protocol.messages.base import Message
 from protocol.messages.leadership import MetadataResponse
 
@@ -20,7 +20,7 @@ class Attempt(msgspec.Struct, frozen=True):
     """
 
     operation: str
-    broker: int
+    broker: BrokerId
     value: str
     acks: int
     attempt: int
@@ -32,7 +32,7 @@ class Fetched(msgspec.Struct, frozen=True):
     """What a fetch gave. Without an answer `high_watermark` and `records` are None."""
 
     operation: str
-    broker: int
+    broker: BrokerId
     error: ErrorOrName
     high_watermark: int | None
     records: tuple[FetchedRecord, ...] | None
@@ -42,7 +42,7 @@ class Described(msgspec.Struct, frozen=True):
     """What a broker believes. `metadata` is None without an answer."""
 
     operation: str
-    broker: int
+    broker: BrokerId
     error: ErrorOrName
     metadata: MetadataResponse | None
 
@@ -52,7 +52,7 @@ class Listed(msgspec.Struct, frozen=True):
     not said."""
 
     operation: str
-    broker: int
+    broker: BrokerId
     error: ErrorOrName
     earliest: int | None
     latest: int | None

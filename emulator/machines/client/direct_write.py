@@ -14,6 +14,7 @@ from emulator.machines.client.fetched import digests
 from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
+from protocol.ids import BrokerId
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse
@@ -24,7 +25,7 @@ from protocol.records.format import encode
 class WriteOrder(msgspec.Struct, frozen=True):
     """What to write and how. Each of `batches` is one batch of values; `timeout_ms` goes to the broker."""
 
-    broker: int
+    broker: BrokerId
     topic: str
     partition: int
     batches: tuple[tuple[bytes, ...], ...]

@@ -16,6 +16,7 @@ from emulator.machines.client.producer import Producer
 from emulator.machines.client.producer_batch import Done, Sent
 from emulator.machines.client.workload import library_settings
 from protocol.chance import Chance
+from protocol.ids import NO_BROKER
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.workload import (
@@ -132,7 +133,7 @@ class Errands:
             told.append(
                 ToldAttempt(
                     operation=result.operation,
-                    broker=-1,
+                    broker=NO_BROKER,
                     value=result.value,
                     acks=settings.acks,
                     attempt=1,

@@ -14,7 +14,7 @@ from emulator.machines.client.client_settings import ClientSettings
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.deadlines import NEVER, is_due
 from emulator.machines.client.exchange import Failure
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.leadership import MetadataRequest, MetadataResponse, PartitionMetadata
@@ -25,13 +25,13 @@ TOPICS_MAX = 10_000
 class Leader(msgspec.Struct, frozen=True):
     """Who leads a partition, as far as the client knows. `epoch` -1: the broker did not say."""
 
-    broker: int
+    broker: BrokerId
     node: str
     epoch: LeaderEpoch
 
 
 class _Partition(msgspec.Struct, frozen=True):
-    leader: int
+    leader: BrokerId
     epoch: LeaderEpoch
 
 
@@ -46,7 +46,7 @@ class MetadataCache:
         self._connections = connections
         self._settings = settings
         self._topics: set[str] = set()
-        self._nodes: dict[int, str] = {}
+        self._nodes: dict[BrokerId, str] = {}
         self._partitions: dict[TopicPartition, _Partition] = {}
         self._epochs_heard: dict[TopicPartition, LeaderEpoch] = {}
         self._update_wanted = False

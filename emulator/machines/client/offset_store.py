@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 
 from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, TopicPartition
 from protocol.machine import Due, Now, Outbox
 
 ASKED_MAX = 1_000
@@ -77,7 +77,7 @@ class CommitOperations:
         ]
         self._offsets = offsets
 
-    def sent(self, out: Outbox, broker: int) -> None:
+    def sent(self, out: Outbox, broker: BrokerId) -> None:
         for operation in self._operations:
             operation.attempt_sent(out, broker=broker)
 

@@ -10,7 +10,7 @@ import msgspec
 from emulator.machines.client.fetched import FetchedEntry
 from protocol.errors import TRAITS, ErrorCode
 from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked, RecordsRead
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, NO_BROKER, BrokerId, LeaderEpoch
 from protocol.machine import Outbox
 
 NO_ANSWER = -2
@@ -66,7 +66,7 @@ class Operation:
         self.digest = 0
         self.reads: list[Read] = []
 
-    def attempt_sent(self, out: Outbox, *, broker: int, digest: int = 0) -> None:
+    def attempt_sent(self, out: Outbox, *, broker: BrokerId, digest: int = 0) -> None:
         """A new try is about to leave. `digest`: CRC of the batch (see `AttemptSent`)."""
         assert not self.ended, f"{self.identifier} ended before this attempt"
         self.attempts += 1
@@ -150,7 +150,7 @@ class OperationLog:
         partition: int,
         acks: int = 0,
         value: bytes = b"",
-        broker: int = -1,
+        broker: BrokerId = NO_BROKER,
         offset: int = -1,
     ) -> Operation:
         """Written before anything leaves. `kind`: produce, fetch, metadata or commit; `offset` of a fetch, or what is

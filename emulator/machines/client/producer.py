@@ -24,7 +24,7 @@ from emulator.machines.client.producer_identity import ProducerIdentity
 from emulator.machines.client.sequences import Sequences
 from protocol.chance import Chance
 from protocol.errors import TRAITS, ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import BrokerId, TopicPartition
 from protocol.machine import Due, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.replication import (
@@ -174,7 +174,7 @@ class Producer:
     def _send_ready(self, now: Now, out: Outbox) -> bool:
         """Send what may leave; whether anything did."""
         by_node: dict[str, list[TopicPartition]] = {}
-        broker_of: dict[str, int] = {}
+        broker_of: dict[str, BrokerId] = {}
         for key in self._accumulator.waiting():
             leader = self._metadata.leader(*key)
             if leader is None:
@@ -192,7 +192,7 @@ class Producer:
     def _may_leave(self, key: TopicPartition) -> bool:
         return self._sequences is None or self._sequences.may_leave(self._accumulator.first(key))
 
-    def _send_to(self, now: Now, out: Outbox, node: str, broker: int, keys: list[TopicPartition]) -> None:
+    def _send_to(self, now: Now, out: Outbox, node: str, broker: BrokerId, keys: list[TopicPartition]) -> None:
         """One request: a batch of each partition, as many as fit. Each turn begins with another partition."""
         settings = self._settings
         self._turn += 1

@@ -7,7 +7,7 @@ import msgspec
 from emulator.machines.client.fetched import digests
 from emulator.machines.client.operations import NO_ANSWER, Operation
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import BrokerId, TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.records.batch import encode_batch
 from protocol.records.compression import Compression
@@ -146,7 +146,7 @@ class ProducerBatch:
         self.reset = False
         return self._data
 
-    def attempt_sent(self, out: Outbox, broker: int) -> None:
+    def attempt_sent(self, out: Outbox, broker: BrokerId) -> None:
         """It is about to leave for `broker`."""
         self.attempts += 1
         for entry, digest in zip(self._entries, self._digests, strict=True):

@@ -14,7 +14,7 @@ from emulator.machines.client.retrying_session import RetryingSession
 from emulator.machines.client.session_client import Done, SessionClient
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import NO_BROKER, TopicPartition
 from protocol.machine import Due, Now, Outbox
 from protocol.messages.session import (
     Create,
@@ -27,7 +27,7 @@ from protocol.messages.session import (
 )
 from protocol.znodes import CONSUMERS, consumer_offset_path, decode_consumer_offset, encode_consumer_offset
 
-SESSION_SERVICE = -1
+SESSION_SERVICE = NO_BROKER
 """The broker that an attempt is sent to: none."""
 COMMITS_MAX = 1_000
 

@@ -28,7 +28,7 @@ from emulator.machines.node.broker_status import broker_status
 from emulator.machines.node.controlled_shutdown import ControlledShutdown
 from emulator.machines.node.topic_creation import create_topic
 from emulator.storage.files import Files, StorageError
-from emulator.topology import Node, broker_name
+from emulator.topology import Node, broker_name, identifier_of
 from protocol.chance import Chance
 from protocol.conversations import HEARD_BY_BROKER
 from protocol.kinds import ExitKind
@@ -91,9 +91,9 @@ class BrokerNode:
         self._may_be_elected = "controller" in node.roles
         self._stopping = False
         self._shutdown: ControlledShutdown | None = None
-        self.context = BrokerContext(node.number, gates, self._settings, files, sessions, self._out)
+        self.context = BrokerContext(identifier_of(node), gates, self._settings, files, sessions, self._out)
         self.controller = Controller(
-            node.number, gates, controller_settings(self._settings), sessions, broker_name, ready
+            identifier_of(node), gates, controller_settings(self._settings), sessions, broker_name, ready
         )
         self.broker = Broker(
             self.context, self._ask_own_controller, self._create_topic, self._unclean_enabled, self._reconfigured
@@ -201,7 +201,7 @@ class BrokerNode:
 
     def _registration(self, wall_ms: float) -> Procedure[Registered | NotRegistered]:
         rack = self.node.az if self._gates.registers_rack else ""
-        registration = BrokerRegistration(self.node.number, self.node.name, 9092, rack)
+        registration = BrokerRegistration(self.context.broker, self.node.name, 9092, rack)
         return (
             yield from register_broker(
                 self._gates, registration, wall_ms, lambda: self.session.session_id, self._registered_in

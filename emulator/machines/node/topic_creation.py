@@ -14,10 +14,10 @@ from protocol.znodes import (
     ReplicaAssignment,
     UnreadableZnode,
     broker_path,
+    brokers_in,
     decode_broker,
     encode_config,
     encode_topic,
-    numbers_in,
     topic_config_path,
     topic_path,
 )
@@ -30,7 +30,7 @@ def create_topic(
     exists = yield from perform(Exists(topic_path(topic)))
     if exists.error == SessionError.OK:
         return False
-    ids = numbers_in((yield from perform(GetChildren(BROKER_IDS))).children)
+    ids = brokers_in((yield from perform(GetChildren(BROKER_IDS))).children)
     found = yield from perform_all([GetData(broker_path(broker)) for broker in ids])
     try:
         racks = {

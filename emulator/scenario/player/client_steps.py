@@ -18,6 +18,7 @@ from emulator.machines.client.producer_batch import Sent
 from emulator.scenario import model as m
 from emulator.scenario.player.tasks import Order, StepFailed
 from protocol.chance import Chance
+from protocol.ids import NO_BROKER
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.workload import (
@@ -51,7 +52,7 @@ def produce_order(
         partition=topic_partition[1],
         values=[value.encode() for value in step.values],
         keys=[key.encode() for key in step.keys],
-        broker=-1 if step.broker is None else step.broker,
+        broker=NO_BROKER if step.broker is None else step.broker,
         acks=step.acks,
         timeout_ms=step.timeout_ms,
         socket_timeout_ms=int(step.socket_timeout_s * 1000),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from emulator.scenario.conditions import PartitionView
 from emulator.topology import Topology
 from protocol.events import FrameRefused
-from protocol.ids import topic_partition_text
+from protocol.ids import BrokerId, topic_partition_text
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now, Outbox
 from protocol.messages.leadership import MetadataObserved, MetadataResponse, ObserveMetadataRequest
 from protocol.messages.session import Observed, ObservedZnode, ObserveRequest
@@ -21,12 +21,12 @@ from protocol.znodes import (
     TOPICS,
     Leadership,
     UnreadableZnode,
+    brokers_in,
     decode_broker,
     decode_controller,
     decode_controller_epoch,
     decode_state,
     decode_topic,
-    numbers_in,
     state_partition,
 )
 
@@ -52,11 +52,11 @@ class Observing:
         self._zxid = 0
         self.serving: set[str] = set()
         self.states: dict[str, Leadership] = {}
-        self.assignments: dict[str, tuple[int, ...]] = {}
-        self.controller: int | None = None
+        self.assignments: dict[str, tuple[BrokerId, ...]] = {}
+        self.controller: BrokerId | None = None
         self.controller_epoch = 0
-        self.live: frozenset[int] = frozenset()
-        self.racks: dict[int, str] = {}
+        self.live: frozenset[BrokerId] = frozenset()
+        self.racks: dict[BrokerId, str] = {}
         self.metadata: dict[int, MetadataResponse] = {}
         self.marked: set[str] = set()
         """Topics that are marked for deletion, if that is observed."""
@@ -129,10 +129,10 @@ class Observing:
             self.controller_epoch = decode_controller_epoch(data)
             return {"controller"}
         if path.startswith(BROKER_IDS + "/"):
-            numbers = numbers_in([path[len(BROKER_IDS) + 1 :]])
-            if not numbers:
+            found = brokers_in([path[len(BROKER_IDS) + 1 :]])
+            if not found:
                 return set()
-            (broker,) = numbers
+            (broker,) = found
             self.live = self.live - {broker} if data is None else self.live | {broker}
             if data:  # a znode may be created first and filled in the same transaction
                 self.racks[broker] = decode_broker(broker, data, change.zxid).rack

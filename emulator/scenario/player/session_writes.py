@@ -13,6 +13,7 @@ from emulator.machines.client.pipeline import Done as WhenAnswered
 from emulator.machines.client.pipeline import pipelined
 from emulator.machines.client.session_client import SessionClient
 from protocol.chance import Chance
+from protocol.ids import BrokerId
 from protocol.machine import Now, Outbox
 from protocol.messages.session import (
     Create,
@@ -71,7 +72,13 @@ class SessionWrites:
         self._under_way: Task | None = None
 
     def create_topic(
-        self, now: Now, out: Outbox, topic: str, assignment: dict[int, list[int]], configs: dict[str, str], done: Done
+        self,
+        now: Now,
+        out: Outbox,
+        topic: str,
+        assignment: dict[int, list[BrokerId]],
+        configs: dict[str, str],
+        done: Done,
     ) -> None:
         """Config first, then the assignment that the controller watches. NODE_EXISTS: there is such a topic."""
         assigned = {partition: ReplicaAssignment(tuple(brokers)) for partition, brokers in assignment.items()}
@@ -148,7 +155,7 @@ class SessionWrites:
 
         self._queued(now, out, change, done)
 
-    def add_partitions(self, now: Now, out: Outbox, topic: str, added: dict[int, list[int]], done: Done) -> None:
+    def add_partitions(self, now: Now, out: Outbox, topic: str, added: dict[int, list[BrokerId]], done: Done) -> None:
         """AdminUtils.addPartitions: the topic's znode with more of them. NODE_EXISTS: one of them is there already."""
 
         def change() -> Change:
@@ -167,7 +174,7 @@ class SessionWrites:
 
         self._queued(now, out, change, done)
 
-    def reassign(self, now: Now, out: Outbox, targets: dict[tuple[str, int], tuple[int, ...]], done: Done) -> None:
+    def reassign(self, now: Now, out: Outbox, targets: dict[tuple[str, int], tuple[BrokerId, ...]], done: Done) -> None:
         """`kafka-reassign-partitions --zookeeper --execute`. NODE_EXISTS: a reassignment is under way."""
         self._write(now, out, [Create(REASSIGN_PARTITIONS, encode_reassignment(targets))], done)
 

@@ -6,10 +6,10 @@ from controller.assignment import UnassignableTopic, assign_replicas
 from emulator.scenario.model import AddPartitions, CreateTopic
 from emulator.scenario.player.observing import Observing
 from protocol.chance import Chance
-from protocol.ids import topic_partition_of, topic_partition_text
+from protocol.ids import BrokerId, topic_partition_of, topic_partition_text
 
 
-def placed(step: CreateTopic, seen: Observing, chance: Chance) -> dict[int, list[int]]:
+def placed(step: CreateTopic, seen: Observing, chance: Chance) -> dict[int, list[BrokerId]]:
     """{partition: replicas, preferred leader first}: as the step names them, or over the brokers that are registered,
     rack by rack. Raises UnassignableTopic."""
     if step.assignment:
@@ -18,7 +18,7 @@ def placed(step: CreateTopic, seen: Observing, chance: Chance) -> dict[int, list
     return assign_replicas(list(racks), step.count, step.replicas, chance, racks)
 
 
-def more_placed(step: AddPartitions, seen: Observing) -> dict[int, list[int]]:
+def more_placed(step: AddPartitions, seen: Observing) -> dict[int, list[BrokerId]]:
     """The new partitions alone: as the step names them, or placed from the first partition's preferred leader on
     (AdminUtils.addPartitions). Raises UnassignableTopic."""
     first = seen.assignments.get(topic_partition_text(step.topic, 0))

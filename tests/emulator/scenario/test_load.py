@@ -9,7 +9,8 @@ from emulator.scenario import conditions as c
 from emulator.scenario import model as m
 from emulator.scenario.load import load_scenario
 from emulator.scenario.verbs import VERBS
-from protocol.ids import LeaderEpoch
+from protocol.ids import BrokerId, LeaderEpoch
+from tests.ids import brokers
 
 HEAD = (
     "id: x\ntitle: x\nsteps:\n"
@@ -64,30 +65,32 @@ GOOD: list[tuple[str, m.AnyStep]] = [
     ("heal", m.Heal()),
     ("heal: az-0", m.Heal(links=AZ0)),
     ("create-topic: {topic: u, assignment: [2], configs: {min.insync.replicas: 2}}",
-     m.CreateTopic(topic="u", assignment=((2,),), configs={"min.insync.replicas": 2})),
+     m.CreateTopic(topic="u", assignment=(brokers(2),), configs={"min.insync.replicas": 2})),
     ("produce: {broker: 0, values: [a, 7, yes], acks: all}",
-     m.Produce(broker=0, values=("a", "7", "yes"), acks=-1)),
-    ("produce: {broker: 0, values: [a], acks: producer.acks}", m.Produce(broker=0, values=("a",), acks=m.ACKS_AS_SET)),
+     m.Produce(broker=BrokerId(0), values=("a", "7", "yes"), acks=-1)),
+    ("produce: {broker: 0, values: [a], acks: producer.acks}",
+     m.Produce(broker=BrokerId(0), values=("a",), acks=m.ACKS_AS_SET)),
     ("produce: {client: az-1, values: a, acks: 0, retries: 2, timeout_ms: 10, socket_timeout_s: 1, idempotent: true, "
      "partition: t-1}",
      m.Produce(broker=None, client="client-1", values=("a",), acks=0, retries=2, timeout_ms=10, socket_timeout_s=1,
                idempotent=True, partition="t-1")),
     ("produce: {broker: 0, values: [a, b], acks: 1, batch: one message set, compression: gzip, timeout_ms: 8000}",
-     m.ProduceMessageSet(broker=0, values=("a", "b"), compression="gzip", acks=1, timeout_ms=8000)),
+     m.ProduceMessageSet(broker=BrokerId(0), values=("a", "b"), compression="gzip", acks=1, timeout_ms=8000)),
     ("workload: {name: w, topic: t, rate: 2.5, acks: 1, keys: 3, idempotent: false, retries: 0, azs: [az-1, 2], "
      "value_bytes: 9, consumers: false, settings: {linger.ms: 1}, consumer_settings: {fetch.min.bytes: 1}}",
      m.Workload(name="w", topic="t", rate_per_s=2.5, acks=1, keys=3, retries=0, azs=("az-1", "az-2"), value_bytes=9,
                 consumers=False, settings={"linger.ms": 1}, consumer_settings={"fetch.min.bytes": 1})),
     ("alter-broker: {broker: 1, configs: {min.insync.replicas: 2}, remove: [log.flush.interval.ms]}",
-     m.AlterBroker(broker=1, configs={"min.insync.replicas": 2}, remove=("log.flush.interval.ms",))),
+     m.AlterBroker(broker=BrokerId(1), configs={"min.insync.replicas": 2}, remove=("log.flush.interval.ms",))),
     ("alter-broker: {configs: {num.io.threads: 9}}", m.AlterBroker(configs={"num.io.threads": 9})),
     ("alter-topic: {topic: t, configs: {min.insync.replicas: 2}, remove: flush.ms}",
      m.AlterTopic(topic="t", configs={"min.insync.replicas": 2}, remove=("flush.ms",))),
     ("delete-topic: t", m.DeleteTopic(topic="t")),
     ("add-partitions: {topic: t, partitions: 4}", m.AddPartitions(topic="t", partitions=4)),
     ("add-partitions: {topic: t, partitions: 3, assignment: [2, 0]}",
-     m.AddPartitions(topic="t", partitions=3, assignment=((2, 0),))),
-    ("reassign: {partitions: {t-1: [2, 0], t-0: [1]}}", m.Reassign(targets=(("t-1", (2, 0)), ("t-0", (1,))))),
+     m.AddPartitions(topic="t", partitions=3, assignment=(brokers(2, 0),))),
+    ("reassign: {partitions: {t-1: [2, 0], t-0: [1]}}",
+     m.Reassign(targets=(("t-1", brokers(2, 0)), ("t-0", brokers(1))))),
     ("workload: w", m.Workload(name="w")),
     ("stop-workload", m.StopWorkload()),
     ("library-produce: {values: [c], settings: {enable.idempotence: true, linger.ms: 0}}",
@@ -108,12 +111,12 @@ GOOD: list[tuple[str, m.AnyStep]] = [
     ("committed: {group: g, old: true, settings: {fetch.max.wait.ms: 1}, limit_s: 5, client: az-0, partition: t-1}",
      m.LookCommitted(
          group="g", old=True, settings={"fetch.max.wait.ms": 1}, limit_s=5, client="client-0", partition="t-1")),
-    ("fetch: 1", m.Fetch(broker=1, offset=0)),
+    ("fetch: 1", m.Fetch(broker=BrokerId(1), offset=0)),
     ("fetch: {broker: 1, offset: 7, partition: t-1, client: client-2}",
-     m.Fetch(broker=1, offset=7, partition="t-1", client="client-2")),
-    ("metadata: 2", m.AskMetadata(broker=2)),
-    ("list-offsets: 2", m.ListOffsets(broker=2)),
-    ("list-offsets: {broker: 1, partition: t-1}", m.ListOffsets(broker=1, partition="t-1")),
+     m.Fetch(broker=BrokerId(1), offset=7, partition="t-1", client="client-2")),
+    ("metadata: 2", m.AskMetadata(broker=BrokerId(2))),
+    ("list-offsets: 2", m.ListOffsets(broker=BrokerId(2))),
+    ("list-offsets: {broker: 1, partition: t-1}", m.ListOffsets(broker=BrokerId(1), partition="t-1")),
     ("elect-controller", m.ElectController()),
     ("elect-preferred", m.ElectPreferred()),
     ("elect-preferred: [t-0, t-1]", m.ElectPreferred(partitions=("t-0", "t-1"))),
@@ -140,7 +143,7 @@ def test_every_verb_is_in_the_table_of_good_steps() -> None:
 
 
 def test_background_steps_are_awaited_by_name() -> None:
-    produce = m.Produce(broker=0, values=("b",), acks=-1)
+    produce = m.Produce(broker=BrokerId(0), values=("b",), acks=-1)
     assert steps("{background: writer, produce: {broker: 0, values: [b], acks: all}}", "await: writer") == (
         m.Background(name="writer", step=produce),
         m.Await(name="writer"),

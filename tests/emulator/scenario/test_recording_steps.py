@@ -11,6 +11,8 @@ from emulator.scenario.observations.files import load
 from emulator.scenario.observations.model import Observations
 from emulator.scenario.recorded_conditions import MEANING, Context, UnknownText, meaning
 from emulator.scenario.recording import RECORDED, do_entry, steps_of_recording
+from protocol.ids import BrokerId
+from tests.ids import brokers
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 FILES = sorted(path.relative_to(GOLDEN).as_posix() for path in GOLDEN.glob("*/*.json"))
@@ -61,23 +63,23 @@ def test_the_dual_leader_script() -> None:
         m.Start(node="broker-2"),
         m.Start(node="broker-1"),
         m.Start(node="broker-0"),
-        m.CreateTopic(topic="t", assignment=((0, 1, 2),)),
+        m.CreateTopic(topic="t", assignment=(brokers(0, 1, 2),)),
         m.Record(what="partition-state"),
         m.Record(what="controller"),
-        m.Produce(broker=0, values=("a", "b"), acks=-1),
+        m.Produce(broker=BrokerId(0), values=("a", "b"), acks=-1),
         m.Pause(seconds=2.5),
         m.TakeSnapshot(label="before"),
         m.Cut(links=m.AzLinks("az-0")),
         m.Wait(until=NewLeader(), called="new leader", limit_s=90),
         m.Record(what="partition-state"),
         m.Record(what="controller"),
-        m.Produce(broker=0, values=("c", "d", "e"), acks=1),
+        m.Produce(broker=BrokerId(0), values=("c", "d", "e"), acks=1),
     )
 
 
 def test_a_write_that_comes_back_during_a_wait_ran_in_the_background() -> None:
     """min-insync: b is parked until the ISR has shrunk. Its answer came before or after the wait's."""
-    produce = m.Produce(broker=0, values=("b",), acks=-1, timeout_ms=30000, socket_timeout_s=40)
+    produce = m.Produce(broker=BrokerId(0), values=("b",), acks=-1, timeout_ms=30000, socket_timeout_s=40)
     for name in ("min-insync@2.8/1.json", "min-insync@2.8/2.json"):
         found = steps(name)
         at = found.index(m.Background(name="produce b", step=produce))
@@ -125,11 +127,11 @@ def test_a_wait_that_the_recording_did_not_reach_need_not_be_reached() -> None:
         ),
         (m.DiskFull(node="broker-1"), {"do": "disk-full", "broker": 1}),
         (
-            m.CreateTopic(topic="t", assignment=((0, 1), (1, 2))),
+            m.CreateTopic(topic="t", assignment=(brokers(0, 1), brokers(1, 2))),
             {"do": "create-topic", "topic": "t", "assignment": [[0, 1], [1, 2]], "configs": {}},
         ),
         (
-            m.Fetch(broker=0, offset=3, client="client-1", partition="t-1"),
+            m.Fetch(broker=BrokerId(0), offset=3, client="client-1", partition="t-1"),
             {"do": "fetch", "broker": 0, "offset": 3, "client": "client-1", "partition": "t-1"},
         ),
         (m.Repeat(times=2, steps=()), None),

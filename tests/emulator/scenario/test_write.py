@@ -10,6 +10,8 @@ from emulator.scenario.load import load_scenario
 from emulator.scenario.observations.files import load
 from emulator.scenario.recorded import scenario_of_recording
 from emulator.scenario.write import written
+from protocol.ids import BrokerId
+from tests.ids import brokers
 
 ROOT = Path(__file__).parents[3]
 CATALOGUE = sorted((ROOT / "scenarios").glob("*.yaml"))
@@ -31,7 +33,7 @@ def test_recordings(path: Path) -> None:
 LINKS = m.PairLinks(("broker-0", "session-1"))
 
 STEPS: tuple[m.AnyStep, ...] = (
-    m.CreateTopic(topic="t", assignment=((0, 1), (1, 2)), configs={"min.insync.replicas": 2}),
+    m.CreateTopic(topic="t", assignment=(brokers(0, 1), brokers(1, 2)), configs={"min.insync.replicas": 2}),
     m.CreateTopic(topic="u", partitions=6, replicas=3),
     m.CreateTopic(topic="v"),
     m.Cut(links=LINKS, purposes=("session",), apis=("Fetch", "AlterIsr"), expects_traffic=False, at_s=3),
@@ -57,18 +59,18 @@ STEPS: tuple[m.AnyStep, ...] = (
     m.DeleteTopic(topic="u"),
     m.Wait(until=c.Deleted("u"), called="u deleted", limit_s=3),
     m.CreateTopic(topic="u", partitions=6, replicas=3),
-    m.ListOffsets(broker=1),
-    m.ListOffsets(broker=1, partition="t-1"),
+    m.ListOffsets(broker=BrokerId(1)),
+    m.ListOffsets(broker=BrokerId(1), partition="t-1"),
     m.AlterTopic(topic="u", remove=("flush.ms",)),
-    m.AlterBroker(broker=0, configs={"min.insync.replicas": 2}),
+    m.AlterBroker(broker=BrokerId(0), configs={"min.insync.replicas": 2}),
     m.AlterBroker(remove=("log.flush.interval.ms",)),
-    m.AddPartitions(topic="t", partitions=4, assignment=((0,), (1, 2))),
-    m.Reassign(targets=(("t-1", (2, 0)), ("t-0", (1,)))),
+    m.AddPartitions(topic="t", partitions=4, assignment=(brokers(0), brokers(1, 2))),
+    m.Reassign(targets=(("t-1", brokers(2, 0)), ("t-0", brokers(1)))),
     m.Workload(name="v", acks=0, consumers=False, value_bytes=7, settings={"linger.ms": 3}),
     m.StopWorkload(name="w", limit_s=3),
     m.StopWorkload(),
     m.Wait(until=c.CaughtUp(), called="equal", limit_s=3, may_time_out=True),
-    m.Produce(broker=0, values=("a",), acks=m.ACKS_AS_SET),
+    m.Produce(broker=BrokerId(0), values=("a",), acks=m.ACKS_AS_SET),
     m.DiskFull(node="session-2"),
     m.Background(
         name="w", step=m.Produce(broker=None, client="client-1", values=("7", "yes", ""), acks=-1, idempotent=True)
@@ -79,7 +81,7 @@ STEPS: tuple[m.AnyStep, ...] = (
     m.Record(what="partitions"),
     m.Repeat(times=2, steps=(m.Pause(seconds=1), m.ElectPreferred(partitions=("t-1",)))),
     m.Record(what="partition-state", partition="t-1"),
-    m.Fetch(broker=1, offset=3, partition="t-1"),
+    m.Fetch(broker=BrokerId(1), offset=3, partition="t-1"),
 )
 
 CONDITIONS: tuple[c.Condition, ...] = (

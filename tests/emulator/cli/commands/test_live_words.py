@@ -13,6 +13,8 @@ from emulator.cli.commands.live_clients import produce_command
 from emulator.cli.commands.live_faults import machine_command
 from emulator.cli.commands.live_topics import reassign_command
 from emulator.cluster.requests import VALUES_MAX, Ask, Produce, Reassign
+from protocol.ids import BrokerId
+from tests.ids import brokers
 
 
 @pytest.fixture
@@ -92,7 +94,7 @@ def test_a_move_that_says_not_where_to(
 
 def test_moves_are_asked_for_together(asked: list[Ask]) -> None:
     assert reassign_command(Asking("reassign"), ["t-0=2,3", "t-1=0"]) == 0
-    assert asked == [Reassign({"t-0": [2, 3], "t-1": [0]})]
+    assert asked == [Reassign({"t-0": list(brokers(2, 3)), "t-1": [BrokerId(0)]})]
 
 
 def test_a_fault_on_no_machine_says_what_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,9 +10,10 @@ from emulator.judging.crash_testing.history import History, Stated
 from emulator.judging.crash_testing.promises import Broken, broken_promises, broken_recoveries
 from emulator.judging.oracle.truth import Batch, Truth
 from protocol.events import ZnodeChanged
-from protocol.ids import ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.znodes import Leadership, encode_state, state_path
 from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION, rules, stated
+from tests.ids import brokers
 
 
 def found(*states: Stated) -> list[str]:
@@ -53,7 +54,7 @@ def test_an_epoch_that_falls_is_found() -> None:
 
 def test_a_transaction_that_two_servers_committed_differently_is_found() -> None:
     def change(node: str, at_ms: float, isr: tuple[int, ...]) -> Any:
-        data = encode_state(Leadership(0, LeaderEpoch(0), isr, ControllerEpoch(1))).decode()
+        data = encode_state(Leadership(BrokerId(0), LeaderEpoch(0), brokers(*isr), ControllerEpoch(1))).decode()
         return (node, 1, 1, "", at_ms, ZnodeChanged(state_path(*TOPIC_PARTITION), "changed", 1, 7, data))
 
     same = history_of([change("session-0", 1.0, (0, 1)), change("session-1", 2.0, (0, 1))])

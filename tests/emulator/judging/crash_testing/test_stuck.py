@@ -5,11 +5,12 @@ import pytest
 from emulator.judging.crash_testing.history import Followed, History, Led, Office, Stopped
 from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
 from emulator.judging.crash_testing.stuck import exit_rule, never_told
-from protocol.ids import ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.kinds import ExitKind
 from protocol.versions import gates_for
 from protocol.znodes import Leadership
 from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION, stated
+from tests.ids import brokers
 
 # --- a broker that ended ---
 
@@ -122,7 +123,7 @@ def test_who_was_removed_for_no_reason_has_none() -> None:
 
 # --- a partition that nobody was told of ---
 
-FIRST = Leadership(0, LeaderEpoch(0), (0,), ControllerEpoch(1), 0)
+FIRST = Leadership(BrokerId(0), LeaderEpoch(0), brokers(0), ControllerEpoch(1), 0)
 
 
 def past(**changed: object) -> History:
@@ -164,5 +165,8 @@ def test_otherwise_a_controller_knows_what_it_wrote(changed: dict[str, object]) 
 
 def test_a_state_that_was_written_again_is_known() -> None:
     assert (
-        never_told(past(), TOPIC_PARTITION, Leadership(0, LeaderEpoch(1), (0,), ControllerEpoch(1), 1), 6_000.0) == ""
+        never_told(
+            past(), TOPIC_PARTITION, Leadership(BrokerId(0), LeaderEpoch(1), brokers(0), ControllerEpoch(1), 1), 6_000.0
+        )
+        == ""
     )

@@ -7,8 +7,9 @@ from emulator.judging.crash_testing.plan import resolved_for
 from emulator.judging.crash_testing.promises import Broken
 from emulator.judging.crash_testing.rules import Rules
 from emulator.scenario import model as m
-from protocol.ids import ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.znodes import Leadership
+from tests.ids import brokers
 
 TOPIC_PARTITION = ("t", 0)
 LOST = Broken("lost", "c is lost", TOPIC_PARTITION, 2, m.ALL_ACKS, "c", digest=7)
@@ -21,7 +22,7 @@ HIGH = High(4.6, 0, 0, 3)
 
 
 def stated(at_ms: float, leader: int, epoch: int, isr: tuple[int, ...], version: int) -> Stated:
-    return Stated(at_ms, Leadership(leader, LeaderEpoch(epoch), isr, ControllerEpoch(1), version))
+    return Stated(at_ms, Leadership(BrokerId(leader), LeaderEpoch(epoch), brokers(*isr), ControllerEpoch(1), version))
 
 
 def committed(**more: Any) -> History:

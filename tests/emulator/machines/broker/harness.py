@@ -16,7 +16,7 @@ from emulator.machines.broker.settings import BrokerSettings
 from emulator.storage.files import StorageError
 from emulator.storage.memory import MemoryFiles
 from protocol.events import Event
-from protocol.ids import ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.machine import (
     CancelTimer,
     Close,
@@ -59,6 +59,7 @@ from protocol.records.batch import encode_batch
 from protocol.records.format import encode
 from protocol.versions import gates_for
 from tests.emulator.machines.broker.fake_sessions import FakeSessions
+from tests.ids import brokers
 
 M = TypeVar("M", bound=Message)
 E = TypeVar("E", bound=Event)
@@ -87,7 +88,7 @@ class Bench:
         self.gates = gates_for(version, ibp)
         self.magic = self.gates.record_magic
         self.context = BrokerContext(
-            number, self.gates, BrokerSettings(**settings), self.files, self.sessions, self.out
+            BrokerId(number), self.gates, BrokerSettings(**settings), self.files, self.sessions, self.out
         )
         self.context.broker_epoch = 100
         self.for_controller: list[tuple[Message, Callable[[Message], None]]] = []
@@ -237,12 +238,16 @@ class Bench:
     def update_metadata(
         self, *states: PartitionState, live: tuple[int, ...] = (0, 1, 2), controller: int = 2, controller_epoch: int = 1
     ) -> int:
-        brokers = [BrokerEndpoint(broker, f"broker-{broker}") for broker in live]
-        return self.ask(UpdateMetadataRequest(controller, ControllerEpoch(controller_epoch), list(states), brokers))
+        brokers = [BrokerEndpoint(BrokerId(broker), f"broker-{broker}") for broker in live]
+        return self.ask(
+            UpdateMetadataRequest(BrokerId(controller), ControllerEpoch(controller_epoch), list(states), brokers)
+        )
 
     def leader_and_isr(self, *states: PartitionState, controller_epoch: int = 1, broker_epoch: int = -1) -> int:
-        live = [BrokerEndpoint(broker, f"broker-{broker}") for broker in (0, 1, 2)]
-        return self.ask(LeaderAndIsrRequest(2, ControllerEpoch(controller_epoch), list(states), live, broker_epoch))
+        live = [BrokerEndpoint(BrokerId(broker), f"broker-{broker}") for broker in (0, 1, 2)]
+        return self.ask(
+            LeaderAndIsrRequest(BrokerId(2), ControllerEpoch(controller_epoch), list(states), live, broker_epoch)
+        )
 
     def lead(self, epoch: int = 0, isr: tuple[int, ...] = (0, 1), **more: Any) -> LeaderAndIsrResponse:
         """Partition t-0 is this broker's to lead."""
@@ -284,7 +289,7 @@ class Bench:
 
     def fetch(self, offset: int, replica: int = -1, *, wait_ms: int = 0, min_bytes: int = 1, **more: Any) -> int:
         asked = FetchPartition(*T0, offset, **more)
-        return self.ask(FetchRequest(replica, wait_ms, min_bytes, 10_485_760, [asked]))
+        return self.ask(FetchRequest(BrokerId(replica), wait_ms, min_bytes, 10_485_760, [asked]))
 
     def fetched(self, connection: int) -> FetchedPartition:
         return self.answer(connection, FetchResponse).partitions[0]
@@ -302,11 +307,11 @@ def state(
     return PartitionState(
         *topic_partition,
         ControllerEpoch(controller_epoch),
-        leader,
+        BrokerId(leader),
         LeaderEpoch(epoch),
-        list(isr),
+        list(brokers(*isr)),
         zk_version,
-        list(replicas),
+        list(brokers(*replicas)),
     )
 
 

@@ -13,7 +13,7 @@ from emulator.storage.log_directory import (
 from emulator.storage.memory import MemoryFiles
 from protocol.errors import ErrorCode
 from protocol.events import LogDirFailed, LogLoaded
-from protocol.ids import EPOCH_UNKNOWN, ControllerEpoch
+from protocol.ids import EPOCH_UNKNOWN, BrokerId, ControllerEpoch
 from protocol.messages.leadership import StoppedPartition, StopReplicaRequest
 from tests.emulator.machines.broker.harness import T0, Bench, state
 
@@ -100,7 +100,7 @@ def test_the_last_checkpoint_holds_replicas_that_were_stopped_by_the_controller(
     bench.lead(isr=(0,))
     bench.produce("a")
     bench.follow(leader=1, epoch=1)
-    bench.ask(StopReplicaRequest(2, ControllerEpoch(1), [StoppedPartition(*T0, False, EPOCH_UNKNOWN)]))
+    bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), [StoppedPartition(*T0, False, EPOCH_UNKNOWN)]))
     bench.do(bench.broker.stop)
     assert content(bench, HIGH_WATERMARKS) == "0\n1\nt 0 1\n"
 

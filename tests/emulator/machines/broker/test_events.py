@@ -15,11 +15,12 @@ from protocol.events import (
     LogLoaded,
     RoleChanged,
 )
-from protocol.ids import ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.messages.leadership import PartitionState
 from protocol.messages.replication import DivergingEpoch
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 from tests.emulator.machines.broker.test_fetcher import epoch_ends, fetched, follower, listed
+from tests.ids import brokers
 
 FIRST = "t-0/00000000000000000000.log"
 
@@ -96,7 +97,8 @@ def test_a_role_tells_of_the_reassignment_that_goes_on() -> None:
     bench = Bench()
     one = state(0)
     changed = PartitionState(
-        *T0, ControllerEpoch(1), 0, LeaderEpoch(0), one.isr, 0, one.replicas, adding=[4, 5], removing=[2]
+        *T0, ControllerEpoch(1), BrokerId(0), LeaderEpoch(0), one.isr, 0, one.replicas,
+        adding=list(brokers(4, 5)), removing=[BrokerId(2)],
     )
     bench.leader_and_isr(changed)
     assert [(e.adding, e.removing) for e in bench.events(RoleChanged)] == [("4,5", "2")]

@@ -3,7 +3,7 @@
 import pytest
 
 from protocol.errors import ErrorCode
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, NO_BROKER, BrokerId, LeaderEpoch
 from protocol.messages.replication import (
     EpochAnswer,
     EpochQuestion,
@@ -68,7 +68,7 @@ def test_a_follower_that_is_not_assigned(version: str, errors: list[int]) -> Non
     """Semantics 1.2: NotAssignedReplicaException fails the whole fetch; from 1.0 the partition comes empty."""
     bench = leader(version)
     asked = [FetchPartition("t", 0, 0), FetchPartition("strange", 0, 0)]
-    results = bench.answer(bench.ask(FetchRequest(9, 0, 1, 1_048_576, asked)), FetchResponse).partitions
+    results = bench.answer(bench.ask(FetchRequest(BrokerId(9), 0, 1, 1_048_576, asked)), FetchResponse).partitions
     assert [(result.error, result.records) for result in results] == [(error, b"") for error in errors]
 
 
@@ -133,7 +133,7 @@ def test_lost_leadership_ends_waiting() -> None:
 
 def test_no_partitions_are_answered_at_once() -> None:
     bench = leader()
-    connection = bench.ask(FetchRequest(1, 500, 1, 1000, []))
+    connection = bench.ask(FetchRequest(BrokerId(1), 500, 1, 1000, []))
     assert bench.answer(connection, FetchResponse).partitions == []
 
 
@@ -154,7 +154,7 @@ def test_max_bytes_bounds_the_answer_but_never_starves_it() -> None:
 def test_the_leader_epoch_of_a_request_is_checked(epoch: int, error: int) -> None:
     bench = leader(epoch=3)
     assert bench.fetched(bench.fetch(0, replica=1, current_leader_epoch=epoch)).error == error
-    asked = ListOffsetsRequest(1, [ListOffsetsPartition(*T0, -1, LeaderEpoch(epoch))])
+    asked = ListOffsetsRequest(BrokerId(1), [ListOffsetsPartition(*T0, -1, LeaderEpoch(epoch))])
     assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].error == error
     question = OffsetForLeaderEpochRequest([EpochQuestion(*T0, LeaderEpoch(3), LeaderEpoch(epoch))])
     assert bench.answer(bench.ask(question), OffsetForLeaderEpochResponse).partitions[0].error == error
@@ -192,7 +192,7 @@ def test_a_diverging_follower_is_told_where(offset: int, last_epoch: int, diverg
     assert answer.error == 0
     if diverging:
         assert answer.records == b""
-        assert bench.partition.remotes[1].log_end == -1, "such a fetch never updates the follower's state"
+        assert bench.partition.remotes[BrokerId(1)].log_end == -1, "such a fetch never updates the follower's state"
 
 
 def test_a_last_epoch_from_the_future_is_out_of_range() -> None:
@@ -241,7 +241,7 @@ def test_log_start_and_ends() -> None:
     bench.fetch(1, replica=1)
 
     def listed(timestamp: int, replica: int) -> ListedOffset:
-        asked = ListOffsetsRequest(replica, [ListOffsetsPartition(*T0, timestamp)])
+        asked = ListOffsetsRequest(BrokerId(replica), [ListOffsetsPartition(*T0, timestamp)])
         return bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0]
 
     assert (listed(-1, 1).offset, listed(-1, -1).offset, listed(-2, 1).offset) == (3, 1, 0)
@@ -252,7 +252,7 @@ def test_latest_while_the_high_watermark_is_behind_the_election(version: str, er
     """Semantics 1.9."""
     bench = leader(version)
     bench.lead(1, isr=(0, 1))
-    asked = ListOffsetsRequest(-1, [ListOffsetsPartition(*T0, -1)])
+    asked = ListOffsetsRequest(NO_BROKER, [ListOffsetsPartition(*T0, -1)])
     assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].error == error
     bench.fetch(3, replica=1)
     assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].offset == 3

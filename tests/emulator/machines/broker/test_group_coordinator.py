@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from emulator.machines.broker.offset_cache import OffsetCache
 from protocol.errors import ErrorCode
 from protocol.events import GroupCoordinatorChanged
-from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, ControllerEpoch, LeaderEpoch
+from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.messages.groups import (
     CommittedPartition,
     FindCoordinatorRequest,
@@ -81,7 +81,7 @@ class Coordinator(Bench):
     def replicate(self, offset: int) -> None:
         """broker-1 holds everything below."""
         asked = FetchPartition(*OFFSETS, offset)
-        self.ask(FetchRequest(1, 0, 1, 1_000_000, [asked]))
+        self.ask(FetchRequest(BrokerId(1), 0, 1, 1_000_000, [asked]))
 
     def records(self) -> list[tuple[OffsetKey | None, CommittedOffset]]:
         log = self.broker.replicas.partitions[OFFSETS].the_log
@@ -104,7 +104,7 @@ def test_the_coordinator_is_the_leader_of_the_groups_partition_by_this_brokers_m
     bench.update_metadata(*states)
     for group in ("a", "b", "hello", "polygenelubricants"):
         leader = group_partition(group, 5) % 3
-        assert found(bench, group) == FindCoordinatorResponse(0, leader, f"broker-{leader}")
+        assert found(bench, group) == FindCoordinatorResponse(0, BrokerId(leader), f"broker-{leader}")
     bench.update_metadata(*states, live=(1, 2))
     assert found(bench, "polygenelubricants") == FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     assert found(bench, "") == FindCoordinatorResponse(ErrorCode.INVALID_GROUP_ID)
@@ -330,7 +330,9 @@ def test_who_resigns_drops_what_was_loaded() -> None:
     bench.elect(1, leader=1)
     assert bench.group_error() == ErrorCode.NOT_COORDINATOR
     bench.elect(2)
-    bench.ask(StopReplicaRequest(2, ControllerEpoch(1), [StoppedPartition(*OFFSETS, True, EPOCH_DURING_DELETE)]))
+    bench.ask(
+        StopReplicaRequest(BrokerId(2), ControllerEpoch(1), [StoppedPartition(*OFFSETS, True, EPOCH_DURING_DELETE)])
+    )
     assert bench.group_error() == ErrorCode.NOT_COORDINATOR
     assert not [key for key in bench.timers if key[0] == "offsets-load"]
     changes = [event.change for event in bench.events(GroupCoordinatorChanged)]

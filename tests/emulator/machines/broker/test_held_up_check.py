@@ -4,9 +4,10 @@ import pytest
 
 from protocol.chance import Chance
 from protocol.events import IsrChangeAsked
-from protocol.ids import ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.znodes import Leadership, encode_state
 from tests.emulator.machines.broker.harness import Bench
+from tests.ids import brokers
 
 LAG_MS = 2_000
 STATE = "/brokers/topics/t/partitions/0/state"
@@ -27,7 +28,10 @@ def held_up(version: str, drawn: int) -> tuple[Bench, int]:
     """Leads [0, 1, 2]; 2 is silent, and the write that removes it waits 4 s. 1 fetches just after it began to wait."""
     bench = Bench(version, replica_lag_time_max_ms=LAG_MS)
     bench.context.chance = _Always(drawn)
-    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, LeaderEpoch(0), (0, 1, 2), ControllerEpoch(1))), 0)
+    bench.sessions.znodes[STATE] = (
+        encode_state(Leadership(BrokerId(0), LeaderEpoch(0), brokers(0, 1, 2), ControllerEpoch(1))),
+        0,
+    )
     bench.update_metadata()
     bench.lead(0, isr=(0, 1, 2))
     for _ in range(19):
@@ -76,4 +80,4 @@ def test_up_to_2_0_a_followers_position_is_known_while_the_partition_is_locked()
         while not bench.events(IsrChangeAsked):
             bench.advance(100.0)
         bench.fetch(1, replica=1)
-        assert bench.partition.remotes[1].log_end == known, version
+        assert bench.partition.remotes[BrokerId(1)].log_end == known, version

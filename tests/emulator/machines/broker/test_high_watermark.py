@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.events import HighWatermarkMoved
+from protocol.ids import BrokerId
 from tests.emulator.machines.broker.harness import Bench
 
 VERSIONS = ("0.10.2", "0.11", "1.0", "1.1", "2.0.1", "2.3", "2.4", "2.6", "2.8")
@@ -26,17 +27,17 @@ def test_the_leaders_side_of_the_two_rounds(version: str) -> None:
     bench = leader(version)
     for number in range(3):
         bench.produce(f"n{number}")
-    assert (bench.log.log_end, bench.log.high_watermark, bench.partition.remotes[1].log_end) == (3, 0, -1)
+    assert (bench.log.log_end, bench.log.high_watermark, bench.partition.remotes[BrokerId(1)].log_end) == (3, 0, -1)
     first = bench.fetched(bench.fetch(0, replica=1))
     assert (len(first.records) > 0, first.high_watermark) == (True, 0)
-    assert (bench.log.log_end, bench.log.high_watermark, bench.partition.remotes[1].log_end) == (3, 0, 0)
+    assert (bench.log.log_end, bench.log.high_watermark, bench.partition.remotes[BrokerId(1)].log_end) == (3, 0, 0)
     for number in range(2):
         bench.produce(f"m{number}")
     second = bench.fetched(bench.fetch(3, replica=1))
-    assert (bench.log.log_end, bench.log.high_watermark, bench.partition.remotes[1].log_end) == (5, 3, 3)
+    assert (bench.log.log_end, bench.log.high_watermark, bench.partition.remotes[BrokerId(1)].log_end) == (5, 3, 3)
     assert second.high_watermark == 0
     third = bench.fetched(bench.fetch(5, replica=1))
-    assert (bench.log.high_watermark, bench.partition.remotes[1].log_end) == (5, 5)
+    assert (bench.log.high_watermark, bench.partition.remotes[BrokerId(1)].log_end) == (5, 5)
     assert third.high_watermark == 3
     assert bench.fetched(bench.fetch(5, replica=1)).high_watermark == 5
 

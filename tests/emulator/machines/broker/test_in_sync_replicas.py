@@ -7,6 +7,7 @@ import pytest
 from emulator.machines.broker.remote_replica import LONG_AGO_MS, RemoteReplica
 from protocol.errors import ErrorCode
 from protocol.events import IsrChangeAsked
+from protocol.ids import BrokerId
 from protocol.messages.leadership import AlterIsrRequest
 from tests.emulator.machines.broker.harness import Bench, state
 
@@ -35,14 +36,14 @@ def asked(bench: Bench) -> list[tuple[str, str, str]]:
 
 
 def test_a_fetch_at_the_log_end_is_caught_up_now() -> None:
-    replica = RemoteReplica(1)
+    replica = RemoteReplica(BrokerId(1))
     replica.fetched(5, 5, 1000.0)
     assert (replica.log_end, replica.last_caught_up_ms) == (5, 1000.0)
 
 
 def test_a_fetch_that_reaches_the_previous_log_end_was_caught_up_then() -> None:
     """KAFKA-4485: it held all that the leader had when it fetched last."""
-    replica = RemoteReplica(1)
+    replica = RemoteReplica(BrokerId(1))
     replica.fetched(5, 5, 1000.0)
     replica.fetched(5, 8, 2000.0)
     assert replica.last_caught_up_ms == 1000.0
@@ -53,7 +54,7 @@ def test_a_fetch_that_reaches_the_previous_log_end_was_caught_up_then() -> None:
 
 
 def test_caught_up_never_decreases() -> None:
-    replica = RemoteReplica(1)
+    replica = RemoteReplica(BrokerId(1))
     replica.fetched(5, 5, 1000.0)
     replica.fetched(3, 9, 1500.0)
     replica.fetched(9, 9, 1200.0)
@@ -64,7 +65,7 @@ def test_caught_up_never_decreases() -> None:
 
 def test_a_failed_read_makes_the_position_unknown() -> None:
     """KAFKA-8400: what came before the failure counts for nothing afterwards."""
-    replica = RemoteReplica(1)
+    replica = RemoteReplica(BrokerId(1))
     replica.fetched(5, 8, 1000.0)
     replica.read_failed(LONG_AGO_MS)
     assert (replica.log_end, replica.last_caught_up_ms) == (-1, LONG_AGO_MS)
@@ -74,7 +75,7 @@ def test_a_failed_read_makes_the_position_unknown() -> None:
 
 def test_a_new_leader_knows_nothing_of_followers_but_trusts_its_isr() -> None:
     """Semantics 1.7: lastCaughtUp = now for members of the ISR, else long ago; log ends unknown."""
-    replica = RemoteReplica(1)
+    replica = RemoteReplica(BrokerId(1))
     replica.fetched(5, 5, 1000.0)
     replica.leader_epoch_began(7, 3000.0, in_isr=True, forgets=False)
     assert (replica.log_end, replica.last_caught_up_ms) == (5, 3000.0)
@@ -88,16 +89,16 @@ def test_a_refused_fetch_and_what_the_leader_knows(version: str, log_end: int) -
     bench = leader(version)
     refused = bench.fetch(77, replica=1)
     assert bench.fetched(refused).error == 1
-    assert bench.partition.remotes[1].log_end == log_end
+    assert bench.partition.remotes[BrokerId(1)].log_end == log_end
 
 
 @pytest.mark.parametrize(("version", "log_end"), [("0.8.2", -1), ("0.10.2", 2), ("2.6", 2)])
 def test_a_new_epoch_of_the_same_leader_and_what_it_knows(version: str, log_end: int) -> None:
     """Semantics 1.7: 0.8.2 forgets in every epoch where followers are."""
     bench = leader(version, isr=(0, 1))
-    assert bench.partition.remotes[1].log_end == 2
+    assert bench.partition.remotes[BrokerId(1)].log_end == 2
     bench.lead(1, isr=(0, 1), zk_version=1)
-    assert bench.partition.remotes[1].log_end == log_end
+    assert bench.partition.remotes[BrokerId(1)].log_end == log_end
 
 
 # --- leaving (1.3) ---

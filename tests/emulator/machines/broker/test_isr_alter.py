@@ -5,9 +5,10 @@ import pytest
 from emulator.machines.broker.controller_channel import RETRY_MS
 from protocol.errors import ErrorCode
 from protocol.events import IsrChangeEnded
-from protocol.ids import LeaderEpoch
+from protocol.ids import BrokerId, LeaderEpoch
 from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, IsrChange, IsrChanged
 from tests.emulator.machines.broker.harness import T0, Bench, state
+from tests.ids import brokers
 
 LAG_MS = 10_000
 
@@ -39,7 +40,7 @@ def sent(bench: Bench, connection: int) -> int:
 
 
 def done(isr: tuple[int, ...], zk_version: int = 4, epoch: int = 0) -> AlterIsrResponse:
-    return AlterIsrResponse(0, [IsrChanged(*T0, 0, 0, LeaderEpoch(epoch), list(isr), zk_version)])
+    return AlterIsrResponse(0, [IsrChanged(*T0, 0, BrokerId(0), LeaderEpoch(epoch), list(brokers(*isr)), zk_version)])
 
 
 def refused(error: ErrorCode) -> AlterIsrResponse:
@@ -51,7 +52,9 @@ def test_a_shrink_keeps_the_maximal_isr_until_it_is_answered() -> None:
     waiting = bench.produce("x", acks=-1, timeout_ms=60_000)
     bench.advance(1.5 * LAG_MS)
     connection = channel(bench)
-    assert request(bench, connection) == AlterIsrRequest(0, 100, [IsrChange(*T0, 0, LeaderEpoch(0), [0], 3)])
+    assert request(bench, connection) == AlterIsrRequest(
+        BrokerId(0), 100, [IsrChange(*T0, BrokerId(0), LeaderEpoch(0), [BrokerId(0)], 3)]
+    )
     assert (bench.partition.isr, bench.partition.maximal_isr, bench.log.high_watermark) == ([0, 1], [0, 1], 0)
     bench.respond(connection, done((0,)))
     assert (bench.partition.isr, bench.partition.zk_version, bench.partition.pending) == ([0], 4, None)
@@ -206,7 +209,7 @@ def test_a_higher_epoch_discards_what_is_pending() -> None:
     bench.respond(connection, done((0,), 4))
     assert (bench.partition.isr, bench.partition.zk_version) == ([0, 1], 5)
     bench.advance(1.5 * LAG_MS)
-    assert request(bench, connection).partitions == [IsrChange(*T0, 0, LeaderEpoch(1), [0], 5)]
+    assert request(bench, connection).partitions == [IsrChange(*T0, BrokerId(0), LeaderEpoch(1), [BrokerId(0)], 5)]
 
 
 def test_an_answer_with_an_older_version_is_ignored() -> None:

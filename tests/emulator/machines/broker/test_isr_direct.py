@@ -3,10 +3,11 @@
 import pytest
 
 from protocol.events import IsrChangeEnded, PartitionBlocked
-from protocol.ids import ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.messages.session import SetData
 from protocol.znodes import Leadership, decode_partitions, decode_state, encode_state
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
+from tests.ids import brokers
 
 STATE = "/brokers/topics/t/partitions/0/state"
 LAG_MS = 10_000
@@ -16,7 +17,10 @@ def leader(
     version: str = "2.6", isr: tuple[int, ...] = (0, 1), *, ibp: str | None = None, zk_version: int = 3
 ) -> Bench:
     bench = Bench(version, ibp=ibp, replica_lag_time_max_ms=LAG_MS)
-    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, LeaderEpoch(0), isr, ControllerEpoch(1))), zk_version)
+    bench.sessions.znodes[STATE] = (
+        encode_state(Leadership(BrokerId(0), LeaderEpoch(0), brokers(*isr), ControllerEpoch(1))),
+        zk_version,
+    )
     bench.lead(isr=isr, zk_version=zk_version)
     bench.produce("a")
     return bench
@@ -39,7 +43,7 @@ def writes(bench: Bench) -> int:
 def test_the_write_is_conditional_and_never_bumps_the_leader_epoch(version: str) -> None:
     bench = leader(version)
     bench.advance(1.5 * LAG_MS)
-    assert held(bench) == Leadership(0, LeaderEpoch(0), (0,), ControllerEpoch(1), 4)
+    assert held(bench) == Leadership(BrokerId(0), LeaderEpoch(0), brokers(0), ControllerEpoch(1), 4)
     assert (bench.partition.isr, bench.partition.zk_version, bench.partition.leader_epoch) == ([0], 4, 0)
     assert ended(bench) == [("0", "done", 4)]
 
@@ -55,7 +59,10 @@ def test_the_stored_controller_epoch_is_that_of_the_last_decision() -> None:
 def test_a_stuck_zk_version_fails_every_cycle_for_ever(version: str) -> None:
     """KAFKA-2729: the controller wrote v+1, its LeaderAndIsr never came; the dead member pins the high watermark."""
     bench = leader(version)
-    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, LeaderEpoch(1), (0, 1), ControllerEpoch(2))), 4)
+    bench.sessions.znodes[STATE] = (
+        encode_state(Leadership(BrokerId(0), LeaderEpoch(1), brokers(0, 1), ControllerEpoch(2))),
+        4,
+    )
     bench.advance(6 * LAG_MS)
     assert len(ended(bench)) >= 8
     assert set(ended(bench)) == {("0", "bad-version", -1)}
@@ -68,7 +75,10 @@ def test_a_stuck_zk_version_fails_every_cycle_for_ever(version: str) -> None:
 def test_2_8_with_an_older_protocol_tries_once_and_stays_pending() -> None:
     """Semantics 1.6: INVALID_UPDATE_VERSION, no further attempt until a LeaderAndIsr with a higher epoch."""
     bench = leader("2.8", ibp="2.6")
-    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, LeaderEpoch(1), (0, 1), ControllerEpoch(2))), 4)
+    bench.sessions.znodes[STATE] = (
+        encode_state(Leadership(BrokerId(0), LeaderEpoch(1), brokers(0, 1), ControllerEpoch(2))),
+        4,
+    )
     bench.advance(6 * LAG_MS)
     assert (ended(bench), writes(bench)) == ([("0", "bad-version", -1)], 1)
     assert bench.partition.pending is not None
@@ -80,7 +90,10 @@ def test_2_8_with_an_older_protocol_tries_once_and_stays_pending() -> None:
 def test_a_lost_answer_of_our_own_write_is_success() -> None:
     """BADVERSION, re-read: equal content is what was intended."""
     bench = leader()
-    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, LeaderEpoch(0), (0,), ControllerEpoch(1))), 4)
+    bench.sessions.znodes[STATE] = (
+        encode_state(Leadership(BrokerId(0), LeaderEpoch(0), brokers(0), ControllerEpoch(1))),
+        4,
+    )
     bench.advance(1.5 * LAG_MS)
     assert (ended(bench), bench.partition.isr, bench.partition.zk_version) == ([("0", "done", 4)], [0], 4)
 
@@ -111,7 +124,10 @@ def test_a_run_over_many_partitions_goes_on_when_each_answer_is_there_at_once() 
     bench.leader_and_isr(*(state(0, 0, (0, 1), 0, topic_partition=("t", number)) for number in range(many)))
     for number in range(many):
         path = f"/brokers/topics/t/partitions/{number}/state"
-        bench.sessions.znodes[path] = (encode_state(Leadership(0, LeaderEpoch(0), (0, 1), ControllerEpoch(1))), 0)
+        bench.sessions.znodes[path] = (
+            encode_state(Leadership(BrokerId(0), LeaderEpoch(0), brokers(0, 1), ControllerEpoch(1))),
+            0,
+        )
     bench.advance(1.5 * LAG_MS)
     assert ended(bench) == [("0", "done", 1)] * many
     assert writes(bench) == many

@@ -3,7 +3,7 @@
 import pytest
 
 from protocol.events import FetcherChanged
-from protocol.ids import LeaderEpoch
+from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch
 from protocol.messages.replication import FetchedPartition, FetchPartition, FetchRequest, FetchResponse
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 
@@ -22,7 +22,7 @@ def leader(version: str = "0.8.2", ibp: str | None = None) -> Bench:
 
 
 def asked(bench: Bench, version: int, offset: int, max_bytes: int = 400, replica: int = -1) -> FetchedPartition:
-    fetch = FetchRequest(replica, 500, 1, 10_485_760, [FetchPartition(*T0, offset, max_bytes)])
+    fetch = FetchRequest(BrokerId(replica), 500, 1, 10_485_760, [FetchPartition(*T0, offset, max_bytes)])
     return bench.fetched(bench.ask(fetch, version))
 
 
@@ -42,7 +42,7 @@ def test_what_fits_is_read_up_to_what_does_not() -> None:
     assert got.records == batch("a", magic=0) and not got.incomplete
     assert not asked(bench, 0, 2).incomplete, "c fits"
     assert not asked(bench, 0, 1, max_bytes=1_000).incomplete
-    nothing = bench.ask(FetchRequest(-1, 500, 1, 10_485_760, [FetchPartition(*T0, 3, 400)]), 0)
+    nothing = bench.ask(FetchRequest(NO_BROKER, 500, 1, 10_485_760, [FetchPartition(*T0, 3, 400)]), 0)
     assert bench.answers(nothing) == [], "at the end there is nothing, and it waits"
 
 
@@ -53,7 +53,7 @@ def test_each_partition_has_a_limit_of_its_own_and_there_is_none_for_all() -> No
     bench.do(lambda: log.append_as_leader(batch("z", magic=0), LeaderEpoch(0)))
     partitions = [FetchPartition(*T0, 1, 400), FetchPartition(*OTHER, 0, 400)]
     for version, both in ((0, True), (3, False)):
-        answer = bench.answer(bench.ask(FetchRequest(1, 500, 1, 10, partitions), version), FetchResponse)
+        answer = bench.answer(bench.ask(FetchRequest(BrokerId(1), 500, 1, 10, partitions), version), FetchResponse)
         assert [one.incomplete for one in answer.partitions] == [version == 0, False]
         assert bool(answer.partitions[1].records) == both
 

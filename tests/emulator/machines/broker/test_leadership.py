@@ -5,7 +5,7 @@ import pytest
 from emulator.storage.log_directory import deleted_log_directory
 from protocol.errors import ErrorCode
 from protocol.events import FetcherChanged, LeaderAndIsrIgnored, LogDeleted, LogTruncated, RoleChanged
-from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, ControllerEpoch, LeaderEpoch
+from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.messages.leadership import (
     LeaderAndIsrResponse,
     StoppedPartition,
@@ -42,7 +42,7 @@ def test_an_order_of_a_past_controller_is_refused_whole() -> None:
     bench.leader_and_isr(state(0), controller_epoch=5)
     stale = bench.leader_and_isr(state(0, 7), controller_epoch=4)
     assert bench.answer(stale, LeaderAndIsrResponse) == LeaderAndIsrResponse(ErrorCode.STALE_CONTROLLER_EPOCH)
-    stale = bench.ask(StopReplicaRequest(2, ControllerEpoch(4), [StoppedPartition(*T0)]))
+    stale = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(4), [StoppedPartition(*T0)]))
     assert bench.answer(stale, StopReplicaResponse).error == ErrorCode.STALE_CONTROLLER_EPOCH
     stale = bench.update_metadata(controller_epoch=4, controller=1)
     assert bench.answer(stale, UpdateMetadataResponse).error == ErrorCode.STALE_CONTROLLER_EPOCH
@@ -55,7 +55,7 @@ def test_every_order_makes_the_controllers_epoch_known(order: str) -> None:
     if order == "update-metadata":
         bench.update_metadata(controller_epoch=9)
     elif order == "stop-replica":
-        bench.ask(StopReplicaRequest(2, ControllerEpoch(9), []))
+        bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(9), []))
     else:
         bench.leader_and_isr(controller_epoch=9)
     stale = bench.leader_and_isr(state(0), controller_epoch=8)
@@ -254,7 +254,7 @@ def test_orders_wait_in_line_for_a_topics_configuration() -> None:
     bench.sessions.reachable = False
     first = bench.leader_and_isr(state(0))
     second = bench.update_metadata(state(0))
-    third = bench.ask(StopReplicaRequest(2, ControllerEpoch(1), [StoppedPartition("other", 0)]))
+    third = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), [StoppedPartition("other", 0)]))
     assert bench.answers(first) == bench.answers(second) == bench.answers(third) == []
     assert bench.broker.metadata.partitions == {}
     bench.session_back()
@@ -285,7 +285,7 @@ def test_stopping_is_fenced_by_the_leader_epoch(version: str, epoch: int, error:
     bench = Bench(version)
     bench.follow(leader=1, epoch=3)
     connection = bench.ask(
-        StopReplicaRequest(2, ControllerEpoch(1), [StoppedPartition(*T0, False, LeaderEpoch(epoch))])
+        StopReplicaRequest(BrokerId(2), ControllerEpoch(1), [StoppedPartition(*T0, False, LeaderEpoch(epoch))])
     )
     answer = bench.answer(connection, StopReplicaResponse)
     assert (answer.error, answer.partitions[0].error) == (0, error)
@@ -296,7 +296,7 @@ def test_a_replica_that_is_only_stopped_keeps_what_it_is() -> None:
     """Kafka's stopReplica(deletePartition=false) stops the fetcher and nothing else."""
     bench = Bench()
     bench.follow(leader=1, epoch=3)
-    bench.ask(StopReplicaRequest(2, ControllerEpoch(1), [StoppedPartition(*T0, False, EPOCH_UNKNOWN)]))
+    bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), [StoppedPartition(*T0, False, EPOCH_UNKNOWN)]))
     assert (bench.partition.leader_epoch, bench.fetching()) == (3, "stopped")
     assert [p.error for p in bench.become(1, 3, (0, 1)).partitions] == [ErrorCode.STALE_CONTROLLER_EPOCH]
 
@@ -305,7 +305,7 @@ def test_a_deleted_replica_leaves_nothing_behind() -> None:
     bench = Bench()
     bench.lead(3)
     bench.produce("a")
-    bench.ask(StopReplicaRequest(2, ControllerEpoch(1), [StoppedPartition(*T0, True, EPOCH_DURING_DELETE)]))
+    bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), [StoppedPartition(*T0, True, EPOCH_DURING_DELETE)]))
     assert (bench.broker.replicas.partitions, bench.broker.replicas.logs) == ({}, {})
     assert not bench.files.exists("t-0")
     bench.lead(0)
@@ -322,7 +322,7 @@ def test_the_folder_of_a_deleted_log_is_renamed_first(version: str, operations: 
     bench.produce("a")
     done: list[str] = []
     bench.files.operation_hook = lambda operation, path: done.append(operation)
-    bench.ask(StopReplicaRequest(2, ControllerEpoch(1), [StoppedPartition(*T0, True, EPOCH_DURING_DELETE)]))
+    bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), [StoppedPartition(*T0, True, EPOCH_DURING_DELETE)]))
     assert done == operations
 
 
@@ -342,7 +342,7 @@ def test_a_deleted_log_is_told_with_why(told: int, reason: str) -> None:
     bench.lead(0)
     bench.produce("a", "b")
     bench.update_metadata(state(told))
-    bench.ask(StopReplicaRequest(2, ControllerEpoch(1), [StoppedPartition(*T0, True, EPOCH_DURING_DELETE)]))
+    bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), [StoppedPartition(*T0, True, EPOCH_DURING_DELETE)]))
     assert [(event.log_end, event.reason) for event in bench.events(LogDeleted)] == [(2, reason)]
 
 
@@ -350,7 +350,7 @@ def test_a_replica_never_heard_of_is_deleted_from_disk() -> None:
     bench = Bench()
     bench.lead(0)
     again = Bench(files=bench.files)
-    again.ask(StopReplicaRequest(2, ControllerEpoch(1), [StoppedPartition(*T0, True, EPOCH_DURING_DELETE)]))
+    again.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), [StoppedPartition(*T0, True, EPOCH_DURING_DELETE)]))
     assert (again.broker.replicas.logs, again.files.exists("t-0")) == ({}, False)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.events import MetadataChanged
-from protocol.ids import ControllerEpoch
+from protocol.ids import NO_BROKER, BrokerId, ControllerEpoch
 from protocol.messages.leadership import (
     BrokerEndpoint,
     LeaderAndIsrRequest,
@@ -23,7 +23,7 @@ def metadata(bench: Bench, *topics: str) -> MetadataResponse:
 
 def test_metadata_says_what_the_controller_said_last() -> None:
     bench = Bench("2.6")
-    assert metadata(bench) == MetadataResponse(-1, [], [])
+    assert metadata(bench) == MetadataResponse(NO_BROKER, [], [])
     bench.update_metadata(state(1, 4, (1, 0)), live=(0, 1))
     answer = metadata(bench)
     (p,) = answer.partitions
@@ -125,7 +125,9 @@ def test_observers_are_told_now_and_at_every_change() -> None:
 def test_live_leaders_of_the_order_name_the_node_to_fetch_from() -> None:
     bench = Bench()
     bench.update_metadata()
-    request = LeaderAndIsrRequest(2, ControllerEpoch(1), [state(1)], [BrokerEndpoint(1, "broker-1b")])
+    request = LeaderAndIsrRequest(
+        BrokerId(2), ControllerEpoch(1), [state(1)], [BrokerEndpoint(BrokerId(1), "broker-1b")]
+    )
     bench.ask(request)
     bench.advance(0.0)
     assert [bench.opens[c].to for c in bench.opened("fetcher")] == ["broker-1b"]
@@ -134,6 +136,6 @@ def test_live_leaders_of_the_order_name_the_node_to_fetch_from() -> None:
 def test_brokers_alone_may_be_updated() -> None:
     bench = Bench()
     bench.update_metadata(state(1))
-    bench.ask(UpdateMetadataRequest(1, ControllerEpoch(2), [], [BrokerEndpoint(0, "broker-0")]))
+    bench.ask(UpdateMetadataRequest(BrokerId(1), ControllerEpoch(2), [], [BrokerEndpoint(BrokerId(0), "broker-0")]))
     answer = metadata(bench)
     assert (answer.controller, len(answer.brokers), len(answer.partitions)) == (1, 1, 1)

@@ -4,7 +4,7 @@ import pytest
 
 from emulator.machines.broker.metrics import broker_metrics
 from protocol.errors import ErrorCode
-from protocol.ids import LeaderEpoch
+from protocol.ids import BrokerId, LeaderEpoch
 from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, IsrChanged
 from protocol.messages.replication import FetchedPartition, FetchResponse
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
@@ -89,7 +89,7 @@ def test_changes_through_the_controller_count_when_they_are_confirmed() -> None:
     bench.respond(connection, AlterIsrResponse(0, [IsrChanged(*T0, ErrorCode.UNKNOWN_SERVER_ERROR)]))
     assert figures(bench, *names) == (0, 1)
     bench.advance(1_000.0)
-    bench.respond(connection, AlterIsrResponse(0, [IsrChanged(*T0, 0, 0, LeaderEpoch(0), [0], 4)]))
+    bench.respond(connection, AlterIsrResponse(0, [IsrChanged(*T0, 0, BrokerId(0), LeaderEpoch(0), [BrokerId(0)], 4)]))
     assert figures(bench, *names) == (1, 1)
 
 

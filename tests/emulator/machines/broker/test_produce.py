@@ -4,7 +4,7 @@ import pytest
 
 from emulator.machines.broker.purgatory import PARKED_MAX
 from protocol.errors import ErrorCode
-from protocol.ids import EPOCH_DURING_DELETE, ControllerEpoch
+from protocol.ids import EPOCH_DURING_DELETE, BrokerId, ControllerEpoch
 from protocol.messages.leadership import StoppedPartition, StopReplicaRequest
 from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse
 from protocol.records.format import encode
@@ -118,7 +118,7 @@ def test_a_higher_epoch_for_the_same_leader_keeps_what_waits() -> None:
 def test_a_deleted_replica_answers_what_waits() -> None:
     bench = leader()
     waiting = bench.produce("a", acks=-1)
-    bench.ask(StopReplicaRequest(2, ControllerEpoch(1), [StoppedPartition(*T0, True, EPOCH_DURING_DELETE)]))
+    bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), [StoppedPartition(*T0, True, EPOCH_DURING_DELETE)]))
     assert outcome(bench, waiting)[0] == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from emulator.machines.broker.requests import PIPELINED_MAX
 from protocol.errors import ErrorCode
-from protocol.ids import ControllerEpoch, LeaderEpoch
+from protocol.ids import NO_BROKER, BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.messages.groups import FindCoordinatorRequest, OffsetCommitRequest, OffsetFetchRequest
 from protocol.messages.leadership import (
     ControlledShutdownRequest,
@@ -32,6 +32,7 @@ from protocol.messages.replication import (
 )
 from protocol.znodes import Leadership, encode_state
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
+from tests.ids import brokers
 
 STATE = "/brokers/topics/t/partitions/0/state"
 T1 = ("t", 1)
@@ -41,7 +42,10 @@ LAG_MS = 10_000
 def leader(version: str = "2.6", ibp: str | None = None, num_io_threads: int = 8) -> Bench:
     """Leads t-0, whose follower is silent, and t-1 alone; the session service is out of reach."""
     bench = Bench(version, ibp=ibp, replica_lag_time_max_ms=LAG_MS, num_io_threads=num_io_threads)
-    bench.sessions.znodes[STATE] = (encode_state(Leadership(0, LeaderEpoch(0), (0, 1), ControllerEpoch(1))), 0)
+    bench.sessions.znodes[STATE] = (
+        encode_state(Leadership(BrokerId(0), LeaderEpoch(0), brokers(0, 1), ControllerEpoch(1))),
+        0,
+    )
     bench.update_metadata()
     bench.leader_and_isr(state(0), state(0, isr=(0,), topic_partition=T1))
     bench.sessions.reachable = False
@@ -79,7 +83,7 @@ def test_a_question_about_epochs_waits_for_the_lock(version: str) -> None:
 def test_list_offsets_waits_for_the_lock_from_2_1(version: str, blocked: bool) -> None:
     """Partition.fetchOffsetForTimestamp; before, the log is asked directly."""
     bench = locked(version)
-    asked = bench.ask(ListOffsetsRequest(-1, [ListOffsetsPartition(*T0, -2)]))
+    asked = bench.ask(ListOffsetsRequest(NO_BROKER, [ListOffsetsPartition(*T0, -2)]))
     assert waits(bench, asked) is blocked
     bench.session_back()
     assert bench.answer(asked, ListOffsetsResponse).partitions == [ListedOffset(*T0, 0, 0, LeaderEpoch(0))]
@@ -92,7 +96,7 @@ def test_a_parked_fetch_that_completes_waits_for_the_lock_from_2_1(version: str,
     parked = other = -1
     while not bench.partition.lock.held:
         parked = bench.fetch(0, wait_ms=300)
-        other = bench.ask(FetchRequest(-1, 320, 1, 1000, [FetchPartition(*T1, 0)]))
+        other = bench.ask(FetchRequest(NO_BROKER, 320, 1, 1000, [FetchPartition(*T1, 0)]))
         bench.advance(200.0)
     bench.advance(2_000.0)
     assert (waits(bench, parked), waits(bench, other)) == (blocked, blocked)
@@ -107,7 +111,7 @@ def test_whoever_looks_after_a_parked_fetch_waits_for_all_its_partitions() -> No
         fetch = -1
         asked = [FetchPartition(*T0, 0), FetchPartition(*T1, 0)]
         while not bench.partition.lock.held:
-            fetch = bench.ask(FetchRequest(-1, 60_000, 1, 1000, asked))
+            fetch = bench.ask(FetchRequest(NO_BROKER, 60_000, 1, 1000, asked))
             bench.advance(100.0)
         produce = bench.ask(ProduceRequest(1, 1500, [ProducePartition(*T1, batch("x", magic=bench.magic))]))
         assert (waits(bench, produce), waits(bench, fetch)) == (not answered, version != "1.1"), version
@@ -204,7 +208,7 @@ def test_orders_of_the_controller_wait_for_their_turn_and_occupy_handlers() -> N
 def test_controlled_shutdown_occupies_a_handler_up_to_0_10_2(version: str, occupies: bool) -> None:
     """From 0.11 the controller has a thread of its own (KAFKA-5028)."""
     bench = Bench(version, num_io_threads=1)
-    asked = bench.ask(ControlledShutdownRequest(1))
+    asked = bench.ask(ControlledShutdownRequest(BrokerId(1)))
     metadata = bench.ask(MetadataRequest())
     assert waits(bench, metadata) is occupies
     ((_, reply),) = bench.for_controller
@@ -216,17 +220,17 @@ def test_controlled_shutdown_occupies_a_handler_up_to_0_10_2(version: str, occup
 
 EACH_KIND = (
     ProduceRequest(1, 1500, [ProducePartition(*T1, batch("x"))]),
-    FetchRequest(-1, 0, 1, 1000, [FetchPartition(*T1, 0)]),
-    ListOffsetsRequest(-1, [ListOffsetsPartition(*T1, -1)]),
+    FetchRequest(NO_BROKER, 0, 1, 1000, [FetchPartition(*T1, 0)]),
+    ListOffsetsRequest(NO_BROKER, [ListOffsetsPartition(*T1, -1)]),
     OffsetForLeaderEpochRequest([EpochQuestion(*T1, LeaderEpoch(0))]),
     MetadataRequest(),
     InitProducerIdRequest(),
     FindCoordinatorRequest("g"),
     OffsetCommitRequest("g", []),
     OffsetFetchRequest("g", []),
-    LeaderAndIsrRequest(2, ControllerEpoch(1), [], []),
-    UpdateMetadataRequest(2, ControllerEpoch(1), [], []),
-    StopReplicaRequest(2, ControllerEpoch(1), []),
+    LeaderAndIsrRequest(BrokerId(2), ControllerEpoch(1), [], []),
+    UpdateMetadataRequest(BrokerId(2), ControllerEpoch(1), [], []),
+    StopReplicaRequest(BrokerId(2), ControllerEpoch(1), []),
 )
 
 

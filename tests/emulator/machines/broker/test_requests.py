@@ -1,6 +1,7 @@
 """How requests come in: one at a time per connection, in order, bounded (semantics 1.8, 1.9)."""
 
 from emulator.machines.broker.requests import PIPELINED_MAX
+from protocol.ids import NO_BROKER, BrokerId
 from protocol.machine import ConnectionLost, MessageReceived, Send
 from protocol.messages.leadership import (
     AlterIsrRequest,
@@ -28,7 +29,7 @@ def leader() -> Bench:
 
 
 def slow_fetch() -> FetchRequest:
-    return FetchRequest(-1, 500, 1, 1000, [FetchPartition(*T0, 0)])
+    return FetchRequest(NO_BROKER, 500, 1, 1000, [FetchPartition(*T0, 0)])
 
 
 def test_a_connections_requests_are_answered_in_order() -> None:
@@ -87,9 +88,9 @@ def test_inputs_of_unknown_connections_and_timers_are_not_the_brokers() -> None:
 
 def test_requests_for_the_controller_are_handed_to_it() -> None:
     bench = Bench()
-    request = AlterIsrRequest(1, 100, [])
+    request = AlterIsrRequest(BrokerId(1), 100, [])
     connection = bench.ask(request)
-    bench.send(connection, ControlledShutdownRequest(1))
+    bench.send(connection, ControlledShutdownRequest(BrokerId(1)))
     ((asked, reply),) = bench.for_controller
     assert asked is request
     answer = AlterIsrResponse(0, [])

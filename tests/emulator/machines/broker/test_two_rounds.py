@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol.errors import ErrorCode
+from protocol.ids import BrokerId
 from protocol.messages.replication import FetchRequest, FetchResponse
 from protocol.versions import LADDER
 from tests.emulator.machines.broker.harness import Bench
@@ -88,7 +89,7 @@ class Pair:
     @property
     def known(self) -> Known:
         led, followed = self.leader.log, self.follower.log
-        remote = max(0, self.leader.partition.remotes[1].log_end)
+        remote = max(0, self.leader.partition.remotes[BrokerId(1)].log_end)
         return Known(led.log_end, led.high_watermark, followed.log_end, followed.high_watermark, remote)
 
 

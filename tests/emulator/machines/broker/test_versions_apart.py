@@ -3,7 +3,7 @@
 import pytest
 
 from protocol.events import RequestNotUnderstood
-from protocol.ids import ControllerEpoch
+from protocol.ids import BrokerId, ControllerEpoch
 from protocol.machine import Close
 from protocol.messages.base import Message
 from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
@@ -11,7 +11,7 @@ from protocol.messages.replication import FetchRequest, OffsetForLeaderEpochRequ
 from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import Bench
 
-FETCH = FetchRequest(1, 0, 1, 1000, [])
+FETCH = FetchRequest(BrokerId(1), 0, 1, 1000, [])
 
 
 @pytest.mark.parametrize(
@@ -21,9 +21,9 @@ FETCH = FetchRequest(1, 0, 1, 1000, [])
         ("0.11", FETCH, "fetcher", 5),
         ("2.0.1", OffsetForLeaderEpochRequest([]), "fetcher", 1),
         ("0.10.2", OffsetForLeaderEpochRequest([]), "fetcher", -1),
-        ("2.3", LeaderAndIsrRequest(1, ControllerEpoch(1), [], []), "controller", 2),
-        ("2.1", UpdateMetadataRequest(1, ControllerEpoch(1), [], []), "controller", 4),
-        ("2.5", StopReplicaRequest(1, ControllerEpoch(1), []), "controller", 2),
+        ("2.3", LeaderAndIsrRequest(BrokerId(1), ControllerEpoch(1), [], []), "controller", 2),
+        ("2.1", UpdateMetadataRequest(BrokerId(1), ControllerEpoch(1), [], []), "controller", 4),
+        ("2.5", StopReplicaRequest(BrokerId(1), ControllerEpoch(1), []), "controller", 2),
     ],
 )
 def test_a_request_too_new_costs_the_connection(binary: str, request_: Message, purpose: str, newest: int) -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from protocol.errors import ErrorCode
 from protocol.events import Event, OperationEnded, OperationInvoked
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch
 from protocol.machine import (
     CancelTimer,
     Close,
@@ -340,14 +340,19 @@ class FakeCluster:
     def _answer(self, node: str, message: Message) -> Message | None:
         match message:
             case MetadataRequest():
-                live = [BrokerEndpoint(b, f"broker-{b}") for b in self.brokers if f"broker-{b}" not in self.down]
-                parts = [PartitionMetadata(*k, 0, p.leader, LeaderEpoch(p.epoch)) for k, p in self.partitions.items()]
-                return MetadataResponse(0, live, parts)
+                live = [
+                    BrokerEndpoint(BrokerId(b), f"broker-{b}") for b in self.brokers if f"broker-{b}" not in self.down
+                ]
+                parts = [
+                    PartitionMetadata(*k, 0, BrokerId(p.leader), LeaderEpoch(p.epoch))
+                    for k, p in self.partitions.items()
+                ]
+                return MetadataResponse(BrokerId(0), live, parts)
             case FindCoordinatorRequest():
                 code = self.finding_codes.pop(0) if self.finding_codes else 0
                 if code:
                     return FindCoordinatorResponse(code)
-                return FindCoordinatorResponse(0, self.coordinator, f"broker-{self.coordinator}")
+                return FindCoordinatorResponse(0, BrokerId(self.coordinator), f"broker-{self.coordinator}")
             case OffsetCommitRequest() | OffsetFetchRequest():
                 return self._group(node, message)
             case InitProducerIdRequest():

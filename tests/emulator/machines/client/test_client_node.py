@@ -8,7 +8,7 @@ from emulator.machines.client.client_asker import ASKED_MAX, ClientAsker, TooMan
 from emulator.machines.client.client_node import ClientNode
 from emulator.machines.client.exchange import Failure
 from protocol.framing import decode, encode
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch
 from protocol.machine import (
     Close,
     ConnectionAccepted,
@@ -92,12 +92,12 @@ class Bench:
 
 
 def attempt(number: int, value: bytes, attempt: int, error: int | str, offset: int | None) -> ToldAttempt:
-    return ToldAttempt(f"client-2.3:{number}", 0, value, -1, attempt, error, offset)
+    return ToldAttempt(f"client-2.3:{number}", BrokerId(0), value, -1, attempt, error, offset)
 
 
 def test_a_direct_produce_tells_each_attempt_and_then_all() -> None:
     bench = Bench(7, "ok")
-    bench.ask(ClientProduceRequest("t", 0, [b"a"], broker=0, acks=-1, retries=1))
+    bench.ask(ClientProduceRequest("t", 0, [b"a"], broker=BrokerId(0), acks=-1, retries=1))
     bench.run(1000)
     first, second = attempt(1, b"a", 1, 7, 0), attempt(1, b"a", 2, 0, 1)
     assert bench.answers() == [
@@ -164,7 +164,7 @@ def test_a_stop_ends_what_was_to_follow() -> None:
 def test_a_group_consumes_commits_and_is_looked_at() -> None:
     bench = Bench()
     for value in (b"a", b"b", b"c"):
-        bench.ask(ClientProduceRequest("t", 0, [value], broker=0))
+        bench.ask(ClientProduceRequest("t", 0, [value], broker=BrokerId(0)))
     bench.run(100)
     bench.answers()
     partitions = [GroupPartition("t", 0)]
@@ -195,7 +195,7 @@ def test_a_group_reads_for_as_long_as_it_was_told_to() -> None:
     bench = Bench()
     bench.ask(ClientConsumeRequest("g", [GroupPartition("t", 0)], at_least_ms=3000))
     bench.run(2000)
-    bench.ask(ClientProduceRequest("t", 0, [b"late"], broker=0))
+    bench.ask(ClientProduceRequest("t", 0, [b"late"], broker=BrokerId(0)))
     bench.run(900)
     assert [type(answer) for answer in bench.answers()] == [ClientAttempt, ClientProduceResponse]
     bench.run(1000)
@@ -253,11 +253,11 @@ def test_a_group_that_cannot_begin_is_told_why() -> None:
 
 def test_fetch_and_metadata_are_the_brokers_own_answers() -> None:
     bench = Bench()
-    bench.ask(ClientProduceRequest("t", 0, [b"a"], broker=0))
+    bench.ask(ClientProduceRequest("t", 0, [b"a"], broker=BrokerId(0)))
     bench.run(100)
     bench.answers()
-    bench.ask(ClientFetchRequest(0, "t", 0, 0))
-    bench.ask(ClientMetadataRequest(0))
+    bench.ask(ClientFetchRequest(BrokerId(0), "t", 0, 0))
+    bench.ask(ClientMetadataRequest(BrokerId(0)))
     bench.run(100)
     fetched, described = bench.answers()
     assert fetched == ClientFetchResponse(0, 1, [ToldRecord(0, LeaderEpoch(0), b"a")])
@@ -265,7 +265,7 @@ def test_fetch_and_metadata_are_the_brokers_own_answers() -> None:
     assert described.metadata is not None
     assert described.metadata.controller == 0
     bench.cluster.down.add("broker-0")
-    bench.ask(ClientFetchRequest(0, "t", 0, 0))
+    bench.ask(ClientFetchRequest(BrokerId(0), "t", 0, 0))
     bench.run(100)
     assert bench.answers() == [ClientFetchResponse("ConnectionRefusedError")]
 
@@ -273,7 +273,7 @@ def test_fetch_and_metadata_are_the_brokers_own_answers() -> None:
 @pytest.mark.parametrize(
     ("request_", "problem"),
     [
-        (ClientProduceRequest("t", 0, [], broker=0), "produce of 0 values"),
+        (ClientProduceRequest("t", 0, [], broker=BrokerId(0)), "produce of 0 values"),
         (ClientProduceRequest("t", 0, []), "produce of 0 values"),
         (
             ClientProduceRequest("t", 0, [b"a"], settings={"ack": 1}),
@@ -292,7 +292,7 @@ def test_what_cannot_be_done_is_answered_with_the_problem(request_: Message, pro
 
 def test_a_player_that_left_is_not_answered_but_the_work_is_done() -> None:
     bench = Bench()
-    bench.ask(ClientProduceRequest("t", 0, [b"a"], broker=0))
+    bench.ask(ClientProduceRequest("t", 0, [b"a"], broker=BrokerId(0)))
     bench.cluster.give(ConnectionLost(bench.connection, "closed"))
     bench.run(100)
     assert bench.answers() == []
@@ -441,7 +441,7 @@ def test_asking_opens_a_connection_and_closes_it_with_the_answer() -> None:
     out, now, asker = Outbox(), Now(0, 0), ClientAsker()
     answers: list[Message | Failure] = []
     told: list[ToldAttempt] = []
-    request = ClientProduceRequest("t", 0, [b"a"], broker=0)
+    request = ClientProduceRequest("t", 0, [b"a"], broker=BrokerId(0))
     asker.ask(
         out,
         "client-1",
@@ -465,8 +465,8 @@ def test_a_client_that_dies_is_told_and_asking_is_bounded() -> None:
     out, asker = Outbox(), ClientAsker()
     answers: list[Message | Failure] = []
     for _ in range(ASKED_MAX):
-        asker.ask(out, "client-1", ClientMetadataRequest(0), lambda now, out, answer: answers.append(answer))
+        asker.ask(out, "client-1", ClientMetadataRequest(BrokerId(0)), lambda now, out, answer: answers.append(answer))
     with pytest.raises(TooManyAsked, match="256 requests to clients"):
-        asker.ask(out, "client-1", ClientMetadataRequest(0), lambda now, out, answer: answers.append(answer))
+        asker.ask(out, "client-1", ClientMetadataRequest(BrokerId(0)), lambda now, out, answer: answers.append(answer))
     assert out.route(Now(0, 0), ConnectionLost(1, "killed"))
     assert answers == [Failure("ConnectionResetError", "killed", True)]

@@ -9,7 +9,7 @@ from emulator.machines.client.deadlines import NEVER
 from emulator.machines.client.exchange import Failure
 from emulator.machines.client.metadata_cache import TOPICS_MAX, Leader, MetadataCache
 from protocol.chance import Chance
-from protocol.ids import LeaderEpoch
+from protocol.ids import BrokerId, LeaderEpoch
 from protocol.machine import (
     Close,
     ConnectionLost,
@@ -71,7 +71,7 @@ def test_one_connection_carries_several_requests_up_to_the_bound() -> None:
     bench.ask(0)
     assert bench.out.take() == [Send(connection, n, 9, MetadataRequest([])) for n in (1, 2)]
     assert not bench.connections.ready(at(0), bench.out, "broker-0"), "two are under way"
-    answer = MetadataResponse(0, [], [])
+    answer = MetadataResponse(BrokerId(0), [], [])
     bench.give(5, MessageReceived(connection, 1, 9, answer))
     assert bench.answers == [answer]
     assert bench.connections.ready(at(5), bench.out, "broker-0")
@@ -133,7 +133,7 @@ def test_an_answer_nobody_asked_for_ends_the_connection() -> None:
     connection = bench.connect()
     bench.ask(0)
     bench.out.take()
-    bench.give(1, MessageReceived(connection, 9, 9, MetadataResponse(0, [], [])))
+    bench.give(1, MessageReceived(connection, 9, 9, MetadataResponse(BrokerId(0), [], [])))
     assert bench.out.take() == [Close(connection)]
     assert len(bench.answers) == 1
 
@@ -178,9 +178,11 @@ class MetadataBench(Bench):
         return [type(effect) for effect in self.out.take()] == [Send]
 
     def answer(self, ms: float, *partitions: PartitionMetadata, brokers: int = 2) -> None:
-        live = [BrokerEndpoint(number, f"broker-{number}") for number in range(brokers)]
+        live = [BrokerEndpoint(BrokerId(number), f"broker-{number}") for number in range(brokers)]
         correlation = self.connections._correlation
-        self.give(ms, MessageReceived(self.connection, correlation, 9, MetadataResponse(0, live, list(partitions))))
+        self.give(
+            ms, MessageReceived(self.connection, correlation, 9, MetadataResponse(BrokerId(0), live, list(partitions)))
+        )
 
 
 def test_it_asks_for_a_new_topic_and_when_told_but_not_too_often() -> None:
@@ -189,8 +191,8 @@ def test_it_asks_for_a_new_topic_and_when_told_but_not_too_often() -> None:
     bench.metadata.want_topic("t")
     assert bench.poll(0)
     assert not bench.poll(1), "an answer is under way"
-    bench.answer(2, PartitionMetadata("t", 0, 0, 1, LeaderEpoch(3)))
-    assert bench.metadata.leader("t", 0) == Leader(1, "broker-1", LeaderEpoch(3))
+    bench.answer(2, PartitionMetadata("t", 0, 0, BrokerId(1), LeaderEpoch(3)))
+    assert bench.metadata.leader("t", 0) == Leader(BrokerId(1), "broker-1", LeaderEpoch(3))
     assert not bench.poll(500)
     bench.metadata.request_update()
     assert bench.poll(500)
@@ -209,7 +211,7 @@ def test_an_older_epoch_is_not_believed_and_an_equal_one_is() -> None:
     for ms, leader, epoch, believed in ((0, 1, 5, 1), (200, 0, 4, 1), (400, -1, 5, None), (600, 0, 6, 0)):
         bench.metadata.request_update()
         assert bench.poll(ms)
-        bench.answer(ms, PartitionMetadata("t", 0, 0, leader, LeaderEpoch(epoch)))
+        bench.answer(ms, PartitionMetadata("t", 0, 0, BrokerId(leader), LeaderEpoch(epoch)))
         known = bench.metadata.leader("t", 0)
         assert (known.broker if known else None) == believed
     assert bench.metadata.epoch("t", 0) == 6
@@ -222,7 +224,11 @@ def test_a_topic_that_nobody_knows_any_more_has_no_partitions() -> None:
     """Semantics 6: whoever waits for it waits on; that it was unknown before it was made changes nothing."""
     bench = MetadataBench()
     bench.metadata.want_topic("t")
-    told = ((0, [UNKNOWN]), (200, [PartitionMetadata("t", n, 0, 1, LeaderEpoch(5)) for n in (0, 1)]), (400, [UNKNOWN]))
+    told = (
+        (0, [UNKNOWN]),
+        (200, [PartitionMetadata("t", n, 0, BrokerId(1), LeaderEpoch(5)) for n in (0, 1)]),
+        (400, [UNKNOWN]),
+    )
     known = []
     for ms, partitions in told:
         bench.metadata.request_update()
@@ -231,7 +237,7 @@ def test_a_topic_that_nobody_knows_any_more_has_no_partitions() -> None:
         known.append((bench.metadata.choices("t"), bench.metadata.knows("t", 0), bench.metadata.leader("t", 0)))
     assert known == [
         (None, False, None),
-        ((2, (0, 1)), True, Leader(1, "broker-1", LeaderEpoch(5))),
+        ((2, (0, 1)), True, Leader(BrokerId(1), "broker-1", LeaderEpoch(5))),
         (None, False, None),
     ]
 
@@ -241,19 +247,22 @@ def test_a_topic_of_the_same_name_is_believed_once_topics_have_ids(ids: bool) ->
     """Semantics 6, KAFKA-12257."""
     bench = MetadataBench(msgspec.structs.replace(SETTINGS, knows_topic_ids=ids, rejects_older_epochs=True))
     bench.metadata.want_topic("t")
-    old, new = PartitionMetadata("t", 0, 0, 1, LeaderEpoch(5)), PartitionMetadata("t", 0, 0, 0, LeaderEpoch(0))
+    old, new = (
+        PartitionMetadata("t", 0, 0, BrokerId(1), LeaderEpoch(5)),
+        PartitionMetadata("t", 0, 0, BrokerId(0), LeaderEpoch(0)),
+    )
     for ms, partition in ((0, old), (200, UNKNOWN), (400, new)):
         bench.metadata.request_update()
         assert bench.poll(ms)
         bench.answer(ms, partition)
-    assert bench.metadata.leader("t", 0) == (Leader(0, "broker-0", LeaderEpoch(0)) if ids else None)
+    assert bench.metadata.leader("t", 0) == (Leader(BrokerId(0), "broker-0", LeaderEpoch(0)) if ids else None)
 
 
 def test_a_leader_nobody_knows_the_place_of_is_none() -> None:
     bench = MetadataBench()
     bench.metadata.want_topic("t")
     bench.poll(0)
-    bench.answer(1, PartitionMetadata("t", 0, 0, 7, LeaderEpoch(0)))
+    bench.answer(1, PartitionMetadata("t", 0, 0, BrokerId(7), LeaderEpoch(0)))
     assert bench.metadata.leader("t", 0) is None
     assert bench.metadata.knows("t", 0)
     assert bench.metadata.nodes == ("broker-0", "broker-1")
@@ -263,7 +272,7 @@ def test_an_answer_without_brokers_is_asked_for_again() -> None:
     bench = MetadataBench()
     bench.metadata.want_topic("t")
     bench.poll(0)
-    bench.answer(1, PartitionMetadata("t", 0, 0, 7, LeaderEpoch(0)), brokers=0)
+    bench.answer(1, PartitionMetadata("t", 0, 0, BrokerId(7), LeaderEpoch(0)), brokers=0)
     assert not bench.metadata.knows("t", 0)
     assert bench.poll(101)
 

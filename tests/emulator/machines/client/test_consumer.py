@@ -13,7 +13,7 @@ from emulator.machines.client.fetched import FetchedEntry
 from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.events import OperationEnded, OperationInvoked, RecordsRead
-from protocol.ids import LeaderEpoch
+from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch
 from protocol.machine import ConnectionOpened, Emit, MessageReceived, Now, Open, Outbox, Send, SetTimer
 from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
 from protocol.messages.replication import (
@@ -92,17 +92,21 @@ def test_it_finds_the_leader_and_reads_from_the_offset_it_was_given() -> None:
     ]
     assert out.route(now, ConnectionOpened(1))
     assert out.take() == [Send(1, 1, 9, MetadataRequest(["t"])), SetTimer(("c", "poll"), 30_000.0)]
-    answer = MetadataResponse(0, [BrokerEndpoint(7, "broker-7")], [PartitionMetadata("t", 0, 0, 7, LeaderEpoch(4))])
+    answer = MetadataResponse(
+        BrokerId(0),
+        [BrokerEndpoint(BrokerId(7), "broker-7")],
+        [PartitionMetadata("t", 0, 0, BrokerId(7), LeaderEpoch(4))],
+    )
     assert out.route(now, MessageReceived(1, 1, 9, answer))
     wanted = FetchPartition("t", 0, 1, 1_048_576, current_leader_epoch=LeaderEpoch(4))
-    assert out.take() == [Send(1, 2, 12, FetchRequest(-1, 500, 1, 52_428_800, [wanted]))]
+    assert out.take() == [Send(1, 2, 12, FetchRequest(NO_BROKER, 500, 1, 52_428_800, [wanted]))]
     entry = place(batch(b"a", b"b"), 0, LeaderEpoch(3))
     result = FetchedPartition("t", 0, 0, 2, 0, None, entry)
     assert out.route(now, MessageReceived(1, 2, 12, FetchResponse([result])))
     again = FetchPartition("t", 0, 2, 1_048_576, current_leader_epoch=LeaderEpoch(4))
     assert out.take() == [
         Emit(RecordsRead("client-0.1:1", "t", 0, 1, 1, 3, read_header(entry).crc, 2, 7)),
-        Send(1, 3, 12, FetchRequest(-1, 500, 1, 52_428_800, [again])),
+        Send(1, 3, 12, FetchRequest(NO_BROKER, 500, 1, 52_428_800, [again])),
     ]
     assert [record.value for entries in read for each in entries for record in each.records] == [b"b"]
     consumer.close(now, out)
@@ -119,7 +123,9 @@ def test_the_old_consumer_of_0_8_2_stops_at_a_message_larger_than_it_asks_for(ve
     consumer = Consumer("c", ["b"], log, settings, Chance(1), lambda *_: None, lambda now, out, problem: said(problem))
     consumer.assign(now, out, {("t", 0): 1})
     assert out.route(now, ConnectionOpened(1))
-    known = MetadataResponse(0, [BrokerEndpoint(7, "b")], [PartitionMetadata("t", 0, 0, 7)])
+    known = MetadataResponse(
+        BrokerId(0), [BrokerEndpoint(BrokerId(7), "b")], [PartitionMetadata("t", 0, 0, BrokerId(7))]
+    )
     assert out.route(now, MessageReceived(1, 1, 9, known))
     fetch = out.take()[-1]
     assert isinstance(fetch, Send) and isinstance(fetch.message, FetchRequest)

@@ -11,7 +11,7 @@ from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked
-from protocol.ids import LeaderEpoch, TopicPartition
+from protocol.ids import BrokerId, LeaderEpoch, TopicPartition
 from protocol.machine import ConnectionOpened, Emit, MessageReceived, Now, Open, Outbox, Send, SetTimer
 from protocol.messages.groups import (
     FindCoordinatorRequest,
@@ -73,7 +73,7 @@ def test_it_asks_any_broker_for_the_coordinator_and_that_one_to_commit() -> None
     ]
     assert out.route(now, ConnectionOpened(1))
     assert out.take() == [Send(1, 1, 3, FindCoordinatorRequest("g")), SetTimer(("offsets", "poll"), 30_000.0)]
-    assert out.route(now, MessageReceived(1, 1, 3, FindCoordinatorResponse(0, 8, "broker-8")))
+    assert out.route(now, MessageReceived(1, 1, 3, FindCoordinatorResponse(0, BrokerId(8), "broker-8")))
     assert out.take() == [Open(2, "broker-8", "client"), SetTimer(("offsets", "poll"), 10_000.0)]
     assert out.route(now, ConnectionOpened(2))
     assert out.take() == [

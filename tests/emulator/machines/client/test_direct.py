@@ -17,7 +17,7 @@ from protocol.events import (
     OperationInvoked,
     RecordsRead,
 )
-from protocol.ids import LeaderEpoch
+from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch
 from protocol.machine import (
     CancelTimer,
     Close,
@@ -98,7 +98,7 @@ class Bench:
         self.client.fetch(
             NOW,
             self.out,
-            broker=0,
+            broker=BrokerId(0),
             topic=TOPIC,
             partition=0,
             offset=offset,
@@ -108,7 +108,9 @@ class Bench:
         return self.out.take()
 
     def metadata(self) -> list[Effect]:
-        self.client.metadata(NOW, self.out, broker=2, done=lambda now, out, described: self.described.append(described))
+        self.client.metadata(
+            NOW, self.out, broker=BrokerId(2), done=lambda now, out, described: self.described.append(described)
+        )
         return self.out.take()
 
     def step(self, event: Input) -> list[Effect]:
@@ -152,7 +154,7 @@ def test_a_value_is_one_batch_over_a_connection_of_its_own() -> None:
         Emit(AttemptEnded("observer.1:1", 1, 0, 5, "")),
         ended(1, "ok", 0, 5, crc),
     ]
-    assert bench.attempts == [Attempt("observer.1:1", 0, "a", -1, 1, 0, 5)]
+    assert bench.attempts == [Attempt("observer.1:1", BrokerId(0), "a", -1, 1, 0, 5)]
     assert bench.done == 1
     assert bench.client.idle
 
@@ -208,7 +210,7 @@ def test_silence_is_a_timeout_and_its_outcome_unknown() -> None:
         Emit(AttemptEnded("observer.1:1", 1, -2, -1, reason)),
         ended(1, "unknown", -2, -1, digest_of(b"a")),
     ]
-    assert bench.attempts == [Attempt("observer.1:1", 0, "a", -1, 1, "TimeoutError", None)]
+    assert bench.attempts == [Attempt("observer.1:1", BrokerId(0), "a", -1, 1, "TimeoutError", None)]
 
 
 def test_a_connection_that_never_stood_leaves_nothing_in_doubt() -> None:
@@ -270,7 +272,7 @@ def test_a_fetch_reads_whole_batches_from_its_offset_on() -> None:
     bench = Bench()
     effects = bench.fetch(offset=1)
     assert names(effects) == ["OperationInvoked", "AttemptSent", "Open", "SetTimer"]
-    asked = FetchRequest(-1, 500, 1, 1_048_576, [FetchPartition(TOPIC, 0, 1, 1_048_576)])
+    asked = FetchRequest(NO_BROKER, 500, 1, 1_048_576, [FetchPartition(TOPIC, 0, 1, 1_048_576)])
     assert bench.step(ConnectionOpened(1))[0] == Send(1, 1, 12, asked)
     first, second = place(batch(b"a", b"b"), 0, LeaderEpoch(3)), place(batch(b"c"), 2, LeaderEpoch(4))
     torn = place(batch(b"d"), 3, LeaderEpoch(4))[:-1]
@@ -282,7 +284,7 @@ def test_a_fetch_reads_whole_batches_from_its_offset_on() -> None:
         Emit(OperationEnded("observer.1:1", "fetch", "ok", 0, TOPIC, 0, 3, 4, 0, 0)),
     ]
     records = (FetchedRecord(1, LeaderEpoch(3), b"b"), FetchedRecord(2, LeaderEpoch(4), b"c"))
-    assert bench.fetched == [Fetched("observer.1:1", 0, 0, 3, records)]
+    assert bench.fetched == [Fetched("observer.1:1", BrokerId(0), 0, 3, records)]
 
 
 def test_a_fetch_reports_the_brokers_error_or_its_silence() -> None:
@@ -295,8 +297,8 @@ def test_a_fetch_reports_the_brokers_error_or_its_silence() -> None:
     bench.step(ConnectionOpened(2))
     bench.step(TimerFired(("direct", "socket", 2)))
     assert bench.fetched == [
-        Fetched("observer.1:1", 0, 6, -1, ()),
-        Fetched("observer.1:2", 0, "TimeoutError", None, None),
+        Fetched("observer.1:1", BrokerId(0), 6, -1, ()),
+        Fetched("observer.1:2", BrokerId(0), "TimeoutError", None, None),
     ]
 
 
@@ -318,14 +320,16 @@ def test_metadata_is_the_brokers_own_answer() -> None:
     assert bench.metadata()[2] == Open(1, "broker-2", "client")
     assert bench.step(ConnectionOpened(1))[0] == Send(1, 1, 9, MetadataRequest([]))
     answer = MetadataResponse(
-        1, [BrokerEndpoint(1, "broker-1")], [PartitionMetadata(TOPIC, 0, 0, 1, LeaderEpoch(2), [1])]
+        BrokerId(1),
+        [BrokerEndpoint(BrokerId(1), "broker-1")],
+        [PartitionMetadata(TOPIC, 0, 0, BrokerId(1), LeaderEpoch(2), [BrokerId(1)])],
     )
     bench.answer(1, answer)
     bench.metadata()
     bench.step(ConnectionLost(2, "connection refused", Loss.REFUSED))
     assert bench.described == [
-        Described("observer.1:1", 2, 0, answer),
-        Described("observer.1:2", 2, "ConnectionRefusedError", None),
+        Described("observer.1:1", BrokerId(2), 0, answer),
+        Described("observer.1:2", BrokerId(2), "ConnectionRefusedError", None),
     ]
 
 
@@ -333,7 +337,7 @@ def test_an_answer_of_another_kind_ends_the_attempt() -> None:
     bench = Bench()
     bench.produce(b"a")
     bench.step(ConnectionOpened(1))
-    bench.answer(1, MetadataResponse(0, [], []))
+    bench.answer(1, MetadataResponse(BrokerId(0), [], []))
     assert [a.error for a in bench.attempts] == ["ConnectionResetError"]
 
 

@@ -6,7 +6,7 @@ from emulator.machines.client.client_settings import consumer_settings, producer
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.metadata_cache import MetadataCache
 from protocol.chance import Chance
-from protocol.ids import LeaderEpoch
+from protocol.ids import BrokerId, LeaderEpoch
 from protocol.machine import ConnectionOpened, MessageReceived, Now, Open, Outbox, Send
 from protocol.messages.leadership import BrokerEndpoint, MetadataResponse, PartitionMetadata
 
@@ -47,13 +47,13 @@ class Client:
         """t-0, t-1, ... as some broker believes; it asked, or does so now."""
         self.metadata.request_update()
         assert self.asks()
-        live = [BrokerEndpoint(number, f"broker-{number}") for number in range(3)]
+        live = [BrokerEndpoint(BrokerId(number), f"broker-{number}") for number in range(3)]
         said = [
-            PartitionMetadata("t", n, 0, one[0], LeaderEpoch(one[1]))
+            PartitionMetadata("t", n, 0, BrokerId(one[0]), LeaderEpoch(one[1]))
             for n, one in enumerate(partitions)
             if one is not None
         ]
-        answer = MetadataResponse(0, live, said, reliable)
+        answer = MetadataResponse(BrokerId(0), live, said, reliable)
         correlation = self._connections._correlation
         assert self._out.route(self._now, MessageReceived(self._connection, correlation, 9, answer))
 

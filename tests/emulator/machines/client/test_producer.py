@@ -16,7 +16,7 @@ from emulator.machines.client.producer import Producer
 from emulator.machines.client.producer_batch import Sent
 from protocol.chance import Chance
 from protocol.events import AttemptSent, OperationInvoked
-from protocol.ids import LeaderEpoch
+from protocol.ids import BrokerId, LeaderEpoch
 from protocol.machine import ConnectionOpened, Emit, MessageReceived, Now, Open, Outbox, Send, SetTimer
 from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
 from protocol.messages.replication import InitProducerIdRequest, ProducePartition, ProduceRequest, ProduceResponse
@@ -66,7 +66,11 @@ def test_the_first_send_asks_for_metadata_then_writes_to_the_leader() -> None:
     ]
     assert out.route(now, ConnectionOpened(1))
     assert out.take() == [Send(1, 1, 9, MetadataRequest(["t"])), SetTimer(("p", "poll"), 30_000.0)]
-    answer = MetadataResponse(1, [BrokerEndpoint(1, "broker-1")], [PartitionMetadata("t", 0, 0, 1, LeaderEpoch(4))])
+    answer = MetadataResponse(
+        BrokerId(1),
+        [BrokerEndpoint(BrokerId(1), "broker-1")],
+        [PartitionMetadata("t", 0, 0, BrokerId(1), LeaderEpoch(4))],
+    )
     assert out.route(now, MessageReceived(1, 1, 9, answer))
     assert out.take() == [Open(2, "broker-1", "client"), SetTimer(("p", "poll"), 10_000.0)]
     assert out.route(now, ConnectionOpened(2))

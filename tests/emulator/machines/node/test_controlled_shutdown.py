@@ -11,6 +11,7 @@ from emulator.machines.broker.settings import BrokerSettings
 from emulator.machines.node.controlled_shutdown import LIMIT, PAUSE, ControlledShutdown
 from emulator.storage.memory import MemoryFiles
 from protocol.errors import ErrorCode
+from protocol.ids import BrokerId
 from protocol.machine import (
     Close,
     ConnectionLost,
@@ -62,7 +63,7 @@ class Stopping:
         self.out = Outbox()
         calls: SessionCalls = self.sessions
         self.settings = BrokerSettings(**settings)
-        self.context = BrokerContext(0, gates_for(version), self.settings, MemoryFiles(), calls, self.out)
+        self.context = BrokerContext(BrokerId(0), gates_for(version), self.settings, MemoryFiles(), calls, self.out)
         self.over = 0
         self.shutdown = ControlledShutdown(self.context, Procedures(calls), self._ended)
 
@@ -70,9 +71,9 @@ class Stopping:
         self.over += 1
 
     def controller(self, broker: int) -> None:
-        self.sessions.holds["/controller"] = encode_controller(broker, 0)
-        registration = BrokerRegistration(broker, f"broker-{broker}")
-        self.sessions.holds[broker_path(broker)] = encode_broker(registration, 0)
+        self.sessions.holds["/controller"] = encode_controller(BrokerId(broker), 0)
+        registration = BrokerRegistration(BrokerId(broker), f"broker-{broker}")
+        self.sessions.holds[broker_path(BrokerId(broker))] = encode_broker(registration, 0)
 
     def begin(self) -> list[Any]:
         self.shutdown.begin()
@@ -109,7 +110,7 @@ def test_without_a_controller_it_looks_again_since_1_1(version: str, tries: int)
 @pytest.mark.parametrize("version", ["0.8.2", "1.0", "2.8"])
 def test_a_controller_that_is_not_registered_is_looked_for_again(version: str) -> None:
     stopping = Stopping(version)
-    stopping.sessions.holds["/controller"] = encode_controller(1, 0)
+    stopping.sessions.holds["/controller"] = encode_controller(BrokerId(1), 0)
     assert timer(stopping.begin(), PAUSE) == 5_000
     stopping.controller(1)
     assert opened(stopping.hear(TimerFired(PAUSE))).to == "broker-1"

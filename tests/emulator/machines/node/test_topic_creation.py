@@ -8,6 +8,7 @@ import pytest
 from controller.session_calls import Procedures
 from emulator.machines.node.topic_creation import create_topic
 from protocol.chance import Chance
+from protocol.ids import BrokerId
 from protocol.machine import Now, Outbox
 from protocol.messages.session import SessionRequest, SessionResponse
 from protocol.versions import gates_for
@@ -27,7 +28,7 @@ class Calls:
         for path in PERSISTENT_PATHS:
             self.service.put(path)
         for broker in range(brokers):
-            registration = BrokerRegistration(broker, f"broker-{broker}", 9092, f"az-{broker % 3}")
+            registration = BrokerRegistration(BrokerId(broker), f"broker-{broker}", 9092, f"az-{broker % 3}")
             self.service.put(f"/brokers/ids/{broker}", encode_broker(registration, 0))
 
     def call(

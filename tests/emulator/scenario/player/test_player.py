@@ -8,9 +8,10 @@ from emulator.scenario.player.steps import StepFailed
 from emulator.scenario.player.timeline import Timeline, epoch_or_null, metadata_view, text
 from emulator.topology import three_azs
 from protocol.events import MachineFault
-from protocol.ids import ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.messages.leadership import BrokerEndpoint, MetadataResponse, PartitionMetadata
 from protocol.znodes import Leadership
+from tests.ids import brokers
 from tests.simulated.cluster import Cluster
 
 BEGIN = """
@@ -147,8 +148,8 @@ def timeline() -> Timeline:
 
 def test_an_attempt_has_the_keys_of_the_recordings() -> None:
     notes = timeline()
-    notes.attempt(7102.4567, Attempt("observer.1:1", 0, "a", -1, 1, 0, 5), "t-0")
-    notes.attempt(8000.0, Attempt("observer.1:2", 1, "b", 1, 2, "TimeoutError", None), "u-3")
+    notes.attempt(7102.4567, Attempt("observer.1:1", BrokerId(0), "a", -1, 1, 0, 5), "t-0")
+    notes.attempt(8000.0, Attempt("observer.1:2", BrokerId(1), "b", 1, 2, "TimeoutError", None), "u-3")
     assert notes.entries == [
         {"t": 7.102, "saw": "attempt", "broker": 0, "value": "a", "acks": -1, "attempt": 1, "error": 0, "offset": 5},
         {"t": 8.0, "saw": "attempt", "broker": 1, "value": "b", "acks": 1, "attempt": 2, "error": "TimeoutError",
@@ -158,23 +159,23 @@ def test_an_attempt_has_the_keys_of_the_recordings() -> None:
 
 def test_a_fetch_that_failed_has_no_records() -> None:
     notes = timeline()
-    notes.fetched(0.0, Fetched("observer.1:1", 2, "ConnectionRefusedError", None, None), "t-0")
+    notes.fetched(0.0, Fetched("observer.1:1", BrokerId(2), "ConnectionRefusedError", None, None), "t-0")
     assert notes.entries[0]["records"] is None
     assert list(notes.entries[0]) == ["t", "saw", "broker", "error", "high_watermark", "records"]
 
 
 def test_metadata_is_one_partitions_view() -> None:
     metadata = MetadataResponse(
-        2,
-        [BrokerEndpoint(1, "broker-1"), BrokerEndpoint(0, "broker-0")],
-        [PartitionMetadata("t", 0, 0, 1, LeaderEpoch(4), [1, 0])],
+        BrokerId(2),
+        [BrokerEndpoint(BrokerId(1), "broker-1"), BrokerEndpoint(BrokerId(0), "broker-0")],
+        [PartitionMetadata("t", 0, 0, BrokerId(1), LeaderEpoch(4), list(brokers(1, 0)))],
     )
     view = {"broker": 0, "controller": 2, "leader": 1, "epoch": 4, "isr": [1, 0], "live": [0, 1]}
     assert metadata_view(0, metadata, "t-0") == view
     assert metadata_view(0, metadata, "u-0") == {**view, "leader": -1, "epoch": None, "isr": []}
     notes = timeline()
-    notes.metadata(1000.0, Described("observer.1:1", 0, 0, metadata), "t-0")
-    notes.metadata(1000.0, Described("observer.1:2", 1, "TimeoutError", None), "t-0")
+    notes.metadata(1000.0, Described("observer.1:1", BrokerId(0), 0, metadata), "t-0")
+    notes.metadata(1000.0, Described("observer.1:2", BrokerId(1), "TimeoutError", None), "t-0")
     assert notes.entries == [
         {"t": 1.0, "saw": "metadata", "broker": 0, "leader": 1, "leader_epoch": 4, "isr": [1, 0], "controller": 2,
          "live_brokers": [0, 1]},
@@ -187,9 +188,9 @@ def test_states_are_noted_when_they_change() -> None:
     notes, seen = timeline(), Observing(three_azs(), lambda now, what: None)
     notes.changed(500.0, "controller", seen)
     assert notes.controllers == [], "the recordings begin with the first topic"
-    seen.controller, seen.controller_epoch, seen.live = 2, 1, frozenset({0, 1, 2})
-    first = Leadership(0, LeaderEpoch(0), (0, 1), ControllerEpoch(1), 0)
-    second = Leadership(1, LeaderEpoch(1), (1,), ControllerEpoch(1), 1)
+    seen.controller, seen.controller_epoch, seen.live = BrokerId(2), 1, frozenset(brokers(0, 1, 2))
+    first = Leadership(BrokerId(0), LeaderEpoch(0), brokers(0, 1), ControllerEpoch(1), 0)
+    second = Leadership(BrokerId(1), LeaderEpoch(1), brokers(1), ControllerEpoch(1), 1)
     for at_ms, state in ((1000.0, first), (2000.0, first), (3000.0, second)):
         seen.states["t-0"] = state
         notes.changed(at_ms, "states", seen)

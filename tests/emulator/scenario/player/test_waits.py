@@ -22,10 +22,11 @@ from emulator.scenario.player.tasks import Order, StepFailed, Steps, together
 from emulator.scenario.player.waits import SAMPLE, SAMPLE_EVERY_MS, Waits, quiet_times_s
 from emulator.topology import three_azs
 from protocol.chance import Chance
-from protocol.ids import ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.machine import Now, Outbox, SetTimer
 from protocol.work import Runner
 from protocol.znodes import Leadership
+from tests.ids import brokers
 
 
 class Waiting:
@@ -37,7 +38,7 @@ class Waiting:
         self.waits = Waits(self.seen, self.out)
         self.waits.start(Chance(seed))
         self.waits.first = "t-0"
-        self.seen.assignments["t-0"] = (0, 1, 2)
+        self.seen.assignments["t-0"] = brokers(0, 1, 2)
         self.now_ms = 1000.0
         self.due_ms: float | None = None
         self.told: list[tuple[float, bool]] = []
@@ -47,7 +48,7 @@ class Waiting:
         self._timers()
 
     def change(self, leader: int = 0, isr: tuple[int, ...] = (0, 1, 2), epoch: int = 0) -> None:
-        self.seen.states["t-0"] = Leadership(leader, LeaderEpoch(epoch), isr, ControllerEpoch(1))
+        self.seen.states["t-0"] = Leadership(BrokerId(leader), LeaderEpoch(epoch), brokers(*isr), ControllerEpoch(1))
         self.waits.changed(self.now)
         self._timers()
 
@@ -128,7 +129,7 @@ def test_a_wait_begun_by_the_end_of_another_is_looked_at_at_once() -> None:
 def test_new_is_relative_to_the_last_fault() -> None:
     waiting = Waiting()
     waiting.change(leader=0)
-    waiting.seen.controller, waiting.seen.controller_epoch = 2, 4
+    waiting.seen.controller, waiting.seen.controller_epoch = BrokerId(2), 4
     waiting.waits.fault_begins(waiting.now_ms)
     waiting.wait(NewLeader())
     waiting.wait(NewController())
@@ -138,7 +139,7 @@ def test_new_is_relative_to_the_last_fault() -> None:
     waiting.change(leader=1, epoch=2)
     waiting.run(2_100.0)
     assert len(waiting.told) == 1
-    waiting.seen.controller, waiting.seen.controller_epoch = 0, 5
+    waiting.seen.controller, waiting.seen.controller_epoch = BrokerId(0), 5
     waiting.waits.changed(waiting.now)
     waiting._timers()
     waiting.run(2_200.0)
@@ -147,8 +148,8 @@ def test_new_is_relative_to_the_last_fault() -> None:
 
 def test_conditions_of_several_kinds() -> None:
     waiting = Waiting()
-    waiting.seen.live = frozenset({0, 1})
-    waiting.seen.controller = 1
+    waiting.seen.live = frozenset(brokers(0, 1))
+    waiting.seen.controller = BrokerId(1)
     waiting.change(isr=(1, 0))
     for condition in (
         Registered(frozenset({0, 1})), Controller(1), Isr(frozenset({0, 1})), Not(Isr(frozenset({0}))),
