@@ -24,7 +24,7 @@ from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.truncation import Cut, cut_for
 from emulator.machines.node import specs
 from protocol.errors import ErrorCode
-from protocol.ids import BrokerId, LeaderEpoch
+from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.kinds import CutReason
 from protocol.records.format import iter_headers
 from protocol.versions import Gates, gates_for
@@ -63,7 +63,7 @@ def applied(mutant: Mutant) -> Iterator[None]:
 def _taken_for_as_far_as_the_leader() -> Patches:
     began = RemoteReplica.leader_epoch_began
 
-    def believing(self: RemoteReplica, leader_log_end: int, now_ms: float, **named: Any) -> None:
+    def believing(self: RemoteReplica, leader_log_end: Offset, now_ms: float, **named: Any) -> None:
         began(self, leader_log_end, now_ms, **named)
         if named["in_isr"]:
             self.log_end = leader_log_end
@@ -97,7 +97,7 @@ def _without_the_isr() -> Patches:
     return [(Partition, "advance_high_watermark", advance)]
 
 
-def _moved(partition: Partition, reached: int) -> bool:
+def _moved(partition: Partition, reached: Offset) -> bool:
     if reached <= partition.the_log.high_watermark:
         return False
     partition._moved(reached)
@@ -107,7 +107,7 @@ def _moved(partition: Partition, reached: int) -> bool:
 def _counted_when_sent() -> Patches:
     fetched = RemoteReplica.fetched
 
-    def counted(self: RemoteReplica, fetch_offset: int, leader_log_end: int, now_ms: float) -> None:
+    def counted(self: RemoteReplica, fetch_offset: Offset, leader_log_end: Offset, now_ms: float) -> None:
         fetched(self, max(fetch_offset, leader_log_end), leader_log_end, now_ms)
 
     return [(RemoteReplica, "fetched", counted)]
@@ -168,7 +168,7 @@ def _cut_to_high_watermark() -> Patches:
 
 
 def _cut_too_far() -> Patches:
-    def too_far(log: Log, fetch_offset: int, epoch: LeaderEpoch, end_offset: int) -> Cut:
+    def too_far(log: Log, fetch_offset: Offset, epoch: LeaderEpoch, end_offset: Offset) -> Cut:
         cut = cut_for(log, fetch_offset, epoch, end_offset)
         return msgspec.structs.replace(cut, offset=max(log.log_start, min(cut.offset, log.high_watermark) - 1))
 

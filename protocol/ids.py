@@ -1,8 +1,16 @@
-"""How a partition is named, and what Kafka writes where there is no leader or no epoch."""
+"""What brokers, epochs and offsets are to mypy, how a partition is named, and what Kafka writes where there is none.
+
+All of them are plain numbers when the program runs, and nothing is asked then; mypy refuses one for another. Text and
+other numbers become one where they are read: files, znodes, scenarios, commands.
+
+Plain numbers remain where they are only told or compared: in events, and so in what reads them (the audit, `judging`,
+observations, the conditions of waits); in what `storage` reads of a dead node's disk; in the old message format, whose
+inner offsets may count from 0. `replace` of a Struct asks for no types at all.
+"""
 
 import re
 from collections.abc import Iterable
-from typing import Final, NewType
+from typing import TYPE_CHECKING, Final, NewType
 
 TopicPartition = tuple[str, int]
 """Topic and partition number: ("t", 0) is written t-0."""
@@ -13,6 +21,21 @@ LeaderEpoch = NewType("LeaderEpoch", int)
 """Of a partition: counts its leaders."""
 ControllerEpoch = NewType("ControllerEpoch", int)
 """Of a cluster: counts its controllers' terms."""
+
+if TYPE_CHECKING:
+
+    class Offset(int):
+        """Of a record in its partition's log; ends are exclusive. One that is counted on is an offset again, so that
+        nothing has to say so where batches are appended and read; what lies between two is a plain number."""
+
+        def __add__(self, count: int, /) -> "Offset": ...
+
+else:
+    Offset = NewType("Offset", int)
+
+NO_OFFSET: Final = Offset(-1)
+"""There is none, or it is unknown."""
+FIRST_OFFSET: Final = Offset(0)
 
 NO_BROKER: Final = BrokerId(-1)
 NO_LEADER: Final = NO_BROKER

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch, TopicPartition
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch, Offset, TopicPartition
 from protocol.undecodable import UNDECODABLE, why
 
 NUMBER_DIGITS_MAX: Final = 18
@@ -143,13 +143,13 @@ def decode_controller_epoch(data: bytes) -> ControllerEpoch:
     return _decode(CONTROLLER_EPOCH, data, ControllerEpoch)
 
 
-def encode_consumer_offset(offset: int) -> bytes:
+def encode_consumer_offset(offset: Offset) -> bytes:
     """A plain number, as the old consumer writes it."""
     return str(offset).encode()
 
 
-def decode_consumer_offset(path: str, data: bytes) -> int:
-    return _decode(path, data, int)
+def decode_consumer_offset(path: str, data: bytes) -> Offset:
+    return _decode(path, data, Offset)
 
 
 class BrokerRegistration(msgspec.Struct, frozen=True):

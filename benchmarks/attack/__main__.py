@@ -30,6 +30,7 @@ from emulator.cluster.ending import end
 from emulator.cluster.launch import launch
 from emulator.cluster.registry import Found
 from emulator.last_resort import ended
+from protocol.ids import FIRST_OFFSET
 from tests.attack.strangers import silent
 
 FULL: int = 10_000_000
@@ -46,7 +47,7 @@ class Beside:
 
     def __init__(self, found: Found) -> None:
         self._at = found.registration
-        self.done = 0
+        self.done = FIRST_OFFSET
         self.slowest_s = 0.0
         self.problems: list[str] = []
         self.was_served = trio.Event()

@@ -19,6 +19,7 @@ from benchmarks.attack.lines import Lines
 from emulator.cluster.requests import Malformed, decode_ask, decode_request, token_of
 from protocol.conversations import HEARD_BY_BROKER, HEARD_BY_CLIENT, HEARD_BY_SESSION_SERVER, Conversation, OutOfPlace
 from protocol.framing import ProtocolError, decode, encode
+from protocol.ids import Offset
 from protocol.messages.base import Message
 from protocol.messages.control import Hello
 from protocol.messages.groups import GroupPartition, OffsetFetchRequest
@@ -49,7 +50,7 @@ HARMLESS: Final[dict[str, tuple[str, list[Message]]]] = {
         [
             MetadataRequest(["nowhere"]),
             ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition("nowhere", 0, -1)]),
-            FetchRequest(CONSUMER_REPLICA_ID, 0, 0, 1, [FetchPartition("nowhere", 7, 2**62)]),
+            FetchRequest(CONSUMER_REPLICA_ID, 0, 0, 1, [FetchPartition("nowhere", 7, Offset(2**62))]),
             OffsetFetchRequest("nobody", [GroupPartition("nowhere", 0)]),
         ],
     ),

@@ -12,7 +12,7 @@ import msgspec
 from docs.generate.markdown import code, notice, table
 from docs.generate.source import docstring_of
 from protocol.framing import MAX_FRAME_BYTES, encode
-from protocol.ids import BrokerId, LeaderEpoch
+from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.messages import REGISTRY
 from protocol.messages.base import DIRECTIONS, Message
 from protocol.messages.replication import FetchPartition, FetchRequest
@@ -75,7 +75,7 @@ _WORDS = {
 
 def example_frame() -> bytes:
     """The worked example."""
-    asked = FetchPartition("t", 0, 5, current_leader_epoch=LeaderEpoch(1), last_fetched_epoch=LeaderEpoch(1))
+    asked = FetchPartition("t", 0, Offset(5), current_leader_epoch=LeaderEpoch(1), last_fetched_epoch=LeaderEpoch(1))
     return encode(FetchRequest(BrokerId(2), 500, 1, 10_485_760, [asked]), correlation_id=7, version=12)
 
 

@@ -302,10 +302,10 @@ def consume(
     """
     from emulator.cli.commands.live_clients import consume_command
     from emulator.cluster.requests import Consume
-    from protocol.ids import BrokerId
+    from protocol.ids import BrokerId, Offset
 
     whom = None if broker is None else BrokerId(broker)
-    ask = Consume(topic, partition, from_offset, max_, whom, az)
+    ask = Consume(topic, partition, Offset(from_offset), max_, whom, az)
     return consume_command(asked.asking("consume"), ask)
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from emulator.exit_codes import HELD, UNKNOWN, UNUSABLE
 from emulator.faults.machines import LIVE_FAULTS
-from protocol.ids import BrokerId
+from protocol.ids import FIRST_OFFSET, BrokerId, Offset
 from protocol.undecodable import UNDECODABLE, why
 
 LINE_BYTES_MAX = 64 * 1024
@@ -174,7 +174,7 @@ class Consume(Ask, frozen=True, tag="consume"):
 
     topic: Word
     partition: int = 0
-    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
+    offset: Annotated[Offset, msgspec.Meta(ge=0)] = FIRST_OFFSET
     records_max: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
     broker: BrokerId | None = None
     az: Word = ""

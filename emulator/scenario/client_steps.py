@@ -6,7 +6,7 @@ They can be had from `model` as well.
 from typing import Any
 
 from emulator.faults.machines import Step
-from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset
 
 ANY_BROKER = "any"
 ANY_PARTITION = "any"
@@ -93,7 +93,7 @@ class Fetch(Step, frozen=True, kw_only=True):
     """A consumer's fetch from `offset` at `broker`, on a fresh connection."""
 
     broker: BrokerId
-    offset: int
+    offset: Offset
     client: str = ""
     partition: str | None = None
 
@@ -117,7 +117,7 @@ class Commit(Step, frozen=True, kw_only=True):
     """`group` commits `offset`; what may pass is tried again for `limit_s`."""
 
     group: str
-    offset: int
+    offset: Offset
     leader_epoch: LeaderEpoch = EPOCH_UNKNOWN
     old: bool = False
     settings: dict[str, Any] = {}

@@ -6,7 +6,7 @@ from emulator.scenario import model as m
 from emulator.scenario.document import kind, plain
 from emulator.scenario.step_reader import Keys, Steps
 from emulator.settings.setting import PRODUCER
-from protocol.ids import BrokerId
+from protocol.ids import BrokerId, Offset
 
 
 def _values(k: Keys) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ def library_produce(k: Keys, at_s: float | None) -> Steps:
 
 def fetch(k: Keys, at_s: float | None) -> Steps:
     broker, client = k.need("broker", k.reader.broker), k.get("client", k.reader.client, "")
-    offset = k.whole("offset", "offset", 0)
+    offset = Offset(k.whole("offset", "offset", 0))
     return [m.Fetch(broker=broker, offset=offset, client=client, partition=k.partition(), at_s=at_s)]
 
 

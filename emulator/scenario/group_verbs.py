@@ -5,7 +5,7 @@ from ruamel.yaml.nodes import Node
 from emulator.scenario import model as m
 from emulator.scenario.step_reader import Keys, Steps
 from emulator.settings.setting import CONSUMER
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, Offset
 
 
 def _settings(k: Keys) -> dict[str, object]:
@@ -40,7 +40,7 @@ def consume(k: Keys, at_s: float | None) -> Steps:
 def commit(k: Keys, at_s: float | None) -> Steps:
     step = m.Commit(
         group=k.need("group", k.reader.label),
-        offset=k.whole("offset", "offset"),
+        offset=Offset(k.whole("offset", "offset")),
         leader_epoch=LeaderEpoch(k.whole("leader_epoch", "leader_epoch", EPOCH_UNKNOWN, low=-1)),
         old=_old(k),
         settings=_settings(k),

@@ -16,14 +16,14 @@ ends after the version. Anything else that is not exactly this is an error that 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 
 VERSION: Final = 0
 
-Offsets = dict[tuple[str, int], int]
+Offsets = dict[tuple[str, int], Offset]
 """{(topic, partition): offset}"""
 
-LeaderEpochs = list[tuple[LeaderEpoch, int]]
+LeaderEpochs = list[tuple[LeaderEpoch, Offset]]
 """[(epoch, its start offset)], both ascending"""
 
 
@@ -37,7 +37,7 @@ class CheckpointDamaged(ValueError):
         self.reason = reason
 
 
-def format_offsets(offsets: Mapping[tuple[str, int], int]) -> bytes:
+def format_offsets(offsets: Mapping[tuple[str, int], Offset]) -> bytes:
     """The content of a checkpoint of offsets, partitions in order."""
     return _format(f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items()))
 
@@ -51,13 +51,13 @@ def parse_offsets(data: bytes, path: str) -> Offsets:
         key = (topic, _number(partition, "partition"))
         if key in offsets:
             raise ValueError(f"{topic}-{partition} is there twice")
-        offsets[key] = _number(offset, "offset")
+        offsets[key] = Offset(_number(offset, "offset"))
 
     _parse(data, path, parse)
     return offsets
 
 
-def format_leader_epochs(entries: Sequence[tuple[LeaderEpoch, int]]) -> bytes:
+def format_leader_epochs(entries: Sequence[tuple[LeaderEpoch, Offset]]) -> bytes:
     """The content of a leader epoch checkpoint."""
     return _format(f"{epoch} {start_offset}" for epoch, start_offset in entries)
 
@@ -68,7 +68,8 @@ def parse_leader_epochs(data: bytes, path: str) -> LeaderEpochs:
 
     def parse(line: str) -> None:
         epoch_word, start_word = _words(line, "epoch and start offset", 2)
-        epoch, start_offset = LeaderEpoch(_number(epoch_word, "epoch")), _number(start_word, "start offset")
+        epoch = LeaderEpoch(_number(epoch_word, "epoch"))
+        start_offset = Offset(_number(start_word, "start offset"))
         # Equal start offsets exist: until 2.0.0 an epoch without records stayed (docs/semantics.md 3).
         if entries and (epoch <= entries[-1][0] or start_offset < entries[-1][1]):
             last_epoch, last_start = entries[-1]

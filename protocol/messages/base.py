@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import msgspec
 from msgspec import Meta
 
-from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch, Offset
 
 REQUEST = 0
 RESPONSE = 1
@@ -50,7 +50,8 @@ def unit(name: str, meaning: str = "", since: int = 0) -> Meta:
 
 _INT32 = Meta(ge=-(2**31), le=2**31 - 1)
 Int32 = Annotated[int, _INT32]
-Int64 = Annotated[int, Meta(ge=-(2**62), le=2**62)]
+_INT64 = Meta(ge=-(2**62), le=2**62)
+Int64 = Annotated[int, _INT64]
 """Half of what 64 bits hold: a sum of two still fits into a frame."""
 Count = Annotated[int, Meta(ge=0, le=2**62)]
 PartitionField = Annotated[int, Meta(ge=-1, le=2**31 - 1)]
@@ -59,7 +60,8 @@ BrokerField = Annotated[Broker32, unit("broker id", "-1 is none")]
 Epoch32 = Annotated[LeaderEpoch, _INT32]
 EpochField = Annotated[Epoch32, unit("leader epoch", "-1 is unknown")]
 ControllerEpochField = Annotated[ControllerEpoch, _INT32, unit("controller epoch")]
-OffsetField = Annotated[Int64, unit("offset", "-1 is none; ends are exclusive")]
+Offset64 = Annotated[Offset, _INT64]
+OffsetField = Annotated[Offset64, unit("offset", "-1 is none; ends are exclusive")]
 ErrorField = Annotated[Int32, unit("error code", "0 is success")]
 Millis = Annotated[int, Meta(ge=0, le=2**31 - 1), unit("ms")]
 Bytes = Annotated[int, Meta(ge=0, le=2**31 - 1), unit("bytes")]

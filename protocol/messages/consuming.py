@@ -10,13 +10,13 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from protocol.ids import EPOCH_UNKNOWN
+from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET
 from protocol.messages.base import (
     RESPONSE,
     EpochField,
-    Int64,
     Message,
     Millis,
+    Offset64,
     OffsetField,
     PartitionField,
     register,
@@ -51,7 +51,7 @@ class ToldReading(msgspec.Struct, omit_defaults=True):
     topic: str
     partition: PartitionField
     position: OffsetField
-    committed: Int64 | None = None
+    committed: Offset64 | None = None
     resets: list[str] = []
     records: list[ToldRecord] = []
     error: Annotated[str, unit("text", "empty: none")] = ""
@@ -116,6 +116,6 @@ class ClientCommittedResponse(Message):
     API_NAME = "ClientCommitted"
     DIRECTION = RESPONSE
     error: ErrorOrName = 0
-    offset: OffsetField = -1
+    offset: OffsetField = NO_OFFSET
     leader_epoch: EpochField = EPOCH_UNKNOWN
     problem: Problem = ""

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from protocol.ids import EPOCH_UNKNOWN, NO_BROKER
+from protocol.ids import EPOCH_UNKNOWN, NO_BROKER, NO_OFFSET
 from protocol.messages.base import (
     RESPONSE,
     BrokerField,
@@ -98,7 +98,7 @@ class CommittedPartition(msgspec.Struct, omit_defaults=True):
 
     topic: str
     partition: PartitionField
-    offset: OffsetField = -1
+    offset: OffsetField = NO_OFFSET
     leader_epoch: FetchedEpoch = EPOCH_UNKNOWN
     metadata: str = ""
 

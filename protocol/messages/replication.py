@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Final
 import msgspec
 from msgspec import Meta
 
-from protocol.ids import EPOCH_UNKNOWN, BrokerId
+from protocol.ids import EPOCH_UNKNOWN, FIRST_OFFSET, NO_OFFSET, BrokerId
 from protocol.messages.base import (
     RESPONSE,
     Broker32,
@@ -47,8 +47,8 @@ class ProduceResult(msgspec.Struct, omit_defaults=True):
     topic: str
     partition: PartitionField
     error: ErrorField = 0
-    base_offset: OffsetField = -1
-    log_start: OffsetField = 0
+    base_offset: OffsetField = NO_OFFSET
+    log_start: OffsetField = FIRST_OFFSET
 
 
 @register
@@ -79,7 +79,7 @@ class FetchPartition(msgspec.Struct, omit_defaults=True):
     partition: PartitionField
     fetch_offset: OffsetField
     max_bytes: Bytes = 1_048_576
-    log_start: OffsetField = 0
+    log_start: OffsetField = FIRST_OFFSET
     current_leader_epoch: Annotated[Epoch32, unit("leader epoch", "-1: unfenced", since=9)] = EPOCH_UNKNOWN
     last_fetched_epoch: Annotated[Epoch32, unit("leader epoch", "of the last record held", since=12)] = EPOCH_UNKNOWN
 
@@ -112,8 +112,8 @@ class FetchedPartition(msgspec.Struct, omit_defaults=True):
     topic: str
     partition: PartitionField
     error: ErrorField = 0
-    high_watermark: OffsetField = -1
-    log_start: OffsetField = 0
+    high_watermark: OffsetField = NO_OFFSET
+    log_start: OffsetField = FIRST_OFFSET
     diverging_epoch: Annotated[DivergingEpoch | None, unit("leader epoch", "truncation on fetch", since=12)] = None
     records: bytes = b""
     incomplete: bool = False
@@ -141,7 +141,7 @@ class ListedOffset(msgspec.Struct, omit_defaults=True):
     topic: str
     partition: PartitionField
     error: ErrorField = 0
-    offset: OffsetField = -1
+    offset: OffsetField = NO_OFFSET
     leader_epoch: Annotated[Epoch32, unit("leader epoch", since=4)] = EPOCH_UNKNOWN
 
 
@@ -179,7 +179,7 @@ class EpochAnswer(msgspec.Struct, omit_defaults=True):
     partition: PartitionField
     error: ErrorField = 0
     leader_epoch: Annotated[Epoch32, unit("leader epoch", since=1)] = EPOCH_UNKNOWN
-    end_offset: OffsetField = -1
+    end_offset: OffsetField = NO_OFFSET
 
 
 @register

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from protocol.ids import CONTROLLER_EPOCH_UNKNOWN
+from protocol.ids import CONTROLLER_EPOCH_UNKNOWN, FIRST_OFFSET
 from protocol.messages.base import (
     RESPONSE,
     Broker32,
@@ -43,7 +43,7 @@ class PartitionStatus(msgspec.Struct):
     replicas: BrokerIds
     high_watermark: OffsetField
     log_end: OffsetField
-    log_start: OffsetField = 0
+    log_start: OffsetField = FIRST_OFFSET
     fetching: str = ""
     waits: str = ""
 

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from protocol.ids import NO_BROKER
+from protocol.ids import NO_BROKER, NO_OFFSET
 from protocol.messages.base import (
     ONE_WAY,
     RESPONSE,
@@ -19,10 +19,10 @@ from protocol.messages.base import (
     Count,
     EpochField,
     Int32,
-    Int64,
     Message,
     Millis,
     Name,
+    Offset64,
     OffsetField,
     PartitionField,
     register,
@@ -56,7 +56,7 @@ class ToldAttempt(msgspec.Struct, omit_defaults=True):
     acks: Int32
     attempt: Int32
     error: ErrorOrName
-    offset: Int64 | None = None
+    offset: Offset64 | None = None
     outcome: Annotated[str, unit("text", "by a library: ok, failed or unknown")] = ""
     partition: PartitionField = -1
 
@@ -140,7 +140,7 @@ class ClientFetchResponse(Message):
     API_NAME = "ClientFetch"
     DIRECTION = RESPONSE
     error: ErrorOrName = 0
-    high_watermark: Int64 | None = None
+    high_watermark: Offset64 | None = None
     records: list[ToldRecord] | None = None
     problem: Problem = ""
 
@@ -188,7 +188,7 @@ class WorkloadSpec(msgspec.Struct, omit_defaults=True):
     value_bytes: Annotated[int, Meta(ge=0, le=VALUE_BYTES_MAX), unit("bytes")] = 0
     limit: Count = 1_000_000
     unfinished_max: Annotated[int, Meta(ge=0, le=UNFINISHED_MAX)] = 1_000
-    offset: OffsetField = -1
+    offset: OffsetField = NO_OFFSET
     keys: Count = 0
 
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from google_crc32c import value as crc32c
 
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, FIRST_OFFSET, LeaderEpoch, Offset
 from protocol.records.compression import (
     CODEC_IDS,
     CODECS,
@@ -74,7 +74,7 @@ def encode_batch(
     values: Values,
     *,
     timestamp_ms: int,
-    base_offset: int = 0,
+    base_offset: Offset = FIRST_OFFSET,
     leader_epoch: LeaderEpoch = EPOCH_UNKNOWN,
     compression: Compression = "none",
     producer_id: int = -1,
@@ -105,7 +105,7 @@ def encode_batch(
     return _pack_head(base_offset, length, leader_epoch, MAGIC, crc32c(covered)) + covered
 
 
-def place_batch(data: Data, base_offset: int, leader_epoch: LeaderEpoch) -> bytes:
+def place_batch(data: Data, base_offset: Offset, leader_epoch: LeaderEpoch) -> bytes:
     """A leader on append: `data`, one whole batch, with its offset and epoch set; the crc stays right.
 
     Raises CountMismatch unless the batch has as many offsets as records, as a producer's must (LogValidator);

@@ -6,7 +6,7 @@ readers can tell what they cannot read.
 
 from typing import Final
 
-from protocol.ids import LeaderEpoch
+from protocol.ids import FIRST_OFFSET, LeaderEpoch, Offset
 from protocol.records import batch, message_set
 from protocol.records.compression import Compression
 from protocol.records.errors import UnknownMagic
@@ -21,7 +21,12 @@ _MAGIC_AT = 16
 
 
 def encode(
-    values: Values, *, magic: int, timestamp_ms: int, base_offset: int = 0, compression: Compression = "none"
+    values: Values,
+    *,
+    magic: int,
+    timestamp_ms: int,
+    base_offset: Offset = FIRST_OFFSET,
+    compression: Compression = "none",
 ) -> bytes:
     """`values` in the format of `magic`; what only batches have (producer ids) is `batch.encode_batch`'s."""
     if magic == batch.MAGIC:
@@ -52,7 +57,7 @@ def read_records(data: Data, position: int = 0) -> list[Record]:
     return message_set.read_records(data, position)
 
 
-def place(data: Data, base_offset: int, leader_epoch: LeaderEpoch) -> bytes:
+def place(data: Data, base_offset: Offset, leader_epoch: LeaderEpoch) -> bytes:
     """A leader on append: one batch, or one message set (which knows no epoch), set to `base_offset`."""
     magic = _magic(data, 0)
     if magic == batch.MAGIC:

@@ -12,6 +12,7 @@ import struct
 import zlib
 from typing import Final, Literal, NamedTuple
 
+from protocol.ids import Offset
 from protocol.records.compression import CODECS, Compression
 from protocol.records.errors import (
     BadCompression,
@@ -46,7 +47,7 @@ _pack_i32 = struct.Struct(">i").pack
 class Message(NamedTuple):
     """One entry as it lies there, not unpacked."""
 
-    offset: int
+    offset: Offset
     size_bytes: int
     crc: int
     magic: Magic
@@ -83,7 +84,7 @@ def crc_at(data: Data, position: int, size_bytes: int) -> int:
     return zlib.crc32(data[position + _CRC_COVERS_FROM : position + size_bytes])
 
 
-def read_envelope(data: Data, position: int) -> tuple[int, int, int, Magic, int, int]:
+def read_envelope(data: Data, position: int) -> tuple[Offset, int, int, Magic, int, int]:
     """(offset, size in bytes, crc, magic, attributes, timestamp in ms) of the message at `position`.
 
     The message is there to its end and its codec is known; key and value are not looked at.

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Sequence
 from typing import Final
 
-from protocol.ids import EPOCH_UNKNOWN
+from protocol.ids import EPOCH_UNKNOWN, FIRST_OFFSET, Offset
 from protocol.records.compression import (
     CODEC_IDS,
     CODECS,
@@ -64,7 +64,7 @@ def encode_message_set(
     *,
     timestamp_ms: int,
     magic: Magic = 1,
-    base_offset: int = 0,
+    base_offset: Offset = FIRST_OFFSET,
     compression: Compression = "none",
 ) -> bytes:
     """A message set of `values`, each a value or (key, value, ()); with a codec one wrapper around all.
@@ -112,7 +112,7 @@ def read_header(data: Data, position: int = 0) -> BatchHeader:
         message = read_message(data, position)
         inner = _unpack_wrapper(message, position)
         last_offset, count = _last_offset(message, inner), len(inner)
-        base_offset = last_offset - inner[-1].offset + inner[0].offset
+        base_offset = inner[0].offset + (last_offset - inner[-1].offset)
         if not attributes & LOG_APPEND_TIME:
             base_timestamp_ms = inner[0].timestamp_ms
     return BatchHeader(
@@ -160,12 +160,12 @@ def read_records(data: Data, position: int = 0) -> list[Record]:
     # LogAppendTime is set on the wrapper alone.
     override = bool(message.attributes & LOG_APPEND_TIME)
     return [
-        Record(start + each.offset, message.timestamp_ms if override else each.timestamp_ms, each.key, each.value)
+        Record(each.offset + start, message.timestamp_ms if override else each.timestamp_ms, each.key, each.value)
         for each in inner
     ]
 
 
-def place_message_set(data: Data, base_offset: int) -> bytes:
+def place_message_set(data: Data, base_offset: Offset) -> bytes:
     """What a leader does on append: gives the messages in `data` offsets from `base_offset` on.
 
     Messages without codec get theirs in place. A lone wrapper of format 1 whose inner offsets count from 0
@@ -199,7 +199,7 @@ def place_message_set(data: Data, base_offset: int) -> bytes:
     return _encode(fields, magic, base_offset, codecs[-1])
 
 
-def _place_wrapper(wrapper: Message, base_offset: int) -> bytes | None:
+def _place_wrapper(wrapper: Message, base_offset: Offset) -> bytes | None:
     """The wrapper of format 1 at its offset, with the largest inner timestamp; None if it must be rebuilt."""
     inner = _unpack_wrapper(wrapper, 0, verify=True)
     if [each.offset for each in inner] != list(range(len(inner))):
@@ -209,7 +209,7 @@ def _place_wrapper(wrapper: Message, base_offset: int) -> bytes | None:
     return encode_message(base_offset + len(inner) - 1, fields, 1, wrapper.attributes & 0x07)
 
 
-def _last_offset(wrapper: Message, inner: list[Message]) -> int:
+def _last_offset(wrapper: Message, inner: list[Message]) -> Offset:
     """The last offset in a wrapper. Format 0's inner offsets are absolute, whatever the wrapper claims."""
     return wrapper.offset if wrapper.magic else inner[-1].offset
 

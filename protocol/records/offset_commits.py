@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, Offset
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 
@@ -46,7 +46,7 @@ class CommittedOffset(msgspec.Struct, frozen=True):
     """`offset`: the next to read. `leader_epoch`: of the last record read, -1 unknown. Timestamps since 1970;
     `expire_timestamp_ms` -1: never (only value version 1 has one)."""
 
-    offset: int
+    offset: Offset
     leader_epoch: LeaderEpoch = EPOCH_UNKNOWN
     metadata: str = ""
     commit_timestamp_ms: int = 0
@@ -100,7 +100,7 @@ def decode_value(data: bytes) -> CommittedOffset:
     version = fields.number(">h")
     if version not in VALUE_VERSIONS:
         raise UnreadableOffsetCommit(f"value version {version}; known are 1, 2 and 3")
-    offset = fields.number(">q")
+    offset = Offset(fields.number(">q"))
     leader_epoch = LeaderEpoch(fields.number(">i")) if version >= 3 else EPOCH_UNKNOWN
     metadata, committed_ms = fields.string(), fields.number(">q")
     expire_ms = fields.number(">q") if version == 1 else -1

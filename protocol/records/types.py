@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 from protocol.records.compression import Compression
 from protocol.records.errors import TruncatedRecord
 
@@ -28,7 +28,7 @@ SEQUENCE_END: Final = 1 << 31
 class Record(msgspec.Struct, frozen=True, gc=False):
     """One record at its absolute offset; `timestamp_ms` since 1970, -1 where the format has none."""
 
-    offset: int
+    offset: Offset
     timestamp_ms: int
     key: bytes | None
     value: bytes | None
@@ -43,8 +43,8 @@ class BatchHeader(msgspec.Struct, frozen=True, gc=False):
     CRC-32C in a batch, CRC-32 in a message. Absent epochs, producer ids, sequences and timestamps are -1.
     """
 
-    base_offset: int
-    last_offset: int
+    base_offset: Offset
+    last_offset: Offset
     size_bytes: int
     leader_epoch: LeaderEpoch
     magic: int
@@ -60,7 +60,7 @@ class BatchHeader(msgspec.Struct, frozen=True, gc=False):
     attributes: int = 0
 
     @property
-    def next_offset(self) -> int:
+    def next_offset(self) -> Offset:
         """The offset after the last record."""
         return self.last_offset + 1
 

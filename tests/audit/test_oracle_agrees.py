@@ -16,6 +16,7 @@ from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
 from emulator.runs.verdict import Verdict
 from emulator.scenario.model import CHECKS
+from protocol.ids import Offset
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -114,7 +115,7 @@ def test_they_agree_on_a_leader_whose_high_watermark_falls(
     def broken(partition: Partition, *fetched: Any, **more: Any) -> None:
         if not fell and partition.the_log.high_watermark == 2:
             fell.append(partition)
-            partition._moved(1)
+            partition._moved(Offset(1))
         noted(partition, *fetched, **more)
 
     monkeypatch.setattr(Partition, "follower_fetched", broken)

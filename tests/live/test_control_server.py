@@ -15,7 +15,7 @@ from emulator.cluster import requests as r
 from emulator.cluster.control_client import ask
 from emulator.cluster.registry import Registration
 from emulator.identity import mine
-from protocol.ids import BrokerId
+from protocol.ids import BrokerId, Offset
 from tests.ids import brokers
 
 pytestmark = pytest.mark.trio
@@ -220,7 +220,8 @@ async def test_every_request_comes_back_as_it_was_sent() -> None:
     asks: list[r.Ask] = [
         r.Status(), r.Down(), r.Ready(), r.LinkFault(["cut", "a", "->", "b"]), r.Heal(["x"], "hold"),
         r.Machine("power-loss", "broker-0", 3), r.CreateTopic("t", [ids], settings={"min.insync.replicas": 2}),
-        r.DescribeTopic("t"), r.Produce("t", ["a"], idempotent=True), r.Consume("t", 1, 5), r.ElectPreferred(["t-0"]),
+        r.DescribeTopic("t"), r.Produce("t", ["a"], idempotent=True), r.Consume("t", 1, Offset(5)),
+        r.ElectPreferred(["t-0"]),
         r.StartWorkload("w", "t"), r.StopWorkload("w"), r.WorkloadStatus(), r.AddPartitions("t", 2, [ids]),
         r.AlterTopic("t", {"min.insync.replicas": 2}, ["flush.messages"]), r.Reassign({"t-0": ids}),
         r.AlterBroker(BrokerId(1), {"num.io.threads": 9}, ["message.max.bytes"]),

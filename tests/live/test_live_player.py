@@ -21,7 +21,7 @@ from emulator.storage.memory import MemoryFiles
 from emulator.topology import OBSERVER, Node, three_azs
 from emulator.worlds.simulated.chance import CALM
 from emulator.worlds.simulated.world import SimulatedWorld
-from protocol.ids import BrokerId
+from protocol.ids import BrokerId, Offset
 from protocol.machine import Effect, Machine, Now
 from protocol.messages.workload import WorkloadReportsRequest, WorkloadReportsResponse
 from tests.ids import brokers
@@ -120,7 +120,7 @@ def bench() -> Bench:
 
 def test_a_command_is_answered_with_what_it_noted_and_nothing_else_is_kept(bench: Bench) -> None:
     for number in range(50):
-        ended = bench.do(produce(f"v{number}"), m.Fetch(broker=BrokerId(0), offset=0, partition="t-0"))
+        ended = bench.do(produce(f"v{number}"), m.Fetch(broker=BrokerId(0), offset=Offset(0), partition="t-0"))
         attempt, fetched = ended.entries
         assert (attempt["saw"], attempt["value"], attempt["error"], attempt["offset"]) == (
             "attempt", f"v{number}", 0, number

@@ -31,7 +31,7 @@ from emulator.cluster.requests import (
     StopWorkload,
     WorkloadStatus,
 )
-from protocol.ids import BrokerId
+from protocol.ids import BrokerId, Offset
 from tests.ids import brokers
 from tests.live.conftest import Live
 
@@ -77,7 +77,7 @@ def some(chance: Random) -> Ask:
             )
         case 10:
             broker, az = chance.choice([None, None, *brokers(0, 8)]), chance.choice(["", "az-1", "az-9"])
-            return Consume(chance.choice(TOPICS), offset=chance.choice([0, 5, 10**9]), broker=broker, az=az)
+            return Consume(chance.choice(TOPICS), offset=Offset(chance.choice([0, 5, 10**9])), broker=broker, az=az)
         case _:
             return chance.choice(
                 [

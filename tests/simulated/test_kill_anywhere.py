@@ -26,7 +26,7 @@ from emulator.machines.broker.log import Log
 from emulator.machines.broker.partition import Partition, PendingIsr
 from emulator.runs.cores import on_all_cores
 from protocol.events import ScenarioStep
-from protocol.ids import BrokerId
+from protocol.ids import BrokerId, Offset
 
 SEEDS_EACH = 2
 LONG = ("isr-flapping", "isr-steady")
@@ -197,7 +197,7 @@ def test_a_recovery_that_loses_a_batch_is_found(monkeypatch: pytest.MonkeyPatch)
     def forgetful(*arguments: Any, **named: Any) -> Log:
         log = load(*arguments, **named)
         if log.log_end > 1 and not named["clean"]:
-            log.truncate_to(log.log_end - 1)
+            log.truncate_to(Offset(log.log_end - 1))
         return log
 
     assert failures(planned()) == set()

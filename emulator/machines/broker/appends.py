@@ -11,6 +11,7 @@ from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
+from protocol.ids import Offset
 from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse, ProduceResult
 from protocol.records.format import iter_headers, read_header
 from protocol.records.offset_commits import OFFSETS_TOPIC
@@ -94,7 +95,7 @@ class Appends:
 
     # --- appending ---
 
-    def _append(self, asked: ProducePartition, acks: int) -> tuple[ProduceResult, int | None]:
+    def _append(self, asked: ProducePartition, acks: int) -> tuple[ProduceResult, Offset | None]:
         """(result, the log end after it; None with an error)."""
         topic_partition = (asked.topic, asked.partition)
         partition = self._replicas.partitions.get(topic_partition)

@@ -6,9 +6,10 @@ from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.purgatory import Delayed
 from emulator.machines.broker.requests import Request
 from protocol.errors import ErrorCode
+from protocol.ids import NO_OFFSET, Offset
 from protocol.messages.replication import ProduceResult
 
-Required = dict[int, tuple[Partition, int]]
+Required = dict[int, tuple[Partition, Offset]]
 """{place in the request: (partition, the high watermark that it waits for)}"""
 
 
@@ -45,7 +46,7 @@ class DelayedProduce(Delayed):
             if error is not None:
                 self._settle(index, error)
                 if error == ErrorCode.NOT_LEADER_OR_FOLLOWER:
-                    self._results[index].base_offset = -1
+                    self._results[index].base_offset = NO_OFFSET
         return not self._required
 
     def complete(self) -> None:
@@ -62,7 +63,7 @@ class DelayedProduce(Delayed):
         partition.parked_produces.pop(self.number, None)
 
 
-def _outcome(partition: Partition, required_offset: int) -> ErrorCode | None:
+def _outcome(partition: Partition, required_offset: Offset) -> ErrorCode | None:
     """None while it must wait."""
     if partition.offline:
         return ErrorCode.KAFKA_STORAGE_ERROR

@@ -3,7 +3,7 @@
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.replicas import Replicas
 from protocol.events import FetcherChanged
-from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, LeaderEpoch, Offset, TopicPartition
 
 
 class FetchState:
@@ -13,7 +13,7 @@ class FetchState:
     __slots__ = ("delayed_until_ms", "lag", "last_fetched_epoch", "leader_epoch", "offset", "truncating")
 
     def __init__(
-        self, offset: int, leader_epoch: LeaderEpoch, last_fetched_epoch: LeaderEpoch, *, truncating: bool
+        self, offset: Offset, leader_epoch: LeaderEpoch, last_fetched_epoch: LeaderEpoch, *, truncating: bool
     ) -> None:
         self.offset = offset
         self.leader_epoch = leader_epoch
@@ -32,7 +32,7 @@ class Followed:
         self.replicas = replicas
         self.source = source
         self.states: dict[TopicPartition, FetchState] = {}
-        self.asked: dict[TopicPartition, tuple[int, LeaderEpoch]] = {}
+        self.asked: dict[TopicPartition, tuple[Offset, LeaderEpoch]] = {}
 
     def add(self, topic_partition: TopicPartition, state: FetchState) -> None:
         self.states[topic_partition] = state
@@ -41,7 +41,7 @@ class Followed:
     def remove(self, topic_partition: TopicPartition) -> None:
         state = self.states.pop(topic_partition, None)
         if state is not None:
-            self.say(topic_partition, "removed", -1, epoch=state.leader_epoch)
+            self.say(topic_partition, "removed", NO_OFFSET, epoch=state.leader_epoch)
 
     def ready(self, now_ms: float) -> list[tuple[TopicPartition, FetchState]]:
         """Those that do not wait after an error."""
@@ -77,7 +77,7 @@ class Followed:
         self,
         topic_partition: TopicPartition,
         change: str,
-        offset: int,
+        offset: Offset,
         reason: str = "",
         epoch: LeaderEpoch = EPOCH_UNKNOWN,
     ) -> None:

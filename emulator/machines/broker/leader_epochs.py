@@ -9,10 +9,10 @@ E end in this log? (KIP-101, KIP-279; semantics 2.1 and 3.) Every change rewrite
 
 from emulator.storage.checkpoints import LeaderEpochs, format_leader_epochs
 from emulator.storage.files import Files
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, LeaderEpoch, Offset
 from protocol.versions import Gates
 
-UNDEFINED = (EPOCH_UNKNOWN, -1)
+UNDEFINED = (EPOCH_UNKNOWN, NO_OFFSET)
 """(epoch, end offset) that says: I cannot tell."""
 
 
@@ -27,10 +27,10 @@ class LeaderEpochCache:
         self._gates = gates
         self._writes = gates.has_epoch_cache
         self.entries = entries
-        self.untold: list[tuple[LeaderEpoch, int, LeaderEpoch, int, int]] = []
+        self.untold: list[tuple[LeaderEpoch, Offset, LeaderEpoch, Offset, int]] = []
         """Noted since the last `tell`."""
 
-    def tell(self) -> list[tuple[LeaderEpoch, int, LeaderEpoch, int, int]]:
+    def tell(self) -> list[tuple[LeaderEpoch, Offset, LeaderEpoch, Offset, int]]:
         """[(epoch, its start, the entry before: epoch, start, how many there were)] since the last time: for events."""
         told, self.untold = self.untold, []
         return told
@@ -40,7 +40,7 @@ class LeaderEpochCache:
         """-1 when empty."""
         return self.entries[-1][0] if self.entries else EPOCH_UNKNOWN
 
-    def assign(self, epoch: LeaderEpoch, start_offset: int) -> None:
+    def assign(self, epoch: LeaderEpoch, start_offset: Offset) -> None:
         """Epoch `epoch` begins at `start_offset`, unless that is known already."""
         entries = self.entries
         if not self._writes:
@@ -58,7 +58,7 @@ class LeaderEpochCache:
         entries.append((epoch, start_offset))
         self._flush()
 
-    def end_offset_for(self, epoch: LeaderEpoch, log_end: int) -> tuple[LeaderEpoch, int]:
+    def end_offset_for(self, epoch: LeaderEpoch, log_end: Offset) -> tuple[LeaderEpoch, Offset]:
         """(largest epoch <= `epoch`, where it ends); who asks by version 0 is not told the epoch.
 
         UNDEFINED by the table of semantics 2.1."""
@@ -80,13 +80,13 @@ class LeaderEpochCache:
                 return entries[index - 1][0], entries[index][1]
         raise AssertionError((epoch, entries))
 
-    def truncate_from_end(self, offset: int) -> None:
+    def truncate_from_end(self, offset: Offset) -> None:
         """Drop entries that start at or beyond `offset`."""
         if self.entries and self.entries[-1][1] >= offset >= 0:
             self.entries = [entry for entry in self.entries if entry[1] < offset]
             self._flush()
 
-    def truncate_from_start(self, offset: int) -> None:
+    def truncate_from_start(self, offset: Offset) -> None:
         """The log begins at `offset` now: the epoch in force there keeps one entry, moved to `offset`."""
         if self.entries and self.entries[0][1] < offset:
             older = [entry for entry in self.entries if entry[1] <= offset]

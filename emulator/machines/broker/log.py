@@ -16,7 +16,7 @@ from emulator.machines.broker.segment import Segment, segment_path
 from emulator.storage.checkpoints import LeaderEpochs, format_leader_epochs, parse_leader_epochs
 from emulator.storage.files import Files
 from emulator.storage.log_directory import LEADER_EPOCHS, SEGMENT_SUFFIX
-from protocol.ids import LeaderEpoch
+from protocol.ids import FIRST_OFFSET, NO_OFFSET, LeaderEpoch, Offset
 from protocol.records.format import check_crc, place, read_header
 from protocol.records.types import BatchHeader
 from protocol.versions import Gates
@@ -57,15 +57,15 @@ class Log:
         self._gates = gates
         self.settings = settings
         self.segments: list[Segment] = []
-        self.log_start = 0
-        self.log_end = 0
-        self.high_watermark = 0
-        self.recovery_point = 0
+        self.log_start = FIRST_OFFSET
+        self.log_end = FIRST_OFFSET
+        self.high_watermark = FIRST_OFFSET
+        self.recovery_point = FIRST_OFFSET
         self.flushed_ms = 0.0
         """When the flusher last synced it; its loading counts as that."""
-        self.recovered: list[int] = []
+        self.recovered: list[Offset] = []
         """Base offsets of the segments that were validated when the log was loaded."""
-        self.corrupted = -1
+        self.corrupted = NO_OFFSET
         """Base offset of the segment that had to be cut then; -1: none."""
         self.producers = ProducerState(gates)
         self._settled = ProducerState(gates)
@@ -79,20 +79,20 @@ class Log:
         """A new, empty log."""
         log = cls(files, directory, gates, settings)
         files.make_directory(directory)
-        log._add_segment(0)
+        log._add_segment(FIRST_OFFSET)
         if gates.has_epoch_cache:
             files.write_atomically(f"{directory}/{LEADER_EPOCHS}", format_leader_epochs([]))
         return log
 
     @classmethod
     def load(
-        cls, files: Files, directory: str, gates: Gates, settings: LogSettings, *, clean: bool, recovery_point: int
+        cls, files: Files, directory: str, gates: Gates, settings: LogSettings, *, clean: bool, recovery_point: Offset
     ) -> "Log":
         """The log as found on disk. After an unclean stop everything from the recovery point's segment on is
         validated, cut at the first bad batch, and epochs are added from the batches (semantics 3)."""
         log = cls(files, directory, gates, settings)
         segments = [name for name in files.list(directory) if name.endswith(SEGMENT_SUFFIX)]
-        bases = sorted(int(name.removesuffix(SEGMENT_SUFFIX)) for name in segments)
+        bases = sorted(Offset(int(name.removesuffix(SEGMENT_SUFFIX))) for name in segments)
         beginnings: LeaderEpochs = []
 
         def seen(header: BatchHeader) -> None:
@@ -114,7 +114,7 @@ class Log:
                     files.delete(segment_path(directory, later))
                 break
         if not log.segments:
-            log._add_segment(0)
+            log._add_segment(FIRST_OFFSET)
         log.log_start = log.segments[0].base_offset
         log.log_end = log.segments[-1].next_offset
         whole_counts = clean or gates.recovery_counts_as_flushed
@@ -145,7 +145,7 @@ class Log:
     def epochs_path(self) -> str:
         return f"{self.directory}/{LEADER_EPOCHS}"
 
-    def _add_segment(self, base_offset: int) -> Segment:
+    def _add_segment(self, base_offset: Offset) -> Segment:
         self._settle_last()
         segment = Segment(self.files, self.directory, base_offset, self._settle)
         segment.create()
@@ -220,7 +220,7 @@ class Log:
 
     # --- reading ---
 
-    def read(self, offset: int, stop_offset: int, max_bytes: int, *, at_least_one: bool = True) -> bytes:
+    def read(self, offset: Offset, stop_offset: Offset, max_bytes: int, *, at_least_one: bool = True) -> bytes:
         """Whole batches from the one that holds `offset`, beginning below `stop_offset`, from one segment.
 
         `offset` must be within [log_start, log_end]."""
@@ -230,14 +230,14 @@ class Log:
                 return segment.read(offset, stop_offset, max_bytes, at_least_one=at_least_one)
         return b""
 
-    def bytes_between(self, offset: int, stop_offset: int) -> int:
+    def bytes_between(self, offset: Offset, stop_offset: Offset) -> int:
         """Size of the batches from the one that holds `offset` up to `stop_offset`, within one segment."""
         for segment in self._segments_from(offset):
             if offset < segment.next_offset:
                 return max(0, segment.position_of(stop_offset) - segment.position_of(offset))
         return 0
 
-    def _segments_from(self, offset: int) -> list[Segment]:
+    def _segments_from(self, offset: Offset) -> list[Segment]:
         if len(self.segments) == 1:
             return self.segments
         start = 0
@@ -248,7 +248,7 @@ class Log:
 
     # --- cutting ---
 
-    def truncate_to(self, offset: int) -> bool:
+    def truncate_to(self, offset: Offset) -> bool:
         """Cut to `offset` (the new log end). Returns whether anything was cut."""
         assert offset >= 0, offset
         if offset >= self.log_end:
@@ -266,7 +266,7 @@ class Log:
         self._ended_at(offset, deep)
         return True
 
-    def truncate_fully(self, offset: int) -> None:
+    def truncate_fully(self, offset: Offset) -> None:
         """Throw everything away and begin at `offset`."""
         for segment in self.segments:
             self.files.delete(segment.path)
@@ -277,7 +277,7 @@ class Log:
         self._ended_at(offset, deep=True)
         self.high_watermark = offset
 
-    def _ended_at(self, offset: int, deep: bool) -> None:
+    def _ended_at(self, offset: Offset, deep: bool) -> None:
         """`deep`: among what was cut were batches that are no longer in memory."""
         self.log_end = offset
         self.recovery_point = min(self.recovery_point, offset)
@@ -308,6 +308,6 @@ class Log:
         if self.segments:
             self.segments[-1].forget()
 
-    def end_offset_for_epoch(self, epoch: LeaderEpoch) -> tuple[LeaderEpoch, int]:
+    def end_offset_for_epoch(self, epoch: LeaderEpoch) -> tuple[LeaderEpoch, Offset]:
         """See LeaderEpochCache.end_offset_for."""
         return self.epochs.end_offset_for(epoch, self.log_end)

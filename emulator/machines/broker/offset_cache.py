@@ -6,7 +6,7 @@ appends (semantics 6).
 
 import msgspec
 
-from protocol.ids import TopicPartition
+from protocol.ids import Offset, TopicPartition
 from protocol.records.format import iter_headers, read_records
 from protocol.records.offset_commits import CommittedOffset, OffsetKey, decode_key, decode_value
 
@@ -18,7 +18,7 @@ class _Held(msgspec.Struct, frozen=True):
     """`at`: offset of its record in the offsets topic."""
 
     committed: CommittedOffset
-    at: int
+    at: Offset
 
 
 class OffsetCache:
@@ -26,7 +26,7 @@ class OffsetCache:
 
     __slots__ = ("_held", "loaded_to", "loading")
 
-    def __init__(self, log_start: int) -> None:
+    def __init__(self, log_start: Offset) -> None:
         self._held: dict[OffsetKey, _Held] = {}
         self.loaded_to = log_start
         self.loading = True
@@ -42,7 +42,7 @@ class OffsetCache:
         held = self._held.get(key)
         return None if held is None else held.committed
 
-    def committed(self, key: OffsetKey, committed: CommittedOffset, at: int) -> None:
+    def committed(self, key: OffsetKey, committed: CommittedOffset, at: Offset) -> None:
         """Its record lies at `at`, in sync. An older one that is heard of later changes nothing."""
         held = self._held.get(key)
         if held is None or held.at < at:

@@ -9,7 +9,7 @@ from emulator.machines.broker.settings import with_topic_overrides
 from emulator.machines.broker.truncating import Send, Truncating
 from protocol.errors import ErrorCode
 from protocol.events import FetchOffsetReset
-from protocol.ids import EPOCH_UNKNOWN, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, Offset, TopicPartition
 from protocol.kinds import CutReason, ExitKind
 from protocol.messages.base import Message
 from protocol.messages.replication import (
@@ -131,12 +131,12 @@ class OutOfRange:
         self.asks_session = False
         self._go_on()
 
-    def _cut_to_leaders_end(self, topic_partition: TopicPartition, offset: int) -> None:
+    def _cut_to_leaders_end(self, topic_partition: TopicPartition, offset: Offset) -> None:
         partition = self._replicas.partitions[topic_partition]
         self._reset(topic_partition, offset, partition.the_log.log_end, "latest")
         self._truncating.cut(partition, topic_partition, offset, CutReason.OUT_OF_RANGE, complete=True)
 
-    def _cut_if_allowed(self, topic_partition: TopicPartition, offset: int) -> Work[None]:
+    def _cut_if_allowed(self, topic_partition: TopicPartition, offset: Offset) -> Work[None]:
         """The process exits where the topic does not allow unclean election, by what the session service says of it
         now; the fetcher waits for that."""
         try:
@@ -160,7 +160,7 @@ class OutOfRange:
             ExitKind.AHEAD_OF_LEADER,
         )
 
-    def _reset(self, topic_partition: TopicPartition, offset: int, log_end: int, reason: str) -> None:
+    def _reset(self, topic_partition: TopicPartition, offset: Offset, log_end: Offset, reason: str) -> None:
         self._context.emit(FetchOffsetReset(*topic_partition, self._followed.source, offset, log_end, reason))
 
     def _earliest_answered(self, topic_partition: TopicPartition, listed: ListedOffset) -> None:

@@ -18,7 +18,15 @@ from protocol.events import (
     PartitionBlocked,
     RoleChanged,
 )
-from protocol.ids import EPOCH_UNKNOWN, NO_LEADER, BrokerId, ControllerEpoch, TopicPartition, topic_partition_text
+from protocol.ids import (
+    EPOCH_UNKNOWN,
+    NO_LEADER,
+    BrokerId,
+    ControllerEpoch,
+    Offset,
+    TopicPartition,
+    topic_partition_text,
+)
 from protocol.kinds import CutReason
 from protocol.messages.leadership import PartitionState
 from protocol.records.types import BatchHeader
@@ -68,7 +76,7 @@ class Partition:
         self.assignment: list[BrokerId] = []
         self.isr: list[BrokerId] = []
         self.pending: PendingIsr | None = None
-        self.epoch_start: int | None = None
+        self.epoch_start: Offset | None = None
         self.remotes: dict[BrokerId, RemoteReplica] = {}
         self.lock = PartitionLock(topic_partition_text(topic, partition), context.threads, lambda: context.chance)
         self.parked_fetches: dict[int, Delayed] = {}
@@ -169,14 +177,14 @@ class Partition:
         self._moved(reached)
         return True
 
-    def follow_high_watermark(self, leaders: int) -> None:
+    def follow_high_watermark(self, leaders: Offset) -> None:
         """Follower: what the leader said, clamped to the own log. May move back."""
         log = self.the_log
         clamped = max(log.log_start, min(leaders, log.log_end))
         if clamped != log.high_watermark:
             self._moved(clamped)
 
-    def _moved(self, high_watermark: int) -> None:
+    def _moved(self, high_watermark: Offset) -> None:
         log = self.the_log
         previous, log.high_watermark = log.high_watermark, high_watermark
         self.context.emit(
@@ -212,7 +220,7 @@ class Partition:
         """Write down which epochs the log has noted since the last time."""
         tell_epochs(self.context, (self.topic, self.partition), self.the_log)
 
-    def truncate_to(self, offset: int, reason: CutReason) -> bool:
+    def truncate_to(self, offset: Offset, reason: CutReason) -> bool:
         """Cut, and say so even where nothing is cut (as Kafka's log does). Whether something was."""
         log = self.the_log
         log_end, high_watermark = log.log_end, log.high_watermark
@@ -220,7 +228,7 @@ class Partition:
         self.context.emit(LogTruncated(self.topic, self.partition, offset, log_end, effective, high_watermark, reason))
         return effective
 
-    def truncate_fully(self, offset: int) -> None:
+    def truncate_fully(self, offset: Offset) -> None:
         log = self.the_log
         log_end, high_watermark = log.log_end, log.high_watermark
         log.truncate_fully(offset)
@@ -229,7 +237,9 @@ class Partition:
 
     # --- followers, as the leader sees them (1.2 to 1.4) ---
 
-    def follower_fetched(self, broker: BrokerId, fetch_offset: int, leader_log_end: int, arrived_ms: float) -> None:
+    def follower_fetched(
+        self, broker: BrokerId, fetch_offset: Offset, leader_log_end: Offset, arrived_ms: float
+    ) -> None:
         """Note a follower's fetch. It counts as of its arrival, however long it waited for the lock since."""
         self.remotes[broker].fetched(fetch_offset, leader_log_end, arrived_ms)
 

@@ -8,6 +8,7 @@ from collections import deque
 import msgspec
 
 from protocol.errors import ErrorCode
+from protocol.ids import Offset
 from protocol.records.types import BatchHeader
 from protocol.versions import Gates
 
@@ -21,8 +22,8 @@ class Written(msgspec.Struct, frozen=True):
 
     first_sequence: int
     last_sequence: int
-    base_offset: int
-    last_offset: int
+    base_offset: Offset
+    last_offset: Offset
 
 
 class _Producer:

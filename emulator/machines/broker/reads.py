@@ -9,7 +9,7 @@ from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
-from protocol.ids import BrokerId, LeaderEpoch
+from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.messages.replication import (
     DivergingEpoch,
     FetchedPartition,
@@ -27,7 +27,7 @@ class Read(msgspec.Struct, frozen=True):
     """Of one partition: what is answered, the leader's log end as of the read (-1 with an error), and its time."""
 
     result: FetchedPartition
-    leader_log_end: int
+    leader_log_end: Offset
     at_ms: float
 
     @property
@@ -80,22 +80,22 @@ class Reads:
 
     def _one(
         self, replica_id: BrokerId, asked: FetchPartition, left_bytes: int, *, first: bool
-    ) -> tuple[FetchedPartition, int]:
+    ) -> tuple[FetchedPartition, Offset]:
         topic_partition = (asked.topic, asked.partition)
         partition = self._replicas.partitions.get(topic_partition)
         if partition is None:
-            return FetchedPartition(*topic_partition, self._replicas.error_of_stranger(topic_partition)), -1
+            return FetchedPartition(*topic_partition, self._replicas.error_of_stranger(topic_partition)), NO_OFFSET
         error = fence(partition, asked.current_leader_epoch)
         if not error and not partition.leads:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         if error:
-            return FetchedPartition(*topic_partition, error), -1
+            return FetchedPartition(*topic_partition, error), NO_OFFSET
         log = partition.the_log
         high_watermark, log_end = log.high_watermark, log.log_end
         if asked.last_fetched_epoch >= 0:
             epoch, end = log.end_offset_for_epoch(asked.last_fetched_epoch)
             if (epoch, end) == (-1, -1):
-                return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), -1
+                return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), NO_OFFSET
             if epoch < asked.last_fetched_epoch or end < asked.fetch_offset:
                 diverging = DivergingEpoch(epoch, end)
                 return (
@@ -103,18 +103,18 @@ class Reads:
                     log_end,
                 )
         if not log.log_start <= asked.fetch_offset <= log_end:
-            return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), -1
+            return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), NO_OFFSET
         stop = log_end if replica_id >= 0 else high_watermark
         above = stop < asked.fetch_offset < log_end
         if above and self._context.gates.fetch_above_high_watermark_fails:
-            return FetchedPartition(*topic_partition, ErrorCode.UNKNOWN_SERVER_ERROR), -1
+            return FetchedPartition(*topic_partition, ErrorCode.UNKNOWN_SERVER_ERROR), NO_OFFSET
         records = b""
         if asked.fetch_offset < stop and (left_bytes > 0 or first):
             try:
                 records = log.read(asked.fetch_offset, stop, min(asked.max_bytes, left_bytes), at_least_one=first)
             except StorageError as failure:
                 self._replicas.storage_failed(failure)
-                return FetchedPartition(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR), -1
+                return FetchedPartition(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR), NO_OFFSET
         return FetchedPartition(*topic_partition, ErrorCode.NONE, high_watermark, log.log_start, None, records), log_end
 
     # --- answering ---

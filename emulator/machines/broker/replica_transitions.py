@@ -39,7 +39,7 @@ class ReplicaTransitions:
         self._alter_isr = alter_isr
         self._coordinator = coordinator
 
-    def ignored(self, state: PartitionState, current: int, reason: IgnoredReason, orderer: Orderer) -> None:
+    def ignored(self, state: PartitionState, current: LeaderEpoch, reason: IgnoredReason, orderer: Orderer) -> None:
         """Tells of an order that is not followed."""
         controller, controller_epoch, correlation = orderer
         self._context.emit(

@@ -22,7 +22,15 @@ from emulator.storage.log_directory import (
 )
 from protocol.errors import ErrorCode
 from protocol.events import FrameRefused, LogCreated, LogDeleted, LogDirFailed, LogLoaded, ids_text
-from protocol.ids import TopicPartition, can_be_topic, partitions_text, topic_partition_of, topic_partition_text
+from protocol.ids import (
+    FIRST_OFFSET,
+    Offset,
+    TopicPartition,
+    can_be_topic,
+    partitions_text,
+    topic_partition_of,
+    topic_partition_text,
+)
 from protocol.kinds import CutReason, ExitKind
 from protocol.messages.session import GetData, OpResult, SessionError, SessionRequest
 from protocol.work import Work
@@ -134,11 +142,13 @@ class Replicas:
                 context.gates,
                 _log_settings(self.settings_of(topic_partition[0])),
                 clean=clean,
-                recovery_point=recovery_points.get(topic_partition, 0),
+                recovery_point=recovery_points.get(topic_partition, FIRST_OFFSET),
             )
             self.logs[topic_partition] = log
             tell_epochs(context, topic_partition, log)
-            log.high_watermark = max(log.log_start, min(high_watermarks.get(topic_partition, 0), log.log_end))
+            log.high_watermark = max(
+                log.log_start, min(high_watermarks.get(topic_partition, FIRST_OFFSET), log.log_end)
+            )
             ends = (log.log_start, log.log_end, log.high_watermark)
             recovered = ids_text(log.recovered)
             context.emit(LogLoaded(*topic_partition, *ends, clean, recovered, log.corrupted, directory))
@@ -166,7 +176,7 @@ class Replicas:
             self.logs[topic_partition] = log
             self.context.emit(LogCreated(*topic_partition, self.directories.name_of(files)))
         else:
-            checkpointed = _offsets(log.files, HIGH_WATERMARKS).get(topic_partition, 0)
+            checkpointed = _offsets(log.files, HIGH_WATERMARKS).get(topic_partition, FIRST_OFFSET)
             log.high_watermark = max(log.log_start, min(checkpointed, log.log_end))
         partition.has_log(log)
         return log
@@ -238,7 +248,7 @@ class Replicas:
     def checkpoint_recovery_points(self) -> None:
         self._everywhere(self._checkpoint_recovery_points)
 
-    def truncate(self, cuts: Sequence[tuple[Partition, int]], reason: CutReason) -> None:
+    def truncate(self, cuts: Sequence[tuple[Partition, Offset]], reason: CutReason) -> None:
         """Cut each to its offset, then write recovery points (semantics 2.1): one that stayed beyond a cut would keep
         a start from looking at what was written there since. A partition may be offline then."""
         cut: list[Files] = []
@@ -254,7 +264,7 @@ class Replicas:
         else:
             self._everywhere(self._checkpoint_recovery_points, only=cut)
 
-    def truncate_fully(self, partition: Partition, offset: int) -> None:
+    def truncate_fully(self, partition: Partition, offset: Offset) -> None:
         """Throw the log away and begin at `offset`; else as `truncate`."""
         files = partition.the_log.files
         try:
@@ -334,13 +344,13 @@ def _remove(files: Files, directory: str) -> None:
     files.delete(directory)
 
 
-def _offsets(files: Files, path: str) -> dict[TopicPartition, int]:
+def _offsets(files: Files, path: str) -> dict[TopicPartition, Offset]:
     if not files.exists(path):
         return {}
     return dict(parse_offsets(files.read(path, 0, files.size(path)), path))
 
 
-def _write_offsets(files: Files, path: str, offsets: dict[TopicPartition, int]) -> None:
+def _write_offsets(files: Files, path: str, offsets: dict[TopicPartition, Offset]) -> None:
     files.write_atomically(path, format_offsets(offsets))
 
 

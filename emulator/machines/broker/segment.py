@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 
 from emulator.storage.files import Files
 from emulator.storage.log_directory import segment_name
+from protocol.ids import Offset
 from protocol.records.format import check_crc, iter_headers
 from protocol.records.types import BatchHeader
 
@@ -31,7 +32,7 @@ Found = tuple[int, BatchHeader, bytes]
 """A batch: its position, its header, and data that begins with it and holds it whole."""
 
 
-def segment_path(directory: str, base_offset: int) -> str:
+def segment_path(directory: str, base_offset: Offset) -> str:
     """`t-0/00000000000000000042.log`"""
     return f"{directory}/{segment_name(base_offset)}"
 
@@ -46,7 +47,7 @@ class Segment:
     )  # fmt: skip
 
     def __init__(
-        self, files: Files, directory: str, base_offset: int, forgotten: Callable[[BatchHeader], None] | None = None
+        self, files: Files, directory: str, base_offset: Offset, forgotten: Callable[[BatchHeader], None] | None = None
     ) -> None:
         self.files = files
         self.base_offset = base_offset
@@ -55,10 +56,10 @@ class Segment:
         self.size_bytes = 0
         self.headers: list[BatchHeader] = []
         self.positions: list[int] = []
-        self.lasts: list[int] = []
+        self.lasts: list[Offset] = []
         self._index_lasts = array("q")
         self._index_positions = array("q")
-        self._old_last = base_offset - 1
+        self._old_last: int = base_offset - 1
         self._forgotten = forgotten
 
     def create(self) -> None:
@@ -140,7 +141,7 @@ class Segment:
 
     # --- reading ---
 
-    def read(self, offset: int, stop_offset: int, max_bytes: int, *, at_least_one: bool) -> bytes:
+    def read(self, offset: Offset, stop_offset: Offset, max_bytes: int, *, at_least_one: bool) -> bytes:
         """Whole batches from the one that holds `offset` on that begin below `stop_offset`, at most `max_bytes` (or one
         batch). Empty when `offset` lies beyond the last."""
         if offset >= self.next_offset:
@@ -161,7 +162,7 @@ class Segment:
             return b""
         return self.files.read(self.path, self.positions[first], size)
 
-    def _read_old(self, offset: int, stop_offset: int, max_bytes: int, at_least_one: bool) -> bytes:
+    def _read_old(self, offset: Offset, stop_offset: Offset, max_bytes: int, at_least_one: bool) -> bytes:
         start = end = -1
         for position, header, _ in self._scan(self._mark_before(offset), self.size_bytes):
             if header.last_offset < offset:
@@ -176,7 +177,7 @@ class Segment:
             end = after
         return self.files.read(self.path, start, end - start) if end > 0 else b""
 
-    def position_of(self, offset: int) -> int:
+    def position_of(self, offset: Offset) -> int:
         """Where the first batch that ends at or after `offset` begins; the file's size if there is none."""
         if offset >= self.next_offset:
             return self.size_bytes
@@ -189,7 +190,7 @@ class Segment:
 
     # --- cutting ---
 
-    def truncate_to(self, offset: int) -> bool:
+    def truncate_to(self, offset: Offset) -> bool:
         """Remove the batch that holds `offset` and all after it. Whether any of them was not recent."""
         cut = self.position_of(offset)
         if cut == self.size_bytes:
@@ -201,7 +202,7 @@ class Segment:
         marks = bisect_left(self._index_positions, cut)
         del self._index_positions[marks:], self._index_lasts[marks:]
         if offset > self._old_last:
-            self.next_offset = (self.lasts[-1] if self.lasts else self._old_last) + 1
+            self.next_offset = Offset((self.lasts[-1] if self.lasts else self._old_last) + 1)
             return False
         self.next_offset = self.base_offset
         for _, header, _ in self._scan(self._index_positions[-1] if marks else 0, cut):
@@ -211,7 +212,7 @@ class Segment:
 
     # --- what is not recent ---
 
-    def _mark_before(self, offset: int) -> int:
+    def _mark_before(self, offset: Offset) -> int:
         """A position from which on `offset` is found: the last mark whose batch ends before it, or the file's start."""
         mark = bisect_left(self._index_lasts, offset) - 1
         return self._index_positions[mark] if mark >= 0 else 0

@@ -7,7 +7,7 @@ from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.truncation import Cut, cut_for
 from protocol.errors import ErrorCode
 from protocol.events import EpochAnswered
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, Offset, TopicPartition
 from protocol.kinds import CutReason
 from protocol.messages.base import Message
 from protocol.messages.replication import (
@@ -84,7 +84,7 @@ class Truncating:
             self.answered(partition, topic_partition, answer.leader_epoch, answer.end_offset, cut)
             self.cut(partition, topic_partition, cut.offset, CutReason.EPOCH, complete=cut.complete)
 
-    def _cut_by_first_rule(self, partition: Partition, topic_partition: TopicPartition, end_offset: int) -> None:
+    def _cut_by_first_rule(self, partition: Partition, topic_partition: TopicPartition, end_offset: Offset) -> None:
         """E1: one round; an undefined answer means the own high watermark."""
         log = partition.the_log
         undefined = end_offset == -1
@@ -98,7 +98,7 @@ class Truncating:
         partition: Partition,
         topic_partition: TopicPartition,
         leader_epoch: LeaderEpoch,
-        end_offset: int,
+        end_offset: Offset,
         cut: Cut,
     ) -> None:
         log = partition.the_log
@@ -117,7 +117,13 @@ class Truncating:
         )
 
     def cut(
-        self, partition: Partition, topic_partition: TopicPartition, offset: int, reason: CutReason, *, complete: bool
+        self,
+        partition: Partition,
+        topic_partition: TopicPartition,
+        offset: Offset,
+        reason: CutReason,
+        *,
+        complete: bool,
     ) -> None:
         state = self._followed.states[topic_partition]
         self._replicas.truncate([(partition, offset)], reason)

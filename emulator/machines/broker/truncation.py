@@ -9,17 +9,17 @@ we have only older than e   -> our end of the older one, and ask again
 import msgspec
 
 from emulator.machines.broker.log import Log
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 
 
 class Cut(msgspec.Struct, frozen=True):
     """Cut to `offset`; `complete`: no further question is needed."""
 
-    offset: int
+    offset: Offset
     complete: bool
 
 
-def cut_for(log: Log, fetch_offset: int, epoch: LeaderEpoch, end_offset: int) -> Cut:
+def cut_for(log: Log, fetch_offset: Offset, epoch: LeaderEpoch, end_offset: Offset) -> Cut:
     """The follower's action for the leader's answer (`epoch`, `end_offset`)."""
     if end_offset == -1:
         return Cut(fetch_offset, complete=True)

@@ -25,7 +25,7 @@ from emulator.machines.client.offset_store import CommitEnded, OffsetStore
 from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import NO_OFFSET, Offset, TopicPartition
 from protocol.machine import Due, Now, Outbox
 
 PARTITIONS_MAX = 10_000
@@ -75,7 +75,7 @@ class Consumer:
         self._again = False
         self._closed = False
 
-    def assign(self, now: Now, out: Outbox, offsets: Mapping[TopicPartition, int | None]) -> None:
+    def assign(self, now: Now, out: Outbox, offsets: Mapping[TopicPartition, Offset | None]) -> None:
         """Read these partitions too, each from its offset; None: from where the group was, or the policy says.
 
         Raises ValueError beyond PARTITIONS_MAX, or for a partition that is being read.
@@ -85,7 +85,7 @@ class Consumer:
         for key, offset in offsets.items():
             if key in self._positions:
                 raise ValueError(f"{key[0]}-{key[1]} is assigned already")
-            start = -1 if offset is None else offset
+            start = NO_OFFSET if offset is None else offset
             operation = self._operations.invoke(out, kind="fetch", topic=key[0], partition=key[1], offset=start)
             self._metadata.want_topic(key[0])
             unknown: State = "resetting" if self._group is None else "looking-up"
@@ -94,7 +94,7 @@ class Consumer:
             self._group.start(now)
         self._run(now, out)
 
-    def position(self, topic: str, partition: int) -> int:
+    def position(self, topic: str, partition: int) -> Offset:
         """The next offset to read; -1 while it is being looked up. Raises KeyError."""
         return self._positions[topic, partition].offset
 
@@ -102,7 +102,7 @@ class Consumer:
         """As the last answer had it; -1 before. Raises KeyError."""
         return self._positions[topic, partition].high_watermark
 
-    def committed(self, topic: str, partition: int) -> int | None:
+    def committed(self, topic: str, partition: int) -> Offset | None:
         """What the group had committed when reading began; None: nothing, or not known yet. Raises KeyError."""
         return self._positions[topic, partition].committed
 
@@ -122,7 +122,7 @@ class Consumer:
         self._positions[topic, partition].paused = False
         self._run(now, out)
 
-    def seek(self, now: Now, out: Outbox, topic: str, partition: int, offset: int) -> None:
+    def seek(self, now: Now, out: Outbox, topic: str, partition: int, offset: Offset) -> None:
         """Read on from `offset`, also where reading had stopped. Raises KeyError."""
         position = self._positions[topic, partition]
         if position.operation.ended:

@@ -17,7 +17,7 @@ import msgspec
 
 from emulator.machines.client.client_settings import ConsumerSettings
 from emulator.machines.client.operations import Operation
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, LeaderEpoch, Offset
 from protocol.messages.replication import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
 State = Literal["looking-up", "resetting", "validating", "fetching", "stopped"]
@@ -36,8 +36,8 @@ class ReadProblem(msgspec.Struct, frozen=True):
     topic: str
     partition: int
     error: str
-    offset: int
-    diverging_offset: int = -1
+    offset: Offset
+    diverging_offset: Offset = NO_OFFSET
 
 
 class Position(msgspec.Struct):
@@ -49,18 +49,18 @@ class Position(msgspec.Struct):
     """
 
     operation: Operation
-    offset: int
+    offset: Offset
     state: State
     offset_epoch: LeaderEpoch = EPOCH_UNKNOWN
     leader_epoch: LeaderEpoch = EPOCH_UNKNOWN
-    high_watermark: int = -1
-    committed: int | None = None
+    high_watermark: Offset = NO_OFFSET
+    committed: Offset | None = None
     busy: bool = False
     generation: int = 0
     not_before_ms: float = 0.0
     paused: bool = False
 
-    def seek(self, offset: int, epoch: LeaderEpoch = EPOCH_UNKNOWN) -> None:
+    def seek(self, offset: Offset, epoch: LeaderEpoch = EPOCH_UNKNOWN) -> None:
         """Read on from `offset`; answers under way are for the old position."""
         self.offset = offset
         self.offset_epoch = epoch
@@ -70,7 +70,7 @@ class Position(msgspec.Struct):
 
     def restart(self) -> None:
         """Ask where to begin."""
-        self.offset, self.offset_epoch = -1, EPOCH_UNKNOWN
+        self.offset, self.offset_epoch = NO_OFFSET, EPOCH_UNKNOWN
         self.state = "resetting"
         self.generation += 1
         self.busy = False

@@ -13,7 +13,7 @@ from emulator.machines.client.exchange import Failure
 from emulator.machines.client.metadata_cache import Leader, MetadataCache
 from emulator.machines.client.operations import NO_ANSWER
 from protocol.errors import TRAITS, ErrorCode, error_name
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, LeaderEpoch, Offset, TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.replication import (
@@ -61,7 +61,7 @@ class Trouble:
         key: TopicPartition,
         position: Position,
         name: str,
-        diverging_offset: int = -1,
+        diverging_offset: Offset = NO_OFFSET,
     ) -> None:
         """The position is wrong; the caller is about to leave it for another, by the policy."""
         if self._on_reset is not None:
@@ -81,7 +81,7 @@ class Trouble:
         key: TopicPartition,
         position: Position,
         name: str,
-        diverging_offset: int = -1,
+        diverging_offset: Offset = NO_OFFSET,
         error: int = NO_ANSWER,
     ) -> None:
         """Read no more; the owner hears why, and may `seek`."""
@@ -160,14 +160,14 @@ class Positioning:
             self._trouble.failed(now, out, key, position, error)
 
     def _compare(
-        self, now: Now, out: Outbox, key: TopicPartition, position: Position, epoch: LeaderEpoch, end_offset: int
+        self, now: Now, out: Outbox, key: TopicPartition, position: Position, epoch: LeaderEpoch, end_offset: Offset
     ) -> None:
         """Semantics 6: an undefined answer, or an end below the position, means that what was read is gone."""
         undefined = epoch < 0 or end_offset < 0
         if not undefined and end_offset >= position.offset:
             position.state = "fetching"
             return
-        diverging = -1 if undefined else end_offset
+        diverging = NO_OFFSET if undefined else end_offset
         if reset_timestamp(self._settings) is None:
             self._trouble.stop(now, out, key, position, "LogTruncationException", diverging)
             return

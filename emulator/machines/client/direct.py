@@ -16,7 +16,7 @@ from emulator.machines.client.fetched import read_entries
 from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
-from protocol.ids import EPOCH_UNKNOWN, BrokerId
+from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, Offset
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.leadership import MetadataRequest, MetadataResponse
@@ -105,7 +105,7 @@ class DirectClient:
         broker: BrokerId,
         topic: str,
         partition: int,
-        offset: int,
+        offset: Offset,
         done: Callable[[Now, Outbox, Fetched], None],
         socket_timeout_ms: float = FETCH_SOCKET_TIMEOUT_MS,
         max_wait_ms: int = FETCH_MAX_WAIT_MS,
@@ -186,7 +186,7 @@ class DirectClient:
 
 
 def _read(
-    operation: Operation, out: Outbox, broker: BrokerId, offset: int, answer: Message | Failure | None
+    operation: Operation, out: Outbox, broker: BrokerId, offset: Offset, answer: Message | Failure | None
 ) -> Fetched:
     """Writes down what was read. Reading changes nothing, so a failure is always definite."""
     if isinstance(answer, Failure):
@@ -195,7 +195,7 @@ def _read(
         operation.end(out, error=NO_ANSWER)
         return Fetched(operation.identifier, broker, answer.error, None, None)
     assert isinstance(answer, FetchResponse), answer
-    error, high_watermark, data, reason = int(ErrorCode.UNKNOWN_SERVER_ERROR), -1, b"", ""
+    error, high_watermark, data, reason = int(ErrorCode.UNKNOWN_SERVER_ERROR), NO_OFFSET, b"", ""
     for result in answer.partitions:
         if (result.topic, result.partition) == (operation.topic, operation.partition):
             error, high_watermark, data = result.error, result.high_watermark, result.records

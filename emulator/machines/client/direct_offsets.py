@@ -8,7 +8,7 @@ from emulator.machines.client.exchange import Exchanges, Failure
 from emulator.machines.client.operations import NO_ANSWER, OperationLog
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
-from protocol.ids import EPOCH_UNKNOWN, BrokerId
+from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, Offset
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.replication import (
@@ -80,11 +80,11 @@ class DirectOffsets:
         out: Outbox,
         error: ErrorOrName,
         reason: str = "",
-        earliest: int | None = None,
+        earliest: Offset | None = None,
         latest: ListedOffset | None = None,
     ) -> None:
         code = error if isinstance(error, int) else NO_ANSWER
-        offset, epoch = (latest.offset, latest.leader_epoch) if latest is not None else (-1, EPOCH_UNKNOWN)
+        offset, epoch = (latest.offset, latest.leader_epoch) if latest is not None else (NO_OFFSET, EPOCH_UNKNOWN)
         self._operation.attempt_ended(out, error=code, offset=offset, reason=reason, definite=True)
         self._operation.end(out, error=code, offset=offset, leader_epoch=epoch)
         found = offset if latest is not None else None

@@ -4,7 +4,7 @@ import msgspec
 
 from emulator.machines.client.exchange import Failure
 from emulator.machines.client.fetched import FetchedRecord
-from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset
 from protocol.messages.base import Message
 from protocol.messages.leadership import MetadataResponse
 
@@ -25,7 +25,7 @@ class Attempt(msgspec.Struct, frozen=True):
     acks: int
     attempt: int
     error: ErrorOrName
-    offset: int | None
+    offset: Offset | None
 
 
 class Fetched(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class Fetched(msgspec.Struct, frozen=True):
     operation: str
     broker: BrokerId
     error: ErrorOrName
-    high_watermark: int | None
+    high_watermark: Offset | None
     records: tuple[FetchedRecord, ...] | None
 
 

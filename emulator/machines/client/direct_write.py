@@ -14,7 +14,7 @@ from emulator.machines.client.fetched import digests
 from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
-from protocol.ids import BrokerId
+from protocol.ids import NO_OFFSET, BrokerId, Offset
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse
@@ -122,19 +122,19 @@ class DirectWrite:
             self.begin_batch(now, out)
 
 
-def _record_offsets(base_offset: int | None, count: int) -> Sequence[int]:
+def _record_offsets(base_offset: Offset | None, count: int) -> Sequence[Offset]:
     if base_offset is None or base_offset < 0:
-        return [-1] * count
-    return range(base_offset, base_offset + count)
+        return [NO_OFFSET] * count
+    return [base_offset + place for place in range(count)]
 
 
-def _result(answer: Message | Failure | None, topic: str, partition: int) -> tuple[ErrorOrName, int | None]:
+def _result(answer: Message | Failure | None, topic: str, partition: int) -> tuple[ErrorOrName, Offset | None]:
     if answer is None:
-        return 0, -1
+        return 0, NO_OFFSET
     if isinstance(answer, Failure):
         return answer.error, None
     assert isinstance(answer, ProduceResponse), answer
     for result in answer.partitions:
         if (result.topic, result.partition) == (topic, partition):
             return result.error, result.base_offset
-    return int(ErrorCode.UNKNOWN_SERVER_ERROR), -1
+    return int(ErrorCode.UNKNOWN_SERVER_ERROR), NO_OFFSET

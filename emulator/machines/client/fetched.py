@@ -7,14 +7,14 @@ cut-off tail are not for it.
 
 import msgspec
 
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 from protocol.records.format import iter_headers, read_records
 
 
 class FetchedRecord(msgspec.Struct, frozen=True):
     """One record. `leader_epoch` -1 where the format has none (before 0.11)."""
 
-    offset: int
+    offset: Offset
     leader_epoch: LeaderEpoch
     value: bytes
 
@@ -24,11 +24,11 @@ class FetchedEntry(msgspec.Struct, frozen=True):
 
     leader_epoch: LeaderEpoch
     digest: int
-    next_offset: int
+    next_offset: Offset
     records: tuple[FetchedRecord, ...]
 
 
-def read_entries(data: bytes, from_offset: int) -> list[FetchedEntry]:
+def read_entries(data: bytes, from_offset: Offset) -> list[FetchedEntry]:
     """Entries of a fetch at `from_offset`, in the order in which they lie.
 
     Raises protocol.records.errors.CorruptRecord if an entry is damaged.

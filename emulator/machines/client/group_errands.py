@@ -16,7 +16,7 @@ from emulator.machines.client.offset_store import TIMED_OUT, Committed, OffsetSt
 from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.znode_offsets import ZnodeOffsets
 from protocol.chance import Chance
-from protocol.ids import TopicPartition
+from protocol.ids import NO_OFFSET, TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.consuming import (
@@ -87,7 +87,7 @@ class GroupErrands:
         """Raises UnusableSetting, TooManyErrands."""
         settings = self._settings(request.group, request.settings, old=request.old)
         number = self._next()
-        told = {(p.topic, p.partition): ToldReading(p.topic, p.partition, -1) for p in request.partitions}
+        told = {(p.topic, p.partition): ToldReading(p.topic, p.partition, NO_OFFSET) for p in request.partitions}
         reading = _Reading(request, reply, told, now.mono_ms)
 
         def read(now: Now, out: Outbox, key: TopicPartition, entries: list[FetchedEntry]) -> None:
@@ -174,7 +174,7 @@ class GroupErrands:
             if self._timed.pop(number, None) is not None:
                 out.cancel_timer(("group-errand", number))
                 store.close(now, out)
-                committed = found.get(topic_partition, Committed(-1))
+                committed = found.get(topic_partition, Committed(NO_OFFSET))
                 reply(out, ClientCommittedResponse(error, committed.offset, committed.leader_epoch))
 
         self._limit(out, number, request.timeout_ms, lambda now, out: answer(now, out, {}, TIMED_OUT))

@@ -12,7 +12,7 @@ from emulator.machines.client.consumer_positioning import Trouble
 from emulator.machines.client.deadlines import NEVER, is_due
 from emulator.machines.client.offset_store import CommitEnded, Committed, OffsetStore
 from protocol.errors import ErrorCode, error_name
-from protocol.ids import EPOCH_UNKNOWN, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, TopicPartition
 from protocol.machine import Now, Outbox
 
 LEAVE_TIMEOUT_MS = 30_000.0
@@ -56,7 +56,7 @@ class GroupPosition:
                     name = error_name(error) if isinstance(error, int) else error
                     self._trouble.stop(now, out, key, position, name, error=error if isinstance(error, int) else -1)
                 else:
-                    self._begin(key, position, found.get(key, Committed(-1)))
+                    self._begin(key, position, found.get(key, Committed(NO_OFFSET)))
             self._changed(now, out)
 
         self._store.look(now, out, sought, looked)

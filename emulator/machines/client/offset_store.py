@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 
 from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
-from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset, TopicPartition
 from protocol.machine import Due, Now, Outbox
 
 ASKED_MAX = 1_000
@@ -23,7 +23,7 @@ TIMED_OUT = "TimeoutException"
 class Committed(msgspec.Struct, frozen=True):
     """`offset`: the next to read, -1: nothing is committed. `leader_epoch`: of the last record read, -1 unknown."""
 
-    offset: int
+    offset: Offset
     leader_epoch: LeaderEpoch = EPOCH_UNKNOWN
 
 

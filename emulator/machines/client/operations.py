@@ -10,7 +10,7 @@ import msgspec
 from emulator.machines.client.fetched import FetchedEntry
 from protocol.errors import TRAITS, ErrorCode
 from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked, RecordsRead
-from protocol.ids import EPOCH_UNKNOWN, NO_BROKER, BrokerId, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.machine import Outbox
 
 NO_ANSWER = -2
@@ -73,7 +73,7 @@ class Operation:
         out.emit(AttemptSent(self.identifier, self.attempts, broker, digest))
 
     def attempt_ended(
-        self, out: Outbox, *, error: int, offset: int = -1, reason: str = "", definite: bool | None = None
+        self, out: Outbox, *, error: int, offset: Offset = NO_OFFSET, reason: str = "", definite: bool | None = None
     ) -> None:
         """The try ended with Kafka's code, or NO_ANSWER and a `reason`.
 
@@ -104,7 +104,13 @@ class Operation:
         )
 
     def end(
-        self, out: Outbox, *, error: int, offset: int = -1, leader_epoch: LeaderEpoch = EPOCH_UNKNOWN, digest: int = 0
+        self,
+        out: Outbox,
+        *,
+        error: int,
+        offset: Offset = NO_OFFSET,
+        leader_epoch: LeaderEpoch = EPOCH_UNKNOWN,
+        digest: int = 0,
     ) -> str:
         """Ends the operation; returns its outcome: ok with error 0, else failed or unknown."""
         assert not self.ended, f"{self.identifier} ended twice"
@@ -151,7 +157,7 @@ class OperationLog:
         acks: int = 0,
         value: bytes = b"",
         broker: BrokerId = NO_BROKER,
-        offset: int = -1,
+        offset: Offset = NO_OFFSET,
     ) -> Operation:
         """Written before anything leaves. `kind`: produce, fetch, metadata or commit; `offset` of a fetch, or what is
         committed."""

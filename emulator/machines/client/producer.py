@@ -24,7 +24,7 @@ from emulator.machines.client.producer_identity import ProducerIdentity
 from emulator.machines.client.sequences import Sequences
 from protocol.chance import Chance
 from protocol.errors import TRAITS, ErrorCode
-from protocol.ids import BrokerId, TopicPartition
+from protocol.ids import NO_OFFSET, BrokerId, Offset, TopicPartition
 from protocol.machine import Due, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.replication import (
@@ -248,7 +248,7 @@ class Producer:
         for batch in batches:
             self._accumulator.muted.discard(batch.key)
             if isinstance(answer, Failure):
-                result = ProduceResult(*batch.key, ErrorCode.NETWORK_EXCEPTION, log_start=-1)
+                result = ProduceResult(*batch.key, ErrorCode.NETWORK_EXCEPTION, log_start=NO_OFFSET)
             else:
                 missing = ProduceResult(*batch.key, ErrorCode.UNKNOWN_SERVER_ERROR)
                 result = results.get(batch.key, missing)
@@ -298,7 +298,7 @@ class Producer:
     def _connection_lost(self, now: Now, out: Outbox) -> None:
         self._metadata.request_update()
 
-    def _end(self, now: Now, out: Outbox, batch: ProducerBatch, error: int | str, offset: int = -1) -> None:
+    def _end(self, now: Now, out: Outbox, batch: ProducerBatch, error: int | str, offset: Offset = NO_OFFSET) -> None:
         self._accumulator.free(batch)
         self.unfinished -= len(batch)
         batch.end(now, out, error, offset)

@@ -7,7 +7,7 @@ import msgspec
 from emulator.machines.client.fetched import digests
 from emulator.machines.client.operations import NO_ANSWER, Operation
 from protocol.errors import ErrorCode
-from protocol.ids import BrokerId, TopicPartition
+from protocol.ids import NO_OFFSET, BrokerId, Offset, TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.records.batch import encode_batch
 from protocol.records.compression import Compression
@@ -35,7 +35,7 @@ class Sent(msgspec.Struct, frozen=True):
     partition: int
     value: bytes
     error: int | str
-    offset: int | None
+    offset: Offset | None
     outcome: str
 
 
@@ -152,13 +152,13 @@ class ProducerBatch:
         for entry, digest in zip(self._entries, self._digests, strict=True):
             entry.operation.attempt_sent(out, broker=broker, digest=digest)
 
-    def attempt_ended(self, out: Outbox, *, error: int, offset: int = -1, reason: str = "") -> None:
+    def attempt_ended(self, out: Outbox, *, error: int, offset: Offset = NO_OFFSET, reason: str = "") -> None:
         """An answer came, or (NO_ANSWER with a reason) none will."""
         for index, entry in enumerate(self._entries):
-            at = offset + index if offset >= 0 else -1
+            at = offset + index if offset >= 0 else NO_OFFSET
             entry.operation.attempt_ended(out, error=error, offset=at, reason=reason)
 
-    def end(self, now: Now, out: Outbox, error: int | str, offset: int = -1) -> None:
+    def end(self, now: Now, out: Outbox, error: int | str, offset: Offset = NO_OFFSET) -> None:
         """Tell every caller, in order. A second call is a bug."""
         assert not self.done
         self.done = True
@@ -166,7 +166,7 @@ class ProducerBatch:
         digest_of: Sequence[int] = self._digests or [0] * len(self._entries)
         results = []
         for index, (entry, digest) in enumerate(zip(self._entries, digest_of, strict=True)):
-            at = offset + index if offset >= 0 else -1
+            at = offset + index if offset >= 0 else NO_OFFSET
             outcome = entry.operation.end(out, error=code, offset=at, digest=digest)
             result = Sent(
                 entry.operation.identifier,

@@ -12,7 +12,7 @@ import msgspec
 from emulator.machines.client.client_settings import SequenceRecovery
 from emulator.machines.client.producer_batch import ProducerBatch
 from protocol.errors import TRAITS, ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import NO_OFFSET, Offset, TopicPartition
 from protocol.records.types import NO_SEQUENCE, SEQUENCE_END
 
 _PRODUCER_EPOCH_MAX = 32_767
@@ -25,7 +25,7 @@ class _Partition(msgspec.Struct):
     producer_epoch: int = -1
     next_sequence: int = 0
     last_acknowledged: int = -1
-    last_acknowledged_offset: int = -1
+    last_acknowledged_offset: Offset = NO_OFFSET
     in_flight: list[ProducerBatch] = msgspec.field(default_factory=list)
     unresolved_next: int | None = None
 
@@ -70,17 +70,17 @@ class Sequences:
         partition.next_sequence = (partition.next_sequence + len(batch)) % SEQUENCE_END
         partition.in_flight.append(batch)
 
-    def completed(self, batch: ProducerBatch, base_offset: int) -> None:
+    def completed(self, batch: ProducerBatch, base_offset: Offset) -> None:
         """It is in the log (late answers to batches that were given up count too)."""
         partition = self._partition(batch.key)
         if self._is_current(batch):
             partition.last_acknowledged = max(partition.last_acknowledged, _last_sequence(batch))
             if base_offset >= 0:
-                last_offset = base_offset + len(batch) - 1
+                last_offset = base_offset + (len(batch) - 1)
                 partition.last_acknowledged_offset = max(partition.last_acknowledged_offset, last_offset)
         _drop(partition, batch)
 
-    def can_retry(self, batch: ProducerBatch, error: int, log_start: int) -> bool:
+    def can_retry(self, batch: ProducerBatch, error: int, log_start: Offset) -> bool:
         """Whether to send the batch again after `error`. May ask for another epoch or number anew."""
         retriable = error in _RETRIABLE
         if self._recovery == "reset":
@@ -101,7 +101,7 @@ class Sequences:
             return True
         return retriable
 
-    def _retries_unknown_producer(self, batch: ProducerBatch, partition: _Partition, log_start: int) -> bool:
+    def _retries_unknown_producer(self, batch: ProducerBatch, partition: _Partition, log_start: Offset) -> bool:
         if log_start == -1 or batch.reset:
             return True
         if self._recovery == "bump":

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from protocol.ids import FIRST_OFFSET
 from protocol.messages.workload import WorkloadSpec
 
 UNBOUNDED: Final = 1_000_000_000_000
@@ -74,6 +75,6 @@ def specs_of(load: Load, prefix: str) -> list[WorkloadSpec]:
         topic=load.topic,
         partitions=load.partitions,
         settings=dict(load.consumer_settings),
-        offset=0,
+        offset=FIRST_OFFSET,
     )
     return [producing, consuming] if load.consumers else [producing]

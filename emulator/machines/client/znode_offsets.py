@@ -14,7 +14,7 @@ from emulator.machines.client.retrying_session import RetryingSession
 from emulator.machines.client.session_client import Done, SessionClient
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
-from protocol.ids import NO_BROKER, TopicPartition
+from protocol.ids import NO_BROKER, NO_OFFSET, Offset, TopicPartition
 from protocol.machine import Due, Now, Outbox
 from protocol.messages.session import (
     Create,
@@ -53,7 +53,7 @@ class ZnodeOffsets:
         self._chance = chance
         self._commits: list[CommitOperations] = []
         self._closing = False
-        self._written: dict[TopicPartition, int] = {}
+        self._written: dict[TopicPartition, Offset] = {}
         """As found or written last; -1: nothing was there."""
         self.handled: Due = lambda now, out: None
         self._client.handled = self._session_handled
@@ -66,7 +66,9 @@ class ZnodeOffsets:
             def answered(now: Now, out: Outbox, response: SessionResponse) -> None:
                 result = response.results[0]
                 known = result.error == SessionError.OK
-                found[topic_partition] = Committed(decode_consumer_offset(result.path, result.data) if known else -1)
+                found[topic_partition] = Committed(
+                    decode_consumer_offset(result.path, result.data) if known else NO_OFFSET
+                )
                 self._written[topic_partition] = found[topic_partition].offset
                 if len(found) == len(partitions):
                     looked(now, out, found, ErrorCode.NONE)
@@ -99,7 +101,7 @@ class ZnodeOffsets:
         self._commits.append(operations)
         left = set(offsets)
 
-        def write(topic_partition: TopicPartition, offset: int) -> Callable[[Now, Outbox], None]:
+        def write(topic_partition: TopicPartition, offset: Offset) -> Callable[[Now, Outbox], None]:
             def written(now: Now, out: Outbox) -> None:
                 self._written[topic_partition] = offset
                 left.discard(topic_partition)
@@ -144,7 +146,12 @@ class ZnodeOffsets:
             self._client.restart(now, out)
 
     def _write(
-        self, now: Now, out: Outbox, topic_partition: TopicPartition, offset: int, done: Callable[[Now, Outbox], None]
+        self,
+        now: Now,
+        out: Outbox,
+        topic_partition: TopicPartition,
+        offset: Offset,
+        done: Callable[[Now, Outbox], None],
     ) -> None:
         """Set it; if it is not there, make it, parents first (ZkUtils.updatePersistentPath)."""
         path, data = consumer_offset_path(self._group, *topic_partition), encode_consumer_offset(offset)

@@ -8,7 +8,7 @@ from emulator.machines.broker.metrics import broker_metrics
 from emulator.machines.broker.partition import Partition
 from emulator.machines.client.session_client import SessionClient
 from emulator.topology import node_name
-from protocol.ids import CONTROLLER_EPOCH_UNKNOWN, topic_partition_text
+from protocol.ids import CONTROLLER_EPOCH_UNKNOWN, NO_OFFSET, topic_partition_text
 from protocol.messages.status import WAITING_MAX, NodeStatus, PartitionStatus, SessionStatus, WaitingStatus
 from protocol.work import Waiting
 
@@ -94,9 +94,9 @@ def _partition_status(broker: Broker, partition: Partition, now_ms: float) -> Pa
         leader_epoch=partition.leader_epoch,
         isr=list(partition.isr) if partition.leads else list(told.isr) if told is not None else [],
         replicas=list(partition.assignment),
-        high_watermark=log.high_watermark if log is not None else -1,
-        log_end=log.log_end if log is not None else -1,
-        log_start=log.log_start if log is not None else -1,
+        high_watermark=log.high_watermark if log is not None else NO_OFFSET,
+        log_end=log.log_end if log is not None else NO_OFFSET,
+        log_start=log.log_start if log is not None else NO_OFFSET,
         fetching="" if partition.leads else broker.fetchers.activity(topic_partition, now_ms),
         waits="session" if partition.lock.held else "isr" if partition.pending is not None else "",
     )

@@ -87,7 +87,7 @@ class Timeline:
         self.add(at_ms, {"saw": "commit", "group": group, "offset": offset, "error": error, **self._where(partition)})
 
     def committed(self, at_ms: float, group: str, answer: ClientCommittedResponse, partition: str) -> None:
-        entry = {"saw": "committed", "group": group, "offset": None if answer.offset < 0 else answer.offset}
+        entry: Entry = {"saw": "committed", "group": group, "offset": None if answer.offset < 0 else answer.offset}
         entry |= {"leader_epoch": epoch_or_null(answer.leader_epoch), "error": answer.error}
         self.add(at_ms, {**entry, **self._where(partition)})
 

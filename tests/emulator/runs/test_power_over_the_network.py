@@ -12,7 +12,7 @@ from emulator.runs.network import FaultExecutor
 from emulator.storage.disk import DiskFiles
 from emulator.storage.log_directory import segment_name
 from emulator.worlds.network.cluster import Cluster
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 from protocol.records.batch import encode_batch
 
 PARTITION = "t-0"
@@ -42,7 +42,9 @@ def written(run: Path) -> tuple[int, int]:
     files.make_directory(PARTITION)
     path = f"{PARTITION}/{segment_name(0)}"
     for offset in range(WRITTEN):
-        files.append(path, encode_batch([b"value"], timestamp_ms=0, base_offset=offset, leader_epoch=LeaderEpoch(0)))
+        files.append(
+            path, encode_batch([b"value"], timestamp_ms=0, base_offset=Offset(offset), leader_epoch=LeaderEpoch(0))
+        )
         if offset == SYNCED - 1:
             files.fsync(path)
     sizes = files.synced_bytes(path), files.size(path)

@@ -9,7 +9,7 @@ from emulator.scenario import conditions as c
 from emulator.scenario import model as m
 from emulator.scenario.load import load_scenario
 from emulator.scenario.verbs import VERBS
-from protocol.ids import BrokerId, LeaderEpoch
+from protocol.ids import BrokerId, LeaderEpoch, Offset
 from tests.ids import brokers
 
 HEAD = (
@@ -103,17 +103,17 @@ GOOD: list[tuple[str, m.AnyStep]] = [
      "limit_s: 9, client: az-2}",
      m.Consume(group="g", partitions=("t-0", "t-1"), old=True, settings={"auto.offset.reset": "smallest"}, at_least_s=3,
                limit_s=9, client="client-2")),
-    ("commit: {group: g, offset: 3}", m.Commit(group="g", offset=3)),
+    ("commit: {group: g, offset: 3}", m.Commit(group="g", offset=Offset(3))),
     ("commit: {group: g, offset: 3, leader_epoch: 1, old: true, limit_s: 5, client: az-0, partition: t-1}",
-     m.Commit(group="g", offset=3, leader_epoch=LeaderEpoch(1), old=True, limit_s=5, client="client-0",
+     m.Commit(group="g", offset=Offset(3), leader_epoch=LeaderEpoch(1), old=True, limit_s=5, client="client-0",
               partition="t-1")),
     ("committed: g", m.LookCommitted(group="g")),
     ("committed: {group: g, old: true, settings: {fetch.max.wait.ms: 1}, limit_s: 5, client: az-0, partition: t-1}",
      m.LookCommitted(
          group="g", old=True, settings={"fetch.max.wait.ms": 1}, limit_s=5, client="client-0", partition="t-1")),
-    ("fetch: 1", m.Fetch(broker=BrokerId(1), offset=0)),
+    ("fetch: 1", m.Fetch(broker=BrokerId(1), offset=Offset(0))),
     ("fetch: {broker: 1, offset: 7, partition: t-1, client: client-2}",
-     m.Fetch(broker=BrokerId(1), offset=7, partition="t-1", client="client-2")),
+     m.Fetch(broker=BrokerId(1), offset=Offset(7), partition="t-1", client="client-2")),
     ("metadata: 2", m.AskMetadata(broker=BrokerId(2))),
     ("list-offsets: 2", m.ListOffsets(broker=BrokerId(2))),
     ("list-offsets: {broker: 1, partition: t-1}", m.ListOffsets(broker=BrokerId(1), partition="t-1")),

@@ -11,7 +11,7 @@ from emulator.scenario.observations.files import load
 from emulator.scenario.observations.model import Observations
 from emulator.scenario.recorded_conditions import MEANING, Context, UnknownText, meaning
 from emulator.scenario.recording import RECORDED, do_entry, steps_of_recording
-from protocol.ids import BrokerId
+from protocol.ids import BrokerId, Offset
 from tests.ids import brokers
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -131,7 +131,7 @@ def test_a_wait_that_the_recording_did_not_reach_need_not_be_reached() -> None:
             {"do": "create-topic", "topic": "t", "assignment": [[0, 1], [1, 2]], "configs": {}},
         ),
         (
-            m.Fetch(broker=BrokerId(0), offset=3, client="client-1", partition="t-1"),
+            m.Fetch(broker=BrokerId(0), offset=Offset(3), client="client-1", partition="t-1"),
             {"do": "fetch", "broker": 0, "offset": 3, "client": "client-1", "partition": "t-1"},
         ),
         (m.Repeat(times=2, steps=()), None),

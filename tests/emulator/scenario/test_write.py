@@ -10,7 +10,7 @@ from emulator.scenario.load import load_scenario
 from emulator.scenario.observations.files import load
 from emulator.scenario.recorded import scenario_of_recording
 from emulator.scenario.write import written
-from protocol.ids import BrokerId
+from protocol.ids import BrokerId, Offset
 from tests.ids import brokers
 
 ROOT = Path(__file__).parents[3]
@@ -81,7 +81,7 @@ STEPS: tuple[m.AnyStep, ...] = (
     m.Record(what="partitions"),
     m.Repeat(times=2, steps=(m.Pause(seconds=1), m.ElectPreferred(partitions=("t-1",)))),
     m.Record(what="partition-state", partition="t-1"),
-    m.Fetch(broker=BrokerId(1), offset=3, partition="t-1"),
+    m.Fetch(broker=BrokerId(1), offset=Offset(3), partition="t-1"),
 )
 
 CONDITIONS: tuple[c.Condition, ...] = (

@@ -10,30 +10,36 @@ from hypothesis import strategies as st
 from emulator.storage.checkpoints import (
     CheckpointDamaged,
     LeaderEpochs,
+    Offsets,
     format_leader_epochs,
     format_meta_properties,
     format_offsets,
     parse_leader_epochs,
     parse_offsets,
 )
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 
 topics = st.from_regex(r"[a-zA-Z0-9._-]{1,12}", fullmatch=True)
-offsets = st.dictionaries(st.tuples(topics, st.integers(0, 2**31 - 1)), st.integers(0, 2**63 - 1), max_size=8)
-epochs = st.lists(st.tuples(st.integers(0, 2**31 - 1).map(LeaderEpoch), st.integers(0, 2**63 - 1)), max_size=8).map(
+numbers = st.integers(0, 2**31 - 1)
+ends = st.integers(0, 2**63 - 1).map(Offset)
+offsets = st.dictionaries(st.tuples(topics, numbers), ends, max_size=8)
+epochs = st.lists(st.tuples(numbers.map(LeaderEpoch), ends), max_size=8).map(
     lambda entries: list(zip(sorted({e for e, _ in entries}), sorted(s for _, s in entries), strict=False))
 )
 
 
 def test_the_text_is_kafkas() -> None:
-    assert format_offsets({("t", 10): 7, ("t", 2): 0, ("a-b", 0): 1}) == b"0\n3\na-b 0 1\nt 2 0\nt 10 7\n"
-    assert format_leader_epochs([(LeaderEpoch(0), 0), (LeaderEpoch(2), 3)]) == b"0\n2\n0 0\n2 3\n"
+    assert (
+        format_offsets({("t", 10): Offset(7), ("t", 2): Offset(0), ("a-b", 0): Offset(1)})
+        == b"0\n3\na-b 0 1\nt 2 0\nt 10 7\n"
+    )
+    assert format_leader_epochs([(LeaderEpoch(0), Offset(0)), (LeaderEpoch(2), Offset(3))]) == b"0\n2\n0 0\n2 3\n"
     assert format_meta_properties(1) == b"version=0\nbroker.id=1\n"
     assert format_offsets({}) == format_leader_epochs([]) == b"0\n0\n"
 
 
 @given(offsets)
-def test_offsets_are_read_back(written: dict[tuple[str, int], int]) -> None:
+def test_offsets_are_read_back(written: Offsets) -> None:
     assert parse_offsets(format_offsets(written), "f") == written
 
 

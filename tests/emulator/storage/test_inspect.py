@@ -29,7 +29,7 @@ from emulator.storage.log_directory import (
 )
 from emulator.storage.memory import MemoryFiles
 from emulator.storage.within import Within
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 from protocol.records import format as records
 from protocol.records.compression import Compression
 
@@ -47,7 +47,7 @@ def append(
     partition: str = "t-0",
 ) -> int:
     sent = records.encode([value.encode() for value in values], magic=magic, timestamp_ms=1, compression=codec)
-    return files.append(f"{partition}/{segment_name(segment)}", records.place(sent, offset, LeaderEpoch(epoch)))
+    return files.append(f"{partition}/{segment_name(segment)}", records.place(sent, Offset(offset), LeaderEpoch(epoch)))
 
 
 @pytest.fixture(params=["memory", "disk"])
@@ -62,8 +62,12 @@ def test_a_replica_as_snapshots_show_it(files: Files) -> None:
     append(files, 0, "a")
     append(files, 1, "b")
     append(files, 2, "c", epoch=1)
-    files.write_atomically(f"t-0/{LEADER_EPOCHS}", format_leader_epochs([(LeaderEpoch(0), 0), (LeaderEpoch(1), 2)]))
-    files.write_atomically(HIGH_WATERMARKS, format_offsets({("t", 0): 3, ("t-0", 0): 9, ("t", 1): 8}))
+    files.write_atomically(
+        f"t-0/{LEADER_EPOCHS}", format_leader_epochs([(LeaderEpoch(0), Offset(0)), (LeaderEpoch(1), Offset(2))])
+    )
+    files.write_atomically(
+        HIGH_WATERMARKS, format_offsets({("t", 0): Offset(3), ("t-0", 0): Offset(9), ("t", 1): Offset(8)})
+    )
     recording = json.loads((GOLDEN / "az-isolated-controller@2.8" / "1.json").read_text())
     snapshot = next(entry for entry in recording["timeline"] if entry.get("saw") == "snapshot")
     assert read_partition(files, "t-0") == snapshot["replicas"]["broker-0"]
@@ -73,7 +77,7 @@ def test_a_replica_of_old_messages_has_no_epochs(files: Files) -> None:
     """kip101-case2 at 0.10.2."""
     append(files, 0, "m1", magic=1)
     append(files, 1, "m2", magic=1)
-    files.write_atomically(HIGH_WATERMARKS, format_offsets({("t", 0): 2}))
+    files.write_atomically(HIGH_WATERMARKS, format_offsets({("t", 0): Offset(2)}))
     recording = json.loads((GOLDEN / "kip101-case2@0.10.2" / "1.json").read_text())
     snapshot = next(entry for entry in recording["timeline"] if entry.get("saw") == "snapshot")
     assert read_partition(files, "t-0") == snapshot["replicas"]["broker-0"]
@@ -142,7 +146,7 @@ def test_damage_names_file_and_byte(files: Files) -> None:
 
 def test_values_that_are_no_text_are_shown_escaped(files: Files) -> None:
     sent = records.encode([(b"k", None, ()), (None, b"\xff\xc3\xa9", ())], magic=2, timestamp_ms=1)
-    files.append(f"t-0/{segment_name(0)}", records.place(sent, 0, LeaderEpoch(0)))
+    files.append(f"t-0/{segment_name(0)}", records.place(sent, Offset(0), LeaderEpoch(0)))
     assert read_partition(files, "t-0")["log"] == [[0, 0, None], [1, 0, "\\xffé"]]
 
 
@@ -155,7 +159,7 @@ def test_losing_what_was_not_synced_cuts_batches_only(files: Files, count: int) 
     files.truncate(f"t-0/{segment_name(3)}", whole)
     append(files, 5, "torn", segment=3)
     files.truncate(f"t-0/{segment_name(3)}", whole + 20)
-    files.write_atomically(f"t-0/{LEADER_EPOCHS}", format_leader_epochs([(LeaderEpoch(0), 0)]))
+    files.write_atomically(f"t-0/{LEADER_EPOCHS}", format_leader_epochs([(LeaderEpoch(0), Offset(0))]))
     assert keep_batches(files, "t-0", count) == 4 - count
     assert batches_of(files, "t-0") == [[1, ["a", "b"]], [2, ["c"]], [3, ["d"]], [4, ["e"]]][:count]
     segments = [name for name in files.list("t-0") if name.endswith(".log")]
@@ -174,7 +178,7 @@ def test_batches_that_are_not_there_cannot_be_kept(files: Files) -> None:
 
 def test_a_lost_disk_holds_nothing(files: Files) -> None:
     append(files, 0, "a")
-    files.write_atomically(RECOVERY_POINTS, format_offsets({("t", 0): 1}))
+    files.write_atomically(RECOVERY_POINTS, format_offsets({("t", 0): Offset(1)}))
     erase(files)
     assert files.list("") == []
     assert read_partition(files, "t-0") == {"log": [], "leader_epochs": [], "high_watermark_checkpoint": None}
@@ -198,7 +202,7 @@ def test_a_log_begins_and_ends_where_its_files_say(files: Files) -> None:
     append(files, 4, "e", segment=3)
     files.append(f"t-0/{segment_name(5)}", b"")
     assert log_bounds(files, "t-0") == (3, 5)
-    files.write_atomically(LOG_STARTS, format_offsets({("t", 0): 4}))
+    files.write_atomically(LOG_STARTS, format_offsets({("t", 0): Offset(4)}))
     assert log_bounds(files, "t-0") == (4, 5)
 
 
@@ -215,7 +219,7 @@ def test_a_partition_is_found_in_whichever_log_directory_it_is(files: Files) -> 
     other = Within(files, "data-1")
     other.make_directory("u-3")
     append(other, 0, "a", partition="u-3")
-    other.write_atomically(RECOVERY_POINTS, format_offsets({("u", 3): 1}))
+    other.write_atomically(RECOVERY_POINTS, format_offsets({("u", 3): Offset(1)}))
     assert partitions_on(files) == ["u-3"], "the directories' own names are none of partitions"
     assert batches_of(files, "u-3") == [[0, ["a"]]]
     assert log_bounds(files, "u-3") == (0, 1)

@@ -14,7 +14,7 @@ from emulator.storage.log_directory import META_PROPERTIES, segment_name
 from emulator.storage.memory import MemoryFiles
 from emulator.storage.power_loss import cut, surviving_bytes
 from emulator.storage.synced_journal import JOURNAL, SyncedJournal
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 from protocol.records.batch import encode_batch
 
 PlayedFiles = MemoryFiles | DiskFiles
@@ -36,7 +36,8 @@ def write(
     path = f"{partition}/{segment_name(segment)}"
     for offset, value in enumerate(values, first):
         files.append(
-            path, encode_batch([value.encode()], timestamp_ms=0, base_offset=offset, leader_epoch=LeaderEpoch(0))
+            path,
+            encode_batch([value.encode()], timestamp_ms=0, base_offset=Offset(offset), leader_epoch=LeaderEpoch(0)),
         )
     if sync:
         files.fsync(path)

@@ -7,7 +7,7 @@ from google_crc32c import value as crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 from protocol.records.batch import (
     HEADER_BYTES,
     check_crc,
@@ -65,7 +65,7 @@ def test_a_batch_has_exactly_kafkas_bytes() -> None:
     encoded = encode_batch(
         [b"a"],
         timestamp_ms=TIME_MS,
-        base_offset=5,
+        base_offset=Offset(5),
         leader_epoch=LeaderEpoch(3),
         producer_id=9,
         producer_epoch=1,
@@ -112,7 +112,7 @@ def test_sequences_wrap_after_the_largest_int() -> None:
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
 def test_a_leader_sets_offset_and_epoch_and_nothing_else(kind: type) -> None:
     data = encode_batch([b"a", b"b"], timestamp_ms=TIME_MS)
-    placed = place_batch(kind(data), 41, LeaderEpoch(6))
+    placed = place_batch(kind(data), Offset(41), LeaderEpoch(6))
     assert type(placed) is bytes
     assert check_crc(kind(placed))
     header = read_header(kind(placed))
@@ -124,11 +124,11 @@ def test_a_leader_sets_offset_and_epoch_and_nothing_else(kind: type) -> None:
 def test_only_one_whole_batch_is_placed() -> None:
     data = encode_batch([b"a"], timestamp_ms=TIME_MS)
     with pytest.raises(BadLength, match=f"at byte {len(data)}: 3 bytes after the one batch"):
-        place_batch(data + b"abc", 0, LeaderEpoch(0))
+        place_batch(data + b"abc", Offset(0), LeaderEpoch(0))
     with pytest.raises(TruncatedRecord):
-        place_batch(data[:-1], 0, LeaderEpoch(0))
+        place_batch(data[:-1], Offset(0), LeaderEpoch(0))
     with pytest.raises(UnknownMagic):
-        place_batch(data[:16] + b"\1" + data[17:], 0, LeaderEpoch(0))
+        place_batch(data[:16] + b"\1" + data[17:], Offset(0), LeaderEpoch(0))
 
 
 @pytest.mark.parametrize(("last_delta", "count"), [(0, 2), (1, 1), (-1, 0), (0, -1)])
@@ -137,12 +137,12 @@ def test_a_leader_takes_no_batch_with_more_or_fewer_offsets_than_records(last_de
     data = patched(57, struct.pack(">i", count))
     data = sealed(data[:23] + struct.pack(">i", last_delta) + data[27:])
     with pytest.raises(CountMismatch, match=f"{count} records at {last_delta + 1} offsets"):
-        place_batch(data, 0, LeaderEpoch(0))
+        place_batch(data, Offset(0), LeaderEpoch(0))
 
 
 def test_every_truncation_is_seen_at_the_byte_where_its_batch_starts() -> None:
     first = encode_batch([b"a", b"b"], timestamp_ms=TIME_MS, compression="gzip")
-    second = encode_batch([b"c"], timestamp_ms=TIME_MS, base_offset=2)
+    second = encode_batch([b"c"], timestamp_ms=TIME_MS, base_offset=Offset(2))
     for end in range(len(second)):
         data = first + second[:end]
         for reader in (read_header, check_crc, read_records):

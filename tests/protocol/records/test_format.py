@@ -2,7 +2,7 @@
 
 import pytest
 
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 from protocol.records import format as records
 from protocol.records.errors import BadLength, TruncatedRecord, UnknownMagic
 
@@ -11,9 +11,13 @@ def log_of_three_formats() -> bytes:
     """What a broker holds that was upgraded twice: offsets 0 to 5."""
     return b"".join(
         (
-            records.place(records.encode([b"a", b"b"], magic=0, timestamp_ms=1), 0, LeaderEpoch(7)),
-            records.place(records.encode([b"c", b"d"], magic=1, timestamp_ms=1, compression="gzip"), 2, LeaderEpoch(7)),
-            records.place(records.encode([b"e", b"f"], magic=2, timestamp_ms=1, compression="zstd"), 4, LeaderEpoch(7)),
+            records.place(records.encode([b"a", b"b"], magic=0, timestamp_ms=1), Offset(0), LeaderEpoch(7)),
+            records.place(
+                records.encode([b"c", b"d"], magic=1, timestamp_ms=1, compression="gzip"), Offset(2), LeaderEpoch(7)
+            ),
+            records.place(
+                records.encode([b"e", b"f"], magic=2, timestamp_ms=1, compression="zstd"), Offset(4), LeaderEpoch(7)
+            ),
         )
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 from protocol.records import format as records
 from protocol.records.batch import encode_batch, place_batch
 from protocol.records.compression import CODEC_IDS, CODECS, Compression
@@ -55,7 +55,7 @@ def test_it_reads_our_batches(codec: Compression) -> None:
     sent = encode_batch(
         values, timestamp_ms=TIME_MS, compression=codec, producer_id=7, producer_epoch=2, base_sequence=11
     )
-    placed = place_batch(sent, 100, LeaderEpoch(3))
+    placed = place_batch(sent, Offset(100), LeaderEpoch(3))
     expected = [(100 + index, TIME_MS, *value) for index, value in enumerate(values)]
     assert read_by_kafka_python(placed) == expected
     theirs = MemoryRecords(placed).next_batch()
@@ -90,7 +90,7 @@ def test_we_read_its_batches(codec: Compression, transactional: bool) -> None:
     assert records.check_crc(data)
     assert (header.compression, header.is_transactional, header.is_control) == (codec, transactional, False)
     assert (header.base_timestamp_ms, header.max_timestamp_ms) == (TIME_MS + 10, TIME_MS + 10)
-    placed = records.place(data, 50, LeaderEpoch(4))
+    placed = records.place(data, Offset(50), LeaderEpoch(4))
     assert read_by_us(placed) == [
         (50 + index, TIME_MS + 10 - index, key, value, HEADERS) for index, (key, value) in enumerate(VALUES)
     ]
@@ -103,7 +103,7 @@ def test_it_reads_our_message_sets(magic: Any, codec: Compression) -> None:
     sent = encode_message_set(
         [(key, value, ()) for key, value in VALUES], timestamp_ms=TIME_MS, magic=magic, compression=codec
     )
-    assert read_by_kafka_python(records.place(sent, 100, LeaderEpoch(3))) == [
+    assert read_by_kafka_python(records.place(sent, Offset(100), LeaderEpoch(3))) == [
         (100 + index, TIME_MS if magic else None, key, value, ()) for index, (key, value) in enumerate(VALUES)
     ]
 
@@ -115,7 +115,7 @@ def test_we_read_its_message_sets(magic: Any, codec: Compression) -> None:
     builder = LegacyRecordBatchBuilder(magic, CODEC_IDS[codec], 1_000_000)
     for index, (key, value) in enumerate(VALUES):
         builder.append(index, TIME_MS + index, key, value)
-    placed = records.place(bytes(builder.build()), 50, LeaderEpoch(4))
+    placed = records.place(bytes(builder.build()), Offset(50), LeaderEpoch(4))
     assert read_by_us(placed) == [
         (50 + index, TIME_MS + index if magic else -1, key, value, ()) for index, (key, value) in enumerate(VALUES)
     ]

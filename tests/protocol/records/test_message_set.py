@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocol.ids import Offset
 from protocol.records.compression import compress
 from protocol.records.errors import (
     BadCompression,
@@ -67,7 +68,7 @@ def wrapper(inner: bytes, magic: int, *, offset: int = 0, codec: int = 1) -> byt
 
 @pytest.mark.parametrize(("magic", "vector"), [(0, VECTOR_0), (1, VECTOR_1)])
 def test_a_message_has_exactly_kafkas_bytes(magic, vector) -> None:  # type: ignore[no-untyped-def]
-    encoded = encode_message_set([(b"k", b"a", ())], timestamp_ms=TIME_MS, magic=magic, base_offset=5)
+    encoded = encode_message_set([(b"k", b"a", ())], timestamp_ms=TIME_MS, magic=magic, base_offset=Offset(5))
     assert encoded.hex() == vector.hex()
     assert int.from_bytes(vector[12:16], "big") == bitwise_crc32(vector[16:])
     header = read_header(vector)
@@ -100,7 +101,7 @@ def test_what_is_encoded_and_placed_is_read_back(magic, compression, values, bas
 @pytest.mark.parametrize("magic", [0, 1])
 def test_uncompressed_messages_are_entries_of_their_own_placed_where_they_lie(magic) -> None:  # type: ignore[no-untyped-def]
     sent = encode_message_set([b"a", b"bc"], timestamp_ms=TIME_MS, magic=magic)
-    placed = place_message_set(memoryview(sent), 7)
+    placed = place_message_set(memoryview(sent), Offset(7))
     assert [header.base_offset for _, header in iter_headers(placed)] == [7, 8]
     size = len(sent) // 2
     assert placed[8:size] == sent[8:size]
@@ -110,7 +111,7 @@ def test_uncompressed_messages_are_entries_of_their_own_placed_where_they_lie(ma
 def test_format_1_moves_the_wrapper_and_leaves_its_content() -> None:
     """KIP-31: relative inner offsets save the leader from compressing again."""
     sent = encode_message_set([b"x1", b"x2", b"x3"], timestamp_ms=TIME_MS, compression="gzip")
-    placed = place_message_set(sent, 1)
+    placed = place_message_set(sent, Offset(1))
     assert placed == struct.pack(">q", 3) + sent[8:]
     assert [record.offset for record in read_records(placed)] == [1, 2, 3]
 
@@ -118,9 +119,9 @@ def test_format_1_moves_the_wrapper_and_leaves_its_content() -> None:
 def test_format_1_gives_the_wrapper_the_largest_inner_timestamp() -> None:
     """LogValidator of 0.10.2: a client may leave the wrapper's timestamp at 0."""
     inner = encode_message_set([b"a"], timestamp_ms=TIME_MS) + encode_message_set(
-        [b"b"], timestamp_ms=TIME_MS + 9, base_offset=1
+        [b"b"], timestamp_ms=TIME_MS + 9, base_offset=Offset(1)
     )
-    placed = place_message_set(wrapper(inner, 1), 10)
+    placed = place_message_set(wrapper(inner, 1), Offset(10))
     assert check_crc(placed)
     header = read_header(placed)
     assert (header.base_timestamp_ms, header.max_timestamp_ms) == (TIME_MS, TIME_MS + 9)
@@ -128,15 +129,15 @@ def test_format_1_gives_the_wrapper_the_largest_inner_timestamp() -> None:
 
 
 def test_format_1_is_rebuilt_when_inner_offsets_do_not_count_from_0() -> None:
-    inner = encode_message_set([b"a", b"b"], timestamp_ms=TIME_MS, base_offset=4)
-    placed = place_message_set(wrapper(inner, 1), 10)
+    inner = encode_message_set([b"a", b"b"], timestamp_ms=TIME_MS, base_offset=Offset(4))
+    placed = place_message_set(wrapper(inner, 1), Offset(10))
     assert [(record.offset, record.value) for record in read_records(placed)] == [(10, b"a"), (11, b"b")]
-    assert place_message_set(placed, 20) == struct.pack(">q", 21) + placed[8:]
+    assert place_message_set(placed, Offset(20)) == struct.pack(">q", 21) + placed[8:]
 
 
 def test_format_0_is_compressed_again_with_absolute_inner_offsets() -> None:
     sent = encode_message_set([b"a", b"b"], timestamp_ms=TIME_MS, magic=0, compression="gzip")
-    placed = place_message_set(sent, 40)
+    placed = place_message_set(sent, Offset(40))
     assert struct.unpack_from(">q", placed)[0] == 41
     # What is inside counts, whatever the wrapper claims.
     renamed = struct.pack(">q", 99) + placed[8:]
@@ -147,7 +148,7 @@ def test_format_0_is_compressed_again_with_absolute_inner_offsets() -> None:
 def test_several_wrappers_become_one() -> None:
     first = encode_message_set([b"a"], timestamp_ms=TIME_MS, compression="gzip")
     second = encode_message_set([b"b", b"c"], timestamp_ms=TIME_MS, compression="snappy")
-    placed = place_message_set(first + second, 5)
+    placed = place_message_set(first + second, Offset(5))
     assert [(position, header.compression) for position, header in iter_headers(placed)] == [(0, "snappy")]
     assert [(record.offset, record.value) for record in read_records(placed)] == [
         (5, b"a"),
@@ -168,7 +169,7 @@ def test_log_append_time_of_the_wrapper_is_that_of_its_messages() -> None:
 def test_every_truncation_is_seen_at_the_byte_where_its_entry_starts(magic, compression) -> None:  # type: ignore[no-untyped-def]
     first = encode_message_set([b"a"], timestamp_ms=TIME_MS, magic=magic)
     second = encode_message_set([b"b", b"c"][: 1 if compression == "none" else 2], timestamp_ms=TIME_MS,
-                                magic=magic, base_offset=1, compression=compression)  # fmt: skip
+                                magic=magic, base_offset=Offset(1), compression=compression)  # fmt: skip
     for end in range(len(second)):
         data = first + second[:end]
         for reader in (read_header, check_crc, read_records):
@@ -196,7 +197,7 @@ def test_a_flipped_bit_never_passes(data, magic, compression) -> None:  # type: 
 def test_any_bytes_under_a_right_checksum_are_read_or_refused(payload: bytes, magic: int, codec: int) -> None:
     body = bytes((magic, codec)) + payload
     data = struct.pack(">qiI", 0, len(body) + 4, zlib.crc32(body)) + body
-    for read in (read_records, lambda data: place_message_set(data, 3)):
+    for read in (read_records, lambda data: place_message_set(data, Offset(3))):
         try:
             read(data)
         except CorruptRecord as error:
@@ -243,6 +244,6 @@ def test_each_damage_has_its_own_error(data: bytes, error: type[RecordsError] | 
 
 def test_only_one_format_in_a_set_and_none_without_messages() -> None:
     with pytest.raises(UnknownMagic, match=f"at byte {len(VECTOR_0)}: magic 1 in a message set of magic 0"):
-        place_message_set(VECTOR_0 + VECTOR_1, 0)
+        place_message_set(VECTOR_0 + VECTOR_1, Offset(0))
     with pytest.raises(BadLength, match="without messages"):
-        place_message_set(b"", 0)
+        place_message_set(b"", Offset(0))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 from protocol.records.batch import encode_batch
 from protocol.records.offset_commits import (
     STRING_BYTES_MAX,
@@ -66,7 +66,7 @@ def test_the_bytes_are_kafkas() -> None:
     assert (
         encode_key(OffsetKey("g", "tä", 7)) == b"\x00\x01" + b"\x00\x01g" + b"\x00\x03t\xc3\xa4" + b"\x00\x00\x00\x07"
     )
-    committed = CommittedOffset(5, LeaderEpoch(2), "m", 1000, 2000)
+    committed = CommittedOffset(Offset(5), LeaderEpoch(2), "m", 1000, 2000)
     offset, epoch, text = (5).to_bytes(8), (2).to_bytes(4), b"\x00\x01m"
     times = (1000).to_bytes(8), (2000).to_bytes(8)
     assert encode_value(committed, 1) == b"\x00\x01" + offset + text + times[0] + times[1]

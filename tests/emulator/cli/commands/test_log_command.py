@@ -16,7 +16,7 @@ from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
 from emulator.storage.disk import DiskFiles
 from emulator.storage.log_directory import segment_name
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 from protocol.records import format as records
 
 Capture = pytest.CaptureFixture[str]
@@ -127,7 +127,7 @@ def test_of_a_long_log_what_is_the_same_is_left_out(tmp_path: Path, capsys: Capt
         for offset in range(count):
             value = b"other" if (number, offset) == (1, 500) else b"%d" % offset
             sent = records.encode([value], magic=2, timestamp_ms=1)
-            files.append(f"t-0/{segment_name(0)}", records.place(sent, offset, LeaderEpoch(0)))
+            files.append(f"t-0/{segment_name(0)}", records.place(sent, Offset(offset), LeaderEpoch(0)))
         files.close()
     assert log_command("broker-0", "t-0", tmp_path, False) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()[7:]]

@@ -11,7 +11,7 @@ from emulator.machines.broker.partition import Partition
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
 from protocol.events import ControllerChanged, RoleChanged
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, Offset
 from tests.emulator.judging.oracle.runs import RECREATED, small, verdict_of, watched
 
 FIVE = (
@@ -81,7 +81,7 @@ def watermark_that_falls(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def broken(partition: Partition, *fetched: Any, **more: Any) -> None:
         if not fell and partition.the_log.high_watermark == 3:
             fell.append(partition)
-            partition._moved(2)
+            partition._moved(Offset(2))
         noted(partition, *fetched, **more)
 
     monkeypatch.setattr(Partition, "follower_fetched", broken)

@@ -16,7 +16,7 @@ from emulator.machines.broker.settings import BrokerSettings
 from emulator.storage.files import StorageError
 from emulator.storage.memory import MemoryFiles
 from protocol.events import Event
-from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch, Offset
 from protocol.machine import (
     CancelTimer,
     Close,
@@ -288,7 +288,7 @@ class Bench:
         return self.answer(connection, ProduceResponse).partitions[0]
 
     def fetch(self, offset: int, replica: int = -1, *, wait_ms: int = 0, min_bytes: int = 1, **more: Any) -> int:
-        asked = FetchPartition(*T0, offset, **more)
+        asked = FetchPartition(*T0, Offset(offset), **more)
         return self.ask(FetchRequest(BrokerId(replica), wait_ms, min_bytes, 10_485_760, [asked]))
 
     def fetched(self, connection: int) -> FetchedPartition:
@@ -319,5 +319,7 @@ def batch(*values: str, magic: int = 2, base_offset: int = 0, epoch: int = -1, *
     """As a producer sends it, or (base_offset, epoch) as it lies in a leader's log."""
     data = [value.encode() for value in values]
     if magic < 2:
-        return encode(data, magic=magic, timestamp_ms=0, base_offset=base_offset)
-    return encode_batch(data, timestamp_ms=0, base_offset=base_offset, leader_epoch=LeaderEpoch(epoch), **producer)
+        return encode(data, magic=magic, timestamp_ms=0, base_offset=Offset(base_offset))
+    return encode_batch(
+        data, timestamp_ms=0, base_offset=Offset(base_offset), leader_epoch=LeaderEpoch(epoch), **producer
+    )

@@ -15,7 +15,7 @@ from protocol.events import (
     LogLoaded,
     RoleChanged,
 )
-from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch, Offset
 from protocol.messages.leadership import PartitionState
 from protocol.messages.replication import DivergingEpoch
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
@@ -189,7 +189,7 @@ def test_the_first_answers_had_no_epoch(end: int, to: int) -> None:
 
 def test_a_divergence_told_in_a_fetch_is_such_an_answer() -> None:
     bench = follower("2.8")
-    fetched(bench, diverging=DivergingEpoch(LeaderEpoch(0), 2))
+    fetched(bench, diverging=DivergingEpoch(LeaderEpoch(0), Offset(2)))
     assert bench.events(EpochAnswered) == [EpochAnswered(*T0, 1, 0, 2, 0, 3, 2, True)]
 
 

@@ -3,8 +3,9 @@
 import pytest
 
 from protocol.errors import ErrorCode
-from protocol.ids import EPOCH_UNKNOWN, NO_BROKER, BrokerId, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset
 from protocol.messages.replication import (
+    CONSUMER_REPLICA_ID,
     EpochAnswer,
     EpochQuestion,
     FetchPartition,
@@ -67,7 +68,7 @@ def test_up_to_0_9_a_consumer_between_high_watermark_and_log_end_is_told_an_erro
 def test_a_follower_that_is_not_assigned(version: str, errors: list[int]) -> None:
     """Semantics 1.2: NotAssignedReplicaException fails the whole fetch; from 1.0 the partition comes empty."""
     bench = leader(version)
-    asked = [FetchPartition("t", 0, 0), FetchPartition("strange", 0, 0)]
+    asked = [FetchPartition("t", 0, Offset(0)), FetchPartition("strange", 0, Offset(0))]
     results = bench.answer(bench.ask(FetchRequest(BrokerId(9), 0, 1, 1_048_576, asked)), FetchResponse).partitions
     assert [(result.error, result.records) for result in results] == [(error, b"") for error in errors]
 
@@ -92,7 +93,7 @@ def test_beyond_the_log_end_is_out_of_range(replica: int) -> None:
 
 def test_below_the_log_start_is_out_of_range() -> None:
     bench = leader()
-    bench.log.truncate_fully(10)
+    bench.log.truncate_fully(Offset(10))
     assert bench.fetched(bench.fetch(9)).error == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
@@ -252,7 +253,7 @@ def test_latest_while_the_high_watermark_is_behind_the_election(version: str, er
     """Semantics 1.9."""
     bench = leader(version)
     bench.lead(1, isr=(0, 1))
-    asked = ListOffsetsRequest(NO_BROKER, [ListOffsetsPartition(*T0, -1)])
+    asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -1)])
     assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].error == error
     bench.fetch(3, replica=1)
     assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].offset == 3

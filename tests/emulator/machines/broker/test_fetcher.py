@@ -4,7 +4,7 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.events import FetcherChanged, LogTruncated
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 from protocol.messages.base import Message
 from protocol.messages.replication import (
     DivergingEpoch,
@@ -30,7 +30,7 @@ def follower(version: str, records: int = 3, high_watermark: int = 1, epoch: int
     bench.lead(0, isr=(0, 1))
     for number in range(records):
         bench.produce(f"v{number}")
-    bench.log.high_watermark = high_watermark
+    bench.log.high_watermark = Offset(high_watermark)
     bench.follow(leader=1, epoch=epoch)
     bench.advance(0.0)
     bench.establish(bench.opened("fetcher")[-1])
@@ -61,13 +61,18 @@ def answer(bench: Bench, message: Message) -> None:
 
 
 def epoch_ends(bench: Bench, epoch: int, end: int, error: int = 0) -> None:
-    answer(bench, OffsetForLeaderEpochResponse([EpochAnswer(*T0, error, LeaderEpoch(epoch), end)]))
+    answer(bench, OffsetForLeaderEpochResponse([EpochAnswer(*T0, error, LeaderEpoch(epoch), Offset(end))]))
 
 
 def fetched(
     bench: Bench, records: bytes = b"", high_watermark: int = 0, error: int = 0, **more: DivergingEpoch
 ) -> None:
-    answer(bench, FetchResponse([FetchedPartition(*T0, error, high_watermark, 0, more.get("diverging"), records)]))
+    answer(
+        bench,
+        FetchResponse(
+            [FetchedPartition(*T0, error, Offset(high_watermark), Offset(0), more.get("diverging"), records)]
+        ),
+    )
 
 
 def cuts(bench: Bench) -> list[tuple[int, bool, str]]:
@@ -149,7 +154,7 @@ def test_an_epoch_that_is_not_ours_takes_another_round(version: str) -> None:
 def test_a_divergence_told_in_the_answer_cuts_and_fetches_on() -> None:
     """E4."""
     bench = follower("2.8")
-    fetched(bench, diverging=DivergingEpoch(LeaderEpoch(0), 2))
+    fetched(bench, diverging=DivergingEpoch(LeaderEpoch(0), Offset(2)))
     assert (cuts(bench), fetch(bench)) == ([(2, True, "diverging")], (2, 1, 0))
 
 
@@ -170,7 +175,9 @@ def test_an_answer_counts_only_where_the_request_found_the_partition() -> None:
     epoch_ends(bench, 0, 3)
     connection = bench.opened("fetcher")[-1]
     bench.follow(leader=1, epoch=2)
-    bench.respond(connection, FetchResponse([FetchedPartition(*T0, 0, 9, records=batch("x", base_offset=3, epoch=1))]))
+    bench.respond(
+        connection, FetchResponse([FetchedPartition(*T0, 0, Offset(9), records=batch("x", base_offset=3, epoch=1))])
+    )
     assert bench.log.log_end == 3
 
 
@@ -237,7 +244,7 @@ def listed(bench: Bench, offset: int) -> int:
     message = asked(bench)
     assert isinstance(message, ListOffsetsRequest), message
     timestamp = message.partitions[0].timestamp
-    answer(bench, ListOffsetsResponse([ListedOffset(*T0, 0, offset)]))
+    answer(bench, ListOffsetsResponse([ListedOffset(*T0, 0, Offset(offset))]))
     return timestamp
 
 
@@ -339,7 +346,7 @@ def test_old_wrappers_may_overlap() -> None:
     bench.follow(leader=1)
     bench.advance(0.0)
     bench.establish(bench.opened("fetcher")[0])
-    fetched(bench, encode([b"x"] * 3, magic=1, timestamp_ms=0, base_offset=1, compression="gzip"))
+    fetched(bench, encode([b"x"] * 3, magic=1, timestamp_ms=0, base_offset=Offset(1), compression="gzip"))
     assert fetch(bench)[0] == 4
-    fetched(bench, encode([b"y"] * 5, magic=1, timestamp_ms=0, base_offset=1, compression="gzip"))
+    fetched(bench, encode([b"y"] * 5, magic=1, timestamp_ms=0, base_offset=Offset(1), compression="gzip"))
     assert (fetch(bench)[0], changes(bench)) == (6, ["added"])

@@ -4,7 +4,7 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.events import FetcherChanged
-from protocol.ids import EPOCH_UNKNOWN
+from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, Offset
 from protocol.messages.replication import (
     EpochAnswer,
     FetchedPartition,
@@ -33,7 +33,7 @@ def asks_for_offsets(version: str) -> tuple[Bench, int]:
         bench.respond(
             connection,
             OffsetForLeaderEpochResponse(
-                [EpochAnswer(*topic_partition, 0, EPOCH_UNKNOWN, -1) for topic_partition in (T0, T1)]
+                [EpochAnswer(*topic_partition, 0, EPOCH_UNKNOWN, NO_OFFSET) for topic_partition in (T0, T1)]
             ),
         )
     results = [FetchedPartition(*T0, ErrorCode.OFFSET_OUT_OF_RANGE), FetchedPartition(*T1)]
@@ -53,8 +53,8 @@ def test_an_order_waits_while_a_fetcher_asks_for_offsets(version: str) -> None:
         "the fetcher from broker-1",
         "its turn among the controller's orders",
     ]
-    bench.respond(connection, ListOffsetsResponse([ListedOffset(*T0, 0, 5)]))
-    bench.respond(connection, ListOffsetsResponse([ListedOffset(*T0, 0, 0)]))
+    bench.respond(connection, ListOffsetsResponse([ListedOffset(*T0, 0, Offset(5))]))
+    bench.respond(connection, ListOffsetsResponse([ListedOffset(*T0, 0, Offset(0))]))
     assert bench.answers(order) and bench.answers(other)
     assert bench.broker.replicas.partitions[T1].leads
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from emulator.machines.broker.offset_cache import OffsetCache
 from protocol.errors import ErrorCode
 from protocol.events import GroupCoordinatorChanged
-from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, BrokerId, ControllerEpoch, LeaderEpoch
+from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, BrokerId, ControllerEpoch, LeaderEpoch, Offset
 from protocol.messages.groups import (
     CommittedPartition,
     FindCoordinatorRequest,
@@ -61,7 +61,9 @@ class Coordinator(Bench):
         self.leader_and_isr(state(leader, epoch, isr, topic_partition=OFFSETS))
 
     def commit(self, offset: int, *, epoch: int = -1, group: str = "g", topic_partition: tuple[str, int] = T0) -> int:
-        return self.ask(OffsetCommitRequest(group, [OffsetToCommit(*topic_partition, offset, LeaderEpoch(epoch))]))
+        return self.ask(
+            OffsetCommitRequest(group, [OffsetToCommit(*topic_partition, Offset(offset), LeaderEpoch(epoch))])
+        )
 
     def commit_error(self, connection: int) -> int:
         (result,) = self.answer(connection, OffsetCommitResponse).partitions
@@ -80,12 +82,12 @@ class Coordinator(Bench):
 
     def replicate(self, offset: int) -> None:
         """broker-1 holds everything below."""
-        asked = FetchPartition(*OFFSETS, offset)
+        asked = FetchPartition(*OFFSETS, Offset(offset))
         self.ask(FetchRequest(BrokerId(1), 0, 1, 1_000_000, [asked]))
 
     def records(self) -> list[tuple[OffsetKey | None, CommittedOffset]]:
         log = self.broker.replicas.partitions[OFFSETS].the_log
-        data = log.read(0, log.log_end, 1_000_000)
+        data = log.read(Offset(0), log.log_end, 1_000_000)
         entries = [record for position, _ in iter_headers(data) for record in read_records(data, position)]
         return [(decode_key(record.key or b""), decode_value(record.value or b"")) for record in entries]
 
@@ -155,7 +157,7 @@ def test_a_commit_is_answered_and_counts_when_the_in_sync_replicas_have_it() -> 
     assert bench.committed().offset == -1
     bench.replicate(1)
     assert bench.answer(connection, OffsetCommitResponse) == OffsetCommitResponse([PartitionError(*T0)])
-    assert bench.committed() == CommittedPartition(*T0, 5, LeaderEpoch(2))
+    assert bench.committed() == CommittedPartition(*T0, Offset(5), LeaderEpoch(2))
     assert bench.committed("other").offset == -1
 
 
@@ -163,19 +165,25 @@ def test_its_record_is_kafkas() -> None:
     """Semantics 6: value version 1 until 2.0, with the end of its life; 3 from 2.1, with the leader epoch."""
     bench = Coordinator("2.8", isr=(0,))
     bench.commit(5, epoch=2)
-    assert bench.records() == [(OffsetKey("g", *T0), CommittedOffset(5, LeaderEpoch(2), "", WALL_MS))]
+    assert bench.records() == [(OffsetKey("g", *T0), CommittedOffset(Offset(5), LeaderEpoch(2), "", WALL_MS))]
     for version in ("0.10.2", "1.1", "2.0.1"):
         bench = Coordinator(version, isr=(0,), offsets_retention_minutes=10)
         bench.commit(5, epoch=2)
         expire_ms = WALL_MS + 10 * MINUTE_MS
-        assert bench.records() == [(OffsetKey("g", *T0), CommittedOffset(5, EPOCH_UNKNOWN, "", WALL_MS, expire_ms))]
-        assert bench.committed() == CommittedPartition(*T0, 5)
+        assert bench.records() == [
+            (OffsetKey("g", *T0), CommittedOffset(Offset(5), EPOCH_UNKNOWN, "", WALL_MS, expire_ms))
+        ]
+        assert bench.committed() == CommittedPartition(*T0, Offset(5))
 
 
 def test_a_commit_of_several_partitions_is_one_batch() -> None:
     bench = Coordinator(isr=(0,))
     bench.update_metadata(state(0, topic_partition=OFFSETS), state(0), state(0, topic_partition=("t", 1)))
-    partitions = [OffsetToCommit("t", 0, 3), OffsetToCommit("t", 1, 7), OffsetToCommit("u", 0, 1)]
+    partitions = [
+        OffsetToCommit("t", 0, Offset(3)),
+        OffsetToCommit("t", 1, Offset(7)),
+        OffsetToCommit("u", 0, Offset(1)),
+    ]
     answer = bench.answer(bench.ask(OffsetCommitRequest("g", partitions)), OffsetCommitResponse)
     assert [(p.topic, p.partition, p.error) for p in answer.partitions] == [
         ("t", 0, 0),
@@ -183,7 +191,10 @@ def test_a_commit_of_several_partitions_is_one_batch() -> None:
         ("u", 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
     ]
     assert [bench.committed(topic_partition=("t", number)).offset for number in (0, 1)] == [3, 7]
-    assert len(list(iter_headers(bench.broker.replicas.partitions[OFFSETS].the_log.read(0, 2, 1_000_000)))) == 1
+    assert (
+        len(list(iter_headers(bench.broker.replicas.partitions[OFFSETS].the_log.read(Offset(0), Offset(2), 1_000_000))))
+        == 1
+    )
 
 
 def test_a_commit_that_is_not_replicated_in_time_is_7_and_may_count_later() -> None:
@@ -221,7 +232,7 @@ def test_what_an_append_fails_with_is_told_in_the_coordinators_words() -> None:
 def test_a_text_that_is_too_long_is_refused_and_a_short_one_kept() -> None:
     bench = Coordinator(isr=(0,), offset_metadata_max_bytes=3)
     for text, error, kept in (("ab", 0, "ab"), ("äö", ErrorCode.OFFSET_METADATA_TOO_LARGE, "ab")):
-        answer = bench.ask(OffsetCommitRequest("g", [OffsetToCommit(*T0, 1, metadata=text)]))
+        answer = bench.ask(OffsetCommitRequest("g", [OffsetToCommit(*T0, Offset(1), metadata=text)]))
         assert bench.commit_error(answer) == error
         assert bench.committed().metadata == kept
 
@@ -255,7 +266,7 @@ def test_while_the_log_is_read_nothing_is_answered_but_that() -> None:
 def test_another_broker_is_not_the_coordinator() -> None:
     bench = Bench()
     bench.update_metadata(state(1, topic_partition=OFFSETS), state(0))
-    connection = bench.ask(OffsetCommitRequest("g", [OffsetToCommit(*T0, 1)]))
+    connection = bench.ask(OffsetCommitRequest("g", [OffsetToCommit(*T0, Offset(1))]))
     (result,) = bench.answer(connection, OffsetCommitResponse).partitions
     assert result.error == ErrorCode.NOT_COORDINATOR
     fetched = bench.ask(OffsetFetchRequest("g", [GroupPartition(*T0)]))
@@ -286,7 +297,7 @@ def test_up_to_0_10_it_is_read_to_the_high_watermark_only(version: str, offset: 
     acknowledged, until it is elected again."""
     bench = Bench(version)
     bench.update_metadata(state(1, topic_partition=OFFSETS), state(0))
-    value = encode_value(CommittedOffset(5), bench.gates.offset_commit_value_version)
+    value = encode_value(CommittedOffset(Offset(5)), bench.gates.offset_commit_value_version)
     data = encode([(encode_key(OffsetKey("g", *T0)), value, ())], magic=bench.magic, timestamp_ms=0)
     bench.leader_and_isr(state(1, 0, topic_partition=OFFSETS))
     bench.broker.replicas.partitions[OFFSETS].the_log.append_as_follower(data)
@@ -375,9 +386,9 @@ def test_an_answer_that_comes_after_resigning_and_another_election_is_not_mixed_
 
 def test_of_two_records_of_a_key_the_later_one_counts_whichever_is_heard_of_first() -> None:
     """Semantics 6: answers to appends may come in another order than the appends."""
-    key, cache = OffsetKey("g", *T0), OffsetCache(0)
-    cache.committed(key, CommittedOffset(7), at=2)
-    cache.committed(key, CommittedOffset(5), at=1)
-    assert cache.get(key) == CommittedOffset(7)
-    cache.committed(key, CommittedOffset(3), at=3)
-    assert cache.get(key) == CommittedOffset(3)
+    key, cache = OffsetKey("g", *T0), OffsetCache(Offset(0))
+    cache.committed(key, CommittedOffset(Offset(7)), at=Offset(2))
+    cache.committed(key, CommittedOffset(Offset(5)), at=Offset(1))
+    assert cache.get(key) == CommittedOffset(Offset(7))
+    cache.committed(key, CommittedOffset(Offset(3)), at=Offset(3))
+    assert cache.get(key) == CommittedOffset(Offset(3))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.events import HighWatermarkMoved
-from protocol.ids import BrokerId
+from protocol.ids import BrokerId, Offset
 from tests.emulator.machines.broker.harness import Bench
 
 VERSIONS = ("0.10.2", "0.11", "1.0", "1.1", "2.0.1", "2.3", "2.4", "2.6", "2.8")
@@ -128,7 +128,7 @@ def test_a_follower_clamps_what_it_is_told() -> None:
     for told, held in ((5, 0), (-1, 0)):
         bench.do(lambda told=told: bench.partition.follow_high_watermark(told))  # type: ignore[misc]
         assert bench.log.high_watermark == held
-    bench.log.log_end = 4
+    bench.log.log_end = Offset(4)
     for told, held in ((5, 4), (3, 3), (0, 0)):
         bench.do(lambda told=told: bench.partition.follow_high_watermark(told))  # type: ignore[misc]
         assert bench.log.high_watermark == held

@@ -7,7 +7,7 @@ import pytest
 from emulator.machines.broker.remote_replica import LONG_AGO_MS, RemoteReplica
 from protocol.errors import ErrorCode
 from protocol.events import IsrChangeAsked
-from protocol.ids import BrokerId
+from protocol.ids import BrokerId, Offset
 from protocol.messages.leadership import AlterIsrRequest
 from tests.emulator.machines.broker.harness import Bench, state
 
@@ -37,49 +37,49 @@ def asked(bench: Bench) -> list[tuple[str, str, str]]:
 
 def test_a_fetch_at_the_log_end_is_caught_up_now() -> None:
     replica = RemoteReplica(BrokerId(1))
-    replica.fetched(5, 5, 1000.0)
+    replica.fetched(Offset(5), Offset(5), 1000.0)
     assert (replica.log_end, replica.last_caught_up_ms) == (5, 1000.0)
 
 
 def test_a_fetch_that_reaches_the_previous_log_end_was_caught_up_then() -> None:
     """KAFKA-4485: it held all that the leader had when it fetched last."""
     replica = RemoteReplica(BrokerId(1))
-    replica.fetched(5, 5, 1000.0)
-    replica.fetched(5, 8, 2000.0)
+    replica.fetched(Offset(5), Offset(5), 1000.0)
+    replica.fetched(Offset(5), Offset(8), 2000.0)
     assert replica.last_caught_up_ms == 1000.0
-    replica.fetched(8, 12, 3000.0)
+    replica.fetched(Offset(8), Offset(12), 3000.0)
     assert replica.last_caught_up_ms == 2000.0
-    replica.fetched(9, 20, 4000.0)
+    replica.fetched(Offset(9), Offset(20), 4000.0)
     assert (replica.log_end, replica.last_caught_up_ms) == (9, 2000.0)
 
 
 def test_caught_up_never_decreases() -> None:
     replica = RemoteReplica(BrokerId(1))
-    replica.fetched(5, 5, 1000.0)
-    replica.fetched(3, 9, 1500.0)
-    replica.fetched(9, 9, 1200.0)
+    replica.fetched(Offset(5), Offset(5), 1000.0)
+    replica.fetched(Offset(3), Offset(9), 1500.0)
+    replica.fetched(Offset(9), Offset(9), 1200.0)
     assert replica.last_caught_up_ms == 1200.0
-    replica.fetched(9, 9, 1100.0)
+    replica.fetched(Offset(9), Offset(9), 1100.0)
     assert replica.last_caught_up_ms == 1200.0
 
 
 def test_a_failed_read_makes_the_position_unknown() -> None:
     """KAFKA-8400: what came before the failure counts for nothing afterwards."""
     replica = RemoteReplica(BrokerId(1))
-    replica.fetched(5, 8, 1000.0)
+    replica.fetched(Offset(5), Offset(8), 1000.0)
     replica.read_failed(LONG_AGO_MS)
     assert (replica.log_end, replica.last_caught_up_ms) == (-1, LONG_AGO_MS)
-    replica.fetched(5, 8, 2000.0)
+    replica.fetched(Offset(5), Offset(8), 2000.0)
     assert replica.last_caught_up_ms == LONG_AGO_MS
 
 
 def test_a_new_leader_knows_nothing_of_followers_but_trusts_its_isr() -> None:
     """Semantics 1.7: lastCaughtUp = now for members of the ISR, else long ago; log ends unknown."""
     replica = RemoteReplica(BrokerId(1))
-    replica.fetched(5, 5, 1000.0)
-    replica.leader_epoch_began(7, 3000.0, in_isr=True, forgets=False)
+    replica.fetched(Offset(5), Offset(5), 1000.0)
+    replica.leader_epoch_began(Offset(7), 3000.0, in_isr=True, forgets=False)
     assert (replica.log_end, replica.last_caught_up_ms) == (5, 3000.0)
-    replica.leader_epoch_began(7, 4000.0, in_isr=False, forgets=True)
+    replica.leader_epoch_began(Offset(7), 4000.0, in_isr=False, forgets=True)
     assert (replica.log_end, replica.last_caught_up_ms) == (-1, LONG_AGO_MS)
 
 
@@ -215,7 +215,7 @@ def test_below_the_leader_epochs_start(version: str, joins: bool) -> None:
     for number in range(10):
         bench.produce(f"v{number}")
     bench.follow(leader=0, epoch=1)
-    bench.log.high_watermark = 5
+    bench.log.high_watermark = Offset(5)
     bench.become(1, 2, (1, 2), 0)
     assert (bench.partition.epoch_start, bench.log.high_watermark) == (10, 5)
     bench.fetch(5, replica=0)

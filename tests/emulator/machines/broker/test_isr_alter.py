@@ -5,7 +5,7 @@ import pytest
 from emulator.machines.broker.controller_channel import RETRY_MS
 from protocol.errors import ErrorCode
 from protocol.events import IsrChangeEnded
-from protocol.ids import BrokerId, LeaderEpoch
+from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, IsrChange, IsrChanged
 from tests.emulator.machines.broker.harness import T0, Bench, state
 from tests.ids import brokers
@@ -148,7 +148,7 @@ def test_one_request_is_in_flight_per_broker() -> None:
     bench.leader_and_isr(*(state(0, topic_partition=("t", number), isr=(0, 1, 2)) for number in (1, 2)))
     for number in (1, 2):
         bench.broker.replicas.partitions["t", number].the_log.append_as_leader(
-            bench.log.read(0, 1, 1000), LeaderEpoch(0)
+            bench.log.read(Offset(0), Offset(1), 1000), LeaderEpoch(0)
         )
     bench.advance(1.5 * LAG_MS)
     connection = channel(bench)

@@ -3,8 +3,14 @@
 import pytest
 
 from protocol.events import FetcherChanged
-from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch
-from protocol.messages.replication import FetchedPartition, FetchPartition, FetchRequest, FetchResponse
+from protocol.ids import BrokerId, LeaderEpoch, Offset
+from protocol.messages.replication import (
+    CONSUMER_REPLICA_ID,
+    FetchedPartition,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+)
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 
 OTHER = ("t", 1)
@@ -22,7 +28,7 @@ def leader(version: str = "0.8.2", ibp: str | None = None) -> Bench:
 
 
 def asked(bench: Bench, version: int, offset: int, max_bytes: int = 400, replica: int = -1) -> FetchedPartition:
-    fetch = FetchRequest(BrokerId(replica), 500, 1, 10_485_760, [FetchPartition(*T0, offset, max_bytes)])
+    fetch = FetchRequest(BrokerId(replica), 500, 1, 10_485_760, [FetchPartition(*T0, Offset(offset), max_bytes)])
     return bench.fetched(bench.ask(fetch, version))
 
 
@@ -42,7 +48,7 @@ def test_what_fits_is_read_up_to_what_does_not() -> None:
     assert got.records == batch("a", magic=0) and not got.incomplete
     assert not asked(bench, 0, 2).incomplete, "c fits"
     assert not asked(bench, 0, 1, max_bytes=1_000).incomplete
-    nothing = bench.ask(FetchRequest(NO_BROKER, 500, 1, 10_485_760, [FetchPartition(*T0, 3, 400)]), 0)
+    nothing = bench.ask(FetchRequest(CONSUMER_REPLICA_ID, 500, 1, 10_485_760, [FetchPartition(*T0, Offset(3), 400)]), 0)
     assert bench.answers(nothing) == [], "at the end there is nothing, and it waits"
 
 
@@ -51,7 +57,7 @@ def test_each_partition_has_a_limit_of_its_own_and_there_is_none_for_all() -> No
     bench.leader_and_isr(state(0, isr=(0,), topic_partition=OTHER))
     log = bench.broker.replicas.logs[OTHER]
     bench.do(lambda: log.append_as_leader(batch("z", magic=0), LeaderEpoch(0)))
-    partitions = [FetchPartition(*T0, 1, 400), FetchPartition(*OTHER, 0, 400)]
+    partitions = [FetchPartition(*T0, Offset(1), 400), FetchPartition(*OTHER, Offset(0), 400)]
     for version, both in ((0, True), (3, False)):
         answer = bench.answer(bench.ask(FetchRequest(BrokerId(1), 500, 1, 10, partitions), version), FetchResponse)
         assert [one.incomplete for one in answer.partitions] == [version == 0, False]
@@ -67,7 +73,7 @@ def test_a_follower_asks_again_and_again(version: str, ibp: str | None, sent: in
     bench.establish(fetcher)
     first = bench.last_sent(fetcher)
     assert isinstance(first.message, FetchRequest) and first.version == sent
-    bench.respond(fetcher, FetchResponse([FetchedPartition(*T0, 0, 0, incomplete=sent < 3)]))
+    bench.respond(fetcher, FetchResponse([FetchedPartition(*T0, 0, Offset(0), incomplete=sent < 3)]))
     delayed = [e.reason for e in bench.events(FetcherChanged) if e.change == "delayed"]
     assert delayed == (["a message larger than replica.fetch.max.bytes"] if sent < 3 else [])
     assert bench.log.log_end == 0

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from emulator.machines.broker.leader_epochs import UNDEFINED, LeaderEpochCache
 from emulator.storage.checkpoints import parse_leader_epochs
 from emulator.storage.memory import MemoryFiles
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 from protocol.versions import gates_for
 
 PATH = "t-0/leader-epoch-checkpoint"
@@ -16,7 +16,9 @@ PATH = "t-0/leader-epoch-checkpoint"
 def cache(version: str, *entries: tuple[int, int], files: MemoryFiles | None = None) -> LeaderEpochCache:
     files = files or MemoryFiles()
     files.make_directory("t-0")
-    return LeaderEpochCache(files, PATH, gates_for(version), [(LeaderEpoch(epoch), start) for epoch, start in entries])
+    return LeaderEpochCache(
+        files, PATH, gates_for(version), [(LeaderEpoch(epoch), Offset(start)) for epoch, start in entries]
+    )
 
 
 # Three epochs: 1 at [0,4), 3 at [4,10), 5 at [10,12); log end 12.
@@ -38,15 +40,15 @@ ENTRIES = ((1, 0), (3, 4), (5, 10))
 )
 def test_where_an_epoch_ends(question: int, at_2_0_0: tuple[int, int], from_2_0_1: tuple[int, int]) -> None:
     """Semantics 2.1, the leader's table."""
-    assert cache("2.0.0", *ENTRIES).end_offset_for(LeaderEpoch(question), 12) == at_2_0_0
+    assert cache("2.0.0", *ENTRIES).end_offset_for(LeaderEpoch(question), Offset(12)) == at_2_0_0
     for version in ("2.0.1", "2.6", "2.8"):
-        assert cache(version, *ENTRIES).end_offset_for(LeaderEpoch(question), 12) == from_2_0_1
+        assert cache(version, *ENTRIES).end_offset_for(LeaderEpoch(question), Offset(12)) == from_2_0_1
 
 
 def test_an_empty_cache_knows_nothing() -> None:
     """Semantics 2.1."""
     for version in ("0.11", "2.0.0", "2.8"):
-        assert cache(version).end_offset_for(LeaderEpoch(0), 7) == UNDEFINED
+        assert cache(version).end_offset_for(LeaderEpoch(0), Offset(7)) == UNDEFINED
         assert cache(version).latest == -1
 
 
@@ -73,7 +75,7 @@ def test_assigning_an_epoch(
     """Semantics 3, assign."""
     for version, expected in (("0.11", to_2_0_0), ("2.0.0", to_2_0_0), ("2.0.1", from_2_0_1), ("2.8", from_2_0_1)):
         held = cache(version, *ENTRIES)
-        held.assign(LeaderEpoch(epoch), start)
+        held.assign(LeaderEpoch(epoch), Offset(start))
         assert tuple(held.entries) == expected, version
 
 
@@ -81,29 +83,29 @@ def test_before_0_11_nothing_is_kept() -> None:
     """Semantics, table of eras."""
     files = MemoryFiles()
     held = cache("0.10.2", files=files)
-    held.assign(LeaderEpoch(3), 0)
+    held.assign(LeaderEpoch(3), Offset(0))
     assert (held.entries, held.latest, files.exists(PATH)) == ([], -1, False)
 
 
 def test_cutting_from_the_end_drops_entries_that_start_at_or_beyond_it() -> None:
     """Semantics 3, truncateFromEnd."""
     held = cache("2.6", *ENTRIES)
-    held.truncate_from_end(11)
+    held.truncate_from_end(Offset(11))
     assert held.entries == list(ENTRIES)
-    held.truncate_from_end(10)
+    held.truncate_from_end(Offset(10))
     assert held.entries == [(1, 0), (3, 4)]
-    held.truncate_from_end(0)
+    held.truncate_from_end(Offset(0))
     assert held.entries == []
 
 
 def test_cutting_from_the_start_moves_one_entry() -> None:
     """Semantics 3, truncateFromStart."""
     held = cache("2.6", *ENTRIES)
-    held.truncate_from_start(6)
+    held.truncate_from_start(Offset(6))
     assert held.entries == [(3, 6), (5, 10)]
-    held.truncate_from_start(10)
+    held.truncate_from_start(Offset(10))
     assert held.entries == [(5, 10)]
-    held.truncate_from_start(3)
+    held.truncate_from_start(Offset(3))
     assert held.entries == [(5, 10)]
 
 
@@ -111,14 +113,14 @@ def test_every_change_rewrites_the_file_durably() -> None:
     """Semantics 3: `0`, the count, then `epoch start`; each change is synced."""
     files = MemoryFiles()
     held = cache("2.6", files=files)
-    held.assign(LeaderEpoch(0), 0)
-    held.assign(LeaderEpoch(2), 7)
+    held.assign(LeaderEpoch(0), Offset(0))
+    held.assign(LeaderEpoch(2), Offset(7))
     files.power_loss({})
     assert files.read(PATH, 0, 100) == b"0\n2\n0 0\n2 7\n"
     operations: list[str] = []
     files.operation_hook = lambda operation, path: operations.append(operation)
-    held.assign(LeaderEpoch(2), 9)
-    held.truncate_from_end(8)
+    held.assign(LeaderEpoch(2), Offset(9))
+    held.truncate_from_end(Offset(8))
     assert operations == [], "nothing changed, nothing is written"
     held.clear()
     assert operations == ["write", "fsync", "rename", "sync_directory"]
@@ -157,11 +159,11 @@ def test_the_cache_agrees_with_a_log_that_remembers_each_offset(
     for kind, number, count in steps:
         if kind == "append":
             epoch += number
-            held.assign(LeaderEpoch(epoch), len(naive.epochs))
+            held.assign(LeaderEpoch(epoch), Offset(len(naive.epochs)))
             naive.epochs += [epoch] * count
         else:
             naive.epochs = naive.epochs[:number]
-            held.truncate_from_end(len(naive.epochs))
-    assert held.end_offset_for(LeaderEpoch(question), len(naive.epochs)) == naive.end_offset_for(question)
+            held.truncate_from_end(Offset(len(naive.epochs)))
+    assert held.end_offset_for(LeaderEpoch(question), Offset(len(naive.epochs))) == naive.end_offset_for(question)
     if files.exists(PATH):
         assert list(parse_leader_epochs(files.read(PATH, 0, 10_000), PATH)) == held.entries

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from emulator.machines.broker.log import CorruptBatch, Log, LogSettings, OffsetsOutOfOrder
 from emulator.storage.files import DiskFull
 from emulator.storage.memory import MemoryFiles
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 from protocol.records.format import encode, iter_headers, read_records
 from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import batch
@@ -21,7 +21,7 @@ def values(log: Log, start: int = 0) -> list[tuple[int, str]]:
     """All records from `start`, as a follower would read them."""
     found: list[tuple[int, str]] = []
     while start < log.log_end:
-        data = log.read(start, log.log_end, 1 << 20)
+        data = log.read(Offset(start), log.log_end, 1 << 20)
         for position, _ in iter_headers(data):
             found += [(r.offset, (r.value or b"").decode()) for r in read_records(data, position)]
         start = found[-1][0] + 1
@@ -81,13 +81,17 @@ def test_reads_give_whole_batches_below_the_stop() -> None:
     for text in ("a", "b", "c"):
         log.append_as_leader(batch(text), LeaderEpoch(0))
     one = log.segments[0].headers[0].size_bytes
-    assert len(log.read(0, 3, 1 << 20)) == 3 * one
-    assert len(log.read(0, 2, 1 << 20)) == 2 * one
-    assert len(log.read(1, 3, one)) == one
-    assert len(log.read(0, 3, 1)) == one, "the first batch comes whole even if it is larger"
-    assert log.read(0, 3, 1, at_least_one=False) == b""
-    assert log.read(3, 3, 1 << 20) == b""
-    assert (log.bytes_between(0, 3), log.bytes_between(1, 2), log.bytes_between(3, 3)) == (3 * one, one, 0)
+    assert len(log.read(Offset(0), Offset(3), 1 << 20)) == 3 * one
+    assert len(log.read(Offset(0), Offset(2), 1 << 20)) == 2 * one
+    assert len(log.read(Offset(1), Offset(3), one)) == one
+    assert len(log.read(Offset(0), Offset(3), 1)) == one, "the first batch comes whole even if it is larger"
+    assert log.read(Offset(0), Offset(3), 1, at_least_one=False) == b""
+    assert log.read(Offset(3), Offset(3), 1 << 20) == b""
+    assert (
+        log.bytes_between(Offset(0), Offset(3)),
+        log.bytes_between(Offset(1), Offset(2)),
+        log.bytes_between(Offset(3), Offset(3)),
+    ) == (3 * one, one, 0)
 
 
 def test_a_full_segment_is_flushed_and_a_new_one_begun() -> None:
@@ -110,8 +114,8 @@ def test_cutting_removes_segments_epochs_and_clamps_the_rest() -> None:
     log = new_log(files=files, segment_bytes=2 * len(batch("a")))
     for epoch, text in enumerate("abcde"):
         log.append_as_leader(batch(text), LeaderEpoch(epoch))
-    log.high_watermark = 5
-    assert log.truncate_to(3) is True
+    log.high_watermark = Offset(5)
+    assert log.truncate_to(Offset(3)) is True
     assert (log.log_end, log.high_watermark, log.recovery_point) == (3, 3, 3)
     assert log.epochs.entries == [(0, 0), (1, 1), (2, 2)]
     assert [segment.base_offset for segment in log.segments] == [0, 2]
@@ -123,8 +127,8 @@ def test_cutting_inside_a_batch_removes_the_whole_batch() -> None:
     """Kafka cuts files, and files hold batches: the follower refetches from the target it was given."""
     log = new_log()
     log.append_as_leader(batch("a", "b", "c"), LeaderEpoch(0))
-    assert log.truncate_to(1) is True
-    assert (log.log_end, log.segments[0].headers, log.read(0, 1, 1 << 20)) == (1, [], b"")
+    assert log.truncate_to(Offset(1)) is True
+    assert (log.log_end, log.segments[0].headers, log.read(Offset(0), Offset(1), 1 << 20)) == (1, [], b"")
 
 
 @pytest.mark.parametrize(("version", "left"), [("2.5", [(0, 0), (3, 1)]), ("2.6", [(0, 0)])])
@@ -132,8 +136,8 @@ def test_epochs_beyond_the_end_of_a_log_that_is_not_cut(version: str, left: list
     """Semantics 2.1: from 2.6 entries at or beyond the log end are dropped even when nothing is cut."""
     log = new_log(version)
     log.append_as_leader(batch("a"), LeaderEpoch(0))
-    log.epochs.assign(LeaderEpoch(3), 1)
-    assert log.truncate_to(1) is False
+    log.epochs.assign(LeaderEpoch(3), Offset(1))
+    assert log.truncate_to(Offset(1)) is False
     assert log.epochs.entries == left
 
 
@@ -141,7 +145,7 @@ def test_throwing_everything_away_begins_at_the_offset() -> None:
     """Semantics 2.3: the leader's log starts beyond our end."""
     log = new_log()
     log.append_as_leader(batch("a"), LeaderEpoch(0))
-    log.truncate_fully(40)
+    log.truncate_fully(Offset(40))
     assert (log.log_start, log.log_end, log.high_watermark, log.recovery_point) == (40, 40, 40, 0)
     assert (log.epochs.entries, values(log, 40)) == ([], [])
     log.append_as_follower(batch("b", base_offset=40, epoch=3))
@@ -175,7 +179,7 @@ def test_offsets_may_go_backwards_inside_old_wrappers() -> None:
     """KIP-101 case 2, compressed: the append check uses the wrapper's last offset (semantics 11.9)."""
 
     def wrapper(count: int, base: int) -> bytes:
-        return encode([b"v"] * count, magic=1, timestamp_ms=0, base_offset=base, compression="gzip")
+        return encode([b"v"] * count, magic=1, timestamp_ms=0, base_offset=Offset(base), compression="gzip")
 
     log = new_log("0.10.2")
     log.append_as_follower(wrapper(3, 1))
@@ -197,7 +201,7 @@ def test_a_log_is_the_list_of_its_records(steps: list[int], segment_bytes: int) 
                 kept.append(f"v{written}")
                 written += 1
         else:
-            log.truncate_to(-number)
+            log.truncate_to(Offset(-number))
             kept = kept[:-number]
     assert values(log) == list(enumerate(kept))
     assert log.log_end == len(kept)

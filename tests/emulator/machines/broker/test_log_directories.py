@@ -15,7 +15,7 @@ from emulator.storage.log_directory import (
 from emulator.storage.memory import MemoryFiles
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored, LogDirFailed, LogLoaded
-from protocol.ids import EPOCH_DURING_DELETE, NO_BROKER, BrokerId, ControllerEpoch, LeaderEpoch, TopicPartition
+from protocol.ids import EPOCH_DURING_DELETE, BrokerId, ControllerEpoch, LeaderEpoch, Offset, TopicPartition
 from protocol.messages.leadership import (
     LeaderAndIsrResponse,
     PartitionState,
@@ -24,6 +24,7 @@ from protocol.messages.leadership import (
     StopReplicaResponse,
 )
 from protocol.messages.replication import (
+    CONSUMER_REPLICA_ID,
     EpochQuestion,
     FetchedPartition,
     FetchPartition,
@@ -174,10 +175,12 @@ def test_a_full_directory_is_a_failed_one() -> None:
 def test_every_question_about_an_offline_partition_gets_a_storage_error() -> None:
     bench = broken(leader_of(), "d0")
     produced(bench, T[0])
-    fetch = FetchRequest(NO_BROKER, 0, 1, 1_000, [FetchPartition(*T[2], 0), FetchPartition(*T[3], 0)])
+    fetch = FetchRequest(
+        CONSUMER_REPLICA_ID, 0, 1, 1_000, [FetchPartition(*T[2], Offset(0)), FetchPartition(*T[3], Offset(0))]
+    )
     first, second = bench.answer(bench.ask(fetch), FetchResponse).partitions
     assert (first.error, second.error, bool(second.records)) == (ErrorCode.KAFKA_STORAGE_ERROR, 0, True)
-    listed = bench.ask(ListOffsetsRequest(NO_BROKER, [ListOffsetsPartition(*T[2], -1)]))
+    listed = bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T[2], -1)]))
     assert bench.answer(listed, ListOffsetsResponse).partitions[0].error == ErrorCode.KAFKA_STORAGE_ERROR
     asked = bench.ask(OffsetForLeaderEpochRequest([EpochQuestion(*T[2], LeaderEpoch(0))]))
     assert bench.answer(asked, OffsetForLeaderEpochResponse).partitions[0].error == ErrorCode.KAFKA_STORAGE_ERROR
@@ -185,7 +188,9 @@ def test_every_question_about_an_offline_partition_gets_a_storage_error() -> Non
 
 def test_a_read_finds_the_directory_failed_too() -> None:
     bench = broken(leader_of(), "d1")
-    fetch = FetchRequest(NO_BROKER, 0, 1, 1_000, [FetchPartition(*topic_partition, 0) for topic_partition in T])
+    fetch = FetchRequest(
+        CONSUMER_REPLICA_ID, 0, 1, 1_000, [FetchPartition(*topic_partition, Offset(0)) for topic_partition in T]
+    )
     errors = [one.error for one in bench.answer(bench.ask(fetch), FetchResponse).partitions]
     assert errors == [0, ErrorCode.KAFKA_STORAGE_ERROR, 0, ErrorCode.KAFKA_STORAGE_ERROR]
 
@@ -247,7 +252,8 @@ def test_a_follower_goes_on_fetching_what_is_left() -> None:
     bench.establish(connection)
     broken(bench, "d0")
     records = [
-        FetchedPartition(*topic_partition, 0, 1, 0, None, batch("a", base_offset=0, epoch=0)) for topic_partition in T
+        FetchedPartition(*topic_partition, 0, Offset(1), Offset(0), None, batch("a", base_offset=0, epoch=0))
+        for topic_partition in T
     ]
     bench.respond(connection, FetchResponse(records))
     after = bench.last_sent(connection).message

@@ -5,7 +5,7 @@ import pytest
 from emulator.machines.broker.log import Log, LogSettings
 from emulator.storage.memory import MemoryFiles
 from protocol.errors import ErrorCode
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 from protocol.records.format import read_header
 from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import batch
@@ -24,7 +24,7 @@ def written(version: str = "2.6", segment_bytes: int = 1 << 30, epochs: tuple[in
 
 
 def load(files: MemoryFiles, version: str = "2.6", *, clean: bool = False, recovery_point: int = 0) -> Log:
-    return Log.load(files, "t-0", gates_for(version), LogSettings(), clean=clean, recovery_point=recovery_point)
+    return Log.load(files, "t-0", gates_for(version), LogSettings(), clean=clean, recovery_point=Offset(recovery_point))
 
 
 def damage(files: MemoryFiles, path: str, position: int) -> None:
@@ -98,7 +98,7 @@ def test_an_epoch_without_data_vanishes_on_restart() -> None:
     """Semantics 3: on load the entries are cut to [log start, log end]."""
     files = written()
     log = load(files)
-    log.epochs.assign(LeaderEpoch(7), 3)
+    log.epochs.assign(LeaderEpoch(7), Offset(3))
     assert load(files, clean=True).epochs.entries == [(0, 0), (1, 2)]
 
 
@@ -145,8 +145,8 @@ def test_sequences_are_rebuilt_from_batches(version: str) -> None:
     again = load(files, version)
     error, duplicate = again.producers.check(read_header(sent[3]))
     assert error == ErrorCode.NONE and duplicate is not None and duplicate.base_offset == 3
-    again.truncate_to(3)
+    again.truncate_to(Offset(3))
     assert again.producers.check(read_header(sent[3])) == (ErrorCode.NONE, None)
-    again.truncate_to(0)
+    again.truncate_to(Offset(0))
     error, _ = again.producers.check(read_header(sent[3]))
     assert error == {"0.11": 45, "1.0": 59, "2.6": 0}[version]

@@ -4,7 +4,7 @@ import pytest
 
 from emulator.machines.broker.metrics import broker_metrics
 from protocol.errors import ErrorCode
-from protocol.ids import BrokerId, LeaderEpoch
+from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, IsrChanged
 from protocol.messages.replication import FetchedPartition, FetchResponse
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
@@ -101,6 +101,6 @@ def test_the_lag_is_that_to_the_leaders_high_watermark_as_of_the_last_fetch() ->
     bench.establish(connection)
     assert figures(bench, "MaxLag") == (0,), "nothing is known before the first fetch"
     records = batch("a", "b", magic=bench.magic)
-    bench.respond(connection, FetchResponse([FetchedPartition(*T0, 0, 5, 0, None, records)]))
+    bench.respond(connection, FetchResponse([FetchedPartition(*T0, 0, Offset(5), Offset(0), None, records)]))
     assert bench.log.log_end == 2
     assert figures(bench, "MaxLag") == (3,)

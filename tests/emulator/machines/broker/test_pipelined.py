@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from emulator.machines.broker.requests import PIPELINED_MAX
-from protocol.ids import NO_BROKER, BrokerId, ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch, Offset
 from protocol.machine import Send
 from protocol.messages.base import Message
 from protocol.messages.groups import (
@@ -28,6 +28,7 @@ from protocol.messages.leadership import (
     UpdateMetadataRequest,
 )
 from protocol.messages.replication import (
+    CONSUMER_REPLICA_ID,
     EpochQuestion,
     FetchPartition,
     FetchRequest,
@@ -46,16 +47,18 @@ DEEP = 120
 KINDS: dict[str, Callable[[], Message]] = {
     "produce acks=1": lambda: ProduceRequest(1, 1500, [ProducePartition(*T0, batch("a"))]),
     "produce acks=all": lambda: ProduceRequest(-1, 100, [ProducePartition(*T0, batch("a"))]),
-    "fetch": lambda: FetchRequest(NO_BROKER, 0, 0, 1000, [FetchPartition(*T0, 0)]),
-    "fetch that is parked": lambda: FetchRequest(NO_BROKER, 10, 1, 1000, [FetchPartition(*T0, 0)]),
-    "fetch of an offset that is not there": lambda: FetchRequest(NO_BROKER, 500, 1, 1000, [FetchPartition(*T0, 9)]),
+    "fetch": lambda: FetchRequest(CONSUMER_REPLICA_ID, 0, 0, 1000, [FetchPartition(*T0, Offset(0))]),
+    "fetch that is parked": lambda: FetchRequest(CONSUMER_REPLICA_ID, 10, 1, 1000, [FetchPartition(*T0, Offset(0))]),
+    "fetch of an offset that is not there": lambda: FetchRequest(
+        CONSUMER_REPLICA_ID, 500, 1, 1000, [FetchPartition(*T0, Offset(9))]
+    ),
     "metadata": MetadataRequest,
-    "list offsets": lambda: ListOffsetsRequest(NO_BROKER, [ListOffsetsPartition(*T0, -1)]),
+    "list offsets": lambda: ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -1)]),
     "epoch ends": lambda: OffsetForLeaderEpochRequest([EpochQuestion(*T0, LeaderEpoch(0))]),
     "producer id": InitProducerIdRequest,
     "find coordinator": lambda: FindCoordinatorRequest("g"),
     "offset fetch": lambda: OffsetFetchRequest("g", [GroupPartition(*T0)]),
-    "offset commit": lambda: OffsetCommitRequest("g", [OffsetToCommit(*T0, 1)]),
+    "offset commit": lambda: OffsetCommitRequest("g", [OffsetToCommit(*T0, Offset(1))]),
     "stop replica": lambda: StopReplicaRequest(BrokerId(0), ControllerEpoch(1), []),
     "update metadata": lambda: UpdateMetadataRequest(
         BrokerId(0), ControllerEpoch(1), [], [BrokerEndpoint(BrokerId(0), "broker-0", "az-0")]
@@ -82,7 +85,7 @@ def test_five_hundred_behind_one_that_is_parked(kind: str, version: str) -> None
     bench.lead(isr=(0, 1))
     bench.broker._for_controller = lambda request, reply: reply(AlterIsrResponse(0, []))
     connection = bench.connect()
-    bench.send(connection, FetchRequest(NO_BROKER, 500, 1, 1000, [FetchPartition(*T0, 0)]))
+    bench.send(connection, FetchRequest(CONSUMER_REPLICA_ID, 500, 1, 1000, [FetchPartition(*T0, Offset(0))]))
     with shallow():
         for _ in range(PIPELINED_MAX):
             bench.send(connection, KINDS[kind]())

@@ -4,6 +4,7 @@ import pytest
 
 from emulator.machines.broker.producer_state import SEQUENCE_BOUND, ProducerState
 from protocol.errors import ErrorCode
+from protocol.ids import Offset
 from protocol.messages.replication import (
     FetchedPartition,
     FetchResponse,
@@ -136,7 +137,7 @@ def test_sequences_survive_a_failover() -> None:
     bench.follow(leader=0)
     (connection,) = _fetching(bench)
     data = batch("v0", base_offset=0, epoch=0, producer_id=7, producer_epoch=0, base_sequence=0)
-    bench.respond(connection, FetchResponse([FetchedPartition(*T0, 0, 0, records=data)]))
+    bench.respond(connection, FetchResponse([FetchedPartition(*T0, 0, Offset(0), records=data)]))
     bench.become(1, 1, (1,))
     again = bench.produce(acks=-1, records=idempotent(0))
     assert (bench.produced(again).error, bench.produced(again).base_offset, bench.log.log_end) == (0, 0, 1)

@@ -9,7 +9,7 @@ from emulator.storage.inspect import read_partition
 from emulator.storage.log_directory import RECOVERY_POINTS
 from emulator.storage.memory import MemoryFiles
 from protocol.events import LogDirFailed, LogLoaded, LogTruncated
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 from protocol.kinds import CutReason
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 
@@ -39,7 +39,7 @@ def written(bench: Bench) -> dict[str, str]:
 
 def cut(bench: Bench, offset: int) -> None:
     replicas = bench.broker.replicas
-    bench.do(lambda: replicas.truncate([(replicas.partitions[T0], offset)], CutReason.EPOCH))
+    bench.do(lambda: replicas.truncate([(replicas.partitions[T0], Offset(offset))], CutReason.EPOCH))
 
 
 @pytest.mark.parametrize("version", LADDER)
@@ -65,7 +65,7 @@ def test_a_log_that_is_thrown_away_writes_them(version: str) -> None:
     """LogManager.truncateFullyAndStartAt: up to 1.0 of all directories."""
     bench = two_directories(version)
     replicas = bench.broker.replicas
-    bench.do(lambda: replicas.truncate_fully(replicas.partitions[T0], 7))
+    bench.do(lambda: replicas.truncate_fully(replicas.partitions[T0], Offset(7)))
     own = {"d0": "0\n1\nt 0 2\n"}
     everywhere = LADDER.index(version) < LADDER.index("1.1")
     assert written(bench) == (own | {"d1": BOTH["d1"]} if everywhere else own)
@@ -141,9 +141,9 @@ def test_a_disk_that_cannot_take_them_fails(version: str, how: str) -> None:
     partition = replicas.partitions[T0]
     bench.do(lambda: partition.the_log.append_as_leader(batch("a", magic=bench.magic), LeaderEpoch(0)))
     files.armed = True
-    does: Callable[[], None] = lambda: replicas.truncate_fully(partition, 5)  # noqa: E731
+    does: Callable[[], None] = lambda: replicas.truncate_fully(partition, Offset(5))  # noqa: E731
     if how == "cut":
-        does = lambda: replicas.truncate([(partition, 0)], CutReason.EPOCH)  # noqa: E731
+        does = lambda: replicas.truncate([(partition, Offset(0))], CutReason.EPOCH)  # noqa: E731
     bench.do(does)
     assert [e.code for e in bench.exits] == [1]
     assert len(bench.events(LogDirFailed)) == 1 and partition.offline

@@ -4,7 +4,7 @@ import pytest
 
 from emulator.machines.broker.requests import PIPELINED_MAX
 from protocol.errors import ErrorCode
-from protocol.ids import NO_BROKER, BrokerId, ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch, Offset
 from protocol.messages.groups import FindCoordinatorRequest, OffsetCommitRequest, OffsetFetchRequest
 from protocol.messages.leadership import (
     ControlledShutdownRequest,
@@ -16,6 +16,7 @@ from protocol.messages.leadership import (
     UpdateMetadataRequest,
 )
 from protocol.messages.replication import (
+    CONSUMER_REPLICA_ID,
     EpochQuestion,
     FetchPartition,
     FetchRequest,
@@ -83,10 +84,10 @@ def test_a_question_about_epochs_waits_for_the_lock(version: str) -> None:
 def test_list_offsets_waits_for_the_lock_from_2_1(version: str, blocked: bool) -> None:
     """Partition.fetchOffsetForTimestamp; before, the log is asked directly."""
     bench = locked(version)
-    asked = bench.ask(ListOffsetsRequest(NO_BROKER, [ListOffsetsPartition(*T0, -2)]))
+    asked = bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -2)]))
     assert waits(bench, asked) is blocked
     bench.session_back()
-    assert bench.answer(asked, ListOffsetsResponse).partitions == [ListedOffset(*T0, 0, 0, LeaderEpoch(0))]
+    assert bench.answer(asked, ListOffsetsResponse).partitions == [ListedOffset(*T0, 0, Offset(0), LeaderEpoch(0))]
 
 
 @pytest.mark.parametrize(("version", "blocked"), [("1.1", False), ("2.0.1", False), ("2.1", True), ("2.6", True)])
@@ -96,7 +97,7 @@ def test_a_parked_fetch_that_completes_waits_for_the_lock_from_2_1(version: str,
     parked = other = -1
     while not bench.partition.lock.held:
         parked = bench.fetch(0, wait_ms=300)
-        other = bench.ask(FetchRequest(NO_BROKER, 320, 1, 1000, [FetchPartition(*T1, 0)]))
+        other = bench.ask(FetchRequest(CONSUMER_REPLICA_ID, 320, 1, 1000, [FetchPartition(*T1, Offset(0))]))
         bench.advance(200.0)
     bench.advance(2_000.0)
     assert (waits(bench, parked), waits(bench, other)) == (blocked, blocked)
@@ -109,9 +110,9 @@ def test_whoever_looks_after_a_parked_fetch_waits_for_all_its_partitions() -> No
     for version, ibp, answered in (("2.6", None, False), ("2.7", "2.6", True), ("1.1", None, True)):
         bench = leader(version, ibp)
         fetch = -1
-        asked = [FetchPartition(*T0, 0), FetchPartition(*T1, 0)]
+        asked = [FetchPartition(*T0, Offset(0)), FetchPartition(*T1, Offset(0))]
         while not bench.partition.lock.held:
-            fetch = bench.ask(FetchRequest(NO_BROKER, 60_000, 1, 1000, asked))
+            fetch = bench.ask(FetchRequest(CONSUMER_REPLICA_ID, 60_000, 1, 1000, asked))
             bench.advance(100.0)
         produce = bench.ask(ProduceRequest(1, 1500, [ProducePartition(*T1, batch("x", magic=bench.magic))]))
         assert (waits(bench, produce), waits(bench, fetch)) == (not answered, version != "1.1"), version
@@ -220,8 +221,8 @@ def test_controlled_shutdown_occupies_a_handler_up_to_0_10_2(version: str, occup
 
 EACH_KIND = (
     ProduceRequest(1, 1500, [ProducePartition(*T1, batch("x"))]),
-    FetchRequest(NO_BROKER, 0, 1, 1000, [FetchPartition(*T1, 0)]),
-    ListOffsetsRequest(NO_BROKER, [ListOffsetsPartition(*T1, -1)]),
+    FetchRequest(CONSUMER_REPLICA_ID, 0, 1, 1000, [FetchPartition(*T1, Offset(0))]),
+    ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T1, -1)]),
     OffsetForLeaderEpochRequest([EpochQuestion(*T1, LeaderEpoch(0))]),
     MetadataRequest(),
     InitProducerIdRequest(),

@@ -1,7 +1,7 @@
 """How requests come in: one at a time per connection, in order, bounded (semantics 1.8, 1.9)."""
 
 from emulator.machines.broker.requests import PIPELINED_MAX
-from protocol.ids import NO_BROKER, BrokerId
+from protocol.ids import BrokerId, Offset
 from protocol.machine import ConnectionLost, MessageReceived, Send
 from protocol.messages.leadership import (
     AlterIsrRequest,
@@ -11,6 +11,7 @@ from protocol.messages.leadership import (
     MetadataResponse,
 )
 from protocol.messages.replication import (
+    CONSUMER_REPLICA_ID,
     FetchPartition,
     FetchRequest,
     FetchResponse,
@@ -29,7 +30,7 @@ def leader() -> Bench:
 
 
 def slow_fetch() -> FetchRequest:
-    return FetchRequest(NO_BROKER, 500, 1, 1000, [FetchPartition(*T0, 0)])
+    return FetchRequest(CONSUMER_REPLICA_ID, 500, 1, 1000, [FetchPartition(*T0, Offset(0))])
 
 
 def test_a_connections_requests_are_answered_in_order() -> None:

@@ -13,7 +13,7 @@ from emulator.machines.broker import segment
 from emulator.machines.broker.log import Log, LogSettings
 from emulator.machines.broker.producer_state import ProducerState
 from emulator.storage.memory import MemoryFiles
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 from protocol.records.format import read_header
 from protocol.records.types import BatchHeader
 from protocol.versions import gates_for
@@ -60,10 +60,10 @@ class Model:
         elif what == "cut":
             ends = [0, *(header.next_offset for header in self.headers)]
             kept = number % len(ends)
-            self.log.truncate_to(ends[kept])
+            self.log.truncate_to(Offset(ends[kept]))
             del self.batches[kept:]
         else:
-            self.log = Log.load(self.files, "t-0", GATES, self.settings, clean=bool(number), recovery_point=0)
+            self.log = Log.load(self.files, "t-0", GATES, self.settings, clean=bool(number), recovery_point=Offset(0))
 
     @property
     def headers(self) -> list[BatchHeader]:
@@ -100,9 +100,9 @@ def test_a_log_reads_as_the_list_of_its_batches(steps: list[tuple[str, int]], ma
                 if header.base_offset >= stop or too_big:
                     break
                 fitting.append(data)
-            assert log.read(offset, stop, max_bytes, at_least_one=least) == b"".join(fitting)
+            assert log.read(Offset(offset), Offset(stop), max_bytes, at_least_one=least) == b"".join(fitting)
             between = [h.size_bytes for h in model.headers if h.last_offset >= offset and h.last_offset < stop]
-            assert log.bytes_between(offset, stop) == sum(between)
+            assert log.bytes_between(Offset(offset), Offset(stop)) == sum(between)
 
 
 @given(STEPS, st.integers(100, 900))
@@ -145,7 +145,7 @@ def test_a_reader_far_behind_reads_no_more_of_the_file_than_it_gets() -> None:
         return data
 
     files.read = counting  # type: ignore[method-assign]
-    got = model.log.read(150, model.log.log_end, 1_000)
+    got = model.log.read(Offset(150), model.log.log_end, 1_000)
     first = read_header(got)
     assert first.base_offset <= 150 <= first.last_offset
     assert sum(sizes) <= 4 * len(got) + 3 * (segment.INDEX_INTERVAL_BYTES + first.size_bytes)

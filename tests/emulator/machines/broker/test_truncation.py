@@ -5,7 +5,7 @@ import pytest
 from emulator.machines.broker.log import Log, LogSettings
 from emulator.machines.broker.truncation import Cut, cut_for
 from emulator.storage.memory import MemoryFiles
-from protocol.ids import LeaderEpoch
+from protocol.ids import LeaderEpoch, Offset
 from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import batch
 
@@ -21,30 +21,30 @@ def follower_log() -> Log:
     ("epoch", "end_offset", "expected"),
     [
         # undefined: the fetch offset
-        (-1, -1, Cut(2, complete=True)),
+        (-1, -1, Cut(Offset(2), complete=True)),
         # an old peer says the offset alone
-        (-1, 7, Cut(7, complete=True)),
-        (-1, 70, Cut(10, complete=True)),
+        (-1, 7, Cut(Offset(7), complete=True)),
+        (-1, 70, Cut(Offset(10), complete=True)),
         # the leader's epoch is ours: the smaller end
-        (3, 8, Cut(8, complete=True)),
-        (3, 70, Cut(10, complete=True)),
-        (1, 3, Cut(3, complete=True)),
-        (1, 9, Cut(4, complete=True)),
+        (3, 8, Cut(Offset(8), complete=True)),
+        (3, 70, Cut(Offset(10), complete=True)),
+        (1, 3, Cut(Offset(3), complete=True)),
+        (1, 9, Cut(Offset(4), complete=True)),
         # we have an older one only: our end of it, and ask again
-        (2, 9, Cut(4, complete=False)),
+        (2, 9, Cut(Offset(4), complete=False)),
         # older than all of ours: from 2.0.1 it ends where our first begins
-        (0, 5, Cut(0, complete=True)),
+        (0, 5, Cut(Offset(0), complete=True)),
         # newer than all of ours: nothing is known
-        (4, 8, Cut(8, complete=True)),
-        (4, 70, Cut(10, complete=True)),
+        (4, 8, Cut(Offset(8), complete=True)),
+        (4, 70, Cut(Offset(10), complete=True)),
     ],
 )
 def test_the_cut(epoch: int, end_offset: int, expected: Cut) -> None:
     """Semantics 2.1."""
-    assert cut_for(follower_log(), 2, LeaderEpoch(epoch), end_offset) == expected
+    assert cut_for(follower_log(), Offset(2), LeaderEpoch(epoch), Offset(end_offset)) == expected
 
 
 def test_a_follower_without_epochs_cuts_to_what_the_leader_says() -> None:
     """Semantics 2.1: own answer none -> min(offset, log end), done."""
     empty = Log.create(MemoryFiles(), "t-0", gates_for("2.6"), LogSettings())
-    assert cut_for(empty, 0, LeaderEpoch(3), 8) == Cut(0, complete=True)
+    assert cut_for(empty, Offset(0), LeaderEpoch(3), Offset(8)) == Cut(Offset(0), complete=True)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from protocol.errors import ErrorCode
 from protocol.events import Event, OperationEnded, OperationInvoked
-from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.machine import (
     CancelTimer,
     Close,
@@ -117,7 +117,7 @@ class Partition:
                 return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1
             batches = [*batches[-4:], (header.base_sequence, header.last_sequence, base)]
             self.remembered[header.producer_id] = (header.producer_epoch, batches)
-        self.entries.append(place(data, base, LeaderEpoch(self.epoch)))
+        self.entries.append(place(data, Offset(base), LeaderEpoch(self.epoch)))
         return 0, base
 
     def truncate(self, to: int) -> None:
@@ -154,7 +154,7 @@ class FakeCluster:
         self.exited = False
         self.checks: list[Callable[[], None]] = []
         self.coordinator = 0
-        self.committed: dict[tuple[str, str, int], tuple[int, LeaderEpoch]] = {}
+        self.committed: dict[tuple[str, str, int], tuple[Offset, LeaderEpoch]] = {}
         """{(group, topic, partition): (offset, leader epoch)}"""
         self.group_codes: list[int] = []
         """What the next commits and questions about them are answered with; then 0."""
@@ -327,7 +327,7 @@ class FakeCluster:
                 )
                 if isinstance(fate, int) and (error == 0 or not appends):
                     error = fate
-            results.append(ProduceResult(each.topic, each.partition, error, base))
+            results.append(ProduceResult(each.topic, each.partition, error, Offset(base)))
         if fate in ("answer lost", "append and reset"):
             self._mute.add(connection)
         if fate == "append and reset":
@@ -365,13 +365,15 @@ class FakeCluster:
                 for each in asked:
                     partition = self.partitions[each.topic, each.partition]
                     offset = partition.log_end if each.timestamp == -1 else partition.log_start
-                    listed.append(ListedOffset(each.topic, each.partition, 0, offset, LeaderEpoch(partition.epoch)))
+                    listed.append(
+                        ListedOffset(each.topic, each.partition, 0, Offset(offset), LeaderEpoch(partition.epoch))
+                    )
                 return ListOffsetsResponse(listed)
             case OffsetForLeaderEpochRequest(partitions=questions):
                 answers = []
                 for question in questions:
                     epoch, end = self.partitions[question.topic, question.partition].epoch_end(question.leader_epoch)
-                    answers.append(EpochAnswer(question.topic, question.partition, 0, LeaderEpoch(epoch), end))
+                    answers.append(EpochAnswer(question.topic, question.partition, 0, LeaderEpoch(epoch), Offset(end)))
                 return OffsetForLeaderEpochResponse(answers)
         raise AssertionError(message)
 
@@ -388,7 +390,11 @@ class FakeCluster:
             return OffsetFetchResponse(code)
         topic_partitions = [(p.topic, p.partition) for p in message.partitions]
         return OffsetFetchResponse(
-            0, [CommittedPartition(*p, *self.committed.get((group, *p), (-1, EPOCH_UNKNOWN))) for p in topic_partitions]
+            0,
+            [
+                CommittedPartition(*p, *self.committed.get((group, *p), (NO_OFFSET, EPOCH_UNKNOWN)))
+                for p in topic_partitions
+            ],
         )
 
     def _read(self, node: str, request: FetchRequest, index: int) -> FetchedPartition:
@@ -402,7 +408,9 @@ class FakeCluster:
         if not partition.log_start <= asked.fetch_offset <= partition.log_end:
             return FetchedPartition(*topic_partition, 1)
         held = [e for e in partition.entries if read_header(e).last_offset >= asked.fetch_offset][:FETCH_ENTRIES]
-        return FetchedPartition(*topic_partition, 0, partition.log_end, partition.log_start, None, b"".join(held))
+        return FetchedPartition(
+            *topic_partition, 0, Offset(partition.log_end), Offset(partition.log_start), None, b"".join(held)
+        )
 
 
 def is_empty(answer: Message | None) -> bool:

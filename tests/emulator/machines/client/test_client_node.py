@@ -8,7 +8,7 @@ from emulator.machines.client.client_asker import ASKED_MAX, ClientAsker, TooMan
 from emulator.machines.client.client_node import ClientNode
 from emulator.machines.client.exchange import Failure
 from protocol.framing import decode, encode
-from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.machine import (
     Close,
     ConnectionAccepted,
@@ -92,7 +92,8 @@ class Bench:
 
 
 def attempt(number: int, value: bytes, attempt: int, error: int | str, offset: int | None) -> ToldAttempt:
-    return ToldAttempt(f"client-2.3:{number}", BrokerId(0), value, -1, attempt, error, offset)
+    at = None if offset is None else Offset(offset)
+    return ToldAttempt(f"client-2.3:{number}", BrokerId(0), value, -1, attempt, error, at)
 
 
 def test_a_direct_produce_tells_each_attempt_and_then_all() -> None:
@@ -172,21 +173,23 @@ def test_a_group_consumes_commits_and_is_looked_at() -> None:
     bench.ask(ClientConsumeRequest("g", partitions, settings=settings))
     bench.run(2000)
     records = [
-        ToldRecord(0, LeaderEpoch(0), b"a"),
-        ToldRecord(1, LeaderEpoch(0), b"b"),
-        ToldRecord(2, LeaderEpoch(0), b"c"),
+        ToldRecord(Offset(0), LeaderEpoch(0), b"a"),
+        ToldRecord(Offset(1), LeaderEpoch(0), b"b"),
+        ToldRecord(Offset(2), LeaderEpoch(0), b"c"),
     ]
-    assert bench.answers() == [ClientConsumeResponse([ToldReading("t", 0, 3, records=records)])]
+    assert bench.answers() == [ClientConsumeResponse([ToldReading("t", 0, Offset(3), records=records)])]
     bench.ask(ClientCommittedRequest("g", "t", 0))
-    bench.ask(ClientCommitRequest("g", "t", 0, 2))
+    bench.ask(ClientCommitRequest("g", "t", 0, Offset(2)))
     bench.run(100)
-    assert bench.answers() == [ClientCommittedResponse(0, 3, LeaderEpoch(0)), ClientCommitResponse()]
+    assert bench.answers() == [ClientCommittedResponse(0, Offset(3), LeaderEpoch(0)), ClientCommitResponse()]
     bench.ask(ClientConsumeRequest("g", partitions, settings={"enable.auto.commit": False}))
     bench.ask(ClientCommittedRequest("other", "t", 0))
     bench.run(2000)
     nothing, reading = bench.answers()
-    assert nothing == ClientCommittedResponse(0, -1, EPOCH_UNKNOWN)
-    assert reading == ClientConsumeResponse([ToldReading("t", 0, 3, 2, records=[ToldRecord(2, LeaderEpoch(0), b"c")])])
+    assert nothing == ClientCommittedResponse(0, NO_OFFSET, EPOCH_UNKNOWN)
+    assert reading == ClientConsumeResponse(
+        [ToldReading("t", 0, Offset(3), Offset(2), records=[ToldRecord(Offset(2), LeaderEpoch(0), b"c")])]
+    )
     assert bench.cluster.committed == {("g", "t", 0): (2, -1)}
     assert bench.cluster.open_connections() == 0
 
@@ -200,7 +203,9 @@ def test_a_group_reads_for_as_long_as_it_was_told_to() -> None:
     assert [type(answer) for answer in bench.answers()] == [ClientAttempt, ClientProduceResponse]
     bench.run(1000)
     assert bench.answers() == [
-        ClientConsumeResponse([ToldReading("t", 0, 1, records=[ToldRecord(0, LeaderEpoch(0), b"late")])])
+        ClientConsumeResponse(
+            [ToldReading("t", 0, Offset(1), records=[ToldRecord(Offset(0), LeaderEpoch(0), b"late")])]
+        )
     ]
 
 
@@ -208,12 +213,12 @@ def test_an_errand_of_a_group_ends_when_its_time_is_over() -> None:
     bench = Bench()
     bench.cluster.silent = {"broker-0"}
     bench.ask(ClientConsumeRequest("g", [GroupPartition("t", 0)], at_most_ms=2000))
-    bench.ask(ClientCommitRequest("g", "t", 0, 2, timeout_ms=3000))
+    bench.ask(ClientCommitRequest("g", "t", 0, Offset(2), timeout_ms=3000))
     bench.ask(ClientCommittedRequest("g", "t", 0, timeout_ms=4000))
     bench.run(1990)
     assert bench.answers() == []
     bench.run(20)
-    assert bench.answers() == [ClientConsumeResponse([ToldReading("t", 0, -1, error="TimeoutException")])]
+    assert bench.answers() == [ClientConsumeResponse([ToldReading("t", 0, NO_OFFSET, error="TimeoutException")])]
     bench.run(1000)
     assert bench.answers() == [ClientCommitResponse("TimeoutException")]
     bench.run(1000)
@@ -227,7 +232,7 @@ def test_a_consumers_own_patience_may_be_shorter() -> None:
     for version, settings, ends_ms in (("2.0.0", own, 1000), ("2.0.0", {}, 2000), ("1.1", {}, 2000)):
         bench = Bench(version=version)
         bench.cluster.finding_codes = [15] * 1000
-        bench.ask(ClientCommitRequest("g", "t", 0, 2, timeout_ms=2000, settings=settings))
+        bench.ask(ClientCommitRequest("g", "t", 0, Offset(2), timeout_ms=2000, settings=settings))
         bench.run(ends_ms - 50)
         assert bench.answers() == []
         bench.run(100)
@@ -237,7 +242,7 @@ def test_a_consumers_own_patience_may_be_shorter() -> None:
 def test_a_group_that_cannot_begin_is_told_why() -> None:
     bench = Bench(version="0.8.2")
     bench.ask(ClientConsumeRequest("g", [GroupPartition("t", 0)]))
-    bench.ask(ClientCommitRequest("g", "t", 0, 2))
+    bench.ask(ClientCommitRequest("g", "t", 0, Offset(2)))
     bench.ask(ClientCommittedRequest("g", "t", 0, old=True, settings={"nonsense": 1}))
     consume, commit, committed = bench.answers()
     assert isinstance(consume, ClientConsumeResponse)
@@ -256,16 +261,16 @@ def test_fetch_and_metadata_are_the_brokers_own_answers() -> None:
     bench.ask(ClientProduceRequest("t", 0, [b"a"], broker=BrokerId(0)))
     bench.run(100)
     bench.answers()
-    bench.ask(ClientFetchRequest(BrokerId(0), "t", 0, 0))
+    bench.ask(ClientFetchRequest(BrokerId(0), "t", 0, Offset(0)))
     bench.ask(ClientMetadataRequest(BrokerId(0)))
     bench.run(100)
     fetched, described = bench.answers()
-    assert fetched == ClientFetchResponse(0, 1, [ToldRecord(0, LeaderEpoch(0), b"a")])
+    assert fetched == ClientFetchResponse(0, Offset(1), [ToldRecord(Offset(0), LeaderEpoch(0), b"a")])
     assert isinstance(described, ClientMetadataResponse)
     assert described.metadata is not None
     assert described.metadata.controller == 0
     bench.cluster.down.add("broker-0")
-    bench.ask(ClientFetchRequest(BrokerId(0), "t", 0, 0))
+    bench.ask(ClientFetchRequest(BrokerId(0), "t", 0, Offset(0)))
     bench.run(100)
     assert bench.answers() == [ClientFetchResponse("ConnectionRefusedError")]
 

@@ -13,10 +13,11 @@ from emulator.machines.client.fetched import FetchedEntry
 from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.events import OperationEnded, OperationInvoked, RecordsRead
-from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch
+from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.machine import ConnectionOpened, Emit, MessageReceived, Now, Open, Outbox, Send, SetTimer
 from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
 from protocol.messages.replication import (
+    CONSUMER_REPLICA_ID,
     FetchedPartition,
     FetchPartition,
     FetchRequest,
@@ -58,7 +59,8 @@ class Bench:
         self.read += [(record.offset, record.value) for entry in entries for record in entry.records]
 
     def assign(self, offset: int | None = 0) -> None:
-        self.consumer.assign(self.cluster.now, self.cluster.out, {("t", 0): offset})
+        start = None if offset is None else Offset(offset)
+        self.consumer.assign(self.cluster.now, self.cluster.out, {("t", 0): start})
         self.cluster.flush()
 
     def run(self, ms: float = 500) -> None:
@@ -84,7 +86,7 @@ def test_it_finds_the_leader_and_reads_from_the_offset_it_was_given() -> None:
         lambda now, out, key, entries: read.append(entries),
         lambda *_: None,
     )
-    consumer.assign(now, out, {("t", 0): 1})
+    consumer.assign(now, out, {("t", 0): Offset(1)})
     assert out.take() == [
         Emit(OperationInvoked("client-0.1:1", "fetch", "t", 0, 0, "", -1, 1)),
         Open(1, "broker-7", "client"),
@@ -98,15 +100,15 @@ def test_it_finds_the_leader_and_reads_from_the_offset_it_was_given() -> None:
         [PartitionMetadata("t", 0, 0, BrokerId(7), LeaderEpoch(4))],
     )
     assert out.route(now, MessageReceived(1, 1, 9, answer))
-    wanted = FetchPartition("t", 0, 1, 1_048_576, current_leader_epoch=LeaderEpoch(4))
-    assert out.take() == [Send(1, 2, 12, FetchRequest(NO_BROKER, 500, 1, 52_428_800, [wanted]))]
-    entry = place(batch(b"a", b"b"), 0, LeaderEpoch(3))
-    result = FetchedPartition("t", 0, 0, 2, 0, None, entry)
+    wanted = FetchPartition("t", 0, Offset(1), 1_048_576, current_leader_epoch=LeaderEpoch(4))
+    assert out.take() == [Send(1, 2, 12, FetchRequest(CONSUMER_REPLICA_ID, 500, 1, 52_428_800, [wanted]))]
+    entry = place(batch(b"a", b"b"), Offset(0), LeaderEpoch(3))
+    result = FetchedPartition("t", 0, 0, Offset(2), Offset(0), None, entry)
     assert out.route(now, MessageReceived(1, 2, 12, FetchResponse([result])))
-    again = FetchPartition("t", 0, 2, 1_048_576, current_leader_epoch=LeaderEpoch(4))
+    again = FetchPartition("t", 0, Offset(2), 1_048_576, current_leader_epoch=LeaderEpoch(4))
     assert out.take() == [
         Emit(RecordsRead("client-0.1:1", "t", 0, 1, 1, 3, read_header(entry).crc, 2, 7)),
-        Send(1, 3, 12, FetchRequest(NO_BROKER, 500, 1, 52_428_800, [again])),
+        Send(1, 3, 12, FetchRequest(CONSUMER_REPLICA_ID, 500, 1, 52_428_800, [again])),
     ]
     assert [record.value for entries in read for each in entries for record in each.records] == [b"b"]
     consumer.close(now, out)
@@ -121,7 +123,7 @@ def test_the_old_consumer_of_0_8_2_stops_at_a_message_larger_than_it_asks_for(ve
     settings = old_consumer_settings(version, {"max.partition.fetch.bytes": 100})
     log, said = OperationLog("client-0", 1), problems.append
     consumer = Consumer("c", ["b"], log, settings, Chance(1), lambda *_: None, lambda now, out, problem: said(problem))
-    consumer.assign(now, out, {("t", 0): 1})
+    consumer.assign(now, out, {("t", 0): Offset(1)})
     assert out.route(now, ConnectionOpened(1))
     known = MetadataResponse(
         BrokerId(0), [BrokerEndpoint(BrokerId(7), "b")], [PartitionMetadata("t", 0, 0, BrokerId(7))]
@@ -129,10 +131,10 @@ def test_the_old_consumer_of_0_8_2_stops_at_a_message_larger_than_it_asks_for(ve
     assert out.route(now, MessageReceived(1, 1, 9, known))
     fetch = out.take()[-1]
     assert isinstance(fetch, Send) and isinstance(fetch.message, FetchRequest)
-    assert (fetch.version, fetch.message.partitions) == (sent, [FetchPartition("t", 0, 1, 100)])
-    nothing_whole = FetchResponse([FetchedPartition("t", 0, 0, 3, incomplete=True)])
+    assert (fetch.version, fetch.message.partitions) == (sent, [FetchPartition("t", 0, Offset(1), 100)])
+    nothing_whole = FetchResponse([FetchedPartition("t", 0, 0, Offset(3), incomplete=True)])
     assert out.route(now, MessageReceived(1, 2, sent, nothing_whole))
-    assert problems == [ReadProblem("t", 0, "MessageSizeTooLargeException", 1, -1)]
+    assert problems == [ReadProblem("t", 0, "MessageSizeTooLargeException", Offset(1), NO_OFFSET)]
     assert not any(isinstance(effect, Send) for effect in out.take())
 
 
@@ -156,7 +158,7 @@ def test_without_an_offset_and_a_policy_it_stops() -> None:
     bench = Bench(auto_offset_reset="none")
     bench.assign(None)
     bench.run()
-    assert bench.problems == [ReadProblem("t", 0, "NoOffsetForPartitionException", -1)]
+    assert bench.problems == [ReadProblem("t", 0, "NoOffsetForPartitionException", NO_OFFSET)]
     assert [event.outcome for _, event in bench.cluster.ended()] == ["failed"]
 
 
@@ -176,11 +178,11 @@ def test_out_of_range_without_a_policy_stops_until_a_seek() -> None:
     fill(bench.log, b"a")
     bench.assign(7)
     bench.run()
-    assert bench.problems == [ReadProblem("t", 0, "OffsetOutOfRangeException", 7)]
+    assert bench.problems == [ReadProblem("t", 0, "OffsetOutOfRangeException", Offset(7))]
     requests = len(bench.cluster.requests)
     bench.run()
     assert len(bench.cluster.requests) == requests, "a stopped partition is left alone"
-    bench.consumer.seek(bench.cluster.now, bench.cluster.out, "t", 0, 0)
+    bench.consumer.seek(bench.cluster.now, bench.cluster.out, "t", 0, Offset(0))
     bench.run()
     assert bench.read == [(0, b"a")]
     assert len(bench.cluster.invoked()) == 2, "reading again is another operation"
@@ -233,7 +235,7 @@ def test_a_cut_log_is_noticed_and_read_from_the_divergence() -> None:
 def test_a_cut_log_without_a_policy_is_a_problem() -> None:
     bench = Bench(auto_offset_reset="none")
     cut_history(bench)
-    assert bench.problems == [ReadProblem("t", 0, "LogTruncationException", 2, 1)]
+    assert bench.problems == [ReadProblem("t", 0, "LogTruncationException", Offset(2), Offset(1))]
     assert bench.read == [(0, b"a"), (1, b"b")]
 
 
@@ -294,7 +296,7 @@ def test_a_fatal_error_stops_the_partition() -> None:
     answer = FetchResponse([FetchedPartition("t", 0, 35)])
     message = MessageReceived(connection, correlation, 12, answer)
     assert bench.cluster.out.route(bench.cluster.now, message)
-    assert bench.problems == [ReadProblem("t", 0, "UNSUPPORTED_VERSION", 0)]
+    assert bench.problems == [ReadProblem("t", 0, "UNSUPPORTED_VERSION", Offset(0))]
 
 
 def test_an_unknown_error_is_asked_again() -> None:
@@ -317,7 +319,9 @@ def test_assigning_twice_is_an_error() -> None:
     with pytest.raises(ValueError, match="t-0 is assigned already"):
         bench.assign()
     with pytest.raises(ValueError, match="at most 10000 partitions"):
-        bench.consumer.assign(bench.cluster.now, bench.cluster.out, {("u", number): 0 for number in range(10_000)})
+        bench.consumer.assign(
+            bench.cluster.now, bench.cluster.out, {("u", number): Offset(0) for number in range(10_000)}
+        )
 
 
 CHANGES = st.lists(

@@ -11,7 +11,7 @@ from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked
-from protocol.ids import BrokerId, LeaderEpoch, TopicPartition
+from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset, TopicPartition
 from protocol.machine import ConnectionOpened, Emit, MessageReceived, Now, Open, Outbox, Send, SetTimer
 from protocol.messages.groups import (
     FindCoordinatorRequest,
@@ -43,7 +43,7 @@ class Bench:
         self.store.commit(
             self.cluster.now,
             self.cluster.out,
-            {T0: Committed(offset, LeaderEpoch(4))},
+            {T0: Committed(Offset(offset), LeaderEpoch(4))},
             lambda now, out, error: self.ended.append((now.mono_ms, error)),
             timeout_ms,
         )
@@ -65,7 +65,9 @@ def test_it_asks_any_broker_for_the_coordinator_and_that_one_to_commit() -> None
     settings = consumer_settings("2.8", {"group.id": "g"})
     store = CoordinatorOffsets("offsets", ["broker-7"], OperationLog("client-0", 1), settings, Chance(1))
     ended: list[int | str] = []
-    store.commit(now, out, {T0: Committed(5, LeaderEpoch(4))}, lambda now, out, error: ended.append(error), 60_000.0)
+    store.commit(
+        now, out, {T0: Committed(Offset(5), LeaderEpoch(4))}, lambda now, out, error: ended.append(error), 60_000.0
+    )
     assert out.take() == [
         Emit(OperationInvoked("client-0.1:1", "commit", "t", 0, 0, "g", -1, 5)),
         Open(1, "broker-7", "client"),
@@ -78,7 +80,7 @@ def test_it_asks_any_broker_for_the_coordinator_and_that_one_to_commit() -> None
     assert out.route(now, ConnectionOpened(2))
     assert out.take() == [
         Emit(AttemptSent("client-0.1:1", 1, 8, 0)),
-        Send(2, 2, 8, OffsetCommitRequest("g", [OffsetToCommit(*T0, 5, LeaderEpoch(4))])),
+        Send(2, 2, 8, OffsetCommitRequest("g", [OffsetToCommit(*T0, Offset(5), LeaderEpoch(4))])),
         SetTimer(("offsets", "poll"), 30_000.0),
     ]
     assert out.route(now, MessageReceived(2, 2, 8, OffsetCommitResponse([PartitionError(*T0)])))
@@ -95,7 +97,7 @@ def test_what_was_committed_is_found_again() -> None:
     bench.commit(5)
     bench.look()
     bench.run(100)
-    assert bench.looked == [({T0: Committed(-1)}, 0), ({T0: Committed(5, LeaderEpoch(4))}, 0)]
+    assert bench.looked == [({T0: Committed(NO_OFFSET)}, 0), ({T0: Committed(Offset(5), LeaderEpoch(4))}, 0)]
     assert [error for _, error in bench.ended] == [0]
     (request,) = [m for _, _, m in bench.cluster.requests if isinstance(m, OffsetFetchRequest)][:1]
     assert request == OffsetFetchRequest("g", [GroupPartition(*T0)])
@@ -192,7 +194,7 @@ def test_closed_while_it_looks_for_its_coordinator_it_has_certainly_not_committe
     now, out = Now(10.0, 0.0), Outbox()
     settings = consumer_settings("2.8", {"group.id": "g"})
     store = CoordinatorOffsets("offsets", ["broker-7"], OperationLog("client-0", 1), settings, Chance(1))
-    store.commit(now, out, {T0: Committed(5, LeaderEpoch(4))}, lambda now, out, error: None, 60_000.0)
+    store.commit(now, out, {T0: Committed(Offset(5), LeaderEpoch(4))}, lambda now, out, error: None, 60_000.0)
     assert out.route(now, ConnectionOpened(1))
     assert Send(1, 1, 3, FindCoordinatorRequest("g")) in out.take()
     store.close(now, out)

@@ -17,7 +17,7 @@ from protocol.events import (
     OperationInvoked,
     RecordsRead,
 )
-from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch
+from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.machine import (
     CancelTimer,
     Close,
@@ -38,6 +38,7 @@ from protocol.machine import (
 from protocol.messages.base import Message
 from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
 from protocol.messages.replication import (
+    CONSUMER_REPLICA_ID,
     FetchedPartition,
     FetchPartition,
     FetchRequest,
@@ -101,7 +102,7 @@ class Bench:
             broker=BrokerId(0),
             topic=TOPIC,
             partition=0,
-            offset=offset,
+            offset=Offset(offset),
             done=lambda now, out, fetched: self.fetched.append(fetched),
             **options,
         )
@@ -122,7 +123,7 @@ class Bench:
 
 
 def produced(error: int, offset: int) -> ProduceResponse:
-    return ProduceResponse([ProduceResult(TOPIC, 0, error, offset)])
+    return ProduceResponse([ProduceResult(TOPIC, 0, error, Offset(offset))])
 
 
 def ended(operation: int, outcome: str, error: int, offset: int, digest: int, acks: int = -1) -> Emit:
@@ -154,7 +155,7 @@ def test_a_value_is_one_batch_over_a_connection_of_its_own() -> None:
         Emit(AttemptEnded("observer.1:1", 1, 0, 5, "")),
         ended(1, "ok", 0, 5, crc),
     ]
-    assert bench.attempts == [Attempt("observer.1:1", BrokerId(0), "a", -1, 1, 0, 5)]
+    assert bench.attempts == [Attempt("observer.1:1", BrokerId(0), "a", -1, 1, 0, Offset(5))]
     assert bench.done == 1
     assert bench.client.idle
 
@@ -272,19 +273,19 @@ def test_a_fetch_reads_whole_batches_from_its_offset_on() -> None:
     bench = Bench()
     effects = bench.fetch(offset=1)
     assert names(effects) == ["OperationInvoked", "AttemptSent", "Open", "SetTimer"]
-    asked = FetchRequest(NO_BROKER, 500, 1, 1_048_576, [FetchPartition(TOPIC, 0, 1, 1_048_576)])
+    asked = FetchRequest(CONSUMER_REPLICA_ID, 500, 1, 1_048_576, [FetchPartition(TOPIC, 0, Offset(1), 1_048_576)])
     assert bench.step(ConnectionOpened(1))[0] == Send(1, 1, 12, asked)
-    first, second = place(batch(b"a", b"b"), 0, LeaderEpoch(3)), place(batch(b"c"), 2, LeaderEpoch(4))
-    torn = place(batch(b"d"), 3, LeaderEpoch(4))[:-1]
-    answer = FetchResponse([FetchedPartition(TOPIC, 0, 0, 3, 0, None, first + second + torn)])
+    first, second = place(batch(b"a", b"b"), Offset(0), LeaderEpoch(3)), place(batch(b"c"), Offset(2), LeaderEpoch(4))
+    torn = place(batch(b"d"), Offset(3), LeaderEpoch(4))[:-1]
+    answer = FetchResponse([FetchedPartition(TOPIC, 0, 0, Offset(3), Offset(0), None, first + second + torn)])
     assert bench.answer(1, answer)[2:] == [
         Emit(RecordsRead("observer.1:1", TOPIC, 0, 1, 1, 3, digest_of(b"a", b"b"), 3, 0)),
         Emit(RecordsRead("observer.1:1", TOPIC, 0, 2, 2, 4, digest_of(b"c"), 3, 0)),
         Emit(AttemptEnded("observer.1:1", 1, 0, 3, "")),
         Emit(OperationEnded("observer.1:1", "fetch", "ok", 0, TOPIC, 0, 3, 4, 0, 0)),
     ]
-    records = (FetchedRecord(1, LeaderEpoch(3), b"b"), FetchedRecord(2, LeaderEpoch(4), b"c"))
-    assert bench.fetched == [Fetched("observer.1:1", BrokerId(0), 0, 3, records)]
+    records = (FetchedRecord(Offset(1), LeaderEpoch(3), b"b"), FetchedRecord(Offset(2), LeaderEpoch(4), b"c"))
+    assert bench.fetched == [Fetched("observer.1:1", BrokerId(0), 0, Offset(3), records)]
 
 
 def test_a_fetch_reports_the_brokers_error_or_its_silence() -> None:
@@ -297,7 +298,7 @@ def test_a_fetch_reports_the_brokers_error_or_its_silence() -> None:
     bench.step(ConnectionOpened(2))
     bench.step(TimerFired(("direct", "socket", 2)))
     assert bench.fetched == [
-        Fetched("observer.1:1", BrokerId(0), 6, -1, ()),
+        Fetched("observer.1:1", BrokerId(0), 6, NO_OFFSET, ()),
         Fetched("observer.1:2", BrokerId(0), "TimeoutError", None, None),
     ]
 
@@ -308,7 +309,9 @@ def test_damaged_records_are_an_error_with_their_place() -> None:
     bench.step(ConnectionOpened(1))
     damaged = bytearray(batch(b"a"))
     damaged[-2] ^= 1
-    effects = bench.answer(1, FetchResponse([FetchedPartition(TOPIC, 0, 0, 1, 0, None, bytes(damaged))]))
+    effects = bench.answer(
+        1, FetchResponse([FetchedPartition(TOPIC, 0, 0, Offset(1), Offset(0), None, bytes(damaged))])
+    )
     reasons = [e.event.reason for e in effects if isinstance(e, Emit) and isinstance(e.event, AttemptEnded)]
     assert len(reasons) == 1
     assert reasons[0].startswith("at byte 0: ")

@@ -18,7 +18,7 @@ from emulator.machines.client.fetched import FetchedEntry
 from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, Offset
 from protocol.machine import Now, Outbox
 from protocol.messages.groups import OffsetCommitRequest, OffsetFetchRequest
 from protocol.messages.replication import ListOffsetsRequest, OffsetForLeaderEpochRequest
@@ -84,7 +84,7 @@ def test_a_committed_epoch_newer_than_metadata_waits_for_newer_metadata(version:
     bench = Bench(version)
     bench.fill(b"a", b"b")
     bench.log.epoch = 5
-    bench.cluster.committed["g", *T0] = (1, LeaderEpoch(7))
+    bench.cluster.committed["g", *T0] = (Offset(1), LeaderEpoch(7))
     bench.cluster.group_codes = [14, 14, 14]
     bench.assign()
     bench.run(5_000)
@@ -109,7 +109,7 @@ def test_a_group_that_has_committed_nothing_begins_by_the_policy() -> None:
 def test_it_goes_on_from_the_committed_offset_and_asks_nothing_else() -> None:
     bench = Bench("2.2")
     bench.fill(b"a", b"b", b"c")
-    bench.cluster.committed["g", "t", 0] = (2, EPOCH_UNKNOWN)
+    bench.cluster.committed["g", "t", 0] = (Offset(2), EPOCH_UNKNOWN)
     bench.assign()
     bench.run()
     assert bench.read == [(2, b"c")]
@@ -128,13 +128,13 @@ def test_a_committed_offset_is_checked_by_nobody_before_the_first_fetch() -> Non
     """Semantics 6: OFFSET_OUT_OF_RANGE, then the policy."""
     bench = Bench("2.2")
     bench.fill(b"a", b"b")
-    bench.cluster.committed["g", "t", 0] = (7, EPOCH_UNKNOWN)
+    bench.cluster.committed["g", "t", 0] = (Offset(7), EPOCH_UNKNOWN)
     bench.assign()
     bench.run()
     assert [(reset.error, reset.offset) for reset in bench.resets] == [("OffsetOutOfRangeException", 7)]
     assert bench.read == [(0, b"a"), (1, b"b")]
     bench = Bench("2.2", auto_offset_reset="none")
-    bench.cluster.committed["g", "t", 0] = (7, EPOCH_UNKNOWN)
+    bench.cluster.committed["g", "t", 0] = (Offset(7), EPOCH_UNKNOWN)
     bench.assign()
     bench.run()
     assert [(p.error, p.offset) for p in bench.problems] == [("OffsetOutOfRangeException", 7)]
@@ -148,7 +148,7 @@ def unclean(version: str, **options: Any) -> Bench:
     bench.log.truncate(2)
     bench.log.epoch = 1
     bench.fill(b"x", b"y")
-    bench.cluster.committed["g", "t", 0] = (3, LeaderEpoch(0))
+    bench.cluster.committed["g", "t", 0] = (Offset(3), LeaderEpoch(0))
     bench.assign()
     bench.run()
     return bench

@@ -25,6 +25,7 @@ from emulator.topology import OBSERVER, Node, Topology
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.chance import Chance
 from protocol.events import OperationEnded, OperationInvoked, RecordsRead
+from protocol.ids import Offset
 from protocol.machine import Effect, Input, Machine, Now, Outbox, Started
 from protocol.messages.base import Message
 from protocol.messages.workload import (
@@ -150,7 +151,7 @@ def test_workloads_go_on_through_a_cut_and_lose_track_of_nothing(version: str) -
     """az-isolated-leader with a producer and a consumer in the isolated AZ, and a consumer elsewhere."""
     spec: dict[str, Any] = {"topic": "t", "partitions": [0]}
     produce = WorkloadSpec(name="w", kind="produce", rate_per_s=20.0, settings={"request.timeout.ms": 2000}, **spec)
-    read = WorkloadSpec(name="r", kind="consume", offset=0, settings={"request.timeout.ms": 3000}, **spec)
+    read = WorkloadSpec(name="r", kind="consume", offset=Offset(0), settings={"request.timeout.ms": 3000}, **spec)
     asker = Asker(
         {
             6_000: ("client-0", StartWorkloadRequest(read)),

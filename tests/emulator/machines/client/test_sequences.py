@@ -6,6 +6,7 @@ from emulator.machines.client.client_settings import SequenceRecovery
 from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.producer_batch import ProducerBatch
 from emulator.machines.client.sequences import Sequences
+from protocol.ids import NO_OFFSET, Offset
 from protocol.machine import Now, Outbox
 
 OUT_OF_ORDER = 45
@@ -54,14 +55,14 @@ def test_a_retry_leaves_when_it_is_first_in_line() -> None:
     made, (first, second, _) = sequences("bump")
     assert made.may_leave(first)
     assert not made.may_leave(second)
-    made.completed(first, 0)
+    made.completed(first, Offset(0))
     assert made.may_leave(second)
 
 
 @pytest.mark.parametrize("recovery", ["retry", "bump"])
 def test_out_of_order_behind_a_failed_batch_is_retried_as_it_is(recovery: SequenceRecovery) -> None:
     made, batches = sequences(recovery)
-    assert made.can_retry(batches[1], OUT_OF_ORDER, 0)
+    assert made.can_retry(batches[1], OUT_OF_ORDER, Offset(0))
     made.resolve()
     assert numbers(batches) == [(7, 0, 0), (7, 0, 2), (7, 0, 4)]
 
@@ -69,7 +70,7 @@ def test_out_of_order_behind_a_failed_batch_is_retried_as_it_is(recovery: Sequen
 @pytest.mark.parametrize("recovery", ["reset", "retry"])
 def test_out_of_order_of_the_next_in_line_means_loss_and_another_id(recovery: SequenceRecovery) -> None:
     made, (first, *_) = sequences(recovery)
-    assert not made.can_retry(first, OUT_OF_ORDER, 0)
+    assert not made.can_retry(first, OUT_OF_ORDER, Offset(0))
     made.failed(first, OUT_OF_ORDER, may_reuse=True)
     made.resolve()
     assert made.producer_id == -1
@@ -82,11 +83,11 @@ def test_out_of_order_of_the_next_in_line_means_loss_and_another_id(recovery: Se
 
 def test_from_2_5_out_of_order_of_the_next_in_line_bumps_the_epoch() -> None:
     made, batches = sequences("bump")
-    assert made.can_retry(batches[0], OUT_OF_ORDER, 0)
+    assert made.can_retry(batches[0], OUT_OF_ORDER, Offset(0))
     made.resolve()
     assert numbers(batches) == [(7, 1, 0), (7, 1, 2), (7, 1, 4)], "numbered anew, and retried"
     assert all(each.reset for each in batches)
-    assert made.can_retry(batches[1], OUT_OF_ORDER, 0), "the answer to what it was before"
+    assert made.can_retry(batches[1], OUT_OF_ORDER, Offset(0)), "the answer to what it was before"
     made.resolve()
     assert made.producer_epoch == 1
 
@@ -96,23 +97,23 @@ def test_an_unknown_producer_whose_records_were_deleted_begins_again() -> None:
     loss.
     """
     made, batches = sequences("retry")
-    made.completed(batches[0], 10)
-    assert made.can_retry(batches[1], UNKNOWN_PRODUCER, 50)
+    made.completed(batches[0], Offset(10))
+    assert made.can_retry(batches[1], UNKNOWN_PRODUCER, Offset(50))
     assert numbers(batches[1:]) == [(7, 0, 0), (7, 0, 2)]
-    assert made.can_retry(batches[2], UNKNOWN_PRODUCER, 50), "it was numbered anew meanwhile"
+    assert made.can_retry(batches[2], UNKNOWN_PRODUCER, Offset(50)), "it was numbered anew meanwhile"
 
 
 def test_an_unknown_producer_whose_records_should_be_there_is_a_loss() -> None:
     made, batches = sequences("retry")
-    made.completed(batches[0], 10)
-    assert made.can_retry(batches[1], UNKNOWN_PRODUCER, -1), "the broker did not say where its log starts"
-    assert not made.can_retry(batches[1], UNKNOWN_PRODUCER, 0)
+    made.completed(batches[0], Offset(10))
+    assert made.can_retry(batches[1], UNKNOWN_PRODUCER, NO_OFFSET), "the broker did not say where its log starts"
+    assert not made.can_retry(batches[1], UNKNOWN_PRODUCER, Offset(0))
 
 
 def test_from_2_5_an_unknown_producer_bumps_its_epoch() -> None:
     made, batches = sequences("bump")
-    made.completed(batches[0], 10)
-    assert made.can_retry(batches[1], UNKNOWN_PRODUCER, 0)
+    made.completed(batches[0], Offset(10))
+    assert made.can_retry(batches[1], UNKNOWN_PRODUCER, Offset(0))
     made.resolve()
     assert numbers(batches[1:]) == [(7, 1, 0), (7, 1, 2)]
 
@@ -139,7 +140,7 @@ def test_a_late_success_settles_the_doubt() -> None:
     made, batches = sequences("bump", count=1)
     made.failed(batches[0], "TimeoutException", may_reuse=False)
     made.left_unresolved(batches[0])
-    made.completed(batches[0], 0)
+    made.completed(batches[0], Offset(0))
     made.resolve()
     fresh = batch(b"z")
     made.number(fresh)
@@ -171,6 +172,6 @@ def test_a_new_batch_waits_while_others_of_an_old_epoch_are_under_way() -> None:
 def test_the_last_epoch_is_followed_by_another_id() -> None:
     made, batches = sequences("bump")
     made.take_identity(7, 32_767)
-    assert made.can_retry(batches[0], UNKNOWN_PRODUCER, 0)
+    assert made.can_retry(batches[0], UNKNOWN_PRODUCER, Offset(0))
     made.resolve()
     assert made.producer_id == -1

@@ -5,7 +5,7 @@ from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.znode_offsets import ZnodeOffsets, parents
 from protocol.chance import Chance
 from protocol.events import OperationEnded
-from protocol.ids import TopicPartition
+from protocol.ids import NO_OFFSET, Offset, TopicPartition
 from protocol.machine import (
     Close,
     ConnectionLost,
@@ -59,7 +59,7 @@ class Bench:
 
     def commit(self, **offsets: int) -> None:
         """`t0=5`: of partition 0."""
-        given = {("t", int(name[1:])): Committed(offset) for name, offset in offsets.items()}
+        given = {("t", int(name[1:])): Committed(Offset(offset)) for name, offset in offsets.items()}
         self.store.commit(self.now, self.out, given, lambda now, out, error: self.ended.append(error), 60_000.0)
         self.serve()
 
@@ -142,7 +142,7 @@ def test_what_is_not_there_is_not_committed() -> None:
     bench = Bench()
     bench.commit(t0=3)
     bench.look(T0, T1)
-    assert bench.looked == [{T0: Committed(3), T1: Committed(-1)}]
+    assert bench.looked == [{T0: Committed(Offset(3)), T1: Committed(NO_OFFSET)}]
 
 
 def test_a_commit_waits_for_the_service_and_is_made_once_more_after_a_lost_connection() -> None:

@@ -8,7 +8,7 @@ from emulator.scenario.player.steps import StepFailed
 from emulator.scenario.player.timeline import Timeline, epoch_or_null, metadata_view, text
 from emulator.topology import three_azs
 from protocol.events import MachineFault
-from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch, Offset
 from protocol.messages.leadership import BrokerEndpoint, MetadataResponse, PartitionMetadata
 from protocol.znodes import Leadership
 from tests.ids import brokers
@@ -148,7 +148,7 @@ def timeline() -> Timeline:
 
 def test_an_attempt_has_the_keys_of_the_recordings() -> None:
     notes = timeline()
-    notes.attempt(7102.4567, Attempt("observer.1:1", BrokerId(0), "a", -1, 1, 0, 5), "t-0")
+    notes.attempt(7102.4567, Attempt("observer.1:1", BrokerId(0), "a", -1, 1, 0, Offset(5)), "t-0")
     notes.attempt(8000.0, Attempt("observer.1:2", BrokerId(1), "b", 1, 2, "TimeoutError", None), "u-3")
     assert notes.entries == [
         {"t": 7.102, "saw": "attempt", "broker": 0, "value": "a", "acks": -1, "attempt": 1, "error": 0, "offset": 5},
