@@ -16,6 +16,7 @@ from emulator.machines.broker.log import Log
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.reads import Reads
 from emulator.machines.broker.replica_transitions import Change, ReplicaTransitions
+from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.messages.replication import FetchedPartition
 from protocol.messages.session import SetData
 from protocol.records.format import iter_headers
@@ -38,8 +39,8 @@ class Seen(msgspec.Struct, frozen=True):
 def _as_if_a_follower_asked() -> Patches:
     one = Reads._one
 
-    def all_of_it(self: Reads, replica_id: int, *asked: Any, **named: Any) -> Any:
-        return one(self, max(replica_id, 0), *asked, **named)
+    def all_of_it(self: Reads, replica_id: BrokerId, *asked: Any, **named: Any) -> Any:
+        return one(self, max(replica_id, BrokerId(0)), *asked, **named)
 
     return [(Reads, "_one", all_of_it)]
 
@@ -60,7 +61,7 @@ def _given(altered: Any) -> Patches:
     """To consumers."""
     one = Reads._one
 
-    def other(self: Reads, replica_id: int, *asked: Any, **named: Any) -> tuple[FetchedPartition, int]:
+    def other(self: Reads, replica_id: BrokerId, *asked: Any, **named: Any) -> tuple[FetchedPartition, int]:
         result, leader_log_end = one(self, replica_id, *asked, **named)
         if replica_id < 0 and result.records:
             result.records = altered(result.records)
@@ -75,7 +76,7 @@ def _given(altered: Any) -> Patches:
 def _one_too_many() -> Patches:
     def follow(self: Partition, leaders: int) -> None:
         if leaders > 0 and leaders + 1 != self.the_log.high_watermark and not self.leads:
-            self._moved(leaders + 1)
+            self._moved(Offset(leaders + 1))
 
     return [(Partition, "follow_high_watermark", follow)]
 
@@ -85,7 +86,7 @@ def _backwards() -> Patches:
 
     def falling(self: Partition, *of: Any, **named: Any) -> None:
         if self.the_log.high_watermark == 2:
-            self._moved(1)
+            self._moved(Offset(1))
         fetched(self, *of, **named)
 
     return [(Partition, "follower_fetched", falling)]
@@ -104,7 +105,7 @@ def _whatever_the_version() -> Patches:
 def _elected_out_of_sync() -> Patches:
     elected = elections._elected
 
-    def without_itself(state: Leadership, leader: int, isr: Sequence[int]) -> Leadership:
+    def without_itself(state: Leadership, leader: BrokerId, isr: Sequence[BrokerId]) -> Leadership:
         return elected(state, leader, [member for member in isr if member != leader] or isr)
 
     return [(elections, "_elected", without_itself)]
@@ -141,7 +142,7 @@ def _every_second_of_epoch_0() -> Patches:
     append = Log.append_as_leader
 
     def stamped(self: Log, data: bytes, leader_epoch: int) -> Any:
-        return append(self, data, leader_epoch * (1 - self.log_end % 2))
+        return append(self, data, LeaderEpoch(leader_epoch * (1 - self.log_end % 2)))
 
     return [(Log, "append_as_leader", stamped)]
 

@@ -16,6 +16,7 @@ from emulator.machines.client import direct
 from emulator.machines.client.fetched import read_entries
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
+from protocol.ids import FIRST_OFFSET, BrokerId, Offset
 from protocol.records.format import iter_headers
 from protocol.znodes import encode_state
 from tests.emulator.judging.oracle.runs import RECREATED, small, verdict_of, watched
@@ -55,8 +56,8 @@ def test_what_is_cut_and_written_anew_in_one_step_is_seen(monkeypatch: pytest.Mo
     def broken(log: Log, data: bytes) -> Any:
         before = log.log_end
         if before == 3:
-            first = log.read(0, 3, 10_000)
-            log.truncate_to(0)
+            first = log.read(FIRST_OFFSET, before, 10_000)
+            log.truncate_to(FIRST_OFFSET)
             append(log, altered(first))
         return append(log, data)
 
@@ -76,7 +77,7 @@ def test_what_was_cut_is_not_forgotten() -> None:
 def test_a_follower_that_takes_more_for_committed_than_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(partition: Partition, leaders: int) -> None:
         if leaders > partition.the_log.high_watermark:
-            partition._moved(leaders + 1)
+            partition._moved(Offset(leaders + 1))
 
     monkeypatch.setattr(Partition, "follow_high_watermark", broken)
     assert sorted(texts("high-watermark-above-log-end", "pause: 1")) == [
@@ -92,7 +93,7 @@ def test_a_leader_that_gives_consumers_what_is_not_committed(monkeypatch: pytest
     one = Reads._one
 
     def broken(reads: Reads, replica_id: int, *asked: Any, **more: Any) -> Any:
-        return one(reads, 1, *asked, **more)
+        return one(reads, BrokerId(1), *asked, **more)
 
     monkeypatch.setattr(Reads, "_one", broken)
     alone = ("pause-node: 1", "pause-node: 2", "produce: {broker: 0, values: [x], acks: 1, timeout_ms: 500}")
