@@ -3,8 +3,8 @@
 It stands beside the audit and shares no code with its checks: the same anomalies, found a second way, keep both
 honest. It is fast enough to judge thousands of runs.
 
-Reading order: `probe` (watches machines while the world runs: who held which office when, in `offices`; what logs held,
-in `written`; what the session service has committed, in `committed`), `truth` (all of it, and what is left in the end:
-logs, operations), `anomalies` (one function per check; they are in `records`, `reads` and `leadership`), `judge`
-(verdicts as in verdict.json).
+Reading order: `probe` (looks at machines while the world runs and remembers them in `watches`: who held which office
+when, in `offices`; what logs held, in `written`; what the session service has committed, in `committed`), `truth` (all
+of it, and what is left in the end: logs, operations), `anomalies` (one function per check; they are in `records`,
+`reads` and `leadership` and give `violations`), `judge` (verdicts as in verdict.json).
 """
