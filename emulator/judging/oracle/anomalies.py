@@ -5,7 +5,7 @@ What counts as one violation is fixed by the name of the check and is the same i
     lost-acknowledged             one acknowledged record that the final leader does not hold at its offset
     duplicate                     one batch that lies in the final leader's log more often than it was produced
     reordered                     one acknowledged record that lies below one that the same client asked for earlier
-    read-then-lost                one batch that was read and that the final leader does not hold at its offset
+    read-then-lost                one batch that was read and that the final leader does not hold where it was read
     phantom-read                  one batch that was read and that no replica ever held
     read-above-high-watermark     one batch of an answer that ends at or above the high watermark it came with
     read-gap                      one batch that does not begin right behind the one that its reader was given before

@@ -16,17 +16,18 @@ def read_then_lost(truth: Truth) -> Iterator[Violation]:
     for (topic_partition, offset, digest), times in sorted(_distinct(truth).items()):
         if topic_partition[0] in truth.gone:
             continue
-        log = final.by_digest(topic_partition)
-        if log is not None and not any(batch.first == offset for batch in log.get(digest, ())):
+        if final.holds(topic_partition, digest, offset) is False:
             yield _violation(topic_partition, offset, times, "the final leader does not have")
 
 
 def phantom_read(truth: Truth) -> Iterator[Violation]:
-    ever: set[tuple[TopicPartition, int, int]] = set()
+    ever: dict[tuple[TopicPartition, int], set[tuple[int, int]]] = {}
     for (topic, partition), batches in truth.appended.items():
-        ever |= {((plain_topic(topic), partition), first, digest) for _, first, digest in batches}
+        for _, first, last, digest in batches:
+            ever.setdefault(((plain_topic(topic), partition), digest), set()).add((first, last))
     for (topic_partition, offset, digest), times in sorted(_distinct(truth, lives_apart=False).items()):
-        if (topic_partition, offset, digest) not in ever:
+        held = ever.get((topic_partition, digest), ())
+        if not any(first <= offset <= last for first, last in held):
             yield _violation(topic_partition, offset, times, "no replica ever had")
 
 

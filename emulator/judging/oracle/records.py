@@ -80,7 +80,7 @@ def replica_divergence(truth: Truth) -> Iterator[Violation]:
 def log_matching(truth: Truth) -> Iterator[Violation]:
     for topic_partition, batches in truth.appended.items():
         contents: dict[tuple[int, int], list[int]] = {}
-        for epoch, first, digest in batches:
+        for epoch, first, _, digest in batches:
             if epoch >= 0:
                 contents.setdefault((epoch, first), []).append(digest)
         for (epoch, first), digests in sorted(contents.items()):

@@ -9,9 +9,9 @@ from emulator.storage.memory import MemoryFiles
 from protocol.ids import TopicPartition
 from protocol.records.types import BatchHeader
 
-Appended = tuple[int, int, int]
-"""A batch: its leader epoch (-1 where the format has none), its base offset, its digest. A plain tuple: there is one
-for every batch that a replica is seen to append."""
+Appended = tuple[int, int, int, int]
+"""A batch: its leader epoch (-1 where the format has none), its base offset, its last offset, its digest. A plain
+tuple: there is one for every batch that a replica is seen to append."""
 
 
 class Reached(msgspec.Struct):
@@ -53,7 +53,7 @@ class Written:
         for header in reversed(last.headers):
             if header.last_offset < was_end:
                 return
-            batches.add((header.leader_epoch, header.base_offset, header.crc))
+            batches.add((header.leader_epoch, header.base_offset, header.last_offset, header.crc))
         if last.base_offset <= was_end and not last.has_old:
             return
         # So much at once that not all of it is among the recent batches.
@@ -92,6 +92,6 @@ def plain_topic(topic: str) -> str:
 
 def _add(batches: set[Appended], headers: Iterable[BatchHeader], known: Iterable[set[Appended]] = ()) -> None:
     for header in headers:
-        batch = (header.leader_epoch, header.base_offset, header.crc)
+        batch = (header.leader_epoch, header.base_offset, header.last_offset, header.crc)
         if not any(batch in others for others in known):
             batches.add(batch)

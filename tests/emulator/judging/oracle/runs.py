@@ -10,7 +10,7 @@ from emulator.scenario.load import load_scenario
 STEPS = """
 id: small
 title: one topic, a few writes
-kafka: [2.8, 2.6, 1.1]
+kafka: [2.8, 2.6, 1.1, 0.10.2]
 settings: {zookeeper.session.timeout.ms: 2000, replica.lag.time.max.ms: 2000}
 steps:
   - start: 2

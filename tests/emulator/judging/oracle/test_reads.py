@@ -58,7 +58,7 @@ def test_what_no_replica_ever_held_is_a_phantom() -> None:
 
 def test_what_was_cut_since_is_no_phantom() -> None:
     truth = healthy()
-    truth.appended[PLACE].add((0, 3, digest("x")))
+    truth.appended[PLACE].add((0, 3, 3, digest("x")))
     truth.reads.append(given("x", 3))
     assert not found("phantom-read", truth)
     assert found("read-then-lost", truth)
@@ -66,7 +66,7 @@ def test_what_was_cut_since_is_no_phantom() -> None:
 
 def test_lives_of_a_topic_are_not_told_apart_by_who_reads_late() -> None:
     truth = healthy()
-    truth.appended["t#1", 0] = {(0, 3, digest("x"))}
+    truth.appended["t#1", 0] = {(0, 3, 3, digest("x"))}
     truth.reads.append(given("x", 3))
     assert not found("phantom-read", truth)
 

@@ -65,21 +65,21 @@ def test_nobody_asks_in_what_order_records_lay_that_are_gone() -> None:
 
 def test_an_offset_of_an_epoch_that_was_written_twice() -> None:
     truth = healthy()
-    truth.appended[PLACE] |= {(0, 2, digest("x")), (0, 2, digest("y")), (1, 1, digest("x"))}
+    truth.appended[PLACE] |= {(0, 2, 2, digest("x")), (0, 2, 2, digest("y")), (1, 1, 1, digest("x"))}
     check = judge_truth(truth)["log-matching"]
     assert (check["verdict"], check["count"], check["evidence"][0]["offset"]) == ("violated", 1, 2)
 
 
 def test_offsets_of_other_epochs_lives_and_partitions_are_others() -> None:
     truth = healthy()
-    truth.appended[PLACE] |= {(1, 2, digest("x"))}
-    truth.appended |= {("t#1", 0): {(0, 2, digest("x"))}, ("t", 1): {(0, 2, digest("x"))}}
+    truth.appended[PLACE] |= {(1, 2, 2, digest("x"))}
+    truth.appended |= {("t#1", 0): {(0, 2, 2, digest("x"))}, ("t", 1): {(0, 2, 2, digest("x"))}}
     assert not found("log-matching", truth)
 
 
 def test_formats_without_epochs_are_not_looked_at() -> None:
     truth = healthy()
-    truth.appended[PLACE] |= {(-1, 7, digest("x")), (-1, 7, digest("y"))}
+    truth.appended[PLACE] |= {(-1, 7, 7, digest("x")), (-1, 7, 7, digest("y"))}
     assert not found("log-matching", truth)
 
 

@@ -70,7 +70,7 @@ def test_what_was_cut_is_not_forgotten() -> None:
     run = play_and_judge(resolve(find_scenario("az-isolated-leader"), "2.8"), 1, run="cut")
     cut = {one["digest"] for one in run.verdict.checks["lost-acknowledged"].evidence}
     _, probe = watched(resolve(find_scenario("az-isolated-leader"), "2.8"))
-    assert cut and cut <= {digest for batches in probe.written.batches.values() for _, _, digest in batches}
+    assert cut and cut <= {digest for batches in probe.written.batches.values() for *_, digest in batches}
     assert run.verdict.checks["log-matching"].verdict == "held"
 
 
@@ -120,6 +120,15 @@ def test_consumers_of_a_library_are_looked_at_too() -> None:
     assert [(read.base_offset, read.last_offset, read.high_watermark) for read in reader.reads] == [
         (offset, offset, 3) for offset in range(3)
     ]
+
+
+@pytest.mark.parametrize("version", ["2.8", "1.1", "0.10.2"])
+def test_a_reader_may_begin_in_the_middle_of_a_batch(version: str) -> None:
+    produce = "produce: {broker: 0, values: [d, e, f], acks: all, batch: one message set, compression: gzip}"
+    run = play_and_judge(small(produce, "fetch: {broker: 0, offset: 4}", version=version), 1, run="middle")
+    [read] = run.played.operations[-1].reads
+    assert (read.base_offset, read.last_offset) == (4, 5)
+    assert [name for name, check in run.verdict.checks.items() if check.verdict != "held"] == []
 
 
 # --- what is committed ---

@@ -29,7 +29,7 @@ def test_all_that_has_come_is_seen_though_most_of_it_is_not_recent(was_end: int,
     assert (len(log.segments) > 1) == (segment_bytes == 30_000)
     written = Written()
     written.appended(written.batches_of(PLACE), log, was_end, files)
-    assert {first for _, first, _ in written.batches[PLACE]} == set(range(was_end, MANY))
+    assert {first for _, first, _, _ in written.batches[PLACE]} == set(range(was_end, MANY))
 
 
 def test_looking_is_no_storage_operation_of_the_brokers() -> None:
@@ -51,5 +51,5 @@ def test_what_a_former_life_left_is_not_of_this_one() -> None:
     written.renamed("t", "t#1")
     log.append_as_follower(batch("new", base_offset=MANY, epoch=1))
     written.found(PLACE, log, 1)
-    assert {first for _, first, _ in written.batches[PLACE]} == {MANY}
+    assert {first for _, first, _, _ in written.batches[PLACE]} == {MANY}
     assert [(one.topic_partition, one.log_end) for one in written.reached] == [(("t#1", 0), MANY)]

@@ -44,7 +44,7 @@ def healthy() -> Truth:
     return Truth(
         logs={PLACE: {f"broker-{n}": list(log) for n in range(3)}},
         writes=[write(value, offset) for offset, value in enumerate("abc")],
-        appended={PLACE: {(0, n, digest(value)) for n, value in enumerate("abc")}},
+        appended={PLACE: {(0, n, n, digest(value)) for n, value in enumerate("abc")}},
         reads=[given(value, n) for n, value in enumerate("abc")],
         reached=[Reached(PLACE, f"broker-{n}", 1, high_watermark=3, log_end=3) for n in range(3)],
         states=[State(PLACE, 7, leader=0, leader_epoch=0, isr=(0, 1, 2), controller_epoch=1, created=True)],
