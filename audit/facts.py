@@ -41,7 +41,7 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "appends": ("batch_appended", (*_WHO, *_BATCH, "as_leader")),
     "watermarks": ("high_watermark_moved", (*_WHO, "high_watermark", "leading", "leader_epoch")),
     "operations": ("operation_ended", (*_WHO, "operation", "kind", "outcome", "acks", "offset", "digest")),
-    "reads": ("records_read", (*_WHO, *_BATCH, "operation", "high_watermark")),
+    "reads": ("records_read", (*_WHO, *_BATCH, "operation", "high_watermark", "broker")),
     "invocations": ("operation_invoked", (*_WHO, "operation", "value")),
 }
 """{table: (the one event in it, its columns)}. These are frequent; so are OTHERS, which are only counted."""

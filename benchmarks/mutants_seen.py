@@ -167,7 +167,7 @@ SEEN: dict[str, Seen] = {
     ),
     "a-batch-left-out": Seen(
         "read-gap", _mutant("consumers are not given the second of several batches", _the_second_left_out),
-        "az-isolated-leader", "2.8",
+        "incident-reverse-order", "0.10.2",
     ),
     "keeps-its-tail": Seen("replica-divergence", MUTANTS["keeps-its-tail"], "acks-1-loss", "0.10.2"),
     "stores-another-record": Seen("log-matching", MUTANTS["stores-another-record"], "az-isolated-follower", "2.6"),

@@ -1,7 +1,8 @@
 """Phantom: a batch that a consumer was given and that no replica ever had.
 
-Whatever is read was appended somewhere, at that offset, with that digest, also if it was cut since. A row is a batch,
-whoever read it. Lives of a topic are not told apart here: whoever reads while it is deleted may be late.
+Whatever is read was appended somewhere, in a batch with that digest that covers its offset, also if it was cut since.
+A row is a batch, whoever read it. Lives of a topic are not told apart here: whoever reads while it is deleted may be
+late.
 """
 
 from audit.checks.check import Check
@@ -18,10 +19,10 @@ FROM (
   FROM reads GROUP BY run, substring_index(topic, '#', 1), partition, base_offset, digest
 ) AS r
 LEFT ANTI JOIN (
-  SELECT run, substring_index(topic, '#', 1) AS topic, partition, base_offset, digest FROM appends
+  SELECT run, substring_index(topic, '#', 1) AS topic, partition, base_offset, last_offset, digest FROM appends
 ) AS a
   ON r.run = a.run AND r.topic = a.topic AND r.partition = a.partition
-  AND r.base_offset = a.base_offset AND r.digest = a.digest
+  AND r.digest = a.digest AND r.base_offset BETWEEN a.base_offset AND a.last_offset
 """
 
 PHANTOM_READ = Check(

@@ -1,7 +1,8 @@
 """Read, then lost: a batch that a consumer was given and that the final leader does not have.
 
 Consumers are given what is committed, so that nobody acts on a record which then is none. What was read must be in the
-log of the final leader, at the same offset with the same digest; or the partition's leader was elected uncleanly, or
+log of the final leader, in a batch with the same digest that covers its offset (who reads may begin in the middle of
+one); or the partition's leader was elected uncleanly, or
 disks forgot. A row is a batch, whoever read it and however often. What went with its topic, which was deleted on
 request, is not lost. (Jepsen's Kafka workload: lost writes, of which a read is the proof.)
 """
@@ -21,7 +22,7 @@ FROM (
 ) AS r
 LEFT ANTI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
   ON r.run = log.run AND r.topic = log.topic AND r.partition = log.partition
-  AND r.base_offset = log.base_offset AND r.digest = log.digest
+  AND r.digest = log.digest AND r.base_offset BETWEEN log.base_offset AND log.last_offset
 """
 
 READ_THEN_LOST = Check(

@@ -135,6 +135,23 @@ def test_an_unbroken_poll_has_none_wherever_the_next_one_begins(audit: Audit) ->
     assert audit(trace).checks["read-gap"].verdict == "held"
 
 
+@pytest.mark.parametrize(("leader_epoch", "broker"), [(1, 0), (0, 1)])
+def test_a_position_may_be_reset_before_another_broker_or_epoch_is_read(
+    audit: Audit, leader_epoch: int, broker: int
+) -> None:
+    read = e.RecordsRead("client-0.1:90", TOPIC, 0, 0, 0, leader_epoch, digest_of("a"), 3, broker)
+    assert audit(_polled((2, 2)).emit("client-0", read)).checks["read-gap"].verdict == "held"
+
+
+def test_who_reads_may_begin_in_the_middle_of_a_batch(audit: Audit) -> None:
+    trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2))
+    for broker in (0, 1, 2):
+        trace.append(broker, "abc", at=0, last=2, epoch=0, as_leader=broker == 0)
+    trace.watermark(0, 3, previous=0, epoch=0).read("abc", at=1, epoch=0, high_watermark=3)
+    checks = audit(trace).checks
+    assert (checks["phantom-read"].verdict, checks["read-then-lost"].verdict) == ("held", "held")
+
+
 def test_without_reads_nothing_is_said_of_them(audit: Audit) -> None:
     checks = audit(Trace().cluster().leader(0, epoch=0).produce("a", at=0)).checks
     about_reads = [name for name, check in checks.items() if check.subject == "batches read"]

@@ -82,6 +82,7 @@ def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) ->
                     leader_epoch=event.leader_epoch,
                     digest=event.digest,
                     high_watermark=event.high_watermark,
+                    broker=event.broker,
                 )
                 truth.reads.append(Given((event.topic, event.partition), event.operation, read))
             case RoleChanged(role=role, leader_epoch=epoch):

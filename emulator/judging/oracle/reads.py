@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from emulator.judging.oracle.truth import Given, Truth
 from emulator.judging.oracle.violations import FinalLogs, Violation
 from emulator.judging.oracle.written import plain_topic
+from emulator.machines.client.operations import Read
 from protocol.ids import TopicPartition
 
 Batches = dict[tuple[TopicPartition, int, int], list[Given]]
@@ -44,14 +45,17 @@ def read_above_high_watermark(truth: Truth) -> Iterator[Violation]:
 
 
 def read_gap(truth: Truth) -> Iterator[Violation]:
-    before: dict[tuple[str, TopicPartition], int] = {}
+    before: dict[tuple[str, TopicPartition], Read] = {}
     for given in truth.reads:
         key = (given.operation, given.topic_partition)
-        first, last = given.read.base_offset, before.get(key)
-        if last is not None and first != last + 1:
-            text = f"{given.operation} was given offset {first} right behind {last}"
-            yield Violation(given.topic_partition, first, text, {"operation": given.operation, "before": last})
-        before[key] = given.read.last_offset
+        read, last = given.read, before.get(key)
+        # Of another broker, or another epoch: the position may have been reset in between.
+        alike = last is not None and (last.broker, last.leader_epoch) == (read.broker, read.leader_epoch)
+        if last is not None and alike and read.base_offset != last.last_offset + 1:
+            text = f"{given.operation} was given offset {read.base_offset} right behind {last.last_offset}"
+            details = {"operation": given.operation, "before": last.last_offset}
+            yield Violation(given.topic_partition, read.base_offset, text, details)
+        before[key] = read
 
 
 def _distinct(truth: Truth, *, lives_apart: bool = True) -> Batches:

@@ -26,14 +26,15 @@ def is_definite(error: int) -> bool:
 
 
 class Read(msgspec.Struct, frozen=True):
-    """One entry of a log as a consumer was given it: records [base_offset, last_offset], and the high watermark that
-    came with it."""
+    """One entry of a log as a consumer was given it: records [base_offset, last_offset], the high watermark that came
+    with it, and who gave it."""
 
     base_offset: int
     last_offset: int
     leader_epoch: int
     digest: int
     high_watermark: int
+    broker: int
 
 
 class Operation:
@@ -88,7 +89,7 @@ class Operation:
         """A consumer was given what it wanted of one entry."""
         first, last = entry.records[0].offset, entry.records[-1].offset
         if self.kept:
-            self.reads.append(Read(first, last, entry.leader_epoch, entry.digest, high_watermark))
+            self.reads.append(Read(first, last, entry.leader_epoch, entry.digest, high_watermark, broker))
         out.emit(
             RecordsRead(
                 operation=self.identifier,

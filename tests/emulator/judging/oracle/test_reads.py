@@ -103,6 +103,12 @@ def test_a_batch_that_does_not_begin_behind_the_one_before(offsets: list[int], b
     ]
 
 
+def test_a_position_may_be_reset_before_another_broker_or_epoch_is_read() -> None:
+    truth = healthy()
+    truth.reads = [given("c", 2), given("a", 0, by=1), given("a", 0, by=1, epoch=4), given("c", 2, by=2)]
+    assert not found("read-gap", truth)
+
+
 def test_operations_are_read_apart() -> None:
     truth = healthy()
     truth.reads = [given("a", 0, operation="client-0.1:1"), given("c", 2), given("b", 1, operation="client-0.1:1")]

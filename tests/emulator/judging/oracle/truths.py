@@ -33,9 +33,9 @@ def controls(node: int, epoch: int, from_ms: float, to_ms: float | None = None) 
 
 
 def given(
-    value: str, offset: int, *, epoch: int = 0, high_watermark: int = 3, operation: str = "observer.1:9"
+    value: str, offset: int, *, epoch: int = 0, high_watermark: int = 3, operation: str = "observer.1:9", by: int = 0
 ) -> Given:
-    return Given(PLACE, operation, Read(offset, offset, epoch, digest(value), high_watermark))
+    return Given(PLACE, operation, Read(offset, offset, epoch, digest(value), high_watermark, by))
 
 
 def healthy() -> Truth:
