@@ -59,6 +59,8 @@ def broker_name(broker: int) -> str:
     return f"broker-{broker}"
 
 
+INJECTOR = "injector"
+"""The name under which the supervisor of the network world writes its events."""
 DEDICATED_FROM = 1000
 """Ids of dedicated controllers: `controller-0` is 1000. Brokers have lower ones."""
 

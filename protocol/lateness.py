@@ -9,6 +9,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+REPORT_EVERY_MS = 5_000.0
+"""A process tells its lateness so often, in scenario ms, and thereby that it lives."""
 BOUNDS_PER_OCTAVE = 4
 LEAST_MS = 1.0
 """All that is less late has one bound."""

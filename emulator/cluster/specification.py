@@ -15,7 +15,7 @@ from emulator.layout import SETTINGS_FILE
 from emulator.machines.node.specs import RunSpec
 from emulator.regular_files import read_regular
 from emulator.runs.client_defaults import OF_OLD_CONSUMERS, client_settings_of
-from emulator.runs.directory import told_in_settings_file, write_json
+from emulator.runs.directory import processes_of, told_in_settings_file, write_json
 from emulator.runs.living import Driver, Engine, Living
 from emulator.runs.resolve import Resolved
 from emulator.runs.resolve import resolved as resolved_run
@@ -75,7 +75,10 @@ def resolved(
 def write_specification(run_dir: Path, spec: LiveSpec, about: Resolved) -> None:
     """live.json, and settings.json as of any run."""
     write_json(run_dir / LIVE_FILE, spec)
-    settings = {"world": "network", "live": spec.name, "kafka": spec.run.kafka_version, "speed": spec.speed}
+    settings = {
+        "world": "network", "live": spec.name, "kafka": spec.run.kafka_version, "speed": spec.speed,
+        "processes": processes_of(spec.run.topology, injected=True),
+    }  # fmt: skip
     write_json(run_dir / SETTINGS_FILE, settings | told_in_settings_file(about))
 
 

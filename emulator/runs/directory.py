@@ -37,6 +37,7 @@ from emulator.settings.registry import BY_SCOPE
 from emulator.settings.setting import CONSUMER, PRODUCER
 from emulator.storage.files import FileMissing
 from emulator.storage.memory import MemoryFiles
+from emulator.topology import INJECTOR, Topology
 from emulator.worlds.simulated.node import WALL_EPOCH_MS
 from emulator.worlds.simulated.trace import Trace
 from emulator.worlds.simulated.world import SimulatedWorld
@@ -100,14 +101,15 @@ def write_scenario(
 ) -> None:
     """What is played, and with which settings.
 
-    settings.json: `world`, `seed`, `kafka`, `timer_limit_ms` (how late timers may be at p99.9) and `speed` of its clock
-    (network world only),
+    settings.json: `world`, `seed`, `kafka`, `processes` (who may write events), `timer_limit_ms` (how late timers may
+    be at p99.9) and `speed` of its clock (network world only),
     `nodes`: {node: its settings in force at first}, `starts`: what changed them later (emulator.runs.starts),
     `clients`: those of a producer and of a consumer whose step says nothing
     else, and `settings`: what is to be said of what was asked for (emulator.settings.account).
     """
     write_whole(directory / SCENARIO_FILE, written(resolved.scenario).encode())
-    settings: dict[str, Any] = {"world": world, "kafka": resolved.spec.kafka_version}
+    processes = processes_of(resolved.spec.topology, injected=world == "network")
+    settings: dict[str, Any] = {"world": world, "kafka": resolved.spec.kafka_version, "processes": processes}
     if seed is not None:
         settings["seed"] = seed
     if world == "network":
@@ -115,6 +117,11 @@ def write_scenario(
         if speed is not None:
             settings["speed"] = speed
     write_json(directory / SETTINGS_FILE, settings | told_in_settings_file(resolved))
+
+
+def processes_of(topology: Topology, *, injected: bool) -> list[str]:
+    """Who may write events in a run. `injected`: a supervisor of its own does what is done to the others."""
+    return [*(node.name for node in topology.nodes), *([INJECTOR] if injected else ())]
 
 
 def told_in_settings_file(resolved: Resolved) -> dict[str, Any]:

@@ -93,6 +93,7 @@ def play(
         world.start(OBSERVER)
         world.run(lambda: player.finished, max_ms=MAX_MS)
     waits = player.work.who_waits()
+    world.over()
     assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the scenario is not over: {waits}"
     observations = observations_of(resolved, player.timeline, world.trace.entries, world.now_ms)
     return Played(scenario, observations, world, player, operations)

@@ -54,11 +54,13 @@ START_REFUSED = "start-refused"
 class MachineFault(Event):
     """Something was done to a node: kill, stop, pause, resume, start, power-loss, lose-unsynced, lose-disk, disk-full,
     disk-error, slow-disk, clock-jump. `died`: it ended, and nobody had asked for it. `start-refused`: whoever asked for
-    its start was told that it had ended, and why. `directory`: of its log directories that one alone."""
+    its start was told that it had ended, and why. `directory`: of its log directories that one alone. `life`: the
+    incarnation that a start begins, or that a kill or power loss ends."""
     NAME = "machine_fault"
     what: str
     target: str
     directory: str = ""
+    life: int = 0
 
 
 class HardwareChanged(Event):

@@ -15,8 +15,8 @@ class NodeStarted(Event):
 
 
 class NodeStopped(Event):
-    """Last event of an orderly end. `code` 0: asked for; otherwise it died by itself, `reason` says why, and `kind`
-    in one word (protocol/kinds.py)."""
+    """Last event of an orderly end, that of the run too: so whatever was written before it is there, or missed. `code`
+    0: asked for; otherwise it died by itself, `reason` says why, and `kind` in one word (protocol/kinds.py)."""
     NAME = "node_stopped"
     code: int
     reason: str

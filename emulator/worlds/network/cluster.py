@@ -25,18 +25,19 @@ import msgspec
 import trio
 
 from emulator.faults.machines import HardwareFault
-from emulator.topology import Topology
+from emulator.topology import INJECTOR, Topology
 from emulator.worlds.network.clock import Clock
 from emulator.worlds.network.engine import Engine, LinkDriver
 from emulator.worlds.network.event_file import EventFile
 from emulator.worlds.network.in_process import InProcess
 from emulator.worlds.network.local_engine import LocalEngine
-from emulator.worlds.network.processes import Processes, RunOrders
+from emulator.worlds.network.processes import OVER, Processes, RunOrders
 from emulator.worlds.network.reports import AppliedReport, ClusterError, HealReport, NodeExit, only
 from emulator.worlds.network.shell import ExtraEffects
 from emulator.worlds.network.spec import Life, MachineSpec
 from emulator.worlds.network.supervision import NodeGone
-from protocol.events import LEVELS, Event, FaultAsked, HardwareChanged, MachineFault
+from protocol.events import LEVELS, Event, FaultAsked, HardwareChanged, MachineFault, NodeStopped
+from protocol.kinds import ExitKind
 from protocol.link_rules import LinkRule
 from protocol.machine import Machine
 from protocol.messages.control import (
@@ -48,8 +49,6 @@ from protocol.messages.control import (
 )
 from protocol.messages.status import NodeStatus
 
-INJECTOR: Final = "injector"
-"""The node name under which the supervisor writes its events."""
 FLUSH_LIMIT_S: Final = 0.2
 
 
@@ -107,6 +106,7 @@ class Cluster:
         try:
             if kind is None:
                 await self.processes.end_all()
+                self._write(NodeStopped(0, OVER, ExitKind.ASKED))
         finally:
             self.processes.nursery.cancel_scope.cancel()
             try:
@@ -178,7 +178,7 @@ class Cluster:
         """SIGKILL; returns when the kernel has closed its sockets. What the node did before is in its files, so that
         an audit need not say "unknown"; a node that does not answer is killed all the same."""
         node = self.processes.living(name)
-        self._write(MachineFault(what=what, target=name))
+        self._write(MachineFault(what=what, target=name, life=node.incarnation))
         if node.control is not None and not node.halted:
             with trio.move_on_after(FLUSH_LIMIT_S), contextlib.suppress(NodeGone):
                 await node.control.request(FlushRequest())

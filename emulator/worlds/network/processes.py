@@ -28,6 +28,7 @@ from protocol.messages.control import BeginRequest, BeginResponse, EndRequest
 
 BEGIN_LIMIT_S: Final = 20.0
 END_LIMIT_S: Final = 3.0
+OVER: Final = "the run is over"
 DYING_BYTES: Final = 4096
 """Of what a process printed last: whatever it is, a line of it is told."""
 
@@ -118,7 +119,7 @@ class Processes:
         """Returns when its machine has begun. Raises ClusterError."""
         node = self.node(name)
         settings = self._settings(self.next_life(name), self._engine.run_dir_in(str(self._orders.run_dir)))
-        self._write(MachineFault(what="start", target=name))
+        self._write(MachineFault(what="start", target=name, life=node.incarnation + 1))
         await self._engine.reach(name)
         if self._links is not None:
             await self._links.returned(name)
@@ -170,7 +171,7 @@ class Processes:
         for node in self.nodes.values():
             node.end_expected = True
         for shell in self.shells.values():
-            shell.end("the run is over")
+            shell.end(OVER)
         with trio.move_on_after(END_LIMIT_S):
             await self.board.tell_all(EndRequest())
             for node in self.nodes.values():

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from emulator.worlds.network.clock import Clock
 from emulator.worlds.network.timers import Alarm, Lateness, TimerHeap
 from protocol.events import TimerLateness
+from protocol.lateness import REPORT_EVERY_MS
 from protocol.machine import Now, TimerKey
 
-REPORT_EVERY_MS = 5_000.0
 PROBE_EVERY_REAL_S = 0.02
 """A machine may set few timers; this one tells that the process ran."""
 PROBES_AT_ONCE_MAX = 1_000

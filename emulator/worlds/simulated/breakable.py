@@ -8,9 +8,12 @@ from emulator.faults.machines import HardwareFault
 from emulator.storage import inspect
 from emulator.worlds.simulated.heap import Heap
 from emulator.worlds.simulated.node import WALL_EPOCH_MS, SimulatedNode
-from protocol.events import HardwareChanged, MachineFault, NodeStarted
+from protocol.events import HardwareChanged, MachineFault, NodeStarted, NodeStopped
+from protocol.kinds import ExitKind
 from protocol.link_rules import LinkRule
 from protocol.machine import Started, StopRequested
+
+OVER = "the run is over"
 
 
 class Breakable(Heap):
@@ -43,8 +46,14 @@ class Breakable(Heap):
         """SIGKILL; a dead node stays dead."""
         node = self.nodes[name]
         if node.alive:
-            self.trace.add(node, "fault", self.now_ms, MachineFault(what, name))
+            self.trace.add(node, "fault", self.now_ms, MachineFault(what, name, life=node.incarnation))
             self._die(node, "killed")
+
+    def over(self) -> None:
+        """The run is: whoever lives writes that it ends with it, but for who stands still."""
+        for node in self.nodes.values():
+            if node.alive and not node.paused:
+                self.trace.add(node, "exit", self.now_ms, NodeStopped(0, OVER, ExitKind.ASKED))
 
     def stop(self, name: str) -> None:
         """SIGTERM."""

@@ -44,6 +44,8 @@ class FaultExecutor:
                 if error:
                     world.at(world.now_ms + 1.0, done)
                     return
+                life = world.nodes[name].incarnation + 1
+                world.trace.add(node, world.cause, world.now_ms, MachineFault("start", name, life=life))
                 world.at(world.now_ms + self.start_takes_ms(name), lambda: world.start(name))
             case act.Kill(name):
                 world.kill(name)
