@@ -2,8 +2,9 @@
 
 One flat table; its columns are the fields of `protocol.events`, so the schema has one source. A line is put in
 quarantine, with the reason, when it is not JSON of the right types, is of another format, names no event that we
-know, or lacks a part of the envelope or of its event (`protocol.events.reading`). It is counted, kept in
-RUN/quarantine.jsonl, and makes the verdict unknown: what it would have said is missing.
+know, or lacks a part of the envelope or of its event (`protocol.events.reading`); or is of another run than the others
+here, or of another life than its file is named after. It is counted, kept in RUN/quarantine.jsonl, and makes the
+verdict unknown: what it would have said is missing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from audit.input import RunDirectory
-from emulator.layout import CONTROL_FOLDER, EVENTS_FOLDER, only_writer
+from emulator.layout import only_writer
 from protocol.events import ENVELOPE, EVENT_FORMAT, EVENTS, FIELDS
 from protocol.events.reading import (
     BOUNDED,
@@ -50,9 +51,10 @@ LONGEST_LINE = "mapreduce.input.linerecordreader.line.maxlength"
 LINE_SHOWN_MAX = 4_096
 """Characters of a broken line that are kept."""
 
-WRITER = "_writer"
-"""The folder of a line's file: whatever is in that of a node is told by this node."""
-
+FILE = "_file"
+"""The name of a line's file: whatever is in it is told by the life that it is named after."""
+KEY = "_key"
+"""What the line's run is called here (`run_key`); its field `run` is what it calls itself."""
 
 PROBLEM = "problem"
 """Why a line is no event; null: it is one."""
@@ -86,9 +88,10 @@ def read_lines(
         .option("columnNameOfCorruptRecord", UNPARSED)
         .option(LONGEST_LINE, LINE_BYTES_MAX)
         .json(paths)
-        .withColumns({"run": _run_column(runs), **_writer_column(runs)})
+        .withColumns({KEY: _run_column(runs), FILE: F.col("_metadata.file_name")})
     )
-    return lines.select(*columns, problem_of(lines).alias(PROBLEM))
+    wanted_here = [F.col(KEY).alias("run") if name == "run" else F.col(name) for name in columns]
+    return lines.select(*wanted_here, problem_of(lines, runs).alias(PROBLEM))
 
 
 def read_events(spark: SparkSession, runs: Sequence[RunDirectory]) -> DataFrame:
@@ -107,17 +110,15 @@ def read_quarantine(spark: SparkSession, runs: Sequence[RunDirectory]) -> DataFr
     schema = spark_schema(FIELDS).add(UNPARSED, T.StringType())
     parsed = F.from_json("value", schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNPARSED})
     text = spark.read.option(LONGEST_LINE, LINE_BYTES_MAX).text(paths).where(F.trim("value") != "")
-    file = F.col("_metadata.file_name").alias("_file")
-    writers = _writer_column(runs)
-    own = [column.alias(name) for name, column in writers.items()]
-    about = (_run_column(runs).alias("_run"), file, F.col("value").alias("_line"), *own)
-    lines = text.select(*about, parsed.alias("parsed")).select("_run", "_file", "_line", *writers, "parsed.*")
+    file = F.col("_metadata.file_name").alias(FILE)
+    about = (_run_column(runs).alias(KEY), file, F.col("value").alias("_line"))
+    lines = text.select(*about, parsed.alias("parsed")).select(KEY, FILE, "_line", "parsed.*")
     # From a text, Spark parses leniently what is not UTF-8; from a file it does not.
     lines = lines.withColumn(UNPARSED, F.expr(f"IF(is_valid_utf8(_line), `{UNPARSED}`, _line)"))
     reasons = lines.select(
-        F.col("_run").alias("run"),
-        F.col("_file").alias("file"),
-        problem_of(lines).alias("reason"),
+        F.col(KEY).alias("run"),
+        F.col(FILE).alias("file"),
+        problem_of(lines, runs).alias("reason"),
         F.expr(f"left(make_valid_utf8(_line), {LINE_SHOWN_MAX})").alias("line"),
     )
     return reasons.where(F.col("reason").isNotNull())
@@ -129,9 +130,9 @@ def run_key(run: RunDirectory, runs: Sequence[RunDirectory]) -> str:
     return "/".join(run.path.parts[-_depth(runs) :])
 
 
-def problem_of(lines: DataFrame) -> Column:
-    """Why a line of `lines` is no event, as `protocol.events.reading` has it of the columns there are; null when it is
-    one."""
+def problem_of(lines: DataFrame, runs: Sequence[RunDirectory]) -> Column:
+    """Why a line of `lines` is no event of its run, as `protocol.events.reading` has it of the columns there are; null
+    when it is one."""
     columns, known = set(lines.columns), ", ".join(map(_text, sorted(EVENTS)))
     cases = [
         (f"`{UNPARSED}` IS NOT NULL", _text("no JSON object of the schema's types")),
@@ -142,10 +143,12 @@ def problem_of(lines: DataFrame) -> Column:
         *((f"{name} IS NULL", _text(f"no {name}")) for name in ENVELOPE_NEEDED),
         *_lacking(columns),
         *_out_of_range(columns),
+        (
+            f"NOT startswith(`{FILE}`, concat(node, '.', incarnation, '.'))",
+            f"concat('of ', left(node, {NAME_SHOWN_MAX}), ', life ', incarnation, ', in the file ', `{FILE}`)",
+        ),
+        (_of_another_run(runs), f"concat('of another run, ', left(run, {NAME_SHOWN_MAX}))"),
     ]
-    if WRITER in columns:
-        writer = f"`{WRITER}` NOT IN ('', '{EVENTS_FOLDER}', '{CONTROL_FOLDER}', node)"
-        cases.append((writer, f"concat('of ', left(node, {NAME_SHOWN_MAX}), ', in the folder of ', `{WRITER}`)"))
     if "buckets" in columns:
         fits = f"length(buckets) <= {BUCKETS_CHARACTERS_MAX} AND buckets RLIKE {_text(BUCKETS_PATTERN)}"
         cases.append((f"NOT ({fits})", _text("buckets cannot be read")))
@@ -183,6 +186,15 @@ def _out_of_range(columns: set[str]) -> Iterator[tuple[str, str]]:
             yield worst, _text("a number is out of range")
 
 
+def _of_another_run(runs: Sequence[RunDirectory]) -> str:
+    """A run calls itself after its directory, unless that was renamed."""
+    if len(runs) == 1:
+        return f"run != {_text(runs[0].called)}"
+    renamed = [_text(f"{run_key(run, runs)}/{run.called}") for run in runs if run.called != run.name]
+    others = f" AND concat({KEY}, '/', run) NOT IN ({', '.join(renamed)})" if renamed else ""
+    return f"run != substring_index({KEY}, '/', -1){others}"
+
+
 def _text(text: str) -> str:
     """As a literal of SQL."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
@@ -198,13 +210,6 @@ def _run_column(runs: Sequence[RunDirectory]) -> Column:
     if all(quote(str(run.path)) == str(run.path) for run in runs):
         return name
     return F.url_decode(F.replace(name, F.lit("+"), F.lit("%2B")))  # the path is a URL, but its + is no blank
-
-
-def _writer_column(runs: Sequence[RunDirectory]) -> dict[str, Column]:
-    """WRITER, if these runs have folders for nodes: the one whose events a line's file may hold, else ""."""
-    if not _have_folders(runs):
-        return {}
-    return {WRITER: F.regexp_extract(F.col("_metadata.file_path"), "/events/([^/]+)/[^/]+$", 1)}
 
 
 def _have_folders(runs: Sequence[RunDirectory]) -> bool:

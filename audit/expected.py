@@ -46,6 +46,9 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     vouch: who says what shows that late timers changed nothing; None: nobody can.
     speed: of the run's clock; None: nobody tells.
     unfinished: why the run did not get to its end; "": it did.
+    processes: who may have written events; none: nobody knows.
+    over: the run was played to its end.
+    link_faults: how many the scenario did; None: nobody counted.
     missed: its waits that were not reached, a line for each.
     account: what is to be said about its settings."""
 
@@ -60,6 +63,9 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     vouch: Vouch | None = None
     speed: float | None = None
     unfinished: str = ""
+    processes: tuple[str, ...] = ()
+    over: bool = False
+    link_faults: int | None = None
     missed: tuple[str, ...] = ()
     account: Account = Account()
 
@@ -94,6 +100,7 @@ class _Settings(msgspec.Struct, frozen=True):
     speed: float | None = None
     settings: Account = Account()
     nodes: dict[str, Any] = {}
+    processes: tuple[str, ...] = ()
 
 
 def expected_of(run: Path) -> Expected:
@@ -104,9 +111,13 @@ def expected_of(run: Path) -> Expected:
     """
     settings = _settings(run)
     world, limit_ms, account = settings.world, settings.timer_limit_ms, settings.settings
+    processes = settings.processes or tuple(settings.nodes)
     script = run / "scenario.yaml"
     if not os.path.lexists(script):
-        return Expected(world=world, timer_limit_ms=limit_ms, account=account)
+        return Expected(
+            world=world, timer_limit_ms=limit_ms, account=account, speed=settings.speed, processes=processes
+        )
+    from emulator.faults.rules import KINDS
     from emulator.judging.equal import equal_recording
     from emulator.scenario.expect import judge
     from emulator.scenario.load import ScenarioErrors, load_scenario
@@ -123,7 +134,8 @@ def expected_of(run: Path) -> Expected:
     except (ScenarioErrors, UnicodeDecodeError) as error:
         raise AuditInputError(f"{script}: not a scenario: {error}") from error
     about = Expected(
-        scenario=scenario.id, world=world, timer_limit_ms=limit_ms, speed=settings.speed, account=account
+        scenario=scenario.id, world=world, timer_limit_ms=limit_ms, speed=settings.speed, account=account,
+        processes=processes,
     )
     if not os.path.lexists(run / "observations.json"):
         why = "there is no observations.json: the run was cut short, and what its scenario expects cannot be judged"
@@ -142,6 +154,8 @@ def expected_of(run: Path) -> Expected:
         sometimes=frozenset(name for name, one in wanted.items() if one.sometimes),
         all_violations=scenario.as_recorded and bool(equal_recording(scenario, version, observations)),
         exits=frozenset(scenario.exits_expected(version)),
+        over=True,
+        link_faults=sum(entry.get("do") in KINDS for entry in observations.timeline),
         missed=tuple(missed_waits(scenario.steps, observations.timeline)),
         judge=lambda checks, measures: judge(scenario, observations, checks, measures),
         vouch=lambda *found: _vouched(scenario, observations, nodes, *found),

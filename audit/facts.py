@@ -5,6 +5,7 @@ big ones, divided by family, so that a check reads no more than it asks for. Che
 
 - `appends`: batch_appended; `watermarks`: high_watermark_moved; `operations`: operation_ended; `reads`: records_read;
   `invocations`: operation_invoked
+- `attempts`: attempt_ended
 - `rest`: every event that is rare: roles, controllers, nodes, faults, steps, ...
 - `logs`: what every replica's log holds at the end, folded from its appends and cuts (LOGS)
 - `log_ranges`: the same by replica and leader epoch, in numbers (LOG_RANGES)
@@ -43,14 +44,15 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "operations": ("operation_ended", (*_WHO, "operation", "kind", "outcome", "acks", "offset", "digest")),
     "reads": ("records_read", (*_WHO, *_BATCH, "operation", "high_watermark", "broker")),
     "invocations": ("operation_invoked", (*_WHO, "operation", "value")),
+    "attempts": ("attempt_ended", (*_WHO, "operation", "error")),
 }
 """{table: (the one event in it, its columns)}. These are frequent; so are OTHERS, which are only counted."""
-OTHERS = ("attempt_sent", "attempt_ended")
+OTHERS = ("attempt_sent",)
 
 REST = (
     *(*_WHO, "event", "log_end", "to", "reason", "role", "leader_epoch", "active", "controller_epoch"),
     *("rule", "what", "target", "peer", "frames_stopped", "expects_traffic", "code", "roles", "az", "text"),
-    *("p999_ms", "max_ms", "buckets", "high_watermark", "path", "change", "zxid", "data"),
+    *("p999_ms", "max_ms", "buckets", "log_start", "life", "high_watermark", "path", "change", "zxid", "data"),
 )
 """Columns of the table `rest`."""
 
@@ -110,10 +112,25 @@ WHERE cut IS NOT NULL OR lowest_cut IS NULL OR lowest_cut > last_offset
 
 
 LOG_RANGES = """
-SELECT run, node, topic, partition, leads, leader_epoch,
-  sum(last_offset - base_offset + 1) AS records, min(base_offset) AS first_offset, max(last_offset) + 1 AS log_end,
-  max(bound) AS bound
-FROM logs GROUP BY run, node, topic, partition, leads, leader_epoch
+-- `begins`: where a log begins: not at 0 if it was wiped to start elsewhere, or found so.
+-- `ends`: of the batches, each as its two ends; those that two batches share fall out, so what is left of batches that
+-- follow one another are the first and the last
+SELECT ranges.*, coalesce(begins, 0L) AS begins
+FROM (
+  SELECT run, node, topic, partition, leads, leader_epoch,
+    sum(last_offset - base_offset + 1) AS records, min(base_offset) AS first_offset, max(last_offset) + 1 AS log_end,
+    coalesce(bit_xor(xxhash64(base_offset) ^ xxhash64(last_offset + 1)), 0L) AS ends,
+    max(bound) AS bound
+  FROM logs GROUP BY run, node, topic, partition, leads, leader_epoch
+) AS ranges
+LEFT JOIN (
+  SELECT run, node, topic, partition, max_by(
+    CASE WHEN event = 'log_loaded' THEN log_start WHEN event = 'log_truncated' THEN `to` ELSE 0L END,
+    struct(incarnation, seq)) AS begins
+  FROM rest
+  WHERE event IN ('log_created', 'log_deleted', 'log_loaded') OR (event = 'log_truncated' AND reason = 'full')
+  GROUP BY run, node, topic, partition
+) USING (run, node, topic, partition)
 """
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import difflib
 import glob
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -29,6 +30,14 @@ RUNS_MAX = 10_000
 WINDOW_BYTES = LINE_BYTES_MAX // 2
 """A line of more than LINE_BYTES_MAX fills one of these from its beginning to its end."""
 PROBE_BYTES = 4096
+FIRST_LINE_BYTES = 1 << 16
+
+
+class _Line(msgspec.Struct):
+    run: str = ""
+
+
+_first_line = msgspec.json.Decoder(_Line)
 
 
 class AuditInputError(Exception):
@@ -37,12 +46,13 @@ class AuditInputError(Exception):
 
 class EventFile(msgspec.Struct, frozen=True):
     """`torn`: the text of its last line if that was cut off in the middle, else None. `too_long`: lines that nobody
-    looks at (LINE_BYTES_MAX)."""
+    looks at (LINE_BYTES_MAX). `run`: what its first line calls the run, "" if it does not say."""
 
     path: Path
     size_bytes: int
     torn: bytes | None
     too_long: int = 0
+    run: str = ""
 
     @property
     def wire(self) -> bool:
@@ -58,6 +68,12 @@ class RunDirectory(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         return self.path.name
+
+    @property
+    def called(self) -> str:
+        """What it calls itself, as most of its files say: a directory may have been renamed."""
+        told = Counter(file.run for file in self.files if file.run)
+        return max(told, key=lambda run: (told[run], run == self.name, run)) if told else self.name
 
     @property
     def size_bytes(self) -> int:
@@ -126,7 +142,16 @@ def _event_file(path: Path) -> EventFile:
         raise NotRegular(path, f"is in the folder of {only_writer(path)}, and not named after it")
     with open_regular(path) as file:
         size_bytes = os.fstat(file.fileno()).st_size
-        return EventFile(path.resolve(), size_bytes, _torn_tail(file, size_bytes), _too_long(file, size_bytes))
+        torn, too_long = _torn_tail(file, size_bytes), _too_long(file, size_bytes)
+        return EventFile(path.resolve(), size_bytes, torn, too_long, _run_told(file))
+
+
+def _run_told(file: BinaryIO) -> str:
+    line = os.pread(file.fileno(), FIRST_LINE_BYTES, 0).partition(b"\n")[0]
+    try:
+        return _first_line.decode(line).run
+    except UNDECODABLE:
+        return ""
 
 
 def _torn_tail(file: BinaryIO, size_bytes: int) -> bytes | None:

@@ -4,6 +4,7 @@ The answer's rows are (`run`, `check`, `kind`, ...):
 - `violation`: the first EVIDENCE_MAX of each check and run, with `total` (how many there are) and `by_acks`;
 - `missing`: places that cannot be judged, bounded likewise;
 - `counts`: events of each name and node, with the first and last sequence number; broken lines by reason;
+- `doubt`: events that contradict one another (`audit.doubts`);
 - `note`: events that tell about the run itself (faults, deaths, timers, steps), at most NOTES_MAX.
 
 A check whose computation fails takes nobody along: the query is run again for each check alone, and the one that fails
@@ -20,11 +21,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from audit.checks.check import Check
+from audit.doubts import doubts
 from audit.events import PROBLEM, read_lines, run_key
 from audit.facts import SMALL_MAX_BYTES, Facts, prepare
 from audit.input import RunDirectory
 from audit.tuning import tuned
-from emulator.judging.findings import ACKS, EventCount, Findings, Judged, Note, add_row
+from emulator.judging.findings import ACKS, SEQ_MODULUS, EventCount, Findings, Judged, Note, add_row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +36,7 @@ NOTES_MAX = 5_000
 
 NOTED = (
     *("node_started", "node_stopped", "timer_lateness", "machine_fault", "scenario_step"),
-    *("fault_asked", "fault_in_force", "fault_healed", "fault_traffic"),
+    *("fault_asked", "fault_in_force", "fault_healed", "fault_tried", "fault_traffic"),
 )
 
 
@@ -45,6 +47,7 @@ def judge(spark: SparkSession, runs: Sequence[RunDirectory], checks: Sequence[Ch
         facts = prepare(spark, runs, None if small else scratch)
         wire = _wire_view(spark, runs)
         about = [_COUNTS, _NOTES, _UNAVAILABLE, _TWO_AT_ONCE, *([_WIRE_COUNTS] if wire else [])]
+        about.append(_DOUBTS.format(doubts=doubts(small)))
         crashed: dict[str, str] = {}
         try:
             rows = _collect(facts, [*([_bounded(checks)] if checks else []), *about])
@@ -115,7 +118,12 @@ FROM ({rows})"""
 _OF_EVENTS = ", ".join(f"IF({PROBLEM} IS NULL, {name}, NULL) AS {name}" for name in ("node", "incarnation", "event"))
 _SPAN = ", ".join(
     f"{pick}(IF({PROBLEM} IS NULL, {field}, NULL)) AS {name}"
-    for pick, field, name in (("min", "seq", "first_seq"), ("max", "seq", "last_seq"), ("max", "at_ms", "last_ms"))
+    for pick, field, name in (
+        *(("min", "seq", "first_seq"), ("max", "seq", "last_seq")),
+        *(("min", "at_ms", "first_ms"), ("max", "at_ms", "last_ms")),
+        ("sum", f"pmod(seq, {SEQ_MODULUS})", "seq_sum"),
+        ("sum", f"pmod(seq, {SEQ_MODULUS}) * pmod(seq, {SEQ_MODULUS}) % {SEQ_MODULUS}", "seq_squares"),
+    )
 )
 
 _COUNTS = _as_answer(
@@ -196,6 +204,11 @@ SELECT run, '' AS check, 'two-at-once' AS kind, '' AS topic, -1L AS partition, -
   )) AS numbers
 FROM overlaps GROUP BY run, office
 """
+
+_DOUBTS = """
+SELECT run, '' AS check, 'doubt' AS kind, '' AS topic, -1L AS partition, -1L AS offset, text, '{{}}' AS details,
+  '{{}}' AS numbers
+FROM ({doubts})"""
 
 
 def _wire_view(spark: SparkSession, runs: Sequence[RunDirectory]) -> bool:

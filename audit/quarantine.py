@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+from pyspark.sql import Window
+from pyspark.sql import functions as F
 
-from audit.events import LINE_SHOWN_MAX, read_quarantine
+from audit.events import LINE_SHOWN_MAX, read_quarantine, run_key
 from audit.input import RunDirectory
 from emulator.judging.findings import EventCount
 from emulator.regular_files import write_whole
@@ -23,34 +25,61 @@ QUARANTINE_LINES_MAX = 10_000
 """Lines kept in the file; all are counted."""
 
 
-def quarantine(spark: SparkSession, run: RunDirectory, counts: Sequence[EventCount]) -> Quarantine:
-    """What of `run` is no event. Reads the files once more only if there is something to keep."""
+def quarantine(
+    spark: SparkSession, runs: Sequence[RunDirectory], counts: Sequence[Sequence[EventCount]]
+) -> list[Quarantine]:
+    """What of each of `runs` is no event. Reads the files of those once more that have something to keep."""
+    broken = {run.path for run, of_run in zip(runs, counts, strict=True) if _to_keep(run, of_run)}
+    again = [run for run in runs if run.path in broken]
+    rows: dict[str, list[Any]] = {run_key(run, again): [] for run in again}
+    if again:
+        torn = max(sum(file.torn is not None for file in run.files) for run in again)
+        rank = F.row_number().over(Window.partitionBy("run").orderBy("file"))
+        lines = read_quarantine(spark, again).withColumn("rank", rank)
+        for row in lines.where(F.col("rank") <= QUARANTINE_LINES_MAX + torn).collect():
+            rows[row["run"]].append(row)
+    return [
+        _set_aside(run, of_run, rows[run_key(run, again)]) if run.path in broken else _nothing(run)
+        for run, of_run in zip(runs, counts, strict=True)
+    ]
+
+
+def _to_keep(run: RunDirectory, counts: Sequence[EventCount]) -> bool:
+    """More than lines that were torn."""
+    return _broken(counts) > sum(file.torn is not None for file in run.files) or any(f.too_long for f in run.files)
+
+
+def _broken(counts: Sequence[EventCount]) -> int:
+    return sum(count.events for count in counts if count.problem is not None)
+
+
+def _nothing(run: RunDirectory) -> Quarantine:
+    (run.path / QUARANTINE_FILE).unlink(missing_ok=True)
+    return Quarantine(torn=sum(file.torn is not None for file in run.files))
+
+
+def _set_aside(run: RunDirectory, counts: Sequence[EventCount], rows: Sequence[Any]) -> Quarantine:
     torn = [file for file in run.files if file.torn is not None]
     too_long = sum(file.too_long for file in run.files)
-    broken = sum(count.events for count in counts if count.problem is not None)
-    if broken <= len(torn) and not too_long:
-        (run.path / QUARANTINE_FILE).unlink(missing_ok=True)
-        return Quarantine(torn=len(torn))
     ends = {(file.path.name, _alike(file.torn.decode("utf-8", "replace"))) for file in torn if file.torn is not None}
     reasons: Counter[str] = Counter()
     for count in counts:
         if count.problem is not None:
             reasons[count.problem] += count.events
     kept: list[bytes] = []
-    path = run.path / QUARANTINE_FILE
-    for row in read_quarantine(spark, [run]).limit(QUARANTINE_LINES_MAX + len(torn)).collect():
+    for row in rows:
         if (row["file"], _alike(row["line"])) in ends:
             reasons[row["reason"]] -= 1
             continue
         kept.append(msgspec.json.encode({"file": row["file"], "reason": row["reason"], "line": row["line"]}) + b"\n")
     if too_long:
         reasons[f"longer than {LINE_BYTES_MAX} bytes"] += too_long
-    write_whole(path, b"".join(kept))
+    write_whole(run.path / QUARANTINE_FILE, b"".join(kept))
     return Quarantine(
-        lines=max(0, broken - len(torn)) + too_long,
+        lines=max(0, _broken(counts) - len(torn)) + too_long,
         torn=len(torn),
         reasons={why: n for why, n in reasons.items() if n > 0},
-        file=path.name,
+        file=QUARANTINE_FILE,
     )
 
 

@@ -21,10 +21,12 @@ from audit.input import RunDirectory, find_runs
 from audit.judging import judge
 from audit.quarantine import quarantine
 from emulator.judging import health
+from emulator.judging.completeness import incomplete
 from emulator.judging.findings import EventCount, Findings, Judged
+from emulator.judging.link_faults import fault_verdicts, undone
 from emulator.judging.measures import measures_of
 from emulator.regular_files import write_whole
-from emulator.runs.verdict import CheckVerdict, Verdict, compose, doubt, to_json
+from emulator.runs.verdict import CheckVerdict, Quarantine, Verdict, compose, doubt, to_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,10 +52,11 @@ def audit_runs(
     began = time.monotonic()
     directories = find_runs(runs)
     wanted = [(expected or expected_of)(run.path) for run in directories]
-    judged = judge(spark, [run for run in directories], checks, scratch)
+    judged = judge(spark, directories, checks, scratch)
+    set_aside = quarantine(spark, directories, [of_run.counts for of_run in judged])
     verdicts = [
-        _verdict(spark, run, want, of_run, checks)
-        for run, want, of_run in zip(directories, wanted, judged, strict=True)
+        _verdict(run, want, of_run, aside, checks)
+        for run, want, of_run, aside in zip(directories, wanted, judged, set_aside, strict=True)
     ]
     for verdict in verdicts:
         verdict.measures["audit_s"] = round(time.monotonic() - began, 3)
@@ -68,24 +71,24 @@ def write_verdict(verdict: Verdict, run: Path) -> Path:
 
 
 def _verdict(
-    spark: SparkSession, run: RunDirectory, expected: Expected, judged: Judged, checks: Sequence[Check]
+    run: RunDirectory, expected: Expected, judged: Judged, set_aside: Quarantine, checks: Sequence[Check]
 ) -> Verdict:
     counts = _count(judged.counts)
-    verdicts = {check.name: _check_verdict(check, judged.findings[check.name], counts, expected) for check in checks}
+    lacking = _lacking(expected, judged, set_aside)
+    verdicts = {
+        check.name: _check_verdict(check, judged.findings[check.name], counts, expected, lacking) for check in checks
+    }
     lasted_ms = max((count.last_ms or 0.0 for count in judged.counts if count.problem is None), default=0.0)
-    doubts = doubt(verdicts, expected.account, lasted_ms)
+    of_settings = doubt(verdicts, expected.account, lasted_ms)
     measures = {"events": sum(c.events for c in judged.counts if c.problem is None), **measures_of(judged)}
     expectations = expected.judged(verdicts, measures)
-    faults, reasons = health.fault_verdicts(judged.notes)
+    faults, reasons = fault_verdicts(judged.notes)
     lateness = health.late_timers(judged.notes, expected.timer_limit_ms)
-    set_aside = quarantine(spark, run, judged.counts)
-    reasons += health.unexpected_deaths(judged.notes, expected.exits) + health.lost_events(judged.counts)
+    reasons += undone(judged.notes, expected.link_faults)
+    reasons += health.unexpected_deaths(judged.notes, expected.exits) + lacking
     if judged.notes_total > len(judged.notes):
         reasons.append(f"only {len(judged.notes)} of {judged.notes_total} events about the run itself were looked at")
-    if set_aside.lines:
-        some = "; ".join(f"{why}: {lines}" for why, lines in sorted(set_aside.reasons.items()))
-        reasons.append(f"{set_aside.lines} lines are no events ({some}); they are in {set_aside.file}")
-    reasons += [*expected.missed, *doubts]
+    reasons += [*expected.missed, *of_settings]
     if expected.unfinished:
         reasons.append(expected.unfinished)
     if not any(count.problem is None for count in judged.counts):
@@ -112,6 +115,17 @@ def _verdict(
     )
 
 
+def _lacking(expected: Expected, judged: Judged, set_aside: Quarantine) -> list[str]:
+    """Which events are not there, or cannot all be as they were written: a check that held may have held for that."""
+    reasons = incomplete(
+        judged.counts, judged.notes, processes=expected.processes, over=expected.over, speed=expected.speed
+    )
+    if set_aside.lines:
+        some = "; ".join(f"{why}: {lines}" for why, lines in sorted(set_aside.reasons.items()))
+        reasons.append(f"{set_aside.lines} lines are no events ({some}); they are in {set_aside.file}")
+    return reasons + judged.doubts
+
+
 def _count(counts: Sequence[EventCount]) -> Counter[str]:
     """`checks.check.Counts` of a run."""
     total: Counter[str] = Counter()
@@ -127,7 +141,9 @@ def _count(counts: Sequence[EventCount]) -> Counter[str]:
     return total
 
 
-def _check_verdict(check: Check, found: Findings, counts: Counter[str], expected: Expected) -> CheckVerdict:
+def _check_verdict(
+    check: Check, found: Findings, counts: Counter[str], expected: Expected, gaps: Sequence[str]
+) -> CheckVerdict:
     verdict = CheckVerdict(
         verdict="held",
         expected=bool(expected.violations.get(check.name)) or (found.total > 0 and check.name in expected.sometimes),
@@ -142,7 +158,7 @@ def _check_verdict(check: Check, found: Findings, counts: Counter[str], expected
     elif found.total:
         verdict.verdict = "violated"
         verdict.expected = verdict.expected or expected.all_violations
-    elif verdict.judged == 0:
+    elif verdict.judged == 0 and not gaps:
         verdict.verdict, verdict.reason = "skipped", f"there were no {check.subject}"
     elif (lacking := check.missing(counts)) is not None:
         verdict.verdict, verdict.reason = "unknown", lacking
@@ -150,6 +166,8 @@ def _check_verdict(check: Check, found: Findings, counts: Counter[str], expected
         verdict.verdict = "unknown"
         more = f" (and {found.missing_total - 1} more)" if found.missing_total > 1 else ""
         verdict.reason = found.missing[0] + more
+    elif gaps:
+        verdict.verdict, verdict.reason = "unknown", gaps[0]
     return verdict
 
 

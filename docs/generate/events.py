@@ -49,10 +49,24 @@ the checks order events of different nodes by these edges. Clocks only place eve
 
 A process that is killed leaves at most one line without its end. Lines that are no events (no JSON, a field of
 their event missing or of another type, a number out of range, more than 8 MiB) are counted and kept in the run's
-`quarantine.jsonl`; they make the verdict unknown. Only regular files are read.
+`quarantine.jsonl`; they make the verdict unknown. So are lines of another run than the others here (`run`), and lines
+of another life than their file is named after. Only regular files are read.
 
-A node in a container has a folder of its own, `events/NODE/`. A file in it that is named after another node is refused,
-and a line of another node is no event.
+A node in a container has a folder of its own, `events/NODE/`. A file in it that is named after another node is refused.
+
+## What is owed
+
+A verdict is never better than its evidence, so a run says what there must be:
+
+- `processes` in settings.json: who may write events. In the network world the supervisor is one of them, `injector`.
+- A `machine_fault` that says `start` names the `life` that begins: it owes a file, whose first event is `node_started`.
+  The player (`observer`) and the injector owe one in any case.
+- A life's last event is `node_stopped`, also at the run's end; or its death was told (kill, power loss, `died`), or it
+  stands still (pause). In a run that goes on, or was cut short, a process that lives has told something shortly before,
+  at least `timer_lateness`.
+- Its numbers are 1, 2, 3, ... up to the last, each once, and its clock goes forward.
+
+What is missing is named, the run is unknown, and a check that found nothing says *unknown* rather than *held*.
 
 Lists of brokers are texts: `0,2,1`.
 """

@@ -11,6 +11,10 @@ ACKS = {"all": "-1", "1": "1", "0": "0"}
 """{how verdicts name an acks setting: its number}"""
 
 
+SEQ_MODULUS = (1 << 31) - 1
+"""A prime: numbers are added up as what is left of them, so that nobody's can be too large."""
+
+
 class Violation(msgspec.Struct, frozen=True):
     """One row of a check. `topic` "" and `partition` -1: of the whole run; `offset` -1: of none."""
 
@@ -34,7 +38,8 @@ class Findings(msgspec.Struct):
 
 
 class EventCount(msgspec.Struct, frozen=True):
-    """Lines of one kind: of events called `event` (or broken: `problem`) from one incarnation."""
+    """Lines of one kind: of events called `event` (or broken: `problem`) from one incarnation. `seq_sum`,
+    `seq_squares`: of their numbers, each modulo SEQ_MODULUS."""
 
     node: str | None
     incarnation: int | None
@@ -43,7 +48,10 @@ class EventCount(msgspec.Struct, frozen=True):
     events: int
     first_seq: int | None
     last_seq: int | None
+    first_ms: float | None
     last_ms: float | None
+    seq_sum: int | None
+    seq_squares: int | None
     acknowledged: int
     led: int
 
@@ -73,6 +81,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     topic: str | None = None
     partition: int | None = None
     leader_epoch: int | None = None
+    life: int | None = None
 
 
 class Judged(msgspec.Struct):
@@ -84,6 +93,8 @@ class Judged(msgspec.Struct):
     """In the order of the scenario's clock; a leader's `role_changed` only as far as there is room."""
     notes_total: int = 0
     """All of them, the roles left out."""
+    doubts: list[str] = []
+    """Why events cannot all be as they were written."""
     unavailable_ms: dict[str, float] = {}
     """{client's node: how long its produces kept failing, until the last of them ended}."""
     failing_since_ms: dict[str, float] = {}
@@ -103,6 +114,8 @@ def add_row(judged: Judged, row: Mapping[str, Any], values: Mapping[tuple[str, s
         case "note":
             judged.notes.append(msgspec.json.decode(details, type=Note))
             judged.notes_total = numbers["total"]
+        case "doubt":
+            judged.doubts.append(row["text"])
         case "unavailable":
             judged.unavailable_ms[row["text"]] = numbers["ms"]
             if "since_ms" in numbers:

@@ -1,4 +1,4 @@
-"""Whether a run can be trusted: its faults took effect and healed, its timers were punctual, nobody died by itself.
+"""Whether a run can be trusted: its timers were punctual, nobody died by itself.
 
 Plain Python over the notes of `emulator.judging.findings`: a few events per run. Each finding is a reason for the
 verdict *unknown*.
@@ -8,124 +8,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable
 
 import msgspec
 
-from emulator.judging.findings import EventCount, Note
-from emulator.runs.verdict import FaultVerdict
+from emulator.judging.findings import Note
+from emulator.judging.link_faults import DIED, ENDING_FAULTS
 from protocol.events.faults import DEADLY_FAULTS, START_REFUSED
 from protocol.lateness import merged, share_ms
 
-ENDING_FAULTS = ("kill", "stop", "power-loss")
-"""What a `machine_fault` says that is meant to end a process."""
 KAFKAS_EXIT = 1
 """Code of a process that ends as Kafka's would; a bug of ours ends it with another."""
-HEAL = "heal"
 SPARE = 0.8
 """Of the speed at which the same lateness would just do: the next run may meet a busier moment."""
 WHOLE = 10.0
 """Times the limit, which is a tenth of it: the shortest time-out."""
-DIED = "died"
-"""What it says of an end that nobody had asked for."""
-
-
-class _Rule(msgspec.Struct):
-    what: str = ""
-    asked_ms: float | None = None
-    heal_asked_ms: float | None = None
-    expects_traffic: bool = True
-    in_force: dict[tuple[str, int], float] = {}
-    healed: dict[tuple[str, int], float] = {}
-    frames_stopped: int = 0
-    tried_after: bool = False
-    traffic_after: bool = False
-
-
-def fault_verdicts(notes: Sequence[Note]) -> tuple[list[FaultVerdict], list[str]]:
-    """Every rule in the order in which it was asked for, and why the run is unknown because of them."""
-    rules: dict[str, _Rule] = defaultdict(_Rule)
-    for note in notes:
-        if _asks_for_heal(note):
-            for rule_id, rule in rules.items():
-                if note.rule in (None, rule_id) and rule.heal_asked_ms is None:
-                    rule.heal_asked_ms = note.at_ms
-            continue
-        if note.rule is None or not note.event.startswith("fault_"):
-            continue
-        rule = rules[note.rule]
-        rule.what = note.what or rule.what
-        who = (note.node, note.incarnation)
-        match note.event:
-            case "fault_asked":
-                rule.asked_ms = note.at_ms
-                rule.expects_traffic = note.expects_traffic is not False
-            case "fault_in_force":
-                rule.in_force.setdefault(who, note.at_ms)
-            case "fault_healed":
-                rule.healed[who] = note.at_ms
-                rule.frames_stopped += note.frames_stopped or 0
-            case "fault_tried":
-                rule.tried_after = True
-            case "fault_traffic":
-                rule.traffic_after = True
-    ended = _ended(notes)
-    verdicts, reasons = [], []
-    for rule_id, rule in sorted(rules.items(), key=lambda item: (item[1].asked_ms or 0.0, item[0])):
-        verdict = _verdict(rule_id, rule, ended)
-        verdicts.append(verdict)
-        reasons += _reasons(verdict, rule)
-    return verdicts, reasons
-
-
-def _asks_for_heal(note: Note) -> bool:
-    """The injector was asked to heal a rule (`rule`), or the script says that all are healed."""
-    if note.event == "fault_asked":
-        return (note.what or "").startswith(HEAL)
-    return note.event == "scenario_step" and note.text == HEAL
-
-
-def _verdict(rule_id: str, rule: _Rule, ended: Mapping[tuple[str, int], float]) -> FaultVerdict:
-    """Nodes that had ended before the heal need none. One that ended later, as all do in the end, should have healed:
-    whoever is asked to heal and is not believed by its nodes must not be saved by the run's end."""
-    asked_ms = min((ms for ms in (rule.heal_asked_ms, *rule.healed.values()) if ms is not None), default=None)
-    heal_wanted = asked_ms is not None
-    unhealed = [
-        who
-        for who in rule.in_force
-        if who not in rule.healed and not (asked_ms is not None and ended.get(who, math.inf) <= asked_ms)
-    ]
-    healed: bool | str | None = None
-    if heal_wanted:
-        quiet = not (rule.tried_after and rule.expects_traffic)
-        healed = False if unhealed else True if rule.traffic_after or quiet else "unknown"
-    return FaultVerdict(
-        rule=rule.what,
-        asked_ms=rule.asked_ms,
-        in_force_ms=max(rule.in_force.values(), default=None),
-        healed_ms=max(rule.healed.values(), default=None) if healed else None,
-        frames_stopped=rule.frames_stopped,
-        # While a rule lasts nobody says what it has stopped so far.
-        took_effect=bool(rule.in_force) and (rule.frames_stopped > 0 or not rule.expects_traffic or not rule.healed),
-        healed=healed,  # type: ignore[arg-type]
-        id=rule_id,
-        nodes=sorted({node for node, _ in rule.in_force}),
-    )
-
-
-def _reasons(verdict: FaultVerdict, rule: _Rule) -> list[str]:
-    reasons = []
-    if not rule.in_force:
-        reasons.append(f"fault {verdict.rule!r} was asked for but was in force nowhere")
-    elif not verdict.took_effect:
-        reasons.append(f"fault {verdict.rule!r} stopped nothing: no traffic met it")
-    if verdict.healed is False:
-        healed = {node for node, _ in rule.healed}
-        missing = ", ".join(node for node in verdict.nodes if node not in healed)
-        reasons.append(f"fault {verdict.rule!r} did not heal: still in force at {missing}")
-    elif verdict.healed == "unknown":
-        reasons.append(f"fault {verdict.rule!r} was healed, but nothing that was sent since has arrived")
-    return reasons
 
 
 def exits(notes: Iterable[Note]) -> dict[str, int]:
@@ -259,39 +156,3 @@ def _instead(worst_ms: float, limit_ms: float, speed: float | None) -> str:
 def _p999_ms(reports: Iterable[Note]) -> float:
     """Of one process, from the counts of all its reports: a bound, which may be above its maximum."""
     return share_ms(merged(report.buckets or "" for report in reports), 0.999)
-
-
-def lost_events(counts: Iterable[EventCount]) -> list[str]:
-    """Incarnations whose sequence numbers have gaps: events that were written are not there."""
-    numbers: dict[tuple[str, int], list[EventCount]] = defaultdict(list)
-    for count in counts:
-        if count.problem is None and count.node is not None and count.incarnation is not None:
-            numbers[count.node, count.incarnation].append(count)
-    reasons = []
-    for (node, incarnation), of in sorted(numbers.items()):
-        first = min(c.first_seq for c in of if c.first_seq is not None)
-        last = max(c.last_seq for c in of if c.last_seq is not None)
-        events = sum(c.events for c in of)
-        # The first number is 0 or 1; whatever comes later was preceded by something.
-        lacking = last + 1 - min(first, 1) - events
-        if lacking > 0:
-            reasons.append(
-                f"{lacking} events of {node}, incarnation {incarnation}, are missing (its numbers go up to {last})"
-            )
-        elif lacking < 0:
-            reasons.append(f"{-lacking} events of {node}, incarnation {incarnation}, are there twice")
-    return reasons
-
-
-def _ended(notes: Iterable[Note]) -> dict[tuple[str, int], float]:
-    """When incarnations were over, scenario ms: from then on nobody can heal there."""
-    last: dict[str, int] = {}
-    ended: dict[tuple[str, int], float] = {}
-    for note in notes:
-        if note.event == "machine_fault" and note.what in (*ENDING_FAULTS, DIED) and note.target in last:
-            ended.setdefault((note.target, last[note.target]), note.at_ms)
-        elif note.event == "node_stopped":
-            ended.setdefault((note.node, note.incarnation), note.at_ms)
-        elif note.event == "node_started":
-            last[note.node] = note.incarnation
-    return ended

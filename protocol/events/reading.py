@@ -13,7 +13,7 @@ import msgspec
 from protocol.events import ENVELOPE, EVENT_FORMAT, EVENTS, FIELDS
 from protocol.undecodable import UNDECODABLE
 
-ENVELOPE_NEEDED: Final = ("node", "incarnation", "seq", "at_ms")
+ENVELOPE_NEEDED: Final = ("node", "incarnation", "seq", "at_ms", "run")
 TIME_MS_MAX: Final = 1e12
 """Thirty years: of the scenario's clock, and of a timer's lateness."""
 NUMBER_MAX: Final = 1 << 53

@@ -208,7 +208,7 @@ def test_partitions_that_take_turns_are_thinned_out_alike(tmp_path: Path, monkey
     events = tmp_path / "run" / "events"
     events.mkdir(parents=True)
     lines = [
-        {"format": 1, "node": "broker-0", "incarnation": 1, "seq": n + 1, "at_ms": n * 1.0,
+        {"format": 1, "run": "run", "node": "broker-0", "incarnation": 1, "seq": n + 1, "at_ms": n * 1.0,
          "event": "batch_appended", "topic": "t", "partition": n % 4,
          "base_offset": n, "last_offset": n, "leader_epoch": 0, "digest": n, "as_leader": True}
         for n in range(4_000)

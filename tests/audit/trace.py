@@ -10,6 +10,7 @@ and the high watermark that follows. Time goes on by one millisecond with every 
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections import defaultdict
 from pathlib import Path
@@ -20,6 +21,7 @@ import msgspec
 from protocol import events as e
 
 TOPIC = "t"
+_RUN = re.compile(rb'"run":"[^"]*"')
 
 
 def digest_of(value: str) -> int:
@@ -61,8 +63,13 @@ class Trace:
         (run / "events").mkdir(parents=True)
         for (node, incarnation, wire), lines in self.files.items():
             name = f"{node}.{incarnation}{'.wire' if wire else ''}.jsonl"
-            (run / "events" / name).write_bytes(b"".join(lines))
+            (run / "events" / name).write_bytes(b"".join(map(self._of_this_run, lines)))
         return run
+
+    def _of_this_run(self, line: bytes) -> bytes:
+        """Whatever the run was called meanwhile."""
+        called = b'"run":' + msgspec.json.encode(self.run)
+        return _RUN.sub(lambda _: called, line, count=1)
 
     # --- processes ---
 
@@ -85,7 +92,7 @@ class Trace:
         return self.emit(node, e.NodeStopped(code, reason))
 
     def kill(self, node: str, what: str = "kill") -> Self:
-        return self.emit("observer", e.MachineFault(what, node))
+        return self.emit("injector", e.MachineFault(what, node, life=self.incarnations.get(node, 0)))
 
     def controller(self, node: str, *, epoch: int, active: bool = True, at_ms: float | None = None) -> Self:
         return self.emit(node, e.ControllerChanged(active, epoch, "test"), at_ms=at_ms)

@@ -1,0 +1,191 @@
+"""Whether a run's events are all there: of every process that began, from its first event to its last.
+
+    started (told by who started it)  ->  node_started, numbers 1, 2, 3, ...  ->  node_stopped, or a death that was told
+
+A file that is gone, a life that is gone, the beginning or the end of one, a line in between: each is a reason for the
+verdict *unknown*, for what it would have said may be what a check looks for. Plain Python over counts and notes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import msgspec
+
+from emulator.judging.findings import SEQ_MODULUS, EventCount, Note
+from emulator.judging.link_faults import DIED, PAUSE, RESUME
+from emulator.topology import INJECTOR, OBSERVER
+from protocol.lateness import REPORT_EVERY_MS
+
+DEADLY = ("kill", "power-loss", DIED)
+"""What a `machine_fault` says after which its target writes nothing more."""
+START = "start"
+SPARE_REAL_MS = 1_000.0
+"""For lines to reach their file, and for a process that is late."""
+
+Life = tuple[str, int]
+"""(node, incarnation)"""
+
+
+class Told(msgspec.Struct):
+    """What a life told, in numbers. `seqs`: events, the sum of their numbers and of their squares."""
+
+    first_seq: int
+    last_seq: int
+    first_ms: float
+    last_ms: float
+    seqs: tuple[int, int, int]
+
+
+def told_lives(counts: Iterable[EventCount]) -> dict[Life, Told]:
+    """By node and incarnation."""
+    of: defaultdict[Life, list[EventCount]] = defaultdict(list)
+    for count in counts:
+        if count.problem is None and count.node is not None and count.incarnation is not None:
+            of[count.node, count.incarnation].append(count)
+    return {
+        life: Told(
+            first_seq=min(c.first_seq for c in some if c.first_seq is not None),
+            last_seq=max(c.last_seq for c in some if c.last_seq is not None),
+            first_ms=min(c.first_ms for c in some if c.first_ms is not None),
+            last_ms=max(c.last_ms for c in some if c.last_ms is not None),
+            seqs=(
+                sum(c.events for c in some),
+                sum(c.seq_sum or 0 for c in some) % SEQ_MODULUS,
+                sum(c.seq_squares or 0 for c in some) % SEQ_MODULUS,
+            ),
+        )
+        for life, some in sorted(of.items())
+    }
+
+
+def incomplete(
+    counts: Iterable[EventCount],
+    notes: Sequence[Note],
+    *,
+    processes: Collection[str] = (),
+    over: bool = False,
+    speed: float | None = None,
+) -> list[str]:
+    """What is missing. `processes`: who may have written, if that is known; `over`: the run was played to its end;
+    `speed`: of its clock."""
+    lives = told_lives(counts)
+    over = over or any(note.event == "node_stopped" and note.node == INJECTOR for note in notes)
+    return [
+        *lost_events(lives),
+        *missing_lives(lives, notes, processes, over=over),
+        *unended_lives(lives, notes, over=over, speed=speed or 1.0, injected=INJECTOR in processes),
+        *turned_back(lives),
+    ]
+
+
+def lost_events(lives: Mapping[Life, Told]) -> list[str]:
+    """Lives whose numbers are not each there once: events that were written are not there."""
+    reasons = []
+    for (node, incarnation), told in lives.items():
+        last, events = told.last_seq, told.seqs[0]
+        # The first number is 0 or 1; whatever comes later was preceded by something.
+        first = min(told.first_seq, 1)
+        lacking = last + 1 - first - events
+        if lacking > 0:
+            reasons.append(
+                f"{lacking} events of {node}, incarnation {incarnation}, are missing (its numbers go up to {last})"
+            )
+        elif lacking < 0:
+            reasons.append(f"{-lacking} events of {node}, incarnation {incarnation}, are there twice")
+        elif told.seqs != _seqs_up_to(last, events):
+            reasons.append(
+                f"of {node}, incarnation {incarnation}, some numbers up to {last} are there twice, and others are not"
+            )
+    return reasons
+
+
+def _seqs_up_to(last: int, events: int) -> tuple[int, int, int]:
+    """As `Told` has them of numbers that are each there once. A zero among them adds nothing."""
+    total, squares = last * (last + 1) // 2, last * (last + 1) * (2 * last + 1) // 6
+    return events, total % SEQ_MODULUS, squares % SEQ_MODULUS
+
+
+def missing_lives(
+    lives: Mapping[Life, Told], notes: Iterable[Note], processes: Collection[str], *, over: bool
+) -> list[str]:
+    """Lives that somebody tells of and that tell nothing themselves, or not their beginning. Of a run that does not say
+    whom it started, every process owes one life."""
+    notes = list(notes)
+    last_ms = max((told.last_ms for told in lives.values()), default=0.0)
+    begun = {(note.node, note.incarnation) for note in notes if note.event == "node_started"}
+    starts = {
+        (note.target, note.life): note.at_ms
+        for note in notes
+        if note.event == "machine_fault" and note.what == START and note.target and note.life
+    }
+    owed = {(node, 1) for node in processes if not starts or node in (OBSERVER, INJECTOR)} | set(starts)
+    owed |= {(node, number) for node, latest in [*lives, *starts] for number in range(1, latest + 1)}
+    reasons = []
+    for node, incarnation in sorted(owed):
+        if (node, incarnation) not in lives:
+            # Of one that was started just now, nothing may be written yet, while the run goes on.
+            if over or last_ms - starts.get((node, incarnation), -math.inf) > REPORT_EVERY_MS:
+                reasons.append(f"no events of {node}, incarnation {incarnation}, are there, and it was started")
+        elif node != INJECTOR and (node, incarnation) not in begun:
+            reasons.append(f"the events of {node}, incarnation {incarnation}, do not tell its start")
+    strangers = {node for node, _ in lives} - {*processes} if OBSERVER in processes else set()
+    return reasons + [f"there are events of {node}, and the run has no such process" for node in sorted(strangers)]
+
+
+def unended_lives(
+    lives: Mapping[Life, Told], notes: Iterable[Note], *, over: bool, speed: float, injected: bool
+) -> list[str]:
+    """Lives whose events end, and nothing tells why. While a run goes on, or where it was cut short, a process that
+    lives has told something a short while ago (`timer_lateness`, every REPORT_EVERY_MS)."""
+    notes = list(notes)
+    spare_ms = 2 * REPORT_EVERY_MS + SPARE_REAL_MS * speed
+    stopped = {(note.node, note.incarnation) for note in notes if note.event == "node_stopped"}
+    ends = told_ends(notes)
+    last_ms = max((told.last_ms for told in lives.values()), default=0.0)
+    reasons = []
+    for life, told in lives.items():
+        node, incarnation = life
+        if life in stopped or incarnation == 0 or (node == INJECTOR and not (over and injected)):
+            continue
+        if life in ends:
+            until_ms, why = ends[life], "it lived"
+        elif over:
+            until_ms, why = math.inf, "nothing tells of its end"
+        else:
+            until_ms, why = last_ms, "the run goes on"
+        if until_ms - told.last_ms > spare_ms:
+            until = "" if until_ms == math.inf else f" until {until_ms:.0f} ms"
+            reasons.append(
+                f"the events of {node}, incarnation {incarnation}, end at {told.last_ms:.0f} ms (number "
+                f"{told.last_seq}), and {why}{until}"
+            )
+    return reasons
+
+
+def told_ends(notes: Iterable[Note]) -> dict[Life, float]:
+    """When lives ended, or stood still for good, that did not say so themselves."""
+    current: dict[str, int] = {}
+    ends: dict[Life, float] = {}
+    for note in notes:
+        if note.event == "node_started":
+            current[note.node] = note.incarnation
+        elif note.event == "machine_fault" and note.target in current:
+            life = (note.target, note.life or current[note.target])
+            if note.what in DEADLY or note.what == PAUSE:
+                ends.setdefault(life, note.at_ms)
+            elif note.what == RESUME:
+                ends.pop(life, None)
+    return ends
+
+
+def turned_back(lives: Mapping[Life, Told]) -> list[str]:
+    """Lives that began before the one before them had ended."""
+    return [
+        f"the clock of {node} went back between its lives {incarnation - 1} and {incarnation}, from "
+        f"{lives[node, incarnation - 1].last_ms:.0f} ms to {told.first_ms:.0f} ms"
+        for (node, incarnation), told in lives.items()
+        if (node, incarnation - 1) in lives and told.first_ms < lives[node, incarnation - 1].last_ms
+    ]
