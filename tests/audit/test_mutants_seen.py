@@ -38,6 +38,8 @@ def test_each_mutant_is_found_by_its_check_and_by_the_oracle(spark: SparkSession
     verdicts = audited(spark, tmp_path, [directory for directory, _ in wrong.values()])
     for verdict, (name, (_, oracle)) in zip(verdicts, wrong.items(), strict=True):
         seen = SEEN[name]
-        assert checks_of(verdict) == checks_of(oracle), name
+        # Where its events contradict one another the audit says of what it did not find that it does not know.
+        known = {check: told for check, told in checks_of(verdict).items() if told[0] != "unknown"}
+        assert all(told == checks_of(oracle)[check] for check, told in known.items()) and seen.check in known, name
         found, before = oracle.checks[seen.check], right[f"{seen.scenario}@{seen.version}"].checks[seen.check]
         assert (found.verdict, before.verdict) == ("violated", "held"), name

@@ -411,7 +411,7 @@ def test_the_wire_level_counts_towards_the_sequence(audit: Audit) -> None:
 
     trace = healthy()
     trace.emit("broker-0", FrameSent("broker-0.1#1", "broker-1", "fetcher", 1, "FETCH", "request", 1, 10))
-    trace.watermark(0, 4, previous=3, epoch=0)
+    trace.append(0, "d", at=3, epoch=0, as_leader=True)
     verdict = audit(trace)
     assert verdict.valid is True
     assert any("wire" in str(path) for path in trace.files) or ("broker-0", 1, True) in trace.files
@@ -440,7 +440,7 @@ def restarted() -> Trace:
     trace.run = "restarted"
     trace.emit("injector", FaultAsked("r", "cut az-0", True))
     for told in (FaultInForce("r", "cut az-0"), FaultHealed("r", "cut az-0", 3)):
-        for node in ("broker-0", "broker-1", "broker-2", "client-0"):
+        for node in ("broker-0", "broker-1", "broker-2", "client-0", "session-0"):
             trace.emit(node, told)
     trace.emit("broker-0", FaultTraffic("r", "broker-1"))
     trace.emit("broker-1", TimerLateness(9, 0.5, 12.5, 20.25, "1:8 13:1"))

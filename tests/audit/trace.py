@@ -85,7 +85,7 @@ class Trace:
         """Brokers, one client, and broker-2 as controller."""
         for broker in range(brokers):
             self.start(f"broker-{broker}")
-        self.start("client-0", "client")
+        self.start("client-0", "client").start("session-0", "session")
         return self.controller(f"broker-{brokers - 1}", epoch=1)
 
     def stop(self, node: str, code: int = 0, reason: str = "") -> Self:
