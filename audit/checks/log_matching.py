@@ -6,6 +6,7 @@ matching property of replicated logs). Batches of formats without an epoch are n
 """
 
 from audit.checks.check import Check
+from audit.checks.log_evidence import UNREADABLE_LOGS
 
 VIOLATIONS = """
 SELECT run, topic, partition, base_offset AS offset,
@@ -28,4 +29,5 @@ LOG_MATCHING = Check(
     subject="batches appended",
     subjects=lambda counts: counts["batch_appended"],
     violations=VIOLATIONS,
+    evidence=UNREADABLE_LOGS,
 )

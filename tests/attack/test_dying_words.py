@@ -46,7 +46,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 def stopped(reason: str, node: str = "broker-0") -> str:
-    fields = {"format": 1, "event": "node_stopped", "node": node, "incarnation": 2, "seq": 9, "at_ms": 1.0}
+    fields = {"format": 1, "run": "r", "event": "node_stopped", "node": node, "incarnation": 2, "seq": 9, "at_ms": 1.0}
     return json.dumps(fields | {"code": 1, "reason": reason, "kind": "storage-failed"}) + "\n"
 
 
