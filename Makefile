@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 PIP_QUIET ?= --quiet
 
 # Folders that hold Python today; a folder that does not exist yet is not an error.
-SOURCES := $(sort $(patsubst %/,%,$(dir $(wildcard $(foreach d,protocol controller emulator audit benchmarks docs/generate docs/session tests,$(d)/*.py)))))
+SOURCES := $(sort $(patsubst %/,%,$(dir $(wildcard $(foreach d,faultline protocol controller emulator audit benchmarks docs/generate docs/notebook docs/session tests,$(d)/*.py)))))
 
 .PHONY: help demo test bench check check-fresh docs clean
 .DEFAULT_GOAL := help
@@ -38,6 +38,7 @@ check-fresh: ## a newcomer's machine: a clean clone, no Java, `make demo` (minut
 
 docs: $(VENV)/installed-dev ## write the pages of docs/ that come from code
 	@$(BIN)/python -m docs.generate
+	@$(BIN)/python -m docs.notebook
 
 clean: ## remove the virtual environment and every cache
 	rm -rf $(VENV) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist

@@ -1,12 +1,12 @@
-"""`faultline sql RUN... [QUERY]`: one query's rows with their names, or a prompt when there is none.
+"""`faultline sql RUN... [QUERY]`: one query's rows with their names, or a prompt when there is none. A campaign's
+directory is opened like a run's.
 
 On a terminal the rows are a table; in a pipe they are separated by tabs, below a line of names. A query that Spark
-refuses is one sentence that names the nearest column or table.
+refuses is one sentence that names the nearest column or table, and the place.
 """
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import difflib
 import re
@@ -18,11 +18,14 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from audit.commands import DEFAULT_MASTER, spark_of
-from audit.input import AuditInputError, find_runs
+from audit.input import AuditInputError
+from audit.opened import Opened, opened
+from audit.prompt import PROMPT as PROMPT
+from audit.prompt import typed
 from audit.session import GatewayError, NoJavaError, SparkFailed
-from audit.views import VIEWS, create_views, described
+from audit.tuning import tuned
+from audit.views import VIEWS
 from emulator.runs.verdict import EXIT_UNKNOWN, EXIT_UNUSABLE
-from emulator.unheard_interrupts import interrupts_end_the_wait
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
@@ -30,10 +33,9 @@ if TYPE_CHECKING:
 
 Shape = Literal["text", "csv", "json"]
 
+ALL_TABLES = ("events", *(view.name for view in VIEWS))
 ROWS_MAX = 1_000
 """Rows that are printed unless somebody asks for more."""
-
-PROMPT = "sql> "
 
 
 def told_apart(arguments: Sequence[str]) -> tuple[list[str], str | None]:
@@ -55,18 +57,20 @@ def sql_command(
     if rows_max < 1:
         return _unusable(f"--rows {rows_max}: at least 1 row")
     try:
-        directories = find_runs(runs)
-        with spark_of(master, sum(run.size_bytes for run in directories)) as (spark, _):
+        tables = opened(runs)
+        with spark_of(master, tables.size_bytes) as (spark, _), tuned(spark, tables.small):
             _silence_spark()
-            create_views(spark, directories)
             if query is not None:
-                return _ask(spark, query, shape, rows_max)
+                return _ask(spark, query, shape, rows_max, tables)
             if sys.stdin.isatty():
-                print(described())
-                for line in _typed():
-                    _ask(spark, line, shape, rows_max)
+                print(f"{tables.described()}\n\nTab completes names, DESCRIBE TABLE tells its columns, Ctrl-D ends.")
+                for line in typed(tables.words):
+                    if line in ("help", "tables"):
+                        print(tables.described())
+                    else:
+                        _ask(spark, line, shape, rows_max, tables)
                 return 0
-            return max((_ask(spark, one, shape, rows_max) for one in _piped()), default=0)
+            return max((_ask(spark, one, shape, rows_max, tables) for one in _piped()), default=0)
     except SparkFailed as error:
         print(f"faultline sql: {error}", file=sys.stderr)
         return EXIT_UNKNOWN
@@ -74,33 +78,53 @@ def sql_command(
         return _unusable(error)
 
 
-def explained(error: PySparkException, spark: SparkSession) -> str:
-    """Why Spark refused a query, in one line, with the nearest name that there is."""
+def explained(error: PySparkException, spark: SparkSession, query: str = "", tables: Sequence[str] = ()) -> str:
+    """Why Spark refused a query, in one line, with the nearest name that there is, and its place."""
     about = error.getMessageParameters() or {}
+    place = _place(error, query)
     match (error.getCondition() or "").partition(".")[0]:
         case "UNRESOLVED_COLUMN":
             nearest = _plain(about.get("proposal", "")).split(", ")[0]
-            return f"no column {_plain(about['objectName'])}" + (f"; nearest: {nearest}" if nearest else "")
+            return f"no column {_plain(about['objectName'])}" + (f"; nearest: {nearest}" if nearest else "") + place
         case "TABLE_OR_VIEW_NOT_FOUND":
             table = _plain(about["relationName"])
-            return f"no table {table}{_nearest(table, ['events', *(view.name for view in VIEWS)])}"
+            return f"no table {table}{_nearest(table, tables)}{place}"
         case "UNRESOLVED_ROUTINE":
             function = _plain(about["routineName"])
             functions = [row["function"] for row in spark.sql("SHOW FUNCTIONS").collect()]
-            return f"no function {function}{_nearest(function, functions)}"
+            return f"no function {function}{_nearest(function, functions)}{place}"
     first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
     words = re.sub(r"^\[[A-Z0-9_.]+\] ", "", first.strip())
-    return re.sub(r"\.?\s*SQLSTATE: \w+", "", words).rstrip("; .")
+    told = re.sub(r"\.?\s*SQLSTATE: \w+", "", words).rstrip("; .")
+    return told if "(line " in told else told + place
 
 
-def _ask(spark: SparkSession, query: str, shape: Shape, rows_max: int) -> int:
+def _place(error: PySparkException, query: str) -> str:
+    """` (line 2, pos 7)`, as Spark counts: lines from 1, characters from 0. "" where Spark does not say."""
+    for context in error.getQueryContext():
+        begin = context.startIndex()
+        fragment = context.fragment()
+        if 0 <= begin < len(query) and query[begin : begin + len(fragment)] == fragment:
+            before = query[:begin]
+            return f" (line {before.count(chr(10)) + 1}, pos {begin - before.rfind(chr(10)) - 1})"
+    return ""
+
+
+def _ask(spark: SparkSession, query: str, shape: Shape, rows_max: int, tables: Opened | None = None) -> int:
+    """`tables`: to be made for the query; None: they are there."""
     from pyspark.errors import PySparkException
 
     try:
+        if tables is not None:
+            tables.create(spark, query)
         answer = spark.sql(query)
         names, rows = answer.columns, answer.limit(rows_max + 1).collect()
     except PySparkException as error:
-        return _unusable(explained(error, spark))
+        known = ALL_TABLES if tables is None else tables.names
+        return _unusable(explained(error, spark, query, known))
+    finally:
+        if tables is not None:
+            tables.forget()
     _print(names, rows[:rows_max], shape)
     if len(rows) > rows_max:
         print(f"faultline sql: there are more than {rows_max} rows; --rows N prints more", file=sys.stderr)
@@ -110,18 +134,18 @@ def _ask(spark: SparkSession, query: str, shape: Shape, rows_max: int) -> int:
 def _print(names: Sequence[str], rows: Sequence[Row], shape: Shape) -> None:
     if shape == "json":
         named = _distinct(names)
-        told = [dict(zip(named, row, strict=True)) for row in rows]
+        told = [dict(zip(named, map(_nested, row), strict=True)) for row in rows]
         print(msgspec.json.format(msgspec.json.encode(told, enc_hook=str), indent=2).decode())
     elif shape == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(names)
-        writer.writerows(rows)
+        writer.writerows(map(_flat, row) for row in rows)
     elif sys.stdout.isatty():
         _print_table(names, rows)
     elif names:
         print("\t".join(names))
         for row in rows:
-            print("\t".join(map(_cell, row)))
+            print("\t".join(map(cell_text, row)))
 
 
 def _print_table(names: Sequence[str], rows: Sequence[Row]) -> None:
@@ -135,13 +159,33 @@ def _print_table(names: Sequence[str], rows: Sequence[Row]) -> None:
         numeric = any(isinstance(row[number], int | float) for row in rows)
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*map(_cell, row))
+        table.add_row(*map(cell_text, row))
     Screen(highlight=False, markup=False).print(table)
 
 
-def _cell(value: object) -> str:
-    """One line's worth: what would break a table is written as in Python."""
-    return "" if value is None else re.sub(r"[\t\r\n]", lambda found: repr(found[0])[1:-1], str(value))
+def cell_text(value: object) -> str:
+    """One line's worth: what would break a table is written as in Python, what has parts as in JSON."""
+    return "" if value is None else re.sub(r"[\t\r\n]", lambda found: repr(found[0])[1:-1], str(_flat(value)))
+
+
+def _flat(value: object) -> object:
+    """What has parts as a text."""
+    nested = _nested(value)
+    return msgspec.json.encode(nested, enc_hook=str).decode() if isinstance(nested, dict | list) else nested
+
+
+def _nested(value: object) -> object:
+    """Structs as objects, whatever they are in."""
+    from pyspark.sql import Row
+
+    match value:
+        case Row():
+            return {str(name): _nested(one) for name, one in value.asDict().items()}
+        case dict():
+            return {str(key): _nested(one) for key, one in value.items()}
+        case list():
+            return [_nested(one) for one in value]
+    return value
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
@@ -155,26 +199,6 @@ def _distinct(names: Sequence[str]) -> list[str]:
         counts[name] += 1
         told.append(name if counts[name] == 1 else f"{name}_{counts[name]}")
     return told
-
-
-def _typed() -> Iterator[str]:
-    """Lines at a prompt, with a history while it lasts; Ctrl-D ends it."""
-    with contextlib.suppress(ImportError):
-        import readline  # noqa: F401  (input() then edits lines)
-    while True:
-        try:
-            with interrupts_end_the_wait():
-                line = input(PROMPT).strip().rstrip(";")
-        except EOFError:
-            print()
-            return
-        except KeyboardInterrupt:
-            print()  # what is said of it stands on a line of its own
-            raise
-        if line in ("exit", "quit"):
-            return
-        if line:
-            yield line
 
 
 def _piped() -> Iterator[str]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,11 +26,19 @@ from audit.session import (
     start_gateway,
     tuning_for,
 )
-from emulator.judging.junit import junit_xml, suite_of
+from emulator.judging.for_machines import NOBODY, ForMachines
 from emulator.layout import shown
-from emulator.regular_files import write_whole
 from emulator.runs.scratch import scratch
-from emulator.runs.verdict import EXIT_UNKNOWN, EXIT_UNUSABLE, Verdict, evidence_text, exit_code, to_json
+from emulator.runs.verdict import (
+    EXIT_UNKNOWN,
+    EXIT_UNUSABLE,
+    Valid,
+    Verdict,
+    evidence_text,
+    exit_code,
+    promises_text,
+    to_json,
+)
 from emulator.scenario.seen import saw_words
 from emulator.settings.account import lines as settings_lines
 
@@ -38,6 +47,9 @@ if TYPE_CHECKING:
 
 DEFAULT_MASTER = "local[*]"
 EVIDENCE_SHOWN_MAX = 5
+REPORTS_UNASKED_MAX = 20
+"""Runs that somebody is going to look at one by one. A page takes a tenth of a second and a megabyte, and `faultline
+report RUN` makes it at any time."""
 
 
 def audit_command(
@@ -46,12 +58,15 @@ def audit_command(
     out: Path | None = None,
     json: bool = False,
     homes: Mapping[Path, Path] | None = None,
-    junit: Path | None = None,
+    for_machines: ForMachines = NOBODY,
     own: Sequence[Path] = (),
+    reports: bool | None = None,
 ) -> int:
     """`faultline audit RUN...`: verdict.json and report.html into each run; `out`: Parquet and JSON of all of them.
 
-    `homes`: {copy of a run: where what is written about it goes}. `junit`: a file of JUnit's XML, of all of them.
+    `reports`: whether report.html is written; None: if there are at most REPORTS_UNASKED_MAX runs, of which all is
+    printed, too; of more only those in full that are not as expected.
+    `homes`: {copy of a run: where what is written about it goes}. `for_machines`: files of all of them.
     `own`: files of checks beside ours (audit.checks.own).
     """
     from audit.checks.own import all_checks
@@ -64,26 +79,33 @@ def audit_command(
         directories = find_runs(runs)
         paths = [run.path for run in directories]
         size_bytes = sum(run.size_bytes for run in directories)
+        few = len(paths) <= REPORTS_UNASKED_MAX
+        wanted = few if reports is None else reports
         with _progress(len(paths)), spark_of(master, size_bytes) as (spark, place):
             verdicts = audit_runs(spark, paths, scratch=str(place), checks=checks)
             for run, verdict in zip(paths, verdicts, strict=True):
                 home = (homes or {}).get(run, run)
                 write_verdict(verdict, home)
-                write_report(run, verdict, home)
+                if wanted:
+                    write_report(run, verdict, home)
             if out is not None:
                 export(spark, directories, verdicts, out)
     except SparkFailed as error:
         return _unknown(error)
     except (AuditInputError, GatewayError, NoJavaError) as error:
         return _unusable(error)
-    if junit is not None:
-        write_whole(junit, junit_xml(suite_of(msgspec.to_builtins(verdict)) for verdict in verdicts))
+    for_machines.write([msgspec.to_builtins(verdict) for verdict in verdicts])
     if json:
         print_json(verdicts)
     else:
         for run, verdict in zip(paths, verdicts, strict=True):
+            if not few and verdict.valid is True:
+                continue
             _print_verdict(verdict)
-            print(f"report: {shown((homes or {}).get(run, run) / 'report.html')}")
+            if wanted:
+                print(f"report: {shown((homes or {}).get(run, run) / 'report.html')}")
+        if not few:
+            print(summary(verdicts))
     return exit_code(verdict.valid for verdict in verdicts)
 
 
@@ -124,13 +146,16 @@ def verdict_text(verdict: Verdict) -> str:
     if verdict.vouched_by:
         lines.append(f"  timers were late, which changed nothing: vouched for by {verdict.vouched_by}")
     lines += [f"  settings: {line}" for line in settings_lines(verdict.settings)]
+    width = _name_width(verdict.checks)
     for name, check in verdict.checks.items():
         expected = " (expected)" if check.expected else ""
-        by_acks = ", ".join(f"acks={acks}: {count}" for acks, count in check.by_acks.items())
+        by_acks = ", ".join(
+            [*(f"acks={acks}: {count}" for acks, count in check.by_acks.items()), *promises_text(check)]
+        )
         count = f" {check.count}" + (f" ({by_acks})" if by_acks else "") if check.count else ""
         reason = f": {check.reason}" if check.reason else ""
         judged = f" of {check.judged} {check.subject}" if check.verdict in ("held", "violated") else ""
-        lines.append(f"  {name:<26}{check.verdict}{count}{judged}{expected}{reason}")
+        lines.append(f"  {name:<{width}}{check.verdict}{count}{judged}{expected}{reason}")
         lines += [f"    {evidence_text(one)}" for one in check.evidence[:EVIDENCE_SHOWN_MAX]]
         if check.count > EVIDENCE_SHOWN_MAX:
             lines.append(f"    and {check.count - EVIDENCE_SHOWN_MAX} more")
@@ -139,6 +164,24 @@ def verdict_text(verdict: Verdict) -> str:
         seen = "" if one.held is True else f" ({saw_words(one.held, one.seen)})"
         lines.append(f"  {mark:<8}{one.text}{seen}")
     return "\n".join(lines)
+
+
+def summary(verdicts: Sequence[Verdict]) -> str:
+    """How many of them came out how; each check that was violated, or could not be judged, in how many runs."""
+    count = Counter(verdict.valid for verdict in verdicts)
+    words: dict[Valid, str] = {True: "as expected", False: "NOT as expected", "unknown": "UNKNOWN"}
+    lines = [f"{len(verdicts)} runs: " + ", ".join(f"{count[valid]} {word}" for valid, word in words.items())]
+    names = dict.fromkeys(name for verdict in verdicts for name in verdict.checks)
+    width = _name_width(names)
+    for name in names:
+        told = Counter(verdict.checks[name].verdict for verdict in verdicts if name in verdict.checks)
+        some = ", ".join(f"{what} in {told[what]}" for what in ("violated", "unknown") if told[what])
+        lines += [f"  {name:<{width}}{some}"] if some else []
+    return "\n".join(lines)
+
+
+def _name_width(checks: Iterable[str]) -> int:
+    return max(map(len, checks), default=0) + 2
 
 
 def _print_verdict(verdict: Verdict) -> None:
@@ -176,15 +219,18 @@ def _progress(count: int) -> Iterator[None]:
 
 
 @contextmanager
-def spark_of(master: str, event_bytes: int) -> Iterator[tuple[SparkSession, Path]]:
-    """A session of Spark for so many bytes of events, and a directory for what does not fit in memory."""
+def spark_of(
+    master: str, event_bytes: int, settings: Mapping[str, str] | None = None
+) -> Iterator[tuple[SparkSession, Path]]:
+    """A session of Spark for so many bytes of events, and a directory for what does not fit in memory. `settings`:
+    Spark's, which overrule ours."""
     with scratch() as directory:
         gateway = start_gateway(find_java(os.environ), directory, master=master, tuning=tuning_for(event_bytes))
         with gateway:
             own = directory / "scratch"
             own.mkdir()
             with spark_faults(gateway):
-                yield spark_session(gateway), own
+                yield spark_session(gateway, settings=settings), own
 
 
 def _unknown(error: object) -> int:

@@ -7,6 +7,8 @@ size: what is frequent is folded, once, into blocks of numbers.
 
 from __future__ import annotations
 
+from audit.clocks import clocks
+
 BLOCK = 62
 """Operations whose bits go into one number."""
 
@@ -106,5 +108,5 @@ CLOCK_BLOCK = 4_096
 
 def doubts(small: bool) -> str:
     """Rows `run`, `text`. `small`: of runs in which every line can be looked at by itself."""
-    parts = (_OPERATIONS, _LED_UNTOLD, _LOADED_UNTOLD, _CLOCK.format(block=1 if small else CLOCK_BLOCK))
+    parts = (_OPERATIONS, _LED_UNTOLD, _LOADED_UNTOLD, _CLOCK.format(block=1 if small else CLOCK_BLOCK), clocks(small))
     return " UNION ALL ".join(f"SELECT run, text FROM ({part})" for part in parts)

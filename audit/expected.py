@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 SCENARIO_BYTES_MAX = 8 << 20
 """A scenario as resolved may be longer than what it was written as."""
+SCENARIOS_KEPT_MAX = 64
+
 Judge = Callable[[Mapping[str, Mapping[str, Any]], Mapping[str, Any]], Sequence[Mapping[str, Any]]]
 """(checks, measures) as in verdict.json -> one {"text", "held", "seen"} for each expectation."""
 Vouch = Callable[[Mapping[str, CheckVerdict], Sequence[ExpectationVerdict], int], tuple[str, str]]
@@ -120,7 +123,7 @@ def expected_of(run: Path) -> Expected:
     from emulator.faults.rules import KINDS
     from emulator.judging.equal import equal_recording
     from emulator.scenario.expect import judge
-    from emulator.scenario.load import ScenarioErrors, load_scenario
+    from emulator.scenario.load import ScenarioErrors
     from emulator.scenario.missed_waits import missed_waits
     from emulator.scenario.observations import files
     from emulator.scenario.observations.comparable import version_name
@@ -128,10 +131,12 @@ def expected_of(run: Path) -> Expected:
 
     try:
         text = read_regular(script, SCENARIO_BYTES_MAX).decode("utf-8")
-        scenario = load_scenario(text, str(script))
+        scenario = _scenario(text)
     except OSError as error:
         raise AuditInputError(f"{script}: cannot be read: {reason(error)}") from error
-    except (ScenarioErrors, UnicodeDecodeError) as error:
+    except ScenarioErrors as error:
+        raise AuditInputError(f"{script}: not a scenario: {ScenarioErrors(str(script), error.problems)}") from error
+    except UnicodeDecodeError as error:
         raise AuditInputError(f"{script}: not a scenario: {error}") from error
     about = Expected(
         scenario=scenario.id, world=world, timer_limit_ms=limit_ms, speed=settings.speed, account=account,
@@ -160,6 +165,14 @@ def expected_of(run: Path) -> Expected:
         judge=lambda checks, measures: judge(scenario, observations, checks, measures),
         vouch=lambda *found: _vouched(scenario, observations, nodes, *found),
     )
+
+
+@lru_cache(maxsize=SCENARIOS_KEPT_MAX)
+def _scenario(text: str) -> Scenario:
+    """Of a thousand runs many play the same scenario, and reading it takes longer than all else that is asked here."""
+    from emulator.scenario.load import load_scenario
+
+    return load_scenario(text, "scenario.yaml")
 
 
 def _vouched(

@@ -10,6 +10,11 @@ big ones, divided by family, so that a check reads no more than it asks for. Che
 - `logs`: what every replica's log holds at the end, folded from its appends and cuts (LOGS)
 - `log_ranges`: the same by replica and leader epoch, in numbers (LOG_RANGES)
 - `overlaps`: windows in which two nodes held one office (`audit.offices`)
+- `states`: what the session service committed about partitions (`audit.states`)
+- what clients were given: `leaps`, `lost_reads`, `doubtful_turns`; what their groups committed: `group_operations`
+  (`audit.given`)
+- `small_isrs`: when leaders took too few replicas for in sync (`audit.states`)
+- `settled`: runs that were left in peace, and since when (`audit.settled`)
 
 A topic that was deleted has a name of its own in them, `t#1` (`audit.lives`); `operations` and `reads` say of one of
 its records that it is `gone`, and `logs` are of the others.
@@ -26,9 +31,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyspark.sql import functions as F
 
 from audit.events import PROBLEM, read_lines, run_key, spark_schema
+from audit.given import FEW
 from audit.input import RunDirectory
 from audit.lives import Lives, lives_in_files, lives_in_rows
 from audit.offices import OVERLAPS
+from audit.settled import SETTLED
+from audit.states import SMALL_ISRS, STATES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -41,9 +49,12 @@ _BATCH = ("base_offset", "last_offset", "leader_epoch", "digest")
 TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "appends": ("batch_appended", (*_WHO, *_BATCH, "as_leader")),
     "watermarks": ("high_watermark_moved", (*_WHO, "high_watermark", "leading", "leader_epoch")),
-    "operations": ("operation_ended", (*_WHO, "operation", "kind", "outcome", "acks", "offset", "digest")),
+    "operations": (
+        "operation_ended",
+        (*_WHO, "operation", "kind", "outcome", "acks", "offset", "digest", "broker", "attempts", "idempotent"),
+    ),
     "reads": ("records_read", (*_WHO, *_BATCH, "operation", "high_watermark", "broker")),
-    "invocations": ("operation_invoked", (*_WHO, "operation", "value")),
+    "invocations": ("operation_invoked", (*_WHO, "operation", "kind", "value", "offset")),
     "attempts": ("attempt_ended", (*_WHO, "operation", "error")),
 }
 """{table: (the one event in it, its columns)}. These are frequent; so are OTHERS, which are only counted."""
@@ -53,6 +64,8 @@ REST = (
     *(*_WHO, "event", "log_end", "to", "reason", "role", "leader_epoch", "active", "controller_epoch"),
     *("rule", "what", "target", "peer", "frames_stopped", "expects_traffic", "code", "roles", "az", "text"),
     *("p999_ms", "max_ms", "buckets", "log_start", "life", "high_watermark", "path", "change", "zxid", "data"),
+    *("checkpointed", "epochs", "result", "version", "zk_version", "settings", "kafka_version"),
+    *("isr", "now", "min_insync_replicas", "config", "operation", "offset", "stopped"),
 )
 """Columns of the table `rest`."""
 
@@ -143,11 +156,13 @@ class Facts(NamedTuple):
 
     def sql(self, query: str) -> DataFrame:
         """A query over the tables. `/*gather*/` after SELECT: bring what was united into one partition, for small
-        runs; `/*few(name)*/`: that side of a join is small whatever the size of the run; `--big` before a line: only
-        for big runs, where it saves work."""
+        runs; `/*spread(columns)*/`: divide it by those columns, for big runs; `/*few(name)*/`: that side of a join is
+        small whatever the size of the run; `--big` before a line: only for big runs, where it saves work."""
         gather = "/*+ COALESCE(1) */" if self.small else ""
         few = "" if self.small else r"/*+ BROADCAST(\1) */"
+        spread = "" if self.small else r"/*+ REPARTITION(\1) */"
         query = re.sub(r"/\*few\((\w+)\)\*/", few, query.replace("/*gather*/", gather))
+        query = re.sub(r"/\*spread\(([\w, ]+)\)\*/", spread, query)
         return self.spark.sql(query if self.small else query.replace("--big ", ""))
 
 
@@ -184,6 +199,10 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], scratch: str | No
     logs.createOrReplaceTempView("logs")
     _in_memory(facts.sql(LOG_RANGES)).createOrReplaceTempView("log_ranges")
     _in_memory(facts.sql(OVERLAPS)).createOrReplaceTempView("overlaps")
+    facts.sql(STATES).createOrReplaceTempView("states")
+    for name, query in (FEW | {"small_isrs": SMALL_ISRS}).items():
+        _in_memory(facts.sql(query)).createOrReplaceTempView(name)
+    _in_memory(facts.sql(SETTLED)).createOrReplaceTempView("settled")
     return facts
 
 

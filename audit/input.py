@@ -81,7 +81,7 @@ class RunDirectory(msgspec.Struct, frozen=True):
 
     def paths(self, *, wire: bool) -> list[str]:
         """Of the files with anything in them, as Spark takes them: globbing characters escaped."""
-        return [_escaped(str(file.path)) for file in self.files if file.wire == wire and file.size_bytes]
+        return [escaped(str(file.path)) for file in self.files if file.wire == wire and file.size_bytes]
 
 
 def find_runs(given: Sequence[str | Path]) -> list[RunDirectory]:
@@ -193,5 +193,5 @@ def _too_long(file: BinaryIO, size_bytes: int) -> int:
     return count
 
 
-def _escaped(path: str) -> str:
+def escaped(path: str) -> str:
     return "".join(f"\\{char}" if char in "*?[]{}\\" else char for char in path)

@@ -26,7 +26,7 @@ from audit.events import PROBLEM, read_lines, run_key
 from audit.facts import SMALL_MAX_BYTES, Facts, prepare
 from audit.input import RunDirectory
 from audit.tuning import tuned
-from emulator.judging.findings import ACKS, SEQ_MODULUS, EventCount, Findings, Judged, Note, add_row
+from emulator.judging.findings import ACKS, ALLOWED, SEQ_MODULUS, EventCount, Findings, Judged, Note, add_row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,7 +46,7 @@ def judge(spark: SparkSession, runs: Sequence[RunDirectory], checks: Sequence[Ch
     with tuned(spark, small):
         facts = prepare(spark, runs, None if small else scratch)
         wire = _wire_view(spark, runs)
-        about = [_COUNTS, _NOTES, _UNAVAILABLE, _TWO_AT_ONCE, *([_WIRE_COUNTS] if wire else [])]
+        about = [_COUNTS, _NOTES, _UNAVAILABLE, _UNKNOWN_OUTCOMES, _TWO_AT_ONCE, *([_WIRE_COUNTS] if wire else [])]
         about.append(_DOUBTS.format(doubts=doubts(small)))
         crashed: dict[str, str] = {}
         try:
@@ -78,6 +78,10 @@ FROM ({check.violations})"""
         rows += f"""
 UNION ALL
 SELECT run, '{check.name}', 'missing', topic, partition, -1L, text, '{{}}' FROM ({check.evidence})"""
+    if check.counted:
+        rows += f"""
+UNION ALL
+SELECT run, '{check.name}', 'counted', '', -1L, -1L, '', '{{}}' FROM ({check.counted})"""
     return rows
 
 
@@ -88,16 +92,21 @@ def _bounded(checks: Sequence[Check]) -> str:
         f"count_if(get_json_object(details, '$.acks') = '{acks}') OVER kind AS acks_{name}"
         for name, acks in ACKS.items()
     )
-    numbers = ", ".join(("total", *(f"acks_{name}" for name in ACKS)))
+    by_rule = ", ".join(
+        f"count_if(get_json_object(details, '$.allowed') = '{rule}') OVER kind AS allowed_{name}"
+        for name, rule in ALLOWED.items()
+    )
+    numbers = ", ".join(("total", *(f"acks_{name}" for name in ACKS), *(f"allowed_{name}" for name in ALLOWED)))
     return f"""
 SELECT run, check, kind, topic, partition, offset, text, details, to_json(struct({numbers})) AS numbers
 FROM (
   SELECT *, row_number() OVER (PARTITION BY run, check, kind ORDER BY topic, partition, offset, text) AS rank,
-    count(*) OVER kind AS total, {by_acks}
+    count(*) OVER kind AS total, {by_acks}, {by_rule}
   FROM (
     SELECT *, max(kind = 'missing') OVER (PARTITION BY run, check, topic, partition) AS unjudged
-    -- every window below lies within (run, check): the rows move once
-    FROM (SELECT /*+ REPARTITION(run, check) */ * FROM ({rows}))
+    -- Every window below lies within (run, check): the rows move once. In a small run they do not move at all: a union
+    -- that is left in parts is a task for each, and each task is handed the plan of all checks.
+    FROM (SELECT /*gather*/ /*spread(run, check)*/ * FROM ({rows}))
   )
   WHERE kind = 'missing' OR NOT unjudged
   WINDOW kind AS (PARTITION BY run, check, kind)
@@ -132,7 +141,11 @@ _COUNTS = _as_answer(
     f"""
   SELECT run, {_OF_EVENTS}, {PROBLEM}, count(*) AS events, {_SPAN},
     count_if(kind = 'produce' AND outcome = 'ok') AS acknowledged,
-    count_if(coalesce(as_leader, leading)) AS led
+    count_if(coalesce(as_leader, leading)) AS led,
+    count_if(kind = 'produce' AND outcome = 'ok' AND acks = -1) AS acknowledged_by_all,
+    count_if(event = 'operation_invoked' AND kind = 'produce') AS begun,
+    count_if(event = 'operation_ended' AND kind = 'produce') AS ended,
+    count_if(kind = 'commit' AND outcome = 'ok') AS commits, count_if(kind = 'committed' AND outcome = 'ok') AS looks
   FROM lines GROUP BY ALL""",
 )
 
@@ -141,7 +154,8 @@ _WIRE_COUNTS = _as_answer(
     EventCount,
     f"""
   SELECT run, {_OF_EVENTS}, {PROBLEM}, count(*) AS events, {_SPAN},
-    0L AS acknowledged, 0L AS led
+    0L AS acknowledged, 0L AS led, 0L AS acknowledged_by_all, 0L AS begun, 0L AS ended,
+    0L AS commits, 0L AS looks
   FROM wire_lines GROUP BY ALL""",
 )
 
@@ -181,7 +195,8 @@ _UNAVAILABLE = """
 SELECT run, '' AS check, 'unavailable' AS kind, '' AS topic, -1L AS partition, -1L AS offset, node AS text,
   '{}' AS details,
   to_json(struct(
-    coalesce(sum(next_ms - at_ms), 0D) AS ms, max(CASE WHEN next_ms IS NULL THEN at_ms END) AS since_ms
+    coalesce(sum(next_ms - at_ms), 0D) AS ms, max(CASE WHEN next_ms IS NULL THEN at_ms END) AS since_ms,
+    max(next_ms) AS again_ms
   )) AS numbers
 FROM (
   SELECT /*few(failing)*/ run, node, outcome, at_ms,
@@ -194,6 +209,26 @@ FROM (
 WHERE outcome != 'ok' GROUP BY run, node
 """
 
+
+# What became of produces whose outcome their clients never knew: the final leader's log tells.
+_UNKNOWN_OUTCOMES = """
+SELECT run, '' AS check, 'unknown-outcomes' AS kind, '' AS topic, -1L AS partition, -1L AS offset, '' AS text,
+  '{}' AS details,
+  to_json(struct(count_if(there) AS in_log, count_if(told AND NOT there) AS not_in_log, count_if(NOT told) AS open))
+    AS numbers
+FROM (
+  SELECT /*few(unsure)*/ unsure.run, unsure.operation, max(log.run IS NOT NULL) AS there,
+    max(led.run IS NOT NULL) AS told
+  FROM (SELECT * FROM operations WHERE kind = 'produce' AND outcome = 'unknown' AND NOT gone) AS unsure
+  LEFT JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
+    ON unsure.run = log.run AND unsure.topic = log.topic AND unsure.partition = log.partition
+    AND unsure.digest = log.digest
+  LEFT JOIN (SELECT DISTINCT run, topic, partition FROM log_ranges WHERE leads) AS led
+    ON unsure.run = led.run AND unsure.topic = led.topic AND unsure.partition = led.partition
+  GROUP BY unsure.run, unsure.operation
+)
+GROUP BY run
+"""
 
 # How long two were in one office, used or not; and since when, where it lasted to the run's end.
 _TWO_AT_ONCE = """
@@ -220,9 +255,8 @@ def _wire_view(spark: SparkSession, runs: Sequence[RunDirectory]) -> bool:
 
 
 def _collect(facts: Facts, parts: Sequence[str]) -> list[Mapping[str, Any]]:
-    return [
-        row.asDict() for row in facts.sql("\nUNION ALL\n".join(f"SELECT * FROM ({part})" for part in parts)).collect()
-    ]
+    united = "\nUNION ALL\n".join(f"SELECT * FROM ({part})" for part in parts)
+    return [row.asDict() for row in facts.sql(f"SELECT /*gather*/ * FROM ({united})").collect()]
 
 
 def _values(facts: Facts, rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], str]:

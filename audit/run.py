@@ -133,7 +133,8 @@ def _count(counts: Sequence[EventCount]) -> Counter[str]:
         if count.problem is not None or count.event is None:
             continue
         total[count.event] += count.events
-        total["acknowledged"] += count.acknowledged
+        for name in ("acknowledged", "acknowledged_by_all", "commits", "looks"):
+            total[name] += getattr(count, name)
         if count.event == "batch_appended":
             total["led_appends"] += count.led
         if count.event == "high_watermark_moved":
@@ -150,7 +151,8 @@ def _check_verdict(
         count=found.total,
         evidence=[_evidence(v.topic, v.partition, v.offset, v.text, v.details) for v in found.violations],
         by_acks=found.by_acks,
-        judged=check.subjects(counts),
+        allowed=found.allowed,
+        judged=found.counted if check.counted else check.subjects(counts),
         subject=check.subject,
     )
     if found.crashed is not None:

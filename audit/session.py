@@ -26,6 +26,7 @@ __all__ = [
     "Tuning",
     "find_java",
     "spark_faults",
+    "spark_is_taken",
     "spark_session",
     "start_gateway",
     "tuning_for",
@@ -73,9 +74,12 @@ def spark_session(
         timeout_s: how long the virtual machine may still take.
 
     Raises:
-        GatewayError: the virtual machine did not start, or Spark refused the master or a setting.
+        GatewayError: the virtual machine did not start, or Spark refused the master or a setting, or this process is at
+            work with another.
     """
     client = gateway.connect(timeout_s)
+    if spark_is_taken():
+        raise GatewayError("This process has a Spark session of its own, and there can be one: stop it first.")
     from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
@@ -89,6 +93,13 @@ def spark_session(
     except Py4JError as error:
         reason = f"Spark did not start on {gateway.master}: {_first_line(error)}."
         raise GatewayError(reason + gateway.log_tail()) from error
+
+
+def spark_is_taken() -> bool:
+    """Whether this process has a Spark context, ours or somebody else's: there can be one."""
+    from pyspark import SparkContext
+
+    return SparkContext._active_spark_context is not None
 
 
 @contextmanager

@@ -6,6 +6,7 @@ of the fields in `protocol.events`. `run` tells runs apart where several are ope
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from audit.input import RunDirectory
 from audit.lives import lives_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class View(msgspec.Struct, frozen=True):
@@ -77,6 +78,69 @@ VIEWS: tuple[View, ...] = (
              high_watermark, isr FROM events WHERE event = 'role_changed'""",
     ),
     View(
+        "led",
+        "Who led when: one row per partition, leader and epoch. `until_ms`: its next role, or the end of its life.",
+        """SELECT r.run, r.topic, r.partition, r.node AS leader, r.leader_epoch, r.at_ms AS from_ms,
+             coalesce(r.next_ms, e.at_ms) AS until_ms, r.log_end
+           FROM (SELECT *, lead(at_ms) OVER (
+                   PARTITION BY run, node, incarnation, topic, partition ORDER BY seq) AS next_ms
+                 FROM events WHERE event = 'role_changed') AS r
+           LEFT JOIN (SELECT run, node, incarnation, min(at_ms) AS at_ms FROM (
+                 SELECT run, node, incarnation, at_ms FROM events WHERE event = 'node_stopped' UNION ALL
+                 SELECT run, target, life, at_ms FROM events WHERE event = 'machine_fault' AND life > 0
+                   AND what IN ('kill', 'power-loss', 'died')) GROUP BY run, node, incarnation) AS e
+             ON r.run = e.run AND r.node = e.node AND r.incarnation = e.incarnation
+           WHERE r.role = 'leader'""",
+    ),
+    View(
+        "lost",
+        "Acknowledged records that the final leader does not have; `cut_by`: who cut them from its log, when and why.",
+        """SELECT a.run, a.topic, a.partition, i.value, a.acks, a.offset, a.node AS client, a.at_ms AS acknowledged_ms,
+             c.cut_by
+           FROM final_acknowledged AS a
+           LEFT ANTI JOIN (SELECT * FROM logs WHERE leads) AS l
+             ON a.run = l.run AND a.topic = l.topic AND a.partition = l.partition AND a.digest = l.digest
+             AND (a.offset < 0 OR a.offset BETWEEN l.base_offset AND l.last_offset)
+           LEFT JOIN (SELECT * FROM events WHERE event = 'operation_invoked') AS i
+             ON a.run = i.run AND a.operation = i.operation
+           LEFT JOIN (SELECT b.run, b.partition, b.digest,
+                 array_sort(collect_set(struct(t.at_ms, t.node, t.`to`, t.reason))) AS cut_by
+               FROM events AS b JOIN events AS t
+                 ON b.run = t.run AND b.node = t.node AND b.topic = t.topic AND b.partition = t.partition
+                 AND t.`to` <= b.base_offset AND (t.incarnation, t.seq) > (b.incarnation, b.seq)
+               WHERE b.event = 'batch_appended' AND t.event = 'log_truncated' AND t.effective
+               GROUP BY b.run, b.partition, b.digest) AS c
+             ON a.run = c.run AND a.partition = c.partition AND a.digest = c.digest""",
+    ),
+    View(
+        "reads",
+        "What consumers were given: one row per batch, with who gave it, the high watermark then, and its value.",
+        """SELECT r.run, r.operation, r.node AS client, r.at_ms, r.topic, r.partition, r.base_offset, r.last_offset,
+             v.value, r.leader_epoch, r.high_watermark, r.broker, r.digest
+           FROM (SELECT * FROM events WHERE event = 'records_read') AS r
+           LEFT JOIN (SELECT i.run, i.topic, s.digest, min(i.value) AS value
+               FROM events AS i JOIN events AS s ON i.run = s.run AND i.operation = s.operation
+               WHERE i.event = 'operation_invoked' AND s.event = 'attempt_sent'
+               GROUP BY i.run, i.topic, s.digest) AS v
+             ON r.run = v.run AND r.topic = v.topic AND r.digest = v.digest""",
+    ),
+    View(
+        "unavailable",
+        "When a client's writes to a partition failed, or nobody knows what became of them: from the first of which it "
+        "was told so to the next that was acknowledged (null: none was).",
+        """SELECT run, az, client, topic, partition, from_ms, until_ms, failed FROM (
+             SELECT run, az, client, topic, partition, min(at_ms) FILTER (WHERE outcome <> 'ok') AS from_ms,
+               lead(min(at_ms)) OVER (PARTITION BY run, client, topic, partition ORDER BY island) AS until_ms,
+               count_if(outcome <> 'ok') AS failed
+             FROM (SELECT o.run, n.az, o.node AS client, o.topic, o.partition, o.at_ms, o.outcome,
+                     count_if(o.outcome = 'ok') OVER (
+                       PARTITION BY o.run, o.node, o.topic, o.partition ORDER BY o.incarnation, o.seq) AS island
+                   FROM (SELECT * FROM events WHERE event = 'operation_ended' AND kind = 'produce') AS o
+                   LEFT JOIN (SELECT DISTINCT run, node, az FROM events WHERE event = 'node_started') AS n
+                     ON o.run = n.run AND o.node = n.node)
+             GROUP BY run, az, client, topic, partition, island) WHERE failed > 0""",
+    ),
+    View(
         "isr",
         "Changes of the in-sync set: asked by a leader, ended, or decided by the controller (`event` says which).",
         f"""SELECT {_WHO}, event, topic, partition, change, was, now, isr, result, through, leader, leader_epoch,
@@ -130,10 +194,30 @@ VIEWS: tuple[View, ...] = (
 )
 
 
-def create_views(spark: SparkSession, runs: Sequence[RunDirectory]) -> None:
-    """Make all of them in the session. They read the files whenever they are asked."""
+KEPT_BYTES_MAX = 64 << 20
+"""Of events that are parsed once for a query and kept meanwhile: a view of several events would parse them as often."""
+_ASKS_FOR_TABLES = re.compile(r"\s*(?:show|describe|desc)\b", re.IGNORECASE)
+
+
+def create_views(spark: SparkSession, runs: Sequence[RunDirectory], query: str | None = None) -> DataFrame:
+    """Make them in the session, for `query` those that it names; without one, all. Returns all events, which the caller
+    may unpersist when the query has been answered. They are as the files were at this moment."""
+    names = {view.name for view in needed(query, VIEWS)}
     events = read_events(spark, runs)
+    if sum(run.size_bytes for run in runs) <= KEPT_BYTES_MAX:
+        events.unpersist()  # what was read of the same files before
+        events.persist()
     events.createOrReplaceTempView("events")
+    if names & {"logs", "lost"}:
+        _create_final(spark, runs, events)
+    for view in VIEWS:
+        if view.name in names:
+            spark.sql(view.query).createOrReplaceTempView(view.name)
+    return events
+
+
+def _create_final(spark: SparkSession, runs: Sequence[RunDirectory], events: DataFrame) -> None:
+    """`final_logs` and `final_acknowledged`, without what went with its topic."""
     lives = lives_of(spark, runs, events)
     source = "events"
     if lives.told:
@@ -141,14 +225,34 @@ def create_views(spark: SparkSession, runs: Sequence[RunDirectory]) -> None:
         named = [f"{lives.name()} AS topic" if name == "topic" else f"`{name}`" for name in events.columns]
         events.selectExpr(*named).createOrReplaceTempView(source)
     tables = f"appends AS (SELECT * FROM {source} WHERE event = 'batch_appended'), rest AS (SELECT * FROM {source})"
-    logs = spark.sql(f"WITH {tables} SELECT * FROM ({LOGS})")
-    (logs.where(f"NOT {lives.gone}") if lives.told else logs).createOrReplaceTempView("final_logs")
-    for view in VIEWS:
-        spark.sql(view.query).createOrReplaceTempView(view.name)
+    acknowledged = "event = 'operation_ended' AND kind = 'produce' AND outcome = 'ok'"
+    for name, query in (
+        ("final_logs", f"WITH {tables} SELECT * FROM ({LOGS})"),
+        ("final_acknowledged", f"SELECT * FROM {source} WHERE {acknowledged}"),
+    ):
+        rows = spark.sql(query)
+        (rows.where(f"NOT {lives.gone}") if lives.told else rows).createOrReplaceTempView(name)
 
 
-def described() -> str:
-    """The tables for a person: name and what a row is."""
-    width = max(len(view.name) for view in VIEWS)
-    rows = [("events", "Every event of every level with all its fields."), *((v.name, v.holds) for v in VIEWS)]
+def needed(query: str | None, views: Sequence[View]) -> list[View]:
+    """Those that the query names, and those that these are made from; all for one that asks which there are."""
+    if query is None or _ASKS_FOR_TABLES.match(query):
+        return list(views)
+    by_name = {view.name: view for view in views}
+    found: set[str] = set()
+    waiting = [query]
+    while waiting:
+        for word in set(re.findall(r"\w+", waiting.pop().lower())) & by_name.keys() - found:
+            found.add(word)
+            waiting.append(by_name[word].query)
+    return [view for view in views if view.name in found]
+
+
+def described(views: Sequence[View] | None = None, first: tuple[str, str] | None = None) -> str:
+    """The tables for a person: name and what a row is. `first`: the one that the others are made from."""
+    rows = [
+        first or ("events", "Every event of every level with all its fields."),
+        *((view.name, view.holds) for view in (VIEWS if views is None else views)),
+    ]
+    width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {holds}" for name, holds in rows)

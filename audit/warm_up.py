@@ -20,14 +20,15 @@ _TOPIC_PARTITION = ("t", 0)
 _EVENTS: tuple[e.Event, ...] = (
     e.NodeStarted("broker,controller", "az-0", "2.6", "2.6"),
     e.ControllerChanged(True, 1, "elected"),
+    e.ZnodeChanged("/brokers/topics/t/partitions/0/state", "created", 0, 1, '{"leader":0,"leader_epoch":0,"isr":[0]}'),
     e.RoleChanged(*_TOPIC_PARTITION, "leader", 0, 0, -1, 1, 0, 0, "0"),
     e.BatchAppended(*_TOPIC_PARTITION, 0, 0, 0, 7, True),
+    e.LeaderEpochBegan(*_TOPIC_PARTITION, 0, 0, -1, -1, 0, "0:0"),
     e.HighWatermarkMoved(*_TOPIC_PARTITION, 1, 0, True, 0),
     e.OperationInvoked("client-0.1:1", "produce", *_TOPIC_PARTITION, 1, "a", 0, -1),
     e.AttemptEnded("client-0.1:1", 1, 0, 0, ""),
     e.OperationEnded("client-0.1:1", "produce", "ok", 0, *_TOPIC_PARTITION, 0, 0, 7, 1),
     e.RecordsRead("client-0.1:2", *_TOPIC_PARTITION, 0, 0, 0, 7, 1, 0),
-    e.ZnodeChanged("/brokers/topics/t/partitions/0/state", "created", 0, 1, '{"leader":0,"leader_epoch":0,"isr":[0]}'),
     e.FrameSent("broker-0.1#1", "broker-1", "fetcher", 1, "FETCH", "request", 1, 100),
 )
 

@@ -10,6 +10,7 @@ expected a violation, so that it is not. Many changed runs are one question to S
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -146,8 +147,9 @@ def judged(
     as_played = expected_of(run)
     strict = msgspec.structs.replace(as_played, violations={}, judge=None, all_violations=False)
     scratch = str(folder / "scratch")
-    [played] = audit_runs(spark, [run], scratch=scratch, expected=lambda _: as_played)
-    [unexpected] = audit_runs(spark, [run], scratch=scratch, expected=lambda _: strict)
+    twice = [shutil.copytree(run, folder / "as it was" / half / RUN) for half in ("played", "strict")]
+    wanted = {twice[0]: as_played, twice[1]: strict}
+    played, unexpected = audit_runs(spark, twice, scratch=scratch, expected=wanted.__getitem__)
     before = (played, unexpected)
     valid: tuple[Valid, Valid] = (before[0].valid, before[1].valid)
     assert valid == (True, False), (valid, [verdict.unknown_because for verdict in before])

@@ -16,7 +16,8 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.mutants import MUTANTS, applied
+from benchmarks.mutants import MUTANTS, Mutant, applied
+from benchmarks.mutants_seen import SEEN
 from emulator.judging.crash_testing.seeds import DeathResult, DeathsAsked, play_seed
 from emulator.last_resort import ended
 from emulator.runs.cores import on_all_cores
@@ -42,16 +43,27 @@ class MutantWorker:
 
 
 def mutated(asked: MutantAsked, seed: int) -> DeathResult:
-    """One run with that mutant."""
-    with applied(MUTANTS[asked.mutant]):
-        return play_seed(asked.deaths.plan(seed))
+    """One run with that mutant, judged by what right machines must do: a gate that it has altered excuses nothing."""
+    return play_seed(asked.deaths.plan(seed), applied(mutant_named(asked.mutant)))
 
 
-def hunted(mutant: str, seeds: Sequence[int], processes: int | None = None) -> dict[str, Any]:
+def mutant_named(name: str) -> Mutant:
+    """Of either list. Patches are functions, which are not sent to another process: it looks them up. One that no
+    version is named for is played in the version in which its check sees it."""
+    if name in MUTANTS:
+        return MUTANTS[name]
+    seen = SEEN[name]
+    if seen.mutant.versions:
+        return seen.mutant
+    return msgspec.structs.replace(seen.mutant, versions=(seen.version,))
+
+
+def hunted(name: str, seeds: Sequence[int], processes: int | None = None) -> dict[str, Any]:
     """Until a run fails."""
-    asked = MutantAsked(mutant, DeathsAsked(MUTANTS[mutant].scenarios, MUTANTS[mutant].versions))
+    mutant = mutant_named(name)
+    asked = MutantAsked(name, DeathsAsked(mutant.scenarios, mutant.versions))
     began_s, runs = perf_counter(), 0
-    row: dict[str, Any] = {"mutant": mutant, "wrong": MUTANTS[mutant].wrong, "found": False}
+    row: dict[str, Any] = {"mutant": name, "wrong": mutant.wrong, "found": False}
     with closing(on_all_cores(MutantWorker, asked, seeds, processes)) as results:
         for result in results:
             runs += 1

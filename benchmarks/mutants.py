@@ -164,7 +164,7 @@ def _anybody_is_elected() -> Patches:
 
 
 def _cut_to_high_watermark() -> Patches:
-    return _gates(truncates_to_high_watermark=True)
+    return gates_altered(truncates_to_high_watermark=True)
 
 
 def _cut_too_far() -> Patches:
@@ -238,14 +238,14 @@ def _epochs_not_cut() -> Patches:
 
 
 def _nobody_is_fenced() -> Patches:
-    return _gates(fences_by_epoch=False)
+    return gates_altered(fences_by_epoch=False)
 
 
 def _no_epoch_on_election() -> Patches:
-    return _gates(assigns_epoch_on_election=False)
+    return gates_altered(assigns_epoch_on_election=False)
 
 
-def _gates(**wrong: bool) -> Patches:
+def gates_altered(**wrong: bool) -> Patches:
     """What a version does, but for that."""
 
     def mutated(*versions: str) -> Gates:
@@ -272,12 +272,15 @@ ALONE = ("az-isolated-leader", "az-isolated-leader-acks-all", "az-isolated-leade
 PARTED = ("acks-1-loss", "incident-unclean-restart", "unclean-election")
 """A leader is back behind another, with records that this one never had."""
 
+PAST = ("kafka-6880",)
+"""A follower fetches in a leader epoch of the past."""
+
 MUTANTS = {
     "high-watermark-at-log-end": Mutant("waits for no follower", (*OLD, *EPOCHS, *ALTER_ISR), _at_the_log_end),
     "high-watermark-by-the-fastest": Mutant("waits for one follower", (*EPOCHS, *ALTER_ISR), _by_the_fastest),
     "high-watermark-without-the-isr": Mutant("waits for who is heard of", (*EPOCHS, *ALTER_ISR), _without_the_isr),
     "taken-for-as-far-as-the-leader": Mutant(
-        "a new leader takes the ISR for as far as itself", (*EPOCHS, *ALTER_ISR), _taken_for_as_far_as_the_leader
+        "a new leader takes the ISR for as far as itself", (*EPOCHS, *ALTER_ISR), _taken_for_as_far_as_the_leader, PAST
     ),
     "counted-when-sent": Mutant("a fetch counts what it is given", (*EPOCHS, *ALTER_ISR), _counted_when_sent),
     "acks-all-as-1": Mutant("acks=all is answered by the leader alone", (*EPOCHS, *ALTER_ISR), _answered_at_once),
@@ -295,7 +298,7 @@ MUTANTS = {
         "a restart cuts to the checkpointed high watermark", (*OLD, *EPOCHS, *ALTER_ISR), _recovered_to_high_watermark
     ),
     "epochs-not-cut": Mutant("epochs outlive what was written in them", (*EPOCHS, *ALTER_ISR), _epochs_not_cut),
-    "nobody-is-fenced": Mutant("fetches of any epoch count", (*EPOCHS, *ALTER_ISR), _nobody_is_fenced),
+    "nobody-is-fenced": Mutant("fetches of any epoch count", (*EPOCHS, *ALTER_ISR), _nobody_is_fenced, PAST),
     "no-epoch-on-election": Mutant("an epoch begins with its first record", EPOCHS, _no_epoch_on_election),
     "retries-are-stored": Mutant("idempotence is forgotten", (*EPOCHS, *ALTER_ISR), _retries_are_stored),
 }

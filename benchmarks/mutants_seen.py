@@ -4,23 +4,33 @@ those of `benchmarks.mutants`.
 In its play a mutant violates its check, or violates it more often than right machines do, for the oracle as for Spark,
 and the run comes to its end."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from benchmarks.mutants import MUTANTS, Mutant, Patches, another_record
+from benchmarks.mutants import MUTANTS, Mutant, Patches, another_record, gates_altered
 from controller import elections, term
-from emulator.machines.broker import isr_changes
+from emulator.machines.broker import delayed_produce, isr_changes
+from emulator.machines.broker.appends import Appends
 from emulator.machines.broker.log import Log
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.reads import Reads
+from emulator.machines.broker.remote_replica import RemoteReplica
 from emulator.machines.broker.replica_transitions import Change, ReplicaTransitions
+from emulator.machines.client.consumer_position import Position
+from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
+from emulator.machines.client.offset_store import Committed
 from protocol.ids import BrokerId, LeaderEpoch, Offset
-from protocol.messages.replication import FetchedPartition
+from protocol.machine import Now, Outbox
+from protocol.messages.replication import FetchedPartition, ProducePartition
 from protocol.messages.session import SetData
 from protocol.records.format import iter_headers
 from protocol.znodes import Leadership, decode_controller_epoch
+
+IN_PEACE = str(Path(__file__).parent / "left_in_peace.yaml")
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -68,6 +78,52 @@ def _given(altered: Any) -> Patches:
         return result, leader_log_end
 
     return [(Reads, "_one", other)]
+
+
+def _elsewhere_at_a_new_leader(by: int) -> Patches:
+    """Of a consumer."""
+    meet = Position.meet_leader
+
+    def met(self: Position, epoch: LeaderEpoch) -> None:
+        if epoch > self.leader_epoch >= 0 and self.state == "fetching" and self.offset + by >= 0:
+            self.seek(Offset(self.offset + by))
+            self.leader_epoch = epoch
+        meet(self, epoch)
+
+    return [(Position, "meet_leader", met)]
+
+
+# --- what groups commit, and what leaders acknowledge ---
+
+
+def _one_more_than_it_was_given() -> Patches:
+    commit = CoordinatorOffsets.commit
+
+    def more(self: CoordinatorOffsets, now: Now, out: Outbox, offsets: Any, *of: Any) -> None:
+        commit(self, now, out, {key: Committed(Offset(one.offset + 1)) for key, one in offsets.items()}, *of)
+
+    return [(CoordinatorOffsets, "commit", more)]
+
+
+def _whoever_is_in_sync() -> Patches:
+    append, outcome = Appends._append, delayed_produce._outcome
+
+    def alone(partition: Partition, step: Callable[[], Any]) -> Any:
+        settings = partition.settings
+        partition.settings = msgspec.structs.replace(settings, min_insync_replicas=1)
+        try:
+            return step()
+        finally:
+            partition.settings = settings
+
+    def appended(self: Appends, asked: ProducePartition, acks: int) -> Any:
+        partition = self._replicas.partitions[asked.topic, asked.partition]
+        return alone(partition, lambda: append(self, asked, acks))
+
+    def waited(partition: Partition, required: Offset) -> Any:
+        return alone(partition, lambda: outcome(partition, required))
+
+    return [(Appends, "_append", appended), (delayed_produce, "_outcome", waited)]
 
 
 # --- high watermarks ---
@@ -118,12 +174,8 @@ def _epoch_of_the_one_before() -> Patches:
     return [(term, "decode_controller_epoch", before)]
 
 
-def _never_resigns() -> Patches:
-    def stays(*_: Any) -> Any:
-        return
-        yield
-
-    return [(term, "resign", stays)]
+def _epoch_unchecked() -> Patches:
+    return gates_altered(controller_epoch_multi=False)
 
 
 # --- who leads ---
@@ -147,9 +199,34 @@ def _every_second_of_epoch_0() -> Patches:
     return [(Log, "append_as_leader", stamped)]
 
 
-def _mutant(wrong: str, patches: Any) -> Mutant:
-    return Mutant(wrong, (), patches)
+# --- what comes right by itself ---
 
+
+_PAUSED = Mutant("a controller's writes do not depend on its epoch", ("2.1",), _epoch_unchecked, ("kafka-6082",))
+"""Only a controller that stands still while its successor is elected, and has something to decide then, writes."""
+
+
+def _never_joins() -> Patches:
+    def may_join(self: Partition, replica: RemoteReplica) -> bool:
+        return False
+
+    return [(Partition, "may_join_isr", may_join)]
+
+
+def _nobody_is_elected() -> Patches:
+    def nobody(assignment: Any, state: Any, live: Any, unclean: bool) -> None:
+        return None
+
+    return [(elections, "offline", nobody)]
+
+
+def _mutant(wrong: str, patches: Any, *scenarios: str) -> Mutant:
+    """`scenarios`: in which crash testing plays it; all if empty."""
+    return Mutant(wrong, (), patches, scenarios)
+
+
+_A_STEP_BACK = _mutant("a consumer reads a record again from a new leader", partial(_elsewhere_at_a_new_leader, -1))
+_A_STEP_AHEAD = _mutant("a consumer leaves a record out at a new leader", partial(_elsewhere_at_a_new_leader, 1))
 
 SEEN: dict[str, Seen] = {
     "acks-all-as-1": Seen("lost-acknowledged", MUTANTS["acks-all-as-1"], "az-isolated-leader-acks-all", "2.8"),
@@ -169,14 +246,29 @@ SEEN: dict[str, Seen] = {
         "read-gap", _mutant("consumers are not given the second of several batches", _the_second_left_out),
         "incident-reverse-order", "0.10.2",
     ),
+    "a-step-back": Seen("non-monotonic-read", _A_STEP_BACK, "workload-az-cut", "2.8"),
+    "a-step-ahead": Seen("skipped-read", _A_STEP_AHEAD, "workload-az-cut", "2.8"),
+    "a-step-ahead-of-a-record": Seen("unseen", _A_STEP_AHEAD, "workload-az-cut", "2.8"),
+    "min-insync-means-nothing": Seen(
+        "acknowledged-below-min-insync",
+        _mutant("a leader acknowledges acks=all whoever is in sync", _whoever_is_in_sync, "min-insync"),
+        "min-insync", "2.8",
+    ),
+    "commits-one-more": Seen(
+        "group-ahead-of-log",
+        _mutant(
+            "a group commits one more than it was given", _one_more_than_it_was_given, "committed-offsets-az-cut"
+        ),
+        "committed-offsets-az-cut", "2.8",
+    ),
     "keeps-its-tail": Seen("replica-divergence", MUTANTS["keeps-its-tail"], "acks-1-loss", "0.10.2"),
     "stores-another-record": Seen("log-matching", MUTANTS["stores-another-record"], "az-isolated-follower", "2.6"),
     "never-follows": Seen(
         "dual-leader", _mutant("a leader that was succeeded goes on leading", _never_follows), "kafka-9307", "2.8"
     ),
-    "never-resigns": Seen(
-        "dual-controller", _mutant("a controller that was succeeded does not resign", _never_resigns),
-        "brokers-altered", "2.6",
+    "controller-epoch-unchecked": Seen(
+        "dual-controller", _PAUSED,
+        "kafka-6082", "2.1",
     ),
     "epoch-of-the-one-before": Seen(
         "dual-controller", _mutant("a controller takes the epoch of the one before", _epoch_of_the_one_before),
@@ -195,11 +287,22 @@ SEEN: dict[str, Seen] = {
         "az-isolated-leader", "2.6",
     ),
     "isr-written-unversioned": Seen(
-        "partition-state", _mutant("a leader writes its ISR over whatever is there", _whatever_the_version),
+        "fenced-leader-change", _mutant("a leader writes its ISR over whatever is there", _whatever_the_version),
         "az-isolated-leader-direct-zk", "2.6",
     ),
     "elected-out-of-sync": Seen(
         "partition-state", _mutant("whoever is elected is not in sync", _elected_out_of_sync),
         "az-isolated-leader", "2.8",
+    ),
+    "cut-too-far": Seen("committed-truncated", MUTANTS["cut-too-far"], "az-isolated-leader", "2.6"),
+    "epochs-not-cut": Seen("epoch-cache", MUTANTS["epochs-not-cut"], "kafka-7164", "2.6"),
+    "recovered-to-high-watermark": Seen(
+        "checkpoint-ahead", MUTANTS["recovered-to-high-watermark"], "kip101-case1", "2.6"
+    ),
+    "nobody-is-elected": Seen(
+        "no-leader", _mutant("nobody is elected for a leader that is gone", _nobody_is_elected), IN_PEACE, "2.6"
+    ),
+    "never-joins": Seen(
+        "under-replicated", _mutant("a follower that has caught up stays out of the ISR", _never_joins), IN_PEACE, "2.6"
     ),
 }  # fmt: skip

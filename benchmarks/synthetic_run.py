@@ -40,9 +40,10 @@ assert tuple(e.ENVELOPE) == _FIRST_FIELDS, "the envelope has changed: change `Wr
 class Writer:
     """One node's file. Hand-made envelope: three million lines through a dict would take minutes."""
 
-    def __init__(self, path: Path, node: str, seq: int = 0) -> None:
+    def __init__(self, path: Path, node: str, seq: int = 0, run: str = RUN) -> None:
         self.file: IO[bytes] = path.open("wb", buffering=1 << 20)
         self.node = node
+        self.run = run
         self.seq = seq
 
     def write(self, at_ms: float, event: e.Event) -> None:
@@ -51,8 +52,8 @@ class Writer:
             b'{"format":%d,"run":"%s","node":"%s","incarnation":1,"seq":%d,"cause":"client-0.1#3/%d","mono_ms":%.3f,'
             b'"wall_ms":%.3f,"at_ms":%.3f,"level":"%s","event":"%s",%s\n'
             % (
-                e.EVENT_FORMAT, RUN.encode(), self.node.encode(), self.seq, self.seq, at_ms, 1.79e12 + at_ms, at_ms,
-                event.LEVEL.encode(), event.NAME.encode(), _ENCODER.encode(event)[1:],
+                e.EVENT_FORMAT, self.run.encode(), self.node.encode(), self.seq, self.seq, at_ms, 1.79e12 + at_ms,
+                at_ms, event.LEVEL.encode(), event.NAME.encode(), _ENCODER.encode(event)[1:],
             )
         )  # fmt: skip
 
@@ -72,13 +73,17 @@ class Partition:
         self.cut_at = 0
         self.missed: list[int] = []
         """Digests of what the majority wrote since `cut_at`."""
+        self.caches: dict[int, list[tuple[int, int]]] = {}
+        """{broker: its leader epochs and where they begin}"""
 
 
-def write_run(directory: Path, events: int, partitions: int = 4, wire: int = 0) -> int:
-    """Returns how many events were written: `events` and `wire`, rounded down to whole records."""
+def write_run(directory: Path, events: int, partitions: int = 4, wire: int = 0, *, run: str = RUN) -> int:
+    """Returns how many events were written: `events` and `wire`, rounded down to whole records. `run`: what it calls
+    itself."""
     (directory / "events").mkdir(parents=True, exist_ok=True)
     nodes = {
-        name: Writer(directory / "events" / f"{name}.1.jsonl", name) for name in (*map(_broker, range(3)), "client-0")
+        name: Writer(directory / "events" / f"{name}.1.jsonl", name, run=run)
+        for name in (*map(_broker, range(3)), "client-0")
     }
     for name, writer in nodes.items():
         roles = "client" if name == "client-0" else "broker,controller"
@@ -140,9 +145,11 @@ def _write_record(nodes: dict[str, Writer], part: Partition, index: int, at_ms: 
             part.missed.append(digest)
     client.write(at_ms, e.OperationInvoked(operation, "produce", *topic_partition, acks, f"value-{index}", leader, -1))
     client.write(at_ms, e.AttemptSent(operation, 1, leader, digest))
+    begun = 0
     for broker in replicas:
         writer = nodes[_broker(broker)]
         writer.write(at_ms + 0.1, e.BatchAppended(*topic_partition, offset, offset, epoch, digest, broker == leader))
+        begun += _epoch_began(writer, part, broker, epoch, offset, at_ms + 0.1)
         if not stale:
             writer.write(
                 at_ms + 0.2, e.HighWatermarkMoved(*topic_partition, offset + 1, offset, broker == leader, epoch)
@@ -151,7 +158,19 @@ def _write_record(nodes: dict[str, Writer], part: Partition, index: int, at_ms: 
     client.write(
         at_ms + 0.3, e.OperationEnded(operation, "produce", "ok", 0, *topic_partition, offset, -1, digest, acks)
     )
-    return 4 + len(replicas) * (1 if stale else 2)
+    return 4 + len(replicas) * (1 if stale else 2) + begun
+
+
+def _epoch_began(writer: Writer, part: Partition, broker: int, epoch: int, offset: int, at_ms: float) -> int:
+    """Noted by the broker, if it is the first batch of the epoch there. How many events that is."""
+    cache = part.caches.setdefault(broker, [])
+    if cache and cache[-1][0] == epoch:
+        return 0
+    before = cache[-1] if cache else (-1, -1)
+    cache.append((epoch, offset))
+    began = ("t", part.number, epoch, offset, *before, len(cache) - 1)
+    writer.write(at_ms, e.LeaderEpochBegan(*began, " ".join(f"{known}:{start}" for known, start in cache)))
+    return 1
 
 
 def _heal(nodes: dict[str, Writer], part: Partition, at_ms: float) -> int:
@@ -160,16 +179,18 @@ def _heal(nodes: dict[str, Writer], part: Partition, at_ms: float) -> int:
         return 0
     writer, cut_at = nodes["broker-0"], part.cut_at
     writer.write(at_ms, _role(part, 0))
-    writer.write(at_ms, e.LogTruncated("t", part.number, cut_at, part.stale_end, True, cut_at, "epoch"))
+    writer.write(at_ms, e.LogTruncated("t", part.number, cut_at, part.stale_end, True, cut_at, "epoch", "0:0"))
+    begun = 0
     for offset, digest in enumerate(part.missed, start=cut_at):
         writer.write(at_ms, e.BatchAppended("t", part.number, offset, offset, part.epoch, digest, False))
-    return 2 + len(part.missed)
+        begun += _epoch_began(writer, part, 0, part.epoch, offset, at_ms)
+    return 2 + len(part.missed) + begun
 
 
 def _write_wire(directory: Path, nodes: dict[str, Writer], frames: int) -> int:
     each = frames // len(nodes)
     for name, after in nodes.items():
-        writer = Writer(directory / "events" / f"{name}.1.wire.jsonl", name, after.seq)
+        writer = Writer(directory / "events" / f"{name}.1.wire.jsonl", name, after.seq, after.run)
         for number in range(each):
             sent = e.FrameSent("broker-1.1#4", "broker-0", "fetcher", number + 1, "FETCH", "request", number, 143)
             writer.write(number * 0.1, sent)

@@ -5,14 +5,15 @@ Reading order:
   `session_calls`: how a procedure, which is work that waits, talks to that service;
   `registration`: `/brokers/ids/N`, and the paths every broker makes sure of.
 - `elections`: who leads and who is in sync, as functions;
-  `assignment`: which brokers get a topic's replicas.
+  `assignment`: which brokers get a topic's replicas; `growth`: those of more partitions.
 - `state`: what the controller knows; `settings`;
   `channels`: one queue per broker; `requests`: what goes into them.
 - `context`: what a procedure works with; `watches`;
   `state_writes`: reads and conditional writes of partition states;
   `partition_states`, `replica_states`: the two state machines.
 - The events: `term` (elect, take over, resign), `broker_events`, `topic_events`, `topic_deletion`,
-  `isr_changes`, `preferred_elections`, `controlled_shutdown`, `reassignment`, `responses`.
+  `isr_changes`, `preferred_elections`, `controlled_shutdown`, `reassignment`, `responses`; as clients ask for them:
+  `leader_requests`, `reassignment_requests`.
 - `event_queue`: one event at a time; `metrics`: figures under Kafka's names; `controller`: the class that a
   broker's node holds.
 

@@ -12,7 +12,8 @@ Order of a node's life:
 Gate `registers_before_election` says which order of the first line holds.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from controller import (
@@ -30,12 +31,21 @@ from controller.context import ControllerContext
 from controller.controlled_shutdown import ControlledShutdownReply, controlled_shutdown
 from controller.event_queue import ControllerEvent, EventQueue, Then
 from controller.isr_changes import AlterIsrReply
+from controller.leader_requests import ElectionReply, elect_leaders, not_controller
 from controller.metrics import controller_metrics
+from controller.partition_states import Strategy
+from controller.reassignment_requests import (
+    NOT_CONTROLLER,
+    ReassignmentReply,
+    Target,
+    alter_reassignments,
+    list_reassignments,
+)
 from controller.session_calls import Procedure, SessionCalls
 from controller.settings import ControllerSettings
 from protocol.errors import ErrorCode
 from protocol.events import ControllerChanged
-from protocol.ids import BrokerId, ControllerEpoch
+from protocol.ids import BrokerId, ControllerEpoch, TopicPartition
 from protocol.machine import Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.leadership import (
@@ -241,6 +251,47 @@ class Controller:
             lambda: controlled_shutdown(self._context, request, reply),
             preempted=preempted,
         )
+        self._pump(now, out)
+
+    # --- requests of clients ---
+
+    def is_being_deleted(self, topic: str) -> bool:
+        """Marked, and not gone yet."""
+        return self._context.state.is_being_deleted(topic)
+
+    def elect_leaders(
+        self, now: Now, out: Outbox, partitions: Sequence[TopicPartition], strategy: Strategy, reply: ElectionReply
+    ) -> None:
+        """`strategy`: PREFERRED or UNCLEAN (KIP-460)."""
+
+        def preempted(now: Now, out: Outbox) -> None:
+            reply(now, out, not_controller(partitions))
+
+        begin = partial(elect_leaders, self._context, partitions, strategy, reply)
+        self._context.at(now, out)
+        self._put("elect-leaders", begin, preempted)
+        self._pump(now, out)
+
+    def alter_reassignments(
+        self, now: Now, out: Outbox, targets: Mapping[TopicPartition, Target], reply: ReassignmentReply
+    ) -> None:
+        """KIP-455."""
+        self._reassign(now, out, partial(alter_reassignments, self._context, targets, reply), reply)
+
+    def list_reassignments(
+        self, now: Now, out: Outbox, partitions: Sequence[TopicPartition] | None, reply: ReassignmentReply
+    ) -> None:
+        """Of these; None: all that are being moved."""
+        self._reassign(now, out, partial(list_reassignments, self._context, partitions, reply), reply)
+
+    def _reassign(
+        self, now: Now, out: Outbox, begin: Callable[[], Procedure[None]], reply: ReassignmentReply
+    ) -> None:
+        def preempted(now: Now, out: Outbox) -> None:
+            reply(now, out, NOT_CONTROLLER)
+
+        self._context.at(now, out)
+        self._put("partition-reassignments", begin, preempted)
         self._pump(now, out)
 
     def stop(self, now: Now, out: Outbox) -> None:

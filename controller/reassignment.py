@@ -56,7 +56,7 @@ def resume_all(context: ControllerContext) -> Procedure[None]:
     """A new controller: what the znode asks for, then what was under way."""
     begun = yield from _begin_asked(context)
     for partition in sorted(context.state.being_reassigned - begun):
-        yield from _go_on(context, partition, context.state.assignments[partition])
+        yield from go_on(context, partition, context.state.assignments[partition])
 
 
 def resume_on(context: ControllerContext, brokers: list[BrokerId]) -> Procedure[None]:
@@ -64,7 +64,7 @@ def resume_on(context: ControllerContext, brokers: list[BrokerId]) -> Procedure[
     for partition in sorted(context.state.being_reassigned):
         assignment = context.state.assignments[partition]
         if set(assignment.target) & set(brokers):
-            yield from _go_on(context, partition, assignment)
+            yield from go_on(context, partition, assignment)
 
 
 def complete_if_caught_up(context: ControllerContext, partition: TopicPartition) -> Procedure[None]:
@@ -73,7 +73,7 @@ def complete_if_caught_up(context: ControllerContext, partition: TopicPartition)
         return
     assignment = context.state.assignments[partition]
     if (yield from _caught_up(context, partition, assignment)):
-        yield from _go_on(context, partition, assignment)
+        yield from go_on(context, partition, assignment)
 
 
 def state_changed(context: ControllerContext, partition: TopicPartition) -> Procedure[None]:
@@ -108,14 +108,14 @@ def _begin_asked(context: ControllerContext) -> Procedure[set[TopicPartition]]:
         if context.gates.reassigns_to_live_brokers_only and not set(target) <= set(context.state.brokers):
             refused.add(partition)
             continue
-        yield from _go_on(context, partition, towards(assignment, target))
+        yield from go_on(context, partition, towards(assignment, target))
         begun.add(partition)
     if refused:
-        yield from _remove_from_znode(context, lambda partition, _: partition in refused)
+        yield from remove_from_znode(context, lambda partition, _: partition in refused)
     return begun
 
 
-def _go_on(context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
+def go_on(context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
     """onPartitionReassignment."""
     state = context.state
     mark_ineligible(context, {partition[0]}, "reassignment")
@@ -138,7 +138,7 @@ def _go_on(context: ControllerContext, partition: TopicPartition, assignment: Re
         yield from partition_states.move(context, [partition], PartitionPosition.ONLINE, Strategy.REASSIGN)
     yield from _stop(context, partition, assignment.removing)
     yield from _write_assignment(context, partition, final)
-    yield from _remove_from_znode(context, lambda other, target: other == partition and target == final.replicas)
+    yield from remove_from_znode(context, lambda other, target: other == partition and target == final.replicas)
     state.being_reassigned.discard(partition)
     context.update_metadata(sorted(state.brokers), [partition])
     yield from resume_topics(context, {partition[0]})
@@ -196,7 +196,7 @@ def _write_assignment(
     yield from checked_writes(context, [SetData(topic_path(topic), content)])
 
 
-def _remove_from_znode(
+def remove_from_znode(
     context: ControllerContext, removed: Callable[[TopicPartition, tuple[BrokerId, ...]], bool]
 ) -> Procedure[None]:
     found = yield from perform(GetData(REASSIGN_PARTITIONS))

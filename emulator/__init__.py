@@ -14,6 +14,7 @@
 | `cli` | the command line |
 
 Beside them: `topology` (nodes and availability zones), `layout` (what lies in a run's directory), `packaged` (where
-scenarios, recordings and topologies are), `identity` (which process is which), `regular_files`, `terminal`, `screen`,
-`exit_codes`, `last_resort` and `unheard_interrupts` (how every process of ours reads, prints and ends).
+scenarios, recordings and topologies are), `html_file` (a page that needs nothing else), `identity` (which process is
+which), `regular_files`, `terminal`, `screen`, `exit_codes`, `last_resort` and `unheard_interrupts` (how every process
+of ours reads, prints and ends).
 """

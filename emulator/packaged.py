@@ -3,6 +3,7 @@
 People edit it in the tree; a wheel has it in the package, below `data` (hatch_build.py). Read only.
 """
 
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from shlex import quote
 from typing import Final
@@ -20,3 +21,11 @@ COMPOSE: Final = _DATA / "compose" if IN_PACKAGE else _TREE / "compose"
 """Topologies, and what makes the image of their containers."""
 BUILD_IMAGE: Final = quote(str(COMPOSE / "build.sh")) if IN_PACKAGE else "compose/build.sh"
 """The command, for a shell; in the tree from its root."""
+
+
+def installed_version() -> str:
+    """Of the distribution; of sources that are not installed there is none."""
+    try:
+        return version("faultline")
+    except PackageNotFoundError:
+        return "not installed, run from its sources"

@@ -22,18 +22,33 @@ AGAIN_S: Final = 0.01
 
 @contextmanager
 def unheard_interrupts_come_again() -> Iterator[None]:
-    """To the code within."""
+    """To the code within; what has not come again by its end is raised there."""
     before = sys.unraisablehook
     coming: list[threading.Timer] = []
+    owed = False
+
+    def say() -> None:
+        nonlocal owed
+        owed = False
+        os.kill(os.getpid(), signal.SIGINT)
 
     def take(unheard: Any) -> None:
+        nonlocal owed
         if not issubclass(unheard.exc_type, KeyboardInterrupt):
             before(unheard)
             return
-        timer = threading.Timer(AGAIN_S, os.kill, (os.getpid(), signal.SIGINT))
-        timer.daemon = True
-        coming.append(timer)
-        timer.start()
+        while True:
+            try:
+                owed = True
+                coming[:] = [timer for timer in coming if timer.is_alive()]
+                timer = threading.Timer(AGAIN_S, say)
+                timer.daemon = True
+                coming.append(timer)
+                timer.start()
+                return
+            except KeyboardInterrupt:
+                # A thread may take longer to start than the interrupt to come again, and nobody hears it in here.
+                continue
 
     sys.unraisablehook = take
     try:
@@ -42,6 +57,10 @@ def unheard_interrupts_come_again() -> Iterator[None]:
         sys.unraisablehook = before
         for timer in coming:
             timer.cancel()
+            if timer.is_alive():
+                timer.join()
+        if owed:
+            raise KeyboardInterrupt
 
 
 @contextmanager

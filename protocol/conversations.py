@@ -9,7 +9,19 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import ClassVar, Final, Protocol, runtime_checkable
 
-from protocol.messages import consuming, ensemble, groups, leadership, replication, session, workload
+from protocol.messages import (
+    administration,
+    configuration,
+    consuming,
+    ensemble,
+    groups,
+    leadership,
+    membership,
+    placement,
+    replication,
+    session,
+    workload,
+)
 from protocol.messages.base import DIRECTIONS, REQUEST, RESPONSE, Message
 from protocol.messages.replication import ProduceRequest
 from protocol.purposes import CLIENT, CONTROLLER, ENSEMBLE, FETCHER, OBSERVE, SESSION, TO_CONTROLLER
@@ -39,6 +51,25 @@ HEARD_BY_BROKER: Final[Heard] = {
             groups.FindCoordinatorRequest,
             groups.OffsetCommitRequest,
             groups.OffsetFetchRequest,
+            membership.JoinGroupRequest,
+            membership.SyncGroupRequest,
+            membership.HeartbeatRequest,
+            membership.LeaveGroupRequest,
+            membership.ListGroupsRequest,
+            membership.DescribeGroupsRequest,
+            membership.DeleteGroupsRequest,
+            administration.CreateTopicsRequest,
+            administration.DeleteTopicsRequest,
+            administration.CreatePartitionsRequest,
+            configuration.DescribeConfigsRequest,
+            configuration.AlterConfigsRequest,
+            configuration.IncrementalAlterConfigsRequest,
+            placement.ElectLeadersRequest,
+            placement.AlterPartitionReassignmentsRequest,
+            placement.ListPartitionReassignmentsRequest,
+            placement.DescribeLogDirsRequest,
+            placement.DescribeClusterRequest,
+            groups.OffsetDeleteRequest,
         }
     ),
     OBSERVE: Kinds({leadership.ObserveMetadataRequest}),

@@ -35,26 +35,48 @@ class ErrorCode(IntEnum):
     NOT_ENOUGH_REPLICAS = 19
     NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
     INVALID_REQUIRED_ACKS = 21
+    ILLEGAL_GENERATION = 22
+    INCONSISTENT_GROUP_PROTOCOL = 23
     INVALID_GROUP_ID = 24
+    UNKNOWN_MEMBER_ID = 25
+    INVALID_SESSION_TIMEOUT = 26
+    REBALANCE_IN_PROGRESS = 27
     INVALID_COMMIT_OFFSET_SIZE = 28
+    ILLEGAL_SASL_STATE = 34
     UNSUPPORTED_VERSION = 35
     TOPIC_ALREADY_EXISTS = 36
+    INVALID_PARTITIONS = 37
+    INVALID_REPLICATION_FACTOR = 38
     INVALID_REPLICA_ASSIGNMENT = 39
+    INVALID_CONFIG = 40
     NOT_CONTROLLER = 41
     INVALID_REQUEST = 42
+    UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
+    POLICY_VIOLATION = 44
     OUT_OF_ORDER_SEQUENCE_NUMBER = 45
     DUPLICATE_SEQUENCE_NUMBER = 46
     INVALID_PRODUCER_EPOCH = 47
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
     KAFKA_STORAGE_ERROR = 56
     UNKNOWN_PRODUCER_ID = 59
+    REASSIGNMENT_IN_PROGRESS = 60
+    NON_EMPTY_GROUP = 68
+    GROUP_ID_NOT_FOUND = 69
     FETCH_SESSION_ID_NOT_FOUND = 70
     INVALID_FETCH_SESSION_EPOCH = 71
+    TOPIC_DELETION_DISABLED = 73
     FENCED_LEADER_EPOCH = 74
     UNKNOWN_LEADER_EPOCH = 75
     STALE_BROKER_EPOCH = 77
     OFFSET_NOT_AVAILABLE = 78
+    MEMBER_ID_REQUIRED = 79
     PREFERRED_LEADER_NOT_AVAILABLE = 80
+    GROUP_MAX_SIZE_REACHED = 81
+    FENCED_INSTANCE_ID = 82
+    ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
     ELECTION_NOT_NEEDED = 84
+    NO_REASSIGNMENT_IN_PROGRESS = 85
+    GROUP_SUBSCRIBED_TO_TOPIC = 86
     INVALID_UPDATE_VERSION = 95
 
     @classmethod
@@ -97,26 +119,48 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.NOT_ENOUGH_REPLICAS: _T(True, True, False, "fewer in-sync replicas than min.insync.replicas; not written"),
     E.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _T(True, False, False, "the ISR shrank while waiting; the data stays"),
     E.INVALID_REQUIRED_ACKS: _T(False, True, False, "acks is none of 0, 1, -1"),
+    E.ILLEGAL_GENERATION: _T(False, True, False, "the group has another generation"),
+    E.INCONSISTENT_GROUP_PROTOCOL: _T(False, True, False, "the group is of another kind, or knows none of these"),
     E.INVALID_GROUP_ID: _T(False, True, False, "the group's name is not allowed"),
+    E.UNKNOWN_MEMBER_ID: _T(False, True, False, "the group has no such member (any more)"),
+    E.INVALID_SESSION_TIMEOUT: _T(False, True, False, "the session time-out is out of the broker's bounds"),
+    E.REBALANCE_IN_PROGRESS: _T(False, True, False, "the group is at rebalancing: join again"),
     E.INVALID_COMMIT_OFFSET_SIZE: _T(False, True, False, "the record of the committed offsets is too large"),
+    E.ILLEGAL_SASL_STATE: _T(False, True, False, "nobody can log in here: the listener is a plain one"),
     E.UNSUPPORTED_VERSION: _T(False, True, False, "the peer does not speak this version"),
     E.TOPIC_ALREADY_EXISTS: _T(False, True, False, "the topic exists"),
+    E.INVALID_PARTITIONS: _T(False, True, False, "so many partitions are not possible"),
+    E.INVALID_REPLICATION_FACTOR: _T(False, True, False, "so many replicas are not possible"),
     E.INVALID_REPLICA_ASSIGNMENT: _T(False, True, False, "the assignment is not usable"),
+    E.INVALID_CONFIG: _T(False, True, False, "the configuration is not usable"),
     E.NOT_CONTROLLER: _T(True, True, True, "this broker is not the controller"),
     E.INVALID_REQUEST: _T(False, True, False, "the request makes no sense"),
+    E.UNSUPPORTED_FOR_MESSAGE_FORMAT: _T(False, True, False, "the broker's log has another record format"),
+    E.POLICY_VIOLATION: _T(False, True, False, "it is not allowed here: what it would do is not emulated"),
     E.OUT_OF_ORDER_SEQUENCE_NUMBER: _T(False, True, False, "a sequence number was skipped"),
     E.DUPLICATE_SEQUENCE_NUMBER: _T(False, True, False, "the batch is older than what is remembered"),
     E.INVALID_PRODUCER_EPOCH: _T(False, True, False, "a newer producer has this id"),
+    E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _T(False, True, False, "the transactional id may not be used"),
     E.KAFKA_STORAGE_ERROR: _T(True, False, True, "the log directory failed"),
     E.UNKNOWN_PRODUCER_ID: _T(False, True, False, "nothing is known of the producer"),
+    E.REASSIGNMENT_IN_PROGRESS: _T(False, True, False, "the topic is being reassigned"),
+    E.NON_EMPTY_GROUP: _T(False, True, False, "the group has members"),
+    E.GROUP_ID_NOT_FOUND: _T(False, True, False, "there is no such group"),
     E.FETCH_SESSION_ID_NOT_FOUND: _T(True, True, False, "no such fetch session"),
     E.INVALID_FETCH_SESSION_EPOCH: _T(True, True, False, "the fetch session is elsewhere"),
+    E.TOPIC_DELETION_DISABLED: _T(False, True, False, "delete.topic.enable is off"),
     E.FENCED_LEADER_EPOCH: _T(True, True, True, "the asker's leader epoch is of the past"),
     E.UNKNOWN_LEADER_EPOCH: _T(True, True, False, "the asker's leader epoch is of the future"),
     E.STALE_BROKER_EPOCH: _T(False, True, False, "the order is for an earlier life of this broker"),
     E.OFFSET_NOT_AVAILABLE: _T(True, True, False, "the high watermark has not caught up with the election"),
+    E.MEMBER_ID_REQUIRED: _T(False, True, False, "a new member joins with the id that it was just given"),
     E.PREFERRED_LEADER_NOT_AVAILABLE: _T(False, True, False, "the preferred leader is not live and in sync"),
+    E.GROUP_MAX_SIZE_REACHED: _T(False, True, False, "the group has as many members as it may"),
+    E.FENCED_INSTANCE_ID: _T(False, True, False, "another member has come with this group.instance.id"),
+    E.ELIGIBLE_LEADERS_NOT_AVAILABLE: _T(False, True, False, "no replica that could lead is live"),
     E.ELECTION_NOT_NEEDED: _T(False, True, False, "the preferred leader leads already"),
+    E.NO_REASSIGNMENT_IN_PROGRESS: _T(False, True, False, "the partition is not being reassigned"),
+    E.GROUP_SUBSCRIBED_TO_TOPIC: _T(False, True, False, "members of the group read that topic"),
     E.INVALID_UPDATE_VERSION: _T(False, True, False, "the state was changed by somebody else"),
 }
 

@@ -5,6 +5,9 @@ say, in their order: what must be on disk before a message leaves was written, t
 the `Send` that speaks of it was returned. A machine cannot tell which world runs it.
 
 Time comes as a pair because Kafka uses both: `mono_ms` for time-outs, `wall_ms` for what is written down.
+
+Inputs and effects are data that never refers back to whoever holds it, as messages and events are; so the collector of
+cycles need not know of them (`gc=False`).
 """
 
 from collections.abc import Callable
@@ -22,7 +25,7 @@ TimerKey = tuple[str | int, ...]
 """A timer's name, its owner's first: ("isr-shrink",), ("fetch-wait", 17). Setting it again moves it."""
 
 
-class Now(msgspec.Struct, frozen=True):
+class Now(msgspec.Struct, frozen=True, gc=False):
     """The time of an input. Scenario milliseconds: a clock that runs N times faster is invisible here."""
 
     mono_ms: float
@@ -32,14 +35,14 @@ class Now(msgspec.Struct, frozen=True):
 # --- inputs: facts, in the past tense -------------------------------------------------------------------------------
 
 
-class Started(msgspec.Struct, frozen=True, tag="started"):
+class Started(msgspec.Struct, frozen=True, gc=False, tag="started"):
     """First input of a life. `seed` is the only chance a machine ever gets."""
 
     seed: int
     incarnation: int
 
 
-class ConnectionAccepted(msgspec.Struct, frozen=True, tag="accepted"):
+class ConnectionAccepted(msgspec.Struct, frozen=True, gc=False, tag="accepted"):
     """`peer` opened a connection to us, for `purpose`. `connection` is negative."""
 
     connection: int
@@ -47,7 +50,7 @@ class ConnectionAccepted(msgspec.Struct, frozen=True, tag="accepted"):
     purpose: str
 
 
-class ConnectionOpened(msgspec.Struct, frozen=True, tag="opened"):
+class ConnectionOpened(msgspec.Struct, frozen=True, gc=False, tag="opened"):
     """What we asked for with `Open` stands."""
 
     connection: int
@@ -64,7 +67,7 @@ class Loss(StrEnum):
     """It stood, and the peer has ended it, or what came was no frame."""
 
 
-class ConnectionLost(msgspec.Struct, frozen=True, tag="lost"):
+class ConnectionLost(msgspec.Struct, frozen=True, gc=False, tag="lost"):
     """Refused, closed by the peer, or torn. Never sent after our own `Close`. Nothing more comes from this
     connection. `reason`: for people."""
 
@@ -73,7 +76,7 @@ class ConnectionLost(msgspec.Struct, frozen=True, tag="lost"):
     loss: Loss = Loss.CLOSED
 
 
-class MessageReceived(msgspec.Struct, frozen=True, tag="message"):
+class MessageReceived(msgspec.Struct, frozen=True, gc=False, tag="message"):
     """A frame of the peer, decoded and validated."""
 
     connection: int
@@ -82,13 +85,13 @@ class MessageReceived(msgspec.Struct, frozen=True, tag="message"):
     message: Message
 
 
-class TimerFired(msgspec.Struct, frozen=True, tag="timer"):
+class TimerFired(msgspec.Struct, frozen=True, gc=False, tag="timer"):
     """Never sent after the timer was cancelled or moved, however long this input has waited."""
 
     key: TimerKey
 
 
-class StopRequested(msgspec.Struct, frozen=True, tag="stop"):
+class StopRequested(msgspec.Struct, frozen=True, gc=False, tag="stop"):
     """SIGTERM: stop in an orderly way (controlled shutdown, checkpoints, marker), then `Exit(0)`."""
 
 
@@ -97,7 +100,7 @@ Input = Started | ConnectionAccepted | ConnectionOpened | ConnectionLost | Messa
 # --- effects: orders ------------------------------------------------------------------------------------------------
 
 
-class Open(msgspec.Struct, frozen=True, tag="open"):
+class Open(msgspec.Struct, frozen=True, gc=False, tag="open"):
     """Open a connection to node `to`; answered by ConnectionOpened or ConnectionLost. `connection` is positive and
     new."""
 
@@ -106,13 +109,13 @@ class Open(msgspec.Struct, frozen=True, tag="open"):
     purpose: str
 
 
-class Close(msgspec.Struct, frozen=True, tag="close"):
+class Close(msgspec.Struct, frozen=True, gc=False, tag="close"):
     """What was sent before still leaves. No input follows for this connection."""
 
     connection: int
 
 
-class Send(msgspec.Struct, frozen=True, tag="send"):
+class Send(msgspec.Struct, frozen=True, gc=False, tag="send"):
     """Send on a connection that stands; on one that is gone it is dropped (its loss is on its way)."""
 
     connection: int
@@ -121,26 +124,26 @@ class Send(msgspec.Struct, frozen=True, tag="send"):
     message: Message
 
 
-class SetTimer(msgspec.Struct, frozen=True, tag="set-timer"):
+class SetTimer(msgspec.Struct, frozen=True, gc=False, tag="set-timer"):
     """TimerFired(key) once, `after_ms` from now. Replaces a timer of the same key."""
 
     key: TimerKey
     after_ms: float
 
 
-class CancelTimer(msgspec.Struct, frozen=True, tag="cancel-timer"):
+class CancelTimer(msgspec.Struct, frozen=True, gc=False, tag="cancel-timer"):
     """No TimerFired(key) after this, not even one already due."""
 
     key: TimerKey
 
 
-class Emit(msgspec.Struct, frozen=True, tag="emit"):
+class Emit(msgspec.Struct, frozen=True, gc=False, tag="emit"):
     """Write an event. The world adds the envelope (cause: the input being handled)."""
 
     event: Event
 
 
-class Exit(msgspec.Struct, frozen=True, tag="exit"):
+class Exit(msgspec.Struct, frozen=True, gc=False, tag="exit"):
     """The process ends, after the effects before this one. `code` 0: asked for. `reason`: for people."""
 
     code: int

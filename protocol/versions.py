@@ -301,6 +301,18 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     keeps_flush_ms_that_was_removed: bool
     """Up to 2.5: log.flush.interval.ms stays as it was set when it is removed, until the broker starts again
     (KAFKA-10268)."""
+    unknown_topics_have_no_settings: bool
+    """2.0+: DescribeConfigs of a topic that is not there is answered 3; before, with what any topic has."""
+    no_names_mean_all_settings: bool
+    """2.7+: DescribeConfigs that names an empty list of settings is told all; before, none."""
+    altered_by_synonym: bool
+    """Up to 2.5: DescribeConfigs calls nothing read-only that has a synonym which can be altered."""
+    names_settings_without_value: bool
+    """2.6+: a null in AlterConfigs is answered 42 with its setting's name; before, -1."""
+    altered_topics_are_looked_for: bool
+    """2.7+: AlterConfigs of a topic that is not there is answered 3; before, -1."""
+    elections_that_are_not_needed_are_told: bool
+    """2.4+ (KIP-460): ElectLeaders answers 84 where the leader is right already; before, success."""
     enables_unclean_election_of_all_at_once: bool
     """2.0+: where it is switched on for the controller's broker, whatever has no leader gets one (KAFKA-6526)."""
     enables_unclean_election_at_once: bool
@@ -360,6 +372,12 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """0.11+: a new coordinator reads its partition to the log end; before, to the high watermark of that moment."""
     offsets_topic_needs_all_brokers: bool
     """0.11+ (KIP-115): the offsets topic is not created with fewer replicas than configured."""
+    first_rebalance_waits: bool
+    """0.11+ (KIP-134): the first rebalance of a group without members waits for others to come."""
+    new_members_are_named_first: bool
+    """2.2+ (KIP-394): a new member is given its id, and joins with it."""
+    static_members: bool
+    """2.3+ (KIP-345): a member with a group.instance.id keeps its place when it comes back."""
     consumer_epoch_validation: bool
     """2.3+: consumers detect truncation (KIP-320, OFFSET_FOR_LEADER_EPOCH v3)."""
     client_ignores_older_epochs: bool
@@ -529,6 +547,12 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         settings_change_while_running=bin_since("1.1"),
         logs_forget_what_topics_say=not bin_since("2.4"),
         keeps_flush_ms_that_was_removed=not bin_since("2.6"),
+        unknown_topics_have_no_settings=bin_since("2.0.0"),
+        no_names_mean_all_settings=bin_since("2.7"),
+        altered_by_synonym=not bin_since("2.6"),
+        names_settings_without_value=bin_since("2.6"),
+        altered_topics_are_looked_for=bin_since("2.7"),
+        elections_that_are_not_needed_are_told=bin_since("2.4"),
         enables_unclean_election_of_all_at_once=bin_since("2.0"),
         enables_unclean_election_at_once=bin_since("2.1"),
         registers_before_election=bin_since("1.1"),
@@ -555,6 +579,9 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         offset_commit_value_version=3 if ibp_since("2.1") else 1,
         offsets_loaded_to_log_end=bin_since("0.11"),
         offsets_topic_needs_all_brokers=bin_since("0.11"),
+        first_rebalance_waits=bin_since("0.11"),
+        new_members_are_named_first=bin_since("2.2"),
+        static_members=bin_since("2.3"),
         consumer_epoch_validation=bin_since("2.3"),
         client_ignores_older_epochs=bin_since("2.2"),
         metadata_without_epoch_forgets_all=b == "2.2",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("protocol", "controller", "emulator", "audit")
+PACKAGES = ("faultline", "protocol", "controller", "emulator", "audit")
 ROOMS_MAX = 10
 FOLDERS = sorted(
     path.parent.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("__init__.py")

@@ -14,11 +14,11 @@ import pytest
 
 from emulator.judging.schedules import Judged, judge, reaches, schedules
 
-SEEDS = range(1, 11)
+SEEDS = range(1, 7)
 TABLE = Path(__file__).parents[1] / "benchmarks" / "results" / "random_schedules.json"
-OFTEN = 0.4
+OFTEN = 0.57
 """A recording that so many of the table's seeds reach is missed by all of `SEEDS` once in 160 tries."""
-LUCK = 0.07
+LUCK = 0.09
 """How much the share of wrong seeds, over all schedules, may be above the table's: two to three standard
 deviations."""
 

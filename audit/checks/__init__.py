@@ -1,8 +1,11 @@
 """Checks: one anomaly each, defined in the module's docstring.
 
 Reading order: `check` (what a check is), `log_evidence` (whether a log can be judged). Of clients: `lost_acknowledged`,
-`duplicates`, `reordered`, `read_then_lost`, `phantom_read`, `read_above_high_watermark`, `read_gap`. Of replicas:
+`duplicates`, `reordered`, `acknowledged_below_min_insync`, `read_then_lost`, `phantom_read`,
+`read_above_high_watermark`, `read_gap`, `non_monotonic_read`, `skipped_read`, `unseen`, `inconsistent_offsets`,
+`offset_out_of_range`, `group_ahead_of_log`, `committed_offset_regression`. Of replicas:
 `replica_divergence`, `log_matching`, `dual_leader`, `dual_controller`, `high_watermark_regression`,
-`high_watermark_above_log_end`, `leader_epoch_monotonicity`, `partition_state`. `registry` lists them; `own`: those
-that are not ours.
+`high_watermark_above_log_end`, `leader_epoch_monotonicity`, `partition_state`, `fenced_leader_change`,
+`committed_truncated`, `epoch_cache`, `checkpoint_ahead`. What comes right by itself: `no_leader`, `under_replicated`.
+`registry` lists them; `own`: those that are not ours.
 """

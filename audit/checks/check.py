@@ -20,15 +20,18 @@ VIOLATION_COLUMNS = ("run", "topic", "partition", "offset", "text", "details")
 EVIDENCE_COLUMNS = ("run", "topic", "partition", "text")
 
 Counts = Mapping[str, int]
-"""How many events of each name a run has; also `acknowledged` (produces that ended ok), `led_appends` (batches
-appended by a leader) and `led_watermarks`. Absent: 0."""
+"""How many events of each name a run has; also `acknowledged` (produces that ended ok; with acks=all:
+`acknowledged_by_all`), `commits` and `looks` (of groups, that ended ok), `led_appends` (batches appended by a leader)
+and `led_watermarks`. Absent: 0."""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """One anomaly. `definition`: its module's docstring.
 
     levels: what must have been recorded. subjects: how many things (`subject`) a run has to judge; none: the check is
-    skipped. needs: events without which nothing can be said about them. evidence "": the log needs not be complete."""
+    skipped. needs: events without which nothing can be said about them. evidence "": the log needs not be complete.
+    counted: a query with a row (`run`) for each thing to judge, where numbers of events do not tell; then it counts
+    instead of subjects."""
 
     name: str
     title: str
@@ -39,6 +42,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     subjects: Callable[[Counts], int]
     violations: str
     evidence: str = ""
+    counted: str = ""
 
     def missing(self, counts: Counts) -> str | None:
         """Why the run as a whole cannot be judged; None: it can."""

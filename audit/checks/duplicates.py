@@ -1,34 +1,41 @@
 """Duplicate: one produced batch that lies in the log more often than it was produced.
 
-Retries send the same bytes, so every copy of a batch has one digest. In the final leader's log the records under a
-digest must not be more than the operations that ended with it (two operations may have equal bytes). Without
-idempotence Kafka allows duplicates whenever an answer was lost; with it, never.
+Retries send the same bytes, so every copy of a batch has one digest, and is what an attempt left behind. In the final
+leader's log the records under a digest must not be more than the operations that ended with it (two operations may have
+equal bytes; one that is told to have ended twice is one). Without idempotence Kafka allows duplicates whenever an
+answer was lost; with it, never (KIP-98): `idempotent` is in every row, beside how many copies and attempts there are.
 """
 
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LEADERS
 
-# The operation of a client that was killed never ended, but was there: a single copy is never one too many.
+# The operation of a client that was killed never ended, but was there: a single copy is never one too many. Copies are
+# few: who produced them is asked of them alone.
 VIOLATIONS = """
 SELECT run, topic, partition, last_at AS offset,
   format_string('%d copies of one batch, the first at offset %d, the last at %d; %d operations produced it',
     copies, first_at, last_at, operations) AS text,
-  to_json(struct(digest, copies, records, operations, first_at AS first_offset, last_at AS last_offset)) AS details
+  to_json(struct(digest, copies, records, operations, attempts, idempotent,
+    first_at AS first_offset, last_at AS last_offset)) AS details
 FROM (
-  SELECT run, topic, partition, digest,
-    sum(records) AS records, sum(operations) AS operations,
-    count(base_offset) AS copies, min(base_offset) AS first_at, max(base_offset) AS last_at
+  SELECT run, topic, partition, digest, max(records) AS records, max(copies) AS copies, max(first_at) AS first_at,
+    max(last_at) AS last_at, count(operation) AS operations, coalesce(sum(attempts), 0L) AS attempts,
+    coalesce(bool_and(idempotent), false) AS idempotent
   FROM (
-    SELECT /*gather*/ * FROM (
-      SELECT run, topic, partition, digest, base_offset, last_offset - base_offset + 1 AS records, 0L AS operations
+    SELECT /*few(c)*/ c.*, o.operation, max(o.attempts) AS attempts, bool_and(o.idempotent) AS idempotent
+    FROM (
+      SELECT run, topic, partition, digest, sum(last_offset - base_offset + 1) AS records, count(*) AS copies,
+        min(base_offset) AS first_at, max(base_offset) AS last_at
       FROM logs WHERE leads AND base_offset IS NOT NULL
-      UNION ALL
-      SELECT run, topic, partition, digest, CAST(NULL AS BIGINT), 0L, 1L FROM operations WHERE kind = 'produce'
-    )
+      GROUP BY run, topic, partition, digest HAVING count(*) > 1
+    ) AS c
+    LEFT JOIN (SELECT * FROM operations WHERE kind = 'produce') AS o
+      ON o.run = c.run AND o.topic = c.topic AND o.partition = c.partition AND o.digest = c.digest
+    GROUP BY ALL
   )
   GROUP BY run, topic, partition, digest
 )
-WHERE copies > 1 AND records > operations
+WHERE records > operations
 """
 
 DUPLICATES = Check(

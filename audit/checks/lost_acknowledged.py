@@ -2,26 +2,66 @@
 
 A produce that ended `ok` was promised a place: (topic, partition, offset) and the batch's digest. The record is lost
 when the log of the final leader (the last leader epoch anybody led), after every truncation and power loss, holds no
-batch with that digest at that offset. acks=0 promises no offset: any place will do. With acks=1 Kafka allows such a
-loss,
-with acks=all only if leaders are elected uncleanly or disks forget: `acks` is in every row, and the verdict counts by
-it. A record that only a stale leader still holds is lost too: nobody can read it. What went with its topic, which was
-deleted on request, is not.
+batch with that digest at that offset. acks=0 promises no offset: any place will do. A record that only a stale leader
+still holds is lost too: nobody can read it. What went with its topic, which was deleted on request, is not.
+
+Every row says whether Kafka's settings allow the loss (`allowed`), or a promise is broken (`allowed` ""), and the
+verdict counts by `acks` and by what allows it. A loss is a violation either way.
+
+- `acks<=1`: the leader alone answered for it.
+- `unclean.leader.election`: after the record's leader epoch one was elected who was not in sync (semantics 4.4).
+- `not flushed`: a replica that had the record came back without it, from a power loss or with another disk; Kafka
+  answers before it flushes (`log.flush.interval.messages`), so all who are in sync may lose what only memory holds.
 """
 
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LEADERS
 
+# What was lost is little: who else had it is asked of it alone.
 VIOLATIONS = """
 SELECT run, topic, partition, offset,
   format_string('%s was acknowledged (acks=%d) at offset %d; the final leader does not have it',
     operation, acks, offset) AS text,
-  to_json(struct(operation, acks, digest, at_ms AS acknowledged_ms)) AS details
-FROM operations AS o
-LEFT ANTI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
-  ON o.run = log.run AND o.topic = log.topic AND o.partition = log.partition AND o.digest = log.digest
-  AND (o.offset < 0 OR o.offset BETWEEN log.base_offset AND log.last_offset)
-WHERE kind = 'produce' AND outcome = 'ok' AND NOT gone
+  to_json(struct(operation, acks, allowed, digest, acknowledged_ms)) AS details
+FROM (
+  SELECT run, topic, partition, offset, operation, acks, digest, acknowledged_ms,
+    CASE WHEN acks != -1 THEN 'acks<=1'
+         WHEN max(leader_epoch) < max(unclean_epoch) THEN 'unclean.leader.election'
+         WHEN max(gone_by IN ('log_loaded', 'log_created')) THEN 'not flushed'
+         ELSE '' END AS allowed
+  FROM (
+    -- a copy of it on a replica: by what it was gone there, the first that cut the log so far
+    SELECT lost.run, lost.topic, lost.partition, lost.offset, lost.operation, lost.acks, lost.digest,
+      lost.at_ms AS acknowledged_ms, had.node, had.incarnation, had.seq, had.leader_epoch,
+      max(unclean.leader_epoch) AS unclean_epoch, min(struct(cut.incarnation, cut.seq, cut.event)).event AS gone_by
+    FROM (
+      SELECT o.*
+      FROM operations AS o
+      LEFT ANTI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
+        ON o.run = log.run AND o.topic = log.topic AND o.partition = log.partition AND o.digest = log.digest
+        AND (o.offset < 0 OR o.offset BETWEEN log.base_offset AND log.last_offset)
+      WHERE kind = 'produce' AND outcome = 'ok' AND NOT gone
+    ) AS lost
+    -- only acks=all promises more than one replica's word
+    LEFT JOIN appends AS had
+      ON lost.acks = -1 AND had.run = lost.run AND had.topic = lost.topic AND had.partition = lost.partition
+      AND had.digest = lost.digest AND lost.offset BETWEEN had.base_offset AND had.last_offset
+    LEFT JOIN (
+      SELECT run, node, topic, partition, incarnation, seq, event,
+        CASE event WHEN 'log_created' THEN 0L WHEN 'log_loaded' THEN log_end ELSE least(`to`, log_end) END AS log_end
+      FROM rest WHERE event IN ('log_loaded', 'log_created', 'log_truncated')
+    ) AS cut
+      ON had.run = cut.run AND had.node = cut.node AND had.topic = cut.topic AND had.partition = cut.partition
+      AND struct(had.incarnation, had.seq) < struct(cut.incarnation, cut.seq) AND had.last_offset >= cut.log_end
+    LEFT JOIN (
+      SELECT run, topic, partition, leader_epoch FROM states
+      WHERE leader >= 0 AND leader != last_leader AND NOT array_contains(last_isr, leader)
+    ) AS unclean
+      ON lost.run = unclean.run AND lost.topic = unclean.topic AND lost.partition = unclean.partition
+    GROUP BY ALL
+  )
+  GROUP BY ALL
+)
 """
 
 LOST_ACKNOWLEDGED = Check(

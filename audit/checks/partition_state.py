@@ -27,28 +27,7 @@ _RULES = """stack(4,
 VIOLATIONS = f"""
 SELECT run, topic, partition, -1L AS offset, format_string('%s (zxid %d)', why, zxid) AS text,
   to_json(struct(zxid, leader, leader_epoch, isr, controller_epoch)) AS details
-FROM (
-  SELECT *, {_RULES} AS (breaks, why)
-  FROM (
-    SELECT *,
-      lag(leader) OVER since_created AS last_leader, lag(leader_epoch) OVER since_created AS last_leader_epoch,
-      lag(controller_epoch) OVER since_created AS last_controller_epoch
-    FROM (
-      SELECT run, zxid, change, state.*,
-        regexp_extract(path, '^/brokers/topics/([^/]+)/', 1) AS topic,
-        CAST(regexp_extract(path, '/partitions/([0-9]+)/', 1) AS BIGINT) AS partition,
-        count_if(change != 'changed') OVER (PARTITION BY run, path ORDER BY zxid) AS life
-      FROM (
-        SELECT run, path, zxid, max(change) AS change, from_json(max(data),
-          'leader BIGINT, leader_epoch BIGINT, isr ARRAY<BIGINT>, controller_epoch BIGINT') AS state
-        FROM rest WHERE event = 'znode_changed' AND path RLIKE '^/brokers/topics/[^/]+/partitions/[0-9]+/state$'
-        GROUP BY run, path, zxid
-      )
-    )
-    WHERE change != 'deleted'
-    WINDOW since_created AS (PARTITION BY run, topic, partition, life ORDER BY zxid)
-  )
-)
+FROM (SELECT *, {_RULES} AS (breaks, why) FROM states)
 WHERE breaks
 """
 

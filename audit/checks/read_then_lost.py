@@ -15,14 +15,7 @@ SELECT r.run, r.topic, r.partition, r.base_offset AS offset,
   format_string('what was read at offset %d (leader epoch %d; times read: %d) the final leader does not have',
     r.base_offset, r.leader_epoch, r.times) AS text,
   to_json(struct(r.digest, r.leader_epoch, r.times, r.first_ms, r.last_ms)) AS details
-FROM (
-  SELECT run, topic, partition, base_offset, digest, min(leader_epoch) AS leader_epoch, count(*) AS times,
-    min(at_ms) AS first_ms, max(at_ms) AS last_ms
-  FROM reads WHERE NOT gone GROUP BY run, topic, partition, base_offset, digest
-) AS r
-LEFT ANTI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
-  ON r.run = log.run AND r.topic = log.topic AND r.partition = log.partition
-  AND r.digest = log.digest AND r.base_offset BETWEEN log.base_offset AND log.last_offset
+FROM lost_reads AS r
 """
 
 READ_THEN_LOST = Check(

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from audit.report.played import scenario_of
+
 
 class Setting(msgspec.Struct, frozen=True):
     """`whose`: brokers, session servers, producers or consumers. `value`: as text; with the nodes where they differ.
@@ -33,15 +35,11 @@ UNKNOWN = About()
 
 def about_run(run: Path) -> About:
     """Of a run's directory. What cannot be read is left out: the audit has complained of it."""
-    from emulator.scenario.load import ScenarioErrors, load_scenario
-
     title, chosen = "", frozenset[str]()
-    try:
-        scenario = load_scenario((run / "scenario.yaml").read_text(encoding="utf-8"), "scenario.yaml")
+    scenario = scenario_of(run)
+    if scenario is not None:
         of_brokers = (name for given in scenario.settings_by_broker.values() for name in given)
         title, chosen = scenario.title, frozenset((*scenario.settings, *of_brokers))
-    except (ScenarioErrors, OSError, UnicodeDecodeError):
-        pass
     told = _settings_file(run)
     return About(
         title=title,

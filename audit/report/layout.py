@@ -16,6 +16,7 @@ AXIS_HEIGHT = 40
 BROKER_HEIGHT = 92
 SESSION_HEIGHT = 22
 CLIENT_HEIGHT = 26
+OUTSIDE = "clients"
 ISR_HEIGHT = 24
 GROUP_GAP = 16
 LANE_GAP = 6
@@ -34,18 +35,21 @@ class Lane:
 
 class Layout:
     """Of one partition's picture, or of the cluster's (`topic_partition` None). `dual`: there is a row for two leaders.
+    `outside`: nodes that need a place; those that have no lane share the last.
 
     `groups`: [(AZ, its lanes)]; `rows`: the row above the axis for each of the timeline's bands.
     """
 
-    def __init__(self, timeline: Timeline, topic_partition: TopicPartition | None, *, dual: bool) -> None:
+    def __init__(
+        self, timeline: Timeline, topic_partition: TopicPartition | None, *, dual: bool, outside: Iterable[str] = ()
+    ) -> None:
         self.operations = [one for one in timeline.operations if one.topic_partition == topic_partition]
         self.rows = band_rows(timeline.bands)
         self.top = BAND_HEIGHT * (1 + max(self.rows, default=-1)) + AXIS_HEIGHT
         self.groups: list[tuple[str, list[Lane]]] = []
         self._span_ms = max(1.0, timeline.end_ms)
         rows_above = (ISR_HEIGHT if topic_partition else 0) + (ISR_HEIGHT if dual else 0)
-        self.height = self._lay_out(timeline, self.top + rows_above + GROUP_GAP)
+        self.height = self._lay_out(timeline, self.top + rows_above + GROUP_GAP, frozenset(outside))
 
     def x(self, at_ms: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * min(1.0, max(0.0, at_ms / self._span_ms))
@@ -70,7 +74,11 @@ class Layout:
                 if of:
                     yield lane, of
 
-    def _lay_out(self, timeline: Timeline, y: float) -> float:
+    def places(self) -> dict[str, tuple[float, float]]:
+        """{node: (top, bottom)}; of those without a lane by the name of the last."""
+        return {lane.node.name: (lane.top, lane.bottom) for _, lanes in self.groups for lane in lanes}
+
+    def _lay_out(self, timeline: Timeline, y: float, outside: frozenset[str]) -> float:
         """Lanes from `y` down; returns the height of it all."""
         by_az: dict[str, list[tuple[int, Node, str, float]]] = {}
         for node in timeline.nodes.values():
@@ -85,6 +93,9 @@ class Layout:
                 y += height + LANE_GAP
             self.groups.append((az, lanes))
             y += GROUP_GAP
+        if outside - self.places().keys():
+            self.groups.append(("", [Lane(Node(OUTSIDE), "outside", y, CLIENT_HEIGHT)]))
+            y += CLIENT_HEIGHT + GROUP_GAP
         return y + 4
 
     def _kind(self, node: Node) -> tuple[str, float]:

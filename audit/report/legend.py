@@ -8,9 +8,9 @@ LEGEND = f"""<ul class="legend">
 <li><i class="dot kept"></i>acknowledged, kept</li>
 <li><i class="dot lost">×</i>acknowledged, lost</li>
 <li><i class="dot failed"></i>failed</li>
-<li><i class="dot unknown"></i>unanswered</li>
+<li><i class="dot unknown">?</i>unanswered</li>
 <li><i class="box dual"></i>two leaders</li>
-<li>{_EPOCHS}leads; the colour is the leader epoch's, in turn</li>
+<li>{_EPOCHS}leads; colour and pattern are the leader epoch's, in turn</li>
 <li><i class="box isr"></i>in-sync replicas, by leader epoch</li>
 <li><i class="bar controls"></i>is controller</li>
 <li><i class="box alive"></i>runs</li>
@@ -28,4 +28,8 @@ LEGEND = f"""<ul class="legend">
 <li><i class="mark">◆</i>session lost</li>
 <li><i class="mark">◇</i>ISR change refused</li>
 <li><i class="mark step">▾</i>a step of the scenario</li>
+<li><i class="arrow">→</i>a request</li>
+<li><i class="arrow">⇢</i>its answer</li>
+<li><i class="arrow dies">✕</i>a message that a rule stopped</li>
+<li><i class="arrow">○</i>one that nobody received</li>
 </ul>"""

@@ -1,8 +1,8 @@
-// Shows an element's story beside the pointer, or where it was touched; switches between partitions; leads from a
-// piece of evidence to its moment in the picture.
+// Shows an element's story beside the pointer, or where it was touched; switches between partitions; leads from a claim
+// to its moment in the picture.
 const tip = document.getElementById("tip");
 function show(event) {
-  const told = event.target.closest("[data-tip]");
+  const told = event.target.closest?.("[data-tip]");
   if (!told) { tip.style.display = "none"; return; }
   tip.textContent = told.dataset.tip;
   tip.style.display = "block";
@@ -12,23 +12,49 @@ function show(event) {
 }
 for (const name of ["pointermove", "pointerdown"]) document.addEventListener(name, show);
 document.addEventListener("scroll", () => { tip.style.display = "none"; }, true);
+document.addEventListener("keydown", (event) => { if (event.key === "Escape") tip.style.display = "none"; });
+
 const choice = document.getElementById("partition");
 function choose(number) {
   for (const one of document.querySelectorAll(".picture")) one.hidden = one.dataset.partition !== number;
   if (choice) choice.value = number;
-  zoom.again();
+  view.again();
+  view.look(view.moment());
 }
 choice?.addEventListener("change", () => choose(choice.value));
+
 document.addEventListener("click", (event) => {
-  const asked = event.target.closest(".where");
-  if (!asked) return;
-  choose(asked.dataset.in);
-  const pane = document.getElementById("picture"), plot = pane.querySelector(".picture:not([hidden]) .plot");
-  for (const old of document.querySelectorAll(".here")) old.remove();
-  const line = document.createElementNS(plot.namespaceURI, "line");
-  for (const [name, value] of [["class", "here"], ["x1", asked.dataset.x], ["x2", asked.dataset.x], ["y1", 0],
-    ["y2", plot.viewBox.baseVal.height]]) line.setAttribute(name, value);
-  plot.append(line);
-  zoom.show(Number(asked.dataset.x));
-  pane.scrollIntoView({ block: "center" });
+  const asked = event.target.closest?.("a.where");
+  if (asked) {
+    event.preventDefault();
+    if (asked.dataset.in !== undefined && Number(asked.dataset.in) !== view.picture()) choose(asked.dataset.in);
+    view.look(Number(asked.dataset.at), true);
+    document.getElementById("picture").scrollIntoView({ block: "center" });
+    document.getElementById("picture").focus({ preventScroll: true });
+  }
+  const check = event.target.closest?.('a[href^="#check-"]');
+  if (check) document.getElementById(check.getAttribute("href").slice(1)).open = true;
 });
+
+// What the pointer is told of the picture's marks, for who has none: those nearest to the moment, in the order of time.
+const near = document.getElementById("near"), NEAR_MAX = 15;
+function nearest() {
+  if (!near.open) return;
+  const marks = [...document.querySelectorAll(".picture:not([hidden]) .plot :is(:not(.fine))[data-tip]")]
+    .map((one) => one.dataset.tip).filter((told) => /^[\d.]+ s /.test(told));
+  const told = [...new Set(marks)].map((text) => ({ text, at: parseFloat(text) * 1000 }));
+  const far = (one) => Math.abs(one.at - view.moment());
+  const some = told.sort((a, b) => far(a) - far(b)).slice(0, NEAR_MAX).sort((a, b) => a.at - b.at);
+  near.querySelector("ol").replaceChildren(...some.map((one) => {
+    const item = document.createElement("li");
+    item.textContent = one.text;
+    return item;
+  }));
+}
+near.hidden = false;
+near.addEventListener("toggle", nearest);
+document.addEventListener("moment", nearest);
+
+messages.start();
+logs.start();
+view.start();

@@ -1,77 +1,98 @@
-"""Page: the verdict and the picture as one HTML file that needs nothing else."""
+"""Page: the verdict, the picture and the logs as one HTML file that needs nothing else.
+
+Without a script everything stands there but the messages and the logs of moments before the end. What its script and
+its style are is said in the page by their digests, so that no browser runs anything that came with a record.
+"""
 
 from __future__ import annotations
 
-import re
+from functools import cache
 from html import escape
 from importlib.resources import files
 from typing import Any
 
-from audit.checks.registry import CHECKS
 from audit.report import tables
 from audit.report.about import UNKNOWN, About
-from audit.report.layout import Layout
+from audit.report.claims import Claims
+from audit.report.drawn import drawn_partitions, dual_windows, island_of, logs_at_the_end
+from audit.report.frames import LOGS, MESSAGES_LISTED, NEAR, message_choices
 from audit.report.legend import LEGEND
+from audit.report.links import Links
+from audit.report.marks import PATTERNS
+from audit.report.messages import Messages
 from audit.report.picture import Picture
-from audit.report.timeline import Span, Timeline
-from emulator.runs.verdict import CheckVerdict, Verdict, evidence_text
+from audit.report.promises import counted, meant, promises
+from audit.report.timeline import Timeline
+from emulator.html_file import html_file
+from emulator.runs.verdict import Verdict
 from protocol.ids import TopicPartition, topic_partition_text
 
-PARTITIONS_MAX = 8
-"""Partitions that are drawn: those of which most happened."""
-EVIDENCE_SHOWN_MAX = 20
+SCRIPTS = ("view.js", "messages.js", "logs.js", "page.js")
+STYLES = ("colours.css", "picture.css", "page.css", "messages.css", "logs.css")
 
-_CODE = re.compile(r"`([^`]+)`")
-_AS_CODE = r"<code>\1</code>"
 _HEADLINES = {True: "As expected", False: "Not as expected", "unknown": "Unknown"}
 _HEADLINES_ALONE = {True: "Every check held", False: "Checks are violated", "unknown": "Unknown"}
 """Of a cluster that was just used: nobody said what to expect."""
 _CLASSES: dict[Any, str] = {True: "good", False: "bad", "unknown": "unsure"}
-_PILLS = {"held": "good", "violated": "bad", "unknown": "unsure", "skipped": "quiet"}
-_PANE = "Timeline: plus and minus zoom, 0 shows all of it, arrows move along"
+_PANE = "Timeline. Plus and minus zoom, 0 shows all of it, arrows move along, a click chooses a moment"
+# Hidden until the script is there that does it.
 _ZOOM = (
-    # Hidden until the script is there that does it.
-    '<p class="zoom" id="zoom" hidden><button type="button" data-by="2">Zoom in</button> '
+    '<p class="tools" id="zoom" hidden><button type="button" data-by="2">Zoom in</button> '
     '<button type="button" data-by="0.5">Zoom out</button> <button type="button" data-by="0">Whole run</button> '
-    '<span role="status"></span> <small>Or drag across a part; Ctrl and the wheel; the keys + - 0.</small></p>'
+    '<span role="status"></span> <small>Or drag across a part; Ctrl and the wheel; the keys + − 0 and arrows. '
+    "A click chooses a moment.</small></p>"
+)
+_MOMENT = (
+    '<div class="tools moment" id="moment" hidden><label for="at">Moment</label> '
+    '<button type="button" data-to="-1" aria-label="Change of a log before">◀</button> '
+    '<input type="range" id="at" min="0" max="1" step="1"> '
+    '<button type="button" data-to="1" aria-label="Next change of a log">▶</button> <output for="at"></output></div>'
+)
+NOT_RECORDED = (
+    '<p class="tools">Messages were not recorded: the wire level of events was off. <code>faultline run</code> always '
+    "has it; a cluster that stays has it if it was started with <code>faultline up --wire</code>.</p>"
 )
 _WORLDS = {"network": "real processes", "sim": "simulated"}
 
 
-def render(verdict: Verdict, timeline: Timeline, about: About = UNKNOWN) -> str:
+def render(
+    verdict: Verdict,
+    timeline: Timeline,
+    about: About = UNKNOWN,
+    messages: Messages | None = None,
+    claims: Claims | None = None,
+) -> str:
     """The whole page."""
-    topic_partitions = _drawn(timeline)
+    claims = claims or Claims()
+    drawn = drawn_partitions(verdict, timeline)
+    links = Links(drawn)
     sections = [
         _head(verdict, about),
-        _pictures(verdict, timeline, topic_partitions),
-        _checks(verdict, timeline, topic_partitions),
-        tables.expectations(verdict),
-        tables.faults(verdict),
+        _happened(verdict, timeline, drawn, messages or Messages()),
+        promises(verdict, claims, links),
+        tables.expectations(verdict, claims, links),
+        tables.faults(verdict, claims, links),
         tables.measures(verdict),
         tables.settings(about),
     ]
-    style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
-    scripts = (files(__package__).joinpath(name).read_text(encoding="utf-8") for name in ("zoom.js", "page.js"))
-    script = "\n".join(scripts)
-    title = about.title or verdict.scenario or verdict.run
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}: {_headline(verdict).lower()}</title>\n<style>\n{style}</style></head>\n"
-        f'<body><main>{"".join(sections)}</main><div id="tip" role="status"></div>\n<script>\n{script}</script>'
-        "</body></html>\n"
+    style, script = _texts(STYLES), _texts(SCRIPTS)
+    body = (
+        f'<svg class="patterns" aria-hidden="true">{PATTERNS}</svg><main>{"".join(sections)}</main>'
+        f'<div id="tip" role="tooltip"></div>\n{island_of(verdict, timeline, drawn, messages or Messages())}'
     )
+    title = about.title or verdict.scenario or verdict.run
+    return html_file(f"{title}: {_headline(verdict).lower()}", body, style=style, script=script)
 
 
-def _meant(verdict: Verdict) -> list[str]:
-    """Checks that the scenario is there to violate, and that are violated."""
-    return [name for name, check in verdict.checks.items() if check.verdict == "violated" and check.expected]
+@cache
+def _texts(names: tuple[str, ...]) -> str:
+    return "\n".join(files(__package__).joinpath(name).read_text(encoding="utf-8") for name in names)
 
 
 def _headline(verdict: Verdict) -> str:
     headline = (_HEADLINES if verdict.scenario else _HEADLINES_ALONE)[verdict.valid]
-    if verdict.valid is True and _meant(verdict):
-        count = len(_meant(verdict))
+    if verdict.valid is True and meant(verdict.checks):
+        count = len(meant(verdict.checks))
         return f"{headline}: {count} promise{'s are' if count > 1 else ' is'} broken on purpose"
     return headline
 
@@ -88,7 +109,7 @@ def _head(verdict: Verdict, about: About) -> str:
     if verdict.vouched_by:
         said.append(f"timers were late, which changed nothing: vouched for by {verdict.vouched_by}")
     reasons = "".join(f"<li>{escape(reason)}</li>" for reason in said)
-    css = "meant" if verdict.valid is True and _meant(verdict) else _CLASSES[verdict.valid]
+    css = "meant" if verdict.valid is True and meant(verdict.checks) else _CLASSES[verdict.valid]
     return (
         f'<header class="{css}"><p class="badge">{_headline(verdict)}</p>'
         f"<h1>{escape(about.title or verdict.run)}</h1><p>{' · '.join(map(escape, facts))}</p>"
@@ -104,33 +125,26 @@ def _summary(verdict: Verdict) -> str:
     for name, check in verdict.checks.items():
         if check.verdict == "violated":
             expected = " This is what the scenario is there to show." if check.expected else ""
-            said.append(f"<li><strong>{escape(name)}</strong>: {_counted(check)}.{expected}</li>")
+            said.append(
+                f'<li><a href="#check-{escape(name)}">{escape(name)}</a>: {escape(counted(check))}.{expected}</li>'
+            )
     return f'<ul class="summary">{"".join(said)}</ul>' if said else ""
 
 
-def _drawn(timeline: Timeline) -> list[TopicPartition]:
-    """The partitions of which most happened, by name."""
-    activity = {
-        topic_partition: sum(len(r.log_ends) for r in replicas.values())
-        for topic_partition, replicas in timeline.replicas.items()
-    }
-    return sorted(
-        sorted(activity, key=lambda topic_partition: (-activity[topic_partition], topic_partition))[:PARTITIONS_MAX]
-    )
-
-
-def _pictures(verdict: Verdict, timeline: Timeline, drawn: list[TopicPartition]) -> str:
-    pictures = [
-        Picture(timeline, topic_partition, _dual(verdict, timeline, topic_partition)).svg()
-        for topic_partition in drawn
-    ] or [Picture(timeline, None).svg()]
+def _happened(verdict: Verdict, timeline: Timeline, drawn: list[TopicPartition], messages: Messages) -> str:
+    outside = {name for one in messages.kept for name in (one.sender, one.receiver)}
+    pictures = [Picture(timeline, one, dual_windows(verdict, timeline, one), outside).svg() for one in drawn] or [
+        Picture(timeline, None, (), outside).svg()
+    ]
     figures = "".join(
         f'<div class="picture" data-partition="{n}"{" hidden" if n else ""}>{svg}</div>'
         for n, svg in enumerate(pictures)
     )
     choice = ""
     if len(drawn) > 1:
-        options = "".join(f'<option value="{n}">{escape(t)}-{p}</option>' for n, (t, p) in enumerate(drawn))
+        options = "".join(
+            f'<option value="{n}">{escape(topic_partition_text(*one))}</option>' for n, one in enumerate(drawn)
+        )
         left_out = len(timeline.replicas) - len(drawn)
         more = f" <small>{left_out} quieter partitions are not drawn.</small>" if left_out else ""
         choice = f'<p><label>Partition <select id="partition">{options}</select></label>{more}</p>'
@@ -142,73 +156,21 @@ def _pictures(verdict: Verdict, timeline: Timeline, drawn: list[TopicPartition])
         )
     pane = f'<div class="scroll" id="picture" tabindex="0" role="group" aria-label="{_PANE}">{figures}</div>'
     hint = '<p class="hint">The picture goes on to the right.</p>'
-    return f"<section><h2>What happened</h2>{choice}{note}{_ZOOM}{hint}{pane}{LEGEND}</section>"
-
-
-def _dual(verdict: Verdict, timeline: Timeline, topic_partition: TopicPartition) -> list[Span]:
-    """The windows with two leaders that the verdict shows of this partition."""
-    check = verdict.checks.get("dual-leader")
-    return [
-        Span(one["from_ms"], one.get("to_ms") or timeline.end_ms, -1, one["text"])
-        for one in (check.evidence if check else [])
-        if one.get("partition") == f"{topic_partition[0]}-{topic_partition[1]}"
-    ]
-
-
-def _checks(verdict: Verdict, timeline: Timeline, drawn: list[TopicPartition]) -> str:
-    moments = _Moments(timeline, drawn)
-    rows = "".join(_check(name, check, bool(verdict.scenario), moments) for name, check in verdict.checks.items())
-    return f'<section><h2>Promises</h2><div class="cards">{rows}</div></section>'
-
-
-class _Moments:
-    """Where in the picture a piece of evidence is."""
-
-    def __init__(self, timeline: Timeline, drawn: list[TopicPartition]) -> None:
-        self._operations = {one.identifier: one.at_ms for one in timeline.operations}
-        self._pictures = {
-            topic_partition_text(*topic_partition): number for number, topic_partition in enumerate(drawn)
-        }
-        self._x = Layout(timeline, None, dual=False).x
-
-    def link(self, evidence: dict[str, Any]) -> str:
-        """A button that leads there; nothing where no moment is known, or its partition is not drawn."""
-        at_ms = evidence.get("from_ms", self._operations.get(evidence.get("operation", "")))
-        number = self._pictures.get(evidence.get("partition", ""), None if "partition" in evidence else 0)
-        if at_ms is None or number is None:
-            return ""
-        where = f'data-x="{self._x(at_ms):.1f}" data-in="{number}"'
-        return f' <button type="button" class="where" {where}>{at_ms / 1000:.2f} s</button>'
-
-
-def _check(name: str, check: CheckVerdict, expects: bool, moments: _Moments) -> str:
-    """`expects`: somebody said what to expect."""
-    known = CHECKS.get(name)
-    title = known.title if known else name
-    meant = check.expected and check.verdict == "violated"
-    surprise = check.expected != (check.verdict == "violated") and check.verdict in ("held", "violated")
-    remark = "as expected" if meant else "not expected" if surprise and expects else ""
-    about = _counted(check) if check.verdict in ("held", "violated") else check.reason
-    shown = check.evidence[:EVIDENCE_SHOWN_MAX]
-    evidence = "".join(f"<li>{escape(evidence_text(one))}{moments.link(one)}</li>" for one in shown)
-    more = check.count - len(shown)
-    evidence += f"<li>and {more} more</li>" if more > 0 else ""
-    parts = known.definition.strip().split("\n\n") if known else []
-    definition = "".join(f"<p>{_CODE.sub(_AS_CODE, escape(part))}</p>" for part in parts)
-    opened = " open" if check.verdict == "violated" else ""
-    css = "meant" if meant else _PILLS[check.verdict]
+    told = message_choices() if messages.recorded else NOT_RECORDED
+    listed = MESSAGES_LISTED if messages.recorded else ""
     return (
-        f'<details class="check"{opened}><summary><span class="pill {css}">{check.verdict}</span>'
-        f"<strong>{escape(title)}</strong> <code>{escape(name)}</code>"
-        + (f' <em class="{"bad" if surprise else "meant"}">{remark}</em>' if remark else "")
-        + f"<span class='about'>{escape(about)}</span></summary>"
-        + (f"<ul>{evidence}</ul>" if evidence else "")
-        + f'<div class="definition">{definition}</div></details>'
+        f'<section id="happened"><h2>What happened</h2>{choice}{note}{_ZOOM}{told}{hint}{pane}{_MOMENT}'
+        f'{_logs(timeline, drawn)}<details class="key" open><summary>What the marks mean</summary>{LEGEND}</details>'
+        f"{NEAR}{listed}</section>"
     )
 
 
-def _counted(check: CheckVerdict) -> str:
-    if check.verdict == "held":
-        return f"{check.judged:,} {check.subject} looked at"
-    by_acks = ", ".join(f"{n} with acks={acks}" for acks, n in check.by_acks.items())
-    return f"{check.count:,} found" + (f" ({by_acks})" if by_acks else "") + f" among {check.judged:,} {check.subject}"
+def _logs(timeline: Timeline, drawn: list[TopicPartition]) -> str:
+    if not drawn:
+        return ""
+    live = LOGS if timeline.complete else ""
+    note = "" if timeline.complete else " Of a run of this size the page does not have every batch of moments before."
+    return (
+        f'{live}<details id="ended" open><summary>Every log as it ended</summary>{logs_at_the_end(timeline, drawn)}'
+        f"<p><small>{note}</small></p></details>"
+    )

@@ -1,105 +1,32 @@
-"""Reading: a bounded part of a run's events as a timeline. Plain Python.
-
-Bounds: READ_MAX_BYTES of lines are kept. Of a run that has more, what is rare is taken from all of it (who leads, what
-was cut, who died), and of what is frequent one in so many: of appends, of high watermarks, of writes with all that
-became of them. `Timeline.complete` says whether all events were read; the picture thins out what is too dense for it.
-"""
+"""Reading: a bounded part of a run's events (`kept`) as a timeline. Plain Python."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 from audit.input import RunDirectory
-from audit.report.timeline import Band, Mark, Node, Operation, Replica, Span, Timeline
-from emulator.regular_files import lines_of, open_regular
+from audit.report.kept import kept_events
+from audit.report.timeline import Band, LogStep, Mark, Node, Operation, Replica, Span, Timeline
 from protocol.events.faults import START_REFUSED
-from protocol.events.reading import LINE_BYTES_MAX, event_in
 from protocol.ids import TopicPartition
 from protocol.kinds import CutReason
 
-READ_MAX_BYTES = 48 << 20
-
-NOT_DRAWN = frozenset(
-    (
-        *(b"frame_sent", b"frame_received", b"frame_stopped", b"connection_changed", b"frame_refused"),
-        *(b"attempt_ended", b"records_read", b"timer_lateness"),
-    )
-)
-FREQUENT = frozenset((b"batch_appended", b"high_watermark_moved"))
-"""Each says where things stand, so that some of them tell nearly as much as all."""
-OF_OPERATIONS = frozenset((b"operation_invoked", b"attempt_sent", b"operation_ended"))
-
-_EVENT = b'"event":"'
-_OPERATION = b'"operation":"'
-_TOPIC = b'"topic":'
-_PARTITION = b'"partition":'
-
 
 def read_timeline(run: RunDirectory) -> Timeline:
-    """What can be drawn of a run. Lines that are no events are left out: the verdict counts them."""
+    """What can be drawn of a run."""
+    events, complete = kept_events(run)
+    return timeline_of(events, complete=complete)
+
+
+def timeline_of(events: Iterable[dict[str, Any]], *, complete: bool) -> Timeline:
+    """`events`: in the order of time."""
     reader = _Reader()
-    events, reader.timeline.complete = _events(run)
+    reader.timeline.complete = complete
     for event in events:
         reader.take(event)
     return reader.finished()
-
-
-def _events(run: RunDirectory) -> tuple[list[dict[str, Any]], bool]:
-    """The events of all nodes in the order of the scenario's clock; within a node that of their numbers."""
-    files = [file for file in run.files if not file.wire]
-    one_in = -(-sum(file.size_bytes for file in files) // READ_MAX_BYTES) or 1
-    found: list[dict[str, Any]] = []
-    left_bytes = READ_MAX_BYTES
-    for file in files:
-        with open_regular(file.path) as lines:
-            for line in _kept(lines_of(lines, LINE_BYTES_MAX), one_in):
-                left_bytes -= len(line)
-                if left_bytes < 0:
-                    one_in = max(one_in, 2)
-                    break
-                found.extend(_decoded(line))
-    found.sort(key=lambda event: event["at_ms"])
-    return found, one_in == 1
-
-
-def _kept(lines: Iterable[bytes], one_in: int) -> Iterator[bytes]:
-    """Those that are drawn; of the frequent ones of each partition every `one_in`th."""
-    frequent: Counter[tuple[bytes, bytes]] = Counter()
-    for line in lines:
-        name = _text_after(line, _EVENT)
-        if name in NOT_DRAWN:
-            continue
-        if one_in > 1 and name in OF_OPERATIONS:
-            number = _text_after(line, _OPERATION).rpartition(b":")[2]
-            if number.isdigit() and int(number) % one_in:
-                continue
-        elif one_in > 1 and name in FREQUENT:
-            series = name, _place(line)
-            frequent[series] += 1
-            if frequent[series] % one_in:
-                continue
-        yield line
-
-
-def _place(line: bytes) -> bytes:
-    """`"topic":"t","partition":0`: nodes write them side by side."""
-    start = line.find(_TOPIC)
-    return line[start : line.find(b",", line.find(_PARTITION, start))]
-
-
-def _text_after(line: bytes, key: bytes) -> bytes:
-    """The text of a field, by its first place in a line as nodes write it; empty if it is not there."""
-    start = line.find(key)
-    return line[start + len(key) : line.find(b'"', start + len(key))] if start >= 0 else b""
-
-
-def _decoded(line: bytes) -> Iterator[dict[str, Any]]:
-    """None of a line that is no event."""
-    event = event_in(line)
-    if event is not None:
-        yield event
 
 
 class _Reader:
@@ -120,8 +47,8 @@ class _Reader:
 
     def finished(self) -> Timeline:
         timeline = self.timeline
-        for text, from_ms, healed in self.bands.values():
-            timeline.bands.append(Band(text, from_ms, max(healed, default=timeline.end_ms), bool(healed)))
+        for rule, (text, from_ms, healed) in self.bands.items():
+            timeline.bands.append(Band(text, from_ms, max(healed, default=timeline.end_ms), bool(healed), rule))
         timeline.operations = [one for one in self.operations.values() if one.outcome]
         _find_lost(timeline)
         for node in timeline.nodes.values():
@@ -177,6 +104,9 @@ class _Reader:
         replica = self.replica(event)
         replica.log_ends.append((at_ms, event["last_offset"] + 1))
         replica.batches.append((event["base_offset"], event["last_offset"], event["digest"]))
+        replica.steps.append(
+            LogStep(at_ms, "append", event["base_offset"], event["last_offset"], event["leader_epoch"], event["digest"])
+        )
 
     def _log_truncated(self, event: dict[str, Any], at_ms: float) -> None:
         if not event["effective"]:
@@ -187,18 +117,25 @@ class _Reader:
             Mark(at_ms, "truncation", f"truncated to {to}: {cut} records cut ({event['reason']})")
         )
         replica.log_ends.append((at_ms, to))
-        replica.batches = [b for b in replica.batches if b[1] < to and event["reason"] != CutReason.FULL]
+        full = event["reason"] == CutReason.FULL
+        replica.batches = [b for b in replica.batches if b[1] < to and not full]
+        replica.steps.append(LogStep(at_ms, "cut", 0 if full else to))
 
     def _log_loaded(self, event: dict[str, Any], at_ms: float) -> None:
         replica = self.replica(event)
         replica.log_ends.append((at_ms, event["log_end"]))
         replica.high_watermarks.append((at_ms, event["high_watermark"]))
         replica.batches = [b for b in replica.batches if b[1] < event["log_end"]]
+        replica.steps.append(LogStep(at_ms, "load", event["log_end"]))
 
     def _log_created(self, event: dict[str, Any], at_ms: float) -> None:
         replica = self.replica(event)
         replica.log_ends.append((at_ms, 0))
         replica.batches = []
+        replica.steps.append(LogStep(at_ms, "create"))
+
+    def _log_deleted(self, event: dict[str, Any], at_ms: float) -> None:
+        self.replica(event).steps.append(LogStep(at_ms, "delete"))
 
     def _high_watermark_moved(self, event: dict[str, Any], at_ms: float) -> None:
         self.replica(event).high_watermarks.append((at_ms, event["high_watermark"]))

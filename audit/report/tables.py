@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from itertools import zip_longest
 from typing import Any
 
 from audit.report.about import About
+from audit.report.claims import Claim, Claims
+from audit.report.links import Links
 from emulator.judging.measures import OUTSIDE
 from emulator.runs.verdict import Verdict
 from emulator.scenario.seen import seen_words
 
-HELD: dict[Any, tuple[str, str]] = {True: ("held", "good"), False: ("broken", "bad"), "unknown": ("unknown", "unsure")}
+HELD: dict[Any, tuple[str, str]] = {
+    True: ("✓ held", "good"),
+    False: ("✗ broken", "bad"),
+    "unknown": ("? unknown", "unsure"),
+}
 NOT_MEASURED = "not measured: no client there wrote"
+NEVER_AGAIN = "not in this run"
 NEVER = "–"
+MACHINE_FAULTS_MAX = 40
+
+OF_CLIENTS = {"unavailable_ms": "Writes failed", "recovered_ms": "Writes acknowledged again, from the first fault on"}
+"""{measure of an AZ's clients, or of one: what it is called}"""
 
 MEASURES = {
     "events": "Events",
@@ -30,27 +42,35 @@ MEASURES = {
 }
 
 
-def expectations(verdict: Verdict) -> str:
+def expectations(verdict: Verdict, claims: Claims, links: Links) -> str:
     if not verdict.expectations:
         return ""
     rows = []
     for one in verdict.expectations:
         word, css = HELD[one.held]
         seen = "" if one.seen is None and one.held is True else seen_words(one.seen)
-        rows.append((f'<span class="pill {css}">{word}</span>', escape(one.text), escape(seen)))
-    return section("Expectations", table(("Held?", "Expected", "Seen"), rows))
+        where = links.of(claims.of_expectation(one, verdict.checks))
+        rows.append((f'<span class="pill {css}">{word}</span>', escape(one.text), escape(seen), where or NEVER))
+    return section("Expectations", table(("Held?", "Expected", "Seen", "Where"), rows))
 
 
-def faults(verdict: Verdict) -> str:
-    if not verdict.faults:
-        return ""
+def faults(verdict: Verdict, claims: Claims, links: Links) -> str:
+    """Rules on links, and what was done to machines."""
     rows = [
-        (escape(one.rule), at(one.asked_ms), at(one.in_force_ms), at(one.healed_ms), f"{one.frames_stopped:,}",
-         yes(one.took_effect), yes(one.healed))
+        (escape(one.rule), links.of(claims.of_fault(one)) or NEVER, at(one.asked_ms), at(one.healed_ms),
+         f"{one.frames_stopped:,}", yes(one.took_effect), yes(one.healed))
         for one in verdict.faults
     ]  # fmt: skip
-    names = ("Rule", "Asked", "In force everywhere", "Healed", "Frames stopped", "Took effect", "Proved healed")
-    return section("Faults", table(names, rows))
+    done = claims.machine_faults[:MACHINE_FAULTS_MAX]
+    for event in done:
+        moment = links.of(Claim(event["at_ms"], "", [event]))
+        rows.append((escape(f"{event['what']} {event['target']}"), moment, at(event["at_ms"]), *(NEVER,) * 4))
+    if not rows:
+        return ""
+    more = len(claims.machine_faults) - len(done)
+    note = f"<p>{more:,} more faults of machines are not listed.</p>" if more else ""
+    names = ("Fault", "In force everywhere", "Asked", "Healed", "Frames stopped", "Took effect", "Proved healed")
+    return section("Faults", table(names, rows) + note)
 
 
 def measures(verdict: Verdict) -> str:
@@ -62,15 +82,34 @@ def measured(verdict: Verdict) -> list[tuple[str, str]]:
     """[(name in words, value with its unit)]."""
     told = []
     for name, value in verdict.measures.items():
-        if name == "unavailable_ms" and isinstance(value, dict):
-            for az, ms in value.items():
-                whose = "clients outside every AZ" if az == OUTSIDE else f"clients of {az}"
-                told.append((f"Writes failed, {whose}", NOT_MEASURED if ms is None else duration(ms)))
+        if isinstance(value, dict) and name in ("unavailable_ms", "recovered_ms", "clients", "unknown_outcomes"):
+            told += _of_clients(verdict, name, value)
             continue
         told.append((MEASURES.get(name) or _words(name), _measure(name, value)))
     told.append(("Lines torn by a death", str(verdict.quarantine.torn)))
     told.append(("Lines in quarantine", str(verdict.quarantine.lines)))
     return told
+
+
+def _of_clients(verdict: Verdict, name: str, value: dict[str, Any]) -> list[tuple[str, str]]:
+    """The rows of a measure that has several."""
+    if name == "unknown_outcomes":
+        words = ", ".join(f"{count} {_words(one).lower()}" for one, count in value.items())
+        return [("Writes of unknown outcome", words)]
+    if name == "clients":
+        return [
+            (f"{words}, {client}", NEVER_AGAIN if of_client.get(one) is None else duration(of_client[one]))
+            for client, of_client in value.items()
+            for one, words in OF_CLIENTS.items()
+        ]
+    wrote = verdict.measures.get("unavailable_ms") or {}
+    return [
+        (
+            f"{OF_CLIENTS[name]}, {'clients outside every AZ' if az == OUTSIDE else f'clients of {az}'}",
+            duration(ms) if ms is not None else NOT_MEASURED if wrote.get(az) is None else NEVER_AGAIN,
+        )
+        for az, ms in value.items()
+    ]
 
 
 def settings(about: About) -> str:
@@ -95,14 +134,18 @@ def section(title: str, inner: str) -> str:
 
 def table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """`rows`: cells as HTML. Without names there is no row of them."""
+    names = list(names)
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(_cells(row, names))}</tr>" for row in rows)
     top = f"<thead><tr>{head}</tr></thead>" if head else ""
     return f'<div class="scroll"><table>{top}<tbody>{body}</tbody></table></div>'
 
 
-def _cell(inner: str) -> str:
-    return inner if inner.startswith("<th") else f"<td>{inner}</td>"
+def _cells(row: Iterable[str], names: Sequence[str]) -> Iterator[str]:
+    """Each with its column's name, which stands beside it where a row is as narrow as a telephone."""
+    for inner, name in zip_longest(row, names, fillvalue=""):
+        label = f' data-label="{escape(name)}"' if name else ""
+        yield inner if inner.startswith("<th") else f"<td{label}>{inner}</td>"
 
 
 def _words(name: str) -> str:

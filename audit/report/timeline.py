@@ -41,6 +41,18 @@ class Operation(msgspec.Struct):
     lost: bool = False
 
 
+class LogStep(msgspec.Struct):
+    """What changed a replica's log. `kind`: append (of [base, last]), cut (to `base`), load (of what is below `base`),
+    create (empty, whatever was there), delete (with its topic, or for another replica)."""
+
+    at_ms: float
+    kind: str
+    base: int = 0
+    last: int = -1
+    epoch: int = -1
+    digest: int = 0
+
+
 class Replica(msgspec.Struct):
     """One replica's log over time: [(ms, log end)], [(ms, high watermark)], and its truncations."""
 
@@ -50,6 +62,7 @@ class Replica(msgspec.Struct):
     leads: list[Span] = []
     batches: list[tuple[int, int, int]] = []
     """What survives so far: (base offset, last offset, digest)."""
+    steps: list[LogStep] = []
 
 
 class Node(msgspec.Struct):
@@ -65,12 +78,13 @@ class Node(msgspec.Struct):
 
 
 class Band(msgspec.Struct):
-    """A fault while it was in force. `words`: of its text, which name nodes and AZs."""
+    """A fault while it was in force. `words`: of its text, which name nodes and AZs. `rule`: its name in the run."""
 
     text: str
     from_ms: float
     to_ms: float
     healed: bool
+    rule: str = ""
 
     @property
     def words(self) -> list[str]:

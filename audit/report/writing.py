@@ -6,8 +6,12 @@ from pathlib import Path
 
 from audit.input import AuditInputError, read_directory
 from audit.report.about import about_run
+from audit.report.claims import Claims
+from audit.report.kept import kept_events
+from audit.report.messages import read_messages
+from audit.report.moments import moments
 from audit.report.page import render
-from audit.report.reading import read_timeline
+from audit.report.reading import timeline_of
 from emulator.regular_files import read_regular, reason, write_whole
 from emulator.runs.verdict import Verdict, from_json
 from protocol.undecodable import UNDECODABLE, why
@@ -23,7 +27,11 @@ def write_report(run: Path, verdict: Verdict | None = None, home: Path | None = 
     directory = read_directory(run)
     verdict = verdict or verdict_of(run)
     path = (home or run) / "report.html"
-    write_whole(path, render(verdict, read_timeline(directory), about_run(run)).encode("utf-8", "replace"))
+    events, complete = kept_events(directory)
+    timeline = timeline_of(events, complete=complete)
+    messages = read_messages(directory, moments(timeline), timeline.end_ms)
+    page = render(verdict, timeline, about_run(run), messages, Claims(events, run))
+    write_whole(path, page.encode("utf-8", "replace"))
     return path
 
 

@@ -13,6 +13,7 @@ READ: dict[str, str] = {
     "fetch_version": "ReplicaFetcherThread.fetchRequestVersion",
     "old_consumer": "kafka.consumer.ZookeeperConsumerConnector is there or not",
     "enables_unclean_election_of_all_at_once": "DynamicLogConfig.reconfigure",
+    "unknown_topics_have_no_settings": "AdminManager.describeConfigs",
     # 2.0.1
     "assigns_epoch_on_election": "Partition.makeLeader",
     "epoch_entry_below_first_answered": "LeaderEpochFileCache.endOffsetFor",
@@ -38,6 +39,7 @@ READ: dict[str, str] = {
     "preferred_election_moves_leader_to_itself": "KafkaController.PreferredReplicaLeaderElection",
     "metadata_updates_brokers_only": "KafkaController.onBrokerStartup, addUpdateMetadataRequestForBrokers",
     "leader_and_isr_version": "ControllerBrokerRequestBatch.sendRequestsToBrokers",
+    "new_members_are_named_first": "GroupCoordinator.doUnknownJoinGroup",
     "update_metadata_version": "ControllerBrokerRequestBatch.sendRequestsToBrokers",
     "stop_replica_version": "ControllerBrokerRequestBatch.sendRequestsToBrokers",
     "client_ignores_older_epochs": "Metadata.lastSeenLeaderEpochs",
@@ -49,4 +51,5 @@ READ: dict[str, str] = {
     "append_error_fails_partition": "AbstractFetcherThread.markPartitionFailed",
     "startup_offlines_dead_replicas": "ReplicaStateMachine.startup",
     "consumer_epoch_validation": "Fetcher.validateOffsetsIfNeeded",
+    "static_members": "GroupMetadata.hasStaticMember",
 }

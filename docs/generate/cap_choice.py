@@ -1,7 +1,7 @@
 """docs/cap-choice.md, from simulated runs of scenarios/cap-choice.yaml: the matrix of its three settings as tables.
 
-Every run is one choice of settings; each of its three topics is one place where the leader can be. Rows whose outcome
-is the same are one row.
+The matrix is that of the sweep scenarios/sweeps/cap-choice.yaml. Every run is one choice of settings; each of its three
+topics is one place where the leader can be. Rows whose outcome is the same are one row.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from docs.generate.markdown import notice, table
+from emulator.judging.campaigns.sweeps import find_sweep
 from emulator.runs.resolve import resolve
 from emulator.runs.simulated import play
 from emulator.scenario.load import load_scenario
@@ -18,11 +19,15 @@ from emulator.scenario.observations.reading import plain
 from protocol.errors import ErrorCode
 
 SCENARIO = "scenarios/cap-choice.yaml"
-SEED = 1
-ACKS = ("0", "1", "all")
-MIN_INSYNC = (1, 2, 3)
-UNCLEAN = (False, True)
-VERSION = "2.8"
+_SWEEP = find_sweep("cap-choice")
+assert _SWEEP is not None and _SWEEP.space.kafka_version is not None, "it comes with faultline"
+SPACE = _SWEEP.space
+_VALUES = {axis.name: axis.values for axis in SPACE.axes}
+SEED = SPACE.first_seed
+ACKS = _VALUES["producer.acks"]
+MIN_INSYNC = tuple(map(int, _VALUES["min.insync.replicas"]))
+UNCLEAN = tuple(value == "true" for value in _VALUES["unclean.leader.election.enable"])
+VERSION = _SWEEP.space.kafka_version
 BLOCKING_VERSION = "2.6"
 """The last in which the ISR is written straight to the session service."""
 
@@ -32,9 +37,11 @@ _HEAD = f"""# Consistency or availability
 
 One availability zone of three is cut off. What can be written and read on either side, and what is left of it, is
 chosen with `acks`, `min.insync.replicas` and `unclean.leader.election.enable`, before the cut. This is the whole
-matrix, played: scenario [cap-choice](catalogue.md#cap-choice) on Kafka {VERSION}, seed {SEED}. One line of it again:
+matrix, played: scenario [cap-choice](catalogue.md#cap-choice) on Kafka {VERSION}, seed {SEED}. The numbers of it, with
+how long nobody could write ([sweeps](sweeps.md)), and one line of it again:
 
 ```
+faultline sweep cap-choice
 faultline run cap-choice --world sim --set producer.acks=1 --set min.insync.replicas=1
 ```
 

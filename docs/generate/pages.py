@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from docs.generate import (
+    campaigns,
     cap_choice,
     catalogue,
     checks,
@@ -14,6 +15,7 @@ from docs.generate import (
     kafka_logs,
     layers,
     messages,
+    openapi,
     readme,
     report_picture,
     rules,
@@ -30,11 +32,13 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "docs/errors.md": errors.page,
     "docs/versions.md": versions.page,
     "docs/protocol.md": messages.page,
+    "docs/openapi.json": openapi.page,
     "docs/events.md": events.page,
     "docs/kafka-logs.md": kafka_logs.page,
     "docs/checks.md": checks.page,
     "docs/views.md": views.page,
     "docs/catalogue.md": catalogue.page,
+    "docs/campaigns.md": campaigns.page,
     "docs/cap-choice.md": cap_choice.page,
     "docs/figures.md": figures.page,
     "docs/rules.md": rules.page,
@@ -42,6 +46,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "docs/architecture.svg": drawing.page,
     "docs/layers.svg": layers.page,
     "docs/report.svg": report_picture.page,
+    "docs/tutorial-kip101.svg": report_picture.lost,
     "docs/session.svg": session.page,
 }
 

@@ -1,4 +1,4 @@
-"""docs/report.svg: the picture of a report, from a simulated run, which is the same wherever it is drawn."""
+"""docs/report.svg, docs/tutorial-kip101.svg: pictures of reports of simulated runs, the same wherever they are made."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,15 +12,24 @@ from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
 
-SCENARIO, VERSION, SEED = "az-isolated-leader", "2.6", 1
+SEED = 1
 
 
 def page(root: Path) -> str:
-    style = (root / "audit" / "report" / "page.css").read_text(encoding="utf-8")
+    return _picture(root, "az-isolated-leader", "2.6")
+
+
+def lost(root: Path) -> str:
+    return _picture(root, "kip101-case1", "0.10.2")
+
+
+def _picture(root: Path, scenario: str, version: str) -> str:
+    report = root / "audit" / "report"
+    style = "".join((report / name).read_text(encoding="utf-8") for name in ("colours.css", "picture.css"))
     with TemporaryDirectory() as scratch:
         run = Path(scratch) / "run"
         prepare(run)
-        verdict = simulate_into(run, resolve(find_scenario(SCENARIO), VERSION), SEED).verdict
+        verdict = simulate_into(run, resolve(find_scenario(scenario), version), SEED).verdict
         timeline = read_timeline(read_directory(run))
     [topic_partition] = timeline.replicas
     dual = [

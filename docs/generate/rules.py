@@ -15,12 +15,9 @@ import msgspec
 
 from docs.generate.markdown import code, notice, table
 from docs.generate.uses import modules
+from emulator.judging.fuzzing.cited import cited
 
 _HEADING = re.compile(r"^#{2,3} (\d+(?:\.\d+)?)\.? (.+)$")
-_NUMBER = r"\d+(?:\.\d+)?(?!\.?\d)"
-_CITED = re.compile(
-    rf"semantics(?:\.md)? ({_NUMBER}(?:(?:, and |, | and | to )(?:section )?{_NUMBER})*)", re.IGNORECASE
-)
 _NOT_YET = "**Not yet:**"
 _PATH = re.compile(r"`([a-z_/]+\.py)`")
 
@@ -69,27 +66,6 @@ def rules_of(text: str) -> dict[str, Rule]:
 def anchor(heading: str) -> str:
     """How a heading is addressed: lower case, blanks as hyphens, punctuation dropped."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
-
-
-def cited(text: str) -> set[str]:
-    """Numbers of the rules that a text names. A chapter's number means the chapter as a whole."""
-    found: set[str] = set()
-    for match in _CITED.finditer(text):
-        parts = re.split(rf"(?=(?:, and |, | and | to )(?:section )?{_NUMBER})", match.group(1))
-        before = ""
-        for part in parts:
-            number = re.findall(_NUMBER, part)[0]
-            found |= set(_between(before, number)) if part.lstrip().startswith("to ") else {number}
-            before = number
-    return found
-
-
-def _between(first: str, last: str) -> Iterator[str]:
-    """`1.2 to 1.4`, both included; across chapters only the two ends."""
-    yield from (first, last)
-    (chapter, _, low), (other, _, high) = first.partition("."), last.partition(".")
-    if chapter == other and low and high:
-        yield from (f"{chapter}.{number}" for number in range(int(low), int(high) + 1))
 
 
 def citations(path: Path) -> dict[str, set[str]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-PACKAGES = ("protocol", "controller", "emulator", "audit")
+PACKAGES = ("faultline", "protocol", "controller", "emulator", "audit")
 
 FILES_OF_SETTINGS = (
     "emulator/settings",

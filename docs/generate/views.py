@@ -17,7 +17,9 @@ faultline sql runs/SOME-RUN "SELECT value, acks, outcome, offset FROM operations
 
 The last argument is the query if it holds a blank and is no directory. On a terminal the rows are a table; in a pipe
 they are separated by tabs below a line of names. `--csv` and `--json` print them for programs, `--rows N` more than the
-first 1,000. Queries are also read from a pipe, each up to a `;` at the end of a line.
+first 1,000. Queries are also read from a pipe, each up to a `;` at the end of a line. At the prompt Tab completes the
+names of tables and columns, and what was asked comes back with the arrow keys, the next time, too. Tables are as the
+files are when they are asked. What many runs leave has tables of its own: [campaigns](campaigns.md).
 """
 
 
@@ -27,11 +29,11 @@ def page(root: Path) -> str:
     parts = [notice("audit/views.py"), _HEAD, table(("table", "a row is"), rows)]
     for view in VIEWS:
         parts.append(f"## {view.name}\n")
-        parts.append(f"```sql\n{_tidied(view.query)}\n```\n")
+        parts.append(f"```sql\n{tidied(view.query)}\n```\n")
     return "\n".join(parts)
 
 
-def _tidied(query: str) -> str:
+def tidied(query: str) -> str:
     """Without the indentation it has in the module."""
     lines = [line.strip() for line in query.strip().splitlines()]
     return "\n".join([lines[0], *(f"  {line}" for line in lines[1:])])

@@ -1,10 +1,9 @@
 """`faultline`: one entry point for every command. What one does is in `emulator.cli.commands`; here are its words.
 
 Unusable arguments end with code 2 and one line that says what would be usable; Ctrl-C ends with 130 and leaves
-nothing running. """
+nothing running."""
 
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,16 +13,8 @@ from emulator.cli import app_live, app_live_machines, app_live_use
 from emulator.cli.asked import Cluster
 from emulator.exit_codes import UNUSABLE
 from emulator.last_resort import ended
+from emulator.packaged import installed_version
 from emulator.runs.living import Driver, Engine
-
-
-def installed_version() -> str:
-    """Of the distribution; of sources that are not installed there is none."""
-    try:
-        return version("faultline")
-    except PackageNotFoundError:
-        return "not installed, run from its sources"
-
 
 app = App(
     name="faultline",
@@ -37,6 +28,7 @@ World = Literal["network", "sim"]
 Audit = Literal["spark", "oracle", "none"]
 LogFile = Literal["server", "controller", "state-change"]
 Setting = Annotated[list[str] | None, Parameter(name="--set", negative=())]
+Parameters = Annotated[list[str] | None, Parameter(name="--param", negative=())]
 Checks = Annotated[list[Path] | None, Parameter(negative=())]
 Files = Annotated[list[str] | None, Parameter(name="--settings", negative=())]
 
@@ -54,10 +46,12 @@ def run(
     kafka_version: str | None = None,
     set_: Setting = None,
     settings: Files = None,
+    param: Parameters = None,
     out: Path | None = None,
     audit: Audit | None = None,
     json: bool = False,
     junit: Path | None = None,
+    markdown: Path | None = None,
 ) -> int:
     """Play a scenario and judge it.
 
@@ -82,6 +76,8 @@ def run(
         Any Kafka setting, `key=value`; repeatable.
     settings
         A .properties file: server.properties, producer:my.properties, broker-0:server-0.properties; repeatable.
+    param
+        Another value in the scenario's file, such as pause#2=30 or cut.at_s=12; repeatable.
     out
         The run's directory; by default runs/ID-TIME.
     audit
@@ -90,14 +86,17 @@ def run(
         Print the verdict as JSON and nothing else.
     junit
         Also write the verdict there, as JUnit's XML.
+    markdown
+        Also write the verdict there, as Markdown for a pull request.
     """
     from emulator.cli.commands.run import RunOptions, run_command
+    from emulator.judging.for_machines import ForMachines
 
     given = {"--engine": engine, "--driver": driver, "--speed": speed}
     options = RunOptions(
         scenario, world, engine or "process", driver or "nodes", seed, speed, kafka_version, tuple(set_ or ()), out,
         audit, json, tuple(settings or ()), tuple(option for option, value in given.items() if value is not None),
-        junit,
+        ForMachines(junit, markdown), tuple(param or ()),
     )  # fmt: skip
     return run_command(options)
 
@@ -122,35 +121,49 @@ def compare(run_directory: Path, goldens: list[Path], /, *, json: bool = False) 
 
 @app.command
 def audit(
-    runs: list[str],
+    runs: list[str] | None = None,
     /,
     *,
+    follow: Annotated[bool, Parameter(negative=())] = False,
     master: str = "local[*]",
     out: Path | None = None,
     json: bool = False,
     junit: Path | None = None,
+    markdown: Path | None = None,
     check: Checks = None,
+    reports: bool | None = None,
 ) -> int:
     """Judge one or many runs with Spark; a running cluster as it is at this moment.
 
     Parameters
     ----------
     runs
-        Directories of runs, or globs.
+        Directories of runs, or globs; with --follow one, or a cluster's name, by default the one that runs.
+    follow
+        Read the run while it is written, and tell what is found as it happens, until the run is over.
     master
         Any Spark master.
     out
-        Write the violations there, as Parquet and JSON.
+        Write events, verdicts and violations there, as Parquet and JSON (docs/audit-out.md).
     json
         Print the verdicts as JSON.
     junit
         Also write the verdicts there, as JUnit's XML.
+    markdown
+        Also write the verdicts there, as Markdown for a pull request.
     check
         A check of your own, a Python file (docs/how-to-add-a-check.md); repeatable.
+    reports
+        Write a report.html for each run; unasked for, of at most 20 runs.
     """
     from emulator.cli.commands.audit import audit_runs_command
+    from emulator.cli.commands.follow import follow_run_command
+    from emulator.judging.for_machines import ForMachines
 
-    return audit_runs_command(runs, master, out, json, junit, check or ())
+    if follow:
+        given = {"--out": out, "--junit": junit, "--markdown": markdown, "--check": check, "--reports": reports}
+        return follow_run_command(runs or (), master, json, [name for name, value in given.items() if value])
+    return audit_runs_command(runs or (), master, out, json, ForMachines(junit, markdown), check or (), reports)
 
 
 @app.command
@@ -160,7 +173,8 @@ def sql(*arguments: str, csv: bool = False, json: bool = False, rows: int = 1_00
     Parameters
     ----------
     arguments
-        Directories of runs, or globs; a last argument that holds a blank is the query, unless it is a directory.
+        Directories of runs or campaigns, or globs; a last argument that holds a blank is the query, unless it is a
+        directory.
     csv
         Print the rows as CSV.
     json
@@ -201,7 +215,7 @@ def explain(run_directory: Path, subject: str, /, *, partition: str | None = Non
 
 
 @app.command
-def diff(left: Path, right: Path, /, *, json: bool = False) -> int:
+def diff(left: Path, right: Path, /, *, partition: str | None = None, json: bool = False) -> int:
     """Where two runs first part, times left out.
 
     Parameters
@@ -210,12 +224,14 @@ def diff(left: Path, right: Path, /, *, json: bool = False) -> int:
         A run's directory.
     right
         Another run's.
+    partition
+        Only what is of that one, such as t-0.
     json
         Print the first difference of each node as JSON; none: the runs do the same.
     """
     from emulator.cli.commands.diff import diff_command
 
-    return diff_command(left, right, json)
+    return diff_command(left, right, json, partition)
 
 
 @app.command
@@ -272,16 +288,21 @@ def _unusable_log() -> int:
 
 @app.command
 def report(run_directory: Path, /, *, json: bool = False) -> int:
-    """(Re)write a run's report.html.
+    """(Re)write a run's report.html, or a campaign's.
 
     Parameters
     ----------
     run_directory
-        A run's directory, which has a verdict.json.
+        A run's directory, which has a verdict.json; or a campaign's.
     json
         Print as JSON which run it is of, where it is, and whether the run is valid.
     """
     from audit.commands import report_command
+    from emulator.cli.commands.campaign_report import campaign_report_command
+    from emulator.judging.campaigns.dataset import is_campaign
+
+    if is_campaign(run_directory):
+        return campaign_report_command(run_directory, json)
 
     return report_command(str(run_directory), json)
 
@@ -295,10 +316,12 @@ def sim(
     kafka_version: str | None = None,
     set_: Setting = None,
     settings: Files = None,
+    param: Parameters = None,
     out: Path | None = None,
     golden: Path | None = None,
     json: bool = False,
     junit: Path | None = None,
+    markdown: Path | None = None,
 ) -> int:
     """Play many seeds of one scenario in the simulated world, on all cores.
 
@@ -314,19 +337,176 @@ def sim(
         Any Kafka setting, `key=value`; repeatable.
     settings
         A .properties file: server.properties, producer:my.properties, broker-0:server-0.properties; repeatable.
+    param
+        Another value in the scenario's file, such as pause#2=30 or cut.at_s=12; repeatable.
     out
-        Keep SEED/observations.json and verdict.json of each there.
+        A campaign's directory, for `faultline sql` and `report`; beside it SEED/observations.json and verdict.json of
+        each. One that was cut short goes on.
     golden
         Where the recordings are; by default those of the project.
     json
         Print the summary as JSON.
     junit
         Also write there, as JUnit's XML, what became of each seed.
+    markdown
+        Also write a summary there, as Markdown for a pull request.
     """
     from emulator.cli.commands.sim import sim_command
+    from emulator.judging.for_machines import ForMachines
+
+    files, overrides, parameters = tuple(settings or ()), tuple(set_ or ()), tuple(param or ())
+    machines = ForMachines(junit, markdown)
+    return sim_command(scenario, seeds, kafka_version, overrides, out, golden, json, files, machines, parameters)
+
+
+@app.command
+def sweep(
+    scenario: str,
+    /,
+    *,
+    set_: Setting = None,
+    param: Parameters = None,
+    kafka_version: str | None = None,
+    seeds: str | None = None,
+    settings: Files = None,
+    measure: Annotated[list[str] | None, Parameter(negative=())] = None,
+    runs: int | None = None,
+    out: Path | None = None,
+    csv: Path | None = None,
+    html: Path | None = None,
+    json: bool = False,
+) -> int:
+    """Play a scenario in every combination of settings, versions and moments, and tell what each loses.
+
+    Parameters
+    ----------
+    scenario
+        A catalogue id or a YAML file; alone, a sweep that comes with faultline, or a sweep's file.
+    set_
+        `key=A,B`: any Kafka setting and its values; repeatable.
+    param
+        `NAME=A,B`: a place in the scenario's file and its values, such as pause#2=10,30 or cut.at_s=5,12; repeatable.
+    kafka_version
+        The brokers' versions, A,B.
+    seeds
+        A..B, both included, of each combination; by default 1..10.
+    settings
+        A .properties file for all: server.properties, producer:my.properties; repeatable.
+    measure
+        Another column of the table, such as isr_shrinks; repeatable.
+    runs
+        Only so many of the runs, drawn by chance.
+    out
+        A campaign's directory, for `faultline sql` and `report`. One that was cut short goes on.
+    csv
+        Write the table there as CSV, with every measure's spread.
+    html
+        Write there, as one page, heat maps of all measures, and what breaks.
+    json
+        Print the cells as JSON.
+    """
+    from emulator.cli.commands.sweep import SweepOptions, sweep_command
+
+    options = SweepOptions(
+        scenario, tuple(set_ or ()), tuple(param or ()), kafka_version, seeds, tuple(settings or ()),
+        tuple(measure or ()), runs, out, csv, html, json,
+    )  # fmt: skip
+    return sweep_command(options)
+
+
+@app.command
+def advise(
+    *files: str,
+    kafka_version: str | None = None,
+    set_: Setting = None,
+    seeds: str | None = None,
+    pairs: bool = False,
+    runs: int | None = None,
+    for_: Annotated[str | None, Parameter(name="--for")] = None,
+    topology: str | None = None,
+    brokers: int | None = None,
+    azs: int | None = None,
+    out: Path | None = None,
+    html: Path | None = None,
+    json: bool = False,
+) -> int:
+    """Which single faults break which promises with your settings, why, and the smallest change that ends it.
+
+    Parameters
+    ----------
+    files
+        .properties files as `run --settings` takes them: server.properties, producer:my.properties.
+    kafka_version
+        The brokers' version.
+    set_
+        Any Kafka setting, `key=value`; repeatable.
+    seeds
+        A..B, both included, of each fault; by default 1..3, and 1 of each pair.
+    pairs
+        Then go through all pairs of faults, too.
+    runs
+        Only so many runs of pairs, drawn by chance.
+    for_
+        Instead: for so long, as 90s or 10m.
+    topology
+        A topology or a compose file as `up` takes it; by default three brokers in three AZs.
+    brokers
+        Instead: so many brokers,
+    azs
+        in so many AZs, by default three.
+    out
+        Where the scenarios of what breaks are written; by default runs/advice.
+    html
+        A page to hand on: promises against faults, and of what breaks why, the command and the change.
+    json
+        Print as JSON.
+    """
+    from emulator.cli.commands.advise import AdviseOptions, advise_command
+
+    return advise_command(
+        AdviseOptions(
+            files, kafka_version, tuple(set_ or ()), seeds, pairs, runs, for_, topology, brokers, azs, out, html, json
+        )
+    )
+
+
+@app.command
+def fuzz(
+    *,
+    runs: int | None = None,
+    for_: Annotated[str | None, Parameter(name="--for")] = None,
+    set_: Setting = None,
+    settings: Files = None,
+    kafka_version: str | None = None,
+    seed: int = 1,
+    out: Path | None = None,
+    json: bool = False,
+) -> int:
+    """Draw clusters, settings and schedules of faults by chance, and make small what breaks a promise.
+
+    Parameters
+    ----------
+    runs
+        So many; by default 500.
+    for_
+        Instead: for so long, as 90s, 10m or 1h.
+    set_
+        `key=VALUE`: a Kafka setting that is not drawn; repeatable.
+    settings
+        Files with settings that are not drawn, as Kafka's and its clients' have them; repeatable.
+    kafka_version
+        The brokers' version.
+    seed
+        What chance is drawn from.
+    out
+        A directory for what is found; the same command goes on there. By default runs/fuzz, anew each time.
+    json
+        Print the finds as JSON.
+    """
+    from emulator.cli.commands.fuzz import FuzzOptions, fuzz_command
 
     files = tuple(settings or ())
-    return sim_command(scenario, seeds, kafka_version, tuple(set_ or ()), out, golden, json, files, junit)
+    return fuzz_command(FuzzOptions(runs, for_, tuple(set_ or ()), files, kafka_version, seed, out, json))
 
 
 @app.command
@@ -341,7 +521,6 @@ def doctor(*, json: bool = False) -> int:
     from emulator.cli.commands.doctor import doctor_command
 
     return doctor_command(json)
-
 
 
 @app.command

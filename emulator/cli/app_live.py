@@ -47,6 +47,8 @@ def up(
     out: Path | None = None,
     wire: bool = False,
     wait: float = 60.0,
+    kafka: bool = False,
+    http: int | None = None,
     json: Json = False,
 ) -> int:
     """Start a cluster that stays until `down`.
@@ -77,13 +79,17 @@ def up(
         Write an event for every frame, too.
     wait
         Seconds until the cluster must be ready.
+    kafka
+        Brokers also listen for Kafka clients, any of them; says where, for each AZ.
+    http
+        The port of 127.0.0.1 that commands and HTTP are answered on (docs/http.md), 0 for a free one; says where.
     """
     from emulator.cli.commands.live_up import UpOptions, up_command
 
     return up_command(
         UpOptions(
             topology, engine, driver, name, kafka_version, tuple(set_ or ()), tuple(settings or ()), speed, seed, out,
-            wire, wait, json,
+            wire, wait, json, kafka, http,
         )
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from typing import Final
 
 import trio
 
+from emulator.cluster.auditing import Auditing
 from emulator.cluster.cluster import LiveCluster
 from emulator.cluster.control_server import LOOPBACK
 from emulator.cluster.holding import hold
@@ -34,6 +35,9 @@ from emulator.worlds.network.cluster import Cluster
 from protocol.events import LEVELS
 
 DOOR_PORT: Final = 9400
+HOSTS: Final = "FAULTLINE_HTTP_HOSTS"
+"""Names and addresses under which HTTP is asked for, beside the service's and loopback's; with commas between."""
+AUDITED_BY: Final = "in containers the service audit has what this takes: docker compose --profile audit up audit"
 HERE: Final = Path(gettempdir()) / "runs"
 """Where this container's own commands look for clusters: `docker compose exec control faultline status`."""
 OWNER: Final = "docker compose"
@@ -76,7 +80,10 @@ async def serve(spec: LiveSpec, token: str, here: Path) -> None:
     def opened(port: int) -> None:
         register(here, Registration(spec.name, None, 0, LOOPBACK, port, token, engine="docker"))
 
-    await hold(live, opened, host="0.0.0.0", port=DOOR_PORT)
+    named = os.environ.get(HOSTS, "").lower().split(",")
+    hosts = {"control", *(name.strip() for name in named if name.strip())}
+    audit = Auditing(here, elsewhere=AUDITED_BY).audit
+    await hold(live, opened, host="0.0.0.0", port=DOOR_PORT, audit=audit, hosts=hosts)
 
 
 def main() -> int:

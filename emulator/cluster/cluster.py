@@ -63,6 +63,8 @@ class LiveCluster:
         self.problem = ""
         """Why it cannot get ready."""
         self._jobs = 0
+        self._awaited: set[trio.Event] = set()
+        """Ends of requests that somebody waits for."""
         self._nursery: trio.Nursery | None = None
 
     async def run(self) -> None:
@@ -71,6 +73,7 @@ class LiveCluster:
             self._nursery = nursery
             await nursery.start(self.mailbox.run)
             nursery.start_soon(self._observe_ends)
+            nursery.start_soon(self._tell_of_the_end)
             topology = self.spec.run.topology
             servers = [node.name for node in topology.with_role("session")]
             others = [node.name for node in topology.nodes if node.name not in {OBSERVER, *servers}]
@@ -87,9 +90,9 @@ class LiveCluster:
         """Within about `wait_s`."""
         nursery = self._nursery
         if nursery is None or self.ending.is_set():
-            return r.unknown("the cluster is not there: it begins, or ends")
+            return r.unknown("the cluster is not there: it begins, or ends", why="busy")
         if self._jobs >= JOBS_MAX:
-            return r.unknown(f"{JOBS_MAX} requests are under way, no more at a time: try again")
+            return r.unknown(f"{JOBS_MAX} requests are under way, no more at a time: try again", why="busy")
         if isinstance(ask, r.Ready):  # who looks again and again must not pile up what has not ended
             return await self._ready(wait_s)
         job, ended = Job(), trio.Event()
@@ -101,30 +104,38 @@ class LiveCluster:
             try:
                 answers.append(r.Answer(result=await self._do(ask, job, until_s)))
             except r.Died as died:
-                answers.append(r.unknown(died))
+                answers.append(r.unknown(died, why="ended"))
             except (r.Refused, ClusterError) as refused:
                 answers.append(r.unusable(refused, _so_far(job)))
             except Exception as error:  # our bug: it is written down, and costs this request alone
                 traceback.print_exc()
-                answers.append(r.unknown(f"a bug; see {LOG_FILE} of the run: {error!r}"))
+                answers.append(r.unknown(f"a bug; see {LOG_FILE} of the run: {error!r}", why="bug"))
             finally:
                 self._jobs -= 1
                 ended.set()
 
         nursery.start_soon(work)
-        with trio.move_on_after(wait_s):
-            await ended.wait()
+        self._awaited.add(ended)
+        try:
+            with trio.move_on_after(wait_s):
+                await ended.wait()
+        finally:
+            self._awaited.remove(ended)
         if not answers:  # what is refused at once is refused, however short the wait
             await trio.lowlevel.cancel_shielded_checkpoint()
         if answers:
             return answers[0]
+        if self.ending.is_set():
+            return r.unknown("the cluster ends: what became of it is unknown", _so_far(job), why="busy")
         return r.unknown(self._returning.not_ended(ask, wait_s, self.machines.starting()), _so_far(job))
 
     async def _ready(self, wait_s: float) -> r.Answer:
         with trio.move_on_after(wait_s):
-            await self.mailbox.until(lambda: bool(self.problem or self._ended()) or not self.lacking())
+            await self.mailbox.until(
+                lambda: bool(self.problem or self._ended()) or not self.lacking() or self.ending.is_set()
+            )
         if not self.lacking():
-            return r.Answer(result={"ready_ms": round(self.cluster.now_ms(), 3)})
+            return r.Answer(result={"ready_ms": round(self.cluster.now_ms(), 3), "bootstrap": self.bootstrap()})
         ends = (f"{name} has ended: {last_word(self.cluster, name).reason}" for name in sorted(self._ended()))
         if problem := self.problem or "; ".join(ends):
             return r.unusable(problem)
@@ -224,6 +235,8 @@ class LiveCluster:
         return {
             **as_json(seen),
             "faults": faults,
+            "run": str(cluster.run_dir),
+            "bootstrap": self.bootstrap(),
             "cluster": {
                 "name": self.spec.name,
                 "kafka": self.spec.run.kafka_version,
@@ -239,10 +252,24 @@ class LiveCluster:
             },
         }
 
+    def bootstrap(self) -> dict[str, str]:
+        """{AZ of Kafka clients ("": outside every AZ): bootstrap.servers}; empty: no door is open."""
+        doors = self.cluster.engine.kafka
+        return {
+            az: ",".join(f"{host}:{port}" for host, port in brokers.values()) for az, brokers in doors.items()
+        }
+
     async def _end_soon(self) -> None:
         """Whoever asked for the end hears of it first."""
         await trio.sleep(ANSWERED_S)
         self.ending.set()
+
+    async def _tell_of_the_end(self) -> None:
+        """Who waits is answered, rather than cut off."""
+        await self.ending.wait()
+        for event in self._awaited:
+            event.set()
+        self.mailbox.note_change()
 
     async def _observe_ends(self) -> None:
         """A dead node's door is not knocked at."""

@@ -17,38 +17,64 @@ from emulator.cluster.requests import (
 
 MARGIN_S = 0.4
 """For the way there and back, beside what the request itself may take."""
+RECEIVE_BYTES = 65_536
 
 
 def ask(at: Registration, what: Ask, wait_s: float = WAIT_S) -> Answer:
     """Code 3 when the cluster does not answer in time. Raises Refused for a request that is too long."""
     line = encode_request(at.token, what, wait_s)
     if not at.port:
-        return unknown(f"cluster {at.name} is not there yet: its machines are made (process {at.pid})")
+        return not_there_yet(at)
     deadline = time.monotonic() + wait_s + MARGIN_S
     try:
         with socket.create_connection((at.host, at.port), timeout=wait_s + MARGIN_S) as sock:
             sock.sendall(line)
             return decode_answer(_line(sock, deadline))
     except TimeoutError:
-        return unknown(f"cluster {at.name} did not answer within {wait_s + MARGIN_S:g} s (process {at.pid})")
+        return too_late(at, wait_s)
     except (OSError, Malformed) as error:
-        return unknown(f"cluster {at.name} cannot be asked (process {at.pid}): {error}")
+        return cannot_be_asked(at, error)
+
+
+class Received:
+    """An answer's line, as it comes."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size_bytes = 0
+
+    def add(self, data: bytes) -> bytes | None:
+        """The whole line, once it is there; `data` empty: no more comes. Raises ConnectionError."""
+        if not data:
+            raise ConnectionError("it closed the connection without an answer")
+        self._parts.append(data)
+        self._size_bytes += len(data)
+        if data.endswith(b"\n"):
+            return b"".join(self._parts)
+        if self._size_bytes > ANSWER_BYTES_MAX:
+            raise ConnectionError(f"an answer of more than {ANSWER_BYTES_MAX} bytes")
+        return None
+
+
+def not_there_yet(at: Registration) -> Answer:
+    return unknown(f"cluster {at.name} is not there yet: its machines are made (process {at.pid})")
+
+
+def too_late(at: Registration, wait_s: float) -> Answer:
+    return unknown(f"cluster {at.name} did not answer within {wait_s + MARGIN_S:g} s (process {at.pid})")
+
+
+def cannot_be_asked(at: Registration, error: Exception) -> Answer:
+    return unknown(f"cluster {at.name} cannot be asked (process {at.pid}): {error}")
 
 
 def _line(sock: socket.socket, deadline: float) -> bytes:
-    parts: list[bytes] = []
-    size_bytes = 0
+    received = Received()
     while True:
         left_s = deadline - time.monotonic()
         if left_s <= 0:
             raise TimeoutError
         sock.settimeout(left_s)
-        data = sock.recv(65536)
-        if not data:
-            raise ConnectionError("it closed the connection without an answer")
-        parts.append(data)
-        size_bytes += len(data)
-        if data.endswith(b"\n"):
-            return b"".join(parts)
-        if size_bytes > ANSWER_BYTES_MAX:
-            raise ConnectionError(f"an answer of more than {ANSWER_BYTES_MAX} bytes")
+        line = received.add(sock.recv(RECEIVE_BYTES))
+        if line is not None:
+            return line

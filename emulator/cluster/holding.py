@@ -1,12 +1,13 @@
 """Holding a cluster that stays: its control server listens, and it takes orders until somebody ends it."""
 
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Set
 
 import trio
 
 from emulator.cluster.cluster import LiveCluster
 from emulator.cluster.control_server import LAST_ANSWERS_S, LOOPBACK, ControlServer
+from emulator.cluster.desk import Auditing, no_audit
 
 
 async def hold(
@@ -15,15 +16,17 @@ async def hold(
     *beside: Callable[[], Awaitable[None]],
     host: str = LOOPBACK,
     port: int = 0,
+    audit: Auditing = no_audit,
+    hosts: Set[str] = frozenset(),
 ) -> None:
     """Enters the cluster and serves until `live.ending`, which SIGTERM sets, too. `opened` is told the control server's
-    port; tasks `beside` end with it."""
+    port; tasks `beside` end with it. `audit`, `hosts`: as for ControlServer. Raises PortInUse."""
     async with trio.open_nursery() as outer:
         await outer.start(_obey_signals, live.ending)  # to the very end: a second word must not tear it
         async with live.cluster, trio.open_nursery() as nursery:
             for task in beside:
                 nursery.start_soon(task)
-            server = ControlServer(live.cluster.token, live.answer)
+            server = ControlServer(live.cluster.token, live.answer, audit=audit, hosts=hosts)
             opened(await nursery.start(server.serve, host, port))
             nursery.start_soon(live.run)
             await live.ending.wait()

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from emulator.cluster.control_client import ask
 from emulator.cluster.ending import end_supervisor
@@ -29,34 +29,56 @@ class NotUp(Exception):
         self.late = late
 
 
+class Held(NamedTuple):
+    """A cluster that lives as long as whoever started it: it ends when `process.stdin` is closed."""
+
+    found: Found
+    process: "subprocess.Popen[bytes]"
+
+
 def launch(run_dir: Path, limit_s: float = READY_LIMIT_S, progress: Callable[[str], None] | None = None) -> Found:
-    """The cluster of `run_dir` (with its live.json), ready.
+    """The cluster of `run_dir` (with its live.json), ready; it stays.
 
     Raises NotUp. Then, and when it is interrupted, nothing is left running.
     """
+    found, process = launch_held(run_dir, limit_s, progress)
+    assert process.stdin is not None
+    process.stdin.write(KEEP + b"\n")
+    process.stdin.flush()
+    process.stdin.close()
+    process.returncode = process.returncode or 0  # else Python warns: it lives on, and is not ours to wait for
+    return found
+
+
+def launch_held(
+    run_dir: Path,
+    limit_s: float = READY_LIMIT_S,
+    progress: Callable[[str], None] | None = None,
+    look: Callable[[], object] = lambda: None,
+) -> Held:
+    """The same, and it ends with this process, however that ends. `look` is called every half second or sooner: what it
+    raises gives the cluster up. Raises NotUp."""
     process = _spawn(run_dir)
     kept = False
     try:
-        found = _until_registered(run_dir, process)
+        found = _until_registered(run_dir, process, look)
         deadline = time.monotonic() + limit_s
         while True:
             answer = ask(found.registration, Ready(), min(READY_LOOK_S, limit_s))
             if answer.code == 0:
                 break
+            look()
             _check(answer, process, run_dir, deadline)
             if progress is not None:
                 progress(answer.error)
-        assert process.stdin is not None
-        process.stdin.write(KEEP + b"\n")
-        process.stdin.flush()
         kept = True
-        return found
+        return Held(found, process)
     finally:
-        if process.stdin is not None:
-            process.stdin.close()
         if not kept:
+            if process.stdin is not None:
+                process.stdin.close()
             end_supervisor(process, run_dir, registered(run_dir))
-        process.returncode = process.returncode or 0  # else Python warns: it lives on, and is not ours to wait for
+            process.returncode = process.returncode or 0  # else Python warns: it has been ended
 
 
 def _spawn(run_dir: Path) -> "subprocess.Popen[bytes]":
@@ -73,9 +95,10 @@ def _spawn(run_dir: Path) -> "subprocess.Popen[bytes]":
         )
 
 
-def _until_registered(run_dir: Path, process: "subprocess.Popen[bytes]") -> Found:
+def _until_registered(run_dir: Path, process: "subprocess.Popen[bytes]", look: Callable[[], object]) -> Found:
     deadline = time.monotonic() + REGISTERED_LIMIT_S
     while time.monotonic() < deadline:
+        look()
         found = registered(run_dir)
         if found is not None and found.registration.pid == process.pid and found.registration.port:
             return found

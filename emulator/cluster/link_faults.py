@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import msgspec
 
-from emulator.cluster.requests import Refused
+from emulator.cluster.requests import NotThere, Refused
 from emulator.cluster.status import LinkFault
 from emulator.cluster.words import places_in
-from emulator.faults.rules import KINDS, RuleError, parse
+from emulator.faults.rules import KINDS, RuleError, UnknownWord, parse
 from emulator.worlds.network.cluster import Cluster
 from emulator.worlds.network.reports import ClusterError
 from protocol.link_rules import LinkRule
@@ -92,6 +92,8 @@ class LinkFaults:
         topology = self._cluster.topology
         try:
             rule = parse([*words, EXPECTS_NOTHING], topology, rule_id)
+        except UnknownWord as error:
+            raise NotThere(str(error)) from error
         except RuleError as error:
             raise Refused(str(error)) from error
         assert isinstance(rule, LinkRule)
@@ -161,7 +163,7 @@ class LinkFaults:
             found = [life for life in lives if life.rule.rule in [word.lower() for word in wanted]]
         if not found:
             there = "; ".join(f"{life.rule.rule} {life.rule.what}" for life in lives) or "none"
-            raise Refused(f"no {kind or 'rule'} on {' '.join(wanted)} is in force; in force: {there}")
+            raise NotThere(f"no {kind or 'rule'} on {' '.join(wanted)} is in force; in force: {there}")
         return found
 
     def _forget(self) -> None:

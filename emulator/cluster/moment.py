@@ -5,22 +5,18 @@ something, that something is told of, too. Event files only grow, their lines in
 beginning of each.
 """
 
-import math
 import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from emulator.cluster.control_client import ask
 from emulator.cluster.registry import Found
 from emulator.cluster.requests import Refused, Status
 from emulator.layout import EVENTS_FOLDER, SETTINGS_FILE, WIRE_SUFFIX, event_paths, is_foreign, only_writer
 from emulator.regular_files import named, open_regular, read_regular, write_whole
-from protocol.events.reading import LINE_BYTES_MAX
-from protocol.undecodable import UNDECODABLE
+from protocol.events.reading import LINE_BYTES_MAX, at_ms_in
 
 WRITTEN_S: Final = 0.5
 """Real time after which a line should be on disk: ten times what processes keep it for."""
@@ -30,13 +26,6 @@ every five seconds of its clock."""
 LOOK_S: Final = 0.1
 TAIL_BYTES: Final = 1 << 20
 COPY_BYTES: Final = 1 << 20
-
-
-class _AtMs(msgspec.Struct, frozen=True):
-    at_ms: float
-
-
-_lines = msgspec.json.Decoder(_AtMs)
 
 
 def copy_moment(found: Found, target: Path) -> float:
@@ -79,7 +68,7 @@ def is_past(path: Path, moment_ms: float) -> bool:
     with open_regular(path) as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
         whole, end, _ = file.read(2 * TAIL_BYTES).rpartition(b"\n")
-    return bool(end) and _at_ms(whole.rpartition(b"\n")[2]) > moment_ms
+    return bool(end) and at_ms_in(whole.rpartition(b"\n")[2]) > moment_ms
 
 
 def end_of(path: Path, moment_ms: float) -> int:
@@ -97,7 +86,7 @@ def end_of(path: Path, moment_ms: float) -> int:
                 start = tail.rfind(b"\n", 0, end - 1) + 1
                 if start == 0 and begin > 0:
                     break  # its beginning is further back
-                if _at_ms(tail[start:end]) <= moment_ms:
+                if at_ms_in(tail[start:end]) <= moment_ms:
                     return begin + end
                 end = start
             if begin == 0:
@@ -105,14 +94,6 @@ def end_of(path: Path, moment_ms: float) -> int:
             if tail_bytes > LINE_BYTES_MAX:
                 return size_bytes  # a line of which no more is looked at
             tail_bytes *= 4
-
-
-def _at_ms(line: bytes) -> float:
-    """Of what is no event: before everything."""
-    try:
-        return _lines.decode(line).at_ms
-    except UNDECODABLE:
-        return -math.inf
 
 
 def _copy(source: Path, target: Path, size_bytes: int) -> None:

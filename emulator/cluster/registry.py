@@ -63,6 +63,11 @@ class Registration(msgspec.Struct, frozen=True):
         """The owner's; 0: it is in a container."""
         return self.owner.pid if self.owner is not None else 0
 
+    @property
+    def http(self) -> str:
+        """Where it is asked over HTTP; "": not yet, or not at all."""
+        return f"http://{self.host}:{self.port}" if self.port else ""
+
 
 class Found(msgspec.Struct, frozen=True):
     """An entry that was found. `standing`: its owner's."""

@@ -6,6 +6,7 @@
 The token stands first: it is compared as bytes, and nothing else of a line is decoded before.
 `code` is the exit code of the command that asks (emulator.exit_codes): 2 when it cannot be done (`error`: one line with
 the nearest valid thing), 3 when it had not ended in `wait_s`; it goes on then, and `result` is what is known so far.
+The same is asked over HTTP (`emulator.cluster.http`).
 """
 
 import re
@@ -229,16 +230,26 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     wait_s: Annotated[float, msgspec.Meta(ge=0.0, le=WAIT_S_MAX)] = WAIT_S
 
 
+Why = Literal["", "absent", "ended", "busy", "bug"]
+"""What kind of refusal it is: what is named is not there; a node has ended by itself; not now, but again in a moment;
+our fault."""
+
+
 class Answer(msgspec.Struct, frozen=True):
     """The line back."""
 
     code: int = HELD
     error: str = ""
     result: dict[str, Any] = {}
+    why: Why = ""
 
 
 class Refused(Exception):
     """What is asked for cannot be done: one line with the nearest valid thing."""
+
+
+class NotThere(Refused):
+    """What is named is not there."""
 
 
 class Malformed(Refused):
@@ -251,12 +262,12 @@ class Died(Exception):
 
 def unusable(error: object, result: dict[str, Any] | None = None) -> Answer:
     """Code 2."""
-    return Answer(UNUSABLE, str(error), result or {})
+    return Answer(UNUSABLE, str(error), result or {}, "absent" if isinstance(error, NotThere) else "")
 
 
-def unknown(error: object, result: dict[str, Any] | None = None) -> Answer:
+def unknown(error: object, result: dict[str, Any] | None = None, why: Why = "") -> Answer:
     """Code 3."""
-    return Answer(UNKNOWN, str(error), result or {})
+    return Answer(UNKNOWN, str(error), result or {}, why)
 
 
 _TOKEN = re.compile(rb'\{\s{0,8}"token"\s{0,8}:\s{0,8}"([^"\\]{0,256})"')

@@ -37,7 +37,8 @@ class UnusableSpecification(ValueError):
 
 class LiveSpec(msgspec.Struct, frozen=True):
     """Everything a supervisor needs. `levels`: of the events that are written. `compose_file`: its path; containers are
-    made from it. `topics`, `producers`, `consumers`: settings of those to come, unless they say otherwise."""
+    made from it. `topics`, `producers`, `consumers`: settings of those to come, unless they say otherwise.
+    `kafka`: brokers listen for Kafka clients, too. `control_port`: the control server's, on loopback; 0: a free one."""
 
     name: str
     run: RunSpec
@@ -51,6 +52,8 @@ class LiveSpec(msgspec.Struct, frozen=True):
     topics: dict[str, Any] = {}
     producers: dict[str, Any] = {}
     consumers: dict[str, Any] = {}
+    kafka: bool = False
+    control_port: int = 0
 
     @property
     def living(self) -> Living:

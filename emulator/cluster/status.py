@@ -98,8 +98,21 @@ class FaultView(msgspec.Struct):
     id: str = ""
 
 
+class FindingView(msgspec.Struct):
+    """What a follow of the run has told (`audit --follow`). `at_ms`: when it happened or began; `lasts`: it has not
+    ended, as far as that has read."""
+
+    at_ms: float
+    finding: str
+    partition: str
+    violation: bool
+    lasts: bool
+    text: str
+
+
 class ClusterStatus(msgspec.Struct):
-    """`partitions`: {t-0: {node: its replica}}, of nodes that answered. `at_ms`: scenario time."""
+    """`partitions`: {t-0: {node: its replica}}, of nodes that answered. `at_ms`: scenario time. `findings`: the newest
+    that a follow has told, newest last; none: nobody follows."""
 
     at_ms: float
     nodes: dict[str, NodeView]
@@ -107,6 +120,7 @@ class ClusterStatus(msgspec.Struct):
     links: list[LinkView] = []
     faults: list[FaultView] = []
     name: str = ""
+    findings: list[FindingView] = []
 
 
 def status_of(

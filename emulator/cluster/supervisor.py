@@ -13,6 +13,7 @@ from pathlib import Path
 
 import trio
 
+from emulator.cluster.auditing import Auditing
 from emulator.cluster.cluster import LiveCluster
 from emulator.cluster.control_server import LOOPBACK
 from emulator.cluster.holding import hold
@@ -33,13 +34,16 @@ ENDING = (ForkServerLost, PortInUse, SpecError, UnusableSpecification, *UNUSABLE
 async def serve(spec: LiveSpec, run_dir: Path, make_cluster: MakeCluster) -> None:
     """Until somebody ends it."""
     specs = machine_specs(spec.run)
-    cluster = make_cluster(run_dir, spec.run.topology, specs, speed=spec.speed, seed=spec.seed, levels=spec.levels)
+    doors = {"kafka": True} if spec.kafka else {}  # machines of their own have none
+    about = {"speed": spec.speed, "seed": spec.seed, "levels": spec.levels, **doors}
+    cluster = make_cluster(run_dir, spec.run.topology, specs, **about)
     live = LiveCluster(spec, cluster)
 
     def opened(port: int) -> None:
         register(run_dir, registration(spec, cluster.engine.pid or os.getpid(), port, cluster.token))
 
-    await hold(live, opened, partial(_until_kept, live.ending))
+    audit = Auditing(run_dir).audit
+    await hold(live, opened, partial(_until_kept, live.ending), port=spec.control_port, audit=audit)
 
 
 def registration(spec: LiveSpec, session: int = 0, port: int = 0, token: str = "") -> Registration:

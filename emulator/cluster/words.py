@@ -3,20 +3,20 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from emulator.cluster.requests import Refused
+from emulator.cluster.requests import NotThere, Refused
 from emulator.topology import SESSION_SERVICE, Node, Topology, is_group, machines_named
 from protocol.ids import topic_partition_of
 
 
 def nearest(kind: str, given: str, known: Iterable[str]) -> str:
-    """`given` as it is known, whatever its case. Raises Refused with the nearest, or all."""
+    """`given` as it is known, whatever its case. Raises NotThere with the nearest, or all."""
     by_lower = {name.lower(): name for name in known}
     if given.lower() in by_lower:
         return by_lower[given.lower()]
     close = get_close_matches(given.lower(), by_lower, n=1, cutoff=0.5)
     if close:
-        raise Refused(f"no {kind} {given!r}; did you mean {by_lower[close[0]]}?")
-    raise Refused(f"no {kind} {given!r}; there is {', '.join(by_lower.values()) or 'none'}")
+        raise NotThere(f"no {kind} {given!r}; did you mean {by_lower[close[0]]}?")
+    raise NotThere(f"no {kind} {given!r}; there is {', '.join(by_lower.values()) or 'none'}")
 
 
 def topics_of(partitions: Iterable[str]) -> dict[str, list[int]]:
@@ -35,7 +35,7 @@ def machines_meant(topology: Topology, words: Iterable[str]) -> dict[str, bool]:
         if is_group(topology, word):
             found = machines_named(topology, word)
             if not found:
-                raise Refused(f"no node is called {word!r}; there is {', '.join(names)}")
+                raise NotThere(f"no node is called {word!r}; there is {', '.join(names)}")
             for node in found:
                 meant.setdefault(node.name, False)
         else:
@@ -47,7 +47,7 @@ def broker_numbered(topology: Topology, number: int) -> Node:
     """Raises Refused."""
     brokers = {node.number: node for node in topology.with_role("broker")}
     if number not in brokers:
-        raise Refused(f"no broker {number}; there is {', '.join(map(str, brokers))}")
+        raise NotThere(f"no broker {number}; there is {', '.join(map(str, brokers))}")
     return brokers[number]
 
 

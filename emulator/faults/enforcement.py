@@ -155,8 +155,8 @@ class LinkState:
         awaiting = tuple(
             rule_id for rule_id, rule in self._healed.items() if (rule_id, peer) not in told and _concerns(rule, path)
         )
-        ours = (rule for rule in self.in_force.values() if rule.driver == NODES)
-        path.ruled(tuple(rule for rule in ours if _concerns(rule, path)), awaiting)
+        ours = tuple(rule for rule in self.in_force.values() if rule.driver == NODES and _concerns(rule, path))
+        path.ruled(ours, awaiting)
 
 
 def _concerns(rule: LinkRule, path: Path) -> bool:

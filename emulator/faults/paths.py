@@ -211,6 +211,8 @@ class Path:
 
     def ruled(self, in_force: tuple[LinkRule, ...], awaiting: tuple[str, ...]) -> None:
         """The rules changed."""
+        if self.calm and not in_force and not awaiting:
+            return  # nothing was in its way, and nothing is
         self.stopping = next((r for r in in_force if r.kind in STOPPING and not r.apis), None)
         self._shaping = tuple(r for r in in_force if r.kind not in STOPPING and not r.apis)
         self._frame_rules = tuple(r for r in in_force if r.apis)

@@ -40,6 +40,10 @@ class RuleError(ValueError):
     """A command that names no fault: one sentence with the nearest valid word."""
 
 
+class UnknownWord(RuleError):
+    """A name that is none, of a node, an AZ, an API or the like."""
+
+
 class Heal(msgspec.Struct, frozen=True):
     """`rule` None: every rule in force."""
 
@@ -190,13 +194,13 @@ def _is_broker(topology: Topology, place: str) -> bool:
 
 
 def _one_of(what: str, word: str, known: Sequence[str]) -> str:
-    """The word as it is known, whatever its case. Raises RuleError with the nearest."""
+    """The word as it is known, whatever its case. Raises UnknownWord with the nearest."""
     by_lower = {name.lower(): name for name in known}
     if word.lower() in by_lower:
         return by_lower[word.lower()]
     near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.5)
     hint = f"; did you mean {by_lower[near[0]]}?" if near else f"; there is {', '.join(known)}"
-    raise RuleError(f"no {what} {word!r}{hint}")
+    raise UnknownWord(f"no {what} {word!r}{hint}")
 
 
 def _split_arrow(word: str) -> list[str]:

@@ -4,7 +4,10 @@ Fed by Spark: `findings` (what the audit's query found), `completeness` (whether
 `link_faults` (asked for, of effect, healed), `health` (whether it can be trusted otherwise), `measures` (who was
 unavailable, and how long). Of simulated runs: `oracle` (judges by the world's true state), `simulated_measures`. Of
 both: `equal` (which recording of real Kafka a run equals), `assembled` (a verdict, put together from its parts),
-`judged` (a simulated run, played and judged), `seeds` (many of them), `vouching` (a late run that says what a punctual
-one says), `schedules` (random ones), `junit` (a verdict for a CI system), `crash_testing` (a node dies anywhere, and
-the run is judged).
+`judged` (a simulated run, played and judged), `seeds` (many of them), `listing` (what decided a run, event by event),
+`causes` (seeds by why they came out so, the rarest first), `vouching` (a late run that says what a punctual one says),
+`schedules` (random ones), `campaigns` (many runs with one question, and their data set), `crash_testing` (a node dies
+anywhere, and the run is judged), `advice` (which single faults break what, and the settings that end it), `fuzzing`
+(random schedules; what breaks a promise is made small). For CI systems: `cases` of a verdict, `junit` and `markdown`
+made of them, `for_machines` (both, written where a command was told to).
 """

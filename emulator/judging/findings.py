@@ -10,6 +10,9 @@ import msgspec
 ACKS = {"all": "-1", "1": "1", "0": "0"}
 """{how verdicts name an acks setting: its number}"""
 
+ALLOWED = {"acks": "acks<=1", "unclean": "unclean.leader.election", "unflushed": "not flushed"}
+"""{a short name: what allows the loss of an acknowledged record, as verdicts say it}"""
+
 
 SEQ_MODULUS = (1 << 31) - 1
 """A prime: numbers are added up as what is left of them, so that nobody's can be too large."""
@@ -26,20 +29,24 @@ class Violation(msgspec.Struct, frozen=True):
 
 
 class Findings(msgspec.Struct):
-    """What a check found in a run. `total`: all violations, of which `violations` are the first. `crashed`: why it
-    could not be computed."""
+    """What a check found in a run. `total`: all violations, of which `violations` are the first; `by_acks`, `allowed`:
+    how many of each. `counted`: how much there was to judge, of a check that counts by a query. `crashed`: why it could
+    not be computed."""
 
     total: int = 0
     by_acks: dict[str, int] = {}
+    allowed: dict[str, int] = {}
     violations: list[Violation] = []
     missing: list[str] = []
     missing_total: int = 0
+    counted: int = 0
     crashed: str | None = None
 
 
 class EventCount(msgspec.Struct, frozen=True):
     """Lines of one kind: of events called `event` (or broken: `problem`) from one incarnation. `seq_sum`,
-    `seq_squares`: of their numbers, each modulo SEQ_MODULUS."""
+    `seq_squares`: of their numbers, each modulo SEQ_MODULUS. Of produces: how many were `acknowledged` (with acks=all),
+    `begun`, `ended`; of groups' offsets: `commits` and `looks` that were answered."""
 
     node: str | None
     incarnation: int | None
@@ -54,6 +61,11 @@ class EventCount(msgspec.Struct, frozen=True):
     seq_squares: int | None
     acknowledged: int
     led: int
+    acknowledged_by_all: int = 0
+    begun: int = 0
+    ended: int = 0
+    commits: int = 0
+    looks: int = 0
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +111,10 @@ class Judged(msgspec.Struct):
     """{client's node: how long its produces kept failing, until the last of them ended}."""
     failing_since_ms: dict[str, float] = {}
     """{client's node: when its last produce ended}, of those that failed in it."""
+    again_ms: dict[str, float] = {}
+    """{client's node: when the produce ended that came after its last one that failed}."""
+    unknown_outcomes: dict[str, int] = {}
+    """Of produces that ended so: `in_log`, `not_in_log` of the final leader, `open` where that is not told."""
     two_at_once_ms: dict[str, float] = {}
     """{leader or controller: the longest time for which two were in that office, until it was over}"""
     two_since_ms: dict[str, float] = {}
@@ -120,6 +136,10 @@ def add_row(judged: Judged, row: Mapping[str, Any], values: Mapping[tuple[str, s
             judged.unavailable_ms[row["text"]] = numbers["ms"]
             if "since_ms" in numbers:
                 judged.failing_since_ms[row["text"]] = numbers["since_ms"]
+            if "again_ms" in numbers:
+                judged.again_ms[row["text"]] = numbers["again_ms"]
+        case "unknown-outcomes":
+            judged.unknown_outcomes = numbers
         case "two-at-once":
             judged.two_at_once_ms[row["text"]] = numbers["ms"]
             if "since_ms" in numbers:
@@ -128,10 +148,15 @@ def add_row(judged: Judged, row: Mapping[str, Any], values: Mapping[tuple[str, s
             findings = judged.findings[row["check"]]
             findings.missing.append(_at(row) + row["text"])
             findings.missing_total = numbers["total"]
+        case "counted":
+            judged.findings[row["check"]].counted = numbers["total"]
         case "violation":
             findings = judged.findings[row["check"]]
             findings.total = numbers["total"]
             findings.by_acks = {name: numbers[f"acks_{name}"] for name in ACKS if numbers[f"acks_{name}"]}
+            findings.allowed = {
+                rule: numbers[f"allowed_{name}"] for name, rule in ALLOWED.items() if numbers[f"allowed_{name}"]
+            }
             told: dict[str, Any] = msgspec.json.decode(details)
             text: str = row["text"]
             if value := values.get((row["run"], told.get("operation", ""))):  # of a produce; others write nothing

@@ -5,10 +5,11 @@ from time import perf_counter
 import msgspec
 
 from emulator.judging.assembled import assemble
-from emulator.judging.oracle.judge import judge_run
+from emulator.judging.oracle.judge import judge_truth, unknown_outcomes
 from emulator.judging.oracle.probe import Probe
+from emulator.judging.oracle.truth import Truth, truth_of
 from emulator.judging.simulated_measures import deaths_of, faults_of, measures_of
-from emulator.machines.client.operations import Operation
+from emulator.machines.client.operations import KeptOperations
 from emulator.runs.resolve import Resolved
 from emulator.runs.simulated import Played, play
 from emulator.runs.verdict import Verdict
@@ -21,11 +22,12 @@ WORLD = "sim"
 
 
 class JudgedRun(msgspec.Struct):
-    """`observations`: as read, entries as plain dicts."""
+    """`observations`: as read, entries as plain dicts. `truth`: what the verdict is of."""
 
     played: Played
     observations: Observations
     verdict: Verdict
+    truth: Truth
 
 
 def play_and_judge(
@@ -35,17 +37,18 @@ def play_and_judge(
 
     Measures beside those of `measures_of`: `wall_s`, real seconds to play it, and `audit_s`, to judge it.
     """
-    operations: list[Operation] = []
+    operations = KeptOperations()
     probe = Probe(operations)
     began_s = perf_counter()
     played = play(
         resolved, seed, latencies=latencies, wire_events=wire_events, after_step=probe.look, operations=operations
     )
     played_s = perf_counter()
-    checks = judge_run(played.world, played.operations, probe)
+    truth = truth_of(played.world, played.operations, probe)
+    checks, outcomes = judge_truth(truth), unknown_outcomes(truth)
     judged_s = perf_counter()
     observations = plain(played.observations)
-    measures = measures_of(played.world, probe)
+    measures = measures_of(played.world, probe) | {"unknown_outcomes": outcomes}
     measures |= {"wall_s": round(played_s - began_s, 4), "audit_s": round(judged_s - played_s, 4)}
     exits = resolved.scenario.exits_expected(version_name(observations.kafka))
     verdict = assemble(
@@ -60,4 +63,4 @@ def play_and_judge(
         settings=resolved.account,
         lasted_ms=played.world.now_ms,
     )
-    return JudgedRun(played, observations, verdict)
+    return JudgedRun(played, observations, verdict, truth)

@@ -15,20 +15,39 @@ OUTSIDE = "outside"
 
 
 def measures_of(judged: Judged) -> dict[str, Any]:
-    """`wall_s`: scenario seconds from launch to the last event. `unavailable_ms`: {AZ: how long the produces of its
-    clients kept failing, the longest of them; null: none of them wrote, so it was not measured}.
-    `time_to_new_leader_ms`: from the first fault to the first later leader of a higher epoch; null: none.
-    `dual_leader_ms`, `dual_controller_ms`: the longest time for which two were in that office at once, whether they did
-    anything or not; null: never. `exits`: {node: how many of its lives ended by themselves}."""
+    """`wall_s`: scenario seconds from launch to the last event.
+
+    - `unavailable_ms`: {AZ: how long the produces of its clients kept failing, the longest of them; null: none of them
+      wrote, so it was not measured}
+    - `recovered_ms`: {AZ: from the first fault until its clients were acknowledged again for good, the last of them; 0:
+      none was refused; null: none of them wrote, or one never was acknowledged again}
+    - `clients`: {client that wrote: both of it}
+    - `unknown_outcomes`: how many produces whose outcome their clients never knew are `in_log` of the final leader in
+      the end, or `not_in_log`, and how many are `open`: they never ended, or that log is not told
+    - `time_to_new_leader_ms`: from the first fault to the first later leader of a higher epoch; null: none
+    - `dual_leader_ms`, `dual_controller_ms`: the longest time for which two were in that office at once, whether they
+      did anything or not; null: never
+    - `exits`: {node: how many of its lives ended by themselves}
+    """
     last_ms = _last_ms(judged)
     return {
         "wall_s": round(last_ms / 1000, 3),
         "exits": health.exits(judged.notes),
-        "unavailable_ms": _by_az(judged),
+        **availability(azs_of(judged), _unavailable(judged), _recovered(judged)),
+        "unknown_outcomes": _unknown_outcomes(judged),
         "time_to_new_leader_ms": time_to_new_leader_ms(judged.notes),
         "dual_leader_ms": _two_at_once_ms(judged, "leader"),
         "dual_controller_ms": _two_at_once_ms(judged, "controller"),
     }
+
+
+def first_fault_ms(notes: list[Note]) -> float | None:
+    """When a rule was first in force, or a machine first broken. `notes` in the order of the scenario's clock."""
+    return next((note.at_ms for note in notes if _disturbs(note)), None)
+
+
+def _disturbs(note: Note) -> bool:
+    return note.event == "fault_in_force" or (note.event == "machine_fault" and note.what in DISTURBING)
 
 
 def time_to_new_leader_ms(notes: list[Note]) -> float | None:
@@ -36,8 +55,7 @@ def time_to_new_leader_ms(notes: list[Note]) -> float | None:
     epochs: defaultdict[tuple[str | None, int | None], int] = defaultdict(lambda: -1)
     fault_ms: float | None = None
     for note in notes:
-        disturbs = note.event == "fault_in_force" or (note.event == "machine_fault" and note.what in DISTURBING)
-        if disturbs and fault_ms is None:
+        if fault_ms is None and _disturbs(note):
             fault_ms = note.at_ms
         if note.event != "role_changed" or note.leader_epoch is None:
             continue
@@ -60,13 +78,60 @@ def _last_ms(judged: Judged) -> float:
     return max((count.last_ms for count in judged.counts if count.last_ms is not None), default=0.0)
 
 
-def _by_az(judged: Judged) -> dict[str, float | None]:
-    azs = {note.node: note.az or OUTSIDE for note in judged.notes if note.event == "node_started"}
+def azs_of(judged: Judged) -> dict[str, str]:
+    """{node: its AZ}"""
+    return {note.node: note.az or OUTSIDE for note in judged.notes if note.event == "node_started"}
+
+
+def _unavailable(judged: Judged) -> dict[str, float]:
+    """Of the clients that wrote."""
     of_node = {count.node or "": 0.0 for count in judged.counts if count.problem is None and count.acknowledged}
     of_node |= judged.unavailable_ms
     for node, since_ms in judged.failing_since_ms.items():
         of_node[node] = of_node.get(node, 0.0) + _last_ms(judged) - since_ms
-    return longest_by_az(azs, of_node)
+    return of_node
+
+
+def _recovered(judged: Judged) -> dict[str, float | None]:
+    """Of the clients that wrote; none: there was no fault."""
+    fault_ms = first_fault_ms(judged.notes)
+    if fault_ms is None:
+        return {}
+    return {
+        node: None if node in judged.failing_since_ms else recovery_ms(judged.again_ms.get(node), fault_ms)
+        for node in _unavailable(judged)
+    }
+
+
+def _unknown_outcomes(judged: Judged) -> dict[str, int]:
+    told = dict.fromkeys(("in_log", "not_in_log", "open"), 0) | judged.unknown_outcomes
+    known = [count for count in judged.counts if count.problem is None]
+    told["open"] += max(0, sum(count.begun for count in known) - sum(count.ended for count in known))
+    return told
+
+
+def recovery_ms(again_ms: float | None, fault_ms: float) -> float:
+    """From the fault until a client was acknowledged again (`again_ms`; None: it was never refused)."""
+    return 0.0 if again_ms is None else max(0.0, round(again_ms - fault_ms, 3))
+
+
+def availability(
+    azs: Mapping[str, str], unavailable: Mapping[str, float], recovered: Mapping[str, float | None]
+) -> dict[str, Any]:
+    """`unavailable_ms`, `recovered_ms` and `clients`, of the clients that wrote. `azs`: {node: its AZ}; `recovered`: of
+    none, if there was no fault."""
+    by_az = longest_by_az(azs, {node: ms for node, ms in recovered.items() if ms is not None})
+    for node, ms in recovered.items():
+        if ms is None:
+            by_az[azs.get(node, OUTSIDE)] = None
+    return {
+        "unavailable_ms": longest_by_az(azs, unavailable),
+        "recovered_ms": by_az,
+        "clients": {
+            node: {"unavailable_ms": round(unavailable[node], 3), "recovered_ms": recovered.get(node)}
+            for node in sorted(unavailable)
+        },
+    }
 
 
 def longest_by_az(azs: Mapping[str, str], of_node: Mapping[str, float]) -> dict[str, float | None]:

@@ -3,6 +3,8 @@
 Every worker resolves the scenario for itself from what the command line said, plays whole runs, and sends back a few
 numbers. A run that fails is a result too: its seed, and why."""
 
+import re
+import shlex
 from collections.abc import Generator, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -11,7 +13,7 @@ from time import perf_counter
 import msgspec
 
 from emulator.exit_codes import BUG, UNKNOWN
-from emulator.judging.judged import play_and_judge
+from emulator.judging.judged import JudgedRun, play_and_judge
 from emulator.packaged import GOLDEN
 from emulator.runs.cores import on_all_cores
 from emulator.runs.directory import write_observations, write_verdict
@@ -23,7 +25,7 @@ from emulator.runs.verdict import Verdict
 from emulator.scenario.observations.comparable import Comparable, comparable
 from emulator.scenario.observations.files import load
 from emulator.scenario.observations.model import Observations
-from emulator.scenario.observations.races import nearest_with_races
+from emulator.scenario.observations.races import Recorded
 from emulator.scenario.player.steps import StepFailed
 from emulator.settings.registry import parse_assignment
 from emulator.worlds.simulated.heap import RunTooLong
@@ -33,8 +35,27 @@ DIFFERENCES_MAX = 5
 """Differences from the nearest recording that a result tells."""
 
 
+class UnusableSeeds(ValueError):
+    """Not a range of seeds."""
+
+
+def parse_seeds(given: str) -> range:
+    """`1..200`, both included, or `7`. Raises UnusableSeeds."""
+    match = re.fullmatch(r"\s*(\d+)\s*(?:\.\.\s*(\d+)\s*)?", given)
+    if match is None:
+        raise UnusableSeeds(f"--seeds {given}: expected A..B, such as 1..200")
+    first = int(match[1])
+    last = int(match[2]) if match[2] else first
+    if last < first:
+        raise UnusableSeeds(f"--seeds {given}: the last is before the first")
+    if last - first >= SEEDS_MAX:
+        raise UnusableSeeds(f"--seeds {given}: more than {SEEDS_MAX} seeds")
+    return range(first, last + 1)
+
+
 class SeedsAsked(msgspec.Struct, frozen=True):
-    """What a worker is told. `golden`: where recordings are; `out`: "" keeps nothing."""
+    """What a worker is told. `golden`: where recordings are, "": nothing is compared; `out`: "" keeps nothing;
+    `parameters`: what of the scenario's file is changed, as `--param` takes it."""
 
     scenario: str
     kafka_version: str | None = None
@@ -42,15 +63,18 @@ class SeedsAsked(msgspec.Struct, frozen=True):
     golden: str = str(GOLDEN)
     out: str = ""
     settings_files: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
 
     def resolved(self) -> Resolved:
         """Raises what reading and resolving a scenario raises: every one a ValueError."""
         overrides = dict(map(parse_assignment, self.overrides))
         files = read_settings_files(self.settings_files)
-        return resolve(find_scenario(self.scenario), self.kafka_version, overrides, files)
+        return resolve(find_scenario(self.scenario, self.parameters), self.kafka_version, overrides, files)
 
     def recordings(self, resolved: Resolved) -> dict[str, Observations]:
         """{ID@VERSION/N.json: what real Kafka did}. Raises Malformed."""
+        if not self.golden:
+            return {}
         files = recordings_of(resolved.scenario.id, resolved.spec.kafka_version, Path(self.golden))
         return {f"{path.parent.name}/{path.name}": load(path) for path in files}
 
@@ -77,42 +101,46 @@ class SeedResult(msgspec.Struct, frozen=True, kw_only=True):
 class Worker:
     """Plays seeds of one scenario. One per process."""
 
-    def __init__(self, asked: SeedsAsked) -> None:
+    def __init__(self, asked: SeedsAsked, resolved: Resolved | None = None) -> None:
+        """`resolved`: what was asked for, where somebody has it already."""
         self._asked = asked
-        self._resolved = asked.resolved()
-        self._recordings = asked.recordings(self._resolved)
+        self._resolved = resolved or asked.resolved()
+        recordings = asked.recordings(self._resolved)
+        self._recorded = Recorded(recordings, self._resolved.scenario.races) if recordings else None
 
     def play(self, seed: int) -> SeedResult:
         # Nothing of a run outlives its judging: the collector looks afterwards, when little is left.
         with collector_asleep():
-            return self._play(seed)
+            return self.played(seed)[0]
 
-    def _play(self, seed: int) -> SeedResult:
+    def played(self, seed: int) -> tuple[SeedResult, JudgedRun | None]:
+        """And the run itself, if there is one."""
         began_s = perf_counter()
         try:
             run = play_and_judge(self._resolved, seed, run=str(seed))
         except StepFailed as error:
             place = place_of_step(self._asked.scenario, error.step)
-            return SeedResult(seed=seed, code=UNKNOWN, error=f"{place}not played to its end: {error}")
+            return SeedResult(seed=seed, code=UNKNOWN, error=f"{place}not played to its end: {error}"), None
         except RunTooLong as error:
-            return SeedResult(seed=seed, code=UNKNOWN, error=f"{type(error).__name__}: {error}")
+            return SeedResult(seed=seed, code=UNKNOWN, error=f"{type(error).__name__}: {error}"), None
         except Exception as error:
             # Our bug: the other seeds go on; the command that plays this one again writes its traceback down.
-            return SeedResult(seed=seed, code=BUG, error=f"{type(error).__name__}: {error}")
+            return SeedResult(seed=seed, code=BUG, error=f"{type(error).__name__}: {error}"), None
         if self._asked.out:
             folder = Path(self._asked.out) / str(seed)
             folder.mkdir(parents=True, exist_ok=True)
             write_observations(folder, run.observations)
             write_verdict(folder, run.verdict)
-        recording, races, differences = self._compared(run.observations)
+        outcome = comparable(run.observations)
+        recording, races, differences = self._compared(outcome)
         world, verdict = run.played.world, run.verdict
-        return SeedResult(
+        result = SeedResult(
             seed=seed,
             code=verdict.exit_code,
             recording=recording,
             races=races,
             differences=differences,
-            outcome=outcome_of(comparable(run.observations)),
+            outcome=outcome_of(outcome),
             shape=_hash(world.trace.shape()),
             checks={name: (check.verdict, check.count) for name, check in verdict.checks.items()},
             broken=broken_in(verdict),
@@ -120,15 +148,30 @@ class Worker:
             wall_s=perf_counter() - began_s,
             inputs=world.inputs,
         )
+        return result, run
 
-    def _compared(self, observations: Observations) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-        if not self._recordings:
+    def _compared(self, outcome: Comparable) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+        if self._recorded is None:
             return "", (), ()
-        match = nearest_with_races(observations, self._recordings, self._resolved.scenario.races)
+        match = self._recorded.nearest(outcome)
         if match.equal:
             return match.recording, tuple(race.name for race in match.races), ()
         told = [f"{match.recording}: {difference}" for difference in match.differences[:DIFFERENCES_MAX]]
         return "", (), tuple(told)
+
+
+def replay_command(asked: SeedsAsked, seed: int) -> str:
+    """What plays one seed again, whole."""
+    words = ["faultline", "run", asked.scenario, "--world", "sim", "--seed", str(seed)]
+    if asked.kafka_version is not None:
+        words += ["--kafka-version", asked.kafka_version]
+    for override in asked.overrides:
+        words += ["--set", override]
+    for parameter in asked.parameters:
+        words += ["--param", parameter]
+    for file in asked.settings_files:
+        words += ["--settings", file]
+    return shlex.join(words)
 
 
 def broken_in(verdict: Verdict) -> tuple[str, ...]:

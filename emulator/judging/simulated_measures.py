@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Container, Iterator
 from typing import Any
 
-from emulator.judging.measures import OUTSIDE, longest_by_az
+from emulator.judging.measures import OUTSIDE, availability, recovery_ms
 from emulator.judging.oracle.offices import Office
 from emulator.judging.oracle.probe import Probe
 from emulator.runs.verdict import FaultVerdict
@@ -89,12 +89,12 @@ def exits_of(world: SimulatedWorld) -> dict[str, int]:
 
 
 def measures_of(world: SimulatedWorld, probe: Probe) -> dict[str, Any]:
-    """`unavailable_ms`: {AZ: how long the produces of its clients kept failing, the longest of them; null: none
-    wrote}. `exits`: as `exits_of`. `dual_leader_ms`, `dual_controller_ms`: as `two_at_once_ms`."""
+    """`unavailable_ms`, `recovered_ms`, `clients`: as the audit's (`emulator.judging.measures`). `exits`: as
+    `exits_of`. `dual_leader_ms`, `dual_controller_ms`: as `two_at_once_ms`."""
     return {
         "events": len(world.trace.entries),
         "exits": exits_of(world),
-        "unavailable_ms": unavailable_ms(world),
+        **availability_of(world),
         "time_to_new_leader_ms": time_to_new_leader_ms(probe.leaders, first_fault_ms(world)),
         "dual_leader_ms": two_at_once_ms(probe.leaders, _end_ms(world)),
         "dual_controller_ms": two_at_once_ms(probe.controllers, _end_ms(world)),
@@ -144,22 +144,30 @@ def two_at_once_ms(offices: list[Office], end_ms: float) -> float | None:
     return None if longest is None else round(longest, 3)
 
 
-def unavailable_ms(world: SimulatedWorld) -> dict[str, float | None]:
-    """From a produce that failed until the same client's next one ended, or the run: so long it knew nothing better.
-    Null: no client of the AZ wrote."""
+def availability_of(world: SimulatedWorld) -> dict[str, Any]:
+    """A client cannot write from a produce that failed until its next one ended, or the run: so long it knew nothing
+    better. It can again when the produce has ended that came after its last one that failed."""
     azs = {entry[0]: entry[5].az or OUTSIDE for entry in world.trace.entries if isinstance(entry[5], NodeStarted)}
-    of_node: dict[str, float] = {}
+    unavailable: dict[str, float] = {}
     failed_ms: dict[str, float] = {}
+    again_ms: dict[str, float] = {}
     for node, at_ms, outcome in _produces(world):
         if node in failed_ms:
-            of_node[node] = of_node.get(node, 0.0) + at_ms - failed_ms.pop(node)
+            unavailable[node] = unavailable.get(node, 0.0) + at_ms - failed_ms.pop(node)
+            again_ms[node] = at_ms
         if outcome == "ok":
-            of_node.setdefault(node, 0.0)
+            unavailable.setdefault(node, 0.0)
         else:
             failed_ms[node] = at_ms
     for node, at_ms in failed_ms.items():
-        of_node[node] = of_node.get(node, 0.0) + _end_ms(world) - at_ms
-    return longest_by_az(azs, of_node)
+        unavailable[node] = unavailable.get(node, 0.0) + _end_ms(world) - at_ms
+    fault_ms = first_fault_ms(world)
+    recovered: dict[str, float | None] = {}
+    if fault_ms is not None:
+        fault_ms = round(fault_ms, 3)
+        for node in unavailable:
+            recovered[node] = None if node in failed_ms else recovery_ms(again_ms.get(node), fault_ms)
+    return availability(azs, unavailable, recovered)
 
 
 def _end_ms(world: SimulatedWorld) -> float:

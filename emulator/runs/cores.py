@@ -1,51 +1,76 @@
 """Many seeds on all cores: a worker per process, each made from what the command line said."""
 
+import gc
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing import resource_tracker
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 CHUNK_MAX = 8
 
 Asked = TypeVar("Asked")
+Task = TypeVar("Task")
+Task_contra = TypeVar("Task_contra", contravariant=True)
+Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
 
 
-class SeedWorker(Protocol[Result_co]):
+class Worker(Protocol[Task_contra, Result_co]):
     """Plays whole runs; one per process. What a run dies of is a result too."""
 
-    def play(self, seed: int) -> Result_co: ...
+    def play(self, task: Task_contra, /) -> Result_co: ...
 
 
-_worker: SeedWorker[Any] | None = None
+_worker: Worker[Any, Any] | None = None
 
 
-def _begin(make: Callable[[Asked], SeedWorker[Any]], asked: Asked) -> None:
+def _begin(make: Callable[[Asked], Worker[Any, Any]], asked: Asked) -> None:
     """In a new process."""
     global _worker  # noqa: PLW0603  a pool's initializer has no other place for what its tasks share
     _worker = make(asked)
+    # It stays as long as its process: the collector need not look through it after each run.
+    gc.freeze()
 
 
-def _play(seed: int) -> Any:
+def _play(task: Any) -> Any:
     assert _worker is not None
-    return _worker.play(seed)
+    return _worker.play(task)
+
+
+def processes_made_by() -> Literal["fork", "spawn"]:
+    """A fork saves importing everything again, half a second of each core; but it copies the locks that other threads
+    hold (a progress bar's, a JVM's gateway, a library's) as they are."""
+    try:
+        alone = len(os.listdir("/proc/self/task")) == 1
+    except OSError:  # not Linux
+        alone = False
+    return "fork" if alone else "spawn"
 
 
 def on_all_cores(
-    make: Callable[[Asked], SeedWorker[Result_co]], asked: Asked, seeds: Sequence[int], processes: int | None = None
-) -> Generator[Result_co, None, None]:
+    make: Callable[[Asked], Worker[int, Result]], asked: Asked, seeds: Sequence[int], processes: int | None = None
+) -> Generator[Result, None, None]:
     """Results in whatever order they come; `make` and `asked` must be picklable. `processes`: as many as cores by
     default; 1 stays in this process. Closing the iterator, as an interrupt does, ends all processes."""
-    count = min(processes or len(os.sched_getaffinity(0)), len(seeds))
+    with all_cores(make, asked, processes, most=len(seeds)) as play:
+        yield from play(seeds)
+
+
+@contextmanager
+def all_cores(
+    make: Callable[[Asked], Worker[Task, Result]], asked: Asked, processes: int | None = None, *, most: int
+) -> Iterator[Callable[[Sequence[Task]], Iterator[Result]]]:
+    """Gives what plays several lots of tasks, `most` in all, one lot after the other; otherwise as `on_all_cores`.
+    Leaving it ends all processes."""
+    count = min(processes or len(os.sched_getaffinity(0)), most)
     if count <= 1:
         worker = make(asked)
-        yield from map(worker.play, seeds)
+        yield lambda tasks: map(worker.play, tasks)
         return
-    # spawn: the parent may have threads (a progress bar's, a JVM's gateway), and a fork copies their locks as they are.
-    context = multiprocessing.get_context("spawn")
-    chunk = max(1, min(CHUNK_MAX, len(seeds) // (4 * count)))
+    context = multiprocessing.get_context(processes_made_by())
     # An interrupt is this process's to handle: the others are born with it blocked, and none is interrupted half born.
     # The tracker comes first, because its own start ends with the interrupt unblocked.
     resource_tracker.ensure_running()
@@ -53,6 +78,11 @@ def on_all_cores(
     try:
         with context.Pool(count, _begin, (make, asked)) as pool:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-            yield from pool.imap_unordered(_play, seeds, chunksize=chunk)
+
+            def play(tasks: Sequence[Task]) -> Iterator[Result]:
+                chunk = max(1, min(CHUNK_MAX, len(tasks) // (4 * count)))
+                return pool.imap_unordered(_play, tasks, chunksize=chunk)
+
+            yield play
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

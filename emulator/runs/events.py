@@ -3,13 +3,14 @@
 Lines that are no events are left out; the audit counts and keeps them. Bounded: what these commands need fits in
 memory, and a run that does not is told so."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from emulator.layout import EVENTS_FOLDER, WIRE_SUFFIX, event_paths, is_foreign, only_writer
 from emulator.regular_files import lines_of, open_regular, refuse_foreign_link
 from protocol.events.reading import LINE_BYTES_MAX, event_in, placed_in
+from protocol.ids import TopicPartition
 
 EVENTS_MAX = 2_000_000
 FILES_NAMED_MAX = 3
@@ -76,3 +77,28 @@ def events_in(path: Path, names: Collection[str], *, broken: bool = False) -> It
                 event = placed_in(line) if broken else event_in(line)
                 if event is not None and event["event"] in names and writer in ("", event["node"]):
                     yield event
+
+
+def by_topic_partition(events: Sequence[Line]) -> dict[TopicPartition, list[Line]]:
+    """Each partition's events; an operation's are where it wrote to or read from, partition -1 if no partitioner has
+    chosen. What is of no partition is left out."""
+    chosen = {e["operation"]: e["partition"] for e in events if e["event"] == "operation_ended"}
+    of_operation: dict[str, TopicPartition] = {}
+    for event in events:
+        if event["event"] == "operation_invoked":
+            operation, partition = event["operation"], event["partition"]
+            of_operation[operation] = (
+                event["topic"], partition if partition >= 0 else chosen.get(operation, -1),
+            )  # fmt: skip
+    found: dict[TopicPartition, list[Line]] = {}
+    for event in events:
+        of_client = "operation" in event
+        of_partition = event.get("topic") and event.get("partition") is not None
+        topic_partition = (
+            of_operation.get(event["operation"]) if of_client
+            else (event["topic"], event["partition"]) if of_partition
+            else None
+        )  # fmt: skip
+        if topic_partition is not None:
+            found.setdefault(topic_partition, []).append(event)
+    return found

@@ -12,6 +12,8 @@ from protocol.ids import topic_partition_text
 from protocol.versions import gates_for
 
 FORMAT = 2
+TOLD = (LogTruncated, RoleChanged, IsrChangeAsked)
+"""What is taken from the events of brokers."""
 
 Happened = tuple[str, int, int, object, float, Event]
 """(node, incarnation, seq, cause, at_ms, event)"""
@@ -27,7 +29,7 @@ def observations_of(
     isr_changes: list[dict[str, Any]] = []
     tells = gates_for(versions_played(spec, scenario.steps)[-1]).has_epoch_cache
     for node, _, _, _, at_ms, event in events:
-        if not isinstance(event, LogTruncated | RoleChanged | IsrChangeAsked):
+        if not isinstance(event, TOLD):
             continue
         number = spec.topology.node(node).number
         topic_partition = topic_partition_text(event.topic, event.partition)

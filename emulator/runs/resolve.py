@@ -19,7 +19,7 @@ from emulator.scenario.model import Scenario
 from emulator.settings.account import Account, InForce
 from emulator.settings.accounting import Everything, account, check
 from emulator.settings.applied import Given, values_of
-from emulator.settings.bearing import MODELLED, NOT_MODELLED
+from emulator.settings.bearing import MODELLED, NOT_MODELLED, WITHOUT_BEARING
 from emulator.settings.files import SettingsFile
 from emulator.settings.in_force import brokers_in_force, resolve_settings
 from emulator.settings.java_names import java_consumer, java_producer
@@ -91,9 +91,12 @@ def run_spec(topology: Topology, everything: Everything) -> RunSpec:
     for node in topology.with_role("controller"):
         given.setdefault(node.name, cluster | _kept(everything.by_controller.get(node.name, {})))
     settings = {name: dict(resolve_settings(version, own)) for name, own in given.items()}
+    harmless = {
+        node.name: _harmless(everything.of_broker(node.number)) for node in topology.with_role("broker")
+    }
     session = values_of(everything.of(ENSEMBLE))
     limits: dict[str, Any] = {field: int(session[name]) for name, field in SESSION_SETTINGS.items() if name in session}
-    return RunSpec(topology, version, settings, given=given, **limits)
+    return RunSpec(topology, version, settings, given=given, harmless=harmless, **limits)
 
 
 def bounds_told(spec: RunSpec, everything: Everything) -> tuple[InForce, ...]:
@@ -144,6 +147,11 @@ def _settings(everything: Everything) -> dict[str, Any]:
 def _kept(given: Mapping[str, Given]) -> dict[str, Any]:
     """By Kafka's names, of one scope; what only Kafka's own rules are about is left out."""
     return {key: one.value for key, one in given.items() if GROUP_OF[key].standing in (MODELLED, NOT_MODELLED)}
+
+
+def _harmless(given: Mapping[str, Given]) -> dict[str, Any]:
+    """What has no bearing: only DescribeConfigs tells of it."""
+    return {key: one.value for key, one in given.items() if GROUP_OF[key].standing == WITHOUT_BEARING}
 
 
 def _as_set(step: m.AnyStep, settings: Mapping[str, Any], everything: Everything) -> m.AnyStep:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import msgspec
 
 from emulator.faults import actions as act
-from emulator.machines.client.operations import Operation
+from emulator.machines.client.operations import KeptOperations
 from emulator.machines.node.restarts import Roster, UnusableStart
 from emulator.machines.node.specs import machine_for
 from emulator.runs.observed import observations_of
@@ -32,7 +32,7 @@ class Played(msgspec.Struct):
     observations: Observations
     world: SimulatedWorld
     player: Player
-    operations: list[Operation]
+    operations: KeptOperations
 
 
 @contextmanager
@@ -68,14 +68,14 @@ def play(
     wire_events: bool = False,
     after_step: Callable[[SimulatedNode, float], None] | None = None,
     draws: Draws | None = None,
-    operations: list[Operation] | None = None,
+    operations: KeptOperations | None = None,
 ) -> Played:
     """One run; `after_step`, `draws` as the world's. `operations`: where those of all clients are put as they begin.
     Raises StepFailed, RunTooLong; an assertion is a bug of ours."""
     scenario, spec = resolved.scenario, resolved.spec
     player = Player(spec.topology, scenario.steps, resolved.record_magic, resolved.spec.kafka_version)
     if operations is None:
-        operations = []
+        operations = KeptOperations()
     player.operations = operations
     roster = Roster(spec)
 

@@ -1,5 +1,6 @@
 """Where scenarios come from: the catalogue, a YAML file, or a recording whose `do` entries are played."""
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from emulator.scenario.load import load_scenario
 from emulator.scenario.model import Scenario
 from emulator.scenario.observations.files import load
 from emulator.scenario.observations.model import Observations
+from emulator.scenario.parameters import UnusableParameter, with_parameters
 from emulator.scenario.places import line_of_step
 from emulator.scenario.recorded import scenario_of_recording
 
@@ -26,8 +28,9 @@ def catalogue() -> dict[str, Path]:
     return {path.stem: path for path in sorted(SCENARIOS.glob("*.yaml"))}
 
 
-def find_scenario(given: str) -> Scenario:
-    """A catalogue id, a path to YAML, or a recording. Raises NoScenario, ScenarioErrors, Malformed, ValueError."""
+def find_scenario(given: str, parameters: Sequence[str] = ()) -> Scenario:
+    """A catalogue id, a path to YAML, or a recording. `parameters`: `--param`, what is changed of its text. Raises
+    NoScenario, ScenarioErrors, Malformed, UnusableParameter, ValueError."""
     path = _file_of(given)
     if not path.is_file():
         known = list(catalogue())
@@ -35,6 +38,8 @@ def find_scenario(given: str) -> Scenario:
         nearest = f"; nearest: {close[0]}" if close else f"; the catalogue has: {', '.join(known)}"
         raise NoScenario(f"no scenario or file {given!r}{nearest}")
     if path.suffix == ".json":
+        if parameters:
+            raise UnusableParameter(f"{parameters[0]}: a recording's script is as it was recorded; name a scenario")
         return _of_recording(load(path))
     if path.stat().st_size > SCENARIO_BYTES_MAX:
         raise NoScenario(f"{given}: larger than {SCENARIO_BYTES_MAX} bytes, which no scenario is")
@@ -42,7 +47,7 @@ def find_scenario(given: str) -> Scenario:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise NoScenario(f"{given}: not UTF-8 text: {error}") from error
-    scenario = load_scenario(text, str(path))
+    scenario = load_scenario(with_parameters(text, parameters), str(path))
     return msgspec.structs.replace(scenario, settings_files=anchored(scenario.settings_files, path.parent))
 
 

@@ -22,6 +22,9 @@ EXIT_BROKEN = 1
 EXIT_UNUSABLE = 2
 EXIT_UNKNOWN = 3
 
+LEADERS_WORD = "acks<=1"
+"""What allows a loss of records for which the leader alone answered."""
+
 CheckResult = Literal["held", "violated", "unknown", "skipped"]
 Valid = bool | Literal["unknown"]
 
@@ -51,7 +54,8 @@ class FaultVerdict(msgspec.Struct):
 
 class CheckVerdict(msgspec.Struct):
     """`expected`: the scenario is there to violate it. `count`: violations, of which `evidence` shows the first;
-    `by_acks`: the same told apart. `judged`: how many of what was looked at. `reason`: of unknown or skipped."""
+    `by_acks`: the same told apart; `allowed`: those that Kafka's settings allow, by what allows them. `judged`: how
+    many of what was looked at. `reason`: of unknown or skipped."""
 
     verdict: CheckResult
     expected: bool
@@ -61,6 +65,7 @@ class CheckVerdict(msgspec.Struct):
     judged: int = 0
     subject: str = ""
     reason: str = ""
+    allowed: dict[str, int] = {}
 
 
 class Quarantine(msgspec.Struct):
@@ -131,6 +136,14 @@ def exit_code(valid: Iterable[Valid]) -> int:
     if any(v is False for v in seen):
         return EXIT_BROKEN
     return EXIT_UNKNOWN if "unknown" in seen else EXIT_VALID
+
+
+def promises_text(check: CheckVerdict) -> list[str]:
+    """Of losses with acks=all: which are allowed, and by what, and how many broke a promise. (Others the leader alone
+    answered for; nobody is surprised.)"""
+    told = [f"allowed by {rule}: {count}" for rule, count in check.allowed.items() if rule != LEADERS_WORD]
+    broken = check.count - sum(check.allowed.values()) if check.by_acks else 0
+    return [*told, *([f"broken promises: {broken}"] if broken else [])]
 
 
 def evidence_text(one: Mapping[str, Any]) -> str:

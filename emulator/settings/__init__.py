@@ -7,5 +7,6 @@ bearing on replication, set by the topology, or not modelled and when that can c
 Then what is given: `properties` (a file's entries), `files` (whose settings it holds), `applied` (the same for one
 version and topology), `java_names` (clients of long ago), `in_force` (defaults and what is given above them), `rules`,
 `listeners` and `client_rules` (what Kafka refuses together), `accounting` (everything looked at together) and `account`
-(what is said of it, in settings.json and verdict.json).
+(what is said of it, in settings.json and verdict.json). What admin clients are told of all that, and may change:
+`described`, `altered`.
 """

@@ -153,7 +153,7 @@ def _one(setting: Setting, given: Given, around: Around) -> Iterator[NotModelled
     group = GROUP_OF[setting.key]
     if group.standing == SET_HERE and not given.told:
         yield SetHere(setting.key, group.why, given.where)
-    if group.standing == WITHOUT_BEARING and group.as_here.get(setting.name) != given.value:
+    if group.standing == WITHOUT_BEARING:
         yield setting.key
     if group.standing != NOT_MODELLED:
         return

@@ -19,23 +19,33 @@ SET_HERE: Standing = "set here"
 NOT_MODELLED: Standing = "not modelled"
 
 LOST, DUPLICATE, REORDERED = "lost-acknowledged", "duplicate", "reordered"
+BELOW_MIN = "acknowledged-below-min-insync"
 READ_LOST, PHANTOM = "read-then-lost", "phantom-read"
 READ_ABOVE, READ_GAP = "read-above-high-watermark", "read-gap"
+NON_MONOTONIC, SKIPPED, UNSEEN = "non-monotonic-read", "skipped-read", "unseen"
+INCONSISTENT, OUT_OF_RANGE = "inconsistent-offsets", "offset-out-of-range"
+GROUP_AHEAD, COMMITTED_BACK = "group-ahead-of-log", "committed-offset-regression"
 DIVERGENCE, MATCHING = "replica-divergence", "log-matching"
 DUAL_LEADER, DUAL_CONTROLLER = "dual-leader", "dual-controller"
 WATERMARK, ABOVE_END = "high-watermark-regression", "high-watermark-above-log-end"
-EPOCHS, STATE = "leader-epoch-monotonicity", "partition-state"
+EPOCHS, STATE, FENCED = "leader-epoch-monotonicity", "partition-state", "fenced-leader-change"
+TRUNCATED, CACHE, CHECKPOINT = "committed-truncated", "epoch-cache", "checkpoint-ahead"
+NO_LEADER, UNDER_REPLICATED = "no-leader", "under-replicated"
 WRITES = (LOST, DUPLICATE, REORDERED)
 """What becomes of what is produced."""
-READS = (READ_LOST, PHANTOM, READ_ABOVE, READ_GAP, WATERMARK)
+READS = (
+    *(READ_LOST, PHANTOM, READ_ABOVE, READ_GAP, WATERMARK),
+    *(NON_MONOTONIC, SKIPPED, UNSEEN, INCONSISTENT, OUT_OF_RANGE),
+)
 """What consumers are given."""
-RECORDS = (*WRITES, READ_LOST, READ_GAP, DIVERGENCE)
+RECORDS = (*WRITES, READ_LOST, READ_GAP, SKIPPED, UNSEEN, INCONSISTENT, OUT_OF_RANGE, GROUP_AHEAD, DIVERGENCE)
 """What becomes of records."""
-CONTENT = (*RECORDS, PHANTOM, MATCHING, WATERMARK, EPOCHS)
+CONTENT = (*RECORDS, PHANTOM, MATCHING, WATERMARK, EPOCHS, CACHE)
 """Records and their bytes."""
 ALL = (
-    *(*WRITES, READ_LOST, PHANTOM, READ_ABOVE, READ_GAP, DIVERGENCE, MATCHING, DUAL_LEADER, DUAL_CONTROLLER),
-    *(WATERMARK, ABOVE_END, EPOCHS, STATE),
+    *(*WRITES, BELOW_MIN, READ_LOST, PHANTOM, READ_ABOVE, READ_GAP, NON_MONOTONIC, SKIPPED, UNSEEN, INCONSISTENT),
+    *(OUT_OF_RANGE, GROUP_AHEAD, COMMITTED_BACK, DIVERGENCE, MATCHING, DUAL_LEADER, DUAL_CONTROLLER),
+    *(WATERMARK, ABOVE_END, EPOCHS, STATE, FENCED, TRUNCATED, CACHE, CHECKPOINT, NO_LEADER, UNDER_REPLICATED),
 )
 """Every check: who hears whom, and when."""
 
@@ -90,8 +100,7 @@ def from_itself(words: str = "in a run as long as that") -> Bears:
 
 class Group(msgspec.Struct, frozen=True):
     """Settings of one subject and standing. `why`: one sentence. `checks`: what those that are not modelled can
-    change, and `bears`: {name: at which values}. `as_here`: {name: the value that is just what is done here}, of which
-    there is nothing to say."""
+    change, and `bears`: {name: at which values}."""
 
     title: str
     standing: Standing
@@ -99,17 +108,14 @@ class Group(msgspec.Struct, frozen=True):
     settings: tuple[Setting, ...]
     checks: tuple[str, ...] = ()
     bears: Mapping[str, Bears] = {}
-    as_here: Mapping[str, Value] = {}
 
 
 def modelled(title: str, *settings: Setting, scope: str = BROKER) -> Group:
     return Group(title, MODELLED, "", _of(scope, settings))
 
 
-def without_bearing(
-    title: str, why: str, *settings: Setting, scope: str = BROKER, as_here: Mapping[str, Value] | None = None
-) -> Group:
-    return Group(title, WITHOUT_BEARING, why, _of(scope, settings), as_here=as_here or {})
+def without_bearing(title: str, why: str, *settings: Setting, scope: str = BROKER) -> Group:
+    return Group(title, WITHOUT_BEARING, why, _of(scope, settings))
 
 
 def set_here(title: str, why: str, *settings: Setting, scope: str = BROKER) -> Group:

@@ -52,6 +52,7 @@ from protocol.events.leadership import (
     FetcherChanged,
     FetchOffsetReset,
     FetchOutOfRange,
+    GroupChanged,
     GroupCoordinatorChanged,
     IsrChangeAsked,
     IsrChangeEnded,
@@ -77,6 +78,7 @@ from protocol.events.operations import (
     AttemptSent,
     OperationEnded,
     OperationInvoked,
+    PositionLeft,
     RecordsRead,
 )
 from protocol.events.processes import (
@@ -121,6 +123,7 @@ __all__ = [
     "FrameRefused",
     "FrameSent",
     "FrameStopped",
+    "GroupChanged",
     "GroupCoordinatorChanged",
     "HardwareChanged",
     "HighWatermarkMoved",
@@ -141,6 +144,7 @@ __all__ = [
     "OperationEnded",
     "OperationInvoked",
     "PartitionBlocked",
+    "PositionLeft",
     "RecordsRead",
     "ReplicasMarkedOffline",
     "RequestNotUnderstood",

@@ -11,7 +11,7 @@ Level = Literal["client", "replica", "wire"]
 LEVELS: tuple[str, ...] = get_args(Level)
 
 
-class Event(msgspec.Struct, omit_defaults=False):
+class Event(msgspec.Struct, omit_defaults=False, gc=False):
     """Base of all events."""
 
     NAME: ClassVar[str] = ""

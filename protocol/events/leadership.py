@@ -6,7 +6,8 @@ from protocol.events.base import Event
 
 class RoleChanged(Event):
     """`role`: leader, follower, offline. `leader`: whom it follows (itself if leader). `adding`, `removing`: of a
-    reassignment, as the controller's order had them."""
+    reassignment, as the controller's order had them. `min_insync_replicas`: the setting, as this broker has it for the
+    partition."""
     NAME = "role_changed"
     topic: str
     partition: int
@@ -20,11 +21,13 @@ class RoleChanged(Event):
     isr: str                    # "0,1,2"; "" for a follower
     adding: str = ""
     removing: str = ""
+    min_insync_replicas: int = -1
 
 
 class IsrChangeAsked(Event):
     """A leader wants another ISR. `change`: shrink or expand. `through`: session (direct write) or controller
-    (AlterIsr). `high_watermark`, `log_end`: its own; `out_of_sync`: who leaves, with the log end known of each."""
+    (AlterIsr). `high_watermark`, `log_end`, `min_insync_replicas`: its own; `out_of_sync`: who leaves, with the log
+    end known of each."""
     NAME = "isr_change_asked"
     topic: str
     partition: int
@@ -37,16 +40,21 @@ class IsrChangeAsked(Event):
     high_watermark: int = -1
     log_end: int = -1
     out_of_sync: str = ""       # "1:5 2:7"
+    min_insync_replicas: int = -1
 
 
 class IsrChangeEnded(Event):
-    """`result`: done, bad-version, refused, session-expired."""
+    """`result`: done, bad-version, refused, session-expired. `leader_epoch`: of whoever had asked, when it was
+    answered. `high_watermark`, `min_insync_replicas`: the leader's own, before anything follows from it."""
     NAME = "isr_change_ended"
     topic: str
     partition: int
     isr: str
     result: str
     zk_version: int
+    leader_epoch: int = -1
+    high_watermark: int = -1
+    min_insync_replicas: int = -1
 
 
 class PartitionBlocked(Event):
@@ -150,6 +158,17 @@ class GroupCoordinatorChanged(Event):
     change: str
     leader_epoch: int
     offsets: int
+
+
+class GroupChanged(Event):
+    """A group's members at its coordinator: `state` as Kafka calls it (PreparingRebalance, Stable, ...), Dead when this
+    broker coordinates it no more. `members`: their ids, with commas, the first of them."""
+    NAME = "group_changed"
+    group: str
+    state: str
+    generation: int
+    protocol: str
+    members: str
 
 
 class RequestNotUnderstood(Event):

@@ -2,12 +2,16 @@
 
 from protocol.events.base import Event
 
+EPOCHS_TOLD_MAX = 32
+"""Entries of a leader epoch cache that `epochs` tells, the newest."""
+
 # fmt: off
 
 class LogLoaded(Event):
     """A replica found on disk. `clean`: the clean-shutdown marker was there. Otherwise `recovered` are the base offsets
     of the segments that were validated, and `corrupted` that of the one that was cut, -1: none. `directory` "": the
-    only log directory."""
+    only log directory. `checkpointed`: the high watermark in replication-offset-checkpoint, as it was found, -1: none;
+    `epochs`: its leader epoch cache, each epoch and where it begins, the newest 32."""
     NAME = "log_loaded"
     topic: str
     partition: int
@@ -18,6 +22,8 @@ class LogLoaded(Event):
     recovered: str = ""         # "0,42"
     corrupted: int = -1
     directory: str = ""
+    checkpointed: int = -1
+    epochs: str = ""            # "0:0 2:57"
 
 
 class LogCreated(Event):
@@ -55,7 +61,7 @@ class BatchAppended(Event):
 
 class LogTruncated(Event):
     """Cut to `to` (exclusive end). `log_end`: before. `effective`: something was cut. `reason`: high-watermark,
-    epoch, diverging, out-of-range, full."""
+    epoch, diverging, out-of-range, full. `epochs`: what is left in its leader epoch cache, as in log_loaded."""
     NAME = "log_truncated"
     topic: str
     partition: int
@@ -64,11 +70,12 @@ class LogTruncated(Event):
     effective: bool
     high_watermark: int
     reason: str
+    epochs: str = ""
 
 
 class LeaderEpochBegan(Event):
     """A replica noted where an epoch begins (leader-epoch-checkpoint). `previous_epoch`, `previous_offset`: of the
-    entry before, -1 none; `entries`: how many there were."""
+    entry before, -1 none; `entries`: how many there were; `epochs`: all of them now, as in log_loaded."""
     NAME = "leader_epoch_began"
     topic: str
     partition: int
@@ -77,6 +84,7 @@ class LeaderEpochBegan(Event):
     previous_epoch: int
     previous_offset: int
     entries: int
+    epochs: str = ""
 
 
 class HighWatermarkMoved(Event):

@@ -10,16 +10,17 @@ class _Client(Event):
 
 class OperationInvoked(_Client):
     """A client is about to do something. Written before the request leaves. `kind`: produce, fetch, metadata,
-    list-offsets, commit (of an offset)."""
+    list-offsets, commit (of an offset), committed (which offset a group has committed)."""
     NAME = "operation_invoked"
     operation: str              # unique in the run: NODE.INCARNATION:N
     kind: str
     topic: str
     partition: int              # -1: the partitioner will say; the end names it
     acks: int
-    value: str                  # of a produce: the record's value; of a commit: the group; "" otherwise
+    value: str                  # of a produce: the record's value; of commit and committed: the group; "" otherwise
     broker: int                 # asked directly; -1: whoever the metadata names
     offset: int                 # of a fetch; the committed one; -1 otherwise
+    client: str = ""            # client.id of a Kafka client, as a broker's door heard it; "": one of our own
 
 
 class AttemptSent(_Client):
@@ -43,7 +44,8 @@ class AttemptEnded(_Client):
 
 class OperationEnded(_Client):
     """`outcome`: ok (acknowledged), failed (definitely not done), unknown. `offset`: of the record; of a fetch the
-    next."""
+    next; of committed what was found, -1 nothing. `broker`: the last that was asked, in the last of so many
+    `attempts`. `idempotent`: the producer has an identity, by which brokers know a batch that they have."""
     NAME = "operation_ended"
     operation: str
     kind: str
@@ -55,6 +57,9 @@ class OperationEnded(_Client):
     leader_epoch: int
     digest: int
     acks: int
+    broker: int = -1
+    attempts: int = 0
+    idempotent: bool = False
 
 
 class RecordsRead(_Client):
@@ -70,4 +75,19 @@ class RecordsRead(_Client):
     digest: int
     high_watermark: int
     broker: int
+
+
+class PositionLeft(_Client):
+    """A consumer, which was about to read on at `offset`, does not: what it reads next, if anything, begins elsewhere.
+    `reason`: seek, or the exception of Java's consumer: OffsetOutOfRangeException (the leader has no such offset),
+    LogTruncationException (from `diverging_offset` on, -1 unknown, the leader has another history), ...
+    `stopped`: it reads no more; otherwise its policy says where it goes on."""
+    NAME = "position_left"
+    operation: str
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+    stopped: bool
+    diverging_offset: int
 # fmt: on

@@ -39,6 +39,12 @@ NEEDED: Final[dict[str, tuple[str, ...]]] = {
 BOUNDED: Final = frozenset(name for name, kind in FIELDS.items() if kind is int) - WIDE
 TIMES: Final = frozenset(name for name, kind in FIELDS.items() if kind is float) - CLOCKS
 
+
+class _AtMs(msgspec.Struct, frozen=True):
+    at_ms: float
+
+
+_times = msgspec.json.Decoder(_AtMs)
 _buckets = re.compile(BUCKETS_PATTERN)
 
 
@@ -55,6 +61,15 @@ def placed_in(line: bytes) -> dict[str, Any] | None:
     if not isinstance(fields.get("event"), str):
         return None
     return None if any(fields.get(name) is None or _wrong(name, fields[name]) for name in ENVELOPE_NEEDED) else fields
+
+
+def at_ms_in(line: bytes) -> float:
+    """When a line was written, in scenario ms; what does not say it, or says what cannot be: before everything."""
+    try:
+        at_ms = _times.decode(line).at_ms
+    except UNDECODABLE:
+        return -math.inf
+    return at_ms if abs(at_ms) <= TIME_MS_MAX else -math.inf
 
 
 def _object_in(line: bytes) -> dict[str, Any] | None:

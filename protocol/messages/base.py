@@ -18,8 +18,8 @@ ONE_WAY = 2
 DIRECTIONS = ("request", "response", "one-way")
 
 
-class Message(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """Base of all messages. Subclasses name their place in the registry."""
+class Message(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True, gc=False):
+    """Base of all messages. Subclasses name their place in the registry. Data without cycles: `gc=False`."""
 
     API_KEY: ClassVar[int] = -1
     API_NAME: ClassVar[str] = ""

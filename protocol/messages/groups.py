@@ -1,7 +1,7 @@
-"""Messages about what groups have committed: FindCoordinator, OffsetCommit, OffsetFetch.
+"""Messages about what groups have committed: FindCoordinator, OffsetCommit, OffsetFetch, OffsetDelete.
 
-A group's offsets are kept by its *coordinator*, the leader of one partition of `__consumer_offsets`. Members and
-assignments (JoinGroup and the like) are not modelled: partitions are assigned by hand.
+A group's offsets are kept by its *coordinator*, the leader of one partition of `__consumer_offsets`. Its members, if it
+has any, are there as well (`membership`).
 """
 
 from typing import Annotated
@@ -14,7 +14,9 @@ from protocol.messages.base import (
     BrokerField,
     Epoch32,
     ErrorField,
+    Int32,
     Message,
+    Name,
     OffsetField,
     PartitionField,
     register,
@@ -61,13 +63,16 @@ class OffsetToCommit(msgspec.Struct, omit_defaults=True):
 
 @register
 class OffsetCommitRequest(Message):
-    """By a consumer that assigns its partitions itself: it names no generation and no member."""
+    """A consumer that assigns its partitions itself names no generation and no member."""
 
     API_KEY = 8
     API_NAME = "OffsetCommit"
     VERSIONS = (1, 8)
     group: str
     partitions: list[OffsetToCommit]
+    generation: Annotated[Int32, unit("generation", "-1: none")] = -1
+    member: Name = ""
+    instance: Annotated[Name | None, unit("group.instance.id", since=7)] = None
 
 
 @register
@@ -86,11 +91,14 @@ class GroupPartition(msgspec.Struct):
 
 @register
 class OffsetFetchRequest(Message):
+    """`everything`: whatever the group has committed, and no partition is named."""
+
     API_KEY = 9
     API_NAME = "OffsetFetch"
     VERSIONS = (1, 7)
     group: str
     partitions: list[GroupPartition]
+    everything: Annotated[bool, unit("", since=2)] = False
 
 
 class CommittedPartition(msgspec.Struct, omit_defaults=True):
@@ -113,3 +121,26 @@ class OffsetFetchResponse(Message):
     VERSIONS = (1, 7)
     error: ErrorField = 0
     partitions: list[CommittedPartition] = []
+
+
+@register
+class OffsetDeleteRequest(Message):
+    """Nothing is committed of these any more (KIP-496). Topics that members of the group read keep what they have."""
+
+    API_KEY = 47
+    API_NAME = "OffsetDelete"
+    VERSIONS = (0, 0)
+    group: str
+    partitions: list[GroupPartition]
+
+
+@register
+class OffsetDeleteResponse(Message):
+    """`error`: of the group; then there are no partitions."""
+
+    API_KEY = 47
+    API_NAME = "OffsetDelete"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 0)
+    error: ErrorField = 0
+    partitions: list[PartitionError] = []

@@ -28,12 +28,14 @@ BrokerEpochField = Annotated[Int64, unit("zxid", "of the broker's registration; 
 
 @register
 class MetadataRequest(Message):
-    """Empty `topics`: all."""
+    """Empty `topics`: all. `allow_auto_topic_creation`: those that are not there may be made. Our own clients never
+    say so, others do unless they are told not to."""
 
     API_KEY = 3
     API_NAME = "Metadata"
     VERSIONS = (0, 9)
     topics: list[str] = []
+    allow_auto_topic_creation: bool = False
 
 
 class BrokerEndpoint(msgspec.Struct, omit_defaults=True):

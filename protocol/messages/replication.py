@@ -27,6 +27,7 @@ from protocol.messages.base import (
 LATEST_TIMESTAMP: Final = -1
 EARLIEST_TIMESTAMP: Final = -2
 """Of ListOffsets."""
+NO_TIMESTAMP: Final = -1
 CONSUMER_REPLICA_ID: Final = BrokerId(-1)
 """Of those who are no replica, in Fetch, ListOffsets and OffsetForLeaderEpoch."""
 UNSAID_REPLICA_ID: Final = BrokerId(-2)
@@ -129,7 +130,7 @@ class FetchResponse(Message):
 
 
 class ListOffsetsPartition(msgspec.Struct, omit_defaults=True):
-    """`timestamp` -1 latest, -2 earliest."""
+    """`timestamp` -1 latest, -2 earliest; else the first record of that time or later is asked for."""
 
     topic: str
     partition: PartitionField
@@ -138,11 +139,14 @@ class ListOffsetsPartition(msgspec.Struct, omit_defaults=True):
 
 
 class ListedOffset(msgspec.Struct, omit_defaults=True):
+    """`offset` -1 without an error: no record is of that time or later."""
+
     topic: str
     partition: PartitionField
     error: ErrorField = 0
     offset: OffsetField = NO_OFFSET
     leader_epoch: Annotated[Epoch32, unit("leader epoch", since=4)] = EPOCH_UNKNOWN
+    timestamp_ms: Annotated[Int64, unit("ms", "of the record; -1: none was asked for by its time")] = NO_TIMESTAMP
 
 
 @register

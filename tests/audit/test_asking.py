@@ -15,9 +15,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from audit.asking import PROMPT, Shape, _ask, _silence_spark, sql_command, told_apart
-from audit.input import find_runs
-from audit.views import create_views
+from audit.campaign_views import CAMPAIGN_VIEWS
+from audit.input import AuditInputError, find_runs
+from audit.opened import opened
+from audit.prompt import completer, typed
+from audit.views import VIEWS, create_views, needed
 from emulator.cli.app import app
+from emulator.judging.campaigns.dataset import About, writing
+from emulator.judging.campaigns.row import CheckRow, Row
+from emulator.judging.campaigns.space import Space
 from tests.audit.trace import dual_leader
 
 if TYPE_CHECKING:
@@ -53,9 +59,13 @@ def test_what_cannot_be_asked_is_one_line(
     assert err.startswith("faultline sql: ") and said in err
 
 
-@pytest.fixture
-def asked(spark: SparkSession, tmp_path: Path) -> SparkSession:
-    create_views(spark, find_runs([dual_leader().write(tmp_path)]))
+OPERATIONS = "SELECT 1 FROM operations"
+"""A query, for which one table of all is made."""
+
+
+@pytest.fixture(scope="module")
+def asked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
+    create_views(spark, find_runs([dual_leader().write(tmp_path_factory.mktemp("asked"))]), OPERATIONS)
     _silence_spark()
     return spark
 
@@ -91,11 +101,11 @@ def test_a_bound_on_rows_is_said(asked: SparkSession, capsys: pytest.CaptureFixt
     ("query", "said"),
     [
         ("selct 1 a", "Syntax error at or near 'selct' (line 1, pos 0)"),
-        ("SELECT valu FROM operations", "no column valu; nearest: value"),
-        ("SELECT o.valu FROM operations o", "no column o.valu; nearest: o.value"),
-        ("SELECT 1 FROM opertions", "no table opertions; nearest: operations"),
-        ("SELECT 1 FROM q", "no table q"),
-        ("SELECT lengt(value) FROM operations", "no function lengt; nearest: length"),
+        ("SELECT valu FROM operations", "no column valu; nearest: value (line 1, pos 7)"),
+        ("SELECT 1,\n o.valu FROM operations o", "no column o.valu; nearest: o.value (line 2, pos 1)"),
+        ("SELECT 1 FROM opertions", "no table opertions; nearest: operations (line 1, pos 14)"),
+        ("SELECT 1 FROM q", "no table q (line 1, pos 14)"),
+        ("SELECT lengt(value) FROM operations", "no function lengt; nearest: length (line 1, pos 7)"),
         ("SELECT 1 / 0", "Division by zero. Use `try_divide`"),
     ],
 )
@@ -106,24 +116,6 @@ def test_a_refused_query_is_one_line_with_the_nearest_name(
     out, err = capfd.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert err.startswith(f"faultline sql: {said}")
-
-
-@pytest.mark.spark
-def test_runs_have_their_names_however_many_there_are(spark: SparkSession, tmp_path: Path) -> None:
-    def names(*folders: str) -> list[str]:
-        for folder in folders:
-            if not (tmp_path / folder).exists():
-                dual_leader().write(tmp_path / folder)
-        create_views(spark, find_runs([tmp_path / folder / "dual-leader" for folder in folders]))
-        rows: list[Any] = spark.sql("SELECT DISTINCT run FROM operations ORDER BY run").collect()
-        return [row["run"] for row in rows]
-
-    assert names("one") == ["dual-leader"]
-    assert names("one", "two") == ["one/dual-leader", "two/dual-leader"]
-    assert names("one", "a b+c é") == ["a b+c é/dual-leader", "one/dual-leader"]
-    dual_leader().write(tmp_path)
-    create_views(spark, find_runs([tmp_path / "dual-leader", tmp_path / "one" / "dual-leader"]))
-    assert spark.sql("SELECT DISTINCT run FROM events").count() == 2
 
 
 @pytest.mark.spark
@@ -172,6 +164,112 @@ def test_queries_are_taken_from_a_pipe(
     assert capsys.readouterr().out == "a\n1\nb\n2\n"
 
 
+@pytest.mark.spark
+def test_runs_have_their_names_however_many_there_are(spark: SparkSession, tmp_path: Path) -> None:
+    """Makes the views of other runs: no test after it asks `asked`."""
+
+    def names(*folders: str) -> list[str]:
+        for folder in folders:
+            if not (tmp_path / folder).exists():
+                dual_leader().write(tmp_path / folder)
+        create_views(spark, find_runs([tmp_path / folder / "dual-leader" for folder in folders]), OPERATIONS)
+        rows: list[Any] = spark.sql("SELECT DISTINCT run FROM operations ORDER BY run").collect()
+        return [row["run"] for row in rows]
+
+    assert names("one") == ["dual-leader"]
+    assert names("one", "two") == ["one/dual-leader", "two/dual-leader"]
+    assert names("one", "a b+c é") == ["a b+c é/dual-leader", "one/dual-leader"]
+    dual_leader().write(tmp_path)
+    create_views(spark, find_runs([tmp_path / "dual-leader", tmp_path / "one" / "dual-leader"]), OPERATIONS)
+    assert spark.sql("SELECT DISTINCT run FROM events").count() == 2
+
+
 def test_no_run_is_no_query(capsys: pytest.CaptureFixture[str]) -> None:
     assert sql_command([], "SELECT 1") == 2
     assert "no run given" in capsys.readouterr().err
+
+
+def test_tab_completes_tables_columns_and_keywords() -> None:
+    complete = completer(["operations", "offset", "outcome", "SELECT"])
+    assert [complete("o", number) for number in range(4)] == ["operations", "offset", "outcome", None]
+    assert complete("sel", 0) == "SELECT" and complete("x", 0) is None
+
+
+def test_what_was_asked_comes_back_the_next_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is its owner's alone; a prompt without one goes on all the same."""
+    import readline
+
+    lines = iter(["SELECT 1;", "  ", "exit"])
+
+    def answer(prompt: str) -> str:
+        line = next(lines)
+        readline.add_history(line)
+        return line
+
+    monkeypatch.setattr("builtins.input", answer)
+    history = tmp_path / "history"
+    assert list(typed(["runs"], history)) == ["SELECT 1"]
+    assert "SELECT 1;" in history.read_text() and history.stat().st_mode & 0o777 == 0o600
+    readline.clear_history()
+    lines = iter(["exit"])
+    assert list(typed([], tmp_path / "no" / "folder")) == []
+
+
+def test_only_the_tables_that_a_query_names_are_made_and_what_they_rest_on() -> None:
+    def names(query: str | None) -> list[str]:
+        return [view.name for view in needed(query, VIEWS)]
+
+    assert names("SELECT * FROM LOST JOIN led USING (run)") == ["logs", "led", "lost"]
+    assert names("SELECT 1") == []
+    assert names(None) == names("show tables") == names("DESCRIBE led") == [view.name for view in VIEWS]
+
+
+def campaign(directory: Path) -> Path:
+    """Two cells of two seeds: acks=1 loses in one of them; a run of the other says nothing."""
+    about = About(command="sweep", space=Space(scenario="s", seeds=2), scenario_digest="1")
+    with writing(directory, about) as written:
+        for number in range(4):
+            cell, seed = divmod(number, 2)
+            lost = 2 if (cell, seed) == (0, 1) else 0
+            unknown = ("late",) if number == 3 else ()
+            check = CheckRow("lost-acknowledged", "violated" if lost else "held", False, lost, 9)
+            written.add(
+                Row(
+                    scenario="s", kafka_version="0.10.2" if cell else "2.8", number=number, cell=cell, seed=seed,
+                    settings={"producer.acks": "all" if cell else "1"}, parameters={}, faults=(), valid="true", code=0,
+                    checks=(check,), lost=lost, duplicated=0, diverged=0, unavailable_ms={"az-0": 5.0, "az-1": None},
+                    unknown_because=unknown, replay=f"faultline run s --seed {seed}",
+                )
+            )  # fmt: skip
+    return directory
+
+
+@pytest.mark.spark
+def test_a_campaign_is_opened_like_a_run(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = opened([str(campaign(tmp_path / "a [campaign]"))])
+    _silence_spark()
+    asked = "SELECT check, runs, of, share, kafka_version, replay FROM broken"
+    assert _ask(spark, asked, "text", 10, tables) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "lost-acknowledged\t1\t2\t0.5\t2.8\tfaultline run s --seed 1"
+    ]
+    asked = "SELECT settings, runs, told, losing, most_lost FROM cells ORDER BY cell"
+    assert _ask(spark, asked, "json", 9, tables) == 0
+    assert json.loads(capsys.readouterr().out) == [
+        {"settings": {"producer.acks": "1"}, "runs": 2, "told": 2, "losing": 0.5, "most_lost": 2},
+        {"settings": {"producer.acks": "all"}, "runs": 2, "told": 1, "losing": 0.0, "most_lost": 0},
+    ]
+    assert _ask(spark, "SELECT az, value FROM measures WHERE measure = 'unavailable_ms'", "csv", 9, tables) == 0
+    assert capsys.readouterr().out.splitlines() == ["az,value", *["az-0,5.0"] * 4]
+    assert _ask(spark, "SELECT 1 FROM chekcs", "text", 9, tables) == 2
+    assert "no table chekcs; nearest: checks" in capsys.readouterr().err
+    for view in CAMPAIGN_VIEWS:
+        assert view.name in tables.described()
+
+
+def test_runs_and_campaigns_are_not_mixed(tmp_path: Path) -> None:
+    run = dual_leader().write(tmp_path)
+    with pytest.raises(AuditInputError, match=r"c is a campaign and .* is none"):
+        opened([str(run), str(campaign(tmp_path / "c"))])

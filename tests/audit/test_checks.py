@@ -15,8 +15,11 @@ TOGETHER = True
 
 
 def test_a_healthy_run_holds_every_check(audit: Audit) -> None:
-    verdict = audit(healthy())
-    assert {name: check.verdict for name, check in verdict.checks.items()} == dict.fromkeys(verdict.checks, "held")
+    verdict = audit(healthy().group("commit", 3).group("committed", 3))
+    # Nobody was started twice, and nothing lasted long.
+    skipped = dict.fromkeys(("checkpoint-ahead", "no-leader", "under-replicated"), "skipped")
+    held = dict.fromkeys(verdict.checks, "held")
+    assert {name: check.verdict for name, check in verdict.checks.items()} == held | skipped
     assert verdict.valid is True
 
 
@@ -47,7 +50,7 @@ def test_what_is_deleted_on_request_breaks_no_promise_and_its_successor_is_anoth
     audit: Audit, life: Callable[[], Trace]
 ) -> None:
     verdict = audit(life())
-    assert [name for name, check in verdict.checks.items() if check.verdict != "held"] == []
+    assert [name for name, check in verdict.checks.items() if check.verdict not in ("held", "skipped")] == []
 
 
 def test_what_the_topic_of_the_same_name_loses_is_lost(audit: Audit) -> None:
@@ -310,15 +313,11 @@ def test_without_roles_leaders_are_unknown(audit: Audit) -> None:
 # --- dual-controller ---
 
 
-def test_two_controllers_at_once_are_a_window(audit: Audit) -> None:
-    check = audit(healthy().controller("broker-1", epoch=2)).checks["dual-controller"]
-    assert (check.count, check.evidence[0]["stale"], check.evidence[0]["newer"]) == (1, "broker-2", "broker-1")
-
-
-def test_a_controller_that_resigned_or_died_is_none(audit: Audit) -> None:
-    trace = healthy().controller("broker-2", epoch=1, active=False).controller("broker-1", epoch=2)
-    trace.kill("broker-1").controller("broker-0", epoch=3)
-    assert audit(trace).checks["dual-controller"].verdict == "held"
+def test_two_controllers_at_once_are_a_measure(audit: Audit) -> None:
+    """What they must not do is in `test_checks_of_replicas`."""
+    verdict = audit(healthy().controller("broker-1", epoch=2))
+    assert verdict.checks["dual-controller"].verdict == "held"
+    assert verdict.measures["dual_controller_ms"] == 0.0
 
 
 def test_without_controller_events_controllers_are_unknown(audit: Audit) -> None:

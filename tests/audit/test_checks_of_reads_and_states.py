@@ -158,7 +158,7 @@ def test_without_reads_nothing_is_said_of_them(audit: Audit) -> None:
     checks = audit(Trace().cluster().leader(0, epoch=0).produce("a", at=0)).checks
     about_reads = [name for name, check in checks.items() if check.subject == "batches read"]
     assert {checks[name].verdict for name in about_reads} == {"skipped"}
-    assert len(about_reads) == 4
+    assert len(about_reads) == 8
 
 
 # --- log-matching, high-watermark-above-log-end ---

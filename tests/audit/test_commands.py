@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from audit.commands import audit_command, report_command, verdict_text
+from audit.commands import audit_command, report_command, summary, verdict_text
 from audit.events import read_events
 from audit.export import export
 from audit.input import AuditInputError, find_runs
 from audit.run import write_verdict
 from audit.views import VIEWS, create_views, described
-from emulator.runs.verdict import CheckVerdict, Verdict
-from tests.audit.conftest import Audit
+from emulator.runs.verdict import CheckResult, CheckVerdict, Valid, Verdict, from_json
+from protocol.events import FIELDS
 from tests.audit.trace import dual_leader, healthy
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.mark.parametrize(
@@ -81,14 +86,6 @@ def test_a_scenario_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         (run / name).unlink()
 
 
-@pytest.mark.spark
-def test_the_text_of_a_verdict_names_what_was_found(audit: Audit) -> None:
-    text = verdict_text(audit(dual_leader(), violations={"lost-acknowledged": True}))
-    assert "lost-acknowledged         violated 3 (acks=1: 3) of 7 acknowledged records (expected)" in text
-    assert "'c' of client-0.1:3 was acknowledged" in text
-    assert "dual-leader               violated 1" in text
-
-
 def test_evidence_names_its_partition() -> None:
     """Two partitions may have the very same to tell."""
     told = [{"partition": f"t-{n}", "text": "two leaders"} for n in (0, 1)] + [{"text": "of the whole run"}]
@@ -106,12 +103,17 @@ def test_the_text_of_a_cluster_that_stays_says_what_was_violated_for_nobody_expe
     assert verdict_text(held).splitlines()[0] == "live: every check held"
 
 
+@pytest.fixture(scope="module")
+def viewed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
+    """With the views of one run."""
+    create_views(spark, find_runs([dual_leader().write(tmp_path_factory.mktemp("viewed"))]))
+    return spark
+
+
 @pytest.mark.spark
-def test_every_view_answers_and_has_no_column_of_nothing_but_nulls(spark: object, tmp_path: Path) -> None:
-    runs = find_runs([dual_leader().write(tmp_path)])
-    create_views(spark, runs)  # type: ignore[arg-type]
+def test_every_view_answers_and_has_no_column_of_nothing_but_nulls(viewed: SparkSession) -> None:
     for view in VIEWS:
-        spark.sql(f"SELECT * FROM {view.name}").collect()  # type: ignore[attr-defined]
+        viewed.sql(f"SELECT * FROM {view.name}").collect()
         assert view.name in described()
 
 
@@ -128,18 +130,52 @@ def test_every_view_answers_and_has_no_column_of_nothing_but_nulls(spark: object
             [("broker-0", 0), ("broker-1", 1)],
         ),
         ("SELECT node FROM controllers WHERE active", [("broker-2",)]),
+        ("SELECT leader, leader_epoch FROM led ORDER BY from_ms", [("broker-0", 0), ("broker-1", 1)]),
+        (
+            "SELECT value, offset, c.node, c.`to` FROM lost LATERAL VIEW explode(cut_by) AS c ORDER BY value",
+            [("c", 2, "broker-0", 2), ("d", 3, "broker-0", 2), ("e", 4, "broker-0", 2)],
+        ),
     ],
 )
-def test_views_tell_the_run(spark: object, tmp_path: Path, query: str, answer: list[tuple[object, ...]]) -> None:
-    create_views(spark, find_runs([dual_leader().write(tmp_path)]))  # type: ignore[arg-type]
-    assert [tuple(row) for row in spark.sql(query).collect()] == answer  # type: ignore[attr-defined]
+def test_views_tell_the_run(viewed: SparkSession, query: str, answer: list[tuple[object, ...]]) -> None:
+    assert [tuple(row) for row in viewed.sql(query).collect()] == answer
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "audit-out.md"
 
 
 @pytest.mark.spark
-def test_out_holds_all_events_and_verdicts(audit: Audit, spark: object, tmp_path: Path) -> None:
-    verdict = audit(healthy())
-    runs = find_runs([tmp_path / "healthy"])
-    export(spark, runs, [verdict], tmp_path / "out")  # type: ignore[arg-type]
-    kept = spark.read.parquet(str(tmp_path / "out" / "events"))  # type: ignore[attr-defined]
-    assert kept.count() == read_events(spark, runs).count() == verdict.measures["events"]  # type: ignore[arg-type]
-    assert (tmp_path / "out" / "verdicts.jsonl").read_bytes().count(b"\n") == 1
+def test_out_holds_what_its_page_says(spark: SparkSession, tmp_path: Path) -> None:
+    trace, out = healthy(), tmp_path / "out"
+    runs = find_runs([trace.write(tmp_path)])
+    lost = {"partition": "t-0", "offset": 2, "text": "gone", "acks": 1}
+    checks = {"lost-acknowledged": CheckVerdict("violated", True, 3, [lost, {"text": "of the run"}], judged=7)}
+    verdict = Verdict("healthy", "x", "sim", "unknown", [], [], checks, {})
+    export(spark, runs, [verdict], out)
+    read = {name: spark.read.parquet(str(out / name)) for name in ("events", "checks", "violations")}
+    assert read["events"].count() == read_events(spark, runs).count() == sum(map(len, trace.files.values()))
+    assert [from_json(line) for line in (out / "verdicts.jsonl").read_bytes().splitlines()] == [verdict]
+    page = PAGE.read_text(encoding="utf-8")
+    for name in ("checks", "violations"):
+        section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        assert re.findall(r"^\| `(\w+)` \| (\w+) \|", section, re.MULTILINE) == read[name].dtypes
+    assert [tuple(row) for row in read["checks"].collect()] == [
+        ("healthy", "x", "sim", "unknown", "lost-acknowledged", "violated", True, 3, 7, "", "")
+    ]
+    assert [tuple(row) for row in read["violations"].collect()] == [
+        ("healthy", "lost-acknowledged", True, "t-0", 2, "gone", '{"acks":1}'),
+        ("healthy", "lost-acknowledged", True, None, None, "of the run", "{}"),
+    ]
+    assert set(read["events"].columns) == set(FIELDS)
+
+
+def test_of_many_runs_it_is_told_how_many_came_out_how() -> None:
+    came_out: list[tuple[Valid, CheckResult]] = [(True, "held"), (False, "violated"), ("unknown", "unknown")]
+    told = [
+        Verdict("x", "x", "sim", valid, [], [], {"duplicate": CheckVerdict(check, False, 0, [])}, {})
+        for valid, check in (*came_out, came_out[0])
+    ]
+    assert summary(told).splitlines() == [
+        "4 runs: 2 as expected, 1 NOT as expected, 1 UNKNOWN",
+        "  duplicate  violated in 1, unknown in 1",
+    ]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SEED = 7
-CHANGES = 120
-AT_ONCE = 120
+AT_ONCE = 60
+CHANGES = ((0, AT_ONCE), pytest.param((AT_ONCE, 2 * AT_ONCE), marks=pytest.mark.if_time_is_left))
 
 
 @pytest.fixture(scope="module")
@@ -186,8 +186,11 @@ def test_what_is_missing_makes_the_run_unknown_and_is_named(verdicts: dict[str, 
 
 
 @pytest.mark.spark
-def test_no_change_makes_a_verdict_better_than_its_evidence(run: Path, spark: SparkSession, tmp_path: Path) -> None:
-    some = list(islice(changes(files_of(run), SEED), CHANGES))
+@pytest.mark.parametrize("numbers", CHANGES)
+def test_no_change_makes_a_verdict_better_than_its_evidence(
+    run: Path, spark: SparkSession, tmp_path: Path, numbers: tuple[int, int]
+) -> None:
+    some = list(islice(changes(files_of(run), SEED), *numbers))
     wrong = {
         f"{one.change.kind}, {one.change.what}": one.wrong
         for one in judged(spark, run, some, tmp_path, at_once=AT_ONCE)

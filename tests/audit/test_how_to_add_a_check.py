@@ -31,28 +31,26 @@ def example() -> Check:
     return check
 
 
-def judged(spark: SparkSession, trace: Trace, tmp_path: Path) -> CheckVerdict:
-    [verdict] = audit_runs(
-        spark,
-        [trace.write(tmp_path)],
-        expected=lambda _: Expected(),
-        scratch=str(tmp_path / "scratch"),
-        checks=(example(),),
-    )
-    return verdict.checks["committed-cut"]
+@pytest.fixture(scope="module")
+def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[CheckVerdict]:
+    """Of a run with a cut below the high watermark, and of one with a cut above it."""
+    below = Trace("below").cluster().leader(0, epoch=0, followers=(1, 2)).produce("a", at=0).produce("b", at=1)
+    below.leader(1, epoch=1).truncate(0, 1, log_end=2)
+    above = healthy().append(0, "x", at=3, epoch=0, as_leader=True).leader(1, epoch=1).truncate(0, 3, log_end=4)
+    folder: Path = tmp_path_factory.mktemp("how-to")
+    runs, checks = [trace.write(folder) for trace in (below, above)], (example(),)
+    verdicts = audit_runs(spark, runs, expected=lambda _: Expected(), scratch=str(folder / "scratch"), checks=checks)
+    return [verdict.checks["committed-cut"] for verdict in verdicts]
 
 
-def test_the_how_tos_check_rejects_what_it_defines(spark: SparkSession, tmp_path: Path) -> None:
-    trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2)).produce("a", at=0).produce("b", at=1)
-    trace.leader(1, epoch=1).truncate(0, 1, log_end=2)
-    check = judged(spark, trace, tmp_path)
+def test_the_how_tos_check_rejects_what_it_defines(judged: list[CheckVerdict]) -> None:
+    [check, _] = judged
     assert (check.verdict, check.count) == ("violated", 1)
     assert check.evidence[0]["offset"] == 1
 
 
-def test_the_how_tos_check_accepts_a_cut_above_the_high_watermark(spark: SparkSession, tmp_path: Path) -> None:
-    trace = healthy().append(0, "x", at=3, epoch=0, as_leader=True).leader(1, epoch=1).truncate(0, 3, log_end=4)
-    assert judged(spark, trace, tmp_path).verdict == "held"
+def test_the_how_tos_check_accepts_a_cut_above_the_high_watermark(judged: list[CheckVerdict]) -> None:
+    assert judged[1].verdict == "held"
 
 
 def test_the_how_tos_check_has_a_definition_for_the_documents() -> None:

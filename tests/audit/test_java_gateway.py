@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from audit.class_archive import train
-from audit.gateway import UNLESS_ORPHANED
+from audit.gateway import COMPILED_CODE_BYTES, UNLESS_ORPHANED
 from audit.java import Java, find_java
 from audit.session import Gateway, GatewayError, spark_session, start_gateway
 from audit.spark_home import archive_path, class_path
@@ -76,6 +76,7 @@ print(json.dumps({"origin": java.origin, "home": home, "found": found}))
 
 
 @pytest.mark.spark
+@pytest.mark.if_time_is_left
 def test_spark_runs_on_the_wheels_java_where_the_machine_has_none(tmp_path: Path) -> None:
     """Twice in one process: closing a gateway leaves nothing of it in pyspark."""
     with python(AGGREGATION, tmp_path, PATH="", JAVA_HOME="") as process:
@@ -146,6 +147,15 @@ def test_the_virtual_machine_ends_with_us_even_when_we_are_killed(tmp_path: Path
 
 def existing(*pids: int) -> list[psutil.Process]:
     return [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
+
+
+@pytest.mark.spark
+def test_a_long_session_has_room_for_what_java_compiles(gateway: Gateway) -> None:
+    """48 MB, what C1 alone gets unasked, were full after some hundred audits: Java only interpreted from then on."""
+    diagnostic = gateway.connect().jvm.java.lang.management.ManagementFactory.getPlatformMXBean(
+        gateway.connect().jvm.java.lang.Class.forName("com.sun.management.HotSpotDiagnosticMXBean")
+    )
+    assert int(diagnostic.getVMOption("ReservedCodeCacheSize").getValue()) >= COMPILED_CODE_BYTES
 
 
 @pytest.mark.spark

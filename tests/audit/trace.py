@@ -1,11 +1,22 @@
 """Traces for the audit's tests, told in a few verbs and made of the classes of `protocol.events`.
 
-    trace = Trace().brokers(3).leader(0, epoch=0).produce("a", at=0)
-    trace.write(tmp_path)        # a run's directory
+    TOGETHER = True
+
+    def test_a_record_that_only_a_stale_leader_holds_is_lost(audit: Audit) -> None:
+        trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2)).produce("a", at=0)
+        trace.leader(1, epoch=1).produce("x", at=1, followers=(), acks=1)
+        assert audit(trace).checks["lost-acknowledged"].count == 1
 
 A verb emits what the emulator would: `produce` is a client's operation, its append on the leader and on the
-`followers`,
-and the high watermark that follows. Time goes on by one millisecond with every event, unless `at_ms` says otherwise.
+`followers`, and the high watermark that follows. Time goes on by one millisecond with every event, unless `at_ms` says
+otherwise. What no verb says is said with `emit`, or to the lines in `files`; what lies beside the events with `beside`.
+
+**Say TOGETHER in the module.** All tests of all modules that say so are then one question to Spark, of which a trace
+more costs some ten milliseconds, and a module more nothing; without it every call of `audit` costs seconds. Such a test
+takes `audit` and its parameters alone, no other fixture, calls it once, and makes the same trace whenever it is called
+(`tests.audit.together` calls it twice). Two traces are two parameters. What the scenario expects is said by keywords
+(`audit(trace, violations={"dual-leader": True})`, the fields of `Expected`), and what the audit left in the run's
+directory is found at `trace.path`.
 """
 
 from __future__ import annotations
@@ -30,17 +41,22 @@ def digest_of(value: str) -> int:
 
 
 class Trace:
-    """Events of one run. `files`: {(node, incarnation, wire?): lines}."""
+    """Events of one run. `files`: {(node, incarnation, wire?): lines}; `beside`: {name: text} of what else lies in its
+    directory, which is `path` when it has been written. `caches`: {(broker, partition): its leader epochs and where
+    they begin}."""
 
     def __init__(self, run: str = "trace") -> None:
         self.run = run
         self.at_ms = 0.0
         self.files: dict[tuple[str, int, bool], list[bytes]] = defaultdict(list)
+        self.beside: dict[str, bytes] = {}
+        self.path = Path()
         self.incarnations: dict[str, int] = {}
         self.seqs: dict[str, int] = {}
         self.operations = 0
         self.zxid = 0
         self.states: set[int] = set()
+        self.caches: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
 
     def emit(self, node: str, event: e.Event, *, at_ms: float | None = None) -> Self:
         """One event of `node`, in its current incarnation."""
@@ -64,6 +80,9 @@ class Trace:
         for (node, incarnation, wire), lines in self.files.items():
             name = f"{node}.{incarnation}{'.wire' if wire else ''}.jsonl"
             (run / "events" / name).write_bytes(b"".join(map(self._of_this_run, lines)))
+        for name, text in self.beside.items():
+            (run / name).write_bytes(text)
+        self.path = run
         return run
 
     def _of_this_run(self, line: bytes) -> bytes:
@@ -100,11 +119,26 @@ class Trace:
     # --- roles and logs ---
 
     def role(
-        self, broker: int, role: str, *, epoch: int, leader: int = 0, partition: int = 0, at_ms: float | None = None
+        self,
+        broker: int,
+        role: str,
+        *,
+        epoch: int,
+        leader: int = 0,
+        partition: int = 0,
+        at_ms: float | None = None,
+        isr: str = "0,1,2",
+        high_watermark: int = 0,
+        min_insync: int = 1,
     ) -> Self:
-        isr = "0,1,2" if role == "leader" else ""
-        event = e.RoleChanged(TOPIC, partition, role, leader, epoch, epoch - 1, 1, 0, 0, isr)
+        """`isr`: of a leader."""
+        told = (0, high_watermark, isr if role == "leader" else "", "", "", min_insync)
+        event = e.RoleChanged(TOPIC, partition, role, leader, epoch, epoch - 1, 1, *told)
         return self.emit(f"broker-{broker}", event, at_ms=at_ms)
+
+    def in_sync(self, broker: int, isr: str, *, high_watermark: int, min_insync: int) -> Self:
+        """The leader is told that a change of its ISR is done."""
+        return self.emit(f"broker-{broker}", e.IsrChangeEnded(TOPIC, 0, isr, "done", 1, 0, high_watermark, min_insync))
 
     def leader(self, broker: int, *, epoch: int, followers: tuple[int, ...] = (), partition: int = 0) -> Self:
         """`broker` leads from now on, and `followers` know it."""
@@ -139,19 +173,87 @@ class Trace:
         last: int | None = None,
         partition: int = 0,
     ) -> Self:
-        """A batch with `value` at offsets `at` to `last`."""
+        """A batch with `value` at offsets `at` to `last`. The first of its epoch is noted in the cache."""
         end = at if last is None else last
         batch = e.BatchAppended(TOPIC, partition, at, end, epoch, digest_of(value), as_leader)
-        return self.emit(f"broker-{broker}", batch)
+        self.emit(f"broker-{broker}", batch)
+        cache = self.caches[broker, partition]
+        if epoch >= 0 and (not cache or epoch > cache[-1][0]):
+            self.epoch_began(broker, epoch, at, partition=partition)
+        return self
 
-    def truncate(self, broker: int, to: int, *, log_end: int, reason: str = "epoch", partition: int = 0) -> Self:
-        cut = e.LogTruncated(TOPIC, partition, to, log_end, to < log_end, 0, reason)
+    def epoch_began(self, broker: int, epoch: int, at: int, *, partition: int = 0) -> Self:
+        """Takes no time."""
+        cache = self.caches[broker, partition]
+        before = cache[-1] if cache else (-1, -1)
+        cache.append((epoch, at))
+        began = e.LeaderEpochBegan(
+            TOPIC, partition, epoch, at, *before, len(cache) - 1, self._epochs(broker, partition)
+        )
+        return self.emit(f"broker-{broker}", began, at_ms=self.at_ms)
+
+    def _epochs(self, broker: int, partition: int) -> str:
+        return " ".join(f"{epoch}:{begins}" for epoch, begins in self.caches[broker, partition])
+
+    def truncate(
+        self,
+        broker: int,
+        to: int,
+        *,
+        log_end: int,
+        reason: str = "epoch",
+        partition: int = 0,
+        high_watermark: int = 0,
+        epochs: str | None = None,
+    ) -> Self:
+        """`epochs`: what is left in the cache; None: what begins below the cut."""
+        cache = self.caches[broker, partition]
+        cache[:] = [(epoch, begins) for epoch, begins in cache if begins < to and reason != "full"]
+        left = self._epochs(broker, partition) if epochs is None else epochs
+        cut = e.LogTruncated(TOPIC, partition, to, log_end, to < log_end, high_watermark, reason, left)
         return self.emit(f"broker-{broker}", cut)
 
-    def loaded(self, broker: int, log_end: int, *, log_start: int = 0, clean: bool = False) -> Self:
-        return self.emit(f"broker-{broker}", e.LogLoaded(TOPIC, 0, log_start, log_end, 0, clean))
+    def loaded(
+        self,
+        broker: int,
+        log_end: int,
+        *,
+        log_start: int = 0,
+        clean: bool = False,
+        checkpointed: int = -1,
+        epochs: str | None = None,
+    ) -> Self:
+        """`epochs`: what is in the cache; None: what begins below the log's end."""
+        cache = self.caches[broker, 0]
+        cache[:] = [(epoch, begins) for epoch, begins in cache if begins < log_end]
+        found = self._epochs(broker, 0) if epochs is None else epochs
+        loaded = e.LogLoaded(TOPIC, 0, log_start, log_end, 0, clean, checkpointed=checkpointed, epochs=found)
+        return self.emit(f"broker-{broker}", loaded)
+
+    def isr_changed(self, broker: int, *, epoch: int, version: int, result: str = "done") -> Self:
+        """A leader's change of the ISR ended."""
+        return self.emit(f"broker-{broker}", e.IsrChangeEnded(TOPIC, 0, "0,1,2", result, version, epoch))
+
+    def assigned(self, *brokers: int) -> Self:
+        """The session service commits the replicas of partition 0. Takes no time."""
+        self.zxid += 1
+        data = msgspec.json.encode({"version": 1, "partitions": {"0": brokers}}).decode()
+        changed = e.ZnodeChanged(f"/brokers/topics/{TOPIC}", "created", 0, self.zxid, data)
+        return self.emit("session-0", changed, at_ms=self.at_ms)
+
+    def later(self, ms: float) -> Self:
+        """Nothing happens for so long."""
+        self.at_ms += ms
+        return self
+
+    def controller_epoch(self, epoch: int) -> Self:
+        """The session service commits it. Takes no time."""
+        self.zxid += 1
+        changed = e.ZnodeChanged("/controller_epoch", "changed", self.zxid, self.zxid, str(epoch))
+        return self.emit("session-0", changed, at_ms=self.at_ms)
 
     def created(self, broker: int) -> Self:
+        self.caches[broker, 0].clear()
         return self.emit(f"broker-{broker}", e.LogCreated(TOPIC, 0, ""))
 
     def deleted(self, broker: int, log_end: int, *, reason: str = "topic-deleted") -> Self:
@@ -178,21 +280,53 @@ class Trace:
         error: int = 0,
         broker: int = 0,
         partition: int = 0,
+        attempts: int = 1,
+        idempotent: bool = False,
     ) -> Self:
         """A produce from its invocation to its end, as the client saw it."""
         self.operations += 1
         operation = f"client-0.{self.incarnations.get('client-0', 1)}:{self.operations}"
         digest = digest_of(value)
         self.emit("client-0", e.OperationInvoked(operation, "produce", TOPIC, partition, acks, value, broker, -1))
-        self.emit("client-0", e.AttemptSent(operation, 1, broker, digest))
-        self.emit("client-0", e.AttemptEnded(operation, 1, error, at, ""))
-        ended = e.OperationEnded(operation, "produce", outcome, error, TOPIC, partition, at, -1, digest, acks)
-        return self.emit("client-0", ended)
+        for attempt in range(1, attempts):
+            self.emit("client-0", e.AttemptSent(operation, attempt, broker, digest))
+            self.emit("client-0", e.AttemptEnded(operation, attempt, -2, -1, "timed out"))
+        self.emit("client-0", e.AttemptSent(operation, attempts, broker, digest))
+        self.emit("client-0", e.AttemptEnded(operation, attempts, error, at, ""))
+        told = (TOPIC, partition, at, -1, digest, acks, broker, attempts, idempotent)
+        return self.emit("client-0", e.OperationEnded(operation, "produce", outcome, error, *told))
 
-    def read(self, value: str, *, at: int, epoch: int, high_watermark: int, broker: int = 0) -> Self:
+    def consume(self, offset: int = -1) -> str:
+        """A consumer begins, at `offset` or (-1) where the cluster says. Its operation."""
         self.operations += 1
         operation = f"client-0.1:{self.operations}"
-        read = e.RecordsRead(operation, TOPIC, 0, at, at, epoch, digest_of(value), high_watermark, broker)
+        self.emit("client-0", e.OperationInvoked(operation, "fetch", TOPIC, 0, 0, "", -1, offset))
+        return operation
+
+    def left(self, operation: str, offset: int, reason: str = "OffsetOutOfRangeException") -> Self:
+        """A consumer leaves its position for another."""
+        return self.emit("client-0", e.PositionLeft(operation, TOPIC, 0, offset, reason, False, -1))
+
+    def group(self, kind: str, offset: int, *, client: int = 0, outcome: str = "ok") -> Self:
+        """A group commits `offset`, or (`kind` committed) finds it."""
+        self.operations += 1
+        name = f"client-{client}"
+        operation = f"{name}.1:{self.operations}"
+        asked = offset if kind == "commit" else -1
+        self.emit(name, e.OperationInvoked(operation, kind, TOPIC, 0, 0, "g", -1, asked))
+        error = 0 if outcome == "ok" else -2
+        return self.emit(name, e.OperationEnded(operation, kind, outcome, error, TOPIC, 0, offset, -1, 0, 0))
+
+    def read(
+        self, value: str, *, at: int, epoch: int, high_watermark: int, broker: int = 0, operation: str = "",
+        last: int = -1,
+    ) -> Self:  # fmt: skip
+        """What one operation was given; "": of one of its own."""
+        if not operation:
+            self.operations += 1
+            operation = f"client-0.1:{self.operations}"
+        end = max(at, last)
+        read = e.RecordsRead(operation, TOPIC, 0, at, end, epoch, digest_of(value), high_watermark, broker)
         return self.emit("client-0", read)
 
     def produce(

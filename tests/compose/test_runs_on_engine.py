@@ -53,6 +53,7 @@ def test_the_dual_leader_in_containers_equals_a_recording(image: str, tmp_path: 
     assert outcome.equals, outcome
 
 
+@pytest.mark.if_time_is_left
 @pytest.mark.skipif(bool(missing()), reason="; ".join(missing()))
 def test_a_link_cut_by_the_kernel_equals_a_recording(image: str, tmp_path: Path) -> None:
     outcome = play("link-broker-controller", "2.8", "containers, kernel", tmp_path / "run")
@@ -105,6 +106,7 @@ Path("/faultline/data/t-0").symlink_to("/etc")
 """
 
 
+@pytest.mark.if_time_is_left
 def test_a_hostile_container_reaches_nothing_of_others(image: str, tmp_path: Path) -> None:
     """It spoils what is its own, which is told; what others say and have stays as it was."""
     run = tmp_path / "runs" / "stays"

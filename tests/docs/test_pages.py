@@ -11,9 +11,10 @@ import pytest
 
 from docs.generate import pages
 from docs.generate.boundaries import READ, STEPS
-from docs.generate.rules import anchor, citations, cited, rules_of
+from docs.generate.rules import anchor, citations, rules_of
 from docs.generate.uses import modules
 from docs.generate.versions import changes_at
+from emulator.judging.fuzzing.cited import cited
 from emulator.settings.registry import REGISTRY
 from protocol.events import EVENTS
 from protocol.versions import LADDER, Gates
@@ -91,7 +92,7 @@ def test_gates_and_events_that_semantics_names_exist() -> None:
     assert names - known == {"max_bytes"}
     settings = set(re.findall(r"`([a-z]+(?:\.[a-z]+){2,})`", text))
     clients = {"retry.backoff.ms", "delivery.timeout.ms", "auto.offset.reset", "max.message.bytes"}
-    clients |= {"enable.auto.commit", "auto.commit.interval.ms", "default.api.timeout.ms"}
+    clients |= {"enable.auto.commit", "auto.commit.interval.ms", "default.api.timeout.ms", "session.timeout.ms"}
     assert settings - set(REGISTRY) - clients == {"inter.broker.protocol.version"} - set(REGISTRY)
 
 

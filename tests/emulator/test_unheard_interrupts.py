@@ -8,23 +8,27 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pexpect
 import pytest
 
+from emulator import unheard_interrupts
 from emulator.unheard_interrupts import interrupts_end_the_wait, unheard_interrupts_come_again
 
 LIMIT_S = 30.0
+UNHEARD: Any = SimpleNamespace(exc_type=KeyboardInterrupt)
+"""What Python tells its hook of."""
 
 AT_THE_PROMPT = """
 import ctypes, functools, os, readline, signal
-from audit.asking import _typed
+from audit.prompt import typed
 
 # Readline calls it from C after the last look at signals and before its wait: what comes here, Python does not hear.
 readline.set_startup_hook(functools.partial(ctypes.CDLL(None).kill, os.getpid(), signal.SIGINT))
 try:
-    print("typed", list(_typed()))
+    print("typed", list(typed(())))
 except KeyboardInterrupt:
     print("heard", signal.getsignal(signal.SIGINT) is signal.default_int_handler, signal.set_wakeup_fd(-1))
 """
@@ -82,6 +86,7 @@ def test_where_interrupts_are_ignored_nothing_is_changed() -> None:
 def test_an_interrupt_in_a_destructor_comes_again() -> None:
     code = """
 import os, signal
+from emulator import unheard_interrupts
 from emulator.unheard_interrupts import unheard_interrupts_come_again
 class Dies:
     def __del__(self):
@@ -97,6 +102,39 @@ with unheard_interrupts_come_again():
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=True)
     assert (done.stdout, done.stderr) == ("heard\n", "")
+
+
+def test_an_interrupt_that_comes_again_too_soon_comes_a_third_time(
+    monkeypatch: pytest.MonkeyPatch, heard: list[int]
+) -> None:
+    """On a busy machine the thread that says it again is done before its start is: the interrupt is raised in the
+    hook, which nobody hears."""
+    starts = []
+
+    class Slow(threading.Timer):
+        def start(self) -> None:
+            starts.append(self)
+            super().start()
+            self.join(LIMIT_S)
+            if len(starts) < 3:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading, "Timer", Slow)
+    with unheard_interrupts_come_again():
+        sys.unraisablehook(UNHEARD)
+    assert len(starts) == 3
+    assert heard == [signal.SIGINT] * 3
+
+
+def test_an_interrupt_that_has_not_come_again_is_raised_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, heard: list[int]
+) -> None:
+    monkeypatch.setattr(unheard_interrupts, "AGAIN_S", LIMIT_S)
+    with pytest.raises(KeyboardInterrupt), unheard_interrupts_come_again():
+        sys.unraisablehook(UNHEARD)
+    assert heard == []
+    with unheard_interrupts_come_again():
+        pass
 
 
 def test_what_else_nobody_is_told_of_is_told_as_before(monkeypatch: pytest.MonkeyPatch) -> None:

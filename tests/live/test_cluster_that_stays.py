@@ -1,6 +1,7 @@
 """Real processes: written to on both sides of a cut, healed, and gone; faults that wait for dead and paused nodes."""
 
 import re
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from emulator.cluster.requests import (
     CreateTopic,
     DeleteTopic,
     DescribeTopic,
+    Down,
     ElectPreferred,
     Heal,
     LinkFault,
@@ -27,6 +29,8 @@ from emulator.cluster.requests import (
     StopWorkload,
     TopicOffsets,
     WorkloadStatus,
+    decode_answer,
+    encode_request,
 )
 from emulator.cluster.returning import LONGER, SHOWN
 from emulator.machines.client.partitioner import partition_of_key
@@ -205,6 +209,15 @@ def test_a_topic_is_not_deleted_where_the_controller_may_not(up: Callable[..., L
     live.did(CreateTopic("t", [list(brokers(0, 1))]))
     answer = live.ask(DeleteTopic("t"))
     assert answer.code == 2 and "delete.topic.enable is false at broker-" in answer.error, answer
+
+    # Who waits for an answer when the cluster ends is told so.
+    live.did(Machine("pause", "broker-*"))
+    at = live.registration
+    with socket.create_connection((at.host, at.port), timeout=30) as waiting:
+        waiting.sendall(encode_request(at.token, Produce("t", ["a"], timeout_ms=60_000), 60.0))
+        live.did(Down())
+        told = decode_answer(waiting.makefile("rb").readline())
+    assert told.code == 3 and told.why == "busy" and "the cluster ends" in told.error, told
 
 
 def test_machines_are_told_once_what_cannot_be_done_and_come_back(up: Callable[..., Live]) -> None:

@@ -4,7 +4,8 @@ from itertools import product
 
 import pytest
 
-from docs.generate.cap_choice import ACKS, MIN_INSYNC, UNCLEAN, Choice, Outcome, played, rows
+from docs.generate.cap_choice import ACKS, MIN_INSYNC, SPACE, UNCLEAN, VERSION, Choice, Outcome, played, rows
+from emulator.judging.campaigns.playing import CampaignAsked, CampaignWorker
 from emulator.judging.judged import play_and_judge
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
@@ -29,6 +30,18 @@ def test_what_is_acknowledged_is_lost_only_by_those_who_chose_so(choice: Choice)
         run = play_and_judge(resolve(find_scenario("cap-choice"), version, overrides), seed, run=str(seed))
         verdict = run.verdict.checks["lost-acknowledged"].verdict
         assert verdict == ("violated" if loses_what_it_acknowledged(choice) else "held"), (version, seed, choice)
+
+
+@pytest.mark.parametrize("number", [0, 6, 9, 17])
+def test_the_sweep_counts_what_the_page_names(number: int) -> None:
+    """acks=0, 1, 1 with unclean elections, all with three in sync."""
+    row = CampaignWorker(CampaignAsked(SPACE)).play(number)
+    chosen = SPACE.draw(number).chosen
+    unclean = chosen["unclean.leader.election.enable"] == "true"
+    choice = Choice(chosen["producer.acks"], int(chosen["min.insync.replicas"]), unclean)
+    named = played(find_scenario("cap-choice"), VERSION, choice).values()
+    assert row.lost == sum(len(outcome.lost.split(",")) for outcome in named if outcome.lost != "nothing")
+    assert row.judged and row.acknowledged is not None and row.acknowledged >= 3
 
 
 def test_the_choice_of_consistency_refuses_on_both_sides_rather_than_lose() -> None:

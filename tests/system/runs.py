@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import psutil
 import trio
 
+from audit.run import audit_runs, write_verdict
 from benchmarks.network_runs import lateness_ms
 from emulator.layout import EVENTS_FOLDER, event_paths
 from tests.emulator.worlds.network_world import DirectoryWatch
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SCENARIOS = (
     "az-isolated-leader",
@@ -58,6 +62,13 @@ def events_of(run: Path, *names: str) -> Iterator[dict[str, Any]]:
                     continue
                 if fields["event"] in names:
                     yield fields
+
+
+def audited(spark: SparkSession, runs: Sequence[Path], scratch: Path) -> list[dict[str, Any]]:
+    """The verdicts, now in the runs' directories, as `faultline audit` writes them; without a Java of its own."""
+    verdicts = audit_runs(spark, runs, scratch=str(scratch))
+    written = [write_verdict(verdict, run) for run, verdict in zip(runs, verdicts, strict=True)]
+    return [msgspec.json.decode(path.read_bytes()) for path in written]
 
 
 def was_late(run: Path) -> bool:

@@ -7,9 +7,8 @@ import shutil
 import socket
 import struct
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import psutil
@@ -22,7 +21,10 @@ from emulator.worlds.network.ports import PortInUse
 from emulator.worlds.network.spec import LOOPBACK
 from protocol.framing import MAX_FRAME_BYTES
 from tests.system.conftest import COMMAND, GOLDEN, ROOT, run_command
-from tests.system.runs import events_of, process_of, said, wait_until, was_late
+from tests.system.runs import audited, events_of, process_of, said, wait_until, was_late
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 LEADER = "az-isolated-leader"
 FRAMES = {
@@ -62,8 +64,10 @@ def played_under_bad_frames(run: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def audited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[Path, dict[str, Any]]]]:
-    """{which: (its directory, its verdict)}, of one `faultline audit`."""
+def judged(
+    tmp_path_factory: pytest.TempPathFactory, spark: SparkSession
+) -> dict[str, tuple[Path, dict[str, Any]]]:
+    """{which: (its directory, its verdict)}, of one audit."""
     folder = tmp_path_factory.mktemp("runs")
     runs = {name: folder / name for name in ("frames", "clean", "broken", "empty")}
     played_under_bad_frames(runs["frames"])
@@ -75,18 +79,16 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tupl
     prepare(runs["empty"])
     (runs["empty"] / "events").mkdir()
     (runs["empty"] / "events" / "broker-0.1.jsonl").touch()
-    ended = run_command("audit", *runs.values(), "--json")
-    assert ended.code == 3, str(ended)
-    verdicts = msgspec.json.decode(ended.out)
-    yield {name: (run, verdict) for (name, run), verdict in zip(runs.items(), verdicts, strict=True)}
+    verdicts = audited(spark, list(runs.values()), folder / "scratch")
+    return {name: (run, verdict) for (name, run), verdict in zip(runs.items(), verdicts, strict=True)}
 
 
 @pytest.mark.network
 @pytest.mark.spark
 def test_bad_frames_cost_their_sender_the_connection_and_nobody_else_anything(
-    audited: dict[str, tuple[Path, dict[str, Any]]],
+    judged: dict[str, tuple[Path, dict[str, Any]]],
 ) -> None:
-    run, verdict = audited["frames"]
+    run, verdict = judged["frames"]
     refused = [event["reason"] for event in events_of(run, "frame_refused") if event["node"] == "broker-0"]
     assert len(refused) == len(FRAMES), refused
     assert verdict["valid"] is True or was_late(run), verdict["unknown_because"]
@@ -98,10 +100,10 @@ def test_bad_frames_cost_their_sender_the_connection_and_nobody_else_anything(
 @pytest.mark.network
 @pytest.mark.spark
 def test_broken_lines_are_counted_kept_and_make_the_verdict_unknown(
-    audited: dict[str, tuple[Path, dict[str, Any]]],
+    judged: dict[str, tuple[Path, dict[str, Any]]],
 ) -> None:
-    assert audited["clean"][1]["valid"] is True, "the same run without them"
-    run, verdict = audited["broken"]
+    assert judged["clean"][1]["valid"] is True, "the same run without them"
+    run, verdict = judged["broken"]
     assert verdict["valid"] == "unknown"
     assert verdict["quarantine"]["lines"] == len(BROKEN)
     [reason] = verdict["unknown_because"]
@@ -109,13 +111,13 @@ def test_broken_lines_are_counted_kept_and_make_the_verdict_unknown(
     kept = [msgspec.json.decode(line) for line in (run / "quarantine.jsonl").read_bytes().splitlines()]
     assert sorted(line["line"] for line in kept) == sorted(BROKEN)
     assert {line["file"] for line in kept} == {"broker-0.1.jsonl"}
-    assert verdict["checks"]["lost-acknowledged"] == audited["clean"][1]["checks"]["lost-acknowledged"], "nothing lost"
+    assert verdict["checks"]["lost-acknowledged"] == judged["clean"][1]["checks"]["lost-acknowledged"], "nothing lost"
 
 
 @pytest.mark.network
 @pytest.mark.spark
-def test_a_run_without_events_is_unknown(audited: dict[str, tuple[Path, dict[str, Any]]]) -> None:
-    _, verdict = audited["empty"]
+def test_a_run_without_events_is_unknown(judged: dict[str, tuple[Path, dict[str, Any]]]) -> None:
+    _, verdict = judged["empty"]
     assert verdict["valid"] == "unknown"
     assert "the run has no events" in verdict["unknown_because"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import psutil
@@ -24,7 +24,10 @@ from emulator.runs.sources import find_scenario
 from emulator.worlds.network.cluster import Cluster
 from emulator.worlds.network.reports import HealReport
 from tests.system.conftest import COMMAND, ROOT, run_command
-from tests.system.runs import process_of, said, short, wait_until
+from tests.system.runs import audited, process_of, said, short, wait_until
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 CUT_OF_NOTHING = ("cut: {link: [client-0, client-1]}", "pause: 2", "heal", "pause: 1")
 CUT_AND_HEAL = ("cut: {link: [0, 1]}", "pause: 3", "heal", "pause: 8")
@@ -107,8 +110,8 @@ def sabotaged(run: Path, script: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict[str, Any]]]:
-    """All those runs, audited by one `faultline audit`: {what was done: its verdict.json}."""
+def verdicts(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> dict[str, dict[str, Any]]:
+    """All those runs, audited at once: {what was done: its verdict.json}."""
     folder = tmp_path_factory.mktemp("unknown")
     runs = {what: folder / what.replace(" ", "-") for what in (*WHY, VOUCHED)}
     pause = short(folder, *PAUSE, name="pause.yaml")
@@ -125,13 +128,9 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dic
         ]
     for other in others:
         other.result()
-    ended = run_command("audit", *runs.values(), "--json")
-    assert ended.code == 3, str(ended)
-    told = msgspec.json.decode(ended.out)
+    told = audited(spark, list(runs.values()), folder / "scratch")
     assert [verdict["run"] for verdict in told] == [run.name for run in runs.values()]
-    for run, verdict in zip(runs.values(), told, strict=True):
-        assert msgspec.json.decode((run / "verdict.json").read_bytes()) == verdict
-    yield dict(zip(runs, told, strict=True))
+    return dict(zip(runs, told, strict=True))
 
 
 @pytest.mark.network
@@ -165,6 +164,7 @@ def test_lateness_that_changed_nothing_is_vouched_for(verdicts: dict[str, dict[s
 
 @pytest.mark.network
 @pytest.mark.spark
+@pytest.mark.if_time_is_left
 def test_run_ends_with_3_when_its_cut_met_no_traffic(tmp_path: Path) -> None:
     """The whole command, Spark included."""
     run = tmp_path / "run"

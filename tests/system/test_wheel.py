@@ -114,7 +114,8 @@ def test_the_data_is_the_trees(folder: str, of_tree: str, wheel: Path) -> None:
 def test_the_wheel_is_small_and_has_no_tests(wheel: Path) -> None:
     assert wheel.stat().st_size < WHEEL_BYTES_MAX
     tops = {name.partition("/")[0] for name in held(wheel)}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"protocol", "controller", "emulator", "audit"}
+    packages = {top for top in tops if not top.endswith(".dist-info")}
+    assert packages == {"faultline", "protocol", "controller", "emulator", "audit"}
 
 
 def test_a_wheel_of_the_source_distribution_is_the_same(wheel: Path, tmp_path: Path) -> None:
@@ -142,6 +143,11 @@ def test_only_the_wheel_is_used(installed: Installed) -> None:
 def test_the_version_is_that_of_the_project(installed: Installed) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert installed.faultline("--version") == f"{project['version']}\n"
+
+
+def test_a_report_has_its_style_and_its_scripts(installed: Installed, run: str) -> None:
+    page = (installed.here / installed.faultline("report", run).strip()).read_text(encoding="utf-8")
+    assert all(word in page for word in ("--paper:", "svg .leads", "const view =", "const messages =", "const logs ="))
 
 
 def test_a_run_is_held_against_a_recording(installed: Installed, run: str) -> None:
@@ -182,7 +188,7 @@ def test_a_cluster_that_stays(installed: Installed) -> None:
 
 @pytest.mark.spark
 def test_the_audit(installed: Installed, run: str) -> None:
-    assert "lost-acknowledged         violated 3" in installed.faultline("audit", run)
+    assert "lost-acknowledged violated 3" in " ".join(installed.faultline("audit", run).split())
     assert (installed.here / run / "report.html").is_file()
 
 

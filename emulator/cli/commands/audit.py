@@ -11,6 +11,7 @@ from emulator.cluster.moment import copy_moment
 from emulator.cluster.registry import registered
 from emulator.cluster.requests import Refused
 from emulator.exit_codes import UNKNOWN, UNUSABLE
+from emulator.judging.for_machines import NOBODY, ForMachines
 from emulator.runs.scratch import scratch
 
 
@@ -19,10 +20,12 @@ def audit_runs_command(
     master: str,
     out: Path | None,
     json: bool,
-    junit: Path | None = None,
+    for_machines: ForMachines = NOBODY,
     own: Sequence[Path] = (),
+    reports: bool | None = None,
 ) -> int:
-    """The exit code of the audit; 3 when a running cluster does not answer. `own`: files of checks."""
+    """The exit code of the audit; 3 when a running cluster does not answer. `own`: files of checks. `reports`: as
+    `audit_command` has it."""
     homes: dict[Path, Path] = {}
     with ExitStack() as stack:
         given: list[str] = []
@@ -43,4 +46,4 @@ def audit_runs_command(
         except Refused as refused:
             print(f"faultline audit: {refused}", file=sys.stderr)
             return UNKNOWN
-        return audit_command(given, master, out, json, homes, junit, own)
+        return audit_command(given, master, out, json, homes, for_machines, own, reports)

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from emulator.exit_codes import BROKEN, HELD, UNUSABLE
-from emulator.runs.events import Line, NoEvents, TooManyEvents, read
+from emulator.runs.events import Line, NoEvents, TooManyEvents, by_topic_partition, read
 from protocol.events import ENVELOPE, EVENTS
+from protocol.ids import topic_partition_of, topic_partition_text
 
 COMPARED = tuple(name for name, event in EVENTS.items() if event.LEVEL != "wire" and name != "timer_lateness")
 SHOWN_MAX = 5
@@ -25,10 +26,12 @@ class Parting(msgspec.Struct, frozen=True):
     right: Line | None
 
 
-def diff_command(left: Path, right: Path, json: bool = False) -> int:
-    """Exit code 0: no difference but times; 1: they part."""
+def diff_command(left: Path, right: Path, json: bool = False, partition: str | None = None) -> int:
+    """Exit code 0: no difference but times; 1: they part. `partition`: only what is of that one, such as t-0."""
     try:
-        events = [_by_node(run) for run in (left, right)]
+        events = [_by_node(run, partition) for run in (left, right)]
+        if partition is not None and not any(events):
+            raise NoEvents(f"nothing in either run is of {partition}{_partitions_of(left)}")
     except (NoEvents, TooManyEvents) as error:
         print(f"faultline diff: {error}", file=sys.stderr)
         return UNUSABLE
@@ -37,7 +40,8 @@ def diff_command(left: Path, right: Path, json: bool = False) -> int:
         print(msgspec.json.encode(partings).decode())
         return BROKEN if partings else HELD
     if not partings:
-        print("the runs do the same, node by node; only times differ")
+        of = f" of {partition}" if partition is not None else ""
+        print(f"the runs do the same{of}, node by node; only times differ")
         return HELD
     first = partings[0]
     print(f"they part first at {first.node}, event {first.index + 1}, about {first.at_ms / 1000:.3f} s:")
@@ -48,13 +52,26 @@ def diff_command(left: Path, right: Path, json: bool = False) -> int:
     return BROKEN
 
 
-def _by_node(run: Path) -> dict[str, list[Line]]:
+def _by_node(run: Path, partition: str | None) -> dict[str, list[Line]]:
+    """{node: its events}; those of one partition, if that is asked for."""
+    events = list(read(run, COMPARED))
+    if partition is not None:
+        topic_partition = topic_partition_of(partition)
+        events = by_topic_partition(events).get(topic_partition, []) if topic_partition is not None else []
     nodes: dict[str, list[Line]] = {}
-    for event in read(run, COMPARED):
+    for event in events:
         nodes.setdefault(event["node"], []).append(event)
     for events in nodes.values():
         events.sort(key=lambda event: (event["incarnation"], event["seq"]))
     return nodes
+
+
+def _partitions_of(run: Path) -> str:
+    """The partitions that there are, for who asked for another."""
+    known = sorted(place for place in by_topic_partition(list(read(run, COMPARED))) if place[1] >= 0)
+    shown = ", ".join(topic_partition_text(*place) for place in known[:SHOWN_MAX])
+    more = f" and {len(known) - SHOWN_MAX} more" if len(known) > SHOWN_MAX else ""
+    return f"; there is {shown}{more}" if known else ""
 
 
 def partings_of(left: dict[str, list[Line]], right: dict[str, list[Line]]) -> list[Parting]:

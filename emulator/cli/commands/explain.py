@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from emulator.exit_codes import HELD, UNUSABLE
-from emulator.runs.events import Line, NoEvents, TooManyEvents, read
+from emulator.runs.events import Line, NoEvents, TooManyEvents, by_topic_partition, read
 from protocol.errors import error_name
-from protocol.ids import TopicPartition, topic_partition_text
+from protocol.ids import topic_partition_text
 
 FOLLOWED = (
     "operation_invoked", "attempt_sent", "attempt_ended", "operation_ended",
@@ -72,15 +72,12 @@ def explain_command(run: Path, subject: str, partition: str | None = None, json:
 
 def lives_of(events: list[Line], subject: str) -> dict[str, list[Moment]]:
     """{partition: what happened there to a value, or at an offset}, events in their order; values come first."""
-    by_topic_partition = _by_topic_partition(events)
+    of_each = by_topic_partition(events)
     sent = {e["operation"] for e in events if e["event"] == "operation_invoked" and e["value"] == subject}
     if sent:
-        lives = {topic_partition: _life_of_value(there, sent) for topic_partition, there in by_topic_partition.items()}
+        lives = {topic_partition: _life_of_value(there, sent) for topic_partition, there in of_each.items()}
     elif subject.lstrip("-").isdigit():
-        lives = {
-            topic_partition: _life_of_offset(there, int(subject))
-            for topic_partition, there in by_topic_partition.items()
-        }
+        lives = {topic_partition: _life_of_offset(there, int(subject)) for topic_partition, there in of_each.items()}
     else:
         return {}
     told = {
@@ -95,25 +92,6 @@ def lives_of(events: list[Line], subject: str) -> dict[str, list[Moment]]:
 
 def _called(topic: str, partition: int) -> str:
     return topic_partition_text(topic, partition) if partition >= 0 else f"{topic}, no partition chosen"
-
-
-def _by_topic_partition(events: list[Line]) -> dict[TopicPartition, list[Line]]:
-    """Each partition's events; an operation's are where it wrote to, partition -1 if no partitioner has chosen."""
-    chosen = {e["operation"]: e["partition"] for e in events if e["event"] == "operation_ended"}
-    of_operation: dict[str, TopicPartition] = {}
-    for event in events:
-        if event["event"] == "operation_invoked":
-            operation, partition = event["operation"], event["partition"]
-            of_operation[operation] = (
-                event["topic"], partition if partition >= 0 else chosen.get(operation, -1),
-            )  # fmt: skip
-    found: dict[TopicPartition, list[Line]] = {}
-    for event in events:
-        of_client = "operation" in event
-        topic_partition = of_operation.get(event["operation"]) if of_client else (event["topic"], event["partition"])
-        if topic_partition is not None:
-            found.setdefault(topic_partition, []).append(event)
-    return found
 
 
 def _life_of_value(events: list[Line], sent: set[str]) -> Iterator[tuple[Line, str]]:

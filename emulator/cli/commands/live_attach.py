@@ -49,7 +49,10 @@ def attach_command(topology: str, project: str | None, json: bool) -> int:
     register(directory, there)
     lacking = _lacking(there)
     if json:
-        told = {"name": name, "run": str(directory), "port": int(port), "ready": not lacking, "lacking": lacking}
+        told = {
+            "name": name, "run": str(directory), "port": int(port), "http": there.http, "ready": not lacking,
+            "lacking": lacking,
+        }  # fmt: skip
         print(msgspec.json.encode(told).decode())
     else:
         ready = f"not ready after {READY_LIMIT_S:g} s ({lacking})" if lacking else "ready"

@@ -3,12 +3,15 @@
 import sys
 from typing import Any
 
+import msgspec
+
 from emulator.cli.commands.live_asking import refused
 from emulator.cli.commands.status import NoStatus, status_command
 from emulator.cli.commands.watch_keys import asked_for, said
 from emulator.cluster.control_client import ask
 from emulator.cluster.dashboard.keys import Order
 from emulator.cluster.left import left_by
+from emulator.cluster.newest_findings import read_newest
 from emulator.cluster.registry import NoCluster, choose, clusters, plays
 from emulator.cluster.requests import Refused, Status
 
@@ -16,17 +19,20 @@ from emulator.cluster.requests import Refused, Status
 def live_status_command(cluster: str | None, watch: bool, json: bool) -> int:
     """`cluster`: a name or a directory; None: the only one."""
     try:
-        registration = choose(cluster).registration
+        found = choose(cluster)
     except NoCluster as error:
         code = refused("status", error)
         _tell_what_else_there_is(cluster)
         return code
+    registration = found.registration
 
     def look() -> dict[str, Any]:
         answer = ask(registration, Status())
         if answer.code != 0:
             raise NoStatus(answer.error)
-        return answer.result
+        newest = read_newest(found.directory)
+        told = {**answer.result, "http": registration.http}
+        return told | ({"findings": msgspec.to_builtins(newest.newest)} if newest is not None else {})
 
     def act(order: Order) -> str:
         try:

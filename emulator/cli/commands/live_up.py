@@ -1,5 +1,7 @@
 """`faultline up`: a cluster that stays."""
 
+import os
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,8 +13,10 @@ import msgspec
 from emulator.cli.commands.live_asking import console, refused
 from emulator.cli.commands.unusable import UNUSABLE_RUN
 from emulator.cli.commands.verdict_text import print_account
-from emulator.cluster.launch import READY_LIMIT_S, NotUp, launch
+from emulator.cluster.control_client import ask
+from emulator.cluster.launch import READY_LIMIT_S, READY_LOOK_S, NotUp, launch
 from emulator.cluster.registry import CLUSTER_FILE, LOG_FILE, NoCluster, named
+from emulator.cluster.requests import Ready
 from emulator.cluster.specification import (
     DEFAULT_TOPOLOGY,
     LIVE_FILE,
@@ -31,18 +35,32 @@ from emulator.screen import Screen
 from emulator.settings.account import Account
 from emulator.settings.registry import parse_assignment
 from emulator.worlds.cluster_file.files import NoClusterFile, named_topology, read_cluster_file
+from emulator.worlds.network.door.apis import FIRST_AT_THE_DOOR
+from emulator.worlds.network.spec import LOOPBACK
 from protocol.events import LEVELS
+from protocol.versions import ladder_name, since
+
+PORT_MAX = 65_535
 
 
 class UnusableName(ValueError):
     """No name for a cluster."""
 
 
-UNUSABLE_INPUT = (*UNUSABLE_RUN, NoCluster, NoClusterFile, UnusableName, *UNUSABLE_MACHINES)
+class UnusableDoor(ValueError):
+    """No door for Kafka clients with these options."""
+
+
+class UnusablePort(ValueError):
+    """No port."""
+
+
+UNUSABLE_INPUT = (UnusableDoor, UnusablePort, *UNUSABLE_RUN, NoCluster, NoClusterFile, UnusableName, *UNUSABLE_MACHINES)
 
 
 class UpOptions(msgspec.Struct, frozen=True):
-    """The words of the command line. `wire`: events of every frame are written, too."""
+    """The words of the command line. `wire`: events of every frame are written, too. `kafka`: brokers
+    listen for Kafka clients. `http`: the control server's port, 0: a free one; None: as well, and it is not printed."""
 
     topology: str = DEFAULT_TOPOLOGY
     engine: Engine = "process"
@@ -57,6 +75,8 @@ class UpOptions(msgspec.Struct, frozen=True):
     wire: bool = False
     wait_s: float = READY_LIMIT_S
     json: bool = False
+    kafka: bool = False
+    http: int | None = None
 
 
 def up_command(options: UpOptions) -> int:
@@ -68,6 +88,7 @@ def up_command(options: UpOptions) -> int:
         print_account(Screen(stderr=True, highlight=False, soft_wrap=True), account)
         with _progress(options) as show:
             found = launch(directory, options.wait_s, show)
+            ready = ask(found.registration, Ready(), READY_LOOK_S) if options.kafka else None
     except NotUp as error:
         code = refused("up", error)
         if directory is not None:
@@ -83,14 +104,27 @@ def up_command(options: UpOptions) -> int:
         "run": str(found.directory),
         "pid": found.registration.pid,
         "ready_s": round(time.monotonic() - began, 3),
+        "http": found.registration.http,
         "settings": account,
     }
+    bootstrap = ready.result.get("bootstrap", {}) if ready is not None else {}
+    if bootstrap:
+        told["bootstrap"] = bootstrap
     if options.json:
         print(msgspec.json.encode(told).decode())
     else:
         where = shown(found.directory)
         console().print(f"{found.name} is up after {told['ready_s']:.1f} s; its events are in {where}")
+        if options.http is not None:
+            console().print(f"HTTP, with the token of {shown(found.directory / CLUSTER_FILE)}: {told['http']}")
+        print_bootstrap(bootstrap)
     return HELD
+
+
+def print_bootstrap(bootstrap: dict[str, str]) -> None:
+    """One line for each AZ: what a Kafka client there is given."""
+    for az, servers in bootstrap.items():
+        console().print(f"bootstrap.servers {'in ' + az if az else 'outside every AZ'}: {servers}")
 
 
 def remove_unused(directory: Path) -> None:
@@ -119,7 +153,10 @@ def prepared(options: UpOptions) -> tuple[Path, Account]:
         raise UnusableName(f"--name {name!r}: a name is of letters, digits, '-', '_' and '.'")
     speed = given.speed if options.speed is None else options.speed
     check_speed(speed, options.driver)
+    if options.kafka:
+        check_kafka(options, speed, options.kafka_version or given.kafka_version)
     check_seed(options.seed)
+    check_port(options.http or 0)
     for one in named(name):
         if one.running:
             raise NoCluster(f"a cluster {name} runs already ({one.directory}): end it, or give another --name")
@@ -135,6 +172,8 @@ def prepared(options: UpOptions) -> tuple[Path, Account]:
         engine=options.engine,
         driver=options.driver,
         compose_file=str(file),
+        kafka=options.kafka,
+        control_port=options.http or 0,
         **of_clients(about),
     )
     require_machines(options.engine, options.driver, compose_file=file, topology=given.topology)
@@ -143,6 +182,26 @@ def prepared(options: UpOptions) -> tuple[Path, Account]:
     directory = directory.resolve()
     write_specification(directory, spec, about)
     return directory, about.account
+
+
+def check_port(port: int) -> None:
+    """Before anything is started. Raises UnusablePort."""
+    if not 0 <= port <= PORT_MAX:
+        raise UnusablePort(f"--http {port}: a port is 1 to {PORT_MAX}, or 0 for a free one")
+    try:
+        socket.create_server((LOOPBACK, port)).close()
+    except OSError as error:
+        raise UnusablePort(f"--http {port}: {os.strerror(error.errno or 0)}; 0 takes a free port") from error
+
+
+def check_kafka(options: UpOptions, speed: float, version: str) -> None:
+    """Raises UnusableDoor."""
+    if options.engine != "process" or options.driver != "nodes":
+        raise UnusableDoor("--kafka: Kafka clients come to --engine process with --driver nodes, no others yet")
+    if speed != 1.0:
+        raise UnusableDoor(f"--kafka: Kafka clients have a clock of their own, so --speed is 1, not {speed:g}")
+    if not since(ladder_name(version), FIRST_AT_THE_DOOR):
+        raise UnusableDoor(f"--kafka: brokers of {FIRST_AT_THE_DOOR} and later have a door, not {version}")
 
 
 @contextmanager

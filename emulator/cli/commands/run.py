@@ -19,10 +19,9 @@ from emulator.cli.commands.verdict_text import against_kafka, print_account, pri
 from emulator.cluster.playing import playing
 from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN, UNUSABLE
 from emulator.judging.equal import equal_recording
-from emulator.judging.junit import junit_xml, suite_of, suite_of_a_run_not_played
+from emulator.judging.for_machines import NOBODY, ForMachines
 from emulator.last_resort import leaves
 from emulator.layout import shown
-from emulator.regular_files import write_whole
 from emulator.runs.directory import fresh, prepare, write_observations, write_scenario
 from emulator.runs.living import KERNEL_SPEED, Driver, Engine, UnusableOption, check_seed, check_speed
 from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for, require_machines
@@ -66,19 +65,23 @@ class RunOptions(msgspec.Struct, frozen=True):
     json: bool
     settings_files: tuple[str, ...] = ()
     of_network: tuple[str, ...] = ()
-    junit: Path | None = None
+    for_machines: ForMachines = NOBODY
+    parameters: tuple[str, ...] = ()
 
 
 def run_command(options: RunOptions) -> int:
     """The exit code of a run (see exit_codes)."""
     try:
-        resolved = resolved_from(options.scenario, options.kafka_version, options.settings, options.settings_files)
+        resolved = resolved_from(
+            options.scenario, options.kafka_version, options.settings, options.settings_files, options.parameters
+        )
         check_seed(options.seed)
         if options.world == "sim" and options.of_network:
             words = ", ".join(options.of_network)
             raise UnusableOption(f"{words}: nothing to a simulated run; leave it out, or give --world network")
-        if options.junit is not None and options.audit == "none":
-            raise UnusableOption("--junit: nothing is judged with --audit none, so there is nothing to write")
+        if options.for_machines.options and options.audit == "none":
+            words = ", ".join(options.for_machines.options)
+            raise UnusableOption(f"{words}: nothing is judged with --audit none, so there is nothing to write")
         if options.speed is not None:
             check_speed(options.speed, options.driver)
         if options.world != "sim":
@@ -93,7 +96,7 @@ def run_command(options: RunOptions) -> int:
             oracle, given = judge == "oracle", options.scenario
             return run_simulated(
                 resolved, options.seed, directory, with_oracle=oracle, json=options.json, given=given,
-                junit=options.junit,
+                for_machines=options.for_machines,
             )  # fmt: skip
         prepare(directory)
         return _run_network(options, resolved, directory.resolve())
@@ -109,15 +112,19 @@ def _simulated_for_spark(options: RunOptions, resolved: Resolved, directory: Pat
 
     prepare(directory)
     simulate_into(directory, resolved, options.seed, with_oracle=False)
-    return audit_command([str(directory)], json=options.json, junit=options.junit)
+    return audit_command([str(directory)], json=options.json, for_machines=options.for_machines)
 
 
 def resolved_from(
-    scenario: str, kafka_version: str | None, settings: tuple[str, ...], files: tuple[str, ...] = ()
+    scenario: str,
+    kafka_version: str | None,
+    settings: tuple[str, ...],
+    files: tuple[str, ...] = (),
+    parameters: tuple[str, ...] = (),
 ) -> Resolved:
     """Raises what UNUSABLE_INPUT lists."""
     overrides = dict(parse_assignment(text) for text in settings)
-    return resolve(find_scenario(scenario), kafka_version, overrides, read_settings_files(files))
+    return resolve(find_scenario(scenario, parameters), kafka_version, overrides, read_settings_files(files))
 
 
 # --- the network world ----------------------------------------------------------------------------------------------
@@ -137,8 +144,7 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
             observations = _play(options, resolved, directory, speed, console, spark)
         except NOT_PLAYED as error:
             print(not_played(options.scenario, error), file=sys.stderr)
-            if options.junit is not None:
-                write_whole(options.junit, junit_xml([suite_of_a_run_not_played(resolved.scenario.id, str(error))]))
+            options.for_machines.write_not_played(resolved.scenario.id, str(error))
             return UNKNOWN
         except KeyboardInterrupt:
             print("faultline run: interrupted; what was written is in " + str(directory), file=sys.stderr)
@@ -151,8 +157,7 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
         played_s = round(time.monotonic() - began, 3)
         with Progress(console, said="Spark judges"):
             verdict, code = spark.judge(directory, resolved.scenario.id, began, played_s)
-    if options.junit is not None:
-        write_whole(options.junit, junit_xml([suite_of(verdict)]))
+    options.for_machines.write([verdict])
     if options.json:
         print(msgspec.json.encode(verdict).decode())
     else:

@@ -9,9 +9,8 @@ from rich.markup import escape
 
 from emulator.cli.commands.verdict_text import against_kafka, print_account, print_verdict, versions_shown
 from emulator.exit_codes import HELD, UNKNOWN
+from emulator.judging.for_machines import NOBODY, ForMachines
 from emulator.judging.judged import JudgedRun, play_and_judge
-from emulator.judging.junit import junit_xml, suite_of, suite_of_a_run_not_played
-from emulator.regular_files import write_whole
 from emulator.runs.directory import prepare, write_simulated, write_verdict
 from emulator.runs.resolve import Resolved
 from emulator.runs.sources import place_of_step
@@ -22,7 +21,7 @@ from emulator.worlds.simulated.heap import RunTooLong
 
 def run_simulated(
     resolved: Resolved, seed: int, directory: Path, *, with_oracle: bool = True, json: bool = False,
-    given: str = "", junit: Path | None = None,
+    given: str = "", for_machines: ForMachines = NOBODY,
 ) -> int:  # fmt: skip
     """Plays, writes the run's directory and prints the verdict; returns the exit code.
 
@@ -37,15 +36,13 @@ def run_simulated(
     except (StepFailed, RunTooLong) as error:
         place = place_of_step(given or resolved.scenario.id, error.step) if isinstance(error, StepFailed) else ""
         print(f"{place}faultline run: the scenario was not played to its end: {error}", file=sys.stderr)
-        if junit is not None:
-            write_whole(junit, junit_xml([suite_of_a_run_not_played(resolved.scenario.id, str(error))]))
+        for_machines.write_not_played(resolved.scenario.id, str(error))
         return UNKNOWN
     console = for_lines(stderr=json)
     if not with_oracle:
         console.print(f"not judged; the run is in {escape(str(directory))}")
         return HELD
-    if junit is not None:
-        write_whole(junit, junit_xml([suite_of(msgspec.to_builtins(run.verdict))]))
+    for_machines.write([msgspec.to_builtins(run.verdict)])
     if json:
         print(msgspec.json.encode(run.verdict).decode())
         return run.verdict.exit_code

@@ -4,53 +4,37 @@ Exit code: 0 if every seed's run is valid and, where real Kafka was recorded, eq
 if one is unknown or could not be played; 70 if one met a bug of ours. Random schedules (`random-NNN`) have more
 outcomes than recordings; there a run need not equal one."""
 
-import re
-import shlex
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from textwrap import wrap
 from time import perf_counter
 from typing import Any
 
 import msgspec
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from emulator.cli.commands.unusable import UNUSABLE_SCENARIO
+from emulator.cli.commands.progress_bar import progress_of, said_to_go_on
+from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.commands.verdict_text import versions_shown
 from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN, UNUSABLE
-from emulator.judging.junit import junit_xml, suite_of_seeds
-from emulator.judging.seeds import SEEDS_MAX, SeedResult, SeedsAsked, play_seeds
+from emulator.judging.campaigns.dataset import Campaign, rows_of, writing
+from emulator.judging.campaigns.playing import CampaignAsked, about_of, play_runs
+from emulator.judging.campaigns.rows import seed_result
+from emulator.judging.campaigns.space import Space, checked
+from emulator.judging.causes import causes_of, with_events
+from emulator.judging.for_machines import NOBODY, ForMachines
+from emulator.judging.seeds import SeedResult, SeedsAsked, UnusableSeeds, parse_seeds, play_seeds, replay_command
 from emulator.packaged import GOLDEN
-from emulator.regular_files import write_whole
-from emulator.runs.directory import ForeignDirectory, NotEmpty, prepare
 from emulator.runs.resolve import Resolved
 from emulator.scenario.missed_waits import whenever
-from emulator.screen import Screen
 from emulator.settings.account import lines as settings_lines
 
 EXAMPLES_MAX = 5
 OUTCOMES_MAX = 10
 FAILURES_MAX = 10
-
-
-class UnusableSeeds(ValueError):
-    """Not a range of seeds."""
-
-
-def parse_seeds(given: str) -> range:
-    """`1..200`, both included, or `7`. Raises UnusableSeeds."""
-    match = re.fullmatch(r"\s*(\d+)\s*(?:\.\.\s*(\d+)\s*)?", given)
-    if match is None:
-        raise UnusableSeeds(f"--seeds {given}: expected A..B, such as 1..200")
-    first = int(match[1])
-    last = int(match[2]) if match[2] else first
-    if last < first:
-        raise UnusableSeeds(f"--seeds {given}: the last is before the first")
-    if last - first >= SEEDS_MAX:
-        raise UnusableSeeds(f"--seeds {given}: more than {SEEDS_MAX} seeds")
-    return range(first, last + 1)
+LINE_MAX = 110
 
 
 def sim_command(
@@ -62,31 +46,39 @@ def sim_command(
     golden: Path | None,
     json: bool,
     settings_files: tuple[str, ...] = (),
-    junit: Path | None = None,
+    for_machines: ForMachines = NOBODY,
+    parameters: tuple[str, ...] = (),
 ) -> int:
-    """Plays and sums up; results to stdout, errors and progress to stderr. An interrupt leaves no process."""
+    """Plays and sums up; results to stdout, errors and progress to stderr. An interrupt leaves no process, and of a
+    campaign (`out`) what was played so far."""
     try:
         wanted = parse_seeds(seeds)
         folder = str(golden if golden is not None else GOLDEN)
         asked = SeedsAsked(
-            scenario, kafka_version, overrides, folder, str(out) if out is not None else "", settings_files
+            scenario, kafka_version, overrides, folder, settings_files=settings_files, parameters=parameters
         )
         resolved = asked.resolved()
         recordings = tuple(asked.recordings(resolved))
         if golden is not None and not golden.is_dir():
             raise UnusableSeeds(f"--golden {golden}: no such folder")
-        if out is not None:
-            prepare(out)
-    except (*UNUSABLE_SCENARIO, UnusableSeeds, NotEmpty, ForeignDirectory) as error:
+        began_s = perf_counter()
+        if out is None:
+            results = _played(asked, wanted, resolved)
+        else:
+            space = Space(
+                scenario=scenario, first_seed=wanted.start, seeds=len(wanted), kafka_version=kafka_version,
+                overrides=overrides, parameters=parameters, settings_files=settings_files,
+            )  # fmt: skip
+            with writing(out, about_of("sim", checked(space))) as campaign, said_to_go_on("sim", out):
+                _keep(CampaignAsked(space, folder, str(out)), campaign, resolved)
+            results = sorted(map(seed_result, rows_of(out)), key=lambda result: result.seed)
+            if campaign.done:  # some were played another time
+                began_s = perf_counter() - sum(result.wall_s for result in results)
+    except UNUSABLE_CAMPAIGN as error:
         print(f"faultline sim: {error}", file=sys.stderr)
         return UNUSABLE
-    began_s = perf_counter()
-    results = _played(asked, wanted, resolved)
     summary = summary_of(asked, resolved, recordings, results, perf_counter() - began_s)
-    if junit is not None:
-        codes = codes_of(resolved, recordings, results)
-        why = {failure["seed"]: f"{failure['why']}\n{failure['replay']}" for failure in summary["failures"]}
-        write_whole(junit, junit_xml([suite_of_seeds(resolved.scenario.id, codes, why, summary["wall_s"])]))
+    for_machines.write_seeds(summary, codes_of(resolved, recordings, results))
     if json:
         print(msgspec.json.encode(summary).decode())
     else:
@@ -96,19 +88,26 @@ def sim_command(
 
 def _played(asked: SeedsAsked, seeds: Sequence[int], resolved: Resolved) -> list[SeedResult]:
     """All results, by seed; a bar on a terminal."""
-    title = f"{resolved.scenario.id} on Kafka {versions_shown(resolved)}"
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     results: list[SeedResult] = []
-    console = Screen(stderr=True)
-    with (
-        closing(play_seeds(asked, seeds)) as playing,
-        Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
-    ):
-        bar = progress.add_task(title, total=len(seeds))
+    with closing(play_seeds(asked, seeds)) as playing, progress_of(_title(resolved), len(seeds)) as ended:
         for result in playing:
             results.append(result)
-            progress.advance(bar)
+            ended()
     return sorted(results, key=lambda result: result.seed)
+
+
+def _keep(asked: CampaignAsked, campaign: Campaign, resolved: Resolved) -> None:
+    """Plays those seeds that the campaign does not have."""
+    missing = [number for number in range(asked.space.runs) if number not in campaign.done]
+    bar = progress_of(_title(resolved), asked.space.runs, len(campaign.done))
+    with closing(play_runs(asked, missing)) as playing, bar as ended:
+        for row in playing:
+            campaign.add(row)
+            ended()
+
+
+def _title(resolved: Resolved) -> str:
+    return f"{resolved.scenario.id} on Kafka {versions_shown(resolved)}"
 
 
 # --- the summary ---
@@ -136,6 +135,7 @@ def summary_of(
         "checks": {name: dict(counts) for name, counts in checks.items()},
         "broken": _seeds_by(done, lambda result: map(whenever, result.broken)),
         "outcomes": _outcomes(done),
+        "causes": _causes(resolved, results),
         "different_traces": len({result.shape for result in done}),
         "failures": [_failure(asked, result) for result in results if codes[result.seed] != HELD],
         "simulated_s": round(simulated_s, 1),
@@ -188,24 +188,21 @@ def _outcomes(results: Sequence[SeedResult]) -> list[dict[str, Any]]:
     ]
 
 
+def _causes(resolved: Resolved, results: Sequence[SeedResult]) -> list[dict[str, Any]]:
+    """Why seeds came out as they did, the rarest first; nothing where all did for the same reason."""
+    causes = causes_of(results)
+    if len(causes) < 2:
+        return []
+    with_events(causes, resolved)
+    return [msgspec.structs.asdict(one) for one in causes]
+
+
 def _failure(asked: SeedsAsked, result: SeedResult) -> dict[str, Any]:
     return {
         "seed": result.seed,
         "why": result.error or "; ".join((*result.broken, *result.differences[:1])),
         "replay": replay_command(asked, result.seed),
     }
-
-
-def replay_command(asked: SeedsAsked, seed: int) -> str:
-    """What plays one seed again, whole."""
-    words = ["faultline", "run", asked.scenario, "--world", "sim", "--seed", str(seed)]
-    if asked.kafka_version is not None:
-        words += ["--kafka-version", asked.kafka_version]
-    for override in asked.overrides:
-        words += ["--set", override]
-    for file in asked.settings_files:
-        words += ["--settings", file]
-    return shlex.join(words)
 
 
 def as_text(summary: dict[str, Any]) -> list[str]:
@@ -221,9 +218,7 @@ def as_text(summary: dict[str, Any]) -> list[str]:
         )
     for name, taken in summary["races"].items():
         lines.append(f"  {len(taken):5} by race {name}: seeds {_some(taken)}")
-    for name, counts in summary["checks"].items():
-        words = ", ".join(f"{verdict} {count}" for verdict, count in sorted(counts.items()))
-        lines.append(f"        {name}: {words}")
+    lines += _checks(summary["checks"])
     for text, broken in summary["broken"].items():
         lines.append(f"  {len(broken):5} not so: {text}: seeds {_some(broken)}")
     outcomes = summary["outcomes"]
@@ -232,6 +227,7 @@ def as_text(summary: dict[str, Any]) -> list[str]:
         lines += [f"  {len(group['seeds']):5} {_outcome(group)}" for group in outcomes[:OUTCOMES_MAX]]
         if len(outcomes) > OUTCOMES_MAX:
             lines.append(f"        and {len(outcomes) - OUTCOMES_MAX} more")
+    lines += _told_causes(summary["causes"])
     lines.append(f"  {summary['different_traces']} of {seeds} traces differ")
     for failure in summary["failures"][:FAILURES_MAX]:
         lines.append(f"  seed {failure['seed']}: {failure['why']}")
@@ -242,6 +238,34 @@ def as_text(summary: dict[str, Any]) -> list[str]:
         f"  {summary['simulated_s']:.0f} s simulated in {summary['wall_s']:.1f} s: {summary['speed']} x real time"
     )
     return lines
+
+
+def _told_causes(causes: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The rarest first, with the shortest run of each, event by event."""
+    if causes:
+        yield f"  {len(causes)} causes, the rarest first:"
+    for one in causes[:OUTCOMES_MAX]:
+        yield f"  {len(one['seeds']):5} {one['cause']}: seeds {_some(one['seeds'])}"
+        yield f"        seed {one['shortest']}, the shortest:"
+        yield from (f"          {event}" for event in one["events"])
+    if len(causes) > OUTCOMES_MAX:
+        yield f"        and {len(causes) - OUTCOMES_MAX} more"
+
+
+def _checks(checks: dict[str, dict[str, int]]) -> Iterator[str]:
+    """A line each for those that tell something; those that held, or had nothing to judge, in every seed together."""
+    quiet: dict[str, list[str]] = {"held": [], "skipped": []}
+    for name, counts in checks.items():
+        verdict = next(iter(counts))
+        if len(counts) == 1 and verdict in quiet:
+            quiet[verdict].append(name)
+            continue
+        words = ", ".join(f"{verdict} {count}" for verdict, count in sorted(counts.items()))
+        yield f"        {name}: {words}"
+    for verdict, names in quiet.items():
+        if names:
+            text = f"{verdict} in all: {', '.join(names)}"
+            yield from wrap(text, LINE_MAX, initial_indent=" " * 8, subsequent_indent=" " * 10, break_on_hyphens=False)
 
 
 def _outcome(group: dict[str, Any]) -> str:

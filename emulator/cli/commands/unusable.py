@@ -3,11 +3,15 @@ is not the input's: `emulator.last_resort` tells the world's from ours."""
 
 from typing import Final
 
+from emulator.judging.campaigns.dataset import UnusableCampaign
+from emulator.judging.campaigns.space import UnusableSpace
+from emulator.judging.seeds import UnusableSeeds
 from emulator.runs.directory import ForeignDirectory, NotEmpty
 from emulator.runs.living import UnusableOption
 from emulator.runs.sources import NoScenario
 from emulator.scenario.load import ScenarioErrors
 from emulator.scenario.observations.reading import Malformed
+from emulator.scenario.parameters import UnusableParameter
 from emulator.settings.files import UnusableFile
 from emulator.settings.registry import UnusableSetting
 from protocol.versions import UnknownVersion, UnusableProtocolVersion
@@ -16,10 +20,20 @@ UNUSABLE_SCENARIO: Final = (
     NoScenario,
     ScenarioErrors,
     Malformed,
+    UnusableParameter,
     UnusableSetting,
     UnusableFile,
     UnknownVersion,
     UnusableProtocolVersion,
 )
 """What reading and resolving a scenario raises."""
+UNUSABLE_CAMPAIGN: Final = (
+    *UNUSABLE_SCENARIO,
+    UnusableSeeds,
+    UnusableSpace,
+    UnusableCampaign,
+    NotEmpty,
+    ForeignDirectory,
+)
+"""What asking for a campaign and writing it raises besides."""
 UNUSABLE_RUN: Final = (*UNUSABLE_SCENARIO, UnusableOption, NotEmpty, ForeignDirectory)

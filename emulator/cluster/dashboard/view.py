@@ -4,6 +4,7 @@
     DUAL LEADER, DUAL CONTROLLER  a line each, where there is one
     the map                       as high as its fullest AZ
     faults in force               at most three
+    what a follow has told        the newest three, where somebody follows
     partitions | figures          what is left; below each other, and the figures as words, on a narrow terminal
 """
 
@@ -26,6 +27,7 @@ from emulator.cluster.status import ClusterStatus, FaultView
 BANNER = "bold white on red"
 BANNERS_MAX = 3
 FAULTS_MAX = 3
+FINDINGS_MAX = 3
 WAITING_SHOWN_MAX = 3
 PARTITIONS_MAX = 200
 """Where no height is given."""
@@ -55,6 +57,7 @@ def view(
     now, before = _typed(status), _typed(previous) if previous is not None else None
     parts: list[RenderableType] = [_title(now, width), *_banners(now, width)]
     faults = _faults(now, width)
+    faults += _findings(now, width)
     after: list[RenderableType] = [LEGEND] if height is None or height >= ROOMY else []
     if after:
         faults.append(Text(""))
@@ -113,6 +116,21 @@ def _faults(status: ClusterStatus, width: int) -> list[Text]:
     lines += [*_hardware(status), *_waiting(status)]
     for line in lines:
         line.truncate(width, overflow="ellipsis")
+    return lines
+
+
+def _findings(status: ClusterStatus, width: int) -> list[Text]:
+    """The newest first, as faults. What is no violation is faint, and gives way to what is."""
+    newest = sorted(reversed(status.findings), key=lambda finding: not finding.violation)[:FINDINGS_MAX]
+    lines = []
+    for finding in newest:
+        lasts = "  lasts" if finding.lasts else ""
+        where = f"{finding.partition}: " if finding.partition else ""
+        text = Text(no_wrap=True, style="" if finding.violation else FAINT)
+        text.append("✗ " if finding.violation else "· ", style=BAD if finding.violation else FAINT)
+        text.append(f"{finding.at_ms / 1000:.1f} s {finding.finding}{lasts}  {where}{finding.text}")
+        text.truncate(width, overflow="ellipsis")
+        lines.append(text)
     return lines
 
 

@@ -12,25 +12,18 @@ import msgspec
 
 from emulator.faults import actions as act
 from emulator.judging.crash_testing.plan import Plan
-from emulator.judging.oracle.truth import Batch, Truth, read_logs
-from emulator.machines.node.broker_node import BrokerNode
+from emulator.judging.crash_testing.recoveries import Recoveries
 from emulator.scenario.player.player import Player
-from emulator.storage.files import Files, NodeKilled
-from emulator.storage.inspect import partitions_in, partitions_on
-from emulator.storage.memory import MemoryFiles
-from emulator.storage.within import Within
+from emulator.storage.files import NodeKilled
 from emulator.topology import OBSERVER
 from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.events import MachineFault
-from protocol.ids import TopicPartition, topic_partition_of
 from protocol.kinds import ExitKind
 
 AGAIN_MS = 3_000.0
 """From a node's own end (it exited) to the next try."""
 STARTS_MAX = 500
-
-Logs = dict[TopicPartition, list[Batch]]
 
 
 class Exited(msgspec.Struct, frozen=True):
@@ -43,35 +36,6 @@ class Exited(msgspec.Struct, frozen=True):
     kind: ExitKind
 
 
-class Recovery(msgspec.Struct, frozen=True):
-    """Of one log: what lay on disk at the death, and what the next life made of it. `power`: some of it may be
-    gone; `disk`: all of it is."""
-
-    at_ms: float
-    node: str
-    topic_partition: TopicPartition
-    power: bool
-    held: list[Batch]
-    recovered: list[Batch]
-    disk: bool = False
-
-
-class DiskLost(msgspec.Struct, frozen=True):
-    """A dead broker's disk, or one of its log directories, was replaced. `partitions`: what was there."""
-
-    at_ms: float
-    node: str
-    partitions: frozenset[TopicPartition]
-
-    @classmethod
-    def of(cls, at_ms: float, node: str, directory: str, files: Files) -> "DiskLost":
-        """To be called while it is still there."""
-        held = partitions_in(Within(files, directory)) if directory else partitions_on(files)
-        topic_partitions = (topic_partition_of(name) for name in held)
-        known = frozenset(topic_partition for topic_partition in topic_partitions if topic_partition is not None)
-        return cls(at_ms, node, known)
-
-
 class Attendant:
     """`hit_ms`: when the planned death came, None before. Give `look` to the world as part of `after_step`, and call
     `attend` before anything starts."""
@@ -81,16 +45,12 @@ class Attendant:
         self.hit_ms: float | None = None
         self.deaths = 0
         self.exits: list[Exited] = []
-        self.recoveries: list[Recovery] = []
-        self.power_lost: list[tuple[float, str]] = []
-        self.disk_lost: list[DiskLost] = []
+        self.logs = Recoveries()
         self._lives_left = 1 if plan.again < 0 else 2
         self._draw = random.Random(f"power {plan.seed}")
         self._wanted: set[str] = set()
         self._starting: set[str] = set()
         self._starts = 0
-        self._begun: dict[str, int] = {}
-        self._held: dict[str, tuple[float, Logs]] = {}
         self._armed = False
         self._dying = ""
 
@@ -103,6 +63,7 @@ class Attendant:
 
     def do(self, node: SimulatedNode, order: act.Act) -> None:
         """The player's action, with what the attendant has to know of it."""
+        self.logs.ordered(order.action, self._world.nodes, self._world.now_ms)
         match order.action:
             case act.Start(name):
                 self._wanted.add(name)
@@ -113,17 +74,8 @@ class Attendant:
                 self._start_in(name, self._world.executor.start_takes_ms(name))
                 self._done(node, order, "")
                 return
-            case act.Kill(name) | act.Stop(name) | act.DiskFull(name) | act.DiskError(name):
+            case act.Kill(name) | act.Stop(name) | act.DiskFull(name) | act.DiskError(name) | act.PowerLoss(name):
                 self._wanted.discard(name)
-            case act.PowerLoss(name):
-                self._wanted.discard(name)
-                self.power_lost.append((self._world.now_ms, name))
-            case act.LoseUnsynced(name):
-                self.power_lost.append((self._world.now_ms, name))
-            case act.LoseDisk(name, directory) if not self._world.nodes[name].alive:
-                files = self._world.nodes[name].files
-                with files.unwatched():
-                    self.disk_lost.append(DiskLost.of(self._world.now_ms, name, directory, files))
             case _:
                 pass
         about = self._world.nodes.get(getattr(order.action, "node", ""))
@@ -175,9 +127,8 @@ class Attendant:
             return
         if node.machine is None:
             self._ended(node, now_ms)
-        elif self._begun.get(name) != node.incarnation and _has_loaded(node):
-            self._begun[name] = node.incarnation
-            self._began(node, now_ms)
+        else:
+            self.logs.look(node, now_ms)
 
     def _ended(self, node: SimulatedNode, now_ms: float) -> None:
         name = node.node.name
@@ -185,9 +136,7 @@ class Attendant:
             self.exits.append(Exited(now_ms, name, node.died.code, node.died.reason, node.died.kind))
         planned = self._dying == name
         power = planned and self.plan.power
-        if "broker" in node.node.roles:
-            # A life that dies while it loads has made nothing of what the one before it left.
-            self._held.setdefault(name, (now_ms, _logs_on(node.files)))
+        self.logs.ended(node, now_ms)
         if planned:
             self._dying = ""
             if power:
@@ -196,23 +145,10 @@ class Attendant:
             self._start_in(name, self.plan.back_ms if planned else AGAIN_MS)
 
     def _lose_power(self, node: SimulatedNode, now_ms: float) -> None:
-        self.power_lost.append((now_ms, node.node.name))
+        self.logs.power_lost(node.node.name, now_ms)
         draw = self._draw
         kept = draw.randint(0, node.files.name_changes_pending)
         node.files.power_loss(lambda path, synced, size: draw.randint(synced, size), name_changes_kept=kept)
-
-    def _began(self, node: SimulatedNode, now_ms: float) -> None:
-        """What was on disk has been recovered."""
-        name = node.node.name
-        died_ms, held = self._held.pop(name, (0.0, {}))
-        lost = any(of == name and at_ms >= died_ms for at_ms, of in self.power_lost)
-        replaced = [one for one in self.disk_lost if one.node == name and one.at_ms >= died_ms]
-        recovered = _logs_on(node.files)
-        for topic_partition, batches in held.items():
-            disk = any(topic_partition in one.partitions for one in replaced)
-            self.recoveries.append(
-                Recovery(now_ms, name, topic_partition, lost, batches, recovered.get(topic_partition, []), disk)
-            )
 
     # --- killing ---
 
@@ -265,17 +201,3 @@ class Attendant:
         """Nobody is killed any more."""
         self._lives_left = 0
         self._world.watch_storage(self.plan.victim, None)
-
-
-def _has_loaded(node: SimulatedNode) -> bool:
-    """Its logs, where it is a broker."""
-    return not isinstance(node.machine, BrokerNode) or node.machine.booted
-
-
-def _logs_on(files: MemoryFiles) -> Logs:
-    """What a broker's disk holds, whole batches only; looked at without its own operations being counted."""
-    truth = Truth()
-    with files.unwatched():
-        read_logs(truth, "", files)
-    assert not truth.damaged, truth.damaged
-    return {topic_partition: logs[""] for topic_partition, logs in truth.logs.items()}

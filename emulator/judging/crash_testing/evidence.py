@@ -6,9 +6,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from emulator.judging.crash_testing.attendant import DiskLost, Recovery
 from emulator.judging.crash_testing.historian import HISTORIC, Happened
 from emulator.judging.crash_testing.network import Left
+from emulator.judging.crash_testing.recoveries import DiskLost, Recovery
 from emulator.judging.oracle.offices import Office, StepBack
 from emulator.judging.oracle.truth import Batch, Given, Truth, Write, read_logs
 from emulator.judging.oracle.written import former_life

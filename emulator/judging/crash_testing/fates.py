@@ -66,7 +66,7 @@ class Fates:
     def replaced(self, topic_partition: TopicPartition, offset: int) -> list[Fate]:
         """Of all that leaders wrote at `offset` before they wrote something else there."""
         written = [b for b in self._history.written.get(topic_partition, []) if b.first <= offset <= b.last]
-        final = max(written, key=lambda batch: batch.epoch, default=None)
+        final = max(written, key=lambda batch: (batch.epoch, batch.at_ms), default=None)
         return [
             self._fate(topic_partition, offset, batch)
             for batch in written

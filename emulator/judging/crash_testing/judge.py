@@ -2,11 +2,11 @@
 
 import msgspec
 
-from emulator.judging.crash_testing.attendant import Recovery
 from emulator.judging.crash_testing.historian import history_of
 from emulator.judging.crash_testing.history import LostTail
 from emulator.judging.crash_testing.play import Died
 from emulator.judging.crash_testing.promises import Broken, broken_promises, broken_recoveries
+from emulator.judging.crash_testing.recoveries import Recovery
 from emulator.judging.crash_testing.rules import Rules
 from emulator.judging.crash_testing.sanity import insane
 from emulator.judging.crash_testing.stuck import exit_rule, unsettled_rule
@@ -27,10 +27,10 @@ def judge_death(died: Died) -> Judged:
     """By the true state of the world."""
     history = history_of(died.world.trace.entries)
     truth = truth_of(died.world, died.operations, died.probe)
-    tails = lost_tails(died.attendant.recoveries, died.world.topology)
+    tails = lost_tails(died.attendant.logs.found, died.world.topology)
     rules = Rules(died.resolved, history, tails=tails)
     judged = Judged([], {})
-    found = (*broken_promises(truth, history), *broken_recoveries(died.attendant.recoveries))
+    found = (*broken_promises(truth, history), *broken_recoveries(died.attendant.logs.found))
     for broken in (*found, *insane(died.world, truth, rules.gates)):
         put(judged, broken, rules.allowing(broken))
     judged.events = rules.events

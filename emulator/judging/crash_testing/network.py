@@ -13,10 +13,10 @@ import msgspec
 import trio
 
 from emulator.faults import actions as act
-from emulator.judging.crash_testing.attendant import DiskLost
 from emulator.judging.crash_testing.mortal import FACTORY as MORTAL
 from emulator.judging.crash_testing.mortal import tell
 from emulator.judging.crash_testing.plan import Plan, resolved_for, step_count
+from emulator.judging.crash_testing.recoveries import DiskLost
 from emulator.judging.oracle.truth import Batch, Truth, read_logs
 from emulator.machines.node.restarts import Roster
 from emulator.machines.node.specs import RunSpec

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from emulator.judging.crash_testing.attendant import Attendant
+from emulator.judging.crash_testing.attendant import Attendant, Exited
 from emulator.judging.crash_testing.plan import Plan, resolved_for
 from emulator.judging.crash_testing.settled import Unsettled, unsettled
 from emulator.judging.oracle.probe import Probe
-from emulator.machines.client.operations import Operation
+from emulator.machines.client.operations import KeptOperations
 from emulator.machines.node.specs import machine_for
 from emulator.runs.resolve import Resolved
 from emulator.runs.simulated import MAX_MS, collector_asleep
@@ -37,9 +37,13 @@ class Died(msgspec.Struct):
     player: Player
     attendant: Attendant
     probe: Probe
-    operations: list[Operation]
+    operations: KeptOperations
     unsettled: list[Unsettled]
     settled_ms: float
+
+    @property
+    def exits(self) -> list[Exited]:
+        return self.attendant.exits
 
 
 def play_death(plan: Plan) -> Died:

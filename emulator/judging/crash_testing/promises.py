@@ -3,16 +3,26 @@
 Each finding names the kind of promise; `rules` then says whether the version and its settings ever made it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from math import inf
 
 import msgspec
 
-from emulator.judging.crash_testing.attendant import Recovery
 from emulator.judging.crash_testing.history import History, Stated
-from emulator.judging.oracle.leadership import high_watermark_regression, leader_epoch_monotonicity
+from emulator.judging.crash_testing.recoveries import Recovery
+from emulator.judging.oracle.groups import group_ahead_of_log
+from emulator.judging.oracle.leadership import (
+    dual_controller,
+    high_watermark_above_log_end,
+    high_watermark_regression,
+    leader_epoch_monotonicity,
+    partition_state,
+)
+from emulator.judging.oracle.promises import acknowledged_below_min_insync
+from emulator.judging.oracle.reads import phantom_read, read_above_high_watermark, read_gap
 from emulator.judging.oracle.records import duplicate, lost_acknowledged, replica_divergence
+from emulator.judging.oracle.replicas import fenced_leader_change
 from emulator.judging.oracle.truth import Batch, Truth
 from emulator.judging.oracle.violations import NO_PARTITION, Violation
 from emulator.topology import identifier_named
@@ -21,12 +31,12 @@ from protocol.ids import TopicPartition
 
 class Broken(msgspec.Struct, frozen=True):
     """`what`: settled, ensemble, recovery, election, state, lost, duplicate, divergence, high-watermark, reread,
-    epoch, epoch-order (in a log). `acks` of a lost record (-1 all); `offset` -1: of none; `value` and `digest` of the
-    record, "" and 0 if it is not one. `broker`, `epoch`: of a leader whose high watermark fell. `unexplained`: copies
-    of a record that no attempt to produce it accounts for. `others`: replicas that hold something else than the final
-    leader; `held`: (broker, epoch, digest) of all batches that begin there. `found`: digests of what a power
-    loss left, if it is no part of what was there. `since_ms`, `until_ms`: when an election was decided; since
-    when a log is back."""
+    epoch, epoch-order (in a log), controller, or the name of a check that no death excuses (ALWAYS_KEPT). `acks` of a
+    lost record (-1 all); `offset` -1: of none; `value` and `digest` of the record, "" and 0 if it is not one. `broker`,
+    `epoch`: of a leader whose high watermark fell. `unexplained`: copies of a record that no attempt to produce it
+    accounts for. `others`: replicas that hold something else than the final leader; `held`: (broker, epoch, digest) of
+    all batches that begin there. `found`: digests of what a power loss left, if it is no part of what was there.
+    `since_ms`, `until_ms`: when an election was decided; since when a log is back."""
 
     what: str
     text: str
@@ -43,6 +53,27 @@ class Broken(msgspec.Struct, frozen=True):
     found: tuple[int, ...] = ()
     since_ms: float = 0.0
     until_ms: float = inf
+
+
+def committed_beyond_all(truth: Truth) -> Iterator[Violation]:
+    """What a group has committed lies behind whatever any replica ever held: no death takes that away."""
+    for found in group_ahead_of_log(truth):
+        ends = (last + 1 for _, _, last, _ in truth.appended.get(found.topic_partition, ()))
+        if found.offset > max(ends, default=0):
+            yield found
+
+
+ALWAYS_KEPT: dict[str, Callable[[Truth], Iterator[Violation]]] = {
+    "acknowledged-below-min-insync": acknowledged_below_min_insync,
+    "group-ahead-of-log": committed_beyond_all,
+    "phantom-read": phantom_read,
+    "read-above-high-watermark": read_above_high_watermark,
+    "read-gap": read_gap,
+    "high-watermark-above-log-end": high_watermark_above_log_end,
+    "fenced-leader-change": fenced_leader_change,
+    "partition-state": partition_state,
+}
+"""Checks of the oracle that machines keep whatever dies."""
 
 
 def broken_promises(truth: Truth, history: History) -> Iterator[Broken]:
@@ -70,6 +101,11 @@ def broken_promises(truth: Truth, history: History) -> Iterator[Broken]:
         in_log = "older_at" in found.details
         epoch = found.details["leader_epoch"] if in_log else -1
         yield Broken("epoch-order" if in_log else "epoch", found.text, found.topic_partition, found.offset, epoch=epoch)
+    for found in dual_controller(truth):
+        yield Broken("controller", found.text)
+    for name, anomaly in ALWAYS_KEPT.items():
+        for found in anomaly(truth):
+            yield Broken(name, found.text, found.topic_partition, found.offset)
 
 
 def _duplicate(truth: Truth, history: History, found: Violation) -> Broken:

@@ -1,7 +1,7 @@
 """Which rule of docs/semantics.md allows what was found: decided by the version's gates, the settings and what
 happened, never by the seed. An empty answer: none does, and the run has failed."""
 
-from emulator.judging.crash_testing.history import History, Led, LostTail
+from emulator.judging.crash_testing.history import Followed, History, Led, LostTail
 from emulator.judging.crash_testing.idempotence import ANY_PARTITION, idempotent_writes
 from emulator.judging.crash_testing.losses import Losses, another_led
 from emulator.judging.crash_testing.partings import Partings
@@ -19,6 +19,8 @@ def gates_of(resolved: Resolved) -> Gates:
     return resolved.spec.gates(next(iter(resolved.spec.settings)))
 
 
+BEHIND_ITS_SUCCESSOR = "4.3 (KAFKA-6082): a controller's writes do not depend on its epoch"
+COPIED_FROM_THE_PAST = "8 (KAFKA-6880): a follower copied from a leader of the past what that one then cut off"
 LEFT_BEHIND = "4.5: a replica that is moved away while its broker is dead is told nothing, and stays"
 
 
@@ -64,6 +66,7 @@ class Rules:
                     self.partings.divergence(broken)
                     or self._written_again(broken)
                     or self._copied_behind(broken)
+                    or self._copied_from_the_past(broken)
                     or self._follows_nobody(broken)
                     or self._left_behind(broken)
                 )
@@ -71,6 +74,8 @@ class Rules:
                 return self.partings.epoch_order(broken)
             case "high-watermark":
                 return self._led_again(broken)
+            case "controller":
+                return "" if self.gates.controller_epoch_multi else BEHIND_ITS_SUCCESSOR
             case "recovery" if broken.found and self._history.gone.get(broken.topic_partition, set()).issuperset(
                 broken.found
             ):
@@ -104,6 +109,33 @@ class Rules:
             for one in copied
         ):
             return "8 (KAFKA-6880): a follower of an epoch of the past copied behind what its leader does not have"
+        return ""
+
+    def _copied_from_the_past(self, broken: Broken) -> str:
+        """A follower copied what is there from a leader that had not yet heard of the follower's epoch, and that cut it
+        off when it did."""
+        topic_partition, history = broken.topic_partition, self._history
+        if self.gates.fences_by_epoch:
+            return ""
+        held = {(broker, digest) for broker, _, digest in broken.held}
+        roles: list[Led | Followed] = [*history.followers.get(topic_partition, []), *self._led(topic_partition)]
+        for copied in history.copied.get(topic_partition, []):
+            if copied.first != broken.offset or (copied.broker, copied.digest) not in held:
+                continue
+            for written in history.written.get(topic_partition, []):
+                same = (written.first, written.digest) == (copied.first, copied.digest)
+                if not same or written.epoch >= copied.epoch or written.at_ms > copied.at_ms:
+                    continue
+                heard = any(
+                    one.broker == written.broker and one.epoch >= copied.epoch and one.at_ms <= copied.at_ms
+                    for one in roles
+                )
+                cut = any(
+                    one.broker == written.broker and one.at_ms > copied.at_ms and one.to <= broken.offset
+                    for one in history.cuts.get(topic_partition, [])
+                )
+                if cut and not heard:
+                    return COPIED_FROM_THE_PAST
         return ""
 
     def _follows_nobody(self, broken: Broken) -> str:

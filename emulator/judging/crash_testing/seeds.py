@@ -2,6 +2,7 @@
 
 import shlex
 import traceback
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from time import perf_counter
 
@@ -58,11 +59,13 @@ class DeathWorker:
         return play_seed(self._asked.plan(seed))
 
 
-def play_seed(plan: Plan) -> DeathResult:
-    """One run, judged. Whatever it dies of is its result, so that the other seeds go on."""
+def play_seed(plan: Plan, machines: AbstractContextManager[None] | None = None) -> DeathResult:
+    """One run, judged. Whatever it dies of is its result, so that the other seeds go on. `machines`: makes them others
+    while it is played; it is judged by what is right."""
     began_s = perf_counter()
     try:
-        died = play_death(plan)
+        with machines or nullcontext():
+            died = play_death(plan)
         judged = judge_death(died)
     except Exception as error:
         return DeathResult(seed=plan.seed, plan=plan, error=_told(error))

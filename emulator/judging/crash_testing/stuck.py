@@ -1,8 +1,11 @@
 """Why Kafka would not have settled there either: which rule of docs/semantics.md lets a node end by itself, a partition
 have no leader, a replica stand still. An empty answer: none does."""
 
+from collections.abc import Sequence
+from typing import Protocol
+
+from emulator.judging.crash_testing.attendant import Exited
 from emulator.judging.crash_testing.history import History
-from emulator.judging.crash_testing.play import Died
 from emulator.judging.crash_testing.settled import (
     Unsettled,
     assignments,
@@ -18,6 +21,7 @@ from emulator.machines.node.broker_node import BrokerNode
 from emulator.runs import bounds
 from emulator.runs.resolve import Resolved
 from emulator.topology import broker_name, identifier_named
+from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.ids import BrokerId, TopicPartition
 from protocol.kinds import ExitKind
 from protocol.versions import Gates
@@ -29,6 +33,19 @@ UNREGISTERED = "8 (KAFKA-7165): a broker finds its old registration in a new ses
 LARGER_THAN_FETCH = "1.9 (KIP-74): up to FETCH 2 no follower gets past a record larger than replica.fetch.max.bytes"
 COMES_AND_GOES_MS = 10_000.0
 """From the start of a life that will end as the one before did to that end."""
+
+
+class Over(Protocol):
+    """A run that is over. `unsettled`: what was not settled at its end; `exits`: lives that ended by themselves."""
+
+    @property
+    def resolved(self) -> Resolved: ...
+    @property
+    def world(self) -> SimulatedWorld: ...
+    @property
+    def unsettled(self) -> Sequence[Unsettled]: ...
+    @property
+    def exits(self) -> Sequence[Exited]: ...
 
 
 def exit_rule(gates: Gates, kind: str) -> str:
@@ -44,13 +61,15 @@ def exit_rule(gates: Gates, kind: str) -> str:
     return ""
 
 
-def unsettled_rule(died: Died, history: History, gates: Gates, one: Unsettled) -> str:
+def unsettled_rule(died: Over, history: History, gates: Gates, one: Unsettled) -> str:
     """Why Kafka would not settle there either; "" if it would."""
     absent = _absent(died, history, gates)
     if one.broker in absent:
         return absent[one.broker]
     if one.topic_partition[1] < 0:
         return ""
+    if one.what == "metadata" and not gates.broker_epochs and unseen(history, one.broker):
+        return EARLIER_LIFE  # what it should tell was told to that life
     tree, _ = ensemble_state(died.world)
     if tree is None:
         return ""
@@ -71,7 +90,7 @@ def unsettled_rule(died: Died, history: History, gates: Gates, one: Unsettled) -
     )
 
 
-def _absent(died: Died, history: History, gates: Gates) -> dict[int, str]:
+def _absent(died: Over, history: History, gates: Gates) -> dict[int, str]:
     """Brokers that cannot be there, by a rule, or come and go."""
     found: dict[int, str] = {}
     for number in brokers_of(died.world):
@@ -86,10 +105,10 @@ def _absent(died: Died, history: History, gates: Gates) -> dict[int, str]:
     return {broker: rule for broker, rule in found.items() if rule}
 
 
-def _ended_by(died: Died, gates: Gates, broker: int) -> str:
+def _ended_by(died: Over, gates: Gates, broker: int) -> str:
     """The rule by which its lives ended. Between two exits for the same reason it finds its old registration, as
     everybody who is back too early."""
-    kinds = [end.kind for end in died.attendant.exits if end.node == broker_name(broker)]
+    kinds = [end.kind for end in died.exits if end.node == broker_name(broker)]
     told = [kind for kind in kinds if kind not in ORDINARY_EXITS]
     return exit_rule(gates, told[-1]) if told else ""
 
@@ -123,7 +142,7 @@ def never_told(history: History, topic_partition: TopicPartition, state: Leaders
 
 
 def _bounced(
-    died: Died,
+    died: Over,
     history: History,
     gates: Gates,
     topic_partition: TopicPartition,
@@ -154,7 +173,7 @@ def _unheard(node: BrokerNode, topic_partition: TopicPartition) -> bool:
 
 
 def _behind_half_way(
-    died: Died, history: History, gates: Gates, topic_partition: TopicPartition, assigned: tuple[int, ...]
+    died: Over, history: History, gates: Gates, topic_partition: TopicPartition, assigned: tuple[int, ...]
 ) -> str:
     """A replica's broker was never told who leads: the order ended before it, and the controller has not seen that
     broker go or come since."""
@@ -172,7 +191,7 @@ def _behind_half_way(
     return ""
 
 
-def _leader_stuck(died: Died, gates: Gates, topic_partition: TopicPartition, state: Leadership) -> str:
+def _leader_stuck(died: Over, gates: Gates, topic_partition: TopicPartition, state: Leadership) -> str:
     """Its leader cannot change the ISR."""
     leader = brokers_of(died.world).get(state.leader)
     partition = partition_of(leader, topic_partition) if leader is not None else None
@@ -211,7 +230,7 @@ def _about(one: Unsettled, followers: list[int], state: Leadership) -> list[int]
 
 
 def _larger_than_fetch(
-    died: Died, gates: Gates, one: Unsettled, assigned: tuple[int, ...], state: Leadership
+    died: Over, gates: Gates, one: Unsettled, assigned: tuple[int, ...], state: Leadership
 ) -> str:
     """All followers that this is about have come to a record that their fetches cannot bring."""
     brokers = brokers_of(died.world)

@@ -1,19 +1,27 @@
-"""The fifteen anomalies, each found in the truth about a run. One function per check gives the violations, in order.
+"""The anomalies, each found in the truth about a run. One function per check gives the violations, in order.
 
 What counts as one violation is fixed by the name of the check and is the same in the audit:
 
     lost-acknowledged             one acknowledged record that the final leader does not hold at its offset
     duplicate                     one batch that lies in the final leader's log more often than it was produced
     reordered                     one acknowledged record that lies below one that the same client asked for earlier
+    acknowledged-below-min-insync  one record acknowledged with acks=all by a leader that took too few for in sync
     read-then-lost                one batch that was read and that the final leader does not hold where it was read
     phantom-read                  one batch that was read and that no replica ever held
     read-above-high-watermark     one batch of an answer that ends at or above the high watermark it came with
     read-gap                      one batch that does not begin right behind the one that its reader was given before
+    non-monotonic-read            one batch that begins at or before the last offset that another leader gave its reader
+    skipped-read                  one batch that begins behind the next offset of what another leader gave its reader
+    unseen                        one acknowledged record of the final leader that a consumer read past without it
+    inconsistent-offsets          one batch that begins within another that was read
+    offset-out-of-range           one position that was come to, and was not in the log any more
+    group-ahead-of-log            one group and partition whose last commit lies beyond the final leader's log end
+    committed-offset-regression   one look at what a group has committed that finds less than it had
     replica-divergence            one offset at which batches of two replicas begin and differ
     log-matching                  one offset of one leader epoch at which different batches were ever appended
     dual-leader                   one leader that goes on taking records while one of a later epoch leads elsewhere
-    dual-controller               one controller that goes on while one of a later epoch is it elsewhere; one
-                                  controller epoch that several nodes had
+    dual-controller               one controller epoch in which partitions' states were decided when a later one was
+                                  committed; one controller epoch that several nodes had
     high-watermark-regression     one move back of a leader's high watermark in one epoch; one offset read with two
                                   contents
     high-watermark-above-log-end  one life of a broker's process in which a replica's high watermark was above
@@ -23,10 +31,20 @@ What counts as one violation is fixed by the name of the check and is the same i
     partition-state               one committed state of a partition and rule that it breaks: its leader epoch or
                                   controller epoch is older than the state's before, it has another leader in the same
                                   leader epoch, its leader is not in its in-sync replicas
+    fenced-leader-change          one version of a partition's state that a leader takes for its own change of the ISR,
+                                  though a later leader epoch was committed by then
+    committed-truncated           one cut of a replica's log below a high watermark that the replica had had
+    epoch-cache                   one entry of a leader epoch cache that begins above a log's end, in one life of a
+                                  broker's process; one epoch of a log in the end that its cache does not have where it
+                                  begins
+    checkpoint-ahead              one replica that at one start was found to end below its checkpointed high watermark
+    no-leader                     one committed state without a leader that lasts too long while all is healed and alive
+    under-replicated              one committed state with fewer in-sync replicas than are assigned that does so
 """
 
 from collections.abc import Callable, Iterator
 
+from emulator.judging.oracle.groups import committed_offset_regression, group_ahead_of_log, offset_out_of_range
 from emulator.judging.oracle.leadership import (
     dual_controller,
     dual_leader,
@@ -35,8 +53,20 @@ from emulator.judging.oracle.leadership import (
     leader_epoch_monotonicity,
     partition_state,
 )
-from emulator.judging.oracle.reads import phantom_read, read_above_high_watermark, read_gap, read_then_lost
+from emulator.judging.oracle.liveness import no_leader, under_replicated
+from emulator.judging.oracle.promises import acknowledged_below_min_insync
+from emulator.judging.oracle.reads import (
+    inconsistent_offsets,
+    non_monotonic_read,
+    phantom_read,
+    read_above_high_watermark,
+    read_gap,
+    read_then_lost,
+    skipped_read,
+    unseen,
+)
 from emulator.judging.oracle.records import duplicate, log_matching, lost_acknowledged, reordered, replica_divergence
+from emulator.judging.oracle.replicas import checkpoint_ahead, committed_truncated, epoch_cache, fenced_leader_change
 from emulator.judging.oracle.truth import Truth
 from emulator.judging.oracle.violations import Violation
 
@@ -44,10 +74,18 @@ ANOMALIES: dict[str, Callable[[Truth], Iterator[Violation]]] = {
     "lost-acknowledged": lost_acknowledged,
     "duplicate": duplicate,
     "reordered": reordered,
+    "acknowledged-below-min-insync": acknowledged_below_min_insync,
     "read-then-lost": read_then_lost,
     "phantom-read": phantom_read,
     "read-above-high-watermark": read_above_high_watermark,
     "read-gap": read_gap,
+    "non-monotonic-read": non_monotonic_read,
+    "skipped-read": skipped_read,
+    "unseen": unseen,
+    "inconsistent-offsets": inconsistent_offsets,
+    "offset-out-of-range": offset_out_of_range,
+    "group-ahead-of-log": group_ahead_of_log,
+    "committed-offset-regression": committed_offset_regression,
     "replica-divergence": replica_divergence,
     "log-matching": log_matching,
     "dual-leader": dual_leader,
@@ -56,5 +94,11 @@ ANOMALIES: dict[str, Callable[[Truth], Iterator[Violation]]] = {
     "high-watermark-above-log-end": high_watermark_above_log_end,
     "leader-epoch-monotonicity": leader_epoch_monotonicity,
     "partition-state": partition_state,
+    "fenced-leader-change": fenced_leader_change,
+    "committed-truncated": committed_truncated,
+    "epoch-cache": epoch_cache,
+    "checkpoint-ahead": checkpoint_ahead,
+    "no-leader": no_leader,
+    "under-replicated": under_replicated,
 }
 """In the order in which verdicts list them."""

@@ -12,13 +12,23 @@ from emulator.machines.session.server import SessionServer
 from emulator.machines.session.tree import Tree
 from emulator.machines.session.znodes import Change, parent_of
 from protocol.ids import TopicPartition
-from protocol.znodes import TOPICS, UnreadableZnode, decode_state, state_partition
+from protocol.znodes import (
+    CONTROLLER_EPOCH,
+    TOPICS,
+    UnreadableZnode,
+    decode_controller_epoch,
+    decode_state,
+    decode_topic,
+    state_partition,
+)
 
 STATE = "/state"
 
 
 class State(msgspec.Struct):
-    """A partition's state as it was committed. `created`: it follows on none."""
+    """A partition's state as it was committed. `created`: it follows on none. `version`: of its znode.
+    `reached`: the controller epoch that was committed by then, whoever wrote this. `from_ms`,
+    `until_ms`: while it was the newest; None: to the end."""
 
     topic_partition: TopicPartition
     zxid: int
@@ -27,6 +37,10 @@ class State(msgspec.Struct):
     isr: tuple[int, ...]
     controller_epoch: int
     created: bool = False
+    version: int = 0
+    reached: int = 0
+    from_ms: float = 0.0
+    until_ms: float | None = None
 
 
 class Committed:
@@ -36,14 +50,18 @@ class Committed:
         self._tree = Tree()
         self.states: list[State] = []
         self.missing = ""
+        self._controller_epoch = 0
+        self._now_ms = 0.0
+        self._newest: dict[str, State] = {}
 
     @property
     def zxid(self) -> int:
         """Of the newest transaction seen."""
         return self._tree.zxid
 
-    def catch_up(self, server: SessionServer) -> Iterator[str]:
+    def catch_up(self, server: SessionServer, now_ms: float) -> Iterator[str]:
         """`server` has applied more than was seen. Yields each topic that is gone, when it goes."""
+        self._now_ms = now_ms
         transactions = server.committed_after(self._tree.zxid)
         if transactions is None:
             self.missing = f"what {server.name} has committed does not follow on transaction {self._tree.zxid:#x}"
@@ -56,6 +74,15 @@ class Committed:
             for change in changes:
                 yield from self._changed(transaction.zxid, change)
 
+    def assignments(self) -> dict[TopicPartition, tuple[int, ...]]:
+        """Every partition's replicas, as they are in the end."""
+        topics = [path for path in self._tree.znodes if parent_of(path) == TOPICS]
+        return {
+            (path.removeprefix(f"{TOPICS}/"), partition): assigned.replicas
+            for path in topics
+            for partition, assigned in decode_topic(path, self._tree.znodes[path].data).items()
+        }
+
     def renamed(self, topic: str, name: str) -> None:
         """What was of `topic` is called `name` from now on."""
         for state in self.states:
@@ -64,8 +91,12 @@ class Committed:
 
     def _changed(self, zxid: int, change: Change) -> Iterator[str]:
         path = change.path
+        if path == CONTROLLER_EPOCH and change.kind != "deleted":
+            self._controller_epoch = decode_controller_epoch(change.data)
         if not path.startswith(TOPICS):
             return
+        if path in self._newest:
+            self._newest.pop(path).until_ms = self._now_ms
         if change.kind == "deleted":
             if parent_of(path) == TOPICS:
                 yield path.removeprefix(f"{TOPICS}/")
@@ -80,14 +111,16 @@ class Committed:
         except UnreadableZnode as error:
             self.missing = str(error)
             return
-        self.states.append(
-            State(
-                topic_partition=topic_partition,
-                zxid=zxid,
-                leader=state.leader,
-                leader_epoch=state.leader_epoch,
-                isr=state.isr,
-                controller_epoch=state.controller_epoch,
-                created=change.kind == "created",
-            )
+        newest = self._newest[change.path] = State(
+            topic_partition=topic_partition,
+            zxid=zxid,
+            leader=state.leader,
+            leader_epoch=state.leader_epoch,
+            isr=state.isr,
+            controller_epoch=state.controller_epoch,
+            created=change.kind == "created",
+            version=change.version,
+            reached=self._controller_epoch,
+            from_ms=self._now_ms,
         )
+        self.states.append(newest)

@@ -4,15 +4,14 @@ A check is violated when something was found, otherwise unknown when a log that 
 the run has nothing to judge (no acknowledged record, no leader), and held when there was something and all was well.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from emulator.judging.oracle.anomalies import ANOMALIES
-from emulator.judging.oracle.probe import Probe
-from emulator.judging.oracle.truth import Truth, truth_of
-from emulator.judging.oracle.violations import Violation
-from emulator.machines.client.operations import Operation
-from emulator.worlds.simulated.world import SimulatedWorld
+from emulator.judging.oracle.liveness import isr_bound_ms, judged, leader_bound_ms
+from emulator.judging.oracle.promises import ALLOWED
+from emulator.judging.oracle.truth import Truth
+from emulator.judging.oracle.violations import FinalLogs, Violation
 from protocol.ids import topic_partition_text
 
 EVIDENCE_MAX = 20
@@ -31,18 +30,38 @@ def _batches(truth: Truth) -> int:
     return left or _acknowledged(truth)
 
 
+def _acknowledged_by_all(truth: Truth) -> int:
+    return sum(write.outcome == "ok" and write.acks == -1 for write in truth.writes)
+
+
 def _reads(truth: Truth) -> int:
     return len(truth.reads)
 
+
+def _of_groups(kind: str) -> Callable[[Truth], int]:
+    return lambda truth: sum(one.kind == kind and one.outcome == "ok" for one in truth.of_groups)
+
+
+IN_PEACE = "partitions of a run that was left in peace long enough"
 
 SUBJECTS: dict[str, tuple[str, Callable[[Truth], int]]] = {
     "lost-acknowledged": ("acknowledged records", _acknowledged),
     "duplicate": ("batches in the logs", _batches),
     "reordered": ("acknowledged records", _acknowledged),
+    "acknowledged-below-min-insync": ("records acknowledged with acks=all", _acknowledged_by_all),
     "read-then-lost": ("batches read", _reads),
     "phantom-read": ("batches read", _reads),
     "read-above-high-watermark": ("batches read", _reads),
     "read-gap": ("batches read", _reads),
+    "non-monotonic-read": ("batches read", _reads),
+    "skipped-read": ("batches read", _reads),
+    "unseen": ("batches read", _reads),
+    "inconsistent-offsets": ("batches read", _reads),
+    "offset-out-of-range": (
+        "batches read and positions left", lambda truth: len(truth.reads) + len(truth.lost_positions)
+    ),
+    "group-ahead-of-log": ("offsets committed", _of_groups("commit")),
+    "committed-offset-regression": ("looks at what is committed", _of_groups("committed")),
     "replica-divergence": ("batches in the logs", _batches),
     "log-matching": ("batches in the logs", _batches),
     "dual-leader": ("replicas with a role", lambda truth: truth.roles_seen),
@@ -51,21 +70,34 @@ SUBJECTS: dict[str, tuple[str, Callable[[Truth], int]]] = {
     "high-watermark-above-log-end": ("replicas with a role", lambda truth: truth.roles_seen),
     "leader-epoch-monotonicity": ("replicas with a role", lambda truth: truth.roles_seen),
     "partition-state": ("states of partitions committed", lambda truth: len(truth.states)),
+    "fenced-leader-change": ("states of partitions committed", lambda truth: len(truth.states)),
+    "committed-truncated": ("batches in the logs", _batches),
+    "epoch-cache": ("batches in the logs", _batches),
+    "checkpoint-ahead": ("logs found at starts", lambda truth: truth.logs_found),
+    "no-leader": (IN_PEACE, lambda truth: judged(truth, leader_bound_ms)),
+    "under-replicated": (IN_PEACE, lambda truth: judged(truth, isr_bound_ms)),
 }
 """What each check speaks of, and how much of it a run has; none: the check is skipped."""
 
-READS_LEADERS = ("lost-acknowledged", "duplicate", "reordered", "read-then-lost")
-READS_ALL = ("replica-divergence", "leader-epoch-monotonicity")
-READS_STATES = ("partition-state",)
+READS_LEADERS = ("lost-acknowledged", "duplicate", "reordered", "read-then-lost", "unseen", "group-ahead-of-log")
+READS_ALL = ("replica-divergence", "leader-epoch-monotonicity", "epoch-cache")
+READS_STATES = ("dual-controller", "partition-state", "fenced-leader-change", "no-leader", "under-replicated")
 
 
-def judge_run(world: SimulatedWorld, operations: Iterable[Operation], probe: Probe) -> dict[str, dict[str, Any]]:
-    """{check: {"verdict", "count", "evidence", "judged", "subject"}}; of lost records `by_acks`; of
-    unknown and skipped checks `reason`."""
-    return judge_truth(truth_of(world, operations, probe))
+def unknown_outcomes(truth: Truth) -> dict[str, int]:
+    """How many produces whose outcome their clients never knew are `in_log` of the final leader, `not_in_log`, or
+    `open`: they never ended, or there is no such log."""
+    final, told = FinalLogs(truth), {"in_log": 0, "not_in_log": 0, "open": truth.unended}
+    for write in truth.writes:
+        if write.outcome == "unknown" and write.topic_partition[0] not in truth.gone:
+            there = final.holds(write.topic_partition, write.digest, -1)
+            told["open" if there is None else "in_log" if there else "not_in_log"] += 1
+    return told
 
 
 def judge_truth(truth: Truth) -> dict[str, dict[str, Any]]:
+    """{check: {"verdict", "count", "evidence", "judged", "subject"}}; of lost records `by_acks` and `allowed`; of
+    unknown and skipped checks `reason`."""
     return {name: _judged(name, truth) for name in ANOMALIES}
 
 
@@ -73,17 +105,19 @@ def _judged(name: str, truth: Truth) -> dict[str, Any]:
     found = list(ANOMALIES[name](truth))
     missing = _missing(name, truth)
     subject, subjects = SUBJECTS[name]
-    judged = subjects(truth)
-    check: dict[str, Any] = {"verdict": "held", "count": len(found), "judged": judged, "subject": subject}
+    many = subjects(truth)
+    check: dict[str, Any] = {"verdict": "held", "count": len(found), "judged": many, "subject": subject}
     if found:
         check["verdict"] = "violated"
     elif missing:
         check |= {"verdict": "unknown", "reason": "; ".join(missing)}
-    elif not judged:
+    elif not many:
         check |= {"verdict": "skipped", "reason": f"there were no {subject}"}
     if name == "lost-acknowledged":
         acks = [ACKS[violation.details["acks"]] for violation in found]
         check["by_acks"] = {word: acks.count(word) for word in ACKS.values() if word in acks}
+        allowed = [violation.details["allowed"] for violation in found]
+        check["allowed"] = {rule: allowed.count(rule) for rule in ALLOWED if rule in allowed}
     return {**check, "evidence": [_evidence(violation) for violation in found[:EVIDENCE_MAX]]}
 
 

@@ -25,12 +25,13 @@ def dual_leader(truth: Truth) -> Iterator[Violation]:
 
 
 def dual_controller(truth: Truth) -> Iterator[Violation]:
-    for stale, newer, from_ms, to_ms in _overlaps(truth.controllers):
+    names = {office.epoch: office.node for office in reversed(truth.controllers)}
+    for epoch, states in sorted(_written_late(truth.states).items()):
         text = (
-            f"{stale.node} (controller epoch {stale.epoch}) still took itself for the controller after {newer.node} "
-            f"(epoch {newer.epoch}) had become it, {_lasting(from_ms, to_ms)}"
+            f"{names.get(epoch, 'a controller')} (controller epoch {epoch}) wrote {len(states)} states of partitions "
+            f"after controller epoch {states[0].reached} was committed"
         )
-        yield Violation(NO_PARTITION, -1, text, _window(stale, newer, from_ms, to_ms))
+        yield Violation(NO_PARTITION, -1, text, {"controller_epoch": epoch, "states": len(states)})
     nodes: dict[int, set[str]] = {}
     for office in truth.controllers:
         nodes.setdefault(office.epoch, set()).add(office.node)
@@ -112,6 +113,18 @@ def _broken_rules(state: State, last: State | None) -> Iterator[str]:
             yield f"leader {state.leader} after {last.leader} in the same leader epoch {state.leader_epoch}"
     if state.leader >= 0 and state.leader not in state.isr:
         yield f"leader {state.leader} is not in its in-sync replicas {','.join(map(str, state.isr))}"
+
+
+def _written_late(states: Iterable[State]) -> dict[int, list[State]]:
+    """{controller epoch: states with a new leader epoch, which it wrote when a later controller epoch was committed}"""
+    found: dict[int, list[State]] = {}
+    known: dict[TopicPartition, int] = {}
+    for state in states:
+        decided = state.created or state.leader_epoch > known.get(state.topic_partition, -1)
+        known[state.topic_partition] = state.leader_epoch
+        if decided and state.controller_epoch < state.reached:
+            found.setdefault(state.controller_epoch, []).append(state)
+    return found
 
 
 def _overlaps(offices: Iterable[Office]) -> Iterator[tuple[Office, Office, float, float | None]]:

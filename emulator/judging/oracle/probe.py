@@ -6,27 +6,30 @@ service, what was seen of it until then is put under a name of its own, `t#1`.
 Picture: a bystander with a notebook at every broker's door. Nothing is asked of anybody; whoever leads a partition or
 controls the cluster in the broker's own memory is in office, until that memory says otherwise or the process is gone.
 
-The look must cost next to nothing when nothing changed: six comparisons per partition.
+The look must cost next to nothing when nothing changed: ten comparisons per partition.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from emulator.judging.oracle.beliefs import Belief, Beliefs
 from emulator.judging.oracle.committed import Committed
+from emulator.judging.oracle.kept import IsrChange, Kept
 from emulator.judging.oracle.offices import Office, StepBack, end
 from emulator.judging.oracle.watches import Seen, Watch
 from emulator.judging.oracle.written import Appended, Reached, Written, former_life
 from emulator.machines.broker.log import Log
 from emulator.machines.broker.partition import Partition
-from emulator.machines.client.operations import Operation
+from emulator.machines.client.operations import KeptOperations
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.node.controller_node import ControllerNode
 from emulator.machines.session.server import SessionServer
 from emulator.worlds.simulated.node import SimulatedNode
 from protocol.ids import TopicPartition
 
+WATCHED = (BrokerNode, ControllerNode)
+"""Machines that can be in an office."""
 PLACES = 3
 """Times are kept to the microsecond, as events are."""
 
@@ -39,8 +42,8 @@ class Probe:
     same, how many batches each of its operations had been given by then. `going`: topics whose deletion has begun, and
     is not over."""
 
-    def __init__(self, operations: Sequence[Operation] = ()) -> None:
-        self._operations = operations
+    def __init__(self, operations: KeptOperations | None = None) -> None:
+        self._operations = KeptOperations() if operations is None else operations
         self.removed: dict[str, list[int]] = {}
         self.read_by: dict[str, list[dict[str, int]]] = {}
         self.going: set[str] = set()
@@ -50,6 +53,8 @@ class Probe:
         self.epochs_back: list[StepBack] = []
         self.committed = Committed()
         self.written = Written()
+        self.kept = Kept()
+        self.beliefs = Beliefs()
         self._watches: dict[str, Watch] = {}
         self._highest_epoch: dict[tuple[str, TopicPartition], int] = {}
         self._highest_watermark: dict[tuple[str, TopicPartition, int], int] = {}
@@ -64,14 +69,21 @@ class Probe:
         machine: Any = node.machine
         watch = self._watches.get(node.node.name)
         if watch is None or watch.machine is not machine:
+            if isinstance(machine, SessionServer):
+                self._service(machine, now_ms)
+                return
             if watch is not None:
                 self._life_ended(watch, round(now_ms, PLACES))
-            if not isinstance(machine, BrokerNode | ControllerNode):
-                if isinstance(machine, SessionServer) and machine.committed_zxid > self.committed.zxid:
-                    for topic in self.committed.catch_up(machine):
-                        self._removed(topic)
+            if not isinstance(machine, WATCHED):
                 return
             watch = self._watches[node.node.name] = Watch(node, machine)
+        if watch.found is None and watch.logs:
+            # What is there before the controller has spoken of any partition was found.
+            logs = {} if watch.partitions else watch.logs
+            watch.found = {topic_partition: log.log_end for topic_partition, log in logs.items()}
+            self.kept.loaded(watch.name, node.incarnation, logs, watch.checkpointed)
+        if watch.loading:
+            self._loaded(watch)
         seen = watch.seen
         partitions = watch.partitions
         if len(partitions) != len(seen):
@@ -85,15 +97,32 @@ class Probe:
                 or partition.leader_epoch != last.epoch
                 or partition.leader != last.leader
                 or log is not last.log
+                or partition.zk_version != last.zk_version
+                or partition.isr is not last.isr
+                or partition.pending is not last.pending
+                or partition.settings is not last.settings
             ):
                 self._partition_changed(watch, topic_partition, partition, round(now_ms, PLACES))
             elif log is not None and (log.high_watermark != last.high_watermark or log.log_end != last.log_end):
                 self._log_changed(watch, topic_partition, last, log, round(now_ms, PLACES))
         if watch.cuts != node.cuts:
             self._cut(watch)
-        controller = watch.controller
-        if controller.active or watch.control is not None:
-            self._control(watch, controller.controller_epoch if controller.active else 0, round(now_ms, PLACES))
+        controller, office = watch.controller, watch.control
+        epoch = controller.controller_epoch if controller.active else 0
+        if epoch != (0 if office is None else office.epoch):
+            self._control(watch, epoch, round(now_ms, PLACES))
+
+    def _service(self, server: SessionServer, now_ms: float) -> None:
+        """Whichever server has got furthest tells what the service has committed."""
+        if server.committed_zxid > self.committed.zxid:
+            for topic in self.committed.catch_up(server, round(now_ms, PLACES)):
+                self._removed(topic)
+
+    def _loaded(self, watch: Watch) -> None:
+        """What a broker found on its disks, before anything becomes of it."""
+        for topic_partition, log in watch.loading.items():
+            self.beliefs.found(watch.name, topic_partition, log.log_end)
+        watch.loading = {}
 
     # --- topics that come and go ---
 
@@ -107,6 +136,8 @@ class Probe:
         self.read_by.setdefault(topic, []).append(given)
         self.committed.renamed(topic, name)
         self.written.renamed(topic, name)
+        self.kept.renamed(topic, name)
+        self.beliefs.renamed(topic, name)
         for watch in self._watches.values():
             for topic_partition, seen in watch.seen.items():
                 if topic_partition[0] == topic:
@@ -134,8 +165,10 @@ class Probe:
 
     def _life_ended(self, watch: Watch, at_ms: float) -> None:
         del self._watches[watch.name]
-        for seen in watch.seen.values():
+        for topic_partition, seen in watch.seen.items():
             end(seen.office, at_ms)
+            if seen.log is not None:
+                self.beliefs.ended(watch.name, topic_partition, seen.log_end)
         end(watch.control, at_ms)
 
     def _partitions_changed(self, watch: Watch, at_ms: float) -> None:
@@ -158,25 +191,44 @@ class Probe:
             seen.epoch = partition.leader_epoch
             self._epoch(watch.name, topic_partition, seen.epoch, at_ms)
         log = partition.log
+        goes_on = partition.leads and seen.office is not None and seen.office.epoch == seen.epoch
+        if goes_on and partition.zk_version != seen.zk_version:
+            change = (watch.name, watch.node.incarnation, seen.epoch, partition.zk_version)
+            self.kept.isr_changes.append(IsrChange(topic_partition, *change))
+        seen.zk_version = partition.zk_version
+        high_watermark = seen.high_watermark
         if log is not None and log is not seen.log:
+            self.beliefs.found(watch.name, topic_partition, log.log_end)
             self.written.found(topic_partition, log, self._lives(topic_partition[0]))
             seen.log_end = log.log_end
+            self._log_found(watch, partition, log)
         seen.leader, seen.log, seen.leads = partition.leader, log, partition.leads
         if seen.office is not None and not (seen.leads and seen.office.epoch == seen.epoch):
             end(seen.office, at_ms)
             seen.office = None
         if log is not None:
             self._log_changed(watch, topic_partition, seen, log, at_ms)
+        self._believes(watch, topic_partition, seen, partition, high_watermark)
         if seen.leads and seen.office is None:
             seen.office = Office(topic_partition, watch.name, seen.epoch, at_ms)
             self.leaders.append(seen.office)
             self._watermark(watch.name, topic_partition, seen.epoch, seen.high_watermark, at_ms)
 
-    def _log_changed(
-        self, watch: Watch, topic_partition: TopicPartition, seen: Seen, log: Log, at_ms: float
+    def _believes(
+        self, watch: Watch, topic_partition: TopicPartition, seen: Seen, partition: Partition, high_watermark: int
     ) -> None:
+        """`high_watermark`: as it was at the last look."""
+        seen.isr, seen.pending, seen.settings = partition.isr, partition.pending, partition.settings
+        in_sync = len(partition.maximal_isr) if seen.leads else -1
+        least, ended = partition.settings.min_insync_replicas, len(self._operations.ended)
+        self.beliefs.note(Belief(topic_partition, watch.name, in_sync, least, max(0, high_watermark), ended))
+
+    def _log_changed(self, watch: Watch, topic_partition: TopicPartition, seen: Seen, log: Log, at_ms: float) -> None:
         """Its end or its high watermark may be others."""
         log_end, high_watermark = log.log_end, log.high_watermark
+        if log_end < seen.log_end:
+            self.kept.cut(watch.name, watch.node.incarnation, seen.partition, log, seen.log_end)
+        self.kept.reached(watch.name, topic_partition, high_watermark)
         if log_end > seen.log_end:
             self.written.appended(seen.batches, log, seen.log_end, watch.node.files)
             if seen.office is not None:
@@ -187,6 +239,15 @@ class Probe:
         reached.high_watermark = max(reached.high_watermark, high_watermark)
         if seen.office is not None:
             self._watermark(watch.name, topic_partition, seen.epoch, high_watermark, at_ms)
+
+    def _log_found(self, watch: Watch, partition: Partition, log: Log) -> None:
+        """A partition has its log: one that this life had found, and may have cut in the same step, or a new one."""
+        topic_partition = (partition.topic, partition.partition)
+        found = (watch.found or {}).pop(topic_partition, None)
+        if found is None:
+            self.kept.made_anew(watch.name, topic_partition)
+        elif log.log_end < found:
+            self.kept.cut(watch.name, watch.node.incarnation, partition, log, found)
 
     def _cut(self, watch: Watch) -> None:
         """A file holds less than before. What lies below a log's former end may have been written since, though the

@@ -45,17 +45,104 @@ def read_above_high_watermark(truth: Truth) -> Iterator[Violation]:
 
 
 def read_gap(truth: Truth) -> Iterator[Violation]:
-    before: dict[tuple[str, TopicPartition], Read] = {}
+    for given, last in _leaps(truth):
+        if _alike(given.read, last):
+            text = f"{given.operation} was given offset {given.read.base_offset} right behind {last.last_offset}"
+            yield _leap(given, last, text)
+
+
+def non_monotonic_read(truth: Truth) -> Iterator[Violation]:
+    for given, last in _leaps(truth):
+        if not _alike(given.read, last) and given.read.base_offset <= last.last_offset:
+            yield _leap(given, last, f"{_by_whom(given)}, after {last.last_offset} {_of_whom(last)}")
+
+
+def skipped_read(truth: Truth) -> Iterator[Violation]:
+    for given, last in _leaps(truth):
+        if not _alike(given.read, last) and given.read.base_offset > last.last_offset + 1:
+            yield _leap(given, last, f"{_by_whom(given)}, right behind {last.last_offset} {_of_whom(last)}")
+
+
+def unseen(truth: Truth) -> Iterator[Violation]:
+    final = FinalLogs(truth)
+    stretches: dict[TopicPartition, dict[tuple[str, int], list[Read]]] = {}
     for given in truth.reads:
-        key = (given.operation, given.topic_partition)
-        read, last = given.read, before.get(key)
-        # Of another broker, or another epoch: the position may have been reset in between.
-        alike = last is not None and (last.broker, last.leader_epoch) == (read.broker, read.leader_epoch)
-        if last is not None and alike and read.base_offset != last.last_offset + 1:
-            text = f"{given.operation} was given offset {read.base_offset} right behind {last.last_offset}"
-            details = {"operation": given.operation, "before": last.last_offset}
-            yield Violation(given.topic_partition, read.base_offset, text, details)
-        before[key] = read
+        of_partition = stretches.setdefault(given.topic_partition, {})
+        of_partition.setdefault((given.operation, given.stretch), []).append(given.read)
+    for write in truth.writes:
+        topic_partition, offset = write.topic_partition, write.offset
+        if write.outcome != "ok" or offset < 0 or topic_partition[0] in truth.gone:
+            continue
+        passed = [
+            operation
+            for (operation, _), reads in stretches.get(topic_partition, {}).items()
+            if min(read.base_offset for read in reads) <= offset < max(read.last_offset for read in reads)
+            and write.ended < max(read.ended for read in reads)
+            and not any(
+                read.digest == write.digest and read.base_offset <= offset <= read.last_offset for read in reads
+            )
+        ]
+        if passed and final.holds(topic_partition, write.digest, offset):
+            reader = min(passed)
+            text = (
+                f"{write.operation} lies at offset {offset}, which {reader} read past without it "
+                f"(times: {len(passed)})"
+            )
+            details = {"operation": write.operation, "reader": reader, "times": len(passed)}
+            yield Violation(topic_partition, offset, text, details)
+
+
+def inconsistent_offsets(truth: Truth) -> Iterator[Violation]:
+    for topic_partition, contents in sorted(_contents(truth).items()):
+        furthest: tuple[int, int, int] | None = None
+        for (base, digest), (last, epoch) in sorted(contents.items()):
+            if furthest is not None and furthest[0] >= base and furthest[1] != digest:
+                text = (
+                    f"what was read at offset {base} in leader epoch {epoch} was read as something else "
+                    f"in leader epoch {furthest[2]}"
+                )
+                yield Violation(topic_partition, base, text, {"digest": digest, "epochs": [furthest[2], epoch]})
+            furthest = max(furthest or (-1, -1, -1), (last, digest, epoch))
+
+
+def _contents(truth: Truth) -> dict[TopicPartition, dict[tuple[int, int], tuple[int, int]]]:
+    """{topic_partition: {(base offset, digest): (the last offset it was read to, the first leader epoch)}}"""
+    found: dict[TopicPartition, dict[tuple[int, int], tuple[int, int]]] = {}
+    for given in truth.reads:
+        read, contents = given.read, found.setdefault(given.topic_partition, {})
+        last, epoch = contents.get((read.base_offset, read.digest), (read.last_offset, read.leader_epoch))
+        contents[read.base_offset, read.digest] = max(last, read.last_offset), min(epoch, read.leader_epoch)
+    return found
+
+
+def _leaps(truth: Truth) -> Iterator[tuple[Given, Read]]:
+    """What does not begin right behind what the same operation was given before, in the same stretch."""
+    before: dict[tuple[str, TopicPartition], Given] = {}
+    for given in truth.reads:
+        last = before.get((given.operation, given.topic_partition))
+        before[given.operation, given.topic_partition] = given
+        if last is None or last.stretch != given.stretch:
+            continue
+        if given.read.base_offset != last.read.last_offset + 1:
+            yield given, last.read
+
+
+def _alike(read: Read, last: Read) -> bool:
+    """Given by one leader."""
+    return (last.broker, last.leader_epoch) == (read.broker, read.leader_epoch)
+
+
+def _by_whom(given: Given) -> str:
+    return f"{given.operation} was given offset {given.read.base_offset} {_of_whom(given.read)}"
+
+
+def _of_whom(read: Read) -> str:
+    return f"by broker {read.broker} in leader epoch {read.leader_epoch}"
+
+
+def _leap(given: Given, last: Read, text: str) -> Violation:
+    details = {"operation": given.operation, "before": last.last_offset, "leader_epoch": given.read.leader_epoch}
+    return Violation(given.topic_partition, given.read.base_offset, text, details)
 
 
 def _distinct(truth: Truth, *, lives_apart: bool = True) -> Batches:

@@ -1,15 +1,15 @@
 """What became of records: whether logs keep what was acknowledged, once, in order, and alike."""
 
-from collections import Counter
 from collections.abc import Iterator
 
+from emulator.judging.oracle.promises import Allowances
 from emulator.judging.oracle.truth import Truth, Write
 from emulator.judging.oracle.violations import FinalLogs, Violation
 from protocol.ids import TopicPartition
 
 
 def lost_acknowledged(truth: Truth) -> Iterator[Violation]:
-    final = FinalLogs(truth)
+    final, allowances = FinalLogs(truth), Allowances(truth)
     for write in truth.writes:
         if write.outcome != "ok" or write.topic_partition[0] in truth.gone:
             continue
@@ -18,26 +18,41 @@ def lost_acknowledged(truth: Truth) -> Iterator[Violation]:
                 f"{write.value} was acknowledged (acks={write.acks}) at offset {write.offset}; "
                 "the final leader does not have it"
             )
-            details = {"value": write.value, "operation": write.operation, "acks": write.acks, "digest": write.digest}
+            details = {
+                "value": write.value,
+                "operation": write.operation,
+                "acks": write.acks,
+                "allowed": allowances.of(write),
+                "digest": write.digest,
+            }
             yield Violation(write.topic_partition, write.offset, text, details)
 
 
 def duplicate(truth: Truth) -> Iterator[Violation]:
-    produces = Counter((write.topic_partition, write.digest) for write in truth.writes)
+    produces: dict[tuple[TopicPartition, int], list[Write]] = {}
+    for write in truth.writes:
+        produces.setdefault((write.topic_partition, write.digest), []).append(write)
     final = FinalLogs(truth)
     for topic_partition in truth.logs:
         if topic_partition[0] in truth.gone:
             continue
         for digest, batches in (final.by_digest(topic_partition) or {}).items():
             records = sum(batch.last - batch.first + 1 for batch in batches)
-            produced = produces[topic_partition, digest]
+            writes = produces.get((topic_partition, digest), [])
+            produced = len(writes)
             if len(batches) > 1 and records > produced:
                 first, last = batches[0].first, batches[-1].first
                 text = (
                     f"{len(batches)} copies of one batch, the first at offset {first}, the last at {last}; "
                     f"{produced} operations produced it"
                 )
-                details = {"digest": digest, "copies": len(batches), "operations": produced}
+                details = {
+                    "digest": digest,
+                    "copies": len(batches),
+                    "operations": produced,
+                    "attempts": sum(write.attempts for write in writes),
+                    "idempotent": bool(writes) and all(write.idempotent for write in writes),
+                }
                 yield Violation(topic_partition, last, text, details)
 
 

@@ -3,17 +3,23 @@
 Plain data, so that a test can also write it by hand.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from emulator.judging.oracle.beliefs import Belief, Forgotten
 from emulator.judging.oracle.committed import State
+from emulator.judging.oracle.kept import Ahead, CutBelow, IsrChange, Outlived
 from emulator.judging.oracle.offices import Office, StepBack
+from emulator.judging.oracle.peace import Peace, peace_of
 from emulator.judging.oracle.probe import Probe
 from emulator.judging.oracle.written import Appended, Reached, former_life
-from emulator.machines.client.operations import Operation, Read
+from emulator.machines.client.operations import KeptOperations, Operation, Read
+from emulator.storage.checkpoints import CheckpointDamaged, LeaderEpochs, parse_leader_epochs
 from emulator.storage.files import Files
 from emulator.storage.inspect import log_directories, partitions_in
+from emulator.storage.log_directory import LEADER_EPOCHS
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.ids import TopicPartition, topic_partition_of
 from protocol.records.errors import CorruptRecord
@@ -32,7 +38,8 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 class Write(msgspec.Struct, frozen=True):
-    """A produce that has ended. `offset` -1: none was promised."""
+    """A produce that has ended. `offset` -1: none was promised. `broker`: asked last; `ended`: how many operations of
+    any kind had ended before."""
 
     operation: str
     value: str
@@ -41,21 +48,57 @@ class Write(msgspec.Struct, frozen=True):
     outcome: str
     offset: int
     digest: int
+    broker: int = -1
+    attempts: int = 1
+    idempotent: bool = False
+    ended: int = 0
 
 
 class Given(msgspec.Struct, frozen=True):
-    """What a consumer's operation was given."""
+    """What a consumer's operation was given. `stretch`: how often it had left its position before."""
 
     topic_partition: TopicPartition
     operation: str
     read: Read
+    stretch: int = 0
+
+
+class PositionLost(msgspec.Struct, frozen=True):
+    """An operation that had begun at offset `asked` (-1: where the cluster said) left its position `offset`."""
+
+    topic_partition: TopicPartition
+    operation: str
+    asked: int
+    offset: int
+    reason: str
+
+
+class OfGroup(msgspec.Struct, frozen=True):
+    """A commit of a group, or a look at what it has committed (`kind`: commit, committed). `asked`: the offset to
+    commit; `offset`: what was committed or found. `begun`: how many operations had begun before; `over`: how many had
+    when it ended, -1 if it has not; `ended`: how many had ended before."""
+
+    kind: str
+    group: str
+    topic_partition: TopicPartition
+    operation: str
+    asked: int
+    offset: int
+    outcome: str
+    begun: int
+    over: int
+    ended: int
 
 
 class Truth(msgspec.Struct):
     """`logs`: {topic_partition: {node: its batches in order}}; `damaged`: logs that cannot be read. `appended`: what
-    any of them ever held. `reads`: what consumers were given, of each operation in order. `reached`: how far replicas
-    came. `states`: of partitions, as committed; `states_missing`: why not all are known. `roles_seen`: how many
-    replicas ever had a role.
+    any of them ever held. `unended`: produces that never ended. `reads`: what consumers were given, of each operation
+    in order; `lost_positions`: where they could not go on. `of_groups`: what groups committed and found. `reached`: how
+    far replicas came. `caches`: of leader epochs, as they are on the disks. `cuts`, `outlived`, `ahead`, `isr_changes`:
+    see `kept`; `logs_found`: at starts. `assignments`: of partitions, in the end; `peace`: see there. `beliefs`: of
+    leaders about their ISRs, `forgotten`: what replicas lacked when they came back, in order of time. `states`: of
+    partitions, as committed; `states_missing`: why not all are known.
+    `roles_seen`: how many replicas ever had a role.
 
     A topic that was deleted is `t#1` here, its successor of the same name `t` (`t#2`, once that is deleted too).
     `gone`: those, and topics that are being deleted: nobody is asked what became of their records."""
@@ -63,7 +106,12 @@ class Truth(msgspec.Struct):
     logs: dict[TopicPartition, dict[str, list[Batch]]] = {}
     damaged: dict[TopicPartition, dict[str, str]] = {}
     writes: list[Write] = []
+    unended: int = 0
     reads: list[Given] = []
+    lost_positions: list[PositionLost] = []
+    of_groups: list[OfGroup] = []
+    beliefs: list[Belief] = []
+    forgotten: list[Forgotten] = []
     leaders: list[Office] = []
     controllers: list[Office] = []
     watermarks_back: list[StepBack] = []
@@ -74,6 +122,14 @@ class Truth(msgspec.Struct):
     states_missing: str = ""
     roles_seen: int = 0
     gone: set[str] = set()
+    caches: dict[TopicPartition, dict[str, LeaderEpochs]] = {}
+    cuts: list[CutBelow] = []
+    outlived: list[Outlived] = []
+    ahead: list[Ahead] = []
+    isr_changes: list[IsrChange] = []
+    logs_found: int = 0
+    assignments: dict[TopicPartition, tuple[int, ...]] = {}
+    peace: Peace | None = None
 
     def final_leader(self, topic_partition: TopicPartition) -> str | None:
         """Who led in the last leader epoch that anybody led in."""
@@ -89,8 +145,9 @@ class Truth(msgspec.Struct):
         return {topic_partition: node for topic_partition, (_, node) in last.items()}
 
 
-def truth_of(world: SimulatedWorld, operations: Iterable[Operation], probe: Probe) -> Truth:
+def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) -> Truth:
     """`operations`: of every client, ended or not."""
+    ended = {operation.identifier: number for number, operation in enumerate(operations.ended)}
     truth = Truth(
         leaders=probe.leaders,
         controllers=probe.controllers,
@@ -98,9 +155,18 @@ def truth_of(world: SimulatedWorld, operations: Iterable[Operation], probe: Prob
         epochs_back=probe.epochs_back,
         appended=probe.written.batches,
         reached=probe.written.reached,
+        beliefs=probe.beliefs.told,
+        forgotten=probe.beliefs.forgotten,
         states=probe.committed.states,
         states_missing=probe.committed.missing,
         roles_seen=probe.roles_seen,
+        cuts=probe.kept.cuts,
+        outlived=probe.kept.outlived,
+        ahead=probe.kept.ahead,
+        isr_changes=probe.kept.isr_changes,
+        logs_found=probe.kept.found,
+        assignments=probe.committed.assignments(),
+        peace=peace_of(world),
         gone=probe.going | {former_life(t, n + 1) for t, lives in probe.removed.items() for n in range(len(lives))},
     )
     for node in world.nodes.values():
@@ -120,8 +186,20 @@ def truth_of(world: SimulatedWorld, operations: Iterable[Operation], probe: Prob
                     outcome=operation.outcome,
                     offset=operation.offset,
                     digest=operation.digest,
+                    broker=operation.broker,
+                    attempts=operation.attempts,
+                    idempotent=operation.idempotent,
+                    ended=ended[operation.identifier],
                 )
             )
+        truth.unended += operation.kind == "produce" and not operation.ended
+        if operation.kind in ("commit", "committed"):
+            truth.of_groups.append(
+                _of_group(operation, topic_partition, number, ended.get(operation.identifier, -1))
+            )
+        for left in operation.left:
+            lost = (topic_partition, operation.identifier, operation.asked, left.offset, left.reason)
+            truth.lost_positions.append(PositionLost(*lost))
         if operation.reads:
             truth.reads += _given(operation, probe.read_by.get(operation.topic, ()))
     return truth
@@ -130,14 +208,30 @@ def truth_of(world: SimulatedWorld, operations: Iterable[Operation], probe: Prob
 def _given(operation: Operation, read_by: Sequence[dict[str, int]]) -> Iterator[Given]:
     """What was read while a life of the topic lasted is of that life. `read_by`: see Probe."""
     ends = [ended.get(operation.identifier, 0) for ended in read_by]
+    left = [one.reads for one in operation.left]
     for number, read in enumerate(operation.reads):
         life = next((life for life, until in enumerate(ends, 1) if number < until), 0)
         topic = former_life(operation.topic, life) if life else operation.topic
-        yield Given((topic, operation.partition), operation.identifier, read)
+        yield Given((topic, operation.partition), operation.identifier, read, bisect_right(left, number))
+
+
+def _of_group(operation: Operation, topic_partition: TopicPartition, number: int, ended: int) -> OfGroup:
+    return OfGroup(
+        kind=operation.kind,
+        group=operation.value,
+        topic_partition=topic_partition,
+        operation=operation.identifier,
+        asked=operation.asked,
+        offset=operation.offset,
+        outcome=operation.outcome,
+        begun=number,
+        over=operation.over if operation.ended else -1,
+        ended=ended,
+    )
 
 
 def read_logs(truth: Truth, node: str, files: Files) -> None:
-    """All that a node's disk holds, into `truth.logs` and `truth.damaged`."""
+    """All that a node's disk holds, into `truth.logs`, `truth.caches` and `truth.damaged`."""
     for directory in log_directories(files):
         for name in partitions_in(directory):
             _read_log(truth, node, directory, name)
@@ -157,4 +251,11 @@ def _read_log(truth: Truth, node: str, files: Files, name: str) -> None:
         except CorruptRecord as damage:
             truth.damaged.setdefault(topic_partition, {})[node] = f"{path}: {damage}"
             return
+    path = f"{name}/{LEADER_EPOCHS}"
+    try:
+        cache = parse_leader_epochs(files.read(path, 0, files.size(path)), path) if files.exists(path) else []
+    except CheckpointDamaged as damage:
+        truth.damaged.setdefault(topic_partition, {})[node] = str(damage)
+        return
     truth.logs.setdefault(topic_partition, {})[node] = batches
+    truth.caches.setdefault(topic_partition, {})[node] = cache

@@ -4,18 +4,35 @@ from typing import Any
 
 from emulator.judging.oracle.offices import Office
 from emulator.judging.oracle.written import Appended, Reached
+from emulator.machines.broker.log import Log
 from emulator.machines.broker.partition import Partition
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.node.controller_node import ControllerNode
+from emulator.storage.checkpoints import Offsets, parse_offsets
+from emulator.storage.inspect import log_directories
+from emulator.storage.log_directory import HIGH_WATERMARKS
+from emulator.storage.memory import MemoryFiles
 from emulator.worlds.simulated.node import SimulatedNode
 from protocol.ids import TopicPartition
+
+
+def checkpointed_high_watermarks(files: MemoryFiles) -> Offsets:
+    """What lies on a broker's disk; nothing where it cannot be read."""
+    found: Offsets = {}
+    with files.unwatched():
+        for directory in log_directories(files):
+            if directory.exists(HIGH_WATERMARKS):
+                data = directory.read(HIGH_WATERMARKS, 0, directory.size(HIGH_WATERMARKS))
+                found |= parse_offsets(data, HIGH_WATERMARKS)
+    return found
 
 
 class Seen:
     """A partition as it was at the last look. `batches`, `reached`: where what its log held is noted."""
 
     __slots__ = (
-        "batches", "epoch", "high_watermark", "leader", "leads", "log", "log_end", "office", "partition", "reached",
+        "batches", "epoch", "high_watermark", "isr", "leader", "leads", "log", "log_end", "office", "partition",
+        "pending", "reached", "settings", "zk_version",
     )  # fmt: skip
 
     def __init__(self, partition: Partition, batches: set[Appended], reached: Reached) -> None:
@@ -23,18 +40,26 @@ class Seen:
         self.epoch = -1
         self.leader = -1
         self.log: Any = None
+        self.isr: Any = None
+        self.pending: Any = None
+        self.settings: Any = None
         self.leads = False
         self.high_watermark = -1
         self.log_end = 0
+        self.zk_version = -1
         self.office: Office | None = None
         self.batches = batches
         self.reached = reached
 
 
 class Watch:
-    """One life of one broker or dedicated controller."""
+    """One life of one broker or dedicated controller. `loading`: logs that its broker has found on its disks, and of
+    which no notice was taken; empty until then, and after."""
 
-    __slots__ = ("control", "controller", "cuts", "machine", "name", "node", "partitions", "seen")
+    __slots__ = (
+        "checkpointed", "control", "controller", "cuts", "found", "loading", "logs", "machine", "name", "node",
+        "partitions", "seen",
+    )  # fmt: skip
 
     def __init__(self, node: SimulatedNode, machine: BrokerNode | ControllerNode) -> None:
         self.node = node
@@ -43,7 +68,14 @@ class Watch:
         self.controller = machine.controller
         self.cuts = node.cuts
         self.partitions: dict[TopicPartition, Partition] = {}
+        self.logs: dict[TopicPartition, Log] = {}
+        self.loading: dict[TopicPartition, Log] = {}
         if isinstance(machine, BrokerNode):
+            self.loading = machine.broker.replicas.logs
             self.partitions = machine.broker.replicas.partitions
+            self.logs = machine.broker.replicas.logs
+        self.checkpointed = checkpointed_high_watermarks(node.files)
+        self.found: dict[TopicPartition, int] | None = None
+        """Where logs ended that this life has found; None: it has not looked yet."""
         self.seen: dict[TopicPartition, Seen] = {}
         self.control: Office | None = None

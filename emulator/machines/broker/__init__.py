@@ -6,8 +6,10 @@
 - one partition: `remote_replica`, `partition_lock`, `partition`, `controller_channel`, `alter_isr`,
   `isr_notifications`, `isr_changes`
 - all of them: `metadata_cache`, `log_directories`, `replicas`
-- what clients and followers ask: `delayed_produce`, `appends`, `reads`, `delayed_fetch`, `fetches`, `offset_queries`
-- committed offsets: `offset_cache`, `group_coordinator`
+- what clients and followers ask: `delayed_produce`, `appends`, `reads`, `delayed_fetch`, `fetches`, `offset_queries`,
+  `log_dir_queries`
+- topics that are made because somebody asked: `topic_auto_creation`
+- groups: `group_state`, `group_membership` (members); `offset_cache`, `group_coordinator` (committed offsets)
 - following: `truncation`, `fetch_state`, `source_connection`, `truncating`, `out_of_range`,
   `fetcher`, `fetchers`
 - a log directory that fails: `offline_replicas`

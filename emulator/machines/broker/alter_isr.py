@@ -8,7 +8,6 @@ from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.controller_channel import ControllerChannel
 from emulator.machines.broker.partition import Partition, PendingIsr
 from protocol.errors import ErrorCode
-from protocol.events import IsrChangeEnded, ids_text
 from protocol.ids import TopicPartition
 from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, IsrChange, IsrChanged
 
@@ -110,10 +109,10 @@ class AlterIsr:
     def _apply(self, partition: Partition, changed: IsrChanged) -> None:
         context = self._context
         topic_partition = (partition.topic, partition.partition)
-        isr = ids_text(partition.pending.isr) if partition.pending is not None else ""
         if changed.error != ErrorCode.NONE:
             self._counts.failed += 1
-            context.emit(IsrChangeEnded(*topic_partition, isr, f"refused: {ErrorCode(changed.error).name}", -1))
+            isr = partition.pending.isr if partition.pending is not None else []
+            partition.tell_isr_change_ended(isr, f"refused: {ErrorCode(changed.error).name}", -1)
             if changed.error not in GIVE_UP and partition.pending is not None:
                 self._unsent[topic_partition] = partition
                 context.set_timer(ALTER_RETRY, ALTER_RETRY_MS, self._send)
@@ -126,4 +125,4 @@ class AlterIsr:
         partition.isr_confirmed(list(changed.isr), changed.zk_version)
         # The high watermark is not looked at: after a shrink it waits for the next append or follower that moves
         # (KAFKA-13091, mended in 3.0).
-        context.emit(IsrChangeEnded(*topic_partition, ids_text(partition.isr), "done", changed.zk_version))
+        partition.tell_isr_change_ended(partition.isr, "done", changed.zk_version)

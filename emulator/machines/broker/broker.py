@@ -12,6 +12,7 @@ from emulator.machines.broker.fetches import Fetches
 from emulator.machines.broker.group_coordinator import CreateTopic, GroupCoordinator
 from emulator.machines.broker.isr_changes import IsrChanges
 from emulator.machines.broker.leadership import Leadership
+from emulator.machines.broker.log_dir_queries import describe_log_dirs
 from emulator.machines.broker.metadata_cache import MetadataCache
 from emulator.machines.broker.offline_replicas import OfflineReplicas
 from emulator.machines.broker.offset_queries import OffsetQueries
@@ -19,9 +20,21 @@ from emulator.machines.broker.replica_transitions import ReplicaTransitions
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request, RequestChannel
 from emulator.machines.broker.settings import BrokerSettings
+from emulator.machines.broker.topic_auto_creation import TopicAutoCreation
 from protocol.machine import ConnectionAccepted
+from protocol.messages.administration import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
 from protocol.messages.base import Message
-from protocol.messages.groups import FindCoordinatorRequest, OffsetCommitRequest, OffsetFetchRequest
+from protocol.messages.configuration import (
+    AlterConfigsRequest,
+    DescribeConfigsRequest,
+    IncrementalAlterConfigsRequest,
+)
+from protocol.messages.groups import (
+    FindCoordinatorRequest,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+    OffsetFetchRequest,
+)
 from protocol.messages.leadership import (
     AlterIsrRequest,
     ControlledShutdownRequest,
@@ -30,6 +43,23 @@ from protocol.messages.leadership import (
     ObserveMetadataRequest,
     StopReplicaRequest,
     UpdateMetadataRequest,
+)
+from protocol.messages.membership import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    ListGroupsRequest,
+    SyncGroupRequest,
+)
+from protocol.messages.placement import (
+    AlterPartitionReassignmentsRequest,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+    DescribeLogDirsRequest,
+    ElectLeadersRequest,
+    ListPartitionReassignmentsRequest,
 )
 from protocol.messages.replication import (
     FetchRequest,
@@ -50,6 +80,12 @@ TIMER_MAX_MS = 1e12
 """A task with a longer period never comes."""
 PRODUCER_IDS_PER_LIFE = 1_000_000
 
+ADMINISTERED = (
+    CreateTopicsRequest, DeleteTopicsRequest, CreatePartitionsRequest, DescribeConfigsRequest, AlterConfigsRequest,
+    IncrementalAlterConfigsRequest, ElectLeadersRequest, AlterPartitionReassignmentsRequest,
+    ListPartitionReassignmentsRequest,
+)  # fmt: skip
+"""What the node takes, which has a controller."""
 ControllerRequest = AlterIsrRequest | ControlledShutdownRequest
 ControllerReply = Callable[[Message], None]
 
@@ -78,6 +114,7 @@ class Broker:
         self.fetchers = Fetchers(context, self.replicas)
         self.appends = Appends(context, self.replicas, self.produces)
         self.coordinator = GroupCoordinator(context, self.replicas, self.metadata, self.appends, create_topic)
+        self.auto_creation = TopicAutoCreation(context, self.metadata, create_topic)
         alter_isr = self.isr_changes.alter_isr
         transitions = ReplicaTransitions(context, self.replicas, self.fetchers, alter_isr, self.coordinator)
         self.leadership = Leadership(context, self.replicas, self.fetchers, transitions)
@@ -87,6 +124,8 @@ class Broker:
         self.dynamic = DynamicSettings(context, self.replicas, self._reconfigured)
         self.configurations = Configurations(context, self.replicas, self.dynamic, unclean_enabled)
         self._tell_reconfigured = reconfigured
+        self.administers: Callable[[Request], None] = Request.hang_up
+        """Takes what is ADMINISTERED: the node."""
         self._serving = False
         self._producer_ids = 0
         self.incarnation = 1
@@ -144,6 +183,8 @@ class Broker:
                 return self.fetching.fetch(request, message)
             case ProduceRequest():
                 return self.appends.produce(request, message)
+            case MetadataRequest() if self.auto_creation.makes(message):
+                return self.auto_creation.metadata(request, message)
             case MetadataRequest():
                 request.answer(self.metadata.answer(message))
             case ObserveMetadataRequest():
@@ -167,6 +208,28 @@ class Broker:
                 return self.coordinator.commit(request, message)
             case OffsetFetchRequest() if self.context.gates.group_coordinator:
                 request.answer(self.coordinator.fetch(message))
+            case JoinGroupRequest() if self.context.gates.group_coordinator:
+                self.coordinator.members.join(request, message)
+            case SyncGroupRequest() if self.context.gates.group_coordinator:
+                self.coordinator.members.sync(request, message)
+            case HeartbeatRequest() if self.context.gates.group_coordinator:
+                self.coordinator.members.heartbeat(request, message)
+            case LeaveGroupRequest() if self.context.gates.group_coordinator:
+                self.coordinator.members.leave(request, message)
+            case ListGroupsRequest() if self.context.gates.group_coordinator:
+                request.answer(self.coordinator.members.list(message))
+            case DescribeGroupsRequest() if self.context.gates.group_coordinator:
+                request.answer(self.coordinator.members.describe(message))
+            case DeleteGroupsRequest() if self.context.gates.group_coordinator:
+                return self.coordinator.delete(request, message)
+            case DescribeLogDirsRequest():
+                request.answer(describe_log_dirs(self.replicas, message))
+            case DescribeClusterRequest():
+                request.answer(DescribeClusterResponse(self.metadata.controller, list(self.metadata.live.values())))
+            case OffsetDeleteRequest() if self.context.gates.group_coordinator:
+                return self.coordinator.delete_offsets(request, message)
+            case _ if isinstance(message, ADMINISTERED):
+                self.administers(request)
             case ControlledShutdownRequest() if self.context.gates.controlled_shutdown_occupies_handler:
                 return self._ask_controller(request, message)
             case AlterIsrRequest() | ControlledShutdownRequest():

@@ -48,6 +48,16 @@ class DynamicSettings:
         self._forgotten: set[TopicPartition] = set()
         """Logs that do not know any more which settings are their topics' own (up to 2.3)."""
 
+    @property
+    def given(self) -> Given:
+        """As the last notifications told."""
+        return self._given
+
+    @property
+    def file_handlers(self) -> int:
+        """num.io.threads without anything that was given."""
+        return self._of_file.num_io_threads
+
     def changed(self, whose: str, given: dict[str, str]) -> None:
         """A notification names `whose` settings, which are `given` now. Another broker's are nothing to this one."""
         if whose not in self._given:

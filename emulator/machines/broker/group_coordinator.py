@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 
 from emulator.machines.broker.appends import Appends
 from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.group_membership import GroupMembership
 from emulator.machines.broker.metadata_cache import MetadataCache
 from emulator.machines.broker.offset_cache import OffsetCache
 from emulator.machines.broker.replicas import Replicas
@@ -27,11 +28,14 @@ from protocol.messages.groups import (
     FindCoordinatorResponse,
     OffsetCommitRequest,
     OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
     OffsetToCommit,
 )
 from protocol.messages.leadership import PartitionError
+from protocol.messages.membership import DeletedGroup, DeleteGroupsRequest, DeleteGroupsResponse
 from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResult
 from protocol.records.format import encode
 from protocol.records.offset_commits import (
@@ -82,6 +86,7 @@ class GroupCoordinator:
         self._appends = appends
         self._create_topic = create_topic
         self._caches: dict[int, OffsetCache] = {}
+        self.members = GroupMembership(context, lambda group: self._cache(self._partition_of(group))[1])
 
     # --- who coordinates ---
 
@@ -140,6 +145,7 @@ class GroupCoordinator:
         if cache.loading:
             self._context.out.cancel_timer((LOAD, number))
         self._changed(number, "resigned", len(cache))
+        self.members.resigned(lambda group: self._partition_of(group) == number)
 
     def going_offline(self, number: int) -> None:
         """The log of a partition is out of reach: what was loaded from it goes on being the answer, the rest is given
@@ -177,7 +183,9 @@ class GroupCoordinator:
         over."""
         number = self._partition_of(asked.group)
         cache, error = self._cache(number)
-        if cache is None:
+        if error == ErrorCode.NONE:
+            error = self.members.may_commit(asked)
+        if cache is None or error != ErrorCode.NONE:
             refused = [PartitionError(each.topic, each.partition, error) for each in asked.partitions]
             request.answer(OffsetCommitResponse(refused))
             return
@@ -219,12 +227,60 @@ class GroupCoordinator:
         """What groups have committed of them is dropped, by records without a value, whoever gets them
         (GroupMetadataManager.cleanupGroupMetadata). What is being loaded keeps it."""
         for number, cache in sorted(self._caches.items()):
-            keys = [] if cache.loading else cache.drop(topic_partitions)
-            if keys:
-                magic, now_ms = self._context.gates.record_magic, int(self._context.now.wall_ms)
-                records = encode([(encode_key(key), None, ()) for key in keys], magic=magic, timestamp_ms=now_ms)
-                produce = ProduceRequest(0, 0, [ProducePartition(OFFSETS_TOPIC, number, records)])
-                yield from self._appends.append(produce, lambda results: None)
+            yield from self._forget(number, [] if cache.loading else cache.drop(topic_partitions))
+
+    def _forget(self, number: int, keys: list[OffsetKey]) -> Work[None]:
+        if keys:
+            magic, now_ms = self._context.gates.record_magic, int(self._context.now.wall_ms)
+            records = encode([(encode_key(key), None, ()) for key in keys], magic=magic, timestamp_ms=now_ms)
+            produce = ProduceRequest(0, 0, [ProducePartition(OFFSETS_TOPIC, number, records)])
+            yield from self._appends.append(produce, lambda results: None)
+
+    def delete(self, request: Request, asked: DeleteGroupsRequest) -> Work[None]:
+        """Groups without members, and what they have committed (KIP-229)."""
+        deleted: list[DeletedGroup] = []
+        for group in asked.groups:
+            number = self._partition_of(group)
+            cache, error = self._cache(number)
+            if cache is not None:
+                keys = [key for key, _ in cache.of_group(group)]
+                error = self.members.delete(group)
+                if error == ErrorCode.GROUP_ID_NOT_FOUND and keys:
+                    error = ErrorCode.NONE
+                if error == ErrorCode.NONE:
+                    cache.drop_keys(keys)
+                    yield from self._forget(number, keys)
+            deleted.append(DeletedGroup(group, error))
+        request.answer(DeleteGroupsResponse(deleted))
+
+    def delete_offsets(self, request: Request, asked: OffsetDeleteRequest) -> Work[None]:
+        """Of partitions that no member of the group reads (KIP-496)."""
+        number = self._partition_of(asked.group)
+        cache, error = self._cache(number) if asked.group else (None, ErrorCode.INVALID_GROUP_ID)
+        if cache is None:
+            request.answer(OffsetDeleteResponse(error))
+            return
+        known = [key for key, _ in cache.of_group(asked.group)]
+        error, read = self.members.may_forget(asked.group, {one.topic for one in asked.partitions})
+        if error == ErrorCode.GROUP_ID_NOT_FOUND and known:
+            error = ErrorCode.NONE  # it has no members, and has committed
+        if error != ErrorCode.NONE:
+            request.answer(OffsetDeleteResponse(error))
+            return
+        results: dict[TopicPartition, ErrorCode] = {}
+        for one in asked.partitions:
+            topic_partition: TopicPartition = (one.topic, one.partition)
+            results[topic_partition] = ErrorCode.NONE
+            if topic_partition not in self._metadata.partitions:
+                results[topic_partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            elif one.topic in read:
+                results[topic_partition] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+        gone = [key for key in known if results.get((key.topic, key.partition)) == ErrorCode.NONE]
+        cache.drop_keys(gone)
+        yield from self._forget(number, gone)
+        request.answer(
+            OffsetDeleteResponse(ErrorCode.NONE, [PartitionError(*place, error) for place, error in results.items()])
+        )
 
     def _refused(self, asked: OffsetToCommit) -> ErrorCode:
         if (asked.topic, asked.partition) not in self._metadata.partitions:
@@ -255,6 +311,15 @@ class GroupCoordinator:
         cache, error = self._cache(self._partition_of(request.group))
         if cache is None:
             return OffsetFetchResponse(error)
+        if request.everything:
+            held_all = cache.of_group(request.group)
+            return OffsetFetchResponse(
+                ErrorCode.NONE,
+                [
+                    CommittedPartition(key.topic, key.partition, one.offset, one.leader_epoch, one.metadata)
+                    for key, one in held_all
+                ],
+            )
         found: list[CommittedPartition] = []
         for asked in request.partitions:
             held = cache.get(OffsetKey(request.group, asked.topic, asked.partition))

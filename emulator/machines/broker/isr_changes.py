@@ -14,7 +14,7 @@ from emulator.machines.broker.context import BrokerContext, SessionExpired
 from emulator.machines.broker.controller_channel import ControllerChannel
 from emulator.machines.broker.isr_notifications import IsrNotifications
 from emulator.machines.broker.partition import Partition
-from protocol.events import IsrChangeAsked, IsrChangeEnded, ids_text
+from protocol.events import IsrChangeAsked, ids_text
 from protocol.ids import BrokerId, TopicPartition
 from protocol.messages.session import GetData, SessionError, SessionRequest, SetData
 from protocol.work import Work
@@ -118,6 +118,7 @@ class IsrChanges:
                 partition.the_log.high_watermark,
                 partition.the_log.log_end,
                 " ".join(f"{replica.broker}:{replica.log_end}" for replica in gone),
+                partition.settings.min_insync_replicas,
             )
         )
         if context.gates.alter_isr:
@@ -146,7 +147,7 @@ class IsrChanges:
         self, partition: Partition, isr: list[BrokerId], outcome: str, version: int, *, expands: bool
     ) -> bool:
         """Whether the high watermark moved by it."""
-        self._context.emit(IsrChangeEnded(partition.topic, partition.partition, ids_text(isr), outcome, version))
+        partition.tell_isr_change_ended(isr, outcome, version)
         if outcome != "done":
             self.counts.failed += 1
             return False

@@ -9,11 +9,15 @@ E end in this log? (KIP-101, KIP-279; semantics 2.1 and 3.) Every change rewrite
 
 from emulator.storage.checkpoints import LeaderEpochs, format_leader_epochs
 from emulator.storage.files import Files
+from protocol.events.logs import EPOCHS_TOLD_MAX
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, LeaderEpoch, Offset
 from protocol.versions import Gates
 
 UNDEFINED = (EPOCH_UNKNOWN, NO_OFFSET)
 """(epoch, end offset) that says: I cannot tell."""
+
+Noted = tuple[LeaderEpoch, Offset, LeaderEpoch, Offset, int, str]
+"""(epoch, its start, the entry before: epoch, start, how many there were, all of them now as text)"""
 
 
 class LeaderEpochCache:
@@ -27,13 +31,18 @@ class LeaderEpochCache:
         self._gates = gates
         self._writes = gates.has_epoch_cache
         self.entries = entries
-        self.untold: list[tuple[LeaderEpoch, Offset, LeaderEpoch, Offset, int]] = []
+        self.untold: list[Noted] = []
         """Noted since the last `tell`."""
 
-    def tell(self) -> list[tuple[LeaderEpoch, Offset, LeaderEpoch, Offset, int]]:
-        """[(epoch, its start, the entry before: epoch, start, how many there were)] since the last time: for events."""
+    def tell(self) -> list[Noted]:
+        """What was noted since the last time: for events."""
         told, self.untold = self.untold, []
         return told
+
+    @property
+    def text(self) -> str:
+        """The newest entries, as events tell them: "0:0 2:57"."""
+        return " ".join(f"{epoch}:{start}" for epoch, start in self.entries[-EPOCHS_TOLD_MAX:])
 
     @property
     def latest(self) -> LeaderEpoch:
@@ -54,8 +63,9 @@ class LeaderEpochCache:
                     entries.pop()
             elif epoch <= last_epoch or start_offset < last_start:
                 return
-        self.untold.append((epoch, start_offset, *(entries[-1] if entries else UNDEFINED), len(entries)))
+        before_epoch, before_start = entries[-1] if entries else UNDEFINED
         entries.append((epoch, start_offset))
+        self.untold.append((epoch, start_offset, before_epoch, before_start, len(entries) - 1, self.text))
         self._flush()
 
     def end_offset_for(self, epoch: LeaderEpoch, log_end: Offset) -> tuple[LeaderEpoch, Offset]:

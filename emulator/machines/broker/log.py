@@ -17,8 +17,8 @@ from emulator.storage.checkpoints import LeaderEpochs, format_leader_epochs, par
 from emulator.storage.files import Files
 from emulator.storage.log_directory import LEADER_EPOCHS, SEGMENT_SUFFIX
 from protocol.ids import FIRST_OFFSET, NO_OFFSET, LeaderEpoch, Offset
-from protocol.records.format import check_crc, place, read_header
-from protocol.records.types import BatchHeader
+from protocol.records.format import check_crc, place, read_header, read_records
+from protocol.records.types import BatchHeader, Record
 from protocol.versions import Gates
 
 
@@ -229,6 +229,21 @@ class Log:
             if offset < segment.next_offset:
                 return segment.read(offset, stop_offset, max_bytes, at_least_one=at_least_one)
         return b""
+
+    def find_by_time(self, timestamp_ms: int, stop_offset: Offset) -> tuple[Record, LeaderEpoch] | None:
+        """The first record below `stop_offset` whose timestamp is `timestamp_ms` or later, and its leader epoch. Raises
+        StorageError."""
+        for segment in self.segments:
+            for header in segment.batches():
+                if header.base_offset >= stop_offset:
+                    return None
+                if header.max_timestamp_ms < timestamp_ms:
+                    continue
+                data = segment.read(header.last_offset, header.next_offset, header.size_bytes, at_least_one=True)
+                for record in read_records(data):
+                    if record.timestamp_ms >= timestamp_ms and self.log_start <= record.offset < stop_offset:
+                        return record, header.leader_epoch
+        return None
 
     def bytes_between(self, offset: Offset, stop_offset: Offset) -> int:
         """Size of the batches from the one that holds `offset` up to `stop_offset`, within one segment."""

@@ -3,6 +3,8 @@
 Leadership itself changes only through LeaderAndIsr, so a broker may advertise one leader and act as another.
 """
 
+from collections.abc import Callable
+
 from emulator.machines.broker.context import BrokerContext
 from emulator.topology import DEDICATED_FROM, node_name
 from protocol.errors import ErrorCode
@@ -28,6 +30,8 @@ class MetadataCache:
         self.live: dict[BrokerId, BrokerEndpoint] = {}
         self.partitions: dict[TopicPartition, PartitionState] = {}
         self._observers: set[int] = set()
+        self.waiting: list[Callable[[], None]] = []
+        """Looked at after each update; who waits takes itself off."""
         self._told: dict[TopicPartition, tuple[int, int, int, str, str]] = {}
 
     def update(self, request: UpdateMetadataRequest) -> list[TopicPartition]:
@@ -49,6 +53,8 @@ class MetadataCache:
             else:
                 self.partitions[topic_partition] = state
         self._tell(forgotten)
+        for look in list(self.waiting):
+            look()
         return deleted
 
     def _tell(self, changed: bool) -> None:

@@ -42,6 +42,11 @@ class OffsetCache:
         held = self._held.get(key)
         return None if held is None else held.committed
 
+    def of_group(self, group: str) -> list[tuple[OffsetKey, CommittedOffset]]:
+        """Whatever it has committed, by topic and partition."""
+        keys = sorted((key for key in self._held if key.group == group), key=lambda key: (key.topic, key.partition))
+        return [(key, self._held[key].committed) for key in keys]
+
     def committed(self, key: OffsetKey, committed: CommittedOffset, at: Offset) -> None:
         """Its record lies at `at`, in sync. An older one that is heard of later changes nothing."""
         held = self._held.get(key)
@@ -52,9 +57,12 @@ class OffsetCache:
         """Nothing is committed of these any more; returns of whom it was."""
         gone = set(topic_partitions)
         keys = [key for key in self._held if (key.topic, key.partition) in gone]
+        self.drop_keys(keys)
+        return keys
+
+    def drop_keys(self, keys: list[OffsetKey]) -> None:
         for key in keys:
             del self._held[key]
-        return keys
 
     def load(self, data: bytes) -> None:
         """The next entries of the log. Raises what is wrong with records that no coordinator wrote:

@@ -8,10 +8,12 @@ from emulator.machines.broker.log import Log
 from emulator.machines.broker.reads import fence
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
+from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, TopicPartition
 from protocol.messages.replication import (
     EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
     EpochAnswer,
     EpochQuestion,
     ListedOffset,
@@ -74,7 +76,23 @@ class OffsetQueries:
         began = self._replicas.partitions[topic_partition].epoch_start
         if self._context.gates.offset_not_available and began is not None and log.high_watermark < began:
             return ListedOffset(*topic_partition, ErrorCode.OFFSET_NOT_AVAILABLE)
-        return ListedOffset(*topic_partition, ErrorCode.NONE, log.high_watermark, epoch)
+        if asked.timestamp == LATEST_TIMESTAMP:
+            return ListedOffset(*topic_partition, ErrorCode.NONE, log.high_watermark, epoch)
+        return self._by_time(topic_partition, log, asked.timestamp)
+
+    def _by_time(self, topic_partition: TopicPartition, log: Log, timestamp_ms: int) -> ListedOffset:
+        """Of what a consumer may read (KIP-79)."""
+        if self._context.gates.record_magic == 0:
+            return ListedOffset(*topic_partition, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
+        try:
+            found = log.find_by_time(timestamp_ms, log.high_watermark)
+        except StorageError as failure:
+            self._replicas.storage_failed(failure)
+            return ListedOffset(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR)
+        if found is None:
+            return ListedOffset(*topic_partition, ErrorCode.NONE)
+        record, epoch = found
+        return ListedOffset(*topic_partition, ErrorCode.NONE, record.offset, epoch, record.timestamp_ms)
 
     def _leaders_log(self, topic: str, number: int, current_leader_epoch: LeaderEpoch) -> tuple[Log | None, ErrorCode]:
         partition = self._replicas.partitions.get((topic, number))

@@ -13,14 +13,17 @@ from emulator.machines.broker.settings import BrokerSettings
 from protocol.events import (
     BatchAppended,
     HighWatermarkMoved,
+    IsrChangeEnded,
     LeaderEpochBegan,
     LogTruncated,
     PartitionBlocked,
     RoleChanged,
+    ids_text,
 )
 from protocol.ids import (
     EPOCH_UNKNOWN,
     NO_LEADER,
+    NO_OFFSET,
     BrokerId,
     ControllerEpoch,
     Offset,
@@ -36,7 +39,8 @@ from protocol.work import Work
 def tell_epochs(context: BrokerContext, topic_partition: TopicPartition, log: Log) -> None:
     """Write down which epochs a log has noted since the last time."""
     for began in log.epochs.tell():
-        context.emit(LeaderEpochBegan(*topic_partition, *began))
+        topic, partition = topic_partition
+        context.emit(LeaderEpochBegan(topic, partition, *began))
 
 
 class PendingIsr:
@@ -225,15 +229,21 @@ class Partition:
         log = self.the_log
         log_end, high_watermark = log.log_end, log.high_watermark
         effective = log.truncate_to(offset)
-        self.context.emit(LogTruncated(self.topic, self.partition, offset, log_end, effective, high_watermark, reason))
+        self._tell_cut(offset, log_end, high_watermark, reason, effective=effective)
         return effective
 
     def truncate_fully(self, offset: Offset) -> None:
         log = self.the_log
         log_end, high_watermark = log.log_end, log.high_watermark
         log.truncate_fully(offset)
-        reason = CutReason.FULL
-        self.context.emit(LogTruncated(self.topic, self.partition, offset, log_end, True, high_watermark, reason))
+        self._tell_cut(offset, log_end, high_watermark, CutReason.FULL, effective=True)
+
+    def _tell_cut(
+        self, offset: Offset, log_end: Offset, high_watermark: Offset, reason: CutReason, *, effective: bool
+    ) -> None:
+        """`log_end`, `high_watermark`: before."""
+        ends = (offset, log_end, effective, high_watermark)
+        self.context.emit(LogTruncated(self.topic, self.partition, *ends, reason, self.the_log.epochs.text))
 
     # --- followers, as the leader sees them (1.2 to 1.4) ---
 
@@ -277,6 +287,12 @@ class Partition:
             elif now_ms - replica.last_caught_up_ms > self.settings.replica_lag_time_max_ms:
                 gone.append(broker)
         return gone
+
+    def tell_isr_change_ended(self, isr: list[BrokerId], result: str, zk_version: int) -> None:
+        """See `IsrChangeEnded`."""
+        high_watermark = self.log.high_watermark if self.log is not None else NO_OFFSET
+        told = (result, zk_version, self.leader_epoch, high_watermark, self.settings.min_insync_replicas)
+        self.context.emit(IsrChangeEnded(self.topic, self.partition, ids_text(isr), *told))
 
     def tell_lock(self) -> None:
         """Whether it is locked for the time of an ISR change's write."""

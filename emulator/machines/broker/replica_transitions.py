@@ -129,6 +129,7 @@ class ReplicaTransitions:
                 ids_text(partition.isr),
                 ids_text(state.adding),
                 ids_text(state.removing),
+                partition.settings.min_insync_replicas,
             )
         )
 

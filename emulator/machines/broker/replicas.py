@@ -24,6 +24,7 @@ from protocol.errors import ErrorCode
 from protocol.events import FrameRefused, LogCreated, LogDeleted, LogDirFailed, LogLoaded, ids_text
 from protocol.ids import (
     FIRST_OFFSET,
+    NO_OFFSET,
     Offset,
     TopicPartition,
     can_be_topic,
@@ -146,12 +147,11 @@ class Replicas:
             )
             self.logs[topic_partition] = log
             tell_epochs(context, topic_partition, log)
-            log.high_watermark = max(
-                log.log_start, min(high_watermarks.get(topic_partition, FIRST_OFFSET), log.log_end)
-            )
+            checkpointed = high_watermarks.get(topic_partition, NO_OFFSET)
+            log.high_watermark = max(log.log_start, min(checkpointed, log.log_end))
             ends = (log.log_start, log.log_end, log.high_watermark)
-            recovered = ids_text(log.recovered)
-            context.emit(LogLoaded(*topic_partition, *ends, clean, recovered, log.corrupted, directory))
+            found = (*topic_partition, *ends, clean, ids_text(log.recovered), log.corrupted, directory)
+            context.emit(LogLoaded(*found, checkpointed, log.epochs.text))
         if clean:
             files.delete(CLEAN_SHUTDOWN)
         if not files.exists(META_PROPERTIES):

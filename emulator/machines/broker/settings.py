@@ -7,6 +7,7 @@ import msgspec
 
 LONG_MAX = 2**63 - 1
 """Kafka's word for never."""
+INT_MAX = 2**31 - 1
 
 
 class BrokerSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +43,7 @@ class BrokerSettings(msgspec.Struct, frozen=True, kw_only=True):
     controlled_shutdown_max_retries: int = 3
     controlled_shutdown_retry_backoff_ms: int = 5_000
     delete_topic_enable: bool = True
+    auto_create_topics_enable: bool = True
     num_partitions: int = 1
     default_replication_factor: int = 1
     offsets_topic_num_partitions: int = 50
@@ -51,6 +53,10 @@ class BrokerSettings(msgspec.Struct, frozen=True, kw_only=True):
     offsets_commit_timeout_ms: int = 5_000
     offsets_retention_minutes: int = 10_080
     offset_metadata_max_bytes: int = 4_096
+    group_min_session_timeout_ms: int = 6_000
+    group_max_session_timeout_ms: int = 1_800_000
+    group_initial_rebalance_delay_ms: int = 3_000
+    group_max_size: int = INT_MAX
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> "BrokerSettings":

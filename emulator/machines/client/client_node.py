@@ -11,7 +11,7 @@ from emulator.machines.client.client_settings import UnusableSetting
 from emulator.machines.client.errands import Errands, TooManyProducers
 from emulator.machines.client.exchange import TooManyExchanges
 from emulator.machines.client.group_errands import GroupErrands, TooManyErrands
-from emulator.machines.client.operations import Operation, OperationLog
+from emulator.machines.client.operations import KeptOperations, OperationLog
 from emulator.machines.client.workload import ConsumeWorkload, ProduceWorkload
 from protocol.chance import Chance
 from protocol.conversations import HEARD_BY_CLIENT
@@ -78,7 +78,7 @@ class ClientNode:
         brokers: Sequence[str],
         session_servers: Sequence[str],
         kafka_version: str,
-        kept: list[Operation] | None = None,
+        kept: KeptOperations | None = None,
     ) -> None:
         """`kept`: see OperationLog."""
         self.name = name

@@ -129,6 +129,8 @@ class Consumer:
             position.operation = self._operations.invoke(
                 out, kind="fetch", topic=topic, partition=partition, offset=offset
             )
+        else:
+            position.operation.position_left(out, position.offset, "seek", stopped=False)
         position.seek(offset)
         self._run(now, out)
 

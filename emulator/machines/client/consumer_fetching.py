@@ -113,6 +113,7 @@ class Fetching:
         if result.error != ErrorCode.NONE:
             self._trouble.failed(now, out, key, position, result.error)
             return
+        position.operation.heard(now.mono_ms)
         position.high_watermark = result.high_watermark
         if result.incomplete:
             self._trouble.stop(now, out, key, position, "MessageSizeTooLargeException")

@@ -64,6 +64,7 @@ class Trouble:
         diverging_offset: Offset = NO_OFFSET,
     ) -> None:
         """The position is wrong; the caller is about to leave it for another, by the policy."""
+        position.operation.position_left(out, position.offset, name, stopped=False, diverging_offset=diverging_offset)
         if self._on_reset is not None:
             self._on_reset(now, out, ReadProblem(*key, name, position.offset, diverging_offset))
 
@@ -87,6 +88,7 @@ class Trouble:
         """Read no more; the owner hears why, and may `seek`."""
         problem = ReadProblem(*key, name, position.offset, diverging_offset)
         position.stop()
+        position.operation.position_left(out, position.offset, name, stopped=True, diverging_offset=diverging_offset)
         position.operation.end(out, error=error, offset=position.offset, leader_epoch=position.offset_epoch)
         self._on_problem(now, out, problem)
 

@@ -15,7 +15,15 @@ from emulator.machines.client.client_settings import ConsumerSettings
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.deadlines import PollTimer, is_due
 from emulator.machines.client.exchange import Failure
-from emulator.machines.client.offset_store import ASKED_MAX, TIMED_OUT, CommitEnded, CommitOperations, Committed, Looked
+from emulator.machines.client.offset_store import (
+    ASKED_MAX,
+    TIMED_OUT,
+    CommitEnded,
+    Committed,
+    GroupOperations,
+    Looked,
+    look_operations,
+)
 from emulator.machines.client.operations import NO_ANSWER, OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
@@ -42,6 +50,7 @@ _LATER = _ELSEWHERE | {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.UNKNOWN
 class _Look(msgspec.Struct):
     partitions: list[TopicPartition]
     looked: Looked
+    operations: GroupOperations
 
 
 class _Commit(msgspec.Struct):
@@ -50,7 +59,7 @@ class _Commit(msgspec.Struct):
 
     offsets: Mapping[TopicPartition, Committed]
     ended: CommitEnded
-    operations: CommitOperations
+    operations: GroupOperations
     deadline_ms: float | None
     over: bool = False
 
@@ -82,7 +91,8 @@ class CoordinatorOffsets:
 
     def look(self, now: Now, out: Outbox, partitions: list[TopicPartition], looked: Looked) -> None:
         """See OffsetStore."""
-        self._ask(now, out, _Look(partitions, looked))
+        operations = look_operations(self._operations, out, self._settings.group_id, partitions)
+        self._ask(now, out, _Look(partitions, looked, operations))
 
     def commit(
         self,
@@ -93,7 +103,7 @@ class CoordinatorOffsets:
         timeout_ms: float | None,
     ) -> None:
         """See OffsetStore."""
-        operations = CommitOperations(self._operations, out, self._settings.group_id, offsets)
+        operations = GroupOperations(self._operations, out, "commit", self._settings.group_id, offsets)
         deadline_ms = None if timeout_ms is None else now.mono_ms + timeout_ms
         self._ask(now, out, _Commit(offsets, ended, operations, deadline_ms))
 
@@ -107,7 +117,7 @@ class CoordinatorOffsets:
         self._connections.close(out)
         self._timer.cancel(out)
         for asked in self._asked:
-            if isinstance(asked, _Commit) and not asked.over:
+            if isinstance(asked, _Look) or not asked.over:
                 self._give_up(out, asked, "the consumer was closed", "KafkaException")
         self._asked.clear()
 
@@ -150,11 +160,11 @@ class CoordinatorOffsets:
                 self._asked.remove(asked)
             asked.ended(now, out, TIMED_OUT)
 
-    def _give_up(self, out: Outbox, commit: _Commit, why: str, error: str) -> None:
+    def _give_up(self, out: Outbox, asked: _Look | _Commit, why: str, error: str) -> None:
         """End its operations: an attempt that was not answered may have been done."""
-        if self._under_way and commit is self._asked[0] and self._coordinator is not None:
-            commit.operations.attempt_ended(out, NO_ANSWER, why)
-        commit.operations.end(out, error)
+        if self._under_way and asked is self._asked[0] and self._coordinator is not None:
+            asked.operations.attempt_ended(out, NO_ANSWER, why)
+        asked.operations.end(out, error)
 
     def _send(self, now: Now, out: Outbox) -> bool:
         """The first question, or the one that comes before all: who is the coordinator?"""
@@ -172,9 +182,8 @@ class CoordinatorOffsets:
             node, request = self._coordinator[1], self._request(self._asked[0])
         if node is None or not self._connections.ready(now, out, node):
             return False
-        first = self._asked[0]
-        if self._coordinator is not None and isinstance(first, _Commit):
-            first.operations.sent(out, self._coordinator[0])
+        if self._coordinator is not None:
+            self._asked[0].operations.sent(out, self._coordinator[0])
         self._under_way = True
         wait_ms = self._settings.request_timeout_ms
         self._connections.send(now, out, node, request, wait_ms=wait_ms, answered=self._answered)
@@ -217,8 +226,7 @@ class CoordinatorOffsets:
                 self._later(now)
             case Failure(error=name, reason=reason):
                 self._coordinator = None
-                if isinstance(first, _Commit):
-                    first.operations.attempt_ended(out, NO_ANSWER, f"{name}: {reason}")
+                first.operations.attempt_ended(out, NO_ANSWER, f"{name}: {reason}")
                 self._failed(now, out, "DisconnectException", again=True)
             case FindCoordinatorResponse(error=ErrorCode.NONE, broker=broker, node=node):
                 self._coordinator = (broker, node)
@@ -231,9 +239,12 @@ class CoordinatorOffsets:
             case OffsetFetchResponse(error=ErrorCode.NONE, partitions=partitions):
                 assert isinstance(first, _Look), first
                 self._asked.popleft()
+                first.operations.attempt_ended(out, ErrorCode.NONE)
                 found = {(each.topic, each.partition): Committed(each.offset, each.leader_epoch) for each in partitions}
+                first.operations.end(out, ErrorCode.NONE, found)
                 first.looked(now, out, found, ErrorCode.NONE)
             case OffsetFetchResponse(error=error):
+                first.operations.attempt_ended(out, error)
                 self._refused(now, out, error)
             case OffsetCommitResponse(partitions=results):
                 assert isinstance(first, _Commit), first
@@ -258,6 +269,7 @@ class CoordinatorOffsets:
             self._later(now)
         elif isinstance(first, _Look):
             self._asked.popleft()
+            first.operations.end(out, error)
             first.looked(now, out, {}, error)
         else:
             self._commit_ended(now, out, error)

@@ -4,13 +4,13 @@ The new consumer asks its group's coordinator (`coordinator_offsets`), the old o
 (`znode_offsets`). A group has no members here; whoever uses its name uses its offsets.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, Protocol
 
 import msgspec
 
 from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
-from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, LeaderEpoch, Offset, TopicPartition
 from protocol.machine import Due, Now, Outbox
 
 ASKED_MAX = 1_000
@@ -26,6 +26,8 @@ class Committed(msgspec.Struct, frozen=True):
     offset: Offset
     leader_epoch: LeaderEpoch = EPOCH_UNKNOWN
 
+
+NOTHING = Committed(NO_OFFSET)
 
 Looked = Callable[[Now, Outbox, dict[TopicPartition, Committed], int | str], None]
 """What is committed for each partition asked for, or (with an error other than 0) nothing."""
@@ -63,19 +65,27 @@ class OffsetStore(Protocol):
         ...
 
 
-class CommitOperations:
-    """The operations of one commit, one for each partition."""
+class GroupOperations:
+    """The operations of one question about a group's offsets, one for each partition: all of them are asked, tried and
+    answered together. `kind`: commit or committed."""
 
     def __init__(
-        self, operations: OperationLog, out: Outbox, group: str, offsets: Mapping[TopicPartition, Committed]
+        self,
+        operations: OperationLog,
+        out: Outbox,
+        kind: Literal["commit", "committed"],
+        group: str,
+        offsets: Mapping[TopicPartition, Committed],
     ) -> None:
         self._operations: list[Operation] = [
             operations.invoke(
-                out, kind="commit", topic=topic, partition=partition, value=group.encode(), offset=committed.offset
+                out, kind=kind, topic=topic, partition=partition, value=group.encode(), offset=committed.offset
             )
             for (topic, partition), committed in offsets.items()
         ]
         self._offsets = offsets
+        # To look changes nothing.
+        self._definite = True if kind == "committed" else None
 
     def sent(self, out: Outbox, broker: BrokerId) -> None:
         for operation in self._operations:
@@ -83,10 +93,19 @@ class CommitOperations:
 
     def attempt_ended(self, out: Outbox, error: int, reason: str = "") -> None:
         for operation in self._operations:
-            operation.attempt_ended(out, error=error, reason=reason)
+            operation.attempt_ended(out, error=error, reason=reason, definite=self._definite)
 
-    def end(self, out: Outbox, error: int | str) -> None:
+    def end(self, out: Outbox, error: int | str, found: Mapping[TopicPartition, Committed] | None = None) -> None:
+        """`found`: what is committed, of those that asked."""
         code = error if isinstance(error, int) else NO_ANSWER
+        offsets = self._offsets if found is None else found
         for operation in self._operations:
-            committed = self._offsets[operation.topic, operation.partition]
+            committed = offsets.get((operation.topic, operation.partition), NOTHING)
             operation.end(out, error=code, offset=committed.offset, leader_epoch=committed.leader_epoch)
+
+
+def look_operations(
+    operations: OperationLog, out: Outbox, group: str, partitions: Sequence[TopicPartition]
+) -> GroupOperations:
+    """Of a question what is committed."""
+    return GroupOperations(operations, out, "committed", group, dict.fromkeys(partitions, NOTHING))

@@ -9,7 +9,7 @@ import msgspec
 
 from emulator.machines.client.fetched import FetchedEntry
 from protocol.errors import TRAITS, ErrorCode
-from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked, RecordsRead
+from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked, PositionLeft, RecordsRead
 from protocol.ids import EPOCH_UNKNOWN, NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.machine import Outbox
 
@@ -27,7 +27,7 @@ def is_definite(error: int) -> bool:
 
 class Read(msgspec.Struct, frozen=True):
     """One entry of a log as a consumer was given it: records [base_offset, last_offset], the high watermark that came
-    with it, and who gave it."""
+    with it, and who gave it. `ended`: how many of the operations that are kept had ended by then."""
 
     base_offset: int
     last_offset: int
@@ -35,22 +35,43 @@ class Read(msgspec.Struct, frozen=True):
     digest: int
     high_watermark: int
     broker: int
+    ended: int = 0
+
+
+class Left(msgspec.Struct, frozen=True):
+    """A consumer left the position `offset` (see `PositionLeft`), having been given as many entries as `reads` says."""
+
+    reads: int
+    offset: int
+    reason: str
 
 
 class Operation:
     """One operation. `identifier` is unique in the run; `attempts` counts from 1 once something was sent.
 
     What the caller knows in the end: `outcome` ("" until then), `offset` and `digest` of the record written, or the
-    entries it was given (`reads`; only if `kept`, for a consumer may read for ever).
+    entries it was given (`reads`, and the positions that it `left`; only if `kept`, for a consumer may read for ever).
+    `asked`: the offset that it was invoked with. `broker`: the last that was asked. `over`: how many of those that are
+    kept had begun when it ended. Of a consumer's, by its node's clock: `heard_ms`, when fetches were answered without
+    an error, the first and the last of them; `silent_ms`: the longest time between two.
     """
 
     __slots__ = (
-        "acks", "attempts", "digest", "doubtful", "ended", "identifier", "kept", "kind", "offset", "outcome",
-        "partition", "reads", "topic", "value",
+        "acks", "asked", "attempts", "broker", "digest", "doubtful", "ended", "heard_ms", "idempotent", "identifier",
+        "kept", "kind", "left", "offset", "outcome", "over", "partition", "reads", "silent_ms", "topic", "value",
     )  # fmt: skip
 
     def __init__(
-        self, identifier: str, kind: str, topic: str, partition: int, acks: int, value: str, *, kept: bool = False
+        self,
+        identifier: str,
+        kind: str,
+        topic: str,
+        partition: int,
+        acks: int,
+        value: str,
+        *,
+        asked: int = NO_OFFSET,
+        kept: "KeptOperations | None" = None,
     ) -> None:
         self.identifier = identifier
         self.kind = kind
@@ -58,19 +79,28 @@ class Operation:
         self.partition = partition
         self.acks = acks
         self.value = value
+        self.asked = asked
         self.kept = kept
         self.attempts = 0
+        self.broker = int(NO_BROKER)
+        self.idempotent = False
+        self.over = 0
         self.doubtful = False
         self.ended = False
         self.outcome = ""
         self.offset = -1
         self.digest = 0
         self.reads: list[Read] = []
+        self.left: list[Left] = []
+        self.heard_ms: tuple[float, float] | None = None
+        self.silent_ms = 0.0
 
-    def attempt_sent(self, out: Outbox, *, broker: BrokerId, digest: int = 0) -> None:
-        """A new try is about to leave. `digest`: CRC of the batch (see `AttemptSent`)."""
+    def attempt_sent(self, out: Outbox, *, broker: BrokerId, digest: int = 0, idempotent: bool = False) -> None:
+        """A new try is about to leave. `digest`: CRC of the batch (see `AttemptSent`); `idempotent`: of its producer
+        (see `OperationEnded`)."""
         assert not self.ended, f"{self.identifier} ended before this attempt"
         self.attempts += 1
+        self.broker, self.idempotent = broker, idempotent
         out.emit(AttemptSent(self.identifier, self.attempts, broker, digest))
 
     def attempt_ended(
@@ -85,11 +115,18 @@ class Operation:
             self.doubtful = True
         out.emit(AttemptEnded(self.identifier, self.attempts, error, offset, reason))
 
+    def heard(self, now_ms: float) -> None:
+        """A fetch was answered, maybe with nothing new."""
+        first, last = self.heard_ms or (now_ms, now_ms)
+        self.silent_ms = max(self.silent_ms, now_ms - last)
+        self.heard_ms = first, now_ms
+
     def given(self, out: Outbox, entry: FetchedEntry, *, high_watermark: int, broker: int) -> None:
         """A consumer was given what it wanted of one entry."""
         first, last = entry.records[0].offset, entry.records[-1].offset
-        if self.kept:
-            self.reads.append(Read(first, last, entry.leader_epoch, entry.digest, high_watermark, broker))
+        if self.kept is not None:
+            ended = len(self.kept.ended)
+            self.reads.append(Read(first, last, entry.leader_epoch, entry.digest, high_watermark, broker, ended))
         out.emit(
             RecordsRead(
                 operation=self.identifier,
@@ -103,6 +140,14 @@ class Operation:
                 broker=broker,
             )
         )
+
+    def position_left(
+        self, out: Outbox, offset: Offset, reason: str, *, stopped: bool, diverging_offset: Offset = NO_OFFSET
+    ) -> None:
+        """A consumer does not read on at `offset` (see `PositionLeft`)."""
+        if self.kept is not None:
+            self.left.append(Left(len(self.reads), offset, reason))
+        out.emit(PositionLeft(self.identifier, self.topic, self.partition, offset, reason, stopped, diverging_offset))
 
     def end(
         self,
@@ -118,6 +163,9 @@ class Operation:
         self.ended = True
         outcome = "ok" if error == ErrorCode.NONE else "unknown" if self.doubtful else "failed"
         self.outcome, self.offset, self.digest = outcome, offset, digest
+        if self.kept is not None:
+            self.over = len(self.kept)
+            self.kept.ended.append(self)
         out.emit(
             OperationEnded(
                 operation=self.identifier,
@@ -130,9 +178,20 @@ class Operation:
                 leader_epoch=leader_epoch,
                 digest=digest,
                 acks=self.acks,
+                broker=self.broker,
+                attempts=self.attempts,
+                idempotent=self.idempotent,
             )
         )
         return outcome
+
+
+class KeptOperations(list[Operation]):
+    """Operations in the order in which they began; `ended`: those that did, in the order in which they did."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended: list[Operation] = []
 
 
 class OperationLog:
@@ -143,7 +202,7 @@ class OperationLog:
 
     __slots__ = ("_count", "_kept", "_prefix")
 
-    def __init__(self, node: str, incarnation: int, kept: list[Operation] | None = None) -> None:
+    def __init__(self, node: str, incarnation: int, kept: KeptOperations | None = None) -> None:
         self._prefix = f"{node}.{incarnation}:"
         self._count = 0
         self._kept = kept
@@ -159,14 +218,15 @@ class OperationLog:
         value: bytes = b"",
         broker: BrokerId = NO_BROKER,
         offset: Offset = NO_OFFSET,
+        client: str = "",
     ) -> Operation:
-        """Written before anything leaves. `kind`: produce, fetch, metadata or commit; `offset` of a fetch, or what is
-        committed."""
+        """Written before anything leaves. `kind`: see `OperationInvoked`; `offset` of a fetch, or what is committed;
+        `client`: of Kafka, that it is somebody else's."""
         self._count += 1
         identifier = f"{self._prefix}{self._count}"
         text = value.decode("utf-8", "replace")
-        out.emit(OperationInvoked(identifier, kind, topic, partition, acks, text, broker, offset))
-        operation = Operation(identifier, kind, topic, partition, acks, text, kept=self._kept is not None)
+        out.emit(OperationInvoked(identifier, kind, topic, partition, acks, text, broker, offset, client))
+        operation = Operation(identifier, kind, topic, partition, acks, text, asked=offset, kept=self._kept)
         if self._kept is not None:
             self._kept.append(operation)
         return operation

@@ -150,7 +150,7 @@ class ProducerBatch:
         """It is about to leave for `broker`."""
         self.attempts += 1
         for entry, digest in zip(self._entries, self._digests, strict=True):
-            entry.operation.attempt_sent(out, broker=broker, digest=digest)
+            entry.operation.attempt_sent(out, broker=broker, digest=digest, idempotent=self.producer_id >= 0)
 
     def attempt_ended(self, out: Outbox, *, error: int, offset: Offset = NO_OFFSET, reason: str = "") -> None:
         """An answer came, or (NO_ANSWER with a reason) none will."""

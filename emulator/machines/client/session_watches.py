@@ -11,6 +11,9 @@ from protocol.messages.session import (
     WatchFired,
 )
 
+READS = (GetData, Exists, GetChildren)
+"""What can leave a watch behind."""
+
 
 class HeldWatches:
     """By kind, as SetWatches wants them: of existing data, of znodes that do not exist yet, of children."""
@@ -25,7 +28,7 @@ class HeldWatches:
         if len(request.ops) != 1 or not response.results:
             return
         op, error = request.ops[0], response.results[0].error
-        if not isinstance(op, GetData | Exists | GetChildren) or not op.watch:
+        if not isinstance(op, READS) or not op.watch:
             return
         if not error:
             (self._children if isinstance(op, GetChildren) else self._data).add(op.path)

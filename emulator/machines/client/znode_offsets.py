@@ -8,7 +8,7 @@ What this consumer has found or written there itself is not written again, whoev
 
 from collections.abc import Callable, Mapping
 
-from emulator.machines.client.offset_store import CommitEnded, CommitOperations, Committed, Looked
+from emulator.machines.client.offset_store import CommitEnded, Committed, GroupOperations, Looked, look_operations
 from emulator.machines.client.operations import NO_ANSWER, OperationLog
 from emulator.machines.client.retrying_session import RetryingSession
 from emulator.machines.client.session_client import Done, SessionClient
@@ -51,7 +51,7 @@ class ZnodeOffsets:
         self._operations = operations
         self._group = group
         self._chance = chance
-        self._commits: list[CommitOperations] = []
+        self._under_way: list[GroupOperations] = []
         self._closing = False
         self._written: dict[TopicPartition, Offset] = {}
         """As found or written last; -1: nothing was there."""
@@ -61,6 +61,9 @@ class ZnodeOffsets:
     def look(self, now: Now, out: Outbox, partitions: list[TopicPartition], looked: Looked) -> None:
         """See OffsetStore."""
         found: dict[TopicPartition, Committed] = {}
+        operations = look_operations(self._operations, out, self._group, partitions)
+        operations.sent(out, SESSION_SERVICE)
+        self._under_way.append(operations)
 
         def look_at(topic_partition: TopicPartition) -> Done:
             def answered(now: Now, out: Outbox, response: SessionResponse) -> None:
@@ -70,7 +73,10 @@ class ZnodeOffsets:
                     decode_consumer_offset(result.path, result.data) if known else NO_OFFSET
                 )
                 self._written[topic_partition] = found[topic_partition].offset
-                if len(found) == len(partitions):
+                if len(found) == len(partitions) and not self._closing:
+                    self._under_way.remove(operations)
+                    operations.attempt_ended(out, ErrorCode.NONE)
+                    operations.end(out, ErrorCode.NONE, found)
                     looked(now, out, found, ErrorCode.NONE)
 
             return answered
@@ -95,10 +101,10 @@ class ZnodeOffsets:
         if not offsets:
             ended(now, out, ErrorCode.NONE)
             return
-        assert len(self._commits) < COMMITS_MAX, "too many commits wait for the session service"
-        operations = CommitOperations(self._operations, out, self._group, offsets)
+        assert len(self._under_way) < COMMITS_MAX, "too many commits wait for the session service"
+        operations = GroupOperations(self._operations, out, "commit", self._group, offsets)
         operations.sent(out, SESSION_SERVICE)
-        self._commits.append(operations)
+        self._under_way.append(operations)
         left = set(offsets)
 
         def write(topic_partition: TopicPartition, offset: Offset) -> Callable[[Now, Outbox], None]:
@@ -106,7 +112,7 @@ class ZnodeOffsets:
                 self._written[topic_partition] = offset
                 left.discard(topic_partition)
                 if not left and not self._closing:
-                    self._commits.remove(operations)
+                    self._under_way.remove(operations)
                     operations.attempt_ended(out, ErrorCode.NONE)
                     operations.end(out, ErrorCode.NONE)
                     ended(now, out, ErrorCode.NONE)
@@ -119,10 +125,10 @@ class ZnodeOffsets:
     def close(self, now: Now, out: Outbox) -> None:
         """See OffsetStore. The session is ended, if its server answers."""
         self._closing = True
-        for operations in self._commits:
+        for operations in self._under_way:
             operations.attempt_ended(out, NO_ANSWER, "the consumer was closed")
             operations.end(out, "ZkInterruptedException")
-        self._commits.clear()
+        self._under_way.clear()
         if self._client.state != "idle":
             self._client.close(now, out)
 

@@ -24,13 +24,16 @@ from emulator.machines.broker.settings import BrokerSettings
 from emulator.machines.client.pipeline import pipelined
 from emulator.machines.client.retrying_session import RetryingSession
 from emulator.machines.client.session_client import SessionClient
+from emulator.machines.node.administration import administration_of
 from emulator.machines.node.broker_status import broker_status
 from emulator.machines.node.controlled_shutdown import ControlledShutdown
-from emulator.machines.node.topic_creation import create_topic
+from emulator.machines.node.topic_creation import Made, create_topic
+from emulator.settings.setting import Value
 from emulator.storage.files import Files, StorageError
 from emulator.topology import Node, broker_name, identifier_of
 from protocol.chance import Chance
 from protocol.conversations import HEARD_BY_BROKER
+from protocol.errors import ErrorCode
 from protocol.kinds import ExitKind
 from protocol.machine import ConnectionAccepted, Effect, Input, Now, Outbox, Started, StopRequested
 from protocol.messages.base import Message
@@ -68,8 +71,15 @@ class BrokerNode:
     HEARD = HEARD_BY_BROKER
 
     def __init__(
-        self, node: Node, gates: Gates, settings: Mapping[str, Any], session_servers: list[str], files: Files
+        self,
+        node: Node,
+        gates: Gates,
+        settings: Mapping[str, Any],
+        session_servers: list[str],
+        files: Files,
+        given: Mapping[str, Value] | None = None,
     ) -> None:
+        """`given`: those of `settings` that somebody asked for, and what else of no bearing."""
         self.node = node
         self._gates = gates
         self._out = Outbox()
@@ -99,6 +109,11 @@ class BrokerNode:
             self.context, self._ask_own_controller, self._create_topic, self._unclean_enabled, self._reconfigured
         )
         self._placing = Chance(0)
+        self.file = _server_properties(node, gates, given or {}, session_servers)
+        """As its clients are told."""
+        self.broker.administers = administration_of(
+            self.broker, self.controller, lambda: self._placing, self.file, self._procedures
+        )
 
     def step(self, now: Now, event: Input) -> list[Effect]:
         """Handle one input."""
@@ -258,15 +273,20 @@ class BrokerNode:
     # --- topics that brokers make by themselves (semantics 4.4) ---
 
     def _create_topic(
-        self, topic: str, partitions: int, replication_factor: int, configs: dict[str, str], over: Callable[[], None]
+        self,
+        topic: str,
+        partitions: int,
+        replication_factor: int,
+        configs: dict[str, str],
+        over: Callable[[ErrorCode], None],
     ) -> None:
-        def ended(now: Now, out: Outbox, made: bool) -> None:
+        def ended(now: Now, out: Outbox, made: Made | None) -> None:
             self.context.now = now
-            over()
+            over(made.error if made is not None else ErrorCode.UNKNOWN_SERVER_ERROR)
 
         def failed(now: Now, out: Outbox, error: Exception) -> None:
             self._registration_failed(now, out, error)
-            ended(now, out, False)
+            ended(now, out, None)
 
         making = create_topic(self._gates, self._placing, topic, partitions, replication_factor, configs)
         now, out = self.context.now, self._out
@@ -296,6 +316,16 @@ def _boot(gates: Gates) -> Procedure[dict[str, dict[str, str]]]:
     """What everything else is under exists; what topics say of themselves."""
     yield from persistent_paths(gates)
     return (yield from topic_configurations())
+
+
+def _server_properties(
+    node: Node, gates: Gates, given: Mapping[str, Value], session_servers: list[str]
+) -> dict[str, Value]:
+    """What a broker's file would say, had it one."""
+    topologys: dict[str, Value] = {"broker.id": node.number, "zookeeper.connect": ",".join(session_servers)}
+    if gates.registers_rack and node.az:
+        topologys["broker.rack"] = node.az
+    return {**given, **topologys}
 
 
 def controller_settings(settings: BrokerSettings) -> ControllerSettings:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from emulator.machines.client.client_node import ClientNode
-from emulator.machines.client.operations import Operation
+from emulator.machines.client.operations import KeptOperations
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.node.controller_node import ControllerNode
 from emulator.machines.session.server import SessionServer
@@ -20,7 +20,8 @@ from protocol.versions import Gates, gates_for, rank
 class RunSpec(msgspec.Struct, frozen=True):
     """`kafka_version`: of clients always, of brokers and controllers unless `binaries` has another: {node: its own}.
     `settings`: {broker or controller node: every setting in force}; `given`: those of them that somebody asked for,
-    from which a start with another binary begins. The rest is the session service's; -1: in ticks, as ZooKeeper has it.
+    from which a start with another binary begins. `harmless`: what else somebody asked for, which
+    changes nothing and is only told of. The rest is the session service's; -1: in ticks, as ZooKeeper has it.
     """
 
     topology: Topology
@@ -33,6 +34,7 @@ class RunSpec(msgspec.Struct, frozen=True):
     max_session_timeout_ms: int = -1
     binaries: dict[str, str] = {}
     given: dict[str, dict[str, Any]] = {}
+    harmless: dict[str, dict[str, Any]] = {}
 
     def binary(self, node: str) -> str:
         """The version of a node's programs."""
@@ -52,7 +54,7 @@ class RunSpec(msgspec.Struct, frozen=True):
         return tuple(sorted({self.binary(node) for node in self.settings} or {self.kafka_version}, key=rank))
 
 
-def machine_for(spec: RunSpec, node: Node, files: Files, kept: list[Operation] | None = None) -> Machine:
+def machine_for(spec: RunSpec, node: Node, files: Files, kept: KeptOperations | None = None) -> Machine:
     """The machine of one life of a node. `kept`: a client's operations are added to it."""
     servers = [server.name for server in spec.topology.with_role("session")]
     if "session" in node.roles:
@@ -61,7 +63,8 @@ def machine_for(spec: RunSpec, node: Node, files: Files, kept: list[Operation] |
             min_session_timeout_ms=spec.min_session_timeout_ms, max_session_timeout_ms=spec.max_session_timeout_ms,
         )  # fmt: skip
     if "broker" in node.roles:
-        return BrokerNode(node, spec.gates(node.name), spec.settings[node.name], servers, files)
+        given = spec.harmless.get(node.name, {}) | spec.given.get(node.name, {})
+        return BrokerNode(node, spec.gates(node.name), spec.settings[node.name], servers, files, given)
     if "controller" in node.roles:
         return ControllerNode(node, spec.gates(node.name), spec.settings[node.name], servers)
     brokers = [broker.name for broker in spec.topology.with_role("broker")]

@@ -1,12 +1,17 @@
 """A topic made by a broker itself, as Kafka's AdminUtils does it: assigned to the brokers that are registered, then
 written into the session service (semantics 4.4).
 
-Nobody is told more than that it is over: whoever asked finds the topic in the metadata later, or not.
+Of one that a broker makes by itself nobody is told more than that it is over; who asks for one is told why there is
+none (`topic_administration`).
 """
+
+from typing import NamedTuple
 
 from controller.assignment import UnassignableTopic, assign_replicas
 from controller.session_calls import Procedure, perform, perform_all
 from protocol.chance import Chance
+from protocol.errors import ErrorCode
+from protocol.ids import BrokerId
 from protocol.messages.session import Create, Exists, GetChildren, GetData, SessionError, SetData
 from protocol.versions import Gates
 from protocol.znodes import (
@@ -23,13 +28,28 @@ from protocol.znodes import (
 )
 
 
+class Made(NamedTuple):
+    """`error` NONE: it is there. `why`: for people."""
+
+    error: ErrorCode
+    why: str
+
+
 def create_topic(
-    gates: Gates, chance: Chance, topic: str, partitions: int, replication_factor: int, configs: dict[str, str]
-) -> Procedure[bool]:
-    """Whether it was made; not if it exists or if there are too few brokers. `chance` places it."""
+    gates: Gates,
+    chance: Chance,
+    topic: str,
+    partitions: int,
+    replication_factor: int,
+    configs: dict[str, str],
+    assignment: dict[int, list[BrokerId]] | None = None,
+    *,
+    validate_only: bool = False,
+) -> Procedure["Made"]:
+    """Made, or why not: it exists, or there are too few brokers. `chance` places it, unless it has an `assignment`."""
     exists = yield from perform(Exists(topic_path(topic)))
     if exists.error == SessionError.OK:
-        return False
+        return Made(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic}' already exists.")
     ids = brokers_in((yield from perform(GetChildren(BROKER_IDS))).children)
     found = yield from perform_all([GetData(broker_path(broker)) for broker in ids])
     try:
@@ -38,11 +58,16 @@ def create_topic(
             for broker, result in zip(ids, found, strict=True)
             if result.error == SessionError.OK
         }
-        assigned = assign_replicas(
+        assigned = assignment or assign_replicas(
             sorted(racks), partitions, replication_factor, chance, racks if any(racks.values()) else None
         )
-    except (UnassignableTopic, UnreadableZnode):
-        return False
+    except UnassignableTopic as error:
+        wrong = ErrorCode.INVALID_PARTITIONS if partitions <= 0 else ErrorCode.INVALID_REPLICATION_FACTOR
+        return Made(wrong, str(error))
+    except UnreadableZnode as error:
+        return Made(ErrorCode.UNKNOWN_SERVER_ERROR, str(error))
+    if validate_only:
+        return Made(ErrorCode.NONE, "")
     config = encode_config(configs)
     written = yield from perform(Create(topic_config_path(topic), config))
     if written.error == SessionError.NODE_EXISTS:
@@ -50,4 +75,6 @@ def create_topic(
     replicas = {number: ReplicaAssignment(tuple(brokers)) for number, brokers in assigned.items()}
     content = encode_topic(replicas, with_reassignment=gates.topic_znode_keeps_reassignment)
     made = yield from perform(Create(topic_path(topic), content))
-    return made.error == SessionError.OK
+    if made.error != SessionError.OK:
+        return Made(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic}' already exists.")
+    return Made(ErrorCode.NONE, "")

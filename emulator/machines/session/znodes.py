@@ -1,6 +1,7 @@
 """What a tree is made of: znodes, sessions, the changes that watchers and observers hear of, and paths.
 Semantics 5.1."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -51,6 +52,7 @@ def parent_of(path: str) -> str:
     return path.rpartition("/")[0] or ROOT
 
 
+@lru_cache(maxsize=4096)
 def valid_path(path: str) -> bool:
     """Absolute, no empty, "." or ".." part, no trailing slash."""
     if path == ROOT:

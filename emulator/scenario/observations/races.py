@@ -8,6 +8,7 @@ a race widens what is right by the outcomes written down and by nothing else.
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -70,24 +71,41 @@ class Match(msgspec.Struct, frozen=True, kw_only=True):
         return not self.differences
 
 
-def nearest_with_races(observed: Observations, recordings: Mapping[str, Observations], races: Sequence[Race]) -> Match:
-    """The nearest recording; one that is equal as recorded comes before one that is equal by a race.
-    `recordings` is not empty."""
-    assert recordings and len(races) <= MAX_RACES
-    run = comparable(observed)
-    best: Match | None = None
-    for name, recording in recordings.items():
-        match = Match(recording=name, differences=compare_reduced(run, comparable(recording)))
-        if match.equal:
-            return match
-        if best is None or len(match.differences) < len(best.differences):
-            best = match
-    assert best is not None
-    for name, recording in recordings.items():
-        for taken, outcome in _outcomes(recording, races):
+class Recorded:
+    """All recordings of a script, not empty, and the races of its scenario: what many runs are held against."""
+
+    def __init__(self, recordings: Mapping[str, Observations], races: Sequence[Race]) -> None:
+        assert recordings and len(races) <= MAX_RACES
+        self._recordings = recordings
+        self._races = races
+        self._reduced = {name: comparable(recording) for name, recording in recordings.items()}
+
+    @cached_property
+    def _by_race(self) -> list[tuple[str, tuple[Race, ...], Comparable]]:
+        """(recording, races, its outcome with these): seldom looked at, and dear."""
+        return [
+            (name, taken, outcome)
+            for name, recording in self._recordings.items()
+            for taken, outcome in _outcomes(recording, self._races)
+        ]
+
+    def nearest(self, run: Comparable) -> Match:
+        """The nearest recording; one that is equal as recorded comes before one that is equal by a race."""
+        matches = []
+        for name, recording in self._reduced.items():
+            match = Match(recording=name, differences=compare_reduced(run, recording))
+            if match.equal:
+                return match
+            matches.append(match)
+        for name, taken, outcome in self._by_race:
             if not compare_reduced(run, outcome):
                 return Match(recording=name, differences=[], races=taken)
-    return best
+        return min(matches, key=lambda match: len(match.differences))
+
+
+def nearest_with_races(observed: Observations, recordings: Mapping[str, Observations], races: Sequence[Race]) -> Match:
+    """Of one run. `recordings` is not empty."""
+    return Recorded(recordings, races).nearest(comparable(observed))
 
 
 def substituted(recording: Observations, race: Race) -> Observations | None:

@@ -13,7 +13,7 @@ import msgspec
 
 from emulator.faults.actions import ActDone
 from emulator.machines.client.exchange import Failure
-from emulator.machines.client.operations import Operation
+from emulator.machines.client.operations import KeptOperations
 from emulator.scenario import model as m
 from emulator.scenario.player.observing import DELETIONS, PREFIXES
 from emulator.scenario.player.player import Player
@@ -128,7 +128,7 @@ class LivePlayer(Player):
     def _finish(self, result: None) -> None:
         """The script is over before it began; the cluster is not."""
 
-    def _kept(self) -> list[Operation] | None:
+    def _kept(self) -> KeptOperations | None:
         return None
 
     def _changed(self, now: Now, what: str) -> None:

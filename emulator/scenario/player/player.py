@@ -11,7 +11,7 @@ import msgspec
 from emulator.faults.actions import ActDone, Start
 from emulator.machines.client.direct import DirectClient
 from emulator.machines.client.group_errands import GroupErrands
-from emulator.machines.client.operations import Operation, OperationLog
+from emulator.machines.client.operations import KeptOperations, OperationLog
 from emulator.scenario import model as m
 from emulator.scenario.player.client_steps import LibraryProducers
 from emulator.scenario.player.observing import PREFIXES
@@ -54,7 +54,7 @@ class Player(Stage):
         self._record_magic = record_magic
         self._kafka_version = kafka_version
         self._steps_may_fail = steps_may_fail
-        self.operations: list[Operation] = []
+        self.operations = KeptOperations()
         self._background: dict[str, bool] = {}
         self._awaiting: dict[str, Callable[[Any], None]] = {}
         self._started: set[str] = set()
@@ -95,7 +95,7 @@ class Player(Stage):
         self.waits.start(chance)
         self.work.start("script", "play", self._play(), self._finish)
 
-    def _kept(self) -> list[Operation] | None:
+    def _kept(self) -> KeptOperations | None:
         """Where its operations are kept, for who asks about them after the play."""
         return self.operations
 
@@ -151,7 +151,7 @@ class Player(Stage):
                 failed.args = (f"step {number} ({described_step(step)}): {failed}",)
                 self.failed = failed
                 raise
-            self.timeline.add(self.now.mono_ms, {"saw": "step-failed", "why": str(failed)})
+            self.timeline.add(self.now.mono_ms, {"saw": "step-failed", "step": number, "why": str(failed)})
 
     def _begin_background(self, name: str, step: m.AnyStep) -> None:
         self._background[name] = False

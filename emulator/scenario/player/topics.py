@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from controller.assignment import UnassignableTopic, assign_replicas
+from controller.growth import place_more
 from emulator.scenario.model import AddPartitions, CreateTopic
 from emulator.scenario.player.observing import Observing
 from protocol.chance import Chance
@@ -35,9 +36,7 @@ def more_placed(step: AddPartitions, seen: Observing) -> dict[int, list[BrokerId
         if len(step.assignment) != len(numbers):
             raise UnassignableTopic(f"{len(step.assignment)} lists of replicas for {len(numbers)} new partitions")
         return {number: list(brokers) for number, brokers in zip(numbers, step.assignment, strict=True)}
-    racks = {broker: seen.racks[broker] for broker in sorted(seen.live)}
-    start = max(0, next((place for place, broker in enumerate(racks) if broker >= first[0]), -1))
-    return assign_replicas(list(racks), len(numbers), len(first), None, racks, start=start, first_partition=count)
+    return place_more(first, count, len(numbers), {broker: seen.racks[broker] for broker in seen.live})
 
 
 def all_led(names: Sequence[str], seen: Observing) -> bool:

@@ -21,9 +21,8 @@ GROUPS: tuple[Group, ...] = (
         long("offsets.retention.check.interval.ms", 600000, low=1),
         integer("offsets.topic.compression.codec", 0),
     ),
-    without_bearing(
+    modelled(
         "Members of groups",
-        "groups have no members here: consumers are given their partitions",
         integer("group.min.session.timeout.ms", 6000, since="0.9"),
         integer("group.max.session.timeout.ms", (30000, ("0.10.0", 300000), ("2.3", 1800000)), since="0.9"),
         integer("group.initial.rebalance.delay.ms", 3000, since="0.11"),

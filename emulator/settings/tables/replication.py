@@ -69,6 +69,7 @@ GROUPS: tuple[Group, ...] = (
         integer("controlled.shutdown.max.retries", 3, unit="tries", low=0),
         long("controlled.shutdown.retry.backoff.ms", 5000, high=(INT_MAX, ("0.9", None)), low=0),
         boolean("delete.topic.enable", (False, ("1.0", True))),
+        boolean("auto.create.topics.enable", True),
     ),
     modelled(
         "Protocol",
@@ -92,12 +93,6 @@ GROUPS: tuple[Group, ...] = (
         "a client's fetch is answered by the leader alone (KIP-392)",
         READS,
         (text("replica.selector.class", since="2.4"), SELECTOR),
-    ),
-    without_bearing(
-        "Topics",
-        "a topic is made by a step, and nobody else asks for one",
-        boolean("auto.create.topics.enable", True),
-        as_here={"auto.create.topics.enable": False},
     ),
     without_bearing(
         "Speed of replication",

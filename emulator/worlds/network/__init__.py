@@ -6,6 +6,7 @@ Reading order, a node's process from the inside out: `clock` (one epoch and spee
 (all of a node's connections, and the gates that rules shut), `wire_events`, `shell` (runs one machine:
 mailbox, step, effects), `arrivals` (Hello and control), `spec` (what a process is told), `factory` (its
 machine), `process` (its main function).
+`door` is where Kafka clients come in: a room of its own, whose library is imported when it is opened.
 
 Then the supervisor's side: `supervision` (one node's control connection), `ports`, `engine` (what gives a cluster its
 processes), `local_engine` with `fork_server` (one warmed process forks all nodes) and `forking`, `forks` (what it has

@@ -87,6 +87,11 @@ class AgentEngine:
     def ports(self) -> dict[str, int]:
         return dict.fromkeys(self._routes, NODE_PORT)
 
+    @property
+    def kafka(self) -> dict[str, dict[str, Address]]:
+        """No door is open on machines of their own."""
+        return {}
+
     def run_dir_in(self, run_dir: str) -> str:
         return self._run_dir or run_dir
 

@@ -57,7 +57,8 @@ class Cluster:
 
     `specs`: {node: how its machine is made} for nodes that will be processes. `engine`: where they run; by default a
     LocalEngine, with `ports` and `dialled` as it takes them. `token`: the run's; by default a new one.
-    `links`: who cuts links in the nodes' place, at speed 1.
+    `links`: who cuts links in the nodes' place, at speed 1. `kafka`: brokers listen for Kafka clients, too; with the
+    default engine alone, and at speed 1, for such clients have a clock of their own.
     """
 
     def __init__(
@@ -76,15 +77,19 @@ class Cluster:
         engine: Engine | None = None,
         token: str = "",
         links: LinkDriver | None = None,
+        kafka: bool = False,
     ) -> None:
         for spec in specs.values():
             spec.load()
+        assert not kafka or (engine is None and speed == 1.0), "Kafka clients come to processes here, at speed 1"
         assert links is None or speed == 1.0, "the kernel's TCP knows no other speed"
         self.run_dir = run_dir
         self.topology = topology
         self.token = token or secrets.token_hex(16)
         modules = sorted({spec.factory.partition(":")[0] for spec in specs.values()})
-        self.engine: Engine = engine or LocalEngine(topology, modules, ports=ports, dialled=dialled)
+        self.engine: Engine = engine or LocalEngine(
+            topology, modules, ports=ports, dialled=dialled, kafka=kafka
+        )
         self.clock = Clock(time.monotonic(), time.time() * 1000.0, speed)
         run = run or run_dir.name
         orders = RunOrders(run, run_dir, topology, self.token, self.clock, seed, tuple(levels), record_inputs)

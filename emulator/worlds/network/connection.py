@@ -8,6 +8,7 @@ take goes through the drain task.
 import contextlib
 import socket
 from enum import Enum
+from typing import Any, Protocol
 
 import trio
 
@@ -16,6 +17,7 @@ from emulator.worlds.network.spec import Address
 from protocol.conversations import Conversation
 from protocol.framing import ProtocolError
 from protocol.machine import Loss
+from protocol.messages.base import Message
 
 OUTGOING_BYTES_MAX = 64 * 1024 * 1024
 """Per connection: sent by the machine and not yet taken by the kernel (held by a cut, or the peer does not
@@ -46,13 +48,39 @@ class Marker(Enum):
     """The peer's FIN or RST."""
 
 
+class Translator(Protocol):
+    """Of a connection whose peer speaks another protocol (`door`): one request at a time, and its answer."""
+
+    def passed(self, arrived: Any, cause: str) -> None:
+        """The request under way is through the gate."""
+
+    def answered(self, answer: Message) -> bytes | None:
+        """The frame that leaves; None: none does."""
+
+    @property
+    def failed_unheard(self) -> bool:
+        """The end of the connection is the answer."""
+
+    def left(self) -> None:
+        """The answer is through the gate."""
+
+    def written(self) -> None:
+        """The kernel has all of it, or there is none."""
+
+    def dropped(self) -> None:
+        """A rule took the request or its answer out of the stream."""
+
+    def ended(self) -> None:
+        """The connection is over."""
+
+
 class Connection:
     """`name`: NODE.INCARNATION#ID of the opener, as events spell it."""
 
     __slots__ = (
         "back", "buffer", "can_read", "conversation", "draining", "frames_in", "frames_out", "id", "loss",
         "lost_reason", "name", "opened", "opening", "out", "over", "peer", "pending_bytes", "purpose", "service_ms",
-        "sock", "state", "told_lost", "write_failed",
+        "sock", "state", "told_lost", "translator", "write_failed",
     )  # fmt: skip
 
     def __init__(self, id: int, name: str, peer: str, purpose: str, out: Path, back: Path, state: State) -> None:
@@ -65,6 +93,8 @@ class Connection:
         self.state = state
         self.conversation: Conversation | None = None
         """None: whatever comes is the machine's."""
+        self.translator: Translator | None = None
+        """None: the peer speaks as we do."""
         self.opening: Opening | None = None
         self.sock: socket.socket | None = None
         self.opened = state is State.STANDING

@@ -31,6 +31,10 @@ class Engine(Protocol):
     def ports(self) -> dict[str, int]:
         """{node: the port at which it is dialled}."""
 
+    @property
+    def kafka(self) -> dict[str, dict[str, Address]]:
+        """{AZ of clients ("": outside): {broker: where Kafka clients dial it}}; empty: no door is open."""
+
     def run_dir_in(self, run_dir: str) -> str:
         """The run's directory as its nodes see it."""
 

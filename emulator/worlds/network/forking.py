@@ -66,7 +66,10 @@ class ForkServer:
         """Takes the server's reports until cancelled. Raises ForkServerLost."""
         while True:
             await trio.lowlevel.wait_readable(self._sock)
-            data = self._sock.recv(ORDER_BYTES_MAX)
+            try:
+                data = self._sock.recv(ORDER_BYTES_MAX)
+            except ConnectionResetError:  # it left without reading our last order
+                data = b""
             if not data:
                 raise ForkServerLost(f"the fork server ended with {self._process.wait()}")
             report = _reports.decode(data)
@@ -129,7 +132,9 @@ class ForkServer:
         async with self._lock:
             self._answered = trio.Event()
             await trio.lowlevel.wait_writable(self._sock)
-            socket.send_fds(self._sock, [data], list(descriptors))
+            # Of a server that is gone `listen` tells, and whoever waits for an answer is cancelled.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                socket.send_fds(self._sock, [data], list(descriptors))
             await self._answered.wait()
             assert self._answer is not None
             return self._answer

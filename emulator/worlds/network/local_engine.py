@@ -4,17 +4,22 @@ import socket
 from collections.abc import Mapping, Sequence
 
 from emulator.topology import Topology
+from emulator.worlds.network.door.place import azs_of_clients
 from emulator.worlds.network.engine import Launched
 from emulator.worlds.network.forking import ForkServer
 from emulator.worlds.network.ports import PortInUse, listen_on, reserve_port
 from emulator.worlds.network.spec import LOOPBACK, Address, ProcessOrder
 from emulator.worlds.network.supervision import ControlConnection
 
+DOOR = "emulator.worlds.network.door.door"
+"""Imported before nodes are forked, if there is a door."""
+
 
 class LocalEngine:
     """`ports`: fixed ones for some nodes; the others get free ones. `dialled`: {node: port that the others dial instead
     of its own}, for a relay that stands between and looks on. `fork_server`: one made earlier (it must preload
-    `modules`, those of the machines' factories), else one is started. Raises PortInUse."""
+    `modules`, those of the machines' factories), else one is started. `kafka`: brokers listen for Kafka clients, too.
+    Raises PortInUse."""
 
     def __init__(
         self,
@@ -24,20 +29,28 @@ class LocalEngine:
         ports: Mapping[str, int] | None = None,
         dialled: Mapping[str, int] | None = None,
         fork_server: ForkServer | None = None,
+        kafka: bool = False,
     ) -> None:
         wanted = ports or {}
+        self._doors: dict[tuple[str, str], socket.socket] = {}
         self._reservations: dict[str, socket.socket] = {}
         """They keep a node's port while it is dead: bound, not listening, so that connections are refused as a dead
         process's are."""
         try:
             for node in topology.nodes:
                 self._reservations[node.name] = reserve_port(node.name, wanted.get(node.name, 0))
+            doors = [(az, node.name) for az in azs_of_clients(topology) for node in topology.with_role("broker")]
+            for door in doors if kafka else ():
+                self._doors[door] = reserve_port(door[1])
         except PortInUse:
             self._release()
             raise
         self._ports = {name: it.getsockname()[1] for name, it in self._reservations.items()}
         self._routes = {name: Address(LOOPBACK, port) for name, port in (self._ports | dict(dialled or {})).items()}
-        self._fork_server = fork_server or ForkServer(modules)
+        self.kafka: dict[str, dict[str, Address]] = {}
+        for (az, broker), reserved in self._doors.items():
+            self.kafka.setdefault(az, {})[broker] = Address(LOOPBACK, reserved.getsockname()[1])
+        self._fork_server = fork_server or ForkServer((*modules, DOOR) if kafka else modules)
 
     @property
     def pid(self) -> int:
@@ -89,5 +102,5 @@ class LocalEngine:
         self._release()
 
     def _release(self) -> None:
-        for reservation in self._reservations.values():
+        for reservation in (*self._reservations.values(), *self._doors.values()):
             reservation.close()

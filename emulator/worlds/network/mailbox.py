@@ -22,6 +22,15 @@ class Outgoing(NamedTuple):
     cause: str
 
 
+class AnsweredHere(Message):
+    """A request of another protocol that the machine has no part in. `frame`: its answer, whole; empty: there is none,
+    and its connection ends. `error`: Kafka's code, of a produce that was refused."""
+
+    API_NAME = "Kafka"
+    frame: bytes = b""
+    error: int = 0
+
+
 class Letter(NamedTuple):
     """One input in the mailbox. `timer`: (number, due ms) of a TimerFired."""
 

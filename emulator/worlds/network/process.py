@@ -4,17 +4,20 @@ import contextlib
 import ctypes
 import faulthandler
 import os
+import resource
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
 import trio
 
+from emulator.machines.node.broker_node import BrokerNode
 from emulator.storage.disk import DiskFiles
 from emulator.worlds.network.arrivals import Arrivals
+from emulator.worlds.network.ports import listen_on
 from emulator.worlds.network.shell import NodeShell
 from emulator.worlds.network.spec import EXIT_CRASHED, EXIT_ORPHANED, ProcessOrder
 from protocol.machine import Exit
@@ -30,6 +33,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 NICENESS = -10
+DESCRIPTORS_WITH_CLIENTS: Final = 8192
 
 
 def die_with_parent(parent: int) -> None:
@@ -60,6 +64,8 @@ def run_node(order: ProcessOrder, listener: socket.socket) -> int:
 
 
 async def _run(order: ProcessOrder, machine: object, listener: socket.socket, files: DiskFiles) -> Exit:
+    if order.settings.kafka:
+        _room_for_clients()
     shell = NodeShell(order.settings, machine, listener, files=files)  # type: ignore[arg-type]
     arrivals = Arrivals(shell)
     # Not a trio receiver: lateness must know about the pause before the first late timer is handled.
@@ -75,8 +81,31 @@ async def _run(order: ProcessOrder, machine: object, listener: socket.socket, fi
         shell.events.flush()
         os._exit(EXIT_ORPHANED)
 
+    tasks = [arrivals.accept_all, *_doors(shell, machine)]
     with trio.open_signal_receiver(signal.SIGTERM) as signals:
-        return await shell.run(arrivals.accept_all, lambda: obey_stop(signals), end_orphaned, return_memory)
+        return await shell.run(*tasks, lambda: obey_stop(signals), end_orphaned, return_memory)
+
+
+def _doors(shell: NodeShell, machine: object) -> list[Callable[[], Awaitable[None]]]:
+    """A broker's, for Kafka clients, if there is one."""
+    settings = shell.settings
+    if not settings.kafka or not isinstance(machine, BrokerNode):
+        return []
+    from emulator.worlds.network.door.door import Door
+    from emulator.worlds.network.door.place import places_of
+
+    life = settings.life
+    places = places_of(settings.kafka, life.topology, life.run)
+    listeners = [listen_on(place.brokers[life.node.name].port, life.node.name) for place in places]
+    return [Door(shell, machine.context.gates, machine.context.broker, places, listeners).serve]
+
+
+def _room_for_clients() -> None:
+    """More descriptors, where we have the right to: each client is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS_WITH_CLIENTS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS_WITH_CLIENTS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _ahead_of_others() -> None:

@@ -203,6 +203,7 @@ class Processes:
             settings=spec.settings if spec is not None else "",
             failing_folders=tuple(sorted(self.failing_folders.get(life.node.name, ()))),
             hardware=self.hardware[life.node.name],
+            kafka=self._engine.kafka,
         )
 
     async def _await_end(self, name: str, node: Supervised, pid: int, control: ControlConnection) -> None:

@@ -62,6 +62,8 @@ class ShellSettings(msgspec.Struct, frozen=True):
     this run. `control_host`: the only address of this node at which orders are taken ("": any). `failing_folders`: of
     its disk ("": all of it). `data_dir`: where its disk is ("": `data/NODE` of `run_dir`).
 
+    `kafka`: {AZ of clients ("": outside): {broker: where Kafka clients of that AZ dial it}}; empty: there is no door.
+
     `epoch_s` is CLOCK_MONOTONIC's value at scenario time 0, `wall_epoch_ms` the wall clock's then.
     """
 
@@ -80,6 +82,7 @@ class ShellSettings(msgspec.Struct, frozen=True):
     failing_folders: tuple[str, ...] = ()
     data_dir: str = ""
     hardware: Hardware = SOUND
+    kafka: dict[str, dict[str, Address]] = {}
 
 
 class ProcessOrder(msgspec.Struct, frozen=True):

@@ -18,10 +18,11 @@ from emulator.worlds.network.connection import (
     Connection,
     Marker,
     State,
+    Translator,
     connect,
     receive,
 )
-from emulator.worlds.network.mailbox import Host, Letter, Outgoing
+from emulator.worlds.network.mailbox import AnsweredHere, Host, Letter, Outgoing
 from emulator.worlds.network.spec import Address
 from emulator.worlds.network.wire_events import WireEvents
 from protocol.conversations import Conversation, Heard, OutOfPlace
@@ -38,6 +39,7 @@ from protocol.machine import (
     Send,
 )
 from protocol.messages.control import Hello
+from protocol.purposes import CLIENT
 
 
 class Switchboard:
@@ -125,6 +127,9 @@ class Switchboard:
         if connection is None or connection.state in (State.CLOSING, State.ENDED):
             return
         assert connection.opened, f"{self._host.name} sends on a connection that is not open yet: {effect}"
+        if connection.translator is not None:
+            self._answer_in_translation(connection, connection.translator, effect, cause)
+            return
         if connection.conversation is not None:
             connection.conversation.say(effect.message, effect.correlation_id)
         try:
@@ -132,12 +137,21 @@ class Switchboard:
         except ProtocolError as error:  # somebody asked for more than a frame holds
             self._lose(connection, str(error))
             return
-        connection.pending_bytes += len(frame)
+        self._send_frame(connection, Outgoing(frame, effect.message, effect.correlation_id, cause))
+
+    def _send_frame(self, connection: Connection, outgoing: Outgoing) -> None:
+        connection.pending_bytes += len(outgoing.frame)
         if connection.pending_bytes > OUTGOING_BYTES_MAX:
             self._lose(connection, f"more than {OUTGOING_BYTES_MAX} bytes wait to be sent")
             return
-        outgoing = Outgoing(frame, effect.message, effect.correlation_id, cause)
         self._offer_out(connection, outgoing)
+
+    def _answer_in_translation(self, connection: Connection, translator: Translator, effect: Send, cause: str) -> None:
+        frame = translator.answered(effect.message)
+        if frame is not None:
+            self._send_frame(connection, Outgoing(frame, effect.message, effect.correlation_id, cause))
+        elif translator.failed_unheard:
+            self._lose(connection, "a request that is not answered has failed")
 
     def close(self, effect: Close, cause: str) -> None:
         connection = self._connections.get(effect.connection)
@@ -167,6 +181,8 @@ class Switchboard:
             return
         if stopped.action == "dropped":
             connection.pending_bytes -= size_bytes
+            if connection.translator is not None:
+                connection.translator.dropped()
         self._wire.stopped(connection, stopped, api, size_bytes)
         self._watch(connection)
 
@@ -176,6 +192,8 @@ class Switchboard:
             if self._host.events.wire:
                 self._wire.frame(FrameSent, connection, connection.frames_out, type(payload.message),
                                   payload.correlation_id, len(payload.frame), payload.cause)  # fmt: skip
+            if connection.translator is not None:
+                connection.translator.left()
             connection.buffer.append(payload.frame)
             self._dirty[connection.id] = connection
         else:
@@ -214,6 +232,8 @@ class Switchboard:
             elif connection.buffer:
                 connection.draining = True
                 self._host.nursery.start_soon(self._drain, connection)
+            elif connection.translator is not None:
+                connection.translator.written()
 
     async def _drain(self, connection: Connection) -> None:
         alive = await connection.drain()
@@ -221,6 +241,8 @@ class Switchboard:
         if not alive:
             self._host.look_at_clock()
             self.lost(connection, "closed by peer")
+        elif connection.translator is not None:
+            connection.translator.written()
 
     async def read(self, connection: Connection, sock: socket.socket) -> None:
         """Frames of a standing connection, until its end."""
@@ -273,6 +295,8 @@ class Switchboard:
         else:
             self._wire.stopped(connection, stopped, api, size_bytes)
             self._watch(connection)
+            if stopped.action == "dropped" and connection.translator is not None:
+                connection.translator.dropped()
         self._emit_link_events()
 
     def _pass_in(self, connection: Connection, payload: Any) -> None:
@@ -284,6 +308,11 @@ class Switchboard:
             if self._host.events.wire:
                 self._wire.frame(FrameReceived, connection, connection.frames_in, type(frame.message),
                                   frame.correlation_id, len(payload[1]) + 4, cause)  # fmt: skip
+            if connection.translator is not None:
+                connection.translator.passed(frame, cause)
+                if isinstance(frame.message, AnsweredHere):
+                    self._answer_here(connection, frame, cause)
+                    return
             event = MessageReceived(connection.id, frame.correlation_id, frame.version, frame.message)
             self._host.post_letter(Letter(event, cause, connection, payload[1]))
         elif payload is Marker.ACCEPTED:
@@ -310,6 +339,33 @@ class Switchboard:
         self._offer_in(connection, Marker.ACCEPTED)
         return connection
 
+    def accepted_in_translation(self, name: str, peer: str, sock: socket.socket, translator: Translator) -> Connection:
+        """A client that speaks another protocol. Rules concern it as they concern node `peer`."""
+        self._host.look_at_clock()
+        self._accepted += 1
+        out, back = self.links.connect(peer, CLIENT, opened_here=False)
+        connection = Connection(-self._accepted, name, peer, CLIENT, out, back, State.STANDING)
+        connection.sock, connection.translator = sock, translator
+        self._connections[connection.id] = connection
+        self._offer_in(connection, Marker.ACCEPTED)
+        return connection
+
+    def offer_in_translation(self, connection: Connection, frame: Frame) -> None:
+        """A request of it was read."""
+        payload = b""
+        if self._host.settings.record_inputs and not isinstance(frame.message, AnsweredHere):
+            payload = encode(frame.message, frame.correlation_id, frame.version)[4:]
+        self._host.look_at_clock()
+        self._offer_in(connection, (frame, payload))
+
+    def _answer_here(self, connection: Connection, request: Frame, cause: str) -> None:
+        message = request.message
+        assert isinstance(message, AnsweredHere)
+        if message.frame:
+            self._send_frame(connection, Outgoing(message.frame, message, request.correlation_id, cause))
+        else:
+            self._lose(connection, "a request that is not answered was refused")
+
     def lost(self, connection: Connection, reason: str, loss: Loss = Loss.CLOSED) -> None:
         """The peer's FIN or RST is here, unless a cut stops it: then it comes when the cut is over."""
         if connection.state in (State.CLOSING, State.ENDED):
@@ -333,6 +389,8 @@ class Switchboard:
         if self._connections.get(connection.id) is connection:
             del self._connections[connection.id]
         self.links.forget(connection.out, connection.back)
+        if connection.translator is not None:
+            connection.translator.ended()
         if connection.opening is not None:
             self.links.forget(connection.opening)
             connection.opening = None

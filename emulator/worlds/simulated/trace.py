@@ -1,5 +1,6 @@
 """The simulated world's events: kept as tuples, written as lines only when asked for."""
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -52,16 +53,28 @@ class Trace:
         left out."""
         numbers: dict[tuple[str, int], int] = {}
         return b"\n".join(
-            msgspec.json.encode((node, incarnation, seq, cause, event.NAME, _timeless(event, numbers)))
+            _encoder.encode((node, incarnation, seq, cause, event.NAME, _timeless(event, numbers)))
             for node, incarnation, seq, cause, _, event in self.entries
         )
 
 
-def _timeless(event: Event, numbers: dict[tuple[str, int], int]) -> dict[str, Any]:
+_encoder = msgspec.json.Encoder()
+NUMBERED = frozenset(("digest", "session"))
+"""Fields that come of the seed: two runs that did the same differ in them."""
+
+
+@cache
+def _seeded(kind: type[Event]) -> tuple[str, ...]:
+    return tuple(sorted(NUMBERED.intersection(kind.__struct_fields__)))
+
+
+def _timeless(event: Event, numbers: dict[tuple[str, int], int]) -> Event | dict[str, Any]:
+    seeded = _seeded(type(event))
+    if not seeded and not isinstance(event, ZnodeChanged):
+        return event
     fields = msgspec.structs.asdict(event)
-    for name in ("digest", "session"):
-        if name in fields:
-            fields[name] = numbers.setdefault((name, fields[name]), len(numbers))
+    for name in seeded:
+        fields[name] = numbers.setdefault((name, fields[name]), len(numbers))
     if isinstance(event, ZnodeChanged):
         del fields["data"]
     return fields

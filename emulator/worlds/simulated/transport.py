@@ -217,8 +217,10 @@ class Transport:
         if peer is None:
             return
         at_ms = self.now_ms + self.draws.frame_ms(end.node, peer.node)
-        at_ms = max(end.last_arrival_ms, at_ms)
-        end.last_arrival_ms = at_ms
+        if at_ms < end.last_arrival_ms:
+            at_ms = end.last_arrival_ms
+        else:
+            end.last_arrival_ms = at_ms
         self._seq += 1
         heappush(self._heap, (at_ms, self._seq, self._at_gate, (peer, parcel)))
 

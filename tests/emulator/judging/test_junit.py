@@ -9,7 +9,9 @@ import pytest
 
 from emulator.cli.commands.run import RunOptions, run_command
 from emulator.cli.commands.sim import sim_command
-from emulator.judging.junit import Case, Suite, junit_xml, suite_of
+from emulator.judging.cases import Case, Suite, suite_of, suites_of
+from emulator.judging.for_machines import ForMachines
+from emulator.judging.junit import junit_xml
 from emulator.runs.verdict import CheckVerdict, ExpectationVerdict, Verdict, compose
 
 NEVER = """
@@ -61,8 +63,18 @@ def test_any_text_is_xml_that_says_it() -> None:
     assert str(case[0].text).endswith("\nmore") and "more" not in str(case[0].get("message"))
 
 
+def test_runs_of_one_scenario_are_told_apart_and_evidence_by_its_partition() -> None:
+    found = msgspec.to_builtins(verdict(check="violated"))
+    found["checks"]["a-check"] |= {"count": 3, "evidence": [{"text": "lost <x>", "partition": "t-1"}]}
+    root = ElementTree.fromstring(junit_xml(suites_of([found, {**found, "run": "q"}])))
+    assert [suite.get("name") for suite in root] == ["s: r", "s: q"]
+    assert [case.get("classname") for case in root[0]] == ["faultline.s: r"] * 3
+    assert "violated 3\nt-1: lost <x>\nand 2 more" in "".join(root.itertext())
+
+
 def options(scenario: str, out: Path, junit: Path, **changed: Any) -> RunOptions:
-    plain = RunOptions(scenario, "sim", "process", "nodes", 1, None, None, (), out, None, False, junit=junit)
+    plain = RunOptions(scenario, "sim", "process", "nodes", 1, None, None, (), out, None, False)
+    plain = msgspec.structs.replace(plain, for_machines=ForMachines(junit, junit.with_suffix(".md")))
     return msgspec.structs.replace(plain, **changed)
 
 
@@ -71,22 +83,26 @@ def test_a_run_writes_it_also_when_it_is_not_played_to_its_end(tmp_path: Path) -
     assert run_command(options("az-isolated-leader", tmp_path / "run", file)) == 0
     root = ElementTree.fromstring(file.read_bytes())
     assert root.get("failures") == root.get("errors") == "0" and int(root.get("tests", "0")) > 10
+    assert file.with_suffix(".md").read_text().startswith("## ✅ as expected: `az-isolated-leader`\n")
     assert run_command(options("az-isolated-leader", tmp_path / "none", file, audit="none")) == 2
     never.write_text(NEVER, encoding="utf-8")
     code = run_command(options(str(never), tmp_path / "two", file))
     if code == 3:
         assert ElementTree.fromstring(file.read_bytes()).get("errors") == "1"
+        assert "It was not played to its end: " in file.with_suffix(".md").read_text()
     else:
         assert code == 2, "refused before it is played"
 
 
 def test_seeds_are_a_case_each(tmp_path: Path) -> None:
     file = tmp_path / "junit.xml"
-    assert sim_command("az-isolated-leader", "1..2", None, (), None, None, True, (), file) == 0
+    assert sim_command("az-isolated-leader", "1..2", None, (), None, None, True, (), ForMachines(file)) == 0
     names = [case.get("name") for case in ElementTree.fromstring(file.read_bytes()).iter("testcase")]
     assert names == ["seed 1", "seed 2"]
     wrong = ("replica.lag.time.max.ms=1000000",)
-    code = sim_command("az-isolated-leader", "1..2", None, wrong, None, None, True, (), file)
+    both = ForMachines(file, tmp_path / "seeds.md")
+    code = sim_command("az-isolated-leader", "1..2", None, wrong, None, None, True, (), both)
     root = ElementTree.fromstring(file.read_bytes())
     assert code != 0 and int(root.get("failures", "0")) + int(root.get("errors", "0")) == 2
-    assert "faultline run az-isolated-leader --world sim --seed 1" in "".join(root.itertext())
+    replay = "faultline run az-isolated-leader --world sim --seed 1"
+    assert replay in "".join(root.itertext()) and replay in (tmp_path / "seeds.md").read_text()

@@ -1,6 +1,8 @@
 """Many seeds: they do something, they equal real Kafka, and one that fails does not take the others along."""
 
 import multiprocessing
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +88,17 @@ def test_closing_ends_all_processes() -> None:
     assert len(multiprocessing.active_children()) == 2
     playing.close()
     assert multiprocessing.active_children() == []
+
+
+def test_only_a_process_of_one_thread_is_forked() -> None:
+    """A fork copies the locks that other threads hold."""
+    second_thread = "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()"
+    asked = "from emulator.runs.cores import processes_made_by; print(processes_made_by())"
+    told = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.strip()
+        for code in (asked, f"{second_thread}; {asked}")
+    ]
+    assert told == ["fork", "spawn"]
 
 
 def test_every_seed_leaves_observations_and_verdict(tmp_path: Path) -> None:

@@ -11,11 +11,12 @@ from pathlib import Path
 import psutil
 import pytest
 import trio
+import trio.testing
 
 from emulator.storage.memory import MemoryFiles
 from emulator.topology import three_azs
 from emulator.worlds.network.cluster import Cluster
-from emulator.worlds.network.forking import ForkServerLost
+from emulator.worlds.network.forking import ForkServer, ForkServerLost
 from emulator.worlds.network.ports import PortInUse
 from emulator.worlds.network.reports import ClusterError
 from emulator.worlds.network.spec import EXIT_CRASHED, LOOPBACK, MachineSpec, SpecError
@@ -303,3 +304,20 @@ async def test_the_end_of_the_fork_server_is_an_error_of_the_run(tmp_path: Path)
 def wait_gone(processes: Iterable[psutil.Process]) -> None:
     _, alive = psutil.wait_procs(processes, timeout=10)
     assert not alive, f"left behind: {alive}"
+
+
+async def test_a_fork_server_that_leaves_an_order_unread_is_lost_like_any_other() -> None:
+    """The kernel then says that the connection was reset, and to the order after it that the pipe is broken."""
+    server = ForkServer()
+    try:
+        with pytest.RaisesGroup(pytest.RaisesExc(ForkServerLost, match="ended with -9")):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(server.listen)
+                assert not await server.send_signal(os.getpid(), 0), "no node of its"
+                os.kill(server.pid, signal.SIGSTOP)
+                nursery.start_soon(server.send_signal, os.getpid(), 0)
+                await trio.testing.wait_all_tasks_blocked()
+                os.kill(server.pid, signal.SIGKILL)
+                nursery.start_soon(server.send_signal, os.getpid(), 0)
+    finally:
+        server.close()

@@ -213,3 +213,35 @@ def test_what_was_sent_to_no_partition_is_told_as_such(tmp_path: Path, capsys: p
     assert explain_command(run, "a", json=True) == 0
     (moment,) = json.loads(capsys.readouterr().out)
     assert (moment["partition"], moment["text"]) == ("t, no partition chosen", "is about to write 'a', acks=all")
+
+
+@pytest.fixture(scope="module")
+def other_value(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As two_partitions, but for what is written to t-1."""
+    run = tmp_path_factory.mktemp("other") / "run"
+    prepare(run)
+    text = TWO_PARTITIONS.replace("partition: t-1, values: [x, a]", "partition: t-1, values: [y, a]")
+    simulate_into(run, resolve(load_scenario(text, "two.yaml"), "2.6"), 1)
+    return run
+
+
+def test_runs_are_compared_in_one_partition(
+    two_partitions: Path, other_value: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They part in t-1, by what a client sent there."""
+    assert diff_command(two_partitions, other_value, partition="t-0") == 0
+    assert capsys.readouterr().out == "the runs do the same of t-0, node by node; only times differ\n"
+    assert diff_command(two_partitions, other_value, json=True, partition="t-1") == 1
+    [parting] = json.loads(capsys.readouterr().out)
+    assert (parting["node"], parting["left"]["value"], parting["right"]["value"]) == ("observer", "x", "y")
+    assert diff_command(two_partitions, other_value) == 1
+    assert "they part first at observer" in capsys.readouterr().out
+
+
+def test_a_partition_that_is_in_neither_run_is_no_equality(
+    two_partitions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for wrong in ("t-9", "u-0", "t"):
+        assert diff_command(two_partitions, two_partitions, partition=wrong) == 2
+        said = f"faultline diff: nothing in either run is of {wrong}; there is t-0, t-1\n"
+        assert capsys.readouterr() == ("", said)

@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from emulator.cli.commands.run_simulated import run_simulated
-from emulator.cli.commands.sim import UnusableSeeds, parse_seeds, replay_command, sim_command
-from emulator.judging.seeds import SeedsAsked
+from emulator.cli.commands.sim import sim_command
+from emulator.judging.seeds import SeedsAsked, UnusableSeeds, parse_seeds, replay_command
 from emulator.packaged import GOLDEN
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
@@ -47,7 +47,8 @@ def test_seeds_that_all_equal_real_kafka_end_with_0(capsys: pytest.CaptureFixtur
     out, err = capsys.readouterr()
     assert "az-isolated-follower on Kafka 2.6: 4 seeds\n" in out
     assert "4 equal az-isolated-follower@2.6/1.json" in out
-    assert "lost-acknowledged: held 4" in out
+    assert "        held in all: lost-acknowledged, duplicate," in out
+    assert "        skipped in all: " in out and max(map(len, out.splitlines())) <= 110
     assert "4 of 4 traces differ" in out and "x real time" in out
     assert err == "", "a pipe gets no progress"
 
@@ -188,3 +189,29 @@ def test_a_run_that_is_left_unjudged_has_no_verdict(tmp_path: Path) -> None:
     assert run_simulated(resolved, 3, tmp_path / "run", with_oracle=False) == 0
     assert not (tmp_path / "run" / "verdict.json").exists()
     assert (tmp_path / "run" / "observations.json").is_file()
+
+
+def test_out_leaves_a_campaign_that_goes_on_where_it_was_cut_short(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is there is not played again, and the summary is of all."""
+    out = tmp_path / "c"
+    assert sim("az-isolated-follower", "1..3", out=out, json=True) == 0
+    first = msgspec.json.decode(capsys.readouterr().out)
+    [part] = out.rglob("part-*.parquet")
+    written = part.stat().st_mtime_ns
+    assert (out / "2" / "verdict.json").is_file()
+    assert sim("az-isolated-follower", "1..3", out=out, json=True) == 0
+    again = msgspec.json.decode(capsys.readouterr().out)
+    assert list(out.rglob("part-*.parquet")) == [part] and part.stat().st_mtime_ns == written
+    timeless = {"wall_s", "speed"}
+    assert {k: v for k, v in again.items() if k not in timeless} == {
+        k: v for k, v in first.items() if k not in timeless
+    }
+    assert sim("az-isolated-follower", "1..4", out=out) == 2
+    assert capsys.readouterr().err.endswith("holds a campaign that is of other runs; give --out another directory\n")
+
+
+def test_a_parameter_is_in_the_replay_command() -> None:
+    asked = SeedsAsked("it", parameters=("create-topic.assignment=[1, 0]",))
+    assert replay_command(asked, 3).endswith("--seed 3 --param 'create-topic.assignment=[1, 0]'")

@@ -3,11 +3,12 @@
 import io
 import re
 
+import msgspec
 import pytest
 from rich.console import Console
 
 from emulator.cluster.dashboard.view import BANNER, view
-from emulator.cluster.status import ClusterStatus, as_json
+from emulator.cluster.status import ClusterStatus, FindingView, as_json
 from tests.emulator.cluster.dashboard.pictured import (
     LEADER_AND_CONTROLLER,
     SIX,
@@ -171,3 +172,19 @@ def test_json_is_as_good_as_the_status(dual: ClusterStatus) -> None:
     with console.capture() as capture:
         console.print(view(as_json(dual), 100, 35))
     assert capture.get() == drawn(dual)
+
+
+def test_what_a_follow_tells_stands_below_the_faults_violations_first(dual: ClusterStatus) -> None:
+    assert "leader-change" not in drawn(dual)
+    told = [
+        FindingView(12_046.2, "dual-leader", "t-0", True, True, "broker-0 (epoch 0) goes on leading"),
+        *(FindingView(13_000.0 + n, "leader-change", f"u-{n}", False, False, "broker-1 leads") for n in range(5)),
+    ]
+    text = drawn(msgspec.structs.replace(dual, findings=told))
+    lines = [one.strip() for one in text.splitlines() if one.strip().startswith(("✗ 1", "· 1"))]
+    assert lines == [
+        "✗ 12.0 s dual-leader  lasts  t-0: broker-0 (epoch 0) goes on leading",
+        "· 13.0 s leader-change  u-4: broker-1 leads",
+        "· 13.0 s leader-change  u-3: broker-1 leads",
+    ]
+    assert len(drawn(msgspec.structs.replace(dual, findings=told), height=24).splitlines()) <= 24

@@ -6,10 +6,10 @@ from types import ModuleType
 import pytest
 
 from emulator.judging.crash_testing import evidence, historian, network_judge, unclean
-from emulator.judging.crash_testing.attendant import DiskLost
 from emulator.judging.crash_testing.evidence import WANTED, recoveries_of, truth_left
 from emulator.judging.crash_testing.historian import HISTORIC, Happened, history_of
 from emulator.judging.crash_testing.network import Left
+from emulator.judging.crash_testing.recoveries import DiskLost
 from emulator.judging.oracle.truth import Batch
 from emulator.topology import three_azs
 from protocol.events import (

@@ -2,17 +2,20 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from emulator.judging.crash_testing.attendant import Recovery
 from emulator.judging.crash_testing.historian import history_of
 from emulator.judging.crash_testing.history import History, Stated
 from emulator.judging.crash_testing.promises import Broken, broken_promises, broken_recoveries
+from emulator.judging.crash_testing.recoveries import Recovery
+from emulator.judging.oracle.beliefs import Belief
 from emulator.judging.oracle.truth import Batch, Truth
 from protocol.events import ZnodeChanged
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.znodes import Leadership, encode_state, state_path
 from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION, rules, stated
+from tests.emulator.judging.oracle.truths import PLACE, healthy, of_group, write
 from tests.ids import brokers
 
 
@@ -85,3 +88,28 @@ def test_a_kill_loses_nothing_and_a_power_loss_leaves_a_prefix(
     """Semantics 3."""
     one = Recovery(1.0, "broker-0", TOPIC_PARTITION, bool(power), LOG, recovered, power is None)
     assert len(list(broken_recoveries([one]))) == broken
+
+
+# --- what no death excuses ---
+
+
+@pytest.mark.parametrize(("least", "kinds"), [(2, ["acknowledged-below-min-insync"]), (1, [])])
+def test_a_lone_leader_acknowledges_for_all_only_where_it_is_enough(least: int, kinds: list[str]) -> None:
+    truth = healthy()
+    for replica in truth.logs[PLACE].values():
+        replica.append(Batch(3, 3, 0, write("d", 3).digest))
+    truth.beliefs = [Belief(PLACE, "broker-0", 1, least, 3, 0)]
+    truth.writes = [msgspec.structs.replace(write("d", 3), broker=0, ended=1)]
+    assert [broken.what for broken in broken_promises(truth, History())] == kinds
+
+
+@pytest.mark.parametrize(("offset", "kinds"), [(4, ["group-ahead-of-log"]), (3, [])])
+def test_a_group_that_commits_what_was_never_written(offset: int, kinds: list[str]) -> None:
+    """The final leader has lost c, which excuses 3 and no more."""
+    truth = healthy()
+    truth.writes.pop()
+    truth.reads.pop()
+    for replica in truth.logs[PLACE].values():
+        replica.pop()
+    truth.of_groups = [of_group("commit", offset, begun=0)]
+    assert [broken.what for broken in broken_promises(truth, History())] == kinds

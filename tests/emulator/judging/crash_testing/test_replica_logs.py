@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from emulator.judging.crash_testing.attendant import Recovery
 from emulator.judging.crash_testing.history import UNSEEN, UNTOLD, Cut, History, LostTail, Unseen, Written
 from emulator.judging.crash_testing.judge import lost_tails
 from emulator.judging.crash_testing.plan import resolved_for
+from emulator.judging.crash_testing.recoveries import Recovery
 from emulator.judging.crash_testing.replica_logs import ReplicaLogs
 from emulator.judging.crash_testing.rules import gates_of
 from emulator.judging.oracle.truth import Batch

@@ -2,7 +2,6 @@
 
 import pytest
 
-from emulator.judging.crash_testing.attendant import Recovery
 from emulator.judging.crash_testing.fates import Fates
 from emulator.judging.crash_testing.history import (
     UNSEEN,
@@ -23,6 +22,7 @@ from emulator.judging.crash_testing.history import (
 from emulator.judging.crash_testing.idempotence import idempotent_writes
 from emulator.judging.crash_testing.plan import resolved_for
 from emulator.judging.crash_testing.promises import Broken, broken_promises, broken_recoveries
+from emulator.judging.crash_testing.recoveries import Recovery
 from emulator.judging.crash_testing.replica_logs import ReplicaLogs
 from emulator.judging.crash_testing.rules import LEFT_BEHIND, gates_of
 from emulator.judging.oracle.offices import Office, StepBack

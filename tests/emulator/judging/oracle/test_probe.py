@@ -140,7 +140,7 @@ def test_a_follower_that_keeps_what_it_should_cut_is_found(monkeypatch: pytest.M
 def test_what_is_deleted_on_request_is_not_lost_and_its_successor_is_another_topic(version: str) -> None:
     """Semantics 4.5."""
     verdict = play_and_judge(small(*RECREATED, version=version), 1, run="recreated").verdict
-    assert [name for name, check in verdict.checks.items() if check.verdict != "held"] == []
+    assert [name for name, check in verdict.checks.items() if check.verdict not in ("held", "skipped")] == []
 
 
 def test_what_the_topic_of_the_same_name_loses_is_lost() -> None:

@@ -128,7 +128,7 @@ def test_a_reader_may_begin_in_the_middle_of_a_batch(version: str) -> None:
     run = play_and_judge(small(produce, "fetch: {broker: 0, offset: 4}", version=version), 1, run="middle")
     [read] = run.played.operations[-1].reads
     assert (read.base_offset, read.last_offset) == (4, 5)
-    assert [name for name, check in run.verdict.checks.items() if check.verdict != "held"] == []
+    assert [name for name, check in run.verdict.checks.items() if check.verdict not in ("held", "skipped")] == []
 
 
 # --- what is committed ---
@@ -173,7 +173,7 @@ def test_a_history_that_does_not_follow_on_what_was_seen_leaves_states_unknown()
     server: Any = played.world.nodes["session-2"].machine
     committed = Committed()
     committed._tree.zxid = server.committed_zxid - (1 << 31)
-    assert list(committed.catch_up(server)) == []
+    assert list(committed.catch_up(server, 0.0)) == []
     assert committed.missing.startswith("what session-2 has committed does not follow on transaction 0x")
     assert committed.zxid == server.committed_zxid
 

@@ -3,9 +3,11 @@
 from emulator.judging.oracle.anomalies import ANOMALIES
 from emulator.judging.oracle.committed import State
 from emulator.judging.oracle.offices import Office
-from emulator.judging.oracle.truth import Batch, Given, Truth, Write
+from emulator.judging.oracle.peace import Peace
+from emulator.judging.oracle.truth import Batch, Given, OfGroup, Truth, Write
 from emulator.judging.oracle.written import Reached
 from emulator.machines.client.operations import Read
+from protocol.ids import LeaderEpoch, Offset
 
 PLACE = ("t", 0)
 ALL = -1
@@ -38,6 +40,15 @@ def given(
     return Given(PLACE, operation, Read(offset, offset, epoch, digest(value), high_watermark, by))
 
 
+def of_group(
+    kind: str, offset: int, *, begun: int, over: int | None = None, outcome: str = "ok", number: int = 0
+) -> OfGroup:
+    """One that ends before the next begins, unless it says `over`."""
+    asked = offset if kind == "commit" else -1
+    ended = begun + 1 if over is None else over
+    return OfGroup(kind, "g", PLACE, f"client-0.1:{number or begun}", asked, offset, outcome, begun, ended, begun)
+
+
 def healthy() -> Truth:
     """a, b, c on three replicas, all acknowledged and read."""
     log = batches("a", "b", "c")
@@ -47,10 +58,15 @@ def healthy() -> Truth:
         appended={PLACE: {(0, n, n, digest(value)) for n, value in enumerate("abc")}},
         reads=[given(value, n) for n, value in enumerate("abc")],
         reached=[Reached(PLACE, f"broker-{n}", 1, high_watermark=3, log_end=3) for n in range(3)],
+        of_groups=[of_group("commit", 3, begun=0), of_group("committed", 3, begun=1)],
         states=[State(PLACE, 7, leader=0, leader_epoch=0, isr=(0, 1, 2), controller_epoch=1, created=True)],
         leaders=[leads(0, 0, 100.0)],
         controllers=[controls(2, 1, 50.0)],
         roles_seen=3,
+        caches={PLACE: {f"broker-{n}": [(LeaderEpoch(0), Offset(0))] for n in range(3)}},
+        logs_found=1,
+        assignments={PLACE: (0, 1, 2)},
+        peace=Peace(since_ms=1_000.0, end_ms=60_000.0, session_ms=6_000, lag_ms=10_000),
     )
 
 

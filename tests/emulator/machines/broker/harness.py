@@ -94,7 +94,7 @@ class Bench:
         self.for_controller: list[tuple[Message, Callable[[Message], None]]] = []
         self.unclean_enabled: list[str] = []
         self.reconfigured: list[tuple[BrokerSettings, bool]] = []
-        self.created: list[tuple[str, int, int, dict[str, str], Callable[[], None]]] = []
+        self.created: list[tuple[str, int, int, dict[str, str], Callable[..., None]]] = []
         self.broker = Broker(
             self.context,
             lambda request, reply: self.for_controller.append((request, reply)),

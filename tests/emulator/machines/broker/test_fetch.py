@@ -17,8 +17,10 @@ from protocol.messages.replication import (
     ListOffsetsResponse,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
+    ProducePartition,
+    ProduceRequest,
 )
-from protocol.records.format import iter_headers
+from protocol.records.format import encode, iter_headers
 from tests.emulator.machines.broker.harness import T0, Bench
 
 
@@ -257,3 +259,29 @@ def test_latest_while_the_high_watermark_is_behind_the_election(version: str, er
     assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].error == error
     bench.fetch(3, replica=1)
     assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].offset == 3
+
+
+def test_the_first_record_of_a_time_or_later_below_the_high_watermark() -> None:
+    """KIP-79, Log.fetchOffsetByTimestamp."""
+    bench = Bench()
+    bench.lead(0, isr=(0, 1))
+    for number, time_ms in enumerate((10, 30, 20, 40)):
+        records = encode([f"v{number}".encode(), b"w"], magic=2, timestamp_ms=time_ms)
+        bench.ask(ProduceRequest(1, 0, [ProducePartition(*T0, records)]))
+    bench.fetch(6, replica=1)
+
+    def listed(time_ms: int) -> ListedOffset:
+        asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, time_ms)])
+        return bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0]
+
+    assert [(found.offset, found.timestamp_ms) for found in map(listed, (0, 10, 11, 30))] == [
+        (0, 10), (0, 10), (2, 30), (2, 30),
+    ]  # fmt: skip
+    assert (listed(31).error, listed(31).offset, listed(31).timestamp_ms) == (0, -1, -1), "40 is above it"
+
+
+def test_messages_without_a_timestamp_are_not_found_by_it() -> None:
+    asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, 5)])
+    bench = leader("0.8.2")
+    found = bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0]
+    assert found.error == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT

@@ -392,3 +392,12 @@ def test_of_two_records_of_a_key_the_later_one_counts_whichever_is_heard_of_firs
     assert cache.get(key) == CommittedOffset(Offset(7))
     cache.committed(key, CommittedOffset(Offset(3)), at=Offset(3))
     assert cache.get(key) == CommittedOffset(Offset(3))
+
+
+def test_whatever_a_group_has_committed_is_told_without_naming_it() -> None:
+    """OffsetFetch from version 2 on (KIP-88)."""
+    bench = Coordinator(isr=(0,))
+    bench.commit(5)
+    bench.commit(7, group="other")
+    answer = bench.answer(bench.ask(OffsetFetchRequest("g", [], everything=True)), OffsetFetchResponse)
+    assert [(one.topic, one.partition, one.offset) for one in answer.partitions] == [(*T0, 5)]

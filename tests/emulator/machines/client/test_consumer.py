@@ -12,7 +12,7 @@ from emulator.machines.client.consumer_position import ReadProblem
 from emulator.machines.client.fetched import FetchedEntry
 from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
-from protocol.events import OperationEnded, OperationInvoked, RecordsRead
+from protocol.events import OperationEnded, OperationInvoked, PositionLeft, RecordsRead
 from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.machine import ConnectionOpened, Emit, MessageReceived, Now, Open, Outbox, Send, SetTimer
 from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
@@ -65,6 +65,9 @@ class Bench:
 
     def run(self, ms: float = 500) -> None:
         self.cluster.run(self.cluster.now.mono_ms + ms)
+
+    def left(self) -> list[PositionLeft]:
+        return [event for _, event in self.cluster.events if isinstance(event, PositionLeft)]
 
     def asked(self, kind: type) -> int:
         return sum(isinstance(message, kind) for _, _, message in self.cluster.requests)
@@ -171,6 +174,8 @@ def test_out_of_range_goes_to_the_policy(version: str) -> None:
     bench.run()
     assert bench.read == [(0, b"a")]
     assert bench.asked(ListOffsetsRequest) == 1
+    left = PositionLeft("client-0.1:1", "t", 0, 7, "OffsetOutOfRangeException", False, -1)
+    assert bench.left() == [left]
 
 
 def test_out_of_range_without_a_policy_stops_until_a_seek() -> None:
@@ -179,6 +184,7 @@ def test_out_of_range_without_a_policy_stops_until_a_seek() -> None:
     bench.assign(7)
     bench.run()
     assert bench.problems == [ReadProblem("t", 0, "OffsetOutOfRangeException", Offset(7))]
+    assert bench.left() == [PositionLeft("client-0.1:1", "t", 0, 7, "OffsetOutOfRangeException", True, -1)]
     requests = len(bench.cluster.requests)
     bench.run()
     assert len(bench.cluster.requests) == requests, "a stopped partition is left alone"
@@ -230,6 +236,7 @@ def test_a_cut_log_is_noticed_and_read_from_the_divergence() -> None:
     cut_history(bench)
     assert bench.read == [(0, b"a"), (1, b"b"), (1, b"x"), (2, b"y")]
     assert bench.problems == []
+    assert bench.left() == [PositionLeft("client-0.1:1", "t", 0, 2, "LogTruncationException", False, 1)]
 
 
 def test_a_cut_log_without_a_policy_is_a_problem() -> None:

@@ -56,6 +56,10 @@ class Bench:
     def run(self, ms: float) -> None:
         self.cluster.run(self.cluster.now.mono_ms + ms)
 
+    def told(self, kind: str) -> list[OperationEnded]:
+        """How operations of that kind ended."""
+        return [event for _, event in self.cluster.ended() if event.kind == kind]
+
     def asked(self, kind: type) -> int:
         return sum(isinstance(message, kind) for _, _, message in self.cluster.requests)
 
@@ -86,7 +90,7 @@ def test_it_asks_any_broker_for_the_coordinator_and_that_one_to_commit() -> None
     assert out.route(now, MessageReceived(2, 2, 8, OffsetCommitResponse([PartitionError(*T0)])))
     assert out.take()[:2] == [
         Emit(AttemptEnded("client-0.1:1", 1, 0, -1, "")),
-        Emit(OperationEnded("client-0.1:1", "commit", "ok", 0, "t", 0, 5, 4, 0, 0)),
+        Emit(OperationEnded("client-0.1:1", "commit", "ok", 0, "t", 0, 5, 4, 0, 0, 8, 1)),
     ]
     assert ended == [0]
 
@@ -101,6 +105,22 @@ def test_what_was_committed_is_found_again() -> None:
     assert [error for _, error in bench.ended] == [0]
     (request,) = [m for _, _, m in bench.cluster.requests if isinstance(m, OffsetFetchRequest)][:1]
     assert request == OffsetFetchRequest("g", [GroupPartition(*T0)])
+    assert [(event.outcome, event.offset, event.leader_epoch) for event in bench.told("committed")] == [
+        ("ok", -1, -1), ("ok", 5, 4)
+    ]  # fmt: skip
+    looks = [event for _, event in bench.cluster.invoked() if event.kind == "committed"]
+    assert [(event.topic, event.partition, event.value) for event in looks] == [(*T0, "g"), (*T0, "g")]
+
+
+def test_a_look_that_is_not_answered_has_done_nothing() -> None:
+    bench = Bench()
+    bench.cluster.silent = {"broker-0", "broker-1"}
+    bench.look()
+    bench.run(100)
+    bench.store.close(bench.cluster.now, bench.cluster.out)
+    bench.run(100)
+    assert bench.looked == []
+    assert [(event.kind, event.outcome) for _, event in bench.cluster.ended()] == [("committed", "failed")]
 
 
 @pytest.mark.parametrize(
@@ -181,7 +201,7 @@ def test_its_time_goes_by_while_its_coordinator_does_not_answer() -> None:
     bench.commit(5, 1000.0)
     bench.run(1010)
     assert [error for _, error in bench.ended] == ["TimeoutException"]
-    assert [event.outcome for _, event in bench.cluster.ended()] == ["unknown"]
+    assert [event.outcome for event in bench.told("commit")] == ["unknown"]
     bench.commit(6)
     bench.cluster.silent = set()
     bench.cluster.lose_connections("broker-0")
@@ -261,5 +281,5 @@ def test_closed_with_a_commit_under_way_that_one_may_have_been_done_and_the_next
     bench.run(100)
     assert bench.ended == []
     assert bench.store.closed
-    assert [(event.offset, event.outcome) for _, event in bench.cluster.ended()] == [(4, "unknown"), (5, "failed")]
+    assert [(event.offset, event.outcome) for event in bench.told("commit")] == [(4, "unknown"), (5, "failed")]
     assert bench.cluster.open_connections() == 0

@@ -126,9 +126,9 @@ def produced(error: int, offset: int) -> ProduceResponse:
     return ProduceResponse([ProduceResult(TOPIC, 0, error, Offset(offset))])
 
 
-def ended(operation: int, outcome: str, error: int, offset: int, digest: int, acks: int = -1) -> Emit:
+def ended(operation: int, outcome: str, error: int, offset: int, digest: int, acks: int = -1, tries: int = 1) -> Emit:
     name = f"observer.1:{operation}"
-    return Emit(OperationEnded(name, "produce", outcome, error, TOPIC, 0, offset, -1, digest, acks))
+    return Emit(OperationEnded(name, "produce", outcome, error, TOPIC, 0, offset, -1, digest, acks, 0, tries))
 
 
 def names(effects: Sequence[Effect]) -> list[str]:
@@ -174,7 +174,7 @@ def test_values_are_written_one_after_the_other_each_with_its_retries() -> None:
     ]
     bench.step(ConnectionOpened(2))
     effects = bench.answer(2, produced(7, 3))
-    assert ended(1, "unknown", 7, 3, digest_of(b"c")) in effects
+    assert ended(1, "unknown", 7, 3, digest_of(b"c"), tries=2) in effects
     assert effects[-2:] == [Open(3, "broker-0", "client"), SetTimer(("direct", "socket", 3), 10_000.0)]
     assert bench.done == 0
     bench.step(ConnectionOpened(3))
@@ -198,7 +198,7 @@ def test_a_refused_write_is_definite_unless_an_earlier_attempt_was_not() -> None
     bench.step(ConnectionOpened(2))
     bench.step(TimerFired(("direct", "socket", 2)))
     bench.step(ConnectionOpened(3))
-    assert ended(2, "unknown", 19, -1, digest_of(b"b")) in bench.answer(3, produced(19, -1))
+    assert ended(2, "unknown", 19, -1, digest_of(b"b"), tries=2) in bench.answer(3, produced(19, -1))
 
 
 def test_silence_is_a_timeout_and_its_outcome_unknown() -> None:
@@ -282,7 +282,7 @@ def test_a_fetch_reads_whole_batches_from_its_offset_on() -> None:
         Emit(RecordsRead("observer.1:1", TOPIC, 0, 1, 1, 3, digest_of(b"a", b"b"), 3, 0)),
         Emit(RecordsRead("observer.1:1", TOPIC, 0, 2, 2, 4, digest_of(b"c"), 3, 0)),
         Emit(AttemptEnded("observer.1:1", 1, 0, 3, "")),
-        Emit(OperationEnded("observer.1:1", "fetch", "ok", 0, TOPIC, 0, 3, 4, 0, 0)),
+        Emit(OperationEnded("observer.1:1", "fetch", "ok", 0, TOPIC, 0, 3, 4, 0, 0, 0, 1)),
     ]
     records = (FetchedRecord(Offset(1), LeaderEpoch(3), b"b"), FetchedRecord(Offset(2), LeaderEpoch(4), b"c"))
     assert bench.fetched == [Fetched("observer.1:1", BrokerId(0), 0, Offset(3), records)]
@@ -293,7 +293,7 @@ def test_a_fetch_reports_the_brokers_error_or_its_silence() -> None:
     bench.fetch()
     bench.step(ConnectionOpened(1))
     effects = bench.answer(1, FetchResponse([FetchedPartition(TOPIC, 0, 6)]))
-    assert Emit(OperationEnded("observer.1:1", "fetch", "failed", 6, TOPIC, 0, 0, -1, 0, 0)) in effects
+    assert Emit(OperationEnded("observer.1:1", "fetch", "failed", 6, TOPIC, 0, 0, -1, 0, 0, 0, 1)) in effects
     bench.fetch(socket_timeout_ms=2000)
     bench.step(ConnectionOpened(2))
     bench.step(TimerFired(("direct", "socket", 2)))

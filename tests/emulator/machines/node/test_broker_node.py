@@ -147,7 +147,7 @@ def test_a_stop_waits_for_the_session_service_without_limit(version: str) -> Non
     for name in ("session-0", "session-1"):
         world.kill(name)
     world.stop("broker-0")
-    cluster.go_on(600_000.0)
+    cluster.go_on(120_000.0)
     assert cluster.alive("broker-0")
     for name in ("session-0", "session-1"):
         world.start(name)

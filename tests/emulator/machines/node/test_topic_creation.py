@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from controller.session_calls import Procedures
-from emulator.machines.node.topic_creation import create_topic
+from emulator.machines.node.topic_creation import Made, create_topic
 from protocol.chance import Chance
+from protocol.errors import ErrorCode
 from protocol.ids import BrokerId
 from protocol.machine import Now, Outbox
 from protocol.messages.session import SessionRequest, SessionResponse
@@ -38,7 +39,7 @@ class Calls:
 
 
 def made(calls: Calls, *, version: str = "2.6", partitions: int = 6, factor: int = 3, seed: int = 1) -> bool:
-    results: list[bool] = []
+    results: list[Made] = []
 
     def failed(now: Now, out: Outbox, error: Exception) -> None:
         raise error
@@ -49,7 +50,7 @@ def made(calls: Calls, *, version: str = "2.6", partitions: int = 6, factor: int
         NOW, Outbox(), "test", "", making, lambda now, out, result: results.append(result), failed
     ).start()
     (result,) = results
-    return result
+    return result.error == ErrorCode.NONE
 
 
 @pytest.mark.parametrize("seed", range(5))

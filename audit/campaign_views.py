@@ -1,0 +1,105 @@
+"""A campaign's rows as tables for `faultline sql`: what each is called, what it holds, and how it is made.
+
+`runs` has every column of docs/campaigns.md; the others are made from it. `campaign` tells campaigns apart where
+several are opened together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from audit.input import AuditInputError, escaped
+from audit.views import View, needed
+from emulator.judging.campaigns.columns import sql_columns
+from emulator.judging.campaigns.dataset import RUNS_FOLDER, UnusableCampaign, about, files_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CAMPAIGNS_MAX = 100
+ROWS_TABLE = "runs"
+
+_RUN = "campaign, scenario, kafka_version, cell, seed, settings, parameters"
+
+CAMPAIGN_VIEWS: tuple[View, ...] = (
+    View(
+        "checks",
+        "What the oracle says of each promise: one row per run and check.",
+        f"""SELECT {_RUN}, one.check, one.verdict, one.expected, one.count, one.judged, replay
+           FROM runs LATERAL VIEW explode(checks) AS one""",
+    ),
+    View(
+        "measures",
+        "What was measured: one row per run and measure, `az` where it is one AZ's (`unavailable_ms`).",
+        f"""SELECT * FROM (
+             SELECT {_RUN}, replay, stack(11, 'acknowledged', double(acknowledged), 'refused', double(refused),
+               'undecided', double(undecided), 'lost', double(lost), 'duplicated', double(duplicated),
+               'reordered', double(reordered), 'diverged', double(diverged),
+               'time_to_new_leader_ms', time_to_new_leader_ms, 'dual_leader_ms', dual_leader_ms,
+               'isr_shrinks', double(isr_shrinks), 'exits', double(exits)) AS (measure, value), NULL AS az FROM runs
+             UNION ALL SELECT {_RUN}, replay, 'unavailable_ms' AS measure, ms AS value, az
+               FROM runs LATERAL VIEW explode(unavailable_ms) AS az, ms
+           ) WHERE value IS NOT NULL""",
+    ),
+    View(
+        "cells",
+        "Each choice of version, settings and parameters, over its seeds: how many runs, how many tell something, in "
+        "which share of those something was lost, duplicated or diverged, and the most.",
+        """SELECT campaign, scenario, kafka_version, cell, settings, parameters, count(*) AS runs,
+             count_if(told) AS told, avg(int(lost > 0)) FILTER (WHERE told) AS losing,
+             max(lost) FILTER (WHERE told) AS most_lost, avg(int(duplicated > 0)) FILTER (WHERE told) AS duplicating,
+             avg(int(diverged > 0)) FILTER (WHERE told) AS diverging, min_by(replay, seed) AS replay
+           FROM (SELECT *, error = '' AND size(unknown_because) = 0 AS told FROM runs)
+           GROUP BY ALL""",
+    ),
+    View(
+        "broken",
+        "What breaks: each promise in each cell where it was broken, in which share of the runs that tell, and the "
+        "command that plays the first of them again.",
+        """SELECT campaign, scenario, kafka_version, cell, settings, parameters, check, count_if(violated) AS runs,
+             count(*) AS of, avg(int(violated)) AS share, min_by(replay, seed) FILTER (WHERE violated) AS replay
+           FROM (SELECT campaign, scenario, kafka_version, cell, settings, parameters, seed, replay, one.check,
+                   one.verdict = 'violated' AS violated
+                 FROM runs LATERAL VIEW explode(checks) AS one
+                 WHERE error = '' AND size(unknown_because) = 0 AND one.verdict IN ('held', 'violated'))
+           GROUP BY ALL HAVING count_if(violated) > 0""",
+    ),
+)
+
+RUNS_HOLDS = "Every run: what it was, what became of it, and how to play it again."
+"""Of `runs`, which the others are made from."""
+
+
+def create_campaign_views(spark: SparkSession, directories: Sequence[Path], query: str | None = None) -> None:
+    """Make them in the session, for `query` those that it names; without one, all. Raises AuditInputError."""
+    from pyspark.sql import functions as F
+
+    if len(directories) > CAMPAIGNS_MAX:
+        raise AuditInputError(f"{len(directories)} campaigns given; at most {CAMPAIGNS_MAX} are opened at once")
+    opened = []
+    for name, directory in _named(directories).items():
+        try:
+            about(directory)
+            files = files_of(directory)
+        except UnusableCampaign as error:
+            raise AuditInputError(str(error)) from error
+        if not files:
+            raise AuditInputError(f"{directory}: has no run yet")
+        reader = spark.read.schema(sql_columns()).option("basePath", str(directory / RUNS_FOLDER))
+        rows = reader.parquet(*(escaped(str(path)) for path in files))
+        opened.append(rows.withColumn("campaign", F.lit(name)))
+    reduce(lambda one, other: one.unionByName(other), opened).createOrReplaceTempView(ROWS_TABLE)
+    for view in needed(query, CAMPAIGN_VIEWS):
+        spark.sql(view.query).createOrReplaceTempView(view.name)
+
+
+def _named(directories: Sequence[Path]) -> dict[str, Path]:
+    """{what tells it apart: directory}, each once."""
+    paths = list(dict.fromkeys(path.resolve() for path in directories))
+    depth = 1
+    while len({path.parts[-depth:] for path in paths}) < len(paths):
+        depth += 1
+    return {"/".join(path.parts[-depth:]): path for path in paths}

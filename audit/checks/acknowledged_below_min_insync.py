@@ -1,0 +1,41 @@
+"""Acknowledged below min.insync.replicas: acks=all was acknowledged by a leader that took fewer replicas for in sync.
+
+With acks=all a leader refuses a record while its ISR is smaller than `min.insync.replicas`: before it appends it, and
+again when the high watermark has passed it (semantics 1.8). A row is an acknowledged record that this leader's high
+watermark passed, and whose client had its answer, all within one time in which the leader itself took fewer replicas
+for in sync than it had to. What it believes is in its role, and in its changes of the ISR as it asked for them (larger
+ones) or was told that they are done. Who answered is whom the client asked last. Where settings change while the run
+goes on, their least value counts.
+"""
+
+from audit.checks.check import Check
+
+VIOLATIONS = """
+SELECT run, topic, partition, offset,
+  format_string(
+    '%s was acknowledged (acks=all) at offset %d by %s, which took %d for in sync; min.insync.replicas is %d',
+    operation, offset, node, in_sync, least) AS text,
+  to_json(struct(operation, node, in_sync, least AS min_insync_replicas, at_ms AS acknowledged_ms)) AS details
+FROM (
+  SELECT /*few(small)*/ o.run, o.topic, o.partition, o.operation, o.offset, o.at_ms, small.node,
+    max(small.in_sync) AS in_sync, max(small.min_insync_replicas) AS least
+  FROM operations AS o JOIN small_isrs AS small
+    ON o.run = small.run AND o.topic = small.topic AND o.partition = small.partition
+    AND concat('broker-', CAST(o.broker AS STRING)) = small.node
+    AND o.at_ms > small.from_ms AND o.at_ms <= coalesce(small.until_ms, double('infinity'))
+    AND o.offset >= small.high_watermark
+  WHERE o.kind = 'produce' AND o.outcome = 'ok' AND o.acks = -1
+  GROUP BY o.run, o.topic, o.partition, o.operation, o.offset, o.at_ms, small.node
+)
+"""
+
+ACKNOWLEDGED_BELOW_MIN_INSYNC = Check(
+    name="acknowledged-below-min-insync",
+    title="acks=all waits for min.insync.replicas",
+    definition=__doc__,
+    levels=("client", "replica"),
+    needs=("role_changed",),
+    subject="records acknowledged with acks=all",
+    subjects=lambda counts: counts["acknowledged_by_all"],
+    violations=VIOLATIONS,
+)

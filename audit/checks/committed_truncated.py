@@ -1,0 +1,78 @@
+"""Committed, truncated: a replica cuts off what it knew to be committed.
+
+Whatever lies below a high watermark was on every replica in sync, and consumers may have read it. A replica that cuts
+its log below one that it had itself, in this life of its process or in one before, forgets what was promised: if it
+leads next, or was one of too few that had it, it is lost (KIP-101; TLA+ of Kafka's replication, WeakIsr and StrongIsr:
+whoever is in sync has all that is below the high watermark). What disks forgot, and logs that were made anew, count as
+held no more: a power cut is no truncation. A log that is wiped to begin where its leader's does is none either. Nor
+counts a high watermark that is no older than the cut: up to 2.8 a follower takes over its leader's from the very answer
+that tells it to cut. A row is one cut. Kafka cuts so before 0.11, whose followers cut to the high watermark that was
+checkpointed, and where a leader was elected uncleanly.
+"""
+
+from audit.checks.check import Check
+
+_REPLICA = "run, node, topic, partition"
+
+# The replica's story in parts, each from one cut (of whatever kind) to the next: few, so that they can be folded.
+VIOLATIONS = f"""
+WITH cuts AS (
+  SELECT {_REPLICA}, incarnation, seq, at_ms, log_end,
+    CASE WHEN event IN ('log_created', 'log_deleted') THEN 0L WHEN event = 'log_loaded' THEN log_end
+      WHEN reason = 'full' THEN `to` ELSE least(`to`, log_end) END AS cut,
+    event = 'log_truncated' AND reason != 'full' AND `to` < log_end AS judged
+  FROM rest WHERE event IN ('log_created', 'log_deleted', 'log_loaded', 'log_truncated')
+),
+cut_replicas AS (SELECT DISTINCT {_REPLICA} FROM cuts WHERE judged),
+-- the events of one step have one time
+cut_steps AS (SELECT DISTINCT {_REPLICA}, incarnation, at_ms FROM cuts WHERE judged),
+parts AS (
+  SELECT {_REPLICA}, part, max(cut) AS cut, max(log_end) AS log_end, coalesce(max(judged), false) AS judged,
+    coalesce(max(high_watermark), 0L) AS high_watermark
+  FROM (
+    SELECT *, count(cut) OVER (PARTITION BY {_REPLICA} ORDER BY incarnation, seq) AS part
+    FROM (
+      SELECT /*gather*/ * FROM (
+        SELECT {_REPLICA}, incarnation, seq, cut, log_end, judged, CAST(NULL AS BIGINT) AS high_watermark FROM cuts
+        UNION ALL
+        SELECT /*few(cut_replicas)*/ {_REPLICA}, incarnation, seq, NULL, NULL, NULL, high_watermark
+        FROM (
+          SELECT {_REPLICA}, incarnation, seq, at_ms, high_watermark FROM watermarks
+          UNION ALL SELECT {_REPLICA}, incarnation, seq, at_ms, high_watermark FROM rest WHERE event = 'role_changed'
+        )
+        LEFT SEMI JOIN cut_replicas USING ({_REPLICA})
+        LEFT ANTI JOIN cut_steps USING ({_REPLICA}, incarnation, at_ms)
+      )
+    )
+  )
+  GROUP BY {_REPLICA}, part
+)
+SELECT run, topic, partition, one.cut AS offset,
+  format_string('%s cut its log from %d to %d, and had had a high watermark of %d',
+    node, one.log_end, one.cut, one.known) AS text,
+  to_json(struct(node, one.log_end, one.cut AS `to`, one.known AS high_watermark)) AS details
+FROM (
+  SELECT {_REPLICA}, explode(aggregate(
+    sort_array(collect_list(struct(part, cut, log_end, judged, high_watermark))),
+    named_struct('known', 0L,
+      'found', CAST(array() AS ARRAY<STRUCT<cut: BIGINT, log_end: BIGINT, known: BIGINT>>)),
+    (so_far, one) -> named_struct(
+      'known', greatest(least(so_far.known, coalesce(one.cut, so_far.known)), one.high_watermark),
+      'found', IF(one.judged AND one.cut < so_far.known,
+        array_append(so_far.found, named_struct('cut', one.cut, 'log_end', one.log_end, 'known', so_far.known)),
+        so_far.found)),
+    so_far -> so_far.found)) AS one
+  FROM parts GROUP BY {_REPLICA}
+)
+"""
+
+COMMITTED_TRUNCATED = Check(
+    name="committed-truncated",
+    title="What was committed is not cut off",
+    definition=__doc__,
+    levels=("replica",),
+    needs=(),
+    subject="batches appended",
+    subjects=lambda counts: counts["batch_appended"],
+    violations=VIOLATIONS,
+)

@@ -1,0 +1,76 @@
+"""Epoch cache: a replica's leader epochs are not those of the batches in its log.
+
+By its cache (the file leader-epoch-checkpoint) a replica says where an epoch ends, and followers cut by what it says:
+an entry that is wrong is a wrong cut (KIP-101, KIP-279; semantics 2.1, 3).
+
+- Whatever is cut off the log is cut off the cache: no entry begins at or above the log's end, after a cut and when a
+  log is found on disk.
+- At the end each epoch that the log's batches have is in the cache, and begins at the first of them.
+
+A row is an entry that outlived a cut in one life of a broker's process, or an epoch of a log that its cache lacks or
+has elsewhere. Batches of formats without an epoch are not looked at; of a cache, its newest 32 entries.
+"""
+
+from audit.checks.check import Check
+from audit.checks.log_evidence import UNREADABLE_LOGS
+from protocol.events.logs import EPOCHS_TOLD_MAX
+
+_TELL = "event IN ('log_created', 'log_loaded', 'log_truncated', 'leader_epoch_began')"
+
+_OUTLIVED = """
+SELECT run, topic, partition, begins AS offset,
+  format_string('%s, in its life %d, still had leader epoch %d begin at offset %d after its log ended at %d',
+    node, incarnation, leader_epoch, begins, min(log_end)) AS text,
+  to_json(struct(node, incarnation, leader_epoch, begins)) AS details
+FROM (
+  SELECT run, node, incarnation, topic, partition, log_end, try_cast(substring_index(entry, ':', 1) AS BIGINT)
+    AS leader_epoch, try_cast(substring_index(entry, ':', -1) AS BIGINT) AS begins
+  FROM (
+    SELECT run, node, incarnation, topic, partition, IF(event = 'log_truncated', `to`, log_end) AS log_end,
+      explode(split(epochs, ' ')) AS entry
+    FROM rest
+    WHERE epochs != '' AND (event = 'log_loaded' OR (event = 'log_truncated' AND `to` < log_end))
+  )
+)
+WHERE begins >= log_end
+GROUP BY run, node, incarnation, topic, partition, leader_epoch, begins
+"""
+
+_LACKED = f"""
+SELECT run, topic, partition, first_offset AS offset,
+  format_string('in the log of %s leader epoch %d begins at offset %d; its cache has: %s',
+    node, leader_epoch, first_offset, IF(epochs = '', 'nothing', epochs)) AS text,
+  to_json(struct(node, leader_epoch, epochs)) AS details
+FROM log_ranges
+JOIN (
+  SELECT run, node, topic, partition,
+    max_by(IF(event = 'log_created', '', epochs), struct(incarnation, seq)) AS epochs
+  FROM rest WHERE {_TELL} GROUP BY run, node, topic, partition
+) AS told USING (run, node, topic, partition)
+WHERE leader_epoch >= 0 AND first_offset IS NOT NULL
+  AND NOT array_contains(split(epochs, ' '), concat(leader_epoch, ':', first_offset))
+  -- older than the oldest of as many as are told
+  AND NOT (size(split(epochs, ' ')) >= {EPOCHS_TOLD_MAX}
+    AND leader_epoch < try_cast(substring_index(epochs, ':', 1) AS BIGINT))
+"""
+
+_UNTOLD = f"""
+SELECT run, topic, partition, format_string('the events of %s do not tell its leader epochs', node) AS text
+FROM rest WHERE {_TELL} AND event != 'log_created' AND epochs IS NULL GROUP BY run, node, topic, partition
+UNION ALL
+SELECT run, topic, partition, format_string('no event of %s tells its leader epochs', node)
+FROM log_ranges LEFT ANTI JOIN (SELECT * FROM rest WHERE {_TELL}) USING (run, node, topic, partition)
+WHERE leader_epoch >= 0 GROUP BY run, node, topic, partition
+"""
+
+EPOCH_CACHE = Check(
+    name="epoch-cache",
+    title="Leader epochs are those of the log",
+    definition=__doc__,
+    levels=("replica",),
+    needs=(),
+    subject="batches appended",
+    subjects=lambda counts: counts["batch_appended"],
+    violations=f"{_OUTLIVED} UNION ALL {_LACKED}",
+    evidence=f"{UNREADABLE_LOGS} UNION ALL {_UNTOLD}",
+)

@@ -1,0 +1,54 @@
+"""Fenced leader's change: an ISR change was done for a leader that had been succeeded.
+
+A leader changes its in-sync replicas on top of the state that it knows: by the version of the znode, or through the
+controller, which knows the leader epoch (KIP-497). Once a later leader epoch is committed, whatever an older leader
+asks for is refused (semantics 1.6; TLA+ of Kafka's replication: only the true leader updates the ISR,
+QuorumUpdateLeaderAndIsr); if it is done, the ISR is that of a leader whom nobody follows, and high watermarks
+move by it. A row is a change that a leader was told to be done, as a version of the state that is behind one with a
+later leader epoch.
+"""
+
+from audit.checks.check import Check
+
+VIOLATIONS = """
+SELECT changes.run, changes.topic, changes.partition, -1L AS offset,
+  format_string('%s changed the ISR as leader of epoch %d, as version %d, when leader epoch %d was committed',
+    node, changes.leader_epoch, zk_version, reached) AS text,
+  to_json(struct(node, changes.leader_epoch, zk_version, reached)) AS details
+FROM (
+  SELECT DISTINCT run, node, incarnation, topic, partition, leader_epoch, zk_version,
+    substring_index(topic, '#', 1) AS plain, try_cast(substring_index(topic, '#', -1) AS BIGINT) AS number
+  FROM rest WHERE event = 'isr_change_ended' AND result = 'done' AND leader_epoch >= 0
+) AS changes
+JOIN (
+  SELECT *, max(life) OVER (PARTITION BY run, topic, partition) AS last_life,
+    max(leader_epoch) OVER (PARTITION BY run, topic, partition, life ORDER BY version) AS reached
+  FROM (
+    SELECT run, version, change, CAST(get_json_object(data, '$.leader_epoch') AS BIGINT) AS leader_epoch,
+      regexp_extract(path, '^/brokers/topics/([^/]+)/', 1) AS topic,
+      CAST(regexp_extract(path, '/partitions/([0-9]+)/', 1) AS BIGINT) AS partition,
+      -- created, deleted, created, ...: the n-th life of a topic is told by the events from 2n - 1 on
+      count_if(change != 'changed') OVER (PARTITION BY run, path ORDER BY zxid) AS life
+    FROM (
+      SELECT run, path, zxid, max(change) AS change, max(version) AS version, max(data) AS data
+      FROM rest WHERE event = 'znode_changed' AND path RLIKE '^/brokers/topics/[^/]+/partitions/[0-9]+/state$'
+      GROUP BY run, path, zxid
+    )
+  )
+  WHERE change != 'deleted'
+) AS states
+  ON states.run = changes.run AND states.topic = plain AND states.partition = changes.partition
+  AND states.version = zk_version AND life = coalesce(2 * number - 1, last_life)
+WHERE reached > changes.leader_epoch
+"""
+
+FENCED_LEADER_CHANGE = Check(
+    name="fenced-leader-change",
+    title="Whoever is fenced changes no ISR",
+    definition=__doc__,
+    levels=("replica",),
+    needs=(),
+    subject="states that the session service committed",
+    subjects=lambda counts: counts["znode_changed"],
+    violations=VIOLATIONS,
+)

@@ -1,0 +1,44 @@
+"""Ahead of the log: what a group has committed lies beyond the end of the log.
+
+The offset that a group commits is that of the next record, so it is at most the log's end. When the log of the final
+leader ends below what the group committed last (of the commits that were acknowledged, the one that ended last), the
+records that were read are gone: the group's next consumer is out of range, or passes over as many new records without
+a word. A row is a group and a partition. The offsets of the old consumer, in the session service, are looked at alike.
+What went with its topic is not asked for.
+"""
+
+from audit.checks.check import Check
+from audit.checks.log_evidence import UNREADABLE_LEADERS
+
+VIOLATIONS = """
+SELECT run, topic, partition, committed AS offset,
+  format_string('group %s has committed offset %d, and the log of the final leader ends at %d', group_id, committed,
+    log_end) AS text,
+  to_json(struct(group_id AS `group`, operation, log_end)) AS details
+FROM (
+  SELECT c.run, c.topic, c.partition, c.group_id, c.last.offset AS committed, c.last.operation,
+    coalesce(log.log_end, 0L) AS log_end
+  FROM (
+    SELECT run, topic, partition, group_id, max(struct(ended_ms, ended_seq, offset, operation)) AS last
+    FROM group_operations WHERE kind = 'commit' AND outcome = 'ok' AND NOT gone
+    GROUP BY run, topic, partition, group_id
+  ) AS c
+  LEFT JOIN (
+    SELECT run, topic, partition, greatest(max(log_end), max(begins)) AS log_end
+    FROM log_ranges WHERE leads GROUP BY run, topic, partition
+  ) AS log ON c.run = log.run AND c.topic = log.topic AND c.partition = log.partition
+)
+WHERE committed > log_end
+"""
+
+GROUP_AHEAD_OF_LOG = Check(
+    name="group-ahead-of-log",
+    title="A group commits what is there",
+    definition=__doc__,
+    levels=("client", "replica"),
+    needs=("role_changed",),
+    subject="offsets committed",
+    subjects=lambda counts: counts["commits"],
+    violations=VIOLATIONS,
+    evidence=UNREADABLE_LEADERS,
+)

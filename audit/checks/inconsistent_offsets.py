@@ -1,0 +1,39 @@
+"""Inconsistent: one offset was read as two different things.
+
+Whoever reads an offset, from whichever broker and whenever, is given the batch that lies there: a batch that begins
+within what was read as another one contradicts it. Looked at are all readers together and the whole run; that an
+offset's record was cut off and another written in its place is no excuse, for somebody has read the first (a reset
+tells one reader, and no other). Equal bytes are equal, whatever the leader epoch. A row is a batch that begins within
+another that was read. (Jepsen's Kafka workload: inconsistent offsets.)
+"""
+
+from audit.checks.check import Check
+
+VIOLATIONS = """
+SELECT run, topic, partition, base_offset AS offset,
+  format_string('what was read at offset %d in leader epoch %d was read as something else in leader epoch %d',
+    base_offset, leader_epoch, before.leader_epoch) AS text,
+  to_json(struct(digest, before.digest AS other_digest, array(before.leader_epoch, leader_epoch) AS epochs)) AS details
+FROM (
+  SELECT *, max(struct(last_offset, digest, leader_epoch)) OVER (
+    PARTITION BY run, topic, partition ORDER BY base_offset, digest
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+  FROM (
+    SELECT run, topic, partition, base_offset, digest, max(last_offset) AS last_offset,
+      min(leader_epoch) AS leader_epoch
+    FROM reads GROUP BY run, topic, partition, base_offset, digest
+  )
+)
+WHERE before.last_offset >= base_offset AND before.digest != digest
+"""
+
+INCONSISTENT_OFFSETS = Check(
+    name="inconsistent-offsets",
+    title="One offset is one record",
+    definition=__doc__,
+    levels=("client",),
+    needs=(),
+    subject="batches read",
+    subjects=lambda counts: counts["records_read"],
+    violations=VIOLATIONS,
+)

@@ -1,0 +1,49 @@
+"""Under-replicated: a replica stays out of the in-sync replicas although everybody is there and can talk.
+
+Once all faults are healed and all processes live, a replica that lags fetches what it lacks, and its leader takes it
+into the ISR again. The bound is `replica.lag.time.max.ms` and `zookeeper.session.timeout.ms` together, the longest that
+any broker has: a broker may first have to wait for the session of its former life to expire, and has then as long as a
+replica may lag; counted from the last heal, start, or first traffic since (liveness; semantics 1.4). A row is a state
+with fewer in-sync replicas than the partition is assigned in the end, that lasted longer. Judged only in runs that were
+left in peace for so long (`audit.settled`), otherwise skipped.
+"""
+
+from audit.checks.check import Check
+from audit.settled import STATES
+
+BOUND = "(lag_ms + session_ms)"
+
+VIOLATIONS = rf"""
+SELECT run, topic, partition, -1L AS offset,
+  format_string('%s of %s were in sync for %d ms from %d ms on, and all was healed and alive; at most %d ms are needed',
+    array_join(isr, ','), array_join(replicas, ','), bigint(lasted_ms), bigint(from_ms), {BOUND}) AS text,
+  to_json(struct(isr, replicas, from_ms, lasted_ms, {BOUND} AS bound_ms)) AS details
+FROM ({STATES})
+JOIN (
+  SELECT run, topic, try_cast(number AS BIGINT) AS partition, replicas
+  FROM (
+    SELECT run, substring_index(path, '/', -1) AS topic, explode(from_json(get_json_object(
+      max_by(data, zxid), '$.partitions'), 'MAP<STRING, ARRAY<BIGINT>>')) AS (number, replicas)
+    FROM rest WHERE event = 'znode_changed' AND change != 'deleted' AND path RLIKE '^/brokers/topics/[^/]+$'
+    GROUP BY run, path
+  )
+) USING (run, topic, partition)
+WHERE size(isr) < size(replicas) AND lasted_ms > {BOUND}
+"""
+
+COUNTED = f"""
+SELECT DISTINCT run, topic, partition FROM ({STATES}) JOIN settled USING (run)
+WHERE end_ms - since_ms > settled.lag_ms + settled.session_ms
+"""
+
+UNDER_REPLICATED = Check(
+    name="under-replicated",
+    title="All replicas are in sync again",
+    definition=__doc__,
+    levels=("replica",),
+    needs=(),
+    subject="partitions of a run that was left in peace long enough",
+    subjects=lambda counts: 0,
+    violations=VIOLATIONS,
+    counted=COUNTED,
+)

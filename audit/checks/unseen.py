@@ -1,0 +1,51 @@
+"""Unseen: an acknowledged record that a consumer read past and was never given.
+
+Looked at are the records that the final leader holds where they were acknowledged, and the consumers that were given
+something before or at that offset and, later than it was acknowledged, something behind it, without having left their
+position in between (`position_left`): what was in between they were given, or somebody acts as if it had never been
+written. A row is a record, whoever passed it. Where nobody reads past a record nothing is asked. (Jepsen's Kafka
+workload: unseen.)
+"""
+
+from audit.checks.check import Check
+from audit.checks.log_evidence import UNREADABLE_LEADERS
+
+# A stretch without a leap, all of which the final leader has, has passed nothing by: the others are few.
+VIOLATIONS = """
+WITH stretches AS (
+  SELECT run, operation, topic, partition, stretch, min(base_offset) AS begins, max(last_offset) AS ends,
+    max(at_ms) AS last_ms
+  FROM doubtful_turns GROUP BY run, operation, topic, partition, stretch
+)
+SELECT run, topic, partition, offset,
+  format_string('%s lies at offset %d, which %s read past without it (times: %d)', operation, offset, min(reader),
+    count(*)) AS text,
+  to_json(struct(operation, min(reader) AS reader, count(*) AS times)) AS details
+FROM (
+  SELECT /*few(s)*/ o.run, o.topic, o.partition, o.operation, o.offset, o.digest, s.operation AS reader, s.stretch
+  FROM operations AS o JOIN stretches AS s
+    ON o.run = s.run AND o.topic = s.topic AND o.partition = s.partition AND o.offset BETWEEN s.begins AND s.ends - 1
+    AND o.at_ms < s.last_ms
+  WHERE o.kind = 'produce' AND o.outcome = 'ok' AND NOT o.gone
+) AS passed
+LEFT SEMI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
+  ON passed.run = log.run AND passed.topic = log.topic AND passed.partition = log.partition
+  AND passed.digest = log.digest AND passed.offset BETWEEN log.base_offset AND log.last_offset
+LEFT ANTI JOIN doubtful_turns AS given
+  ON passed.run = given.run AND passed.reader = given.operation AND passed.topic = given.topic
+  AND passed.partition = given.partition AND passed.stretch = given.stretch AND passed.digest = given.digest
+  AND passed.offset BETWEEN given.base_offset AND given.last_offset
+GROUP BY run, topic, partition, operation, offset
+"""
+
+UNSEEN = Check(
+    name="unseen",
+    title="Whoever reads on has read what was before",
+    definition=__doc__,
+    levels=("client", "replica"),
+    needs=("batch_appended", "role_changed"),
+    subject="batches read",
+    subjects=lambda counts: counts["records_read"],
+    violations=VIOLATIONS,
+    evidence=UNREADABLE_LEADERS,
+)

@@ -1,0 +1,111 @@
+"""Clocks that contradict causes: what one node did is told to be earlier than what led to it at another.
+
+Between nodes the scenario's clock places events (`audit.offices`). It can be wrong: a file whose times are shifted, a
+machine whose clock is. Wherever one event must have come before another whatever clocks say, the two are compared, so
+that a wrong clock makes a run unknown instead of better:
+
+- a batch is appended by a leader before any follower has it;
+- a leader epoch is committed by the session service before a broker takes a role in it, as is a controller epoch;
+- a leader appends a record before a client is told that it is there (where all lines can be looked at);
+- a process is started, and a rule asked for, before it begins, or is in force.
+
+CLOCKS gives rows `run`, `text`: one for each pair of nodes.
+"""
+
+from __future__ import annotations
+
+SPARE_MS = 1.0
+"""Times are kept to fractions of a millisecond, and a step's events have the time at which it began."""
+BLOCK = 4_096
+"""Offsets that are looked at together where lines are many: the first of each node."""
+
+_APPENDS = """
+-- of each node the first append in a block of offsets: a follower's has the leader's before it
+SELECT run, min_by(node, led_ms) FILTER (WHERE led_ms IS NOT NULL) AS before_node, min(led_ms) AS before_ms,
+  min_by(node, followed_ms) FILTER (WHERE followed_ms IS NOT NULL) AS after_node, min(followed_ms) AS after_ms
+FROM (
+  SELECT run, node, topic, partition, leader_epoch, base_offset div {block} AS block,
+    min(IF(as_leader, at_ms, NULL)) AS led_ms, min(IF(as_leader, NULL, at_ms)) AS followed_ms
+  FROM appends GROUP BY run, node, topic, partition, leader_epoch, base_offset div {block}
+)
+GROUP BY run, topic, partition, leader_epoch, block
+"""
+
+_ROLES = """
+SELECT run, before_node, before_ms, node AS after_node, at_ms AS after_ms
+FROM (
+  SELECT run, substring_index(topic, '#', 1) AS topic, partition, leader_epoch, node, min(at_ms) AS at_ms
+  FROM rest WHERE event = 'role_changed' AND leader_epoch >= 0 GROUP BY run, topic, partition, leader_epoch, node
+)
+JOIN (
+  SELECT run, topic, partition, leader_epoch, min_by(node, at_ms) AS before_node, min(at_ms) AS before_ms
+  FROM (
+    SELECT run, node, at_ms, CAST(get_json_object(data, '$.leader_epoch') AS BIGINT) AS leader_epoch,
+      regexp_extract(path, '^/brokers/topics/([^/]+)/', 1) AS topic,
+      CAST(regexp_extract(path, '/partitions/([0-9]+)/', 1) AS BIGINT) AS partition
+    FROM rest WHERE event = 'znode_changed' AND path RLIKE '^/brokers/topics/[^/]+/partitions/[0-9]+/state$'
+  )
+  GROUP BY run, topic, partition, leader_epoch
+) USING (run, topic, partition, leader_epoch)
+"""
+
+_CONTROLLERS = """
+SELECT run, before_node, before_ms, node AS after_node, at_ms AS after_ms
+FROM (
+  SELECT run, controller_epoch, node, min(at_ms) AS at_ms
+  FROM rest WHERE event = 'controller_changed' AND active AND controller_epoch > 0
+  GROUP BY run, controller_epoch, node
+)
+JOIN (
+  SELECT run, try_cast(data AS BIGINT) AS controller_epoch, min_by(node, at_ms) AS before_node,
+    min(at_ms) AS before_ms
+  FROM rest WHERE event = 'znode_changed' AND path = '/controller_epoch' GROUP BY run, data
+) USING (run, controller_epoch)
+"""
+
+_ASKED = """
+SELECT run, before_node, before_ms, node AS after_node, at_ms AS after_ms
+FROM (
+  SELECT run, rule, node, min(at_ms) AS at_ms FROM rest WHERE event = 'fault_in_force' GROUP BY run, rule, node
+)
+JOIN (
+  SELECT run, rule, min_by(node, at_ms) AS before_node, min(at_ms) AS before_ms
+  FROM rest WHERE event = 'fault_asked' GROUP BY run, rule
+) USING (run, rule)
+UNION ALL
+SELECT run, before_node, before_ms, node, at_ms
+FROM (SELECT run, node, incarnation, at_ms FROM rest WHERE event = 'node_started')
+JOIN (
+  SELECT run, target AS node, life AS incarnation, min_by(node, at_ms) AS before_node, min(at_ms) AS before_ms
+  FROM rest WHERE event = 'machine_fault' AND what = 'start' GROUP BY run, target, life
+) USING (run, node, incarnation)
+"""
+
+_RECORDS = """
+SELECT run, before_node, before_ms, o.node AS after_node, o.at_ms AS after_ms
+FROM operations AS o
+JOIN (
+  SELECT run, topic, partition, digest, min_by(node, at_ms) AS before_node, min(at_ms) AS before_ms
+  FROM appends WHERE as_leader GROUP BY run, topic, partition, digest
+) USING (run, topic, partition, digest)
+WHERE o.kind = 'produce' AND o.outcome = 'ok' AND o.acks != 0
+"""
+
+
+def clocks(small: bool) -> str:
+    """Rows `run`, `text`. `small`: of runs in which every line can be looked at by itself."""
+    edges = [_APPENDS.format(block=1 if small else BLOCK), _ROLES, _CONTROLLERS, _ASKED]
+    if small:
+        edges.append(_RECORDS)
+    united = " UNION ALL ".join(f"SELECT run, before_node, before_ms, after_node, after_ms FROM ({e})" for e in edges)
+    return f"""
+SELECT run, format_string(
+  'the clocks of %s and %s contradict each other: what %s did at %d ms led to what %s did at %d ms',
+  before_node, after_node, before_node, bigint(before_ms), after_node, bigint(after_ms)) AS text
+FROM (
+  SELECT run, before_node, after_node, max_by(before_ms, before_ms - after_ms) AS before_ms,
+    max_by(after_ms, before_ms - after_ms) AS after_ms
+  FROM ({united})
+  WHERE after_ms < before_ms - {SPARE_MS}
+  GROUP BY run, before_node, after_node
+)"""

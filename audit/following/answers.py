@@ -1,0 +1,127 @@
+"""Whose produces are answered: since when a client's keep failing, or nobody answers them. Pure.
+
+`unavailable_ms` is measured as the audit measures it: from a produce that failed until the same client's next one
+ended. A client whose produce hangs has had no end yet; so a client is also unavailable while one is under way and none
+was acknowledged for WAITING_MS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Final
+
+import msgspec
+
+from audit.following.event import Event
+from audit.following.finding import Seen
+from emulator.judging.measures import OUTSIDE, longest_by_az
+
+WAITING_MS: Final = 2_500.0
+UNDER_WAY_MAX: Final = 50_000
+"""Of one client; what it asks for beyond that is not followed."""
+VALUE_SHOWN_MAX: Final = 40
+
+
+class Asked(msgspec.Struct, frozen=True):
+    at_ms: float
+    value: str
+
+
+class _Client(msgspec.Struct):
+    """`failed_ms`: when its last produce failed; None: it did not. `lacks`: what it lacks now; `over`: what it lacked,
+    and was not looked at yet."""
+
+    under_way: dict[str, Asked] = msgspec.field(default_factory=dict)
+    wrote: bool = False
+    failed_ms: float | None = None
+    unavailable_ms: float = 0.0
+    last_good_ms: float = float("-inf")
+    lacks: Seen | None = None
+    over: list[Seen] = msgspec.field(default_factory=list)
+
+
+class Answers:
+    """Clients by their node's name."""
+
+    def __init__(self) -> None:
+        self._clients: dict[str, _Client] = {}
+        self._azs: dict[str, str] = {}
+
+    def started(self, node: str, az: str) -> None:
+        """A life begins: what the last one had under way ended with it."""
+        self._azs[node] = az or OUTSIDE
+        if node in self._clients:
+            self._clients[node].under_way.clear()
+
+    def asked(self, event: Event) -> None:
+        assert event.operation is not None
+        client = self._clients.setdefault(event.node, _Client())
+        if len(client.under_way) < UNDER_WAY_MAX:
+            client.under_way[event.operation] = Asked(event.at_ms, (event.value or "")[:VALUE_SHOWN_MAX])
+
+    def ended(self, event: Event) -> Asked | None:
+        """What it was asked for with, if that is known."""
+        assert event.operation is not None
+        client = self._clients.setdefault(event.node, _Client())
+        self._wait(client, event.node, event.at_ms)
+        asked = client.under_way.pop(event.operation, None)
+        if client.failed_ms is not None:
+            client.unavailable_ms += event.at_ms - client.failed_ms
+        client.wrote = True
+        if event.outcome != "ok":
+            client.failed_ms = event.at_ms
+            if client.lacks is None:
+                client.lacks = self._lack(event.node, event.at_ms, "fails", event.name)
+            return asked
+        client.failed_ms, client.last_good_ms = None, event.at_ms
+        if client.lacks is not None:
+            since_ms, events = client.lacks.at_ms, client.lacks.events
+            text = f"{self._az(event.node)}: what {event.node} produced failed, or was not answered, for " + (
+                f"{int(event.at_ms - since_ms)} ms"
+            )
+            over = msgspec.structs.replace(client.lacks, to_ms=event.at_ms, text=text, events=(*events, event.name))
+            client.over.append(over)
+            client.lacks = None
+        return asked
+
+    def clients(self) -> list[str]:
+        return list(self._clients)
+
+    def look(self, node: str, read_to_ms: float) -> dict[Hashable, Seen]:
+        """What it lacks, and what it lacked since the last look."""
+        client = self._clients[node]
+        self._wait(client, node, read_to_ms)
+        seen, client.over = client.over, []
+        if client.lacks is not None:
+            seen.append(client.lacks)
+        return {one.at_ms: one for one in seen}
+
+    def unavailable_ms(self, last_ms: float) -> dict[str, float | None]:
+        """The measure of that name, by AZ. `last_ms`: of the run's last event, or how far it was read."""
+        of_node = {
+            node: client.unavailable_ms + (last_ms - client.failed_ms if client.failed_ms is not None else 0.0)
+            for node, client in self._clients.items()
+            if client.wrote
+        }
+        return longest_by_az(self._azs, of_node)
+
+    def _wait(self, client: _Client, node: str, now_ms: float) -> None:
+        """Nobody has answered for long."""
+        if client.lacks is None and client.under_way:
+            since_ms = max(next(iter(client.under_way.values())).at_ms, client.last_good_ms)
+            if now_ms - since_ms >= WAITING_MS:
+                client.lacks = self._lack(node, since_ms, "is not answered")
+
+    def _lack(self, node: str, at_ms: float, how: str, *events: str) -> Seen:
+        az = self._az(node)
+        return Seen(
+            finding="unavailable",
+            at_ms=at_ms,
+            who=(az, node),
+            text=f"{az}: what {node} produces {how}",
+            details={"az": az, "client": node},
+            events=events,
+        )
+
+    def _az(self, node: str) -> str:
+        return self._azs.get(node, OUTSIDE)

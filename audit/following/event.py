@@ -1,0 +1,60 @@
+"""An event as a follow takes it: the fields that its watchers read, of the events that they follow. Pure."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from audit.offices import DEADLY
+
+FOLLOWED: Final = (
+    *("role_changed", "controller_changed", "node_started", "node_stopped", "machine_fault"),
+    *("log_created", "log_deleted", "log_loaded", "log_truncated", "batch_appended", "topic_removed"),
+    *("operation_invoked", "operation_ended", "znode_changed"),
+)
+PRODUCES: Final = ("operation_invoked", "operation_ended")
+"""Of these those of kind produce alone."""
+PATHS: Final = "^(/controller_epoch|/brokers/topics/[^/]+/partitions/[0-9]+/state)$"
+"""Of changes of znodes those of these alone."""
+DEADLY_FAULTS: Final = frozenset(DEADLY.replace("'", "").split(", "))
+
+
+class Event(NamedTuple):
+    """Fields of `protocol.events`, None where the event has no such field; the envelope's are always there."""
+
+    at_ms: float
+    node: str
+    incarnation: int
+    seq: int
+    event: str
+    topic: str | None = None
+    partition: int | None = None
+    base_offset: int | None = None
+    last_offset: int | None = None
+    leader_epoch: int | None = None
+    digest: int | None = None
+    as_leader: bool | None = None
+    log_start: int | None = None
+    log_end: int | None = None
+    to: int | None = None
+    reason: str | None = None
+    role: str | None = None
+    active: bool | None = None
+    controller_epoch: int | None = None
+    what: str | None = None
+    target: str | None = None
+    az: str | None = None
+    operation: str | None = None
+    kind: str | None = None
+    outcome: str | None = None
+    acks: int | None = None
+    offset: int | None = None
+    value: str | None = None
+    path: str | None = None
+    change: str | None = None
+    zxid: int | None = None
+    data: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Which line it is: NODE.INCARNATION/SEQ."""
+        return f"{self.node}.{self.incarnation}/{self.seq}"

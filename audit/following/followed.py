@@ -1,0 +1,213 @@
+"""All that a follow watches: events in, findings out. Pure: no clock, no file, no Spark.
+
+Events of different nodes arrive in any order. They are taken in the order of the run's clock, as soon as everything up
+to then has been read (`read_to_ms`, the watermark); one that comes later still is taken when it comes, and what was
+told is made right: nothing that is said depends on who was read first. Within a node the order is that of (incarnation,
+seq), whatever its clock says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from audit.following.answers import Answers
+from audit.following.event import DEADLY_FAULTS, Event
+from audit.following.finding import Findings, Line, Seen
+from audit.following.logs import Acknowledged, Logs
+from audit.following.windows import CONTROLLER, Led, Offices
+from protocol.ids import topic_partition_text
+
+FORGOTTEN_MS: Final = 600_000.0
+"""What ended longer ago is not looked at again."""
+FORGET_EVERY_MS: Final = 5_000.0
+TOPICS_REMOVED_MAX: Final = 10_000
+
+
+class _Life:
+    """Of a node: the newest that was read. `clock_ms`: what its clock said last; it does not go back."""
+
+    def __init__(self, incarnation: int) -> None:
+        self.incarnation = incarnation
+        self.seq = 0
+        self.clock_ms = 0.0
+
+
+class Followed:
+    """`events`: taken so far; `late`: those of them that came after their time."""
+
+    def __init__(self) -> None:
+        self.findings = Findings()
+        self.events = 0
+        self.late = 0
+        self.repeated = 0
+        self._offices = Offices()
+        self._logs = Logs()
+        self._answers = Answers()
+        self._waiting: list[tuple[float, str, int, int, Event]] = []
+        self._lives: dict[str, _Life] = {}
+        self._read_to_ms = 0.0
+        self._forgotten_ms = 0.0
+        self._removed: dict[str, list[float]] = {}
+        self._going: set[str] = set()
+        self._windows: set[tuple[str, str, int]] = set()
+
+    def step(self, events: Iterable[Event], read_to_ms: float) -> Iterator[Line]:
+        """`events`: those that were read, each node's in its order. `read_to_ms`: nothing earlier is to come, of any
+        node; it does not go back."""
+        self._enter(events)
+        self._read_to_ms = max(self._read_to_ms, read_to_ms)
+        self._waiting.sort(key=lambda one: one[:4])
+        due = 0
+        while due < len(self._waiting) and self._waiting[due][0] <= self._read_to_ms:
+            due += 1
+        taken, self._waiting = self._waiting[:due], self._waiting[due:]
+        for _, _, _, _, event in taken:
+            yield from self._take(event)
+        yield from self._look()
+
+    def finish(self) -> Iterator[Line]:
+        """The run is over: what was read is all there is."""
+        last_ms = max((one[0] for one in self._waiting), default=self._read_to_ms)
+        yield from self.step((), max(last_ms, self._read_to_ms))
+
+    def unavailable_ms(self, last_ms: float) -> dict[str, float | None]:
+        """{AZ: as in verdict.json}. `last_ms`: of the last event of all."""
+        return self._answers.unavailable_ms(last_ms)
+
+    @property
+    def read_to_ms(self) -> float:
+        return self._read_to_ms
+
+    def _enter(self, events: Iterable[Event]) -> None:
+        for event in events:
+            life = self._lives.setdefault(event.node, _Life(event.incarnation))
+            if event.incarnation > life.incarnation:
+                life = self._lives[event.node] = _Life(event.incarnation)
+            clock_ms = event.at_ms
+            if event.incarnation == life.incarnation:
+                if event.seq <= life.seq:
+                    self.repeated += 1
+                    continue
+                clock_ms = life.clock_ms = max(life.clock_ms, event.at_ms)
+                life.seq = event.seq
+            self.late += clock_ms < self._read_to_ms
+            self._waiting.append((clock_ms, event.node, event.incarnation, event.seq, event))
+
+    def _take(self, event: Event) -> Iterator[Line]:
+        self.events += 1
+        match event.event:
+            case "node_started":
+                self._offices.turned(event.node, event.at_ms, event.incarnation)
+                self._answers.started(event.node, event.az or "")
+            case "node_stopped":
+                self._offices.turned(event.node, event.at_ms)
+            case "machine_fault" if event.what in DEADLY_FAULTS and event.target:
+                self._offices.turned(event.target, event.at_ms)
+            case "znode_changed":
+                self._offices.committed(event)
+            case "controller_changed":
+                self._offices.said(CONTROLLER, event, event.controller_epoch or 0, bool(event.active))
+            case "operation_invoked":
+                self._answers.asked(event)
+            case "operation_ended":
+                self._ended(event)
+            case "topic_removed":
+                self._topic_removed(event)
+            case _ if event.topic is not None and event.partition is not None:
+                if not self._is_of_a_life_before(event.topic, event.at_ms):
+                    yield from self._of_partition(event, (event.topic, event.partition))
+
+    def _of_partition(self, event: Event, place: tuple[str, int]) -> Iterator[Line]:
+        match event.event:
+            case "role_changed":
+                epoch, leads = event.leader_epoch or 0, event.role == "leader"
+                self._offices.said(self._office(place), event, epoch, leads)
+                if leads:
+                    before = self._logs.leader(place)
+                    if self._logs.leads(place, event, epoch) and before is not None:
+                        yield self.findings.tell(_leader_change(place, event, epoch, before), self._read_to_ms)
+            case "batch_appended":
+                batch = self._logs.appended(place, event)
+                if event.as_leader:
+                    known = self._logs.acknowledgements(place, batch)
+                    led = Led(event.at_ms, event.node, batch.base, batch.last, batch.digest, event.name, known)
+                    self._offices.led(self._office(place), led)
+            case "log_loaded":
+                self._logs.cut(place, event, event.log_end or 0, event.log_start)
+            case "log_created":
+                self._logs.cut(place, event, 0, 0)
+            case "log_deleted":
+                self._logs.cut(place, event, 0, 0)
+                if event.reason == "topic-deleted":
+                    self._going.add(place[0])
+            case "log_truncated" if event.reason == "full":
+                self._logs.cut(place, event, 0, event.to)
+            case "log_truncated":
+                self._logs.cut(place, event, min(event.to or 0, event.log_end or 0))
+
+    def _ended(self, event: Event) -> None:
+        asked = self._answers.ended(event)
+        if event.outcome != "ok" or event.topic is None or event.partition is None or event.partition < 0:
+            return
+        if self._is_of_a_life_before(event.topic, asked.at_ms if asked is not None else event.at_ms):
+            return
+        assert event.operation is not None and event.digest is not None
+        offset = event.offset if event.offset is not None else -1
+        record = Acknowledged(
+            event.operation, offset, event.digest, event.acks if event.acks is not None else -1, event.at_ms,
+            asked.value if asked is not None else "", event.name,
+        )  # fmt: skip
+        place = (event.topic, event.partition)
+        self._logs.acknowledged(place, record)
+        self._offices.acknowledged(self._office(place), event.digest, offset)
+
+    def _topic_removed(self, event: Event) -> None:
+        assert event.topic is not None
+        times = self._removed.setdefault(event.topic, [])
+        times.append(event.at_ms)
+        if len(self._removed) > TOPICS_REMOVED_MAX:
+            del self._removed[next(iter(self._removed))]
+        self._going.discard(event.topic)
+        self._logs.removed(event.topic)
+
+    def _is_of_a_life_before(self, topic: str, at_ms: float) -> bool:
+        return at_ms <= max(self._removed.get(topic, (float("-inf"),)))
+
+    def _office(self, place: tuple[str, int]) -> tuple[str, str, int]:
+        """Lives of a topic are told apart (`audit.lives`)."""
+        topic, partition = place
+        lives = len(self._removed.get(topic, ()))
+        return "leader", f"{topic}#{lives}" if lives else topic, partition
+
+    def _look(self) -> Iterator[Line]:
+        read_to_ms, before_ms = self._read_to_ms, self._read_to_ms - FORGOTTEN_MS
+        places, self._offices.touched = self._offices.touched | self._windows, set()
+        self._windows = {place for place in places if self._offices.waits(place, read_to_ms)}
+        for place in sorted(places):
+            yield from self.findings.look(place, self._offices.seen(place, read_to_ms), read_to_ms, before_ms)
+        partitions, self._logs.touched = self._logs.touched, set()
+        for partition in sorted(partitions):
+            seen = {} if partition[0] in self._going else self._logs.seen(partition)
+            yield from self.findings.look(("log", *partition), seen, read_to_ms, before_ms)
+        for client in self._answers.clients():
+            seen = self._answers.look(client, read_to_ms)
+            # What is over is seen once, and is not missed afterwards.
+            yield from self.findings.look(("client", client), seen, read_to_ms, read_to_ms + 1)
+        if read_to_ms - self._forgotten_ms >= FORGET_EVERY_MS:
+            self._forgotten_ms = read_to_ms
+            self._offices.forget(before_ms, read_to_ms)
+
+
+def _leader_change(place: tuple[str, int], event: Event, epoch: int, before: tuple[int, str]) -> Seen:
+    name = topic_partition_text(*place)
+    return Seen(
+        finding="leader-change",
+        at_ms=event.at_ms,
+        to_ms=event.at_ms,
+        partition=name,
+        who=(event.node,),
+        text=f"{event.node} leads (epoch {epoch}), before it {before[1]} (epoch {before[0]})",
+        details={"leader_epoch": epoch, "before": before[1], "before_epoch": before[0]},
+        events=(event.name,),
+    )

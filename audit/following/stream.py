@@ -1,0 +1,191 @@
+"""Spark's structured stream of a run that is still written: pieces of its files in, events out, what is broken counted.
+
+Spark's file source takes whole new files and never looks at one again, so lines that are appended reach it as files of
+their own: what `tail` took becomes one file, each line behind the name of the file that it is of. Spark parses it,
+says what is no event and why (`audit.events.problem_of`, the same as of a whole run), and gives back the events that
+are followed. (Spark's Python Data Source would let offsets be byte positions of the very files. It needs PyArrow, 170
+MiB on disk, and ten processes of Python beside the virtual machine, 0.6 GiB; a step took twice as long.)
+
+Spark keeps a list of all files that it ever took. So after QUERY_STEPS steps another query takes over, with a list of
+its own: nothing grows with the time for which a run is followed.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from pyspark.sql import Observation
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from audit.events import FILE, LINE_SHOWN_MAX, LONGEST_LINE, PROBLEM, UNPARSED, problem_of, spark_schema
+from audit.facts import COLUMNS
+from audit.following.event import FOLLOWED, PATHS, PRODUCES, Event
+from audit.following.tail import Piece
+from audit.input import RunDirectory
+from emulator.regular_files import write_whole
+from protocol.events import ENVELOPE
+from protocol.events.reading import LINE_BYTES_MAX
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+QUERY_STEPS: Final = 500
+LOOK: Final = "100 milliseconds"
+"""How often Spark looks for a file; whoever wrote one waits until it is through."""
+REASONS_MAX: Final = 20
+"""Of one step; the most frequent first."""
+NAME_SEPARATOR: Final = "\t"
+STREAM_SETTINGS: Final = {
+    "spark.sql.streaming.minBatchesToRetain": "2",
+    "spark.sql.streaming.numRecentProgressUpdates": "2",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.stopTimeout": "10s",
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.ui.retainedJobs": "10",
+    "spark.ui.retainedStages": "10",
+}
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """Lines of one file that are no events, for one reason. `line`: one of them, its beginning."""
+
+    file: str
+    reason: str
+    lines: int
+    line: str
+
+
+class Read(msgspec.Struct, frozen=True):
+    """What came of a step. `broken_more`: lines that are in none of `broken`."""
+
+    events: list[Event]
+    broken: list[Broken]
+    broken_more: int = 0
+
+
+class Stream:
+    """`step` gives pieces to the query, and waits until it is through. `queries`: how many there were so far."""
+
+    def __init__(self, spark: SparkSession, run: RunDirectory, scratch: Path) -> None:
+        self._spark = spark
+        self._run = run
+        self._scratch = scratch
+        self._query: StreamingQuery | None = None
+        self.queries = 0
+        self._steps = 0
+        self._read: list[Read] = []
+
+    def warm_up(self) -> None:
+        """The first step takes seconds: here it is done on nothing."""
+        self.step([Piece("", b"\n")])
+
+    def step(self, pieces: Sequence[Piece]) -> Read:
+        """Raises Spark's errors."""
+        if self._query is None or self._steps >= QUERY_STEPS:
+            self._begin()
+        assert self._query is not None
+        self._steps += 1
+        write_whole(self._pieces / f"{self._steps}.lines", b"".join(map(_named, pieces)))
+        self._query.processAllAvailable()
+        assert len(self._read) == 1, "one file is one micro-batch"
+        return self._read.pop()
+
+    def close(self) -> None:
+        """Idempotent."""
+        if self._query is not None:
+            query, self._query = self._query, None
+            query.stop()
+            shutil.rmtree(self._own, ignore_errors=True)
+
+    @property
+    def _own(self) -> Path:
+        return self._scratch / f"query-{self.queries}"
+
+    @property
+    def _pieces(self) -> Path:
+        return self._own / "pieces"
+
+    def _begin(self) -> None:
+        self.close()
+        self.queries += 1
+        self._steps = 0
+        self._pieces.mkdir(parents=True)
+        text = (
+            self._spark.readStream.format("text")
+            .schema("value STRING")
+            .option("lineSep", "\n")
+            .option(LONGEST_LINE, LINE_BYTES_MAX * 2)
+            .option("cleanSource", "delete")
+            .load(str(self._pieces))
+        )
+        self._query = (
+            followed(parsed(text, self._run))
+            .writeStream.foreachBatch(self._batch)
+            .option("checkpointLocation", str(self._own / "checkpoint"))
+            .trigger(processingTime=LOOK)
+            .start()
+        )
+
+    def _batch(self, lines: DataFrame, _: int) -> None:
+        """Called by Spark, from a thread of its own, while `step` waits. One pass gives the events, and how many lines
+        are none: as a rule there are none."""
+        about = Observation()
+        observed = lines.observe(about, F.count_if(F.col(PROBLEM).isNotNull()).alias("broken"))
+        rows = observed.where(F.col(PROBLEM).isNull()).select(*Event._fields).collect()
+        events, total = [Event._make(row) for row in rows], about.get["broken"]
+        broken = self._broken(lines) if total else []
+        self._read.append(Read(events, broken, total - sum(one.lines for one in broken)))
+
+    @staticmethod
+    def _broken(lines: DataFrame) -> list[Broken]:
+        by_reason = lines.where(F.col(PROBLEM).isNotNull()).groupBy(FILE, PROBLEM)
+        counted = by_reason.agg(F.count("*").alias("lines"), F.min("_line").alias("line"))
+        most = counted.orderBy(F.col("lines").desc(), FILE, PROBLEM).limit(REASONS_MAX).collect()
+        return [Broken(row[FILE], row[PROBLEM], row["lines"], row["line"]) for row in most]
+
+
+def parsed(text: DataFrame, run: RunDirectory) -> DataFrame:
+    """Each line that `_named` wrote as COLUMNS, FILE, PROBLEM and its text."""
+    schema = spark_schema(dict.fromkeys((*ENVELOPE, *COLUMNS))).add(UNPARSED, T.StringType())
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNPARSED}
+    parts = text.select(
+        F.substring_index("value", NAME_SEPARATOR, 1).alias(FILE),
+        F.expr(f"substr(value, instr(value, '{NAME_SEPARATOR}') + 1)").alias("_line"),
+    ).where(F.trim("_line") != "")
+    lines = parts.select(FILE, "_line", F.from_json("_line", schema, options).alias("parsed"))
+    lines = lines.select(FILE, F.expr(f"left(make_valid_utf8(_line), {LINE_SHOWN_MAX})").alias("_line"), "parsed.*",
+                         F.expr("is_valid_utf8(_line)").alias("_valid"))  # fmt: skip
+    # From a text, Spark parses leniently what is not UTF-8.
+    lines = lines.withColumn(UNPARSED, F.expr(f"IF(_valid, `{UNPARSED}`, _line)"))
+    return lines.withColumn(PROBLEM, problem_of(lines, [run]))
+
+
+def followed(lines: DataFrame) -> DataFrame:
+    """Of those: the events that are followed, and what is none."""
+    produces = ~F.col("event").isin(*PRODUCES) | (F.col("kind") == "produce")
+    paths = (F.col("event") != "znode_changed") | F.col("path").rlike(PATHS)
+    wanted = F.col(PROBLEM).isNotNull() | (F.col("event").isin(*FOLLOWED) & produces & paths)
+    return lines.where(wanted).select(*Event._fields, FILE, "_line", PROBLEM)
+
+
+def _named(piece: Piece) -> bytes:
+    """Its lines, each behind the name of its file."""
+    name = piece.file.encode() + NAME_SEPARATOR.encode()
+    return name + piece.data[:-1].replace(b"\n", b"\n" + name) + b"\n"
+
+
+@contextmanager
+def streaming(spark: SparkSession, run: RunDirectory, scratch: Path) -> Iterator[Stream]:
+    """A stream of `run` that ends with the block."""
+    stream = Stream(spark, run, scratch)
+    try:
+        yield stream
+    finally:
+        stream.close()

@@ -1,0 +1,295 @@
+"""Offices while they are held: windows in which two nodes are in one, and what the stale leader does in them. Pure.
+
+The same windows as `audit.offices` makes of a whole run, and the same violations as the checks dual-leader and
+dual-controller: an interval begins when a node says that it leads (or controls), and ends when it says otherwise or
+dies. They are made anew of what was said at one place whenever something is added to it, in whatever order it came.
+
+What ended long ago is forgotten: bounded are statements (by what is held), turns of a node, and the leader's appends.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import deque
+from collections.abc import Hashable, Iterable
+from typing import Final, NamedTuple
+
+import msgspec
+
+from audit.following.committed import Committed, WrittenLate
+from audit.following.event import Event
+from audit.following.finding import Seen
+from protocol.ids import topic_partition_text
+
+LED_MAX: Final = 20_000
+"""Appends of a partition's leaders that are kept, to count those that fall into a window."""
+LED_KEPT_MS: Final = 10_000.0
+"""A window is known at once; a line that tells of one may be late."""
+SHARED_EPOCHS_MAX: Final = 1_000
+IDLE_TOLD_MS: Final = 500.0
+"""Whoever is replaced leads, or is controller, for some milliseconds more, at every election: a window in which nothing
+is appended, and any of controllers, is told when it lasts longer."""
+STATEMENTS_MAX: Final = 512
+"""Of one place."""
+
+Place = tuple[str, str, int]
+"""("leader", topic, partition), or CONTROLLER."""
+CONTROLLER: Final[Place] = ("controller", "", -1)
+
+
+class Statement(NamedTuple):
+    at_ms: float
+    node: str
+    incarnation: int
+    seq: int
+    epoch: int
+    holds: bool
+    name: str
+
+
+class _Turn(NamedTuple):
+    """`incarnation`: of the life that begins; 0: the node died."""
+
+    at_ms: float
+    incarnation: int
+
+
+class Led(msgspec.Struct):
+    """A batch that a leader appended. `acknowledged`: how many produces were told so."""
+
+    at_ms: float
+    node: str
+    base: int
+    last: int
+    digest: int
+    name: str
+    acknowledged: int = 0
+
+    def is_of(self, digest: int, offset: int) -> bool:
+        return digest == self.digest and (offset < 0 or self.base <= offset <= self.last)
+
+
+class Window(NamedTuple):
+    """`to_ms` None: it lasts. As `audit.offices` has it."""
+
+    stale: Statement
+    newer: Statement
+    from_ms: float
+    to_ms: float | None
+
+
+class Offices:
+    """`touched`: places where something was said, or a node died, since it was last emptied."""
+
+    def __init__(self) -> None:
+        self.touched: set[Place] = set()
+        self._said: dict[Place, list[Statement]] = {}
+        self._turns: dict[str, list[_Turn]] = {}
+        self._places: dict[str, set[Place]] = {}
+        self._led: dict[Place, deque[Led]] = {}
+        self._led_by_digest: dict[Place, dict[int, list[Led]]] = {}
+        self._by_epoch: dict[int, dict[str, Event]] = {}
+        self._committed = Committed()
+
+    def committed(self, event: Event) -> None:
+        """A change of a znode, at one of the session service's servers."""
+        self._committed.changed(event)
+        self.touched.add(CONTROLLER)
+
+    def said(self, place: Place, event: Event, epoch: int, holds: bool) -> None:
+        statement = Statement(event.at_ms, event.node, event.incarnation, event.seq, epoch, holds, event.name)
+        said = self._said.setdefault(place, [])
+        said.append(statement)
+        if len(said) > STATEMENTS_MAX:
+            del said[0]
+        self._places.setdefault(event.node, set()).add(place)
+        self.touched.add(place)
+        if place == CONTROLLER and holds and epoch > 0:
+            self._by_epoch.setdefault(epoch, {}).setdefault(event.node, event)
+            if len(self._by_epoch) > SHARED_EPOCHS_MAX:
+                del self._by_epoch[next(iter(self._by_epoch))]
+
+    def turned(self, node: str, at_ms: float, incarnation: int = 0) -> None:
+        """A life of `node` begins, or, 0, it is dead."""
+        insort(self._turns.setdefault(node, []), _Turn(at_ms, incarnation))
+        self.touched |= self._places.get(node, set())
+
+    def led(self, place: Place, led: Led) -> None:
+        kept = self._led.setdefault(place, deque())
+        kept.append(led)
+        self._led_by_digest.setdefault(place, {}).setdefault(led.digest, []).append(led)
+        if len(kept) > LED_MAX:
+            self._forget_led(place)
+        if place in self._said and len({one.node for one in self._said[place]}) > 1:
+            self.touched.add(place)
+
+    def acknowledged(self, place: Place, digest: int, offset: int) -> None:
+        for led in self._led_by_digest.get(place, {}).get(digest, ()):
+            if led.is_of(digest, offset):
+                led.acknowledged += 1
+                self.touched.add(place)
+
+    def windows(self, place: Place) -> list[Window]:
+        """One for each pair of intervals of different nodes and epochs."""
+        held = [(one, self._end_of(place, one)) for one in self._said.get(place, ()) if one.holds]
+        found = []
+        for stale, stale_to in held:
+            for newer, newer_to in held:
+                if newer.epoch <= stale.epoch or newer.node == stale.node:
+                    continue
+                begins, ends = max(stale.at_ms, newer.at_ms), _least(stale_to, newer_to)
+                if ends is None or begins < ends:
+                    found.append(Window(stale, newer, begins, ends))
+        return found
+
+    def seen(self, place: Place, read_to_ms: float) -> dict[Hashable, Seen]:
+        """What is to be told of it. A window that is idle so far may have to be looked at again: `waits`."""
+        windows = self.windows(place)
+        if place == CONTROLLER:
+            found: dict[Hashable, Seen] = {
+                _key(one): _two_controllers(one) for one in windows if _lasted_ms(one, read_to_ms) >= IDLE_TOLD_MS
+            }
+            for epoch, by in self._by_epoch.items():
+                if len(by) > 1:
+                    found["epoch", epoch] = _one_epoch(epoch, by)
+            for epoch, late in self._committed.written_late().items():
+                found["late", epoch] = _written_late(late, self._by_epoch.get(epoch, {}))
+            return found
+        return {
+            _key(one): seen
+            for one in windows
+            if (seen := self._two_leaders(place, one)).violation or _lasted_ms(one, read_to_ms) >= IDLE_TOLD_MS
+        }
+
+    def waits(self, place: Place, read_to_ms: float) -> bool:
+        """Whether a window there is only not old enough yet to be told."""
+        return any(one.to_ms is None and _lasted_ms(one, read_to_ms) < IDLE_TOLD_MS for one in self.windows(place))
+
+    def forget(self, before_ms: float, read_to_ms: float) -> None:
+        """What ended before, and appends that no window can be about."""
+        for place, said in self._said.items():
+            self._said[place] = [
+                one for one in said if one.holds and ((end := self._end_of(place, one)) is None or end >= before_ms)
+            ] + [one for one in said if not one.holds and one.at_ms >= before_ms]
+            self._said[place].sort(key=lambda one: (one.node, one.incarnation, one.seq))
+        for node, turns in self._turns.items():
+            newest = max((turn.at_ms for turn in turns if turn.incarnation), default=before_ms)
+            self._turns[node] = [turn for turn in turns if turn.at_ms >= min(before_ms, newest)]
+        for place, kept in self._led.items():
+            since_ms = min((one.from_ms for one in self.windows(place)), default=read_to_ms)
+            while kept and kept[0].at_ms < min(since_ms, read_to_ms - LED_KEPT_MS):
+                self._forget_led(place)
+
+    def _forget_led(self, place: Place) -> None:
+        oldest, by_digest = self._led[place].popleft(), self._led_by_digest[place]
+        by_digest[oldest.digest].remove(oldest)
+        if not by_digest[oldest.digest]:
+            del by_digest[oldest.digest]
+
+    def _end_of(self, place: Place, held: Statement) -> float | None:
+        later = [
+            one
+            for one in self._said[place]
+            if one.node == held.node and one.incarnation == held.incarnation and one.seq > held.seq
+        ]
+        said_ms = min(later, key=lambda one: one.seq).at_ms if later else None
+        died_ms = self._died_ms(held.node, held.incarnation)
+        return _least(said_ms, max(died_ms, held.at_ms) if died_ms is not None else None)
+
+    def _died_ms(self, node: str, incarnation: int) -> float | None:
+        """When that life ended: at whatever was the node's next turn."""
+        turns = self._turns.get(node, [])
+        for number, turn in enumerate(turns):
+            if turn.incarnation == incarnation:
+                return turns[number + 1].at_ms if number + 1 < len(turns) else None
+        return None
+
+    def _two_leaders(self, place: Place, window: Window) -> Seen:
+        stale, newer, from_ms, to_ms = window
+        end_ms = to_ms if to_ms is not None else float("inf")
+        batches = [one for one in self._led.get(place, ()) if one.node == stale.node and from_ms <= one.at_ms <= end_ms]
+        acknowledged = sum(one.acknowledged for one in batches)
+        did = f"{len(batches)} batches appended, {acknowledged} acknowledged"
+        return Seen(
+            finding="dual-leader",
+            at_ms=from_ms,
+            to_ms=to_ms,
+            violation=bool(batches),
+            partition=topic_partition_text(place[1].partition("#")[0], place[2]),
+            who=(stale.node, newer.node),
+            text=f"{stale.node} (epoch {stale.epoch}) {'goes' if to_ms is None else 'went'} on leading after "
+            f"{newer.node} (epoch {newer.epoch}) had begun, {_how_long(window)}: {did}",
+            details=_details(window) | {"batches": len(batches), "acknowledged": acknowledged},
+            events=(stale.name, newer.name, *(one.name for one in batches[:1])),
+        )
+
+
+def _two_controllers(window: Window) -> Seen:
+    stale, newer, from_ms, to_ms = window
+    return Seen(
+        finding="dual-controller",
+        at_ms=from_ms,
+        to_ms=to_ms,
+        who=(stale.node, newer.node),
+        text=f"{stale.node} (controller epoch {stale.epoch}) {'takes' if to_ms is None else 'took'} itself for the "
+        f"controller after {newer.node} (epoch {newer.epoch}) had become it, {_how_long(window)}",
+        details=_details(window),
+        events=(stale.name, newer.name),
+    )
+
+
+def _written_late(late: WrittenLate, by: dict[str, Event]) -> Seen:
+    """`by`: who was controller in that epoch."""
+    nodes = tuple(sorted(by))
+    return Seen(
+        finding="dual-controller",
+        at_ms=late.at_ms,
+        to_ms=late.at_ms,
+        violation=True,
+        who=nodes,
+        text=f"{nodes[0] if nodes else 'a controller'} (controller epoch {late.controller_epoch}) wrote states of "
+        f"partitions ({late.states}) after controller epoch {late.reached} was committed",
+        details={"controller_epoch": late.controller_epoch, "reached": late.reached, "states": late.states},
+        events=(late.name, *(by[node].name for node in nodes)),
+    )
+
+
+def _one_epoch(epoch: int, by: dict[str, Event]) -> Seen:
+    nodes, at_ms = tuple(sorted(by)), max(event.at_ms for event in by.values())
+    return Seen(
+        finding="dual-controller",
+        at_ms=at_ms,
+        to_ms=at_ms,
+        violation=True,
+        who=nodes,
+        text=f"{' and '.join(nodes)} were controller in the same controller epoch {epoch}",
+        details={"controller_epoch": epoch, "nodes": list(nodes)},
+        events=tuple(by[node].name for node in nodes),
+    )
+
+
+def _key(window: Window) -> Hashable:
+    return window.stale.name, window.newer.name
+
+
+def _details(window: Window) -> dict[str, object]:
+    return {
+        "stale": window.stale.node,
+        "stale_epoch": window.stale.epoch,
+        "newer": window.newer.node,
+        "newer_epoch": window.newer.epoch,
+    }
+
+
+def _how_long(window: Window) -> str:
+    return "so far" if window.to_ms is None else f"for {int(window.to_ms - window.from_ms)} ms"
+
+
+def _lasted_ms(window: Window, read_to_ms: float) -> float:
+    return (window.to_ms if window.to_ms is not None else read_to_ms) - window.from_ms
+
+
+def _least(*times: float | None) -> float | None:
+    """Nulls left out, as Spark's `least` does."""
+    told: Iterable[float] = [one for one in times if one is not None]
+    return min(told, default=None)

@@ -1,0 +1,81 @@
+"""What consumers were given, and what their groups committed: tables that several checks read. Each has few rows, or
+none, and is made once, whoever asks for it.
+
+- `leaps`: batches that an operation was given and that do not begin right behind the one before, where it has not left
+  its position in between; `before`: the last offset of that one, `giver`, `epoch`: who gave it, in which leader epoch
+- `lost_reads`: batches that the final leader does not hold where they were read, by whomever; `readers`: their
+  operations, the first READERS_MAX of them
+- `doubtful_turns`: all that those operations were given that are in one of the two; `stretch`: how often they had left
+  their position before
+- `group_operations`: commits and looks (`kind`: commit, committed) of groups, by `group_id`: `asked`: the offset to
+  commit, `offset`: what was committed or found, when each was begun and ended, by the clock and by the number in its
+  node's life; `outcome` null: it has not ended
+"""
+
+READERS_MAX = 100
+
+_TURNS = """
+  SELECT run, operation, topic, partition, incarnation, seq, at_ms, base_offset, last_offset, leader_epoch, broker,
+    digest
+  FROM reads
+  UNION ALL
+  SELECT run, operation, topic, partition, incarnation, seq, at_ms, NULL, NULL, NULL, NULL, NULL
+  FROM rest WHERE event = 'position_left'"""
+"""Batches, and (base_offset null) the moments at which a position was left."""
+
+LEAPS = f"""
+SELECT run, operation, topic, partition, base_offset, last_offset, leader_epoch, broker, digest, before, giver, epoch
+FROM (
+  SELECT *,
+    lag(last_offset) OVER polled AS before, lag(broker) OVER polled AS giver, lag(leader_epoch) OVER polled AS epoch
+  FROM (SELECT /*gather*/ * FROM ({_TURNS}))
+  WINDOW polled AS (PARTITION BY run, operation, topic, partition ORDER BY incarnation, seq)
+)
+WHERE base_offset != before + 1
+"""
+
+LOST_READS = f"""
+SELECT r.*
+FROM (
+  SELECT run, topic, partition, base_offset, digest, min(leader_epoch) AS leader_epoch, count(*) AS times,
+    min(at_ms) AS first_ms, max(at_ms) AS last_ms, slice(collect_set(operation), 1, {READERS_MAX}) AS readers
+  FROM reads WHERE NOT gone GROUP BY run, topic, partition, base_offset, digest
+) AS r
+LEFT ANTI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
+  ON r.run = log.run AND r.topic = log.topic AND r.partition = log.partition
+  AND r.digest = log.digest AND r.base_offset BETWEEN log.base_offset AND log.last_offset
+"""
+
+DOUBTFUL_TURNS = f"""
+WITH doubtful AS (
+  SELECT run, operation, topic, partition FROM leaps
+  UNION SELECT run, explode(readers), topic, partition FROM lost_reads
+)
+SELECT * FROM (
+  SELECT /*few(doubtful)*/ turns.*, count_if(base_offset IS NULL) OVER (
+    PARTITION BY run, operation, topic, partition ORDER BY incarnation, seq) AS stretch
+  FROM (SELECT /*gather*/ * FROM ({_TURNS})) AS turns LEFT SEMI JOIN doubtful USING (run, operation, topic, partition)
+)
+WHERE base_offset IS NOT NULL
+"""
+
+GROUP_OPERATIONS = """
+SELECT /*few(asked)*/ asked.*, told.outcome, told.offset, told.at_ms AS ended_ms, told.seq AS ended_seq,
+  coalesce(told.gone, false) AS gone
+FROM (
+  SELECT run, operation, kind, value AS group_id, node, incarnation, seq AS begun_seq, at_ms AS begun_ms, topic,
+    partition, offset AS asked
+  FROM invocations WHERE kind IN ('commit', 'committed')
+) AS asked
+LEFT JOIN (
+  SELECT run, operation, outcome, offset, at_ms, seq, gone FROM operations WHERE kind IN ('commit', 'committed')
+) AS told USING (run, operation)
+"""
+
+FEW = {
+    "leaps": LEAPS,
+    "lost_reads": LOST_READS,
+    "doubtful_turns": DOUBTFUL_TURNS,
+    "group_operations": GROUP_OPERATIONS,
+}
+"""{table: its query}, each above those that read it."""

@@ -1,0 +1,115 @@
+"""What `faultline sql` was given: runs, or campaigns, and the tables that either has.
+
+Tables are made anew for each query, and only those that it names: so a cluster that goes on is asked as it is now, and
+nobody waits for tables that were not asked for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from audit.campaign_views import CAMPAIGN_VIEWS, ROWS_TABLE, RUNS_HOLDS, create_campaign_views
+from audit.input import AuditInputError, find_runs
+from audit.views import KEPT_BYTES_MAX, VIEWS, View, create_views, described
+from emulator.judging.campaigns.dataset import UnusableCampaign, files_of, is_campaign
+from emulator.judging.campaigns.row import Row
+from protocol.events import FIELDS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+ROWS_BYTES_SMALL = 1 << 20
+"""Of a campaign's files, which are compressed: some ten thousand runs."""
+
+
+class Opened(ABC):
+    """`size_bytes`: of what the tables are made from; `small`: so little that nothing is worth compiling for it.
+    `names`: of the tables; `words`: what Tab completes."""
+
+    small_bytes_max: int
+    views: tuple[View, ...]
+    first: tuple[str, str]
+    """The table that the others are made from, and what it holds."""
+    columns: tuple[str, ...]
+
+    def __init__(self, size_bytes: int) -> None:
+        self.size_bytes = size_bytes
+
+    @property
+    def small(self) -> bool:
+        return self.size_bytes <= self.small_bytes_max
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.first[0], *(view.name for view in self.views))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return (*self.names, *self.columns)
+
+    def described(self) -> str:
+        return described(self.views, self.first)
+
+    @abstractmethod
+    def create(self, spark: SparkSession, query: str) -> None:
+        """Those that `query` names. Raises AuditInputError."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """What was kept for the query."""
+
+
+class OpenedRuns(Opened):
+    small_bytes_max = KEPT_BYTES_MAX
+    views = VIEWS
+    first = ("events", "Every event of every level with all its fields.")
+    columns = tuple(FIELDS)
+
+    def __init__(self, given: Sequence[str]) -> None:
+        self._given = given
+        self._events: DataFrame | None = None
+        super().__init__(sum(run.size_bytes for run in find_runs(given)))
+
+    def create(self, spark: SparkSession, query: str) -> None:
+        self._events = create_views(spark, find_runs(self._given), query)
+
+    def forget(self) -> None:
+        if self._events is not None:
+            self._events.unpersist()
+            self._events = None
+
+
+class OpenedCampaigns(Opened):
+    small_bytes_max = ROWS_BYTES_SMALL
+    views = CAMPAIGN_VIEWS
+    first = (ROWS_TABLE, RUNS_HOLDS)
+    columns = tuple(Row.__struct_fields__)
+
+    def __init__(self, directories: Sequence[Path]) -> None:
+        self._directories = directories
+        try:
+            files = [path for directory in directories for path in files_of(directory)]
+        except UnusableCampaign as error:
+            raise AuditInputError(str(error)) from error
+        super().__init__(sum(path.stat().st_size for path in files))
+
+    def create(self, spark: SparkSession, query: str) -> None:
+        create_campaign_views(spark, self._directories, query)
+
+    def forget(self) -> None:
+        pass
+
+
+def opened(given: Sequence[str]) -> Opened:
+    """Raises AuditInputError, also where runs and campaigns are mixed."""
+    campaigns = [Path(one) for one in given if is_campaign(Path(one))]
+    if not campaigns:
+        return OpenedRuns(given)
+    if len(campaigns) < len(given):
+        other = next(one for one in given if not is_campaign(Path(one)))
+        raise AuditInputError(f"{campaigns[0]} is a campaign and {other} is none: ask one or the other")
+    return OpenedCampaigns(campaigns)

@@ -1,0 +1,89 @@
+"""The prompt of `faultline sql`: a line is edited, the last ones come back with the arrow keys, Tab completes names.
+
+What was asked is kept from one session to the next, in the folder for what a user has running; where there is none, or
+it cannot be written, only while the prompt lasts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from emulator.cluster.state_home import state_home
+from emulator.unheard_interrupts import interrupts_end_the_wait
+
+PROMPT: Final = "sql> "
+HISTORY_FILE: Final = "sql_history"
+HISTORY_LINES_MAX: Final = 1_000
+BETWEEN_WORDS: Final = " \t\n,()=<>+-*/.;"
+KEYWORDS: Final = (
+    "SELECT", "FROM", "WHERE", "GROUP BY", "ORDER BY", "HAVING", "LIMIT", "JOIN", "LEFT JOIN", "ON", "AND", "OR", "NOT",
+    "IN", "LIKE", "BETWEEN", "IS NULL", "DISTINCT", "COUNT", "SUM", "MIN", "MAX", "AVG", "AS", "DESC", "UNION ALL",
+    "SHOW TABLES", "DESCRIBE",
+)  # fmt: skip
+
+
+def typed(words: Sequence[str], history: Path | None = None) -> Iterator[str]:
+    """Lines at a prompt; Ctrl-D ends it. `words`: what Tab knows; `history`: where lines are kept, else the user's."""
+    with _edited(words, history or _history()):
+        while True:
+            try:
+                with interrupts_end_the_wait():
+                    line = input(PROMPT).strip().rstrip(";")
+            except EOFError:
+                print()
+                return
+            except KeyboardInterrupt:
+                print()  # what is said of it stands on a line of its own
+                raise
+            if line in ("exit", "quit"):
+                return
+            if line:
+                yield line
+
+
+def completer(words: Sequence[str]) -> Callable[[str, int], str | None]:
+    """As readline asks: the N-th word that goes on as `text` does, whatever its case; None: no more."""
+
+    def complete(text: str, number: int) -> str | None:
+        found = [word for word in words if word.lower().startswith(text.lower())]
+        return found[number] if number < len(found) else None
+
+    return complete
+
+
+@contextlib.contextmanager
+def _edited(words: Sequence[str], history: Path | None) -> Iterator[None]:
+    try:
+        import readline
+    except ImportError:  # a Python without it takes lines as they come
+        yield
+        return
+    before = readline.get_completer(), readline.get_completer_delims()
+    readline.set_completer(completer([*words, *KEYWORDS]))
+    readline.set_completer_delims(BETWEEN_WORDS)
+    readline.parse_and_bind("tab: complete")
+    readline.set_history_length(HISTORY_LINES_MAX)
+    if history is not None:
+        with contextlib.suppress(OSError):
+            readline.read_history_file(history)
+    try:
+        yield
+    finally:
+        readline.set_completer(before[0])
+        readline.set_completer_delims(before[1])
+        if history is not None:
+            with contextlib.suppress(OSError):  # a history is not worth an error
+                readline.write_history_file(history)
+                history.chmod(0o600)
+
+
+def _history() -> Path | None:
+    try:
+        home = state_home()
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return home / HISTORY_FILE

@@ -1,0 +1,34 @@
+"""Played: the scenario of a run, as its directory has it. Many runs are of one scenario, which is read once."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from emulator.layout import SCENARIO_FILE
+from emulator.regular_files import read_regular
+
+if TYPE_CHECKING:
+    from emulator.scenario.model import Scenario
+
+KNOWN_MAX = 16
+TEXT_BYTES_MAX = 1 << 20
+
+
+def scenario_of(run: Path) -> Scenario | None:
+    """None: there is none, or it cannot be read; the audit has complained of it."""
+    try:
+        return _scenario(read_regular(run / SCENARIO_FILE, TEXT_BYTES_MAX).decode())
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+@lru_cache(KNOWN_MAX)
+def _scenario(text: str) -> Scenario | None:
+    from emulator.scenario.load import ScenarioErrors, load_scenario
+
+    try:
+        return load_scenario(text, SCENARIO_FILE)
+    except ScenarioErrors:
+        return None

@@ -1,0 +1,75 @@
+"""Runs that were left in peace: from when on every fault was healed and every process lived, and for how long.
+
+What must come right by itself is judged only there (`no-leader`, `under-replicated`). A run is settled when each rule
+on links that was in force is healed wherever its process still lives, when what was done last to each machine is a
+start or its going on, and when nobody died by itself; from the last of all these events, and of those that tell that
+links carry traffic again, until the run's end.
+
+SETTLED gives the table `settled`: `run`, `since_ms`, `end_ms`, and the longest time-outs that any broker goes by,
+`session_ms` (zookeeper.session.timeout.ms) and `lag_ms` (replica.lag.time.max.ms), Kafka's default where none was
+given.
+"""
+
+from __future__ import annotations
+
+_DISTURBING = (
+    "'fault_asked', 'fault_in_force', 'fault_healed', 'fault_tried', 'fault_traffic', 'machine_fault', "
+    "'hardware_changed', 'node_started'"
+)
+
+
+def _given(name: str, before: int, after: int) -> str:
+    """The largest of the brokers' settings; `before`, `after`: Kafka's default up to 2.4, and from 2.5 on (KIP-537)."""
+    return f"""
+    max(IF(event = 'node_started' AND roles LIKE '%broker%', coalesce(
+      try_cast(nullif(regexp_extract(settings, '(?:^| ){name.replace(".", "[.]")}=([0-9]+)', 1), '') AS BIGINT),
+      IF(try_cast(substring_index(kafka_version, '.', 1) AS INT) >= 2
+        AND try_cast(substring_index(substring_index(kafka_version, '.', 2), '.', -1) AS INT) >= 5, {after}L, {before}L)
+    ), NULL))"""
+
+
+SETTLED = f"""
+WITH broken AS (
+  SELECT run FROM (
+    SELECT run, max_by(what, struct(at_ms, seq)) AS last FROM rest WHERE event = 'machine_fault' GROUP BY run, target
+  )
+  WHERE last NOT IN ('start', 'resume')
+  UNION ALL
+  SELECT run FROM (
+    SELECT run, node, incarnation, rule, max(event = 'fault_healed') AS healed,
+      max(max(incarnation)) OVER (PARTITION BY run, node) AS last_life
+    FROM rest WHERE event IN ('fault_in_force', 'fault_healed') GROUP BY run, node, incarnation, rule
+  )
+  WHERE NOT healed AND incarnation = last_life
+  UNION ALL SELECT run FROM rest WHERE event = 'node_stopped' AND code != 0
+  UNION ALL SELECT run FROM rest WHERE event = 'machine_fault' AND what = 'died'
+)
+SELECT * FROM (
+  SELECT run, max(IF(event IN ({_DISTURBING}), at_ms, NULL)) AS since_ms, max(at_ms) AS end_ms,
+    {_given("zookeeper.session.timeout.ms", 6_000, 18_000)} AS session_ms,
+    {_given("replica.lag.time.max.ms", 10_000, 30_000)} AS lag_ms
+  FROM rest GROUP BY run
+)
+LEFT ANTI JOIN broken USING (run)
+WHERE since_ms IS NOT NULL AND session_ms IS NOT NULL
+"""
+
+STATES = r"""
+-- each committed state of a partition with the time until which it was the newest, as far as it lasted in peace
+SELECT run, topic, partition, leader, isr, session_ms, lag_ms,
+  coalesce(until_ms, end_ms) - greatest(at_ms, since_ms) AS lasted_ms, greatest(at_ms, since_ms) AS from_ms
+FROM (
+  SELECT run, zxid, change, at_ms, lead(at_ms) OVER (PARTITION BY run, path ORDER BY zxid) AS until_ms,
+    CAST(get_json_object(data, '$.leader') AS BIGINT) AS leader,
+    from_json(get_json_object(data, '$.isr'), 'ARRAY<BIGINT>') AS isr,
+    regexp_extract(path, '^/brokers/topics/([^/]+)/', 1) AS topic,
+    CAST(regexp_extract(path, '/partitions/([0-9]+)/', 1) AS BIGINT) AS partition
+  FROM (
+    SELECT run, path, zxid, min(at_ms) AS at_ms, max(change) AS change, max(data) AS data
+    FROM rest WHERE event = 'znode_changed' AND path RLIKE '^/brokers/topics/[^/]+/partitions/[0-9]+/state$'
+    GROUP BY run, path, zxid
+  )
+)
+JOIN settled USING (run)
+WHERE change != 'deleted'
+"""

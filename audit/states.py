@@ -1,0 +1,59 @@
+"""What is recorded about partitions, and what their leaders believe.
+
+`states`: as the session service committed them, each beside the one before it. Every session server tells of each
+transaction; one is enough. A row is a state: `run`, `topic`, `partition`, `zxid`, `leader`, `leader_epoch`, `isr`,
+`controller_epoch`; `last_leader`, `last_leader_epoch`, `last_isr`, `last_controller_epoch` of the state before it since
+the partition was created, null for the first; and `life`: how many times it was created or deleted before.
+
+`small_isrs`: when a leader took fewer replicas for in sync than `min.insync.replicas`. A row begins with an event of
+the leader (its role, or an ISR change that it asked for or was told to be done) and lasts until one after which it
+takes enough, or leads no more (`until_ms` null: none); `high_watermark`: when it began. What a change of settings may
+have made of the setting counts with its least value.
+"""
+
+STATES = """
+SELECT *,
+  lag(leader) OVER since_created AS last_leader, lag(leader_epoch) OVER since_created AS last_leader_epoch,
+  lag(isr) OVER since_created AS last_isr, lag(controller_epoch) OVER since_created AS last_controller_epoch
+FROM (
+  SELECT run, zxid, change, state.*,
+    regexp_extract(path, '^/brokers/topics/([^/]+)/', 1) AS topic,
+    CAST(regexp_extract(path, '/partitions/([0-9]+)/', 1) AS BIGINT) AS partition,
+    count_if(change != 'changed') OVER (PARTITION BY run, path ORDER BY zxid) AS life
+  FROM (
+    SELECT run, path, zxid, max(change) AS change, from_json(max(data),
+      'leader BIGINT, leader_epoch BIGINT, isr ARRAY<BIGINT>, controller_epoch BIGINT') AS state
+    FROM rest WHERE event = 'znode_changed' AND path RLIKE '^/brokers/topics/[^/]+/partitions/[0-9]+/state$'
+    GROUP BY run, path, zxid
+  )
+)
+WHERE change != 'deleted'
+WINDOW since_created AS (PARTITION BY run, topic, partition, life ORDER BY zxid)
+"""
+
+_GIVEN = "regexp_extract(config, '(?:^| )min[.]insync[.]replicas=([0-9]+)', 1)"
+
+SMALL_ISRS = f"""
+SELECT run, node, topic, partition, in_sync, high_watermark, from_ms, until_ms, least AS min_insync_replicas
+FROM (
+  SELECT *, at_ms AS from_ms, min(IF(in_sync < least, NULL, at_ms)) OVER (
+    PARTITION BY run, node, topic, partition ORDER BY incarnation, seq
+    ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS until_ms
+  FROM (
+    SELECT believed.*, least(min_insync_replicas, altered.least) AS least
+    FROM (
+      SELECT run, node, topic, partition, incarnation, seq, at_ms, high_watermark, min_insync_replicas,
+        CASE WHEN event = 'isr_change_asked' THEN size(split(now, ','))
+             WHEN event = 'isr_change_ended' OR role = 'leader' THEN size(split(isr, ',')) END AS in_sync
+      FROM rest
+      WHERE event = 'role_changed' OR (event = 'isr_change_ended' AND result = 'done')
+        OR (event = 'isr_change_asked' AND change = 'expand')
+    ) AS believed
+    LEFT JOIN (
+      SELECT run, min(coalesce(try_cast({_GIVEN} AS BIGINT), 1L)) AS least
+      FROM rest WHERE event IN ('topic_configured', 'broker_configured') GROUP BY run
+    ) AS altered ON believed.run = altered.run
+  )
+)
+WHERE in_sync < least
+"""

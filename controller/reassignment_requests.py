@@ -1,0 +1,123 @@
+"""Reassignments that a client asks for, and looks at (AlterPartitionReassignments, ListPartitionReassignments;
+KIP-455).
+
+The moves themselves are those of `reassignment`; a target can be given up, and replaced, while it is under way.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from controller.context import ControllerContext, ControllerMoved
+from controller.reassignment import go_on, remove_from_znode, towards
+from controller.session_calls import Procedure, SessionLost
+from protocol.errors import ErrorCode
+from protocol.ids import BrokerId, TopicPartition
+from protocol.machine import Now, Outbox
+from protocol.znodes import ReplicaAssignment
+
+Target = tuple[BrokerId, ...] | None
+"""None: back to where it was before it was being moved."""
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """`why`: an error, for people."""
+
+    error: ErrorCode = ErrorCode.NONE
+    why: str = ""
+
+
+UNKNOWN = Begun(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+
+
+class Reassignments(msgspec.Struct, frozen=True):
+    """`error`: of the whole request."""
+
+    error: ErrorCode = ErrorCode.NONE
+    begun: Mapping[TopicPartition, Begun] = {}
+    moving: Mapping[TopicPartition, ReplicaAssignment] = {}
+
+
+ReassignmentReply = Callable[[Now, Outbox, Reassignments], None]
+NOT_CONTROLLER = Reassignments(ErrorCode.NOT_CONTROLLER)
+
+
+def alter_reassignments(
+    context: ControllerContext, targets: Mapping[TopicPartition, Target], reply: ReassignmentReply
+) -> Procedure[None]:
+    """Replies once, when all moves have begun; also before it raises ControllerMoved or SessionLost: with
+    NOT_CONTROLLER then, where Kafka's broker forgets who asked."""
+    if not context.active:
+        reply(context.now, context.out, NOT_CONTROLLER)
+        return
+    try:
+        begun = yield from _begun(context, targets)
+    except (ControllerMoved, SessionLost):
+        reply(context.now, context.out, NOT_CONTROLLER)
+        raise
+    reply(context.now, context.out, Reassignments(begun=begun))
+
+
+def list_reassignments(
+    context: ControllerContext, partitions: Sequence[TopicPartition] | None, reply: ReassignmentReply
+) -> Procedure[None]:
+    """`partitions` None: all. What is not being moved is left out."""
+    yield from ()
+    if not context.active:
+        reply(context.now, context.out, NOT_CONTROLLER)
+        return
+    state = context.state
+    asked = sorted(state.being_reassigned) if partitions is None else partitions
+    found = {one: state.assignments[one] for one in asked if one in state.assignments}
+    moving = {one: assignment for one, assignment in found.items() if assignment.being_reassigned}
+    reply(context.now, context.out, Reassignments(moving=moving))
+
+
+def _begun(
+    context: ControllerContext, targets: Mapping[TopicPartition, Target]
+) -> Procedure[dict[TopicPartition, Begun]]:
+    results: dict[TopicPartition, Begun] = {}
+    moves: dict[TopicPartition, ReplicaAssignment] = {}
+    for partition, target in targets.items():
+        current = context.state.assignments.get(partition, ReplicaAssignment(()))
+        refused = None if target is None else _refused(context, current, target)
+        if refused is not None:
+            results[partition] = refused
+        elif target is not None:
+            moves[partition] = towards(current, target)
+        elif current.being_reassigned:
+            moves[partition] = towards(current, current.origin)
+        else:
+            results[partition] = Begun(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
+    # The latest one takes precedence, by request or by znode.
+    yield from remove_from_znode(context, lambda partition, _: partition in moves)
+    for partition, assignment in moves.items():
+        known = context.state.replicas_of(partition)
+        if not known or context.state.is_being_deleted(partition[0]):
+            results[partition] = UNKNOWN
+            continue
+        yield from go_on(context, partition, assignment)
+        results[partition] = Begun()
+    return {partition: results[partition] for partition in targets}
+
+
+def _refused(context: ControllerContext, current: ReplicaAssignment, target: tuple[BrokerId, ...]) -> Begun | None:
+    """KafkaController.validateReplicas."""
+    shown = ", ".join(map(str, target))
+    if not target:
+        return _invalid("Empty replica list specified in partition reassignment.")
+    if len(set(target)) < len(target):
+        return _invalid(f"Duplicate replica ids in partition reassignment replica list: {shown}")
+    if any(replica < 0 for replica in target):
+        return _invalid(f"Invalid broker id in replica list: {shown}")
+    adding = towards(current, target).adding
+    if not set(adding) <= context.state.live:
+        live = ", ".join(map(str, sorted(context.state.live)))
+        new = ", ".join(map(str, adding))
+        why = f"Replica assignment has brokers that are not alive. Replica list: {new}, live broker list: {live}"
+        return _invalid(why)
+    return None
+
+
+def _invalid(why: str) -> Begun:
+    return Begun(ErrorCode.INVALID_REPLICA_ASSIGNMENT, why)

@@ -1,0 +1,17 @@
+"""`python -m docs.notebook`: play the notebook and write its outputs anew."""
+
+import sys
+
+from docs.notebook.play import NOTEBOOK, played, read, written
+from emulator.last_resort import ended
+from emulator.regular_files import write_whole
+
+
+def main() -> int:
+    write_whole(NOTEBOOK, written(played(read())))
+    print(f"wrote {NOTEBOOK.name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(ended("docs.notebook", main))

@@ -1,0 +1,137 @@
+"""`faultline advise [FILES]`: which single faults break which promises with these settings, why, and what ends it.
+
+The exit code is 0 if every promise is kept in every run, 1 if one is broken, 3 if a fault has no run that tells."""
+
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+
+from emulator.cli.commands.advise_told import as_json, print_advice
+from emulator.cli.commands.lasting import seconds_of
+from emulator.cli.commands.progress_bar import progress_of
+from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
+from emulator.exit_codes import BROKEN, HELD, UNKNOWN, UNUSABLE
+from emulator.judging.advice.advice import Advice, PairsAdvice, advise, advise_pairs, asked_of
+from emulator.judging.advice.cluster import THREE_AZS, Cluster, of_counts, of_file
+from emulator.judging.advice.page import page_of
+from emulator.judging.advice.pairs import pairs_of
+from emulator.judging.advice.playing import Base, Choice, base_of, text_of
+from emulator.judging.advice.telling import Told
+from emulator.judging.campaigns.space import UnusableSpace
+from emulator.judging.seeds import parse_seeds
+from emulator.regular_files import write_whole
+from emulator.worlds.cluster_file.files import NoClusterFile
+
+SEEDS = "1..3"
+SEEDS_OF_PAIRS = "1..1"
+FOLDER = "runs/advice"
+AZS = 3
+
+
+class AdviseOptions(msgspec.Struct, frozen=True):
+    """The words of the command line. `out`: where scenarios of what breaks are written; `html`: a page. `runs`,
+    `lasting`: so many runs of pairs, or for so long. `topology`: as `up` takes it."""
+
+    files: tuple[str, ...] = ()
+    kafka_version: str | None = None
+    sets: tuple[str, ...] = ()
+    seeds: str | None = None
+    pairs: bool = False
+    runs: int | None = None
+    lasting: str | None = None
+    topology: str | None = None
+    brokers: int | None = None
+    azs: int | None = None
+    out: Path | None = None
+    html: Path | None = None
+    json: bool = False
+
+
+def advise_command(options: AdviseOptions) -> int:
+    """Verdict, table and reasons to stdout; errors and progress to stderr."""
+    began_s = monotonic()
+    try:
+        limit_s = _check_extent(options)
+        seeds = parse_seeds(options.seeds or SEEDS)
+        cluster = _cluster(options)
+        asked_for = Choice(options.kafka_version or cluster.version, options.sets, options.files)
+        base = base_of(asked_for, options.kafka_version, cluster)
+        choice = msgspec.structs.replace(asked_for, kafka_version=base.version)
+        asked = asked_of(choice, base, seeds)
+    except (*UNUSABLE_CAMPAIGN, NoClusterFile) as error:
+        print(f"faultline advise: {error}", file=sys.stderr)
+        return UNUSABLE
+    with progress_of(f"{len(base.faults)} faults", len(asked.runs)) as advance:
+        advice = advise(asked, base, advance)
+    pairs = _pairs(options, advice, base, limit_s) if options.pairs else None
+    rounds = [advice] if pairs is None else [advice, pairs.advice]
+    folder = options.out or Path(FOLDER)
+    replays = dict(replay for one in rounds for replay in _written(one, folder))
+    told = Told(advice, base, replays, pairs)
+    if options.json:
+        print(msgspec.json.encode(as_json(told)).decode())
+    else:
+        print_advice(told, monotonic() - began_s)
+    if options.html is not None:
+        write_whole(options.html, page_of(told).encode())
+    summaries = [summary for one in rounds for summary in one.summaries]
+    if any(one.broken for one in summaries):
+        return BROKEN
+    return UNKNOWN if any(not one.told for one in summaries) else HELD
+
+
+def _cluster(options: AdviseOptions) -> Cluster:
+    """Raises NoClusterFile, ClusterFileErrors, UnusableSpace."""
+    if options.topology is not None:
+        if options.brokers is not None or options.azs is not None:
+            raise UnusableSpace("--topology says how many brokers and AZs there are: not with --brokers or --azs")
+        return of_file(options.topology)
+    if options.brokers is None and options.azs is None:
+        return THREE_AZS
+    azs = options.azs if options.azs is not None else min(options.brokers or 0, AZS)
+    return of_counts(options.brokers if options.brokers is not None else azs, azs)
+
+
+def _check_extent(options: AdviseOptions) -> float | None:
+    """For how long pairs are played. Raises UnusableSpace."""
+    if options.runs is not None and options.lasting is not None:
+        raise UnusableSpace("--runs and --for: one of them")
+    if not options.pairs and (options.runs is not None or options.lasting is not None):
+        raise UnusableSpace("--runs and --for bound --pairs; single faults are all played")
+    if options.runs is not None and options.runs < 1:
+        raise UnusableSpace(f"--runs {options.runs}: at least 1")
+    return None if options.lasting is None else seconds_of(options.lasting)
+
+
+def _pairs(options: AdviseOptions, singles: Advice, base: Base, limit_s: float | None) -> PairsAdvice:
+    faults = tuple(pairs_of(base.faults))
+    of_pairs = msgspec.structs.replace(base, faults=faults)
+    asked = asked_of(singles.asked.choices[0], of_pairs, parse_seeds(options.seeds or SEEDS_OF_PAIRS))
+    count = len(asked.runs) if options.runs is None else min(options.runs, len(asked.runs))
+    began_s = monotonic()
+    with progress_of(f"{count} of {len(asked.runs)} runs of pairs", count) as advance:
+
+        def ended() -> bool:
+            advance()
+            return limit_s is None or monotonic() - began_s < limit_s
+
+        return advise_pairs(asked, of_pairs, singles.summaries, ended, options.runs)
+
+
+def _written(advice: Advice, folder: Path) -> Iterator[tuple[str, str]]:
+    """(Fault, the command that plays its scenario again, without the seed), of each that breaks something."""
+    choice = advice.asked.choices[0]
+    places = {fault.name: place for place, fault in enumerate(advice.asked.faults)}
+    for one in advice.summaries:
+        if one.broken:
+            folder.mkdir(parents=True, exist_ok=True)
+            path = folder / f"{one.fault.name}.yaml"
+            write_whole(path, text_of(advice.asked, 0, places[one.fault.name]).encode())
+            words = ["faultline", "run", str(path), "--world", "sim", "--kafka-version", choice.kafka_version]
+            words += [word for override in choice.overrides for word in ("--set", override)]
+            words += [word for file in choice.files for word in ("--settings", file)]
+            yield one.fault.name, shlex.join(words)

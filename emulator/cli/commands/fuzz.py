@@ -1,0 +1,257 @@
+"""`faultline fuzz`: random schedules judged by the oracle; what breaks a promise is shrunk to a scenario file.
+
+The exit code is 0 if nothing was found; 1 if a promise was broken, 70 if a run met a bug of ours."""
+
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+
+from emulator.cli.commands.lasting import seconds_of
+from emulator.cli.commands.progress_bar import progress_of, said_to_go_on
+from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
+from emulator.exit_codes import BROKEN, BUG, HELD, UNUSABLE
+from emulator.judging.campaigns.dataset import UnusableCampaign
+from emulator.judging.campaigns.space import RUNS_MAX, UnusableSpace
+from emulator.judging.fuzzing.closely import Closely, chosen, looked_at
+from emulator.judging.fuzzing.coverage import codes_in, kinds_in
+from emulator.judging.fuzzing.draws import SAFE
+from emulator.judging.fuzzing.hunt import Find, FuzzAsked, Hunt, hunted, made_small
+from emulator.regular_files import read_regular, write_whole
+from emulator.runs.directory import prepare
+from emulator.runs.resolve import resolve
+from emulator.runs.settings_files import read_settings_files
+from emulator.scenario.model import CreateTopic, Scenario, Workload
+from emulator.screen import for_lines
+from emulator.settings.registry import parse_assignment
+from protocol.ids import BrokerId
+from protocol.versions import DEFAULT_VERSION, ladder_name
+
+RUNS = 500
+STATE = "fuzz.json"
+FINDS = "runs/fuzz"
+"""Where shrunk scenarios are written without --out."""
+SAVED_EVERY_S = 10.0
+
+
+class FuzzOptions(msgspec.Struct, frozen=True):
+    """The words of the command line."""
+
+    runs: int | None = None
+    lasting: str | None = None
+    sets: tuple[str, ...] = ()
+    settings_files: tuple[str, ...] = ()
+    kafka_version: str | None = None
+    seed: int = 1
+    out: Path | None = None
+    json: bool = False
+
+
+class State(msgspec.Struct):
+    """fuzz.json: what was asked for, and what is known so far."""
+
+    asked: FuzzAsked
+    hunt: Hunt
+
+
+def fuzz_command(options: FuzzOptions) -> int:
+    """Finds to stdout, errors and progress to stderr. An interrupt leaves no process; what was found by then is
+    told."""
+    began_s = monotonic()
+    try:
+        asked = _asked(options)
+        runs, limit_s = _extent(options)
+        hunt = Hunt() if options.out is None else _gone_on(options.out, asked)
+        with _saved(options.out, asked, hunt):
+            _play(asked, hunt, runs, limit_s, options.out)
+            _shrink(hunt)
+    except UNUSABLE_CAMPAIGN as error:
+        print(f"faultline fuzz: {error}", file=sys.stderr)
+        return UNUSABLE
+    folder = options.out or Path(FINDS)
+    closely = looked_at(chosen(hunt.kept, hunt.runs))
+    code = BUG if hunt.bugs else BROKEN if hunt.finds else HELD
+    for find in hunt.finds:
+        if find.file:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_whole(folder / f"{find.name}.yaml", find.file.encode())
+    if options.json:
+        _print_json(asked, hunt, closely, folder, code)
+    else:
+        _print(asked, hunt, closely, folder, monotonic() - began_s)
+    return code
+
+
+def _asked(options: FuzzOptions) -> FuzzAsked:
+    """Raises UnknownVersion, UnusableSetting, UnusableFile."""
+    version = ladder_name(options.kafka_version or DEFAULT_VERSION)
+    sets = dict(map(parse_assignment, options.sets))
+    bare = Scenario(
+        id="fuzz", title="fuzz", kafka=(version,), steps=(CreateTopic(topic="t", assignment=((BrokerId(0),),)),
+        Workload(name="w")),
+    )  # fmt: skip
+    given = resolve(bare, version, sets, read_settings_files(options.settings_files)).scenario
+    by_broker = {str(broker): own for broker, own in given.settings_by_broker.items()}
+    asked = FuzzAsked(version, options.seed, given.settings, by_broker)
+    resolve(asked.scenario(0))
+    return asked
+
+
+def _extent(options: FuzzOptions) -> tuple[int, float | None]:
+    """(how many runs, for how long). Raises UnusableSpace."""
+    if options.lasting is not None:
+        if options.runs is not None:
+            raise UnusableSpace("--runs and --for: one of them")
+        return RUNS_MAX, seconds_of(options.lasting)
+    runs = RUNS if options.runs is None else options.runs
+    if not 1 <= runs <= RUNS_MAX:
+        raise UnusableSpace(f"--runs {runs}: from 1 to {RUNS_MAX}")
+    return runs, None
+
+
+def _play(asked: FuzzAsked, hunt: Hunt, runs: int, limit_s: float | None, out: Path | None) -> None:
+    """Until there are so many, the time is over, or somebody interrupts, which is told at the end."""
+    began_s = saved_s = monotonic()
+    title = f"fuzz {asked.version}"
+    try:
+        with closing(hunted(asked, hunt, runs)) as ended, progress_of(title, runs, hunt.runs) as advance:
+            for _ in ended:
+                advance()
+                if out is not None and monotonic() - saved_s > SAVED_EVERY_S:
+                    saved_s = monotonic()
+                    _save(out, asked, hunt)
+                if limit_s is not None and monotonic() - began_s > limit_s:
+                    break
+    except KeyboardInterrupt:
+        print("faultline fuzz: interrupted; what was found so far is made small", file=sys.stderr)
+
+
+def _shrink(hunt: Hunt) -> None:
+    """Those that are not small yet."""
+    large = [find for find in hunt.finds if not find.file]
+    with progress_of("shrinking", len(large)) as advance:
+        for find in made_small(large):
+            place = next(number for number, one in enumerate(hunt.finds) if one.broken.cause == find.broken.cause)
+            hunt.finds[place] = find
+            advance()
+
+
+# --- what is left behind ---
+
+
+@contextmanager
+def _saved(out: Path | None, asked: FuzzAsked, hunt: Hunt) -> Iterator[None]:
+    """However the block ends."""
+    if out is None:
+        yield
+        return
+    with said_to_go_on("fuzz", out):
+        try:
+            yield
+        finally:
+            _save(out, asked, hunt)
+
+
+def _save(out: Path, asked: FuzzAsked, hunt: Hunt) -> None:
+    write_whole(out / STATE, msgspec.json.encode(State(asked, hunt), order="deterministic"))
+
+
+def _gone_on(out: Path, asked: FuzzAsked) -> Hunt:
+    """What is known already. Raises UnusableCampaign, and what preparing a directory raises."""
+    path = out / STATE
+    if not path.exists():
+        prepare(out)
+        return Hunt()
+    try:
+        state = msgspec.json.decode(read_regular(path), type=State)
+    except msgspec.DecodeError as error:
+        raise UnusableCampaign(f"{path}: is not what fuzz writes: {error}") from error
+    if state.asked != asked:
+        raise UnusableCampaign(f"{out}: was begun with other words; give --out another directory")
+    return state.hunt
+
+
+# --- what is told ---
+
+
+def _print(asked: FuzzAsked, hunt: Hunt, closely: Closely, folder: Path, wall_s: float) -> None:
+    lines = for_lines()
+    for find in sorted(hunt.finds, key=lambda find: (find.broken.known, -find.count)):
+        lines.print(f"{find.broken.cause}: {find.count} of {hunt.runs} runs", style="bold", markup=False)
+        lines.print(f"  {find.text}", markup=False)
+        made = f"{find.steps} steps: {_replay(find, folder)}" if find.file else f"not made small; number {find.number}"
+        lines.print(f"  {made}", markup=False)
+    for number, bug in hunt.bugs.items():
+        lines.print(f"a bug of faultline, seed {asked.seed}, number {number}: {bug}", markup=False)
+    if not hunt.finds:
+        lines.print("no promise was broken", markup=False)
+    for number, why in hunt.failed.items():
+        lines.print(f"not played to its end, number {number}: {why}", style="dim", markup=False)
+    failed = f"; {hunt.failures} not played to their end" if hunt.failures else ""
+    lines.print(
+        f"Kafka {asked.version}: {hunt.runs} runs of {hunt.simulated_s / max(1, hunt.runs):.0f} simulated seconds in "
+        f"{wall_s:.1f} s; {len(kinds_in(hunt.reached))} kinds of events with their reasons were reached, "
+        f"{len(hunt.kept)} runs kept to be changed{failed}",
+        style="dim",
+        markup=False,
+    )
+    codes, _ = codes_in(hunt.reached)
+    unreached = {
+        f"rules of docs/semantics.md that code names ({len(closely.rules)} were reached)": closely.rules_unreached,
+        f"gates ({len(closely.gates)} were reached)": closely.gates_unreached,
+    }
+    if not closely.runs:
+        return
+    lines.print(f"Not reached, of {closely.runs} runs looked at closely:", style="dim", markup=False)
+    for what, words in unreached.items():
+        lines.print(f"  {what}: {', '.join(words) or 'none'}", style="dim", markup=False)
+    lines.print(f"Error codes that clients were told: {', '.join(codes) or 'none'}", style="dim", markup=False)
+
+
+def _replay(find: Find, folder: Path) -> str:
+    return shlex.join(
+        ["faultline", "run", str(folder / f"{find.name}.yaml"), "--world", "sim", "--seed", str(find.number)]
+    )
+
+
+def _print_json(asked: FuzzAsked, hunt: Hunt, closely: Closely, folder: Path, code: int) -> None:
+    codes, codes_unreached = codes_in(hunt.reached)
+    told = {
+        "kafka_version": asked.version,
+        "seed": asked.seed,
+        "settings": {**SAFE, **asked.fixed},
+        "runs": hunt.runs,
+        "simulated_s": round(hunt.simulated_s, 1),
+        "failed": hunt.failures,
+        "exit_code": code,
+        "finds": [
+            {
+                "what": find.what,
+                "rule": find.rule,
+                "known": find.broken.known,
+                "count": find.count,
+                "text": find.text,
+                "steps": find.steps,
+                "file": str(folder / f"{find.name}.yaml"),
+                "replay": _replay(find, folder),
+            }
+            for find in hunt.finds
+        ],
+        "bugs": hunt.bugs,
+        "reached": {
+            "events": kinds_in(hunt.reached),
+            "codes": codes,
+            "rules": sorted(closely.rules),
+            "gates": sorted(closely.gates),
+        },
+        "unreached": {
+            "codes": codes_unreached,
+            "rules": closely.rules_unreached,
+            "gates": closely.gates_unreached,
+        },
+    }
+    print(msgspec.json.encode(told).decode())

@@ -1,0 +1,162 @@
+"""`faultline sweep SCENARIO --set NAME=A,B ...`: a scenario's matrix over settings, versions, parameters and seeds.
+
+It tells outcomes. What a scenario expects is meant for its own settings, so nothing here is valid or not: the exit code
+is 0; 3 if a cell has no run that tells anything, 70 if a run met a bug of ours."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from time import perf_counter
+
+import msgspec
+
+from emulator.cli.commands.progress_bar import progress_of, said_to_go_on
+from emulator.cli.commands.sweep_tables import as_csv, as_json, summary_of, table_of
+from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
+from emulator.exit_codes import BUG, HELD, UNKNOWN, UNUSABLE
+from emulator.judging.campaigns.cells import Cell, add_to
+from emulator.judging.campaigns.dataset import rows_of, writing
+from emulator.judging.campaigns.playing import CampaignAsked, about_of, check_cells, play_runs
+from emulator.judging.campaigns.report import page
+from emulator.judging.campaigns.row import Row
+from emulator.judging.campaigns.space import Space, UnusableSpace, all_of, some_of
+from emulator.judging.campaigns.sweeps import Sweep, find_sweep, measure_named, shipped, sweep_of
+from emulator.judging.seeds import parse_seeds
+from emulator.regular_files import write_whole
+from emulator.screen import Screen, for_lines
+
+SEEDS = "1..10"
+
+
+class SweepOptions(msgspec.Struct, frozen=True):
+    """The words of the command line. `runs`: so many of the matrix, drawn by chance; None: all."""
+
+    scenario: str
+    sets: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+    kafka_version: str | None = None
+    seeds: str | None = None
+    settings_files: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()
+    runs: int | None = None
+    out: Path | None = None
+    csv: Path | None = None
+    html: Path | None = None
+    json: bool = False
+
+
+def sweep_command(options: SweepOptions) -> int:
+    """Table to stdout, errors and progress to stderr. An interrupt leaves no process, and of a campaign (`out`) what
+    was played so far."""
+    began_s = perf_counter()
+    try:
+        sweep = _asked(options)
+        space = sweep.space
+        if options.runs is not None and options.runs < 1:
+            raise UnusableSpace(f"--runs {options.runs}: at least 1")
+        asked = CampaignAsked(space)
+        scenario = check_cells(asked).scenario
+        only = min(options.runs or 0, space.runs)
+        numbers: Sequence[int] = some_of(space, only) if only else all_of(space)
+        title = f"{scenario.id}: {space.cells} cells"
+        if options.out is None:
+            cells, bugs = _summed(_rows(asked, numbers, title))
+        else:
+            with writing(options.out, about_of("sweep", space, only)) as campaign, said_to_go_on("sweep", options.out):
+                missing = [number for number in numbers if number not in campaign.done]
+                for row in _rows(asked, missing, title, len(campaign.done)):
+                    campaign.add(row)
+            cells, bugs = _summed(rows_of(options.out))
+    except UNUSABLE_CAMPAIGN as error:
+        print(f"faultline sweep: {error}", file=sys.stderr)
+        return UNUSABLE
+    wall_s = perf_counter() - began_s
+    code = BUG if bugs else UNKNOWN if any(not cell.judged for cell in cells) else HELD
+    if options.csv is not None:
+        write_whole(options.csv, as_csv(cells).encode())
+    if options.html is not None:
+        write_whole(options.html, page(space, cells).encode())
+    if options.json:
+        _print_json(scenario.id, space, cells, wall_s, code)
+    else:
+        _print(sweep, scenario.title, cells, wall_s, only)
+    return code
+
+
+def _asked(options: SweepOptions) -> Sweep:
+    """What the command line says; where that has no axis, a sweep of that name. Raises UnusableSpace and what reading a
+    sweep raises."""
+    seeds = None if options.seeds is None else parse_seeds(options.seeds)
+    if not options.sets and not options.parameters and not options.kafka_version:
+        found = find_sweep(options.scenario, seeds)
+        if found is not None:
+            return found
+        raise UnusableSpace(
+            f"{options.scenario}: over what? --set NAME=A,B, --param NAME=A,B or --kafka-version A,B; "
+            f"sweeps that come with faultline: {', '.join(shipped())}"
+        )
+    space = sweep_of(
+        options.scenario,
+        sets=options.sets,
+        parameters=options.parameters,
+        versions=options.kafka_version,
+        seeds=seeds or parse_seeds(SEEDS),
+        settings_files=options.settings_files,
+    )
+    return Sweep(space, measures=tuple(map(measure_named, options.measures)))
+
+
+def _summed(rows: Iterable[Row]) -> tuple[list[Cell], bool]:
+    """(cells, whether a run met a bug of ours); no row is kept."""
+    cells: dict[int, Cell] = {}
+    bugs = False
+    for row in rows:
+        add_to(cells, row)
+        bugs |= row.code == BUG
+    return [cells[number] for number in sorted(cells)], bugs
+
+
+def _rows(asked: CampaignAsked, numbers: Sequence[int], title: str, done: int = 0) -> Iterable[Row]:
+    with closing(play_runs(asked, numbers)) as playing, progress_of(title, len(numbers) + done, done) as ended:
+        for row in playing:
+            yield row
+            ended()
+
+
+def _print(sweep: Sweep, title: str, cells: Sequence[Cell], wall_s: float, only: int) -> None:
+    """On a terminal in colours and its width; in a pipe every row is one line."""
+    space = sweep.space
+    lines = for_lines()
+    seeds = f"{space.seeds} seeds each" if space.seeds > 1 else f"seed {space.first_seed}"
+    version = cells[0].kafka_version if len({cell.kafka_version for cell in cells}) == 1 else "of several versions"
+    head = f"{cells[0].scenario} on Kafka {version}: {sweep.title or title}"
+    lines.print(head, style="bold", markup=False)
+    table, same = table_of(cells, sweep.measures)
+    console = Screen(highlight=False, markup=False)
+    if not console.is_terminal:
+        console.width = 10_000
+    if len(cells) > 1 or table.row_count:
+        console.print(table)
+    if same:
+        lines.print(f"in every cell: {', '.join(same)}", markup=False)
+    for line in summary_of(cells):
+        lines.print(line, markup=False)
+    runs = sum(cell.runs for cell in cells)
+    drawn = f", drawn from {space.runs}," if only else ""
+    lines.print(f"{len(cells)} cells, {seeds}: {runs} runs{drawn} in {wall_s:.1f} s", style="dim", markup=False)
+
+
+def _print_json(scenario: str, space: Space, cells: Sequence[Cell], wall_s: float, code: int) -> None:
+    told = {
+        "scenario": scenario,
+        "axes": {axis.name: axis.values for axis in space.axes},
+        "settings": space.overrides,
+        "parameters": space.parameters,
+        "seeds": [space.first_seed, space.first_seed + space.seeds - 1],
+        "runs": sum(cell.runs for cell in cells),
+        "wall_s": round(wall_s, 2),
+        "exit_code": code,
+        "cells": as_json(cells),
+    }
+    print(msgspec.json.encode(told).decode())

@@ -1,0 +1,78 @@
+"""Who is let in over HTTP: whoever shows the token, under an address of ours, and no browser. Pure.
+
+A page of somebody else's makes a browser send what it likes to 127.0.0.1. It cannot know the token. Beside that, what
+browsers alone do is refused: an `Origin` (cross-origin requests and their preflight), and a `Host` that is a foreign
+name which was made to lead here (DNS rebinding). Nothing here answers with a header that would allow one.
+"""
+
+import hmac
+import re
+from collections.abc import Iterable, Set
+from ipaddress import ip_address
+from typing import Final
+
+import msgspec
+
+SCHEME: Final = "bearer"
+CHALLENGE: Final = "Bearer"
+_HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([0-9a-z_.-]+))(?::[0-9]{0,5})?")
+"""An address of IPv6, or a name or another address; then a port, if any."""
+
+
+class HttpRefused(Exception):
+    """One line, as JSON. `allow`: methods that there are, of a path that has not this one."""
+
+    def __init__(self, status: int, error: str, allow: str = "") -> None:
+        super().__init__(error)
+        self.status = status
+        self.allow = allow
+
+
+class Head(msgspec.Struct, frozen=True):
+    """What comes before a body. `target`: as it was sent. Names of headers are in lower case."""
+
+    method: str
+    target: str
+    headers: tuple[tuple[str, str], ...]
+
+    def all_of(self, name: str) -> list[str]:
+        return [value for known, value in self.headers if known == name]
+
+
+def admit(head: Head, token: bytes, hosts: Set[str]) -> None:
+    """`hosts`: other names and addresses under which we are known. Raises HttpRefused."""
+    named = head.all_of("host")
+    if len(named) != 1:
+        raise HttpRefused(400, "a request names its Host once")
+    for host in (*named, *_authority(head.target)):
+        if not _is_ours(host, hosts):
+            there = ", ".join(("127.0.0.1", "localhost", *sorted(hosts)))
+            raise HttpRefused(403, f"this is not asked as Host {host!r}; there is {there}")
+    if head.all_of("origin"):
+        raise HttpRefused(403, "a request with an Origin comes from a page in a browser: not here")
+    if not _shows(head.all_of("authorization"), token):
+        raise HttpRefused(401, "not this run's token: Authorization: Bearer TOKEN, which is in cluster.json of the run")
+
+
+def _authority(target: str) -> Iterable[str]:
+    """That of a target in absolute form (`GET http://127.0.0.1:1/v1/status`), which counts instead of Host."""
+    scheme, found, rest = target.partition("://")
+    return (rest.partition("/")[0].partition("?")[0],) if found and "/" not in scheme and "?" not in scheme else ()
+
+
+def _is_ours(host: str, hosts: Set[str]) -> bool:
+    found = _HOST.fullmatch(host.strip().lower())
+    if found is None:
+        return False
+    name = found[1] or found[2]
+    try:
+        return ip_address(name).is_loopback or name in hosts
+    except ValueError:
+        return name == "localhost" or name in hosts
+
+
+def _shows(credentials: list[str], token: bytes) -> bool:
+    if len(credentials) != 1:
+        return False
+    scheme, _, given = credentials[0].partition(" ")
+    return hmac.compare_digest(given.strip().encode("latin-1", "replace"), token) and scheme.lower() == SCHEME

@@ -1,0 +1,161 @@
+"""One connection that speaks HTTP/1: its requests one after the other, each within bounds of size and time.
+
+Until the token has been shown nothing but a head is looked at, and no body is waited for. What is refused for its form,
+its token or its size is answered and ends the connection, for what follows cannot be told apart any more.
+"""
+
+import sys
+import traceback
+from email.utils import formatdate
+from typing import Any, Final, cast
+
+import h11
+import trio
+
+from emulator.cluster import desk as d
+from emulator.cluster.http.admission import Head, HttpRefused, admit
+from emulator.cluster.http.description import description
+from emulator.cluster.http.reading import Asked, read_request
+from emulator.cluster.http.replying import Reply, document, headers_of, refusal, reply_to, turned_away
+from emulator.cluster.http.route import AUDIT
+from emulator.cluster.requests import LINE_BYTES_MAX, Answer, AnyAsk, Refused, unknown, unusable
+
+HEAD_BYTES_MAX: Final = 16 * 1024
+"""And what comes with it at once."""
+BODY_BYTES_MAX: Final = LINE_BYTES_MAX
+BODY_LIMIT_S: Final = 10.0
+"""For a body to arrive, from the end of its head."""
+RECEIVE_BYTES: Final = 4096
+LEFTOVER_BYTES_MAX: Final = 1 << 20
+LEFTOVER_LIMIT_S: Final = 1.0
+"""What is still coming when a connection is closed is taken this long: else the reset that it meets takes the answer
+away from whoever is sending."""
+
+
+class HttpTalk:
+    """`waiting`: what has been received already."""
+
+    def __init__(self, stream: trio.SocketStream, waiting: bytearray, desk: d.Desk) -> None:
+        self._stream = stream
+        self._desk = desk
+        self._peer = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES_MAX)
+        self._peer.receive_data(bytes(waiting))
+        self._head = Head("", "", ())
+
+    async def begin(self) -> bool:
+        return await self._next_head()
+
+    async def serve(self) -> None:
+        """From the head that has shown the token."""
+        while await self._answer_request():
+            self._peer.start_next_cycle()
+            with trio.move_on_after(d.SILENCE_LIMIT_S) as silence:
+                if not await self._next_head():
+                    return
+            if silence.cancelled_caught:
+                return
+
+    async def turn_away(self, answer: Answer) -> None:
+        await self._end_with(turned_away(answer))
+
+    async def _next_head(self) -> bool:
+        """Whether there is one, of somebody who is let in."""
+        self._head = Head("", "", ())
+        try:
+            event = await self._next_event()
+            if not isinstance(event, h11.Request):
+                return False
+            headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers)
+            self._head = Head(event.method.decode("latin-1"), event.target.decode("latin-1"), headers)
+            admit(self._head, self._desk.token, self._desk.hosts)
+        except HttpRefused as refused:
+            await self._end_with(refusal(refused))
+            return False
+        except h11.RemoteProtocolError as error:
+            await self._end_with(_no_request(error))
+            return False
+        return True
+
+    async def _answer_request(self) -> bool:
+        """Whether the next request may come."""
+        try:
+            body = await self._body()
+        except HttpRefused as refused:
+            await self._end_with(refusal(refused))
+            return False
+        except h11.RemoteProtocolError as error:
+            await self._end_with(_no_request(error))
+            return False
+        with self._desk.owing():
+            try:
+                reply = await self._reply(read_request(self._head.method, self._head.target, body))
+            except HttpRefused as refused:
+                reply = refusal(refused)
+            await self._send(reply)
+        return self._peer.our_state is h11.DONE and self._peer.their_state is h11.DONE
+
+    async def _reply(self, asked: Asked) -> Reply:
+        if asked.ask is None and asked.route.path != AUDIT:
+            return document(description())
+        try:
+            if asked.ask is None:
+                answer = await self._desk.audit(asked.wait_s)
+            else:
+                answer = await self._desk.answer(cast(AnyAsk, asked.ask), asked.wait_s)
+        except Refused as refused:
+            answer = unusable(refused)
+        except Exception as error:  # a bug of ours: it is written down, and costs this asker alone
+            traceback.print_exc(file=sys.stderr)
+            answer = unknown(f"a bug; see the supervisor's log: {error!r}", why="bug")
+        return reply_to(asked.route, answer)
+
+    async def _body(self) -> bytes:
+        """Whole. Raises HttpRefused, h11.RemoteProtocolError."""
+        too_long = HttpRefused(413, f"a body is of at most {BODY_BYTES_MAX} bytes")
+        if any(int(length) > BODY_BYTES_MAX for length in self._head.all_of("content-length")):
+            raise too_long
+        body = bytearray()
+        with trio.move_on_after(BODY_LIMIT_S):
+            while True:
+                event = await self._next_event()
+                if isinstance(event, h11.EndOfMessage):
+                    return bytes(body)
+                assert isinstance(event, h11.Data), event
+                body += event.data
+                if len(body) > BODY_BYTES_MAX:
+                    raise too_long
+        raise HttpRefused(408, f"a body is there within {BODY_LIMIT_S:g} s")
+
+    async def _next_event(self) -> Any:
+        """Raises h11.RemoteProtocolError."""
+        while True:
+            event = self._peer.next_event()
+            if event is not h11.NEED_DATA:
+                return event
+            if self._peer.they_are_waiting_for_100_continue:
+                go_on = self._peer.send(h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue"))
+                await d.send(self._stream, go_on or b"")
+            self._peer.receive_data(await self._stream.receive_some(RECEIVE_BYTES))
+
+    async def _send(self, reply: Reply, *, close: bool = False) -> None:
+        headers = headers_of(reply, formatdate(usegmt=True), close=close)
+        head = h11.Response(status_code=reply.status, headers=headers, reason=reply.reason.encode())
+        data = self._peer.send(head) or b""
+        if self._head.method != "HEAD":
+            data += self._peer.send(h11.Data(data=reply.body)) or b""
+        await d.send(self._stream, data + (self._peer.send(h11.EndOfMessage()) or b""))
+
+    async def _end_with(self, reply: Reply) -> None:
+        """The last word; what is still coming is taken for a moment, and not looked at."""
+        if self._peer.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            return
+        await self._send(reply, close=True)
+        await self._stream.send_eof()
+        with trio.move_on_after(LEFTOVER_LIMIT_S):
+            for _ in range(LEFTOVER_BYTES_MAX // RECEIVE_BYTES):
+                if not await self._stream.receive_some(RECEIVE_BYTES):
+                    return
+
+
+def _no_request(error: h11.RemoteProtocolError) -> Reply:
+    return refusal(HttpRefused(error.error_status_hint, f"not a request: {error}"))

@@ -1,0 +1,106 @@
+"""An answer becomes a status and JSON. Pure.
+
+| status | when |
+|---|---|
+| 200, 201 | done: what the command of that name prints with `--json` |
+| 400 | no such request: a body, a parameter |
+| 401, 403 | not with this token; not under this Host, not from a page |
+| 404 | no such path; no node, topic, fault or AZ of that name |
+| 405 | no such method of that path |
+| 409 | it cannot be done as the cluster is now |
+| 408, 413, 431 | too slow or too much: a body, a head |
+| 500 | a bug of ours |
+| 503 | not ready; too much is under way, or the cluster ends: try again |
+| 504 | not known in time: it goes on |
+
+An error is `{"error": "one line"}`, with what is known so far beside it.
+"""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from emulator.cluster.http.admission import CHALLENGE, HttpRefused
+from emulator.cluster.http.route import Route
+from emulator.cluster.requests import ANSWER_BYTES_MAX, Answer, Ready
+from emulator.exit_codes import HELD, UNUSABLE
+
+Headers = Sequence[tuple[str, str]]
+TRY_AGAIN_S: Final = 1
+WAIT_HERE: Final = ("--wait SECONDS", "wait_s=SECONDS")
+"""What a command is told to do, and what is done here."""
+_encode = msgspec.json.Encoder().encode
+
+
+class Reply(NamedTuple):
+    """`headers`: besides those of every reply."""
+
+    status: int
+    body: bytes
+    headers: Headers = ()
+
+    @property
+    def reason(self) -> str:
+        return HTTPStatus(self.status).phrase
+
+
+def reply_to(route: Route, answer: Answer) -> Reply:
+    """What the cluster said."""
+    if answer.code == HELD:
+        result = route.shape(answer.result)
+        applied: list[dict[str, Any]] = result.get("applied", [])
+        where = [("location", f"/v1/faults/{applied[0]['id']}")] if applied and route.status == 201 else []
+        return _reply(route.status, result, where)
+    status = _status(route, answer)
+    again = [("retry-after", str(TRY_AGAIN_S))] if status == 503 else []
+    return _reply(status, {"error": answer.error.replace(*WAIT_HERE), **answer.result}, again)
+
+
+def _status(route: Route, answer: Answer) -> int:
+    if answer.why == "bug":
+        return 500
+    if answer.code == UNUSABLE:
+        return 404 if answer.why == "absent" else 409
+    if answer.why == "ended":
+        return 409
+    return 503 if answer.why == "busy" or route.name == Ready.__name__ else 504
+
+
+def refusal(refused: HttpRefused) -> Reply:
+    """What was no request."""
+    headers = [("allow", refused.allow)] if refused.allow else []
+    headers += [("www-authenticate", CHALLENGE)] if refused.status == 401 else []
+    return _reply(refused.status, {"error": str(refused)}, headers)
+
+
+def turned_away(answer: Answer) -> Reply:
+    """Nobody listens to a request now."""
+    return _reply(503, {"error": answer.error}, [("retry-after", str(TRY_AGAIN_S))])
+
+
+def document(value: Any) -> Reply:
+    """What is no answer of the cluster's."""
+    return _reply(200, value)
+
+
+def headers_of(reply: Reply, date: str, *, close: bool) -> list[tuple[str, str]]:
+    """All of them. No cache keeps a reply, and no browser takes it for anything but JSON."""
+    return [
+        ("date", date),
+        ("content-type", "application/json"),
+        ("content-length", str(len(reply.body))),
+        ("cache-control", "no-store"),
+        ("x-content-type-options", "nosniff"),
+        *reply.headers,
+        *([("connection", "close")] if close else []),
+    ]
+
+
+def _reply(status: int, value: Any, headers: Headers = ()) -> Reply:
+    body = _encode(value) + b"\n"
+    if len(body) > ANSWER_BYTES_MAX:
+        told = {"error": f"an answer of {len(body)} bytes; at most {ANSWER_BYTES_MAX} are told"}
+        return Reply(500, _encode(told) + b"\n")
+    return Reply(status, body, headers)

@@ -1,0 +1,132 @@
+"""Every operation that there is over HTTP. Pure.
+
+A fault of machines has a path because it is one (`emulator.faults.machines`): nothing is to be added here for it.
+"""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec.structs import FieldInfo
+
+from emulator.cluster import requests as r
+from emulator.cluster.http.link_bodies import AnyLinkBody, Place, link_fault
+from emulator.cluster.http.route import AUDIT, DESCRIPTION, Method, Nothing, Route, route_of, struct_of
+from emulator.faults.machines import LIVE_FAULTS, MachineStep
+
+READY_WAIT_S: Final = 0.5
+"""Who waits for a container asks again, and gives each request a second."""
+AUDIT_WAIT_S: Final = 120.0
+NOT_OF_HERE: Final = frozenset({"partition"})
+"""Of a fault of machines, what only a scenario knows to say."""
+OWN_FIELDS: Final = {"dir": "directory", "batches_kept": "batches_kept", "version": "version", "settings": "settings"}
+"""{key of a fault: field of the request}; others are `given`."""
+DELETE: Final[Method] = "DELETE"
+GET: Final[Method] = "GET"
+PATCH: Final[Method] = "PATCH"
+POST: Final[Method] = "POST"
+
+
+class _OfNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    node: r.Word
+
+
+class _OfFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    fault: r.Word
+
+
+class _OfLinks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    place: Annotated[list[Place], msgspec.Meta(max_length=r.WORDS_MAX)] = []
+    kind: Literal["", "hold"] = ""
+
+
+def _heal_one(inputs: Any, _body: None) -> r.Heal:
+    prefix, _, number = inputs.fault.partition("-")
+    if prefix != "rule" or not number.isdecimal():
+        raise r.NotThere(f"no fault {inputs.fault!r}; they are called rule-1, rule-2, ...: GET /v1/faults")
+    return r.Heal([inputs.fault])
+
+
+def _machine_routes() -> list[Route]:
+    return [_machine_route(word, step) for word, step in LIVE_FAULTS.items()]
+
+
+def _machine_route(word: str, step: type[MachineStep]) -> Route:
+    def make(inputs: Any, body: msgspec.Struct) -> r.Machine:
+        said = {name: getattr(body, name) for name in body.__struct_fields__ if getattr(body, name) is not None}
+        own = {OWN_FIELDS[name]: value for name, value in said.items() if name in OWN_FIELDS}
+        given = {name: value for name, value in said.items() if name not in OWN_FIELDS}
+        return r.Machine(word, inputs.node, **own, given=given)
+
+    fields = [_bounded(field) for field in step.own_fields() if field.name not in NOT_OF_HERE]
+    body = struct_of(_name_of(word), fields) if fields else Nothing
+    says = " ".join((step.__doc__ or "").split())
+    return Route(POST, f"/v1/nodes/{{node}}/{word}", _name_of(word), says, _OfNode, body, make)
+
+
+def _name_of(word: str) -> str:
+    """PowerLossNode, KillNode."""
+    return "".join(part.capitalize() for part in word.split("-")) + "Node"
+
+
+def _bounded(field: FieldInfo) -> FieldInfo:
+    """As the request to the cluster has it."""
+    own = {one.name: one for one in msgspec.structs.fields(r.Machine)}
+    same = own.get(OWN_FIELDS.get(field.encode_name, ""))
+    if same is None:
+        return field
+    kept = Annotated[int, msgspec.Meta(ge=0)] | None if field.name == "batches_kept" else same.type
+    return FieldInfo(field.name, field.encode_name, kept, field.default, field.default_factory)
+
+
+ROUTES: Final[tuple[Route, ...]] = (
+    Route(GET, DESCRIPTION, "Description", "This description."),
+    route_of(
+        r.Ready, GET, "/v1/ready", "Whether every server and broker is there and a controller: 200, else 503.",
+        wait_s=READY_WAIT_S,
+    ),
+    route_of(r.Status, GET, "/v1/status", "What runs, what each node itself thinks, which faults are in force."),
+    route_of(r.Down, POST, "/v1/down", "Ends the cluster."),
+    Route(
+        POST, AUDIT, "Audit", "Judges what has happened so far, by Spark: a verdict.json. Takes some ten seconds.",
+        body=Nothing, wait_s=AUDIT_WAIT_S,
+    ),
+    # --- links ---
+    route_of(
+        r.Status, GET, "/v1/faults", "Faults of links: those in force, and the last that were healed.", name="Faults",
+        shape=lambda result: {"faults": result["faults"]},
+    ),
+    Route(
+        POST, "/v1/faults", "BreakLinks", "A fault on links; `applied` has its `id`.", body=AnyLinkBody,
+        make=lambda _inputs, body: link_fault(body), status=201,
+    ),
+    Route(DELETE, "/v1/faults/{fault}", "HealFault", "Heals one.", _OfFault, make=_heal_one),
+    Route(
+        DELETE, "/v1/faults", "Heal", "Heals those that name every `place`, or of that `kind`; else all.", _OfLinks,
+        make=lambda inputs, _body: r.Heal(inputs.place, inputs.kind),
+    ),
+    # --- machines: a node, all of an AZ (az-0) or of a pattern (broker-*) ---
+    *_machine_routes(),
+    # --- topics ---
+    route_of(r.DescribeTopic, GET, "/v1/topics", "Every topic.", name="Topics", without=("topic",)),
+    route_of(r.CreateTopic, POST, "/v1/topics", "A new topic, when every partition has a leader.", status=201),
+    route_of(r.DescribeTopic, GET, "/v1/topics/{topic}", "One, as the session service and each broker has it."),
+    route_of(r.AlterTopic, PATCH, "/v1/topics/{topic}", "Sets and removes settings of a topic."),
+    route_of(r.DeleteTopic, DELETE, "/v1/topics/{topic}", "Deletes a topic: when every replica is gone."),
+    route_of(r.TopicOffsets, GET, "/v1/topics/{topic}/offsets", "Where its partitions begin and end."),
+    route_of(r.AddPartitions, POST, "/v1/topics/{topic}/partitions", "So many it has from now on.", status=201),
+    route_of(r.Produce, POST, "/v1/topics/{topic}/records", "Writes; `attempts` tells what became of each."),
+    route_of(r.Consume, GET, "/v1/topics/{topic}/records", "Reads a partition from an offset on."),
+    route_of(r.Reassign, POST, "/v1/reassignments", "Moves partitions to other brokers."),
+    route_of(r.ElectPreferred, POST, "/v1/elections", "Elects preferred leaders."),
+    # --- settings of brokers that run ---
+    route_of(
+        r.AlterBroker, PATCH, "/v1/brokers", "Sets and removes settings of all brokers.", name="AlterBrokers",
+        without=("broker",),
+    ),
+    route_of(r.AlterBroker, PATCH, "/v1/brokers/{broker}", "Of one, by its number."),
+    # --- workloads ---
+    route_of(r.WorkloadStatus, GET, "/v1/workloads", "Counts so far, by client."),
+    route_of(r.StartWorkload, POST, "/v1/workloads", "Producers and consumers that go on.", status=201),
+    route_of(r.StopWorkload, DELETE, "/v1/workloads/{name}", "Stops one."),
+    route_of(r.StopWorkload, DELETE, "/v1/workloads", "Stops all.", name="StopWorkloads", without=("name",)),
+)  # fmt: skip

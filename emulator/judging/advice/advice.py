@@ -1,0 +1,198 @@
+"""Asked and answered: all faults with all seeds, then, for what breaks, changes of settings of growing size."""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing, suppress
+
+import msgspec
+
+from emulator.judging.advice.causes import Cause, causes_of
+from emulator.judging.advice.outcomes import Outcome
+from emulator.judging.advice.pairs import drawn
+from emulator.judging.advice.playing import Asked, Base, Choice, play_faults
+from emulator.judging.advice.remedies import PARTS_MAX, REPLICATED, bears_on, changed, changes, ends, parts_for
+from emulator.judging.advice.summary import FaultSummary, summaries_of
+
+Broken = tuple[str, str]
+"""(check, fault's name)"""
+Ended = Callable[[], bool]
+CAUSES_MAX = 40
+"""Of pairs; changes are looked for that end the first so many."""
+
+
+class Advice(msgspec.Struct):
+    """`remedies`: {(check, fault): the smallest change that ends it}; what is not there has none of up to PARTS_MAX
+    parts. `runs`: played for remedies."""
+
+    asked: Asked
+    summaries: list[FaultSummary]
+    remedies: dict[Broken, tuple[str, ...]]
+    runs: int
+
+
+class PairsAdvice(msgspec.Struct):
+    """Of pairs: `played` of `of` runs. `summaries`: without what one of the two breaks by itself, which `known` counts.
+    `causes`: what breaks, the same for the same cause, those of most pairs first."""
+
+    advice: Advice
+    causes: list[Cause]
+    played: int
+    of: int
+    known: int
+
+
+def asked_of(choice: Choice, base: Base, seeds: Iterable[int]) -> Asked:
+    """Every fault with every seed."""
+    runs = tuple((0, place, seed) for place in range(len(base.faults)) for seed in seeds)
+    return Asked(
+        cluster=base.cluster,
+        choices=(choice,),
+        faults=base.faults,
+        replicas=(base.replicas,),
+        left_open=base.left_open,
+        runs=runs,
+    )
+
+
+def advise(asked: Asked, base: Base, ended: Callable[[], None], processes: int | None = None) -> Advice:
+    """`ended` is called for each run of the first round."""
+    outcomes = []
+    with closing(play_faults(asked, processes)) as playing:
+        for _, outcome in playing:
+            outcomes.append(outcome)
+            ended()
+    summaries = summaries_of(base.faults, outcomes)
+    remedies, runs = _remedies(asked, base, summaries, _broken_in(summaries), processes)
+    return Advice(asked, summaries, remedies, runs)
+
+
+def advise_pairs(
+    asked: Asked,
+    base: Base,
+    singles: Sequence[FaultSummary],
+    ended: Ended,
+    limit: int | None = None,
+    processes: int | None = None,
+) -> PairsAdvice:
+    """`asked`, `base`: of pairs. `singles`: what is known already. `ended` is called for each run of the first round,
+    and says whether to go on; if it does not, or somebody interrupts, what was played by then is a sample. `limit`: so
+    many of the runs, drawn by chance."""
+    every = len(asked.runs)
+    some = msgspec.structs.replace(asked, runs=tuple(drawn(asked.runs, every if limit is None else limit)))
+    outcomes: list[Outcome] = []
+    with suppress(KeyboardInterrupt), closing(play_faults(some, processes)) as playing:
+        for _, outcome in playing:
+            outcomes.append(outcome)
+            if not ended():
+                break
+    summaries = summaries_of(base.faults, outcomes)
+    fresh, known = _fresh(summaries, singles)
+    causes = causes_of(fresh)
+    remedies, runs = _shared(some, base, summaries, causes[:CAUSES_MAX], processes)
+    advice = Advice(some, fresh, remedies, runs)
+    return PairsAdvice(advice, causes, len(outcomes), every, known)
+
+
+def _fresh(summaries: Iterable[FaultSummary], singles: Iterable[FaultSummary]) -> tuple[list[FaultSummary], int]:
+    """Without promises that one of the two breaks by itself, at whatever moment; how many those are."""
+    alone = {(broken.check, one.fault.text) for one in singles for broken in one.broken}
+    fresh, known = [], 0
+    for one in summaries:
+        left = tuple(
+            broken for broken in one.broken if not any((broken.check, text) in alone for text in one.fault.struck)
+        )
+        known += len(one.broken) - len(left)
+        fresh.append(msgspec.structs.replace(one, broken=left))
+    return fresh, known
+
+
+# --- changes ---
+
+
+def _broken_in(summaries: Iterable[FaultSummary]) -> list[Broken]:
+    return [(check, one.fault.name) for one in summaries for check in sorted(broken.check for broken in one.broken)]
+
+
+def _remedies(
+    asked: Asked, base: Base, summaries: Iterable[FaultSummary], open_ones: Sequence[Broken], processes: int | None
+) -> tuple[dict[Broken, tuple[str, ...]], int]:
+    parts = parts_for({**base.left_open, **base.settings}, base.version, base.replicas, len(base.cluster.brokers))
+    before = _before(summaries)
+    found: dict[Broken, tuple[str, ...]] = {}
+    played = 0
+    for size in range(1, min(PARTS_MAX, len(parts)) + 1):
+        left = [broken for broken in open_ones if broken not in found]
+        if not left:
+            break
+        tried = list(changes(parts, size, base.replicas))
+        wanted = [
+            (number, fault)
+            for number, change in enumerate(tried)
+            for check, fault in left
+            if bears_on(change, parts, check)
+        ]
+        outcomes = _tried(asked, base, tried, wanted, processes)
+        played += sum(map(len, outcomes.values()))
+        for check, fault in left:
+            enough = (
+                change
+                for number, change in enumerate(tried)
+                if bears_on(change, parts, check) and ends(check, before[fault], outcomes.get((number, fault), []))
+            )
+            if (change := next(enough, None)) is not None:
+                found[check, fault] = change
+    return found, played
+
+
+def _shared(
+    asked: Asked, base: Base, summaries: Sequence[FaultSummary], causes: Sequence[Cause], processes: int | None
+) -> tuple[dict[Broken, tuple[str, ...]], int]:
+    """The change that ends a cause in its first pair is tried in all others; it counts for those in which it does."""
+    firsts = [(cause.check, cause.faults[0]) for cause in causes]
+    found, played = _remedies(asked, base, summaries, firsts, processes)
+    tried = list(dict.fromkeys(found.values()))
+    others = [
+        (tried.index(found[cause.check, cause.faults[0]]), cause.check, fault)
+        for cause in causes
+        if (cause.check, cause.faults[0]) in found
+        for fault in cause.faults[1:]
+    ]
+    outcomes = _tried(asked, base, tried, [(number, fault) for number, _, fault in others], processes)
+    before = _before(summaries)
+    for number, check, fault in others:
+        if ends(check, before[fault], outcomes[number, fault]):
+            found[check, fault] = tried[number]
+    return found, played + sum(map(len, outcomes.values()))
+
+
+def _before(summaries: Iterable[FaultSummary]) -> dict[str, frozenset[str]]:
+    """{fault: checks that it breaks as it is}"""
+    return {one.fault.name: frozenset(broken.check for broken in one.broken) for one in summaries}
+
+
+def _tried(
+    asked: Asked,
+    base: Base,
+    tried: Sequence[tuple[str, ...]],
+    wanted: Iterable[tuple[int, str]],
+    processes: int | None,
+) -> dict[tuple[int, str], list[Outcome]]:
+    """`wanted`: (number of the change, fault). {the same: outcomes over all seeds}"""
+    places = {fault.name: place for place, fault in enumerate(asked.faults)}
+    seeds: dict[int, set[int]] = {}
+    for _, place, seed in asked.runs:
+        seeds.setdefault(place, set()).add(seed)
+    again = msgspec.structs.replace(
+        asked,
+        choices=tuple(changed(asked.choices[0], change) for change in tried),
+        replicas=tuple(3 if REPLICATED in change else base.replicas for change in tried),
+        runs=tuple(
+            (number, places[fault], seed)
+            for number, fault in dict.fromkeys(wanted)
+            for seed in sorted(seeds[places[fault]])
+        ),
+    )
+    outcomes: dict[tuple[int, str], list[Outcome]] = {}
+    with closing(play_faults(again, processes)) as playing:
+        for number, outcome in playing:
+            outcomes.setdefault((number, outcome.fault), []).append(outcome)
+    return outcomes

@@ -1,0 +1,148 @@
+"""Faults and seeds played with somebody's settings, on all cores: numbers of runs to outcomes.
+
+A run's number is (choice of settings, fault, seed), the first slowest.
+"""
+
+from collections.abc import Generator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from emulator.judging.advice.cluster import THREE_AZS, Cluster
+from emulator.judging.advice.faults import Fault, single_faults
+from emulator.judging.advice.outcomes import Outcome, outcome_of
+from emulator.judging.advice.sense import check_sense
+from emulator.judging.advice.workload import scenario_text
+from emulator.judging.judged import play_and_judge
+from emulator.runs.cores import on_all_cores
+from emulator.runs.given import given_for
+from emulator.runs.resolve import Resolved, resolve
+from emulator.runs.settings_files import read_settings_files
+from emulator.runs.simulated import collector_asleep
+from emulator.scenario.load import load_scenario
+from emulator.scenario.player.steps import StepFailed
+from emulator.settings.files import SettingsFile
+from emulator.settings.registry import parse_assignment
+from emulator.worlds.simulated.heap import RunTooLong
+
+RESOLVED_MAX: Final = 64
+IDEMPOTENT: Final = "producer.enable.idempotence=true"
+REQUEST_TIMEOUT_MS: Final = 30_000.0
+DEFAULT_ACKS: Final = "1"
+"""Of Kafka's producers up to 2.8, where nobody says it."""
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """Settings as words of the command line: `files` below `overrides`."""
+
+    kafka_version: str
+    overrides: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What `overrides` say something of."""
+        return frozenset(override.partition("=")[0].strip() for override in self.overrides)
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """`left_open`: what nobody says and each scenario has to; `runs`: (choice, fault, seed), by place."""
+
+    cluster: Cluster
+    choices: tuple[Choice, ...]
+    faults: tuple[Fault, ...]
+    replicas: tuple[int, ...]
+    left_open: dict[str, Any]
+    runs: tuple[tuple[int, int, int], ...]
+
+
+class Base(msgspec.Struct, frozen=True):
+    """What is known before anything is played. `settings`: in force, as far as somebody gave them."""
+
+    cluster: Cluster
+    version: str
+    replicas: int
+    settings: dict[str, Any]
+    left_open: dict[str, Any]
+    faults: tuple[Fault, ...]
+    warnings: tuple[str, ...]
+
+
+def base_of(choice: Choice, version: str | None, cluster: Cluster = THREE_AZS) -> Base:
+    """Raises what reading and resolving settings raises: file, line, rule."""
+    fault = single_faults(0.0, REQUEST_TIMEOUT_MS, cluster)[0]
+    files = read_settings_files(choice.files)
+    for_all = (entry.name for file in files if file.broker is None for entry in file.entries)
+    cluster = cluster.without(choice.names.union(for_all))
+    common = len(cluster.holders())
+    text = scenario_text(fault, cluster.version, common, {}, cluster)
+    scenario, overrides = load_scenario(text, "advice.yaml"), dict(map(parse_assignment, choice.overrides))
+    resolved = resolve(scenario, version, overrides, files)
+    given = given_for(scenario, resolved.spec.kafka_version, overrides, (), files)
+    check_sense(given.everything, len(cluster.brokers), common)
+    settings = dict(resolved.scenario.settings)
+    replicas = int(settings.get("default.replication.factor", common))
+    cluster = msgspec.structs.replace(cluster, holding=max(common, replicas))
+    open_acks = not {"producer.acks", "producer.enable.idempotence", "producer.transactional.id"} & set(settings)
+    timeout_ms = float(settings.get("producer.request.timeout.ms", REQUEST_TIMEOUT_MS))
+    left_open = {"producer.acks": DEFAULT_ACKS} if open_acks else {}
+    warnings = tuple(resolved.account.warnings)
+    own = (node["zookeeper.session.timeout.ms"] for node in resolved.spec.settings.values())
+    faults = single_faults(max(map(float, own)), timeout_ms, cluster)
+    return Base(cluster, resolved.spec.kafka_version, replicas, settings, left_open, faults, warnings)
+
+
+def _resolved(text: str, version: str | None, overrides: Sequence[str], files: Sequence[SettingsFile]) -> Resolved:
+    return resolve(load_scenario(text, "advice.yaml"), version, dict(map(parse_assignment, overrides)), files)
+
+
+class AdviceWorker:
+    """Plays runs by their place in `Asked.runs`. One per process."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._files = {choice.files: read_settings_files(choice.files) for choice in asked.choices}
+        self._known: dict[tuple[int, int], Resolved] = {}
+
+    def play(self, seed: int) -> tuple[int, Outcome]:
+        """`seed`: a run's place. (The choice, what came of it.)"""
+        choice, place, chance = self._asked.runs[seed]
+        fault = self._asked.faults[place]
+        try:
+            resolved = self._resolved(choice, place)
+        except ValueError as error:  # these settings do not go together
+            return choice, Outcome(fault=fault.name, seed=chance, untold=" ".join(str(error).split()))
+        with collector_asleep():
+            try:
+                run = play_and_judge(resolved, chance, run=str(chance))
+            except (StepFailed, RunTooLong) as error:
+                return choice, Outcome(fault=fault.name, seed=chance, untold=f"not played to its end: {error}")
+            return choice, outcome_of(fault.name, chance, run, resolved)
+
+    def _resolved(self, choice: int, place: int) -> Resolved:
+        if (choice, place) not in self._known:
+            if len(self._known) >= RESOLVED_MAX:
+                self._known.clear()
+            asked, settings = self._asked, self._asked.choices[choice]
+            text = text_of(asked, choice, place)
+            self._known[choice, place] = _resolved(
+                text, settings.kafka_version, settings.overrides, self._files[settings.files]
+            )
+        return self._known[choice, place]
+
+
+def text_of(asked: Asked, choice: int, place: int) -> str:
+    """The scenario of a run: its file. Who asks for idempotence leaves acks to what that implies."""
+    settings = asked.choices[choice]
+    left_open = {} if IDEMPOTENT in settings.overrides else asked.left_open
+    replicas = asked.replicas[choice]
+    cluster = asked.cluster.without(settings.names)
+    return scenario_text(asked.faults[place], settings.kafka_version, replicas, left_open, cluster)
+
+
+Outcomes = Generator[tuple[int, Outcome], None, None]
+
+
+def play_faults(asked: Asked, processes: int | None = None) -> Outcomes:
+    """In whatever order they end. Closing the iterator ends all processes."""
+    yield from on_all_cores(AdviceWorker, asked, range(len(asked.runs)), processes)

@@ -1,0 +1,42 @@
+"""All that there is to tell, as text, JSON and page take it."""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from emulator.judging.advice.advice import Advice, PairsAdvice
+from emulator.judging.advice.causes import Cause
+from emulator.judging.advice.playing import Base
+from emulator.judging.advice.summary import Broken, FaultSummary
+
+
+class Told(msgspec.Struct, frozen=True):
+    """`replays`: {fault: the command that plays its scenario again, without the seed}, of what breaks something.
+    `pairs`: if they were asked for."""
+
+    advice: Advice
+    base: Base
+    replays: Mapping[str, str]
+    pairs: PairsAdvice | None = None
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """A cause by the first of its pairs. `ended`: pairs in which the change ends it; `others`: their names in words."""
+
+    cause: Cause
+    summary: FaultSummary
+    broken: Broken
+    change: tuple[str, ...] | None
+    ended: int
+    others: tuple[str, ...]
+
+
+def shown_of(pairs: PairsAdvice) -> Iterator[Shown]:
+    summaries = {one.fault.name: one for one in pairs.advice.summaries}
+    for cause in pairs.causes:
+        first = summaries[cause.faults[0]]
+        broken = next(one for one in first.broken if one.check == cause.check)
+        change = pairs.advice.remedies.get((cause.check, first.fault.name))
+        ended = sum((cause.check, fault) in pairs.advice.remedies for fault in cause.faults)
+        others = tuple(summaries[fault].fault.text for fault in cause.faults[1:])
+        yield Shown(cause, first, broken, change, ended, others)

@@ -1,0 +1,65 @@
+"""Advice in few words, for a terminal and a page. Pure."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from emulator.judging.advice.advice import Advice, PairsAdvice
+from emulator.judging.advice.summary import FaultSummary
+
+TITLES: Final = {
+    "lost-acknowledged": "lost",
+    "duplicate": "twice",
+    "reordered": "order",
+    "replica-divergence": "differ",
+    "read-then-lost": "read, gone",
+    "non-monotonic-read": "read again",
+    "skipped-read": "skipped",
+    "unseen": "unseen",
+}
+"""{check: a column's head}"""
+VERBS: Final = {
+    "lost-acknowledged": "lose acknowledged records",
+    "duplicate": "leave records twice",
+    "reordered": "break the order",
+    "replica-divergence": "leave replicas that differ",
+    "read-then-lost": "take away what was read",
+    "non-monotonic-read": "give consumers again what they had",
+    "skipped-read": "leave something out as leaders change",
+    "unseen": "let consumers read past records",
+}
+
+
+def verdicts(summaries: Sequence[FaultSummary]) -> list[str]:
+    """A sentence for each promise that is broken, or one for all."""
+    told = []
+    for check, verb in VERBS.items():
+        count = sum(any(one.check == check for one in summary.broken) for summary in summaries)
+        if count:
+            told.append(f"With these settings, {count} of {len(summaries)} faults {verb}.")
+    return told or [f"With these settings, none of {len(summaries)} faults loses, doubles or reorders records."]
+
+
+def pairs_verdicts(pairs: PairsAdvice) -> list[str]:
+    """What was played of how many, then a sentence for each promise that only pairs break."""
+    every = "all" if pairs.played == pairs.of else f"{pairs.played}, drawn by chance, of"
+    left_out = f"what one of the two breaks by itself is left out ({pairs.known})"
+    told = [f"Pairs of faults, {every} {pairs.of} runs; {left_out}."]
+    for check, verb in VERBS.items():
+        count = sum(any(one.check == check for one in summary.broken) for summary in pairs.advice.summaries)
+        if count:
+            told.append(f"{count} of {len(pairs.advice.summaries)} pairs {verb}, and neither of the two does.")
+    return told if len(told) > 1 else [*told, "No pair breaks a promise that single faults leave whole."]
+
+
+def seeds_words(advice: Advice) -> str:
+    seeds = len(advice.asked.runs) // len(advice.asked.faults)
+    return f"{seeds} seed{'s' if seeds != 1 else ''}"
+
+
+def change_words(change: Sequence[str] | None) -> str:
+    return " and ".join(change) if change else "none of those that were tried ends it"
+
+
+def wait_words(ms: float) -> str:
+    """Seconds; `–` for no wait that counts."""
+    return f"{ms / 1000:.1f}" if ms else "–"

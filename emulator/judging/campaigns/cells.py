@@ -1,0 +1,180 @@
+"""Rows summed up by cell: of each measure how often it is not zero, and its spread over the seeds. Pure.
+
+A cell keeps eight bytes a measure and run, and of each broken promise the first run that breaks it.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from emulator.judging.campaigns.row import Row
+from emulator.judging.oracle.judge import SUBJECTS
+from emulator.scenario.missed_waits import whenever
+
+COUNTED: Final = ("acknowledged", "refused", "undecided", "lost", "duplicated", "reordered", "diverged")
+TIMED: Final = ("time_to_new_leader_ms", "dual_leader_ms", "dual_controller_ms")
+CHANGES: Final = ("isr_shrinks", "isr_expands", "exits")
+UNAVAILABLE: Final = "unavailable_ms"
+"""By AZ: the measure is called `unavailable_ms.az-0`."""
+HARM: Final = ("lost", "duplicated", "reordered", "diverged")
+"""More than none of it is never wanted."""
+PROMISES: Final = tuple(SUBJECTS)
+REASONS_MAX: Final = 5
+OUTCOMES_MAX: Final = 1_000
+"""Told apart in one cell."""
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """Of one measure over a cell's runs. `runs`: those where it was measured; `above`: of these, where it is more than
+    zero. `low`, `median`, `high`: null where it was measured in none."""
+
+    runs: int
+    above: int
+    low: float | None
+    median: float | None
+    high: float | None
+
+    @property
+    def share(self) -> float:
+        return self.above / self.runs if self.runs else 0.0
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """One promise that a cell's runs broke: how many of those that tell, and the first."""
+
+    check: str
+    runs: int
+    of: int
+    replay: str
+
+
+class Outcome(msgspec.Struct):
+    """Runs of a cell whose outcome is the same: how many, and the first."""
+
+    runs: int
+    seed: int
+    replay: str
+
+
+class Cell:
+    """One choice of version, settings and parameters, and what became of its runs."""
+
+    def __init__(self, row: Row) -> None:
+        self.number, self.scenario, self.kafka_version = row.cell, row.scenario, row.kafka_version
+        self.settings, self.parameters = row.settings, row.parameters
+        self.replay = row.replay
+        self.runs = self.judged = 0
+        self.unknown: Counter[str] = Counter()
+        """{why a run says nothing: how many}"""
+        self.outcomes: dict[str, Outcome] = {}
+        self._violated: Counter[str] = Counter()
+        self._told: Counter[str] = Counter()
+        self._first: dict[str, tuple[int, str]] = {}
+        self._values: dict[str, array[float]] = {}
+        self._first_seed = row.seed
+
+    def add(self, row: Row) -> None:
+        """In whatever order."""
+        self.runs += 1
+        if row.seed < self._first_seed:
+            self._first_seed, self.replay = row.seed, row.replay
+        if not row.judged:
+            for why in (row.error, *row.unknown_because)[:REASONS_MAX]:
+                if why:
+                    self.unknown[whenever(why)] += 1
+            return
+        self.judged += 1
+        for name, value in _measured(row):
+            self._values.setdefault(name, array("d")).append(value)
+        for one in row.checks:
+            self._told[one.check] += one.verdict in ("held", "violated")
+            if one.verdict == "violated":
+                self._violated[one.check] += 1
+                self._first[one.check] = min(self._first.get(one.check, (row.seed, row.replay)), (row.seed, row.replay))
+        self._outcome(row)
+
+    def _outcome(self, row: Row) -> None:
+        known = self.outcomes.get(row.outcome)
+        if known is None:
+            if len(self.outcomes) < OUTCOMES_MAX:
+                self.outcomes[row.outcome] = Outcome(1, row.seed, row.replay)
+            return
+        known.runs += 1
+        if row.seed < known.seed:
+            known.seed, known.replay = row.seed, row.replay
+
+    @property
+    def broken(self) -> tuple[Broken, ...]:
+        """In the order of the checks."""
+        return tuple(
+            Broken(name, self._violated[name], self._told[name], self._first[name][1])
+            for name in PROMISES
+            if self._violated[name]
+        )
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Those that were measured in at least one run."""
+        return tuple(name for name in ordered(self._values))
+
+    def spread(self, measure: str) -> Spread:
+        values = sorted(self._values.get(measure, ()))
+        if not values:
+            return Spread(0, 0, None, None, None)
+        middle = (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
+        above = sum(value > 0 for value in values)
+        return Spread(len(values), above, values[0], round(middle, 3), values[-1])
+
+
+def cells_of(rows: Iterable[Row]) -> list[Cell]:
+    """In their order."""
+    cells: dict[int, Cell] = {}
+    for row in rows:
+        add_to(cells, row)
+    return [cells[number] for number in sorted(cells)]
+
+
+def add_to(cells: dict[int, Cell], row: Row) -> None:
+    """{its number: cell}"""
+    cells.setdefault(row.cell, Cell(row)).add(row)
+
+
+def ordered(measures: Iterable[str]) -> list[str]:
+    """Counts, unavailability by AZ, times, changes."""
+    names = set(measures)
+    azs = sorted(name for name in names if name.startswith(f"{UNAVAILABLE}."))
+    return [name for name in (*COUNTED, *azs, *TIMED, *CHANGES) if name in names]
+
+
+def measures_of(cells: Iterable[Cell]) -> list[str]:
+    """Of all of them."""
+    return ordered({name for cell in cells for name in cell.measures})
+
+
+def axes_of(cells: Iterable[Cell]) -> dict[str, list[str]]:
+    """{what differs between cells: its values, in their order}; `kafka_version`, then settings, then parameters."""
+    found: dict[str, dict[str, None]] = {}
+    cells = list(cells)
+    for cell in cells:
+        for name, value in choice_of(cell).items():
+            found.setdefault(name, {})[value] = None
+    everywhere = {name for name in found if all(name in choice_of(cell) for cell in cells)}
+    return {name: list(values) for name, values in found.items() if len(values) > 1 or name not in everywhere}
+
+
+def choice_of(cell: Cell) -> Mapping[str, str]:
+    """{axis: the cell's value}, whether others have it too or not."""
+    return {"kafka_version": cell.kafka_version, **cell.settings, **cell.parameters}
+
+
+def _measured(row: Row) -> Iterator[tuple[str, float]]:
+    for name in (*COUNTED, *TIMED, *CHANGES):
+        value = getattr(row, name)
+        if value is not None:
+            yield name, float(value)
+    for az, ms in row.unavailable_ms.items():
+        if ms is not None:
+            yield f"{UNAVAILABLE}.{az}", ms

@@ -1,0 +1,233 @@
+"""A campaign on disk: rows in Parquet, written in bounded parts, each whole or not there.
+
+    DIR/campaign.json                                       what was asked for, and the format
+    DIR/runs/scenario=ID/kafka_version=V/part-N.parquet     rows
+
+A part is written under another name, synced, and renamed, at the latest after `PART_ROWS` rows or `PART_S` seconds. So
+a campaign that is killed has lost those of its last part, and no more; asked for again in the same words it goes on
+with the runs that no part has. Two at once cannot write to one: whoever writes holds a lock on campaign.json.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, unquote
+
+import msgspec
+
+from emulator.judging.campaigns.columns import arrow_schema
+from emulator.judging.campaigns.row import FORMAT, PARTITIONED_BY, Row
+from emulator.judging.campaigns.space import Space
+from emulator.regular_files import (
+    NotRegular,
+    named,
+    open_regular,
+    read_regular,
+    reason,
+    refuse_foreign_link,
+    write_whole,
+)
+from emulator.runs.directory import prepare
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+ABOUT_FILE: Final = "campaign.json"
+RUNS_FOLDER: Final = "runs"
+PART_ROWS: Final = 1_000
+PART_S: Final = 10.0
+BATCH_ROWS: Final = 1_000
+"""Read at once."""
+NONE_DONE: Final[frozenset[int]] = frozenset()
+
+
+class UnusableCampaign(ValueError):
+    """One line: what is there is no campaign, another one, or damaged."""
+
+
+class About(msgspec.Struct, frozen=True, kw_only=True):
+    """campaign.json. `command`: who began it, sim or sweep. `scenario_digest`: of the file as it was then. `only`: so
+    many runs of the space, drawn by chance; 0: all."""
+
+    command: str
+    space: Space
+    scenario_digest: str
+    faultline: str = ""
+    only: int = 0
+    format: int = FORMAT
+
+
+def is_campaign(directory: Path) -> bool:
+    return (directory / ABOUT_FILE).is_file()
+
+
+def about(directory: Path) -> About:
+    """Raises UnusableCampaign."""
+    path = directory / ABOUT_FILE
+    try:
+        found = msgspec.json.decode(read_regular(path), type=About)
+    except OSError as error:
+        raise UnusableCampaign(f"{path}: cannot be read: {reason(error)}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UnusableCampaign(f"{path}: is no campaign's: {error}") from error
+    if found.format != FORMAT:
+        raise UnusableCampaign(f"{path}: is of format {found.format}; this faultline reads {FORMAT}")
+    return found
+
+
+class Campaign:
+    """One that is being written. `done`: numbers of runs that it has already."""
+
+    def __init__(self, directory: Path, done: frozenset[int]) -> None:
+        self.done = done
+        self._runs = directory / RUNS_FOLDER
+        self._rows: list[Row] = []
+        self._since_s = monotonic()
+
+    def add(self, row: Row) -> None:
+        """In whatever order. Raises OSError."""
+        if not self._rows:
+            self._since_s = monotonic()
+        self._rows.append(row)
+        if len(self._rows) >= PART_ROWS or monotonic() - self._since_s >= PART_S:
+            self.write_part()
+
+    def write_part(self) -> None:
+        """All that was added; one file per scenario and version. Raises OSError."""
+        parts: dict[tuple[str, ...], list[Row]] = {}
+        for row in self._rows:
+            parts.setdefault(tuple(getattr(row, key) for key in PARTITIONED_BY), []).append(row)
+        for values, rows in parts.items():
+            words = (f"{key}={quote(value, safe='')}" for key, value in zip(PARTITIONED_BY, values, strict=True))
+            folder = self._runs.joinpath(*words)
+            folder.mkdir(parents=True, exist_ok=True)
+            _write_part(folder / f"part-{min(row.number for row in rows):09}.parquet", rows)
+        self._rows = []
+
+
+@contextmanager
+def writing(directory: Path, wanted: About) -> Iterator[Campaign]:
+    """A new campaign in an empty directory, or one that was begun there in the same words. What was added is written
+    when the block ends, however it ends.
+
+    Raises NotEmpty, ForeignDirectory, UnusableCampaign, OSError."""
+    if not is_campaign(directory):
+        prepare(directory)
+        write_whole(directory / ABOUT_FILE, msgspec.json.format(msgspec.json.encode(wanted), indent=2) + b"\n")
+    with _locked(directory / ABOUT_FILE):
+        _refuse_another(directory, wanted)
+        for left in (directory / RUNS_FOLDER).rglob(".part-*"):
+            left.unlink()
+        campaign = Campaign(directory, frozenset(numbers_of(directory)))
+        try:
+            yield campaign
+        finally:
+            campaign.write_part()
+
+
+def rows_of(directory: Path) -> Iterator[Row]:
+    """All, a bounded number at a time. Raises UnusableCampaign."""
+    for values, path in _parts(directory):
+        with _read(path) as parquet:
+            for batch in parquet.iter_batches(BATCH_ROWS):
+                for one in batch.to_pylist(maps_as_pydicts="strict"):
+                    yield msgspec.convert({**values, **one}, Row)
+
+
+def numbers_of(directory: Path) -> Iterator[int]:
+    """Of the runs that it has. Raises UnusableCampaign."""
+    for _, path in _parts(directory):
+        with _read(path) as parquet:
+            for batch in parquet.iter_batches(BATCH_ROWS, columns=["number"]):
+                yield from batch.column("number").to_pylist()
+
+
+def files_of(directory: Path) -> list[Path]:
+    """Its parts, for other readers: each a regular file. Raises UnusableCampaign."""
+    found = [path for _, path in _parts(directory)]
+    for path in found:
+        if path.is_symlink() or not path.is_file():
+            raise UnusableCampaign(f"{path}: is no regular file")
+    return found
+
+
+def _refuse_another(directory: Path, wanted: About) -> None:
+    """Raises UnusableCampaign where other runs were asked for than those that are there."""
+    found = about(directory)
+    for field, what in (
+        ("command", "was begun by another command"),
+        ("space", "is of other runs"),
+        ("only", "is of other runs"),
+        ("scenario_digest", "was begun when the scenario was another"),
+        ("faultline", "was begun by another version of faultline"),
+    ):
+        if getattr(found, field) != getattr(wanted, field):
+            raise UnusableCampaign(f"{directory}: holds a campaign that {what}; give --out another directory")
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with open_regular(path) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UnusableCampaign(f"{path.parent}: another command is writing to it") from error
+        yield
+
+
+def _write_part(path: Path, rows: Sequence[Row]) -> None:
+    """Synced before it has its name: a machine that dies leaves no part that is half there."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = [msgspec.to_builtins(row) for row in rows]
+    kept: list[Mapping[str, Any]] = [{k: v for k, v in one.items() if k not in PARTITIONED_BY} for one in columns]
+    schema = arrow_schema().with_metadata({"faultline.format": str(FORMAT)})
+    beside = BytesIO()
+    pq.write_table(pa.Table.from_pylist(kept, schema=schema), beside, compression="zstd")
+    partial = path.with_name(f".{path.name}")
+    with named(path):
+        try:
+            with partial.open("wb") as file:
+                file.write(beside.getbuffer())
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+def _parts(directory: Path) -> Iterator[tuple[dict[str, str], Path]]:
+    """({what its folders say}, file), in order."""
+    folder = directory / RUNS_FOLDER
+    if not folder.is_dir():
+        return
+    try:
+        refuse_foreign_link(folder)
+    except OSError as error:
+        raise UnusableCampaign(f"{folder}: {reason(error)}") from error
+    for path in sorted(folder.glob("*/*/part-*.parquet")):
+        pairs = [part.partition("=") for part in path.relative_to(folder).parts[:-1]]
+        if tuple(key for key, _, _ in pairs) != PARTITIONED_BY:
+            raise UnusableCampaign(f"{path}: is in no folder of a campaign's runs")
+        yield {key: unquote(value) for key, _, value in pairs}, path
+
+
+@contextmanager
+def _read(path: Path) -> Iterator["pq.ParquetFile"]:
+    """Raises UnusableCampaign, whatever is wrong with the file."""
+    import pyarrow.parquet as pq
+
+    try:
+        with open_regular(path) as file, pq.ParquetFile(file) as parquet:
+            yield parquet
+    except NotRegular as error:
+        raise UnusableCampaign(f"{path}: {reason(error)}") from error
+    except (OSError, ValueError, KeyError) as error:  # pyarrow's errors, and msgspec's, are some of these
+        raise UnusableCampaign(f"{path}: is no part of a campaign: {' '.join(str(error).split())}") from error

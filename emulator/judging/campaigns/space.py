@@ -1,0 +1,141 @@
+"""A space of runs, and the ways to draw from it.
+
+A space is a scenario and *axes*: versions, settings, parameters of its steps, each with the values it is to have.
+Every choice of one value per axis is a *cell*, and each cell is played with every seed. Runs have numbers, a cell's
+seeds side by side, the first axis slowest: a run is known by one number, and nothing is kept of those to come.
+"""
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from random import Random
+from typing import Literal
+
+import msgspec
+
+RUNS_MAX = 10_000_000
+SEED_MAX = 2**63 - 1
+"""A column of whole numbers has 64 bits."""
+AXES_MAX = 12
+VALUES_MAX = 1_000
+"""Of one axis."""
+
+Kind = Literal["version", "setting", "parameter"]
+
+
+class UnusableSpace(ValueError):
+    """One line that says what is wrong with an axis."""
+
+
+class Axis(msgspec.Struct, frozen=True):
+    """`name`: of a setting or parameter; of versions `kafka_version`. `values` as a person wrote them."""
+
+    kind: Kind
+    name: str
+    values: tuple[str, ...]
+
+
+class Draw(msgspec.Struct, frozen=True):
+    """One run: everything a command line needs to play it. `chosen`: {axis: its value}."""
+
+    number: int
+    cell: int
+    seed: int
+    kafka_version: str | None
+    overrides: tuple[str, ...]
+    parameters: tuple[str, ...]
+    chosen: dict[str, str]
+
+
+class Space(msgspec.Struct, frozen=True, kw_only=True):
+    """`overrides`, `parameters`, `settings_files`: what all runs have, as words of the command line."""
+
+    scenario: str
+    axes: tuple[Axis, ...] = ()
+    first_seed: int = 1
+    seeds: int = 1
+    kafka_version: str | None = None
+    overrides: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+    settings_files: tuple[str, ...] = ()
+
+    @property
+    def cells(self) -> int:
+        return prod(len(axis.values) for axis in self.axes)
+
+    @property
+    def runs(self) -> int:
+        return self.cells * self.seeds
+
+    def each_value(self) -> Iterator[int]:
+        """Cells in which every value of every axis occurs with every version; of all other axes the first value."""
+        steps = {
+            axis.name: prod(len(one.values) for one in self.axes[place:]) for place, axis in enumerate(self.axes, 1)
+        }
+        versions = [axis for axis in self.axes if axis.kind == "version"]
+        for version in range(len(versions[0].values)) if versions else (0,):
+            base = version * steps[versions[0].name] if versions else 0
+            for axis in self.axes:
+                if axis.kind != "version":
+                    yield from (base + place * steps[axis.name] for place in range(len(axis.values)))
+            yield base
+
+    def draw(self, number: int) -> Draw:
+        """The run of that number, from 0."""
+        cell, seed = divmod(number, self.seeds)
+        assert 0 <= cell < self.cells, number
+        chosen, rest = {}, cell
+        for axis in reversed(self.axes):
+            rest, place = divmod(rest, len(axis.values))
+            chosen[axis.name] = axis.values[place]
+        chosen = {axis.name: chosen[axis.name] for axis in self.axes}
+        words = {kind: _words(self.axes, kind, chosen) for kind in ("setting", "parameter")}
+        return Draw(
+            number=number,
+            cell=cell,
+            seed=self.first_seed + seed,
+            kafka_version=chosen.get("kafka_version", self.kafka_version),
+            overrides=(*self.overrides, *words["setting"]),
+            parameters=(*self.parameters, *words["parameter"]),
+            chosen=chosen,
+        )
+
+
+def _words(axes: Sequence[Axis], kind: str, chosen: dict[str, str]) -> tuple[str, ...]:
+    return tuple(f"{axis.name}={chosen[axis.name]}" for axis in axes if axis.kind == kind)
+
+
+def checked(space: Space) -> Space:
+    """The same. Raises UnusableSpace where an axis has no value, one twice, or there is too much of it all."""
+    if len(space.axes) > AXES_MAX:
+        raise UnusableSpace(f"{len(space.axes)} axes: at most {AXES_MAX}")
+    fixed = {word.partition("=")[0].strip() for word in (*space.overrides, *space.parameters)}
+    names: set[str] = set()
+    for axis in space.axes:
+        if axis.name in names | fixed:
+            raise UnusableSpace(f"{axis.name}: is given twice; give its values in one word, A,B")
+        names.add(axis.name)
+        twice = [value for number, value in enumerate(axis.values) if value in axis.values[:number]]
+        if not axis.values or "" in axis.values:
+            raise UnusableSpace(f"{axis.name}: a value is empty; expected {axis.name}=A,B")
+        if twice:
+            raise UnusableSpace(f"{axis.name}: has {twice[0]} twice")
+        if len(axis.values) > VALUES_MAX:
+            raise UnusableSpace(f"{axis.name}: {len(axis.values)} values; at most {VALUES_MAX}")
+    if space.first_seed + space.seeds - 1 > SEED_MAX:
+        raise UnusableSpace(f"seed {space.first_seed + space.seeds - 1}: the largest is {SEED_MAX}")
+    if space.runs > RUNS_MAX:
+        raise UnusableSpace(f"{space.cells} cells of {space.seeds} seeds: at most {RUNS_MAX} runs in all")
+    return space
+
+
+# --- ways to draw ---
+
+
+def all_of(space: Space) -> range:
+    """Every run."""
+    return range(space.runs)
+
+
+def some_of(space: Space, count: int, seed: int = 1) -> list[int]:
+    """So many of them, each at most once, drawn from `seed`; in their order. A sample, never a proof."""
+    return sorted(Random(seed).sample(range(space.runs), min(count, space.runs)))

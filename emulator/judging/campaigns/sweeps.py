@@ -1,0 +1,177 @@
+"""A sweep as words of a command line, or as a file: which scenario, and the values of each axis.
+
+    id: cap-choice
+    title: what three settings keep and lose on each side of a cut
+    scenario: cap-choice
+    kafka: [2.8]
+    set: {producer.acks: [0, 1, all], min.insync.replicas: [1, 2, 3]}
+    param: {pause#3: [10, 30]}
+    seeds: 1..5
+    measures: [isr_shrinks]
+
+`scenarios/sweeps/` has those that come with faultline. One value is no axis: all cells have it.
+"""
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from ruamel.yaml.nodes import Node
+
+from emulator.judging.campaigns.cells import CHANGES, COUNTED, TIMED
+from emulator.judging.campaigns.space import Axis, Kind, Space, UnusableSpace, checked
+from emulator.judging.campaigns.words import title_of
+from emulator.judging.seeds import parse_seeds
+from emulator.packaged import SCENARIOS
+from emulator.regular_files import read_regular
+from emulator.scenario.document import Reader, ScenarioErrors
+
+FOLDER = "sweeps"
+KEYS = ("id", "title", "scenario", "kafka", "set", "param", "seeds", "measures")
+REQUIRED = ("id", "title", "scenario")
+FILE_BYTES_MAX = 1 << 20
+VERSION = "kafka_version"
+BRACKETS = {"[": "]", "{": "}"}
+QUOTE = '"'
+MEASURES = (*COUNTED, *TIMED, *CHANGES)
+
+
+class Sweep(msgspec.Struct, frozen=True):
+    """`measures`: shown besides those that every sweep shows."""
+
+    space: Space
+    title: str = ""
+    measures: tuple[str, ...] = ()
+
+
+def sweep_of(
+    scenario: str,
+    *,
+    sets: Sequence[str] = (),
+    parameters: Sequence[str] = (),
+    versions: str | None = None,
+    seeds: range,
+    settings_files: Sequence[str] = (),
+) -> Space:
+    """Of `NAME=A,B` words. Raises UnusableSpace."""
+    axes, fixed = [], {}
+    for kind, words in (("setting", sets), ("parameter", parameters)):
+        many, one = _axes(kind, words)  # type: ignore[arg-type]
+        axes += many
+        fixed[kind] = one
+    versions_given = tuple(values_in(versions)) if versions is not None else ()
+    if len(versions_given) > 1:
+        axes.insert(0, Axis("version", VERSION, versions_given))
+    return checked(
+        Space(
+            scenario=scenario,
+            axes=tuple(axes),
+            first_seed=seeds.start,
+            seeds=len(seeds),
+            kafka_version=versions_given[0] if len(versions_given) == 1 else None,
+            overrides=fixed["setting"],
+            parameters=fixed["parameter"],
+            settings_files=tuple(settings_files),
+        )
+    )
+
+
+def _axes(kind: Kind, words: Sequence[str]) -> tuple[list[Axis], tuple[str, ...]]:
+    """(those with several values, NAME=VALUE of those with one)."""
+    axes, fixed = [], []
+    for word in words:
+        name, equals, given = word.partition("=")
+        values = tuple(values_in(given))
+        if not equals or not name.strip() or not values:
+            raise UnusableSpace(f"{word!r}: expected NAME=A,B")
+        if len(values) == 1:
+            fixed.append(f"{name.strip()}={values[0]}")
+        else:
+            axes.append(Axis(kind, name.strip(), values))
+    return axes, tuple(fixed)
+
+
+def values_in(given: str) -> Iterator[str]:
+    """`a,b` at its commas, but for those in brackets and between quotes: `[0,1],[1,0]`, `"d0,d1",d2`."""
+    value, quoted = "", ""
+    closing: list[str] = []
+    for character in given:
+        if quoted:
+            if character == quoted:
+                quoted = ""
+            else:
+                value += character
+            continue
+        if character in "\"'" and not closing:
+            quoted = character
+            continue
+        if character in BRACKETS:
+            closing.append(BRACKETS[character])
+        elif closing and character == closing[-1]:
+            closing.pop()
+        elif character == "," and not closing:
+            yield value.strip()
+            value = ""
+            continue
+        value += character
+    if quoted or closing:
+        raise UnusableSpace(f"{given!r}: {quoted or closing[-1]} is missing")
+    if given:
+        yield value.strip()
+
+
+# --- files ---
+
+
+def shipped() -> dict[str, Path]:
+    """{name: file} of those that come with faultline."""
+    return {path.stem: path for path in sorted((SCENARIOS / FOLDER).glob("*.yaml"))}
+
+
+def find_sweep(given: str, seeds: range | None = None) -> Sweep | None:
+    """One that comes with faultline, or a file of a sweep; None: the name or file is no sweep's. `seeds`: instead of
+    its own. Raises ScenarioErrors, UnusableSpace, UnusableSeeds, OSError."""
+    path = shipped().get(given, Path(given))
+    if path.suffix != ".yaml" or not path.is_file():
+        return None
+    text = read_regular(path, FILE_BYTES_MAX, follow=True).decode(errors="replace")
+    reader = Reader()
+    root = reader.document(text)
+    if root is None or "steps" in {key for key, _, _ in Reader().pairs(root, "")}:
+        return None  # a scenario, or what whoever reads one will tell of
+    fields = reader.fields(root, "a sweep", KEYS, REQUIRED)
+    texts = {key: reader.text(fields[key]) or "" for key in REQUIRED if key in fields}
+    own = reader.text(fields["seeds"]) if "seeds" in fields else None
+    sets = [*_words(reader, fields.get("set"))]
+    parameters = [*_words(reader, fields.get("param"))]
+    versions = reader.each(fields["kafka"], "versions", reader.text, single=True) if "kafka" in fields else ()
+    named = reader.each(fields["measures"], "measures", reader.text, single=True) if "measures" in fields else ()
+    if reader.problems:
+        raise ScenarioErrors(str(path), reader.problems)
+    space = sweep_of(
+        texts["scenario"],
+        sets=sets,
+        parameters=parameters,
+        versions=",".join(versions) or None,
+        seeds=seeds or parse_seeds(own or "1"),
+    )
+    return Sweep(space, " ".join(texts["title"].split()), tuple(map(measure_named, named)))
+
+
+def _words(reader: Reader, node: Node | None) -> Iterator[str]:
+    """`NAME="A","B"`."""
+    for name, _, given in reader.pairs(node, "axes") if node is not None else ():
+        values = reader.each(given, "values", reader.text, single=True)
+        yield f"{name}={','.join(f'{QUOTE}{value}{QUOTE}' for value in values)}"
+
+
+def measure_named(name: str) -> str:
+    """The same. Raises UnusableSpace."""
+    if name not in MEASURES:
+        known = {**{one: one for one in MEASURES}, **{title_of(one): one for one in MEASURES}}
+        close: list[Any] = get_close_matches(name, known, n=1)
+        nearest = f"nearest: {known[close[0]]}" if close else f"there are: {', '.join(MEASURES)}"
+        raise UnusableSpace(f"--measure {name}: no such measure; {nearest}")
+    return name

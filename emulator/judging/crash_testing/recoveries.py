@@ -1,0 +1,112 @@
+"""What brokers' disks held when a life ended, and what the next life made of it."""
+
+import msgspec
+
+from emulator.faults import actions as act
+from emulator.judging.oracle.truth import Batch, Truth, read_logs
+from emulator.machines.node.broker_node import BrokerNode
+from emulator.storage.files import Files
+from emulator.storage.inspect import partitions_in, partitions_on
+from emulator.storage.memory import MemoryFiles
+from emulator.storage.within import Within
+from emulator.worlds.simulated.node import SimulatedNode
+from protocol.ids import TopicPartition, topic_partition_of
+
+Logs = dict[TopicPartition, list[Batch]]
+
+
+class Recovery(msgspec.Struct, frozen=True):
+    """Of one log: what lay on disk at the death, and what the next life made of it. `power`: some of it may be
+    gone; `disk`: all of it is."""
+
+    at_ms: float
+    node: str
+    topic_partition: TopicPartition
+    power: bool
+    held: list[Batch]
+    recovered: list[Batch]
+    disk: bool = False
+
+
+class DiskLost(msgspec.Struct, frozen=True):
+    """A dead broker's disk, or one of its log directories, was replaced. `partitions`: what was there."""
+
+    at_ms: float
+    node: str
+    partitions: frozenset[TopicPartition]
+
+    @classmethod
+    def of(cls, at_ms: float, node: str, directory: str, files: Files) -> "DiskLost":
+        """To be called while it is still there."""
+        held = partitions_in(Within(files, directory)) if directory else partitions_on(files)
+        topic_partitions = (topic_partition_of(name) for name in held)
+        known = frozenset(topic_partition for topic_partition in topic_partitions if topic_partition is not None)
+        return cls(at_ms, node, known)
+
+
+class Recoveries:
+    """Tell it what is `ordered` before it is done, and of each broker that `ended` or is alive (`look`)."""
+
+    def __init__(self) -> None:
+        self.found: list[Recovery] = []
+        self._power_lost: list[tuple[float, str]] = []
+        self._disk_lost: list[DiskLost] = []
+        self._begun: dict[str, int] = {}
+        self._held: dict[str, tuple[float, Logs]] = {}
+
+    def ordered(self, action: act.Action, nodes: dict[str, SimulatedNode], now_ms: float) -> None:
+        """What the script does to disks."""
+        match action:
+            case act.PowerLoss(name) | act.LoseUnsynced(name):
+                self.power_lost(name, now_ms)
+            case act.LoseDisk(name, directory) if not nodes[name].alive:
+                files = nodes[name].files
+                with files.unwatched():
+                    self._disk_lost.append(DiskLost.of(now_ms, name, directory, files))
+            case _:
+                pass
+
+    def power_lost(self, name: str, now_ms: float) -> None:
+        self._power_lost.append((now_ms, name))
+
+    def ended(self, node: SimulatedNode, now_ms: float) -> None:
+        """Its life, before anything happens to its disk. A life that dies while it loads has made nothing of what the
+        one before it left."""
+        if "broker" in node.node.roles and node.node.name not in self._held:
+            self._held[node.node.name] = (now_ms, _logs_on(node.files))
+
+    def look(self, node: SimulatedNode, now_ms: float) -> None:
+        """Whether a living broker has loaded its logs."""
+        name = node.node.name
+        if self._begun.get(name) != node.incarnation and _has_loaded(node):
+            self._begun[name] = node.incarnation
+            self._began(node, now_ms)
+
+    def _began(self, node: SimulatedNode, now_ms: float) -> None:
+        """What was on disk has been recovered."""
+        name = node.node.name
+        died_ms, held = self._held.pop(name, (0.0, {}))
+        if not held:
+            return
+        lost = any(of == name and at_ms >= died_ms for at_ms, of in self._power_lost)
+        replaced = [one for one in self._disk_lost if one.node == name and one.at_ms >= died_ms]
+        recovered = _logs_on(node.files)
+        for topic_partition, batches in held.items():
+            disk = any(topic_partition in one.partitions for one in replaced)
+            self.found.append(
+                Recovery(now_ms, name, topic_partition, lost, batches, recovered.get(topic_partition, []), disk)
+            )
+
+
+def _has_loaded(node: SimulatedNode) -> bool:
+    """Its logs, where it is a broker."""
+    return not isinstance(node.machine, BrokerNode) or node.machine.booted
+
+
+def _logs_on(files: MemoryFiles) -> Logs:
+    """What a broker's disk holds, whole batches only; looked at without its own operations being counted."""
+    truth = Truth()
+    with files.unwatched():
+        read_logs(truth, "", files)
+    assert not truth.damaged, truth.damaged
+    return {topic_partition: logs[""] for topic_partition, logs in truth.logs.items()}

@@ -1,0 +1,47 @@
+"""What CI systems read of a verdict, written where a command was told to: `--junit FILE`, `--markdown FILE`."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from emulator.judging.cases import Suite, suite_of_a_run_not_played, suite_of_seeds, suites_of
+from emulator.judging.junit import junit_xml
+from emulator.judging.markdown import markdown, markdown_of_a_run_not_played, markdown_of_seeds
+from emulator.regular_files import write_whole
+
+
+class ForMachines(msgspec.Struct, frozen=True):
+    """None: nobody wants it. Writing raises OSError, with the file's name."""
+
+    junit: Path | None = None
+    markdown: Path | None = None
+
+    @property
+    def options(self) -> list[str]:
+        """Those that were given."""
+        return [f"--{name}" for name in self.__struct_fields__ if getattr(self, name) is not None]
+
+    def write(self, verdicts: Sequence[Mapping[str, Any]]) -> None:
+        """`verdicts`: as verdict.json has them."""
+        self._write(suites_of(verdicts), markdown(verdicts))
+
+    def write_not_played(self, scenario: str, why: str) -> None:
+        """A run that has no verdict."""
+        self._write([suite_of_a_run_not_played(scenario, why)], markdown_of_a_run_not_played(scenario, why))
+
+    def write_seeds(self, summary: Mapping[str, Any], codes: Mapping[int, int]) -> None:
+        """`summary`: as `sim --json` prints it; `codes`: {seed: its exit code}."""
+        why = {failure["seed"]: f"{failure['why']}\n{failure['replay']}" for failure in summary["failures"]}
+        suite = suite_of_seeds(summary["scenario"], codes, why, summary["wall_s"])
+        self._write([suite], markdown_of_seeds(summary))
+
+    def _write(self, suites: Sequence[Suite], text: str) -> None:
+        if self.junit is not None:
+            write_whole(self.junit, junit_xml(suites))
+        if self.markdown is not None:
+            write_whole(self.markdown, text.encode("utf-8"))
+
+
+NOBODY = ForMachines()

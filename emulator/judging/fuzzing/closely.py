@@ -1,0 +1,137 @@
+"""Which rules of docs/semantics.md runs went through, and which gates: by the functions that were called in a few runs
+that are played once more under a profiler.
+
+A function stands for the rules that its docstring names, its class's and its module's, as in docs/rules.md; and for the
+gates that it reads. That is what code was reached, not every way through it.
+"""
+
+import inspect
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+import msgspec
+
+from emulator.judging.fuzzing.cited import cited
+from emulator.judging.fuzzing.files import read
+from emulator.judging.fuzzing.hunt import Kept
+from emulator.judging.fuzzing.playing import play_schedule
+from emulator.runs.resolve import resolve
+from emulator.scenario.model import Scenario
+from protocol.versions import Gates
+
+ROOMS = ("controller.", "emulator.machines.", "emulator.storage.", "emulator.faults.")
+"""Where Kafka's rules are."""
+RUNS_MAX = 24
+SHARE = 20
+"""One of so many runs at most is looked at closely."""
+
+
+class Closely(msgspec.Struct):
+    """`runs`: how many were looked at. `rules`, `gates`: those that were reached; `known_rules`: that code names."""
+
+    runs: int = 0
+    rules: set[str] = set()
+    gates: set[str] = set()
+    known_rules: set[str] = set()
+
+    @property
+    def rules_unreached(self) -> list[str]:
+        return sorted(self.known_rules - self.rules, key=_in_order)
+
+    @property
+    def gates_unreached(self) -> list[str]:
+        return sorted(set(GATES) - self.gates)
+
+
+GATES = frozenset(Gates.__struct_fields__) - {"binary", "inter_broker_protocol"}
+
+
+def _in_order(rule: str) -> tuple[int, ...]:
+    return tuple(map(int, rule.split(".")))
+
+
+def looked_at(runs: Sequence[tuple[int, Scenario]]) -> Closely:
+    """(seed, scenario) each."""
+    codes: set[CodeType] = set()
+    for seed, scenario in runs:
+        codes |= _called(scenario, seed)
+    found = Closely(len(runs))
+    for module, of in _modules(codes):
+        by_name = _rules_by_name(module)
+        for rules in by_name.values():
+            found.known_rules |= rules
+        for code in of:
+            found.gates |= GATES.intersection(code.co_names)
+            for name in _names(code.co_qualname):
+                found.rules |= by_name.get(name, set())
+    return found
+
+
+def chosen(kept: Iterable[Kept], runs: int) -> list[tuple[int, Scenario]]:
+    """Of `runs` runs those to look at: that were the first to reach some kind of event."""
+    found: list[tuple[int, Scenario]] = []
+    for one in kept:
+        if len(found) >= min(RUNS_MAX, max(1, runs // SHARE)):
+            break
+        scenario = read(one.file, f"fuzz-{one.number}") if one.kind else None
+        if scenario is not None:
+            found.append((one.number, scenario))
+    return found
+
+
+def _called(scenario: Scenario, seed: int) -> set[CodeType]:
+    resolved = resolve(scenario)
+    codes: set[CodeType] = set()
+
+    def note(frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call":
+            codes.add(frame.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        play_schedule(resolved, seed)
+    finally:
+        sys.setprofile(before)
+    return codes
+
+
+def _modules(codes: Iterable[CodeType]) -> Iterator[tuple[ModuleType, list[CodeType]]]:
+    """Each module of ours that is there, with what was called of it."""
+    by_file: defaultdict[str, list[CodeType]] = defaultdict(list)
+    for code in codes:
+        by_file[code.co_filename].append(code)
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith(ROOMS) and getattr(module, "__file__", None):
+            yield module, by_file[str(module.__file__)]
+
+
+def _names(qualname: str) -> Iterator[str]:
+    """`Log.append` -> the module, `Log`, `Log.append`."""
+    yield ""
+    parts = qualname.split(".")
+    for count in range(1, len(parts) + 1):
+        yield ".".join(parts[:count])
+
+
+def _rules_by_name(module: ModuleType) -> dict[str, set[str]]:
+    """{qualified name: rules that its docstring names}; "": the module's own."""
+    found = {"": _cited(module)}
+    for thing in vars(module).values():
+        if getattr(thing, "__module__", None) != module.__name__:
+            continue
+        if inspect.isfunction(thing) or inspect.isclass(thing):
+            found[thing.__qualname__] = _cited(thing)
+        if inspect.isclass(thing):
+            for member in vars(thing).values():
+                member = member.fget if isinstance(member, property) else member
+                if inspect.isfunction(member):
+                    found[member.__qualname__] = _cited(member)
+    return found
+
+
+def _cited(thing: object) -> set[str]:
+    return cited(" ".join((getattr(thing, "__doc__", None) or "").split()))

@@ -1,0 +1,165 @@
+"""Promises that no final log tells of: what brokers and controllers of some versions do meanwhile, by a run's events.
+
+Each finding comes with the rule of docs/semantics.md that it is known by in the versions that have it; elsewhere with
+none.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from math import inf
+
+import msgspec
+
+from emulator.judging.crash_testing.historian import Happened
+from emulator.judging.crash_testing.history import History, Stated
+from emulator.topology import node_name
+from protocol.events import Event, FaultHealed, FaultInForce, IsrChangeEnded, LogTruncated, MachineFault, ZnodeChanged
+from protocol.ids import TopicPartition, topic_partition_text
+from protocol.kinds import CutReason
+from protocol.versions import Gates
+from protocol.znodes import BROKER_IDS, CONTROLLER, decode_controller
+
+REFUSED = "1.6 (KAFKA-2729): a leader whose version is outdated tries its ISR write for ever"
+DEAD_IN_ISR = "4.1 (KAFKA-3143): a new controller leaves dead replicas in the ISR"
+THROWN_AWAY = "2.3 (KAFKA-2477): a follower out of range throws its log away though its leader has all of it"
+REFUSED_MS = 3_000.0
+"""From a leader's first refusal to its last with the same version."""
+DEAD_MS = 8_000.0
+"""From a controller's taking office: it has nothing to wait for, and looks at who lives first."""
+
+
+class Further(msgspec.Struct, frozen=True):
+    """`what`: refused, dead-in-isr, thrown-away. `rule` "": none."""
+
+    what: str
+    text: str
+    rule: str
+
+
+def further(events: Iterable[Happened], history: History, gates: Gates) -> Iterator[Further]:
+    """`events` in order of time."""
+    told = list(events)
+    known, end_ms = [one for one in told if type(one[5]) in WANTED], told[-1][4]
+    for found in _refused(known):
+        yield Further("refused", found, "" if gates.alter_isr else REFUSED)
+    for found in _thrown_away(known):
+        yield Further("thrown-away", found, THROWN_AWAY if gates.out_of_range_starts_over else "")
+    for found in _dead_in_isr(known, history, end_ms):
+        yield Further("dead-in-isr", found, "" if gates.startup_offlines_dead_replicas else DEAD_IN_ISR)
+
+
+WANTED: frozenset[type[Event]] = frozenset(
+    {FaultHealed, FaultInForce, IsrChangeEnded, LogTruncated, MachineFault, ZnodeChanged}
+)
+
+
+def _refused(events: list[Happened]) -> Iterator[str]:
+    """Again and again in one leader epoch, and no change was granted in between."""
+    first: dict[tuple[str, int, TopicPartition, int], float] = {}
+    for node, incarnation, _, _, at_ms, event in events:
+        if not isinstance(event, IsrChangeEnded):
+            continue
+        key = (node, incarnation, (event.topic, event.partition), event.leader_epoch)
+        if event.result != "bad-version":
+            first.pop(key, None)
+        elif at_ms - first.setdefault(key, at_ms) > REFUSED_MS:
+            leads = f"{node}, leader of {topic_partition_text(*key[2])} in epoch {event.leader_epoch}"
+            yield f"{leads}, asks in vain for another ISR, again and again"
+            first[key] = inf
+
+
+def _thrown_away(events: list[Happened]) -> Iterator[str]:
+    for node, *_, event in events:
+        if isinstance(event, LogTruncated) and event.reason == CutReason.FULL and event.effective:
+            where = topic_partition_text(event.topic, event.partition)
+            yield f"{node} threw its log of {where} away, {event.log_end} records, and no leader has begun beyond 0"
+
+
+class _Office(msgspec.Struct, frozen=True):
+    """`node` is the controller from then on, while nothing else is done to the cluster."""
+
+    node: str
+    since_ms: float
+    until_ms: float
+    registered: frozenset[int]
+    """All the time."""
+    absent: frozenset[int]
+    """All the time, and when it took office, though once they were there."""
+
+
+def _dead_in_isr(events: list[Happened], history: History, end_ms: float) -> Iterator[str]:
+    for office in _quiet_offices(events, end_ms):
+        for topic_partition, stated in history.states.items():
+            for since_ms, until_ms, state in _lasting(stated, office.until_ms):
+                begun_ms, dead = max(since_ms, office.since_ms), office.absent.intersection(state.state.isr)
+                lasted_ms = min(until_ms, office.until_ms) - begun_ms
+                if dead and lasted_ms > DEAD_MS and state.state.leader in office.registered:
+                    where = topic_partition_text(*topic_partition)
+                    names = ", ".join(map(node_name, sorted(dead)))
+                    yield f"{names} is dead, and {office.node}, the new controller, leaves it in the ISR of {where}"
+
+
+def _lasting(stated: list[Stated], end_ms: float) -> Iterator[tuple[float, float, Stated]]:
+    for one, following in pairwise(stated):
+        yield one.at_ms, following.at_ms, one
+    if stated:
+        yield stated[-1].at_ms, end_ms, stated[-1]
+
+
+def _quiet_offices(events: list[Happened], end_ms: float) -> Iterator[_Office]:
+    """Stretches of a controller's time in which no link is broken and nobody stands still."""
+    registered: set[int] = set()
+    once: set[int] = set()
+    rules: set[str] = set()
+    still: set[str] = set()
+    begun: _Office | None = None
+    written: set[tuple[int, str]] = set()
+    for *_, at_ms, event in events:
+        match event:
+            case ZnodeChanged(path=path, zxid=zxid) if (zxid, path) not in written:
+                written.add((zxid, path))
+                if path == CONTROLLER:
+                    yield from _long(begun, at_ms)
+                    begun = None
+                    if event.change == "created" and not rules and not still:
+                        name = node_name(decode_controller(event.data.encode()))
+                        begun = _Office(name, at_ms, at_ms, frozenset(registered), frozenset(once - registered))
+                elif path.startswith(f"{BROKER_IDS}/"):
+                    broker = int(path.removeprefix(f"{BROKER_IDS}/"))
+                    yield from _long(begun, at_ms)
+                    gone = event.change == "deleted"
+                    (registered.discard if gone else registered.add)(broker)
+                    once.add(broker)
+                    begun = _without(begun, broker)
+            case FaultInForce(rule=rule):
+                rules.add(rule)
+                yield from _long(begun, at_ms)
+                begun = None
+            case FaultHealed(rule=rule):
+                rules.discard(rule)
+            case MachineFault(what="pause", target=target):
+                still.add(target)
+                yield from _long(begun, at_ms)
+                begun = None
+            case MachineFault(what=what, target=target):
+                still.discard(target)
+                if target.startswith("session") or (begun is not None and target == begun.node and what != "start"):
+                    yield from _long(begun, at_ms)
+                    begun = None
+            case _:
+                pass
+    yield from _long(begun, end_ms)
+
+
+def _long(begun: _Office | None, at_ms: float) -> Iterator[_Office]:
+    if begun is not None and at_ms - begun.since_ms > DEAD_MS:
+        yield msgspec.structs.replace(begun, until_ms=at_ms)
+
+
+def _without(begun: _Office | None, broker: int) -> _Office | None:
+    """Who comes or goes is neither there nor away all the time."""
+    if begun is None:
+        return None
+    return msgspec.structs.replace(begun, registered=begun.registered - {broker}, absent=begun.absent - {broker})
+
+

@@ -1,0 +1,165 @@
+"""A scenario that reached something new, changed a little: steps more or less, at other moments, about others, other
+settings. What is broken by it then is mended in the end, as in what is drawn anew."""
+
+import random
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from emulator.judging.fuzzing.draws import BEGIN_S, CHOSEN, END_S, GAPS_S, LAGS, SELDOM_CHOSEN, mend
+from emulator.judging.fuzzing.faults import SELDOM, USUAL, links
+from emulator.judging.fuzzing.schedule import Cluster, Schedule, cluster_of
+from emulator.judging.fuzzing.sequences import SEQUENCES
+from emulator.scenario import model as m
+from emulator.scenario.standing import Standings
+from protocol.versions import gates_for
+
+CHANGES = (1, 3)
+STEPS_MAX = 40
+"""Of faults: a scenario grows no further."""
+
+Body = list[m.AnyStep]
+
+
+def mutated(
+    scenario: m.Scenario, draw: random.Random, others: Sequence[m.Scenario], fixed: frozenset[str]
+) -> m.Scenario:
+    """`others`: from which steps may be taken. `fixed`: settings that stay as they are."""
+    cluster = cluster_of(scenario, alters=gates_for(scenario.default_version).settings_change_while_running)
+    head, body = parted(scenario)
+    for _ in range(draw.randint(*CHANGES)):
+        way = draw.choice((*WAYS, None))
+        if way is None:
+            scenario = _setting(scenario, draw, fixed)
+        else:
+            body = sorted(way(body, draw, cluster, others), key=_when)
+    s = Schedule(draw, cluster, BEGIN_S)
+    standings = Standings(scenario.topology)
+    for step in head:
+        _stands(standings, step)
+    for step in body[:STEPS_MAX]:
+        inner = step.step if isinstance(step, m.Background) else step
+        if isinstance(inner, m.Start):
+            if inner.node not in s.dead:
+                continue
+            step = inner  # whether it may have to wait is another question now
+        if _stands(standings, step):
+            s.at_s = max(s.at_s, _when(step))
+            s.add(step)
+    mend(s)
+    return replace(scenario, steps=(*head, *_named(s.steps)))
+
+
+def _named(steps: Body) -> Body:
+    """Each in the background with a name of its own."""
+    named: set[str] = set()
+    found: Body = []
+    for number, step in enumerate(steps):
+        if isinstance(step, m.Background) and step.name in named:
+            step = replace(step, name=f"{step.name}, {number}")
+        named |= {step.name} if isinstance(step, m.Background) else set()
+        found.append(step)
+    return found
+
+
+def parted(scenario: m.Scenario) -> tuple[Body, Body]:
+    """(what comes before the first fault; faults, without what mends them in the end)"""
+    steps = list(scenario.steps)
+    begin = next((place for place, step in enumerate(steps) if step.at_s is not None), len(steps))
+    ends = [place for place, step in enumerate(steps) if isinstance(step, m.Heal) and step.links is None]
+    return steps[:begin], [step for step in steps[begin : ends[-1] if ends else None] if step.at_s is not None]
+
+
+def _when(step: m.AnyStep) -> float:
+    return step.at_s if step.at_s is not None else BEGIN_S
+
+
+def _stands(standings: Standings, step: m.AnyStep) -> bool:
+    """Whether it can be done to the nodes as the steps before have left them; then it is."""
+    return not [*standings.take(None, [step])]  # type: ignore[arg-type]  # nobody is told where it stands in a file
+
+
+# --- ways to change the faults ---
+
+
+def _less(body: Body, draw: random.Random, cluster: Cluster, others: Sequence[m.Scenario]) -> Body:
+    if not body:
+        return body
+    place = draw.randrange(len(body))
+    return body[:place] + body[place + 1 :]
+
+
+def _more(body: Body, draw: random.Random, cluster: Cluster, others: Sequence[m.Scenario]) -> Body:
+    """One fault or some that belong together, drawn for what is broken at that moment."""
+    kinds = [*USUAL.values(), *SELDOM.values(), *SEQUENCES.values()]
+    s = Schedule(draw, cluster, BEGIN_S)
+    at_s = round(draw.uniform(BEGIN_S, END_S), 1)
+    before = [step for step in body if _when(step) <= at_s]
+    for step in before:
+        s.add(step)
+    s.at_s = at_s
+    draw.choices([do for do, _ in kinds], [weight for _, weight in kinds])[0](s)
+    return [*s.steps, *body[len(before) :]]
+
+
+def _moved(body: Body, draw: random.Random, cluster: Cluster, others: Sequence[m.Scenario]) -> Body:
+    """One step, or it and all that come after it."""
+    if not body:
+        return body
+    place, by_s = draw.randrange(len(body)), draw.uniform(*draw.choice(GAPS_S)) * draw.choice((-1, 1))
+    end = place + 1 if draw.random() < 0.5 else len(body)
+    moved = [at(step, max(BEGIN_S, _when(step) + by_s)) for step in body[place:end]]
+    return [*body[:place], *moved, *body[end:]]
+
+
+def _elsewhere(body: Body, draw: random.Random, cluster: Cluster, others: Sequence[m.Scenario]) -> Body:
+    """The same done to others."""
+    if not body:
+        return body
+    place = draw.randrange(len(body))
+    step = body[place]
+    match step:
+        case m.LinkFault():
+            other: m.AnyStep = replace(step, links=links(Schedule(draw, cluster, BEGIN_S)))
+        case m.MachineStep(node=node) if node in cluster.ranked:
+            other = replace(step, node=draw.choice(cluster.ranked))
+        case _:
+            return body
+    return [*body[:place], other, *body[place + 1 :]]
+
+
+def _spliced(body: Body, draw: random.Random, cluster: Cluster, others: Sequence[m.Scenario]) -> Body:
+    """The end of another's faults, of one with as many brokers and session servers."""
+    fit = [one for one in others if sorted(_nodes(one)) == sorted((*cluster.ranked, *cluster.sessions))]
+    if not fit:
+        return body
+    at_s = draw.uniform(BEGIN_S, END_S)
+    theirs = [step for step in parted(draw.choice(fit))[1] if _when(step) > at_s]
+    return [*(step for step in body if _when(step) <= at_s), *theirs]
+
+
+def _nodes(scenario: m.Scenario) -> list[str]:
+    return [node.name for role in ("broker", "session") for node in scenario.topology.with_role(role)]
+
+
+WAYS: tuple[Callable[[Body, random.Random, Cluster, Sequence[m.Scenario]], Body], ...] = (
+    _less, _more, _more, _moved, _moved, _elsewhere, _spliced,
+)  # fmt: skip
+
+
+def _setting(scenario: m.Scenario, draw: random.Random, fixed: frozenset[str]) -> m.Scenario:
+    """One that is drawn anew."""
+    lag, others = draw.choice(LAGS), [*CHOSEN, *SELDOM_CHOSEN]
+    name, values = draw.choice(others)
+    chosen = lag if draw.random() < 0.4 else {name: draw.choice(values)}
+    if fixed & chosen.keys():
+        return scenario
+    return replace(scenario, settings={**scenario.settings, **chosen})
+
+
+def at(step: m.AnyStep, at_s: float | None) -> m.AnyStep:
+    """The same at another moment; None: when the one before has ended."""
+    at_s = None if at_s is None else round(at_s, 1)
+    if isinstance(step, m.Background):
+        return replace(step, at_s=at_s, step=replace(step.step, at_s=at_s))
+    return replace(step, at_s=at_s)

@@ -1,0 +1,161 @@
+"""A drawn scenario played: steps that cannot be done any more are passed over, and in the end there is time to settle,
+for as long as something has not. Of a cluster that is not mended then nothing is asked."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from emulator.faults import actions as act
+from emulator.judging.crash_testing.attendant import Exited
+from emulator.judging.crash_testing.recoveries import Recoveries
+from emulator.judging.crash_testing.settled import Unsettled, assignments, brokers_of, ensemble_state, state_of
+from emulator.judging.crash_testing.settled import unsettled as unsettled_now
+from emulator.judging.crash_testing.stuck import ORDINARY_EXITS
+from emulator.judging.oracle.probe import Probe
+from emulator.machines.client.operations import KeptOperations
+from emulator.machines.node.specs import machine_for
+from emulator.runs.resolve import Resolved
+from emulator.runs.simulated import MAX_MS
+from emulator.scenario.player.player import Player
+from emulator.storage.memory import MemoryFiles
+from emulator.topology import OBSERVER, Node
+from emulator.worlds.simulated.heap import RunTooLong
+from emulator.worlds.simulated.node import SimulatedNode
+from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.kinds import ExitKind
+from protocol.machine import Machine
+from protocol.versions import Gates
+
+SETTLE_LIMIT_MS = 150_000.0
+"""After the script. The longest things to wait for: TCP's next try after the longest cut, a leader's word that its ISR
+has changed (60 s), a session of 20 s."""
+LEFT_MS = 10_000.0
+"""After the script of what is left broken: who was started last has loaded its logs by then."""
+LOOK_MS = 1_000.0
+AGAIN_MS = 3_000.0
+"""From the end of a broker that came back too early to its next start; when the script is over, as somebody who looks
+after machines would."""
+TOO_EARLY = (*ORDINARY_EXITS, ExitKind.NO_SESSION_SERVICE)
+
+
+class Over(msgspec.Struct):
+    """A finished run. `undone`: numbers of the script's steps, from 1, that could not be done. `unsettled`: what was
+    not settled in the end; `exits`: lives that ended by themselves."""
+
+    resolved: Resolved
+    world: SimulatedWorld
+    probe: Probe
+    operations: KeptOperations
+    logs: Recoveries
+    exits: list[Exited]
+    undone: list[int]
+    unsettled: list[Unsettled] = []
+
+
+def play_schedule(resolved: Resolved, seed: int) -> Over:
+    """Raises RunTooLong; whatever a machine raises is a bug of ours."""
+    spec, steps = resolved.spec, resolved.scenario.steps
+    player = _Noting(spec.topology, steps, resolved.record_magic, spec.kafka_version, steps_may_fail=True)
+    operations = player.operations
+    probe, logs = Probe(operations), Recoveries()
+    exits: list[Exited] = []
+    over = False
+
+    def factory(node: Node, files: MemoryFiles) -> Machine:
+        return player if node.name == OBSERVER else machine_for(spec, node, files, operations)
+
+    def look(node: SimulatedNode, now_ms: float) -> None:
+        probe.look(node, now_ms)
+        if node.machine is not None:
+            logs.look(node, now_ms)
+            return
+        logs.ended(node, now_ms)
+        end, name = node.died, node.node.name
+        if end is not None and end.code != 0 and name != OBSERVER:
+            exits.append(Exited(now_ms, name, end.code, end.reason, end.kind))
+            if over and end.kind in TOO_EARLY:
+                world.at(now_ms + AGAIN_MS, lambda: start(name))
+
+    def start(name: str) -> None:
+        if not world.nodes[name].alive:
+            world.start(name)
+
+    def do(node: SimulatedNode, order: act.Act) -> None:
+        logs.ordered(order.action, world.nodes, world.now_ms)
+        world.executor.do(node, order)
+
+    world = SimulatedWorld(spec.topology, factory, seed, after_step=look)
+    world.on_act = do
+    world.start(OBSERVER)
+    try:
+        world.run(lambda: player.finished, max_ms=MAX_MS)
+    except RunTooLong as error:
+        raise RunTooLong(f"{error}; waits: {player.work.who_waits()}") from error
+    waits = player.work.who_waits()
+    assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the script goes on: {waits}"
+    over = True
+    for name, node in world.nodes.items():
+        if not node.alive and node.died is not None and node.died.kind in TOO_EARLY and name != OBSERVER:
+            start(name)
+    run = Over(resolved, world, probe, operations, logs, exits, player.undone)
+    if _mended(world):
+        run.unsettled = _settle(world, spec.gates(next(iter(spec.settings))))
+    else:
+        _pass(world, LEFT_MS)
+    return run
+
+
+class _Noting(Player):
+    """Notes which of its steps could not be done."""
+
+    @property
+    def undone(self) -> list[int]:
+        return [entry["step"] for entry in self.timeline.entries if entry.get("saw") == "step-failed"]
+
+
+def _mended(world: SimulatedWorld) -> bool:
+    """Whether nothing that was done to the cluster is left: otherwise nobody promises that it settles."""
+    if world.in_force:
+        return False
+    return not any(
+        node.paused or node.hardware.slow or (not node.alive and node.died is None)
+        for name, node in world.nodes.items()
+        if name != OBSERVER
+    )
+
+
+def _settle(world: SimulatedWorld, gates: Gates) -> list[Unsettled]:
+    """Time passes until all is well, or the limit; what is not well then. Who is never told need not be waited for."""
+    limit_ms = world.now_ms + SETTLE_LIMIT_MS
+    while found := [*unsettled_now(world), *isr_untold(world)]:
+        told = gates.hears_of_isr_changes or any(one.what != "told-isr" for one in found)
+        if world.now_ms >= limit_ms or not told:
+            return found
+        _pass(world, LOOK_MS)
+    return []
+
+
+def isr_untold(world: SimulatedWorld) -> list[Unsettled]:
+    """Brokers that tell clients of another ISR than the session service holds."""
+    tree, _ = ensemble_state(world)
+    if tree is None:
+        return []
+    found: list[Unsettled] = []
+    brokers = brokers_of(world)
+    for topic_partition in assignments(tree):
+        state = state_of(tree, topic_partition)
+        for number, broker in brokers.items():
+            known = broker.broker.metadata.partitions.get(topic_partition)
+            same_leader = state is not None and known is not None and known.leader_epoch == state.leader_epoch
+            if state is not None and known is not None and same_leader and set(known.isr) != set(state.isr):
+                isr, told = (sorted(map(int, some)) for some in (state.isr, known.isr))
+                text = f"{topic_partition[0]}-{topic_partition[1]}: the ISR is {isr}, broker-{number} tells {told}"
+                found.append(Unsettled("told-isr", text, topic_partition, number))
+    return found
+
+
+def _pass(world: SimulatedWorld, ms: float) -> None:
+    passed: list[bool] = []
+    world.at(world.now_ms + ms, lambda: passed.append(True))
+    until: Callable[[], bool] = lambda: bool(passed)  # noqa: E731
+    world.run(until, max_ms=MAX_MS)

@@ -1,0 +1,205 @@
+"""What is drawn of a schedule so far, and what is broken by it: so that what is done next can be done, and all is
+mended in the end."""
+
+import random
+from collections.abc import Sequence
+
+import msgspec
+
+from emulator.faults.machines import SlowDisk
+from emulator.scenario import model as m
+from emulator.topology import broker_name
+from protocol.ids import BrokerId
+
+RETURN_S = 8.0
+"""From a death to the restart: who is back before its session has expired finds its old registration, and exits."""
+TOPIC, OTHER = "t", "u"
+"""What is written to; a topic that comes and goes."""
+
+
+class Cluster(msgspec.Struct, frozen=True):
+    """What faults are drawn for. `ranked`: brokers, who leads sooner first; `first`: whoever is the controller in all
+    likelihood; `sessions`: session servers. `assignment`: of the topic. `alters`: brokers take other settings while
+    they run."""
+
+    ranked: tuple[str, ...]
+    first: str
+    sessions: tuple[str, ...]
+    assignment: tuple[tuple[BrokerId, ...], ...]
+    alters: bool
+
+    @property
+    def replicas(self) -> tuple[str, ...]:
+        """Of the first partition, the preferred leader first."""
+        return tuple(broker_name(broker) for broker in self.assignment[0])
+
+
+class Schedule:
+    """`steps` in their order, the last of which begins at `at_s`. `dead`: since when; `ill`: brokers that may have died
+    of what was done to them, or not; `failing`: disks that take nothing until they are replaced."""
+
+    def __init__(self, draw: random.Random, cluster: Cluster, begin_s: float) -> None:
+        self.draw = draw
+        self.cluster = cluster
+        self.at_s = begin_s
+        self.steps: list[m.AnyStep] = []
+        self.dead: dict[str, float] = {}
+        self.paused: list[str] = []
+        self.ill: list[str] = []
+        self.failing: list[str] = []
+        self.rules: list[m.Links] = []
+        self.slow: list[str] = []
+        self.other_topic = False
+
+    # --- time ---
+
+    def later(self, low_s: float, high_s: float) -> None:
+        """What comes next is so much later."""
+        self.at_s = round(self.at_s + self.draw.uniform(low_s, high_s), 1)
+
+    # --- who ---
+
+    @property
+    def well(self) -> list[str]:
+        """Brokers that run, in all likelihood, who leads sooner first."""
+        return [name for name in self.cluster.ranked if self._is_well(name)]
+
+    @property
+    def back(self) -> list[str]:
+        """Those that are dead for long enough to be started."""
+        return [name for name, since_s in self.dead.items() if self.at_s >= since_s + RETURN_S and self._broker(name)]
+
+    def _is_well(self, name: str) -> bool:
+        return name not in self.dead and name not in self.paused and name not in self.ill
+
+    def _broker(self, name: str) -> bool:
+        return name in self.cluster.ranked
+
+    def session_servers(self, *, well: bool) -> list[str]:
+        return [name for name in self.cluster.sessions if self._is_well(name) == well]
+
+    def one(self, among: list[str], first: float = 0.0) -> str:
+        """`first`: how often it is the first of them, beside the others."""
+        return among[0] if self.draw.random() < first else self.draw.choice(among)
+
+    # --- what is done ---
+
+    def add(self, step: m.AnyStep) -> None:
+        """And what is broken by it, or mended. What may have to wait for something to be mended is done beside what
+        comes next."""
+        match step:
+            case m.Start(node=node) if self._broker(node) and (self.rules or self.session_servers(well=False)):
+                self.behind(f"{node} at {self.at_s:g}", step)
+                return
+            case m.ElectPreferred() | m.ElectController() if self.session_servers(well=False):
+                self.behind(f"election at {self.at_s:g}", step)
+                return
+        self.steps.append(step)
+        for one in m.plain_steps([step]):
+            self._note(one, step.at_s if step.at_s is not None else self.at_s)
+
+    def _note(self, step: m.AnyStep, at_s: float) -> None:
+        match step:
+            case m.Kill(node=node) | m.PowerLoss(node=node):
+                self._forget(node)
+                self.dead[node] = at_s
+            case m.Start(node=node):
+                self._forget(node)
+                self.dead.pop(node, None)
+            case m.Stop(node=node) | m.DiskFull(node=node) | m.DiskError(node=node):
+                self._forget(node)
+                self.ill.append(node)
+                if isinstance(step, m.DiskError):
+                    self.failing.append(node)
+            case m.LoseDisk(node=node) if node in self.failing:
+                self.failing.remove(node)
+            case m.PauseNode(node=node) if node not in self.paused:
+                self.paused.append(node)
+            case m.ResumeNode(node=node) if node in self.paused:
+                self.paused.remove(node)
+            case SlowDisk(node=node, takes_ms=takes_ms, fsync_ms=fsync_ms):
+                self.slow = [name for name in self.slow if name != node]
+                self.slow += [node] if takes_ms or fsync_ms else []
+            case m.LinkFault(links=links):
+                self.rules.append(links)
+            case m.Heal(links=links):
+                self.rules = [] if links is None else [one for one in self.rules if one != links]
+            case m.CreateTopic(topic=topic) if topic == OTHER:
+                self.other_topic = True
+            case m.DeleteTopic():
+                self.other_topic = False
+
+    def _forget(self, name: str) -> None:
+        self.paused = [one for one in self.paused if one != name]
+        self.ill = [one for one in self.ill if one != name]
+
+    def kill(self, name: str) -> None:
+        self.add(m.Kill(node=name, at_s=self.at_s))
+
+    def lose_power(self, names: list[str], batches_kept: int | None) -> None:
+        self.add(at_once([m.PowerLoss(node=name, batches_kept=batches_kept) for name in names], self.at_s))
+
+    def start(self, name: str) -> None:
+        self.add(m.Start(node=name, at_s=self.at_s))
+
+    def pause(self, name: str) -> None:
+        self.add(m.PauseNode(node=name, at_s=self.at_s))
+
+    def resume(self, name: str) -> None:
+        self.add(m.ResumeNode(node=name, at_s=self.at_s))
+
+    def stop(self, name: str) -> None:
+        """It may take for ever: the broker hands its leaderships over first, and cannot reach the controller."""
+        self.behind(f"stop at {self.at_s:g}", m.Stop(node=name, at_s=self.at_s))
+
+    def behind(self, name: str, step: m.AnyStep) -> None:
+        """Beside what comes next."""
+        self.add(m.Background(name=name, step=step, at_s=self.at_s))
+
+    def heal(self, links: m.Links | None) -> None:
+        """None: all."""
+        self.add(m.Heal(links=links, at_s=self.at_s))
+
+    # --- the end ---
+
+    def mend(self, end_s: float, settle_s: float) -> None:
+        """Heals, resumes, and starts whoever is dead, or may be."""
+        self.at_s = max(self.at_s, end_s)
+        self.add(m.Heal(at_s=self.at_s))
+        for name in list(self.paused):
+            self.add(m.ResumeNode(node=name))
+        for name in list(self.slow):
+            self.add(SlowDisk(node=name))
+        if ill := list(self.ill):
+            self.add(at_once([m.Kill(node=name) for name in ill]))
+        for name in list(self.failing):
+            self.add(m.LoseDisk(node=name))
+        if sessions := [name for name in self.dead if not self._broker(name)]:
+            self.add(at_once([m.Start(node=name) for name in sessions]))
+        if brokers := [name for name in self.dead if self._broker(name)]:
+            back_s = max(self.at_s, max(self.dead[name] for name in brokers) + RETURN_S)
+            self.steps.append(at_once([m.Start(node=name) for name in brokers], back_s))
+            self.dead.clear()
+        self.add(m.Pause(seconds=settle_s))
+
+
+def cluster_of(scenario: m.Scenario, *, alters: bool) -> Cluster:
+    """Of a drawn scenario, or what became of it. Its first steps start brokers and create the topic."""
+    names = [node.name for node in scenario.topology.with_role("broker")]
+    starts = (step.node for step in m.plain_steps(scenario.steps) if isinstance(step, m.Start))
+    started = [name for name in starts if name in names]
+    created = next(step for step in scenario.steps if isinstance(step, m.CreateTopic))
+    return Cluster(
+        ranked=tuple(dict.fromkeys((*map(broker_name, created.assignment[0]), *started, *names))),
+        first=started[0] if started else names[0],
+        sessions=tuple(node.name for node in scenario.topology.with_role("session")),
+        assignment=created.assignment,
+        alters=alters,
+    )
+
+
+def at_once(steps: Sequence[m.MachineStep], at_s: float | None = None) -> m.MachineStep | m.Together:
+    """As one step; one alone is done as it is."""
+    if len(steps) == 1:
+        return msgspec.structs.replace(steps[0], at_s=at_s)
+    return m.Together(steps=tuple(steps), at_s=at_s)

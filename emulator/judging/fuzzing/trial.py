@@ -1,0 +1,149 @@
+"""A scenario played once and judged: which promises it broke, and which rule of docs/semantics.md says how.
+
+What its settings allow (acks=1, an unclean election, what was not synced) is no find. What a version's error explains
+is one, named by its rule; what nothing explains is the one to look at first.
+"""
+
+import re
+from collections.abc import Container, Iterator, Sequence
+
+import msgspec
+
+from emulator.judging.crash_testing.historian import history_of
+from emulator.judging.crash_testing.history import History
+from emulator.judging.crash_testing.judge import lost_tails
+from emulator.judging.crash_testing.promises import broken_promises, broken_recoveries
+from emulator.judging.crash_testing.rules import Rules
+from emulator.judging.crash_testing.sanity import insane
+from emulator.judging.crash_testing.settled import Unsettled
+from emulator.judging.crash_testing.stuck import exit_rule, unsettled_rule
+from emulator.judging.fuzzing.coverage import reached_by
+from emulator.judging.fuzzing.further import further
+from emulator.judging.fuzzing.playing import Over, play_schedule
+from emulator.judging.oracle.truth import Truth, truth_of
+from emulator.runs.resolve import resolve
+from emulator.runs.simulated import collector_asleep
+from emulator.scenario import model as m
+from emulator.worlds.simulated.heap import RunTooLong
+from protocol.versions import Gates
+
+NO_RULE = "no rule allows it"
+KNOWN = re.compile(r"\((?:KAFKA-\d+|KIP-(?:101|903|966))\)")
+"""What the rule of one of Kafka's own errors has in its name (semantics 8)."""
+UNTOLD_ISR = "1.6 (KAFKA-1367): the controller does not hear of an ISR that a leader has changed"
+FORGETFUL = "7 (KAFKA-9254): a log that is told twice of its broker's settings has forgotten what its topic says"
+CHECKS = {"isr": "under-replicated", "leader": "no-leader", "no-state": "no-leader"}
+"""What of that which is not settled the audit has a check for."""
+FIRST = (
+    "dead", "ensemble", "unregistered", "controller", "no-state", "leader", "role", "isr", "log-end", "high-watermark",
+    "settings", "metadata", "told-isr",
+)  # fmt: skip
+"""Of all that is not settled the earlier is the reason of the later."""
+
+
+class Broken(msgspec.Struct, frozen=True, order=True):
+    """A promise that was not kept: `what` of crash testing's, of `further`, or a check's name; by which `rule`; `text`:
+    one case of it."""
+
+    what: str
+    rule: str
+    text: str
+
+    @property
+    def cause(self) -> str:
+        """The same for all finds of one error."""
+        return f"{self.what}: {self.rule}"
+
+    @property
+    def known(self) -> bool:
+        """Whether it is one of Kafka's own errors that have a name."""
+        return bool(KNOWN.search(self.rule))
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """`broken`: one of each cause. `reached`: see `coverage`. `undone`: numbers of steps, from 1, that could not be
+    done. `error`: it was not played to its end, which is no find; `bug`: a machine's own exception, which is ours."""
+
+    broken: tuple[Broken, ...] = ()
+    reached: frozenset[str] = frozenset()
+    simulated_s: float = 0.0
+    undone: tuple[int, ...] = ()
+    error: str = ""
+    bug: str = ""
+
+    def has(self, cause: str) -> bool:
+        return any(one.cause == cause for one in self.broken)
+
+
+def tried(scenario: m.Scenario, seed: int) -> Trial:
+    """Raises what `resolve` raises."""
+    resolved = resolve(scenario)
+    with collector_asleep():
+        try:
+            run = play_schedule(resolved, seed)
+            truth = truth_of(run.world, run.operations, run.probe)
+        except RunTooLong as error:
+            return Trial(error=f"{type(error).__name__}: {error}")
+        except Exception as error:  # the other runs go on; the command that plays this one again tells where
+            return Trial(bug=f"{type(error).__name__}: {error}")
+        found: dict[str, Broken] = {}
+        for one in _broken(run, truth):
+            found.setdefault(one.cause, one)
+        return Trial(
+            tuple(sorted(found.values())),
+            reached_by(run.world.trace.entries),
+            run.world.now_ms / 1000.0,
+            tuple(run.undone),
+        )
+
+
+def _broken(run: Over, truth: Truth) -> Iterator[Broken]:
+    entries = run.world.trace.entries
+    history = history_of(entries)
+    rules = Rules(run.resolved, history, tails=lost_tails(run.logs.found, run.world.topology))
+    isr = {of: stated[-1].state.isr for of, stated in history.states.items() if stated}
+    promised = (*broken_promises(truth, history), *broken_recoveries(run.logs.found))
+    for one in (*promised, *insane(run.world, truth, rules.gates)):
+        if one.what == "divergence" and not set(one.others) & set(isr.get(one.topic_partition, ())):
+            continue  # nobody promises anything of a replica that has not come back yet
+        yield from _told(one.what, rules.allowing(one), one.text)
+    for event in further(entries, history, rules.gates):
+        yield from _told(event.what, event.rule, event.text)
+    exits = {exit_rule(rules.gates, end.kind): end for end in reversed(run.exits)}
+    for rule, end in exits.items():
+        yield from _told("exit", rule, f"{end.node} ended by itself: {end.reason}")
+    yield from _unsettled(run, history, rules.gates, exits)
+
+
+def _unsettled(run: Over, history: History, gates: Gates, exits: Container[str]) -> Iterator[Broken]:
+    """One of each rule; of what none explains the first, which is the others' reason."""
+    found = sorted(run.unsettled, key=lambda one: FIRST.index(one.what))
+    unexplained = True
+    for one in found:
+        rule = _rule(one, gates) or unsettled_rule(run, history, gates, one)
+        if rule and rule not in exits:
+            yield from _told("settled", rule, one.text)
+        elif not rule and unexplained:
+            unexplained = False
+            yield from _told(CHECKS.get(one.what, f"settled-{one.what}"), "", one.text)
+
+
+def _rule(one: Unsettled, gates: Gates) -> str:
+    """Of what crash testing does not look at."""
+    if one.what == "told-isr" and not gates.hears_of_isr_changes:
+        return UNTOLD_ISR
+    if one.what == "settings" and gates.logs_forget_what_topics_say:
+        return FORGETFUL
+    return ""
+
+
+def _told(what: str, rule: str, text: str) -> Iterator[Broken]:
+    """What is known to be wrong, or what nothing allows."""
+    if not rule or KNOWN.search(rule):
+        yield Broken(what, rule or NO_RULE, text)
+
+
+def without(scenario: m.Scenario, undone: Sequence[int]) -> m.Scenario:
+    """Without those steps."""
+    kept = tuple(step for number, step in enumerate(scenario.steps, 1) if number not in undone)
+    return msgspec.structs.replace(scenario, steps=kept)

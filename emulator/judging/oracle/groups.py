@@ -1,0 +1,71 @@
+"""What groups committed, what they found, and where their consumers were told that there is nothing."""
+
+from collections.abc import Iterator
+
+from emulator.judging.oracle.truth import OfGroup, Truth
+from emulator.judging.oracle.violations import Violation
+from protocol.ids import TopicPartition
+
+NO_SUCH_PLACE = ("OffsetOutOfRangeException", "LogTruncationException")
+
+Key = tuple[str, TopicPartition]
+
+
+def offset_out_of_range(truth: Truth) -> Iterator[Violation]:
+    for lost in truth.lost_positions:
+        if lost.reason in NO_SUCH_PLACE and lost.offset != lost.asked:
+            text = f"{lost.operation} had come to offset {lost.offset}, and was told of no such place: {lost.reason}"
+            details = {"operation": lost.operation, "reason": lost.reason}
+            yield Violation(lost.topic_partition, lost.offset, text, details)
+
+
+def group_ahead_of_log(truth: Truth) -> Iterator[Violation]:
+    leaders = truth.final_leaders()
+    last: dict[Key, OfGroup] = {}
+    for commit in sorted(_acknowledged(truth), key=lambda one: one.ended):
+        last[commit.group, commit.topic_partition] = commit
+    for (group, topic_partition), commit in sorted(last.items()):
+        log = truth.logs.get(topic_partition, {}).get(leaders.get(topic_partition, ""))
+        if log is None or topic_partition[0] in truth.gone:
+            continue
+        log_end = log[-1].last + 1 if log else 0
+        if commit.offset > log_end:
+            text = (
+                f"group {group} has committed offset {commit.offset}, and the log of the final leader ends at {log_end}"
+            )
+            details = {"group": group, "operation": commit.operation, "log_end": log_end}
+            yield Violation(topic_partition, commit.offset, text, details)
+
+
+def committed_offset_regression(truth: Truth) -> Iterator[Violation]:
+    commits: dict[Key, list[OfGroup]] = {}
+    for one in truth.of_groups:
+        if one.kind == "commit":
+            commits.setdefault((one.group, one.topic_partition), []).append(one)
+    for look in truth.of_groups:
+        if look.kind != "committed" or look.outcome != "ok":
+            continue
+        known = commits.get((look.group, look.topic_partition), [])
+        before = [one for one in known if one.outcome == "ok" and one.over <= look.begun]
+        last = max(before, key=lambda one: one.ended, default=None)
+        if last is None or look.offset >= last.offset:
+            continue
+        if any(one.asked == look.offset and _may_follow(one, last, look) for one in known):
+            continue
+        text = (
+            f"{look.operation} found offset {look.offset} committed by group {look.group}, "
+            f"after {last.operation} had committed {last.offset}"
+        )
+        details = {"operation": look.operation, "group": look.group, "committed": last.offset}
+        yield Violation(look.topic_partition, look.offset, text, details)
+
+
+def _may_follow(commit: OfGroup, last: OfGroup, look: OfGroup) -> bool:
+    """Whether `commit` may have been done after `last`, and before `look` was over."""
+    if commit.begun >= look.over:
+        return False
+    return commit.outcome in ("", "unknown") or (commit.outcome == "ok" and commit.over > last.begun)
+
+
+def _acknowledged(truth: Truth) -> list[OfGroup]:
+    return [one for one in truth.of_groups if one.kind == "commit" and one.outcome == "ok"]

@@ -1,0 +1,123 @@
+"""What replicas know of their own logs: how far records are committed, where epochs begin, what a checkpoint said.
+
+Kept while the world ran, over all lives of a broker: a high watermark that was reached once is remembered here also
+where the broker itself has forgotten it.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from emulator.machines.broker.log import Log
+from emulator.machines.broker.partition import Partition
+from protocol.ids import TopicPartition
+
+
+class CutBelow(msgspec.Struct):
+    """A replica's log, that ended at `log_end`, was cut to `to`, below `high_watermark`, which it had had."""
+
+    topic_partition: TopicPartition
+    node: str
+    to: int
+    log_end: int
+    high_watermark: int
+
+
+class Outlived(msgspec.Struct):
+    """An entry of a replica's leader epoch cache that begins at or above the end of its log."""
+
+    topic_partition: TopicPartition
+    node: str
+    incarnation: int
+    epoch: int
+    begins: int
+    log_end: int
+
+
+class Ahead(msgspec.Struct):
+    """At the start of a life a replica's checkpointed high watermark was above the end of the log that was found."""
+
+    topic_partition: TopicPartition
+    node: str
+    incarnation: int
+    checkpointed: int
+    log_end: int
+
+
+class IsrChange(msgspec.Struct):
+    """A leader takes an ISR for recorded: as `version` of the partition's state."""
+
+    topic_partition: TopicPartition
+    node: str
+    incarnation: int
+    epoch: int
+    version: int
+
+
+class Kept:
+    """`found`: how many logs were found at starts."""
+
+    def __init__(self) -> None:
+        self.cuts: list[CutBelow] = []
+        self.outlived: list[Outlived] = []
+        self.ahead: list[Ahead] = []
+        self.isr_changes: list[IsrChange] = []
+        self.found = 0
+        self._high_watermarks: dict[tuple[str, TopicPartition], int] = {}
+
+    def loaded(
+        self,
+        node: str,
+        incarnation: int,
+        logs: Mapping[TopicPartition, Log],
+        checkpointed: Mapping[TopicPartition, int],
+    ) -> None:
+        """A life has found these logs."""
+        for topic_partition, log in logs.items():
+            self.found += 1
+            known = self._high_watermarks.get((node, topic_partition), 0)
+            self._high_watermarks[node, topic_partition] = max(min(known, log.log_end), log.high_watermark)
+            if checkpointed.get(topic_partition, -1) > log.log_end:
+                ahead = Ahead(topic_partition, node, incarnation, checkpointed[topic_partition], log.log_end)
+                self.ahead.append(ahead)
+            self._outlived(node, incarnation, topic_partition, log, -1)
+
+    def made_anew(self, node: str, topic_partition: TopicPartition) -> None:
+        """Its log is another one, and empty."""
+        self._high_watermarks.pop((node, topic_partition), None)
+
+    def reached(self, node: str, topic_partition: TopicPartition, high_watermark: int) -> None:
+        """So far a replica takes records for committed."""
+        key = (node, topic_partition)
+        if high_watermark > self._high_watermarks.get(key, 0):
+            self._high_watermarks[key] = high_watermark
+
+    def cut(self, node: str, incarnation: int, partition: Partition, log: Log, was_end: int) -> None:
+        """`log`, that ended at `was_end`, ends earlier now."""
+        topic_partition = (partition.topic, partition.partition)
+        known = self._high_watermarks.get((node, topic_partition), 0)
+        if log.log_end < known:
+            self.cuts.append(CutBelow(topic_partition, node, log.log_end, was_end, known))
+            self._high_watermarks[node, topic_partition] = log.log_end
+        # Whoever leads may have begun its epoch at the new end already.
+        began = partition.leader_epoch if partition.leads else -1
+        self._outlived(node, incarnation, topic_partition, log, began)
+
+    def renamed(self, topic: str, name: str) -> None:
+        """What was of `topic` is called `name` from now on."""
+        told: list[CutBelow | Outlived | Ahead | IsrChange]
+        told = [*self.cuts, *self.outlived, *self.ahead, *self.isr_changes]
+        for one in told:
+            if one.topic_partition[0] == topic:
+                one.topic_partition = (name, one.topic_partition[1])
+        for key in [key for key in self._high_watermarks if key[1][0] == topic]:
+            del self._high_watermarks[key]
+
+    def _outlived(self, node: str, incarnation: int, topic_partition: TopicPartition, log: Log, began: int) -> None:
+        known = {(one.node, one.incarnation, one.topic_partition, one.epoch, one.begins) for one in self.outlived}
+        for epoch, begins in log.epochs.entries:
+            at_end = begins == log.log_end and epoch == began
+            new = (node, incarnation, topic_partition, epoch, begins) not in known
+            if begins >= log.log_end and not at_end and new:
+                outlived = Outlived(topic_partition, node, incarnation, epoch, begins, log.log_end)
+                self.outlived.append(outlived)

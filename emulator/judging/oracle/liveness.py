@@ -1,0 +1,57 @@
+"""What must come right by itself, once a run is left in peace: somebody leads, and all replicas are in sync."""
+
+from collections.abc import Callable, Iterator
+
+from emulator.judging.oracle.committed import State
+from emulator.judging.oracle.peace import Peace
+from emulator.judging.oracle.truth import Truth
+from emulator.judging.oracle.violations import Violation
+
+Bound = Callable[[Peace], float]
+
+
+def leader_bound_ms(peace: Peace) -> float:
+    return 2.0 * peace.session_ms
+
+
+def isr_bound_ms(peace: Peace) -> float:
+    return float(peace.lag_ms + peace.session_ms)
+
+
+def no_leader(truth: Truth) -> Iterator[Violation]:
+    for state, from_ms, lasted_ms in _lasting(truth, leader_bound_ms):
+        if state.leader < 0:
+            text = f"nobody led for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, and all was healed and alive"
+            yield Violation(state.topic_partition, -1, text, {"from_ms": from_ms, "lasted_ms": lasted_ms})
+
+
+def under_replicated(truth: Truth) -> Iterator[Violation]:
+    for state, from_ms, lasted_ms in _lasting(truth, isr_bound_ms):
+        replicas = truth.assignments.get(state.topic_partition, ())
+        if len(state.isr) < len(replicas):
+            isr, assigned = (",".join(map(str, some)) for some in (state.isr, replicas))
+            text = (
+                f"{isr} of {assigned} were in sync for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, "
+                "and all was healed and alive"
+            )
+            yield Violation(state.topic_partition, -1, text, {"from_ms": from_ms, "lasted_ms": lasted_ms})
+
+
+def judged(truth: Truth, bound: Bound) -> int:
+    """How many partitions there are to judge: none, unless there was peace for long enough."""
+    peace = truth.peace
+    if peace is None or peace.end_ms - peace.since_ms <= bound(peace):
+        return 0
+    return len({state.topic_partition for state in truth.states})
+
+
+def _lasting(truth: Truth, bound: Bound) -> Iterator[tuple[State, float, float]]:
+    """(state, since when in peace, how long) of those that lasted longer than the bound."""
+    peace = truth.peace
+    if peace is None:
+        return
+    for state in truth.states:
+        from_ms = max(state.from_ms, peace.since_ms)
+        lasted_ms = (peace.end_ms if state.until_ms is None else state.until_ms) - from_ms
+        if lasted_ms > bound(peace):
+            yield state, from_ms, lasted_ms

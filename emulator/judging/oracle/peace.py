@@ -1,0 +1,64 @@
+"""From when on a run was left in peace: all that was broken on purpose is mended, and all processes live.
+
+Of what was done to the cluster the world itself tells: the injector's acts, starts and ends of processes, the first
+traffic after a heal. No machine is asked.
+"""
+
+import msgspec
+
+from emulator.judging.oracle.probe import PLACES
+from emulator.machines.node.broker_node import BrokerNode
+from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.events import (
+    FaultAsked,
+    FaultHealed,
+    FaultInForce,
+    FaultTraffic,
+    FaultTried,
+    HardwareChanged,
+    MachineFault,
+    NodeStarted,
+    NodeStopped,
+)
+
+DISTURBING = frozenset((
+    *(FaultAsked, FaultInForce, FaultHealed, FaultTried, FaultTraffic),
+    *(MachineFault, HardwareChanged, NodeStarted),
+))  # fmt: skip
+TOLD = DISTURBING | {NodeStopped}
+MENDING = ("start", "resume")
+
+
+class Peace(msgspec.Struct, frozen=True):
+    """[since_ms, end_ms]; the longest time-outs of any broker."""
+
+    since_ms: float
+    end_ms: float
+    session_ms: int
+    lag_ms: int
+
+
+def peace_of(world: SimulatedWorld) -> Peace | None:
+    """None: the run ended while something was broken, or somebody dead."""
+    last_done: dict[str, str] = {}
+    since_ms = 0.0
+    entries = world.trace.entries
+    for *_, at_ms, event in entries:
+        if type(event) not in TOLD:
+            continue
+        if type(event) in DISTURBING:
+            since_ms = round(at_ms, PLACES)
+        if isinstance(event, MachineFault):
+            last_done[event.target] = event.what
+        elif isinstance(event, NodeStopped) and event.code != 0:
+            return None
+    if not all(what in MENDING for what in last_done.values()):
+        return None
+    if any(node.links.in_force for node in world.nodes.values()):
+        return None
+    settings = [n.machine.context.settings for n in world.nodes.values() if isinstance(n.machine, BrokerNode)]
+    if not settings:
+        return None
+    session_ms = max(one.zookeeper_session_timeout_ms for one in settings)
+    end_ms = round(entries[-1][4], PLACES)
+    return Peace(since_ms, end_ms, session_ms, max(one.replica_lag_time_max_ms for one in settings))

@@ -1,0 +1,83 @@
+"""What may be lost, and what may be acknowledged: by acks, by how leaders were elected, by what disks forgot."""
+
+from collections.abc import Iterator
+from math import inf
+
+from emulator.judging.oracle.beliefs import Belief
+from emulator.judging.oracle.truth import Truth, Write
+from emulator.judging.oracle.violations import Violation
+from protocol.ids import TopicPartition
+
+ACKS, UNCLEAN, UNFLUSHED = "acks<=1", "unclean.leader.election", "not flushed"
+ALLOWED = (ACKS, UNCLEAN, UNFLUSHED)
+"""What allows that an acknowledged record is lost."""
+ALL = -1
+
+
+class Allowances:
+    """Of one truth."""
+
+    def __init__(self, truth: Truth) -> None:
+        self._truth = truth
+        self._unclean = _unclean_epochs(truth)
+
+    def of(self, write: Write) -> str:
+        """What allows that `write` is lost; "": nothing does."""
+        if write.acks != ALL:
+            return ACKS
+        truth, topic_partition = self._truth, write.topic_partition
+        epochs = [
+            epoch
+            for epoch, first, last, digest in truth.appended.get(topic_partition, ())
+            if digest == write.digest and first <= write.offset <= last
+        ]
+        if epochs and max(epochs) < self._unclean.get(topic_partition, -1):
+            return UNCLEAN
+        for forgotten in truth.forgotten:
+            if forgotten.topic_partition == topic_partition and forgotten.to <= write.offset < forgotten.log_end:
+                return UNFLUSHED
+        return ""
+
+
+def _unclean_epochs(truth: Truth) -> dict[TopicPartition, int]:
+    """The last leader epoch of each partition in which somebody leads who had not been in sync."""
+    unclean: dict[TopicPartition, int] = {}
+    isr: dict[TopicPartition, tuple[int, ...]] = {}
+    leader: dict[TopicPartition, int] = {}
+    for state in truth.states:
+        of = state.topic_partition
+        elected = not state.created and state.leader >= 0 and state.leader != leader.get(of)
+        if elected and of in isr and state.leader not in isr[of]:
+            unclean[of] = max(unclean.get(of, -1), state.leader_epoch)
+        isr[of], leader[of] = state.isr, state.leader
+    return unclean
+
+
+def acknowledged_below_min_insync(truth: Truth) -> Iterator[Violation]:
+    told: dict[tuple[TopicPartition, str], list[Belief]] = {}
+    for belief in truth.beliefs:
+        told.setdefault((belief.topic_partition, belief.node), []).append(belief)
+    small = {of: list(_too_small(beliefs)) for of, beliefs in told.items()}
+    for write in truth.writes:
+        if write.acks != ALL or write.outcome != "ok":
+            continue
+        node = f"broker-{write.broker}"
+        for belief, until in small.get((write.topic_partition, node), ()):
+            if belief.ended <= write.ended < until and write.offset >= belief.high_watermark:
+                text = (
+                    f"{write.operation} was acknowledged (acks=all) at offset {write.offset} by {node}, which took "
+                    f"{belief.in_sync} for in sync; min.insync.replicas is {belief.least}"
+                )
+                details = {"operation": write.operation, "node": node, "in_sync": belief.in_sync}
+                yield Violation(write.topic_partition, write.offset, text, details)
+                break
+
+
+def _too_small(beliefs: list[Belief]) -> Iterator[tuple[Belief, float]]:
+    """Each belief in too few, and how many operations had ended when that was over."""
+    until: float = inf
+    for belief in reversed(beliefs):
+        if 0 <= belief.in_sync < belief.least:
+            yield belief, until
+        else:
+            until = belief.ended

@@ -1,0 +1,74 @@
+"""What replicas kept of what they knew: committed records, leader epochs, checkpoints, and leaders their office."""
+
+from collections.abc import Iterator
+
+from emulator.judging.oracle.committed import State
+from emulator.judging.oracle.truth import Truth
+from emulator.judging.oracle.violations import Violation
+from protocol.ids import TopicPartition
+
+
+def fenced_leader_change(truth: Truth) -> Iterator[Violation]:
+    reached = _highest_epochs(truth.states)
+    for change in truth.isr_changes:
+        versions = reached.get(change.topic_partition, {})
+        epoch = versions.get(change.version, change.epoch)
+        if epoch > change.epoch:
+            text = (
+                f"{change.node} changed the ISR as leader of epoch {change.epoch}, as version {change.version}, "
+                f"when leader epoch {epoch} was committed"
+            )
+            details = {"node": change.node, "leader_epoch": change.epoch, "version": change.version, "reached": epoch}
+            yield Violation(change.topic_partition, -1, text, details)
+
+
+def committed_truncated(truth: Truth) -> Iterator[Violation]:
+    for cut in truth.cuts:
+        text = (
+            f"{cut.node} cut its log from {cut.log_end} to {cut.to}, "
+            f"and had had a high watermark of {cut.high_watermark}"
+        )
+        yield Violation(cut.topic_partition, cut.to, text, {"node": cut.node, "high_watermark": cut.high_watermark})
+
+
+def epoch_cache(truth: Truth) -> Iterator[Violation]:
+    for one in truth.outlived:
+        text = (
+            f"{one.node}, in its life {one.incarnation}, still had leader epoch {one.epoch} begin at offset "
+            f"{one.begins} after its log ended at {one.log_end}"
+        )
+        yield Violation(one.topic_partition, one.begins, text, {"node": one.node, "leader_epoch": one.epoch})
+    for topic_partition, replicas in truth.logs.items():
+        if topic_partition[0] in truth.gone:
+            continue
+        for node, log in replicas.items():
+            cache: dict[int, int] = dict(truth.caches.get(topic_partition, {}).get(node, ()))
+            firsts: dict[int, int] = {}
+            for batch in log:
+                firsts[batch.epoch] = min(batch.first, firsts.get(batch.epoch, batch.first))
+            for epoch, first in sorted(firsts.items()):
+                if epoch >= 0 and cache.get(epoch) != first:
+                    has = ", ".join(f"{known} from {begins}" for known, begins in cache.items()) or "nothing"
+                    text = f"in the log of {node} leader epoch {epoch} begins at offset {first}; its cache has: {has}"
+                    yield Violation(topic_partition, first, text, {"node": node, "leader_epoch": epoch})
+
+
+def checkpoint_ahead(truth: Truth) -> Iterator[Violation]:
+    for ahead in truth.ahead:
+        text = (
+            f"{ahead.node}, at the start of its life {ahead.incarnation}, had {ahead.checkpointed} as checkpointed "
+            f"high watermark, and its log ended at {ahead.log_end}"
+        )
+        details = {"node": ahead.node, "incarnation": ahead.incarnation, "checkpointed": ahead.checkpointed}
+        yield Violation(ahead.topic_partition, ahead.log_end, text, details)
+
+
+def _highest_epochs(states: list[State]) -> dict[TopicPartition, dict[int, int]]:
+    """{partition: {version of its state: the highest leader epoch up to it}}"""
+    found: dict[TopicPartition, dict[int, int]] = {}
+    highest: dict[TopicPartition, int] = {}
+    for state in states:
+        of = state.topic_partition
+        highest[of] = state.leader_epoch if state.created else max(state.leader_epoch, highest.get(of, -1))
+        found.setdefault(of, {})[state.version] = highest[of]
+    return found

@@ -1,0 +1,453 @@
+"""Members of groups: who joins, who is in, who has gone silent. Kafka's GroupCoordinator; a pure state machine.
+
+Members and assignments live in the coordinator's memory alone: a new coordinator knows none, and they join again. What
+groups have committed is in the log (`group_coordinator`).
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.group_state import Group, Member, State
+from emulator.machines.broker.requests import Request
+from protocol.errors import ErrorCode
+from protocol.events import GroupChanged
+from protocol.messages.groups import OffsetCommitRequest
+from protocol.messages.membership import (
+    DescribedGroup,
+    DescribedMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeavingMember,
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+
+SESSION = "group-session"
+PENDING = "group-pending"
+REBALANCE = "group-rebalance"
+FIRST_WITH_MEMBER_ID = 4
+"""Version of JOIN_GROUP from which on a new member is given its id first (KIP-394)."""
+CONSUMER = "consumer"
+"""The kind of group whose members say which topics they read (ConsumerProtocol)."""
+GROUPS_MAX = 10_000
+MEMBERS_MAX = 1_000
+"""Of one group, whatever group.max.size says; pending ones count."""
+
+
+class GroupMembership:
+    """`coordinated`: whether this broker coordinates a group, as an error."""
+
+    def __init__(self, context: BrokerContext, coordinated: Callable[[str], ErrorCode]) -> None:
+        self._context = context
+        self._coordinated = coordinated
+        self._groups: dict[str, Group] = {}
+
+    # --- joining ---
+
+    def join(self, request: Request, asked: JoinGroupRequest) -> None:
+        """Answered when all members have joined, or at once with an error."""
+        error = self._refused(asked)
+        group = self._groups.get(asked.group)
+        if error == ErrorCode.NONE and group is None:
+            if asked.member:
+                error = ErrorCode.UNKNOWN_MEMBER_ID
+            elif not self._has_room():
+                error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+            else:
+                group = Group(asked.group)
+        if error == ErrorCode.NONE and group is not None:
+            error = self._known(group, request, asked) if asked.member else self._new(group, request, asked)
+        if error != ErrorCode.NONE:
+            request.answer(JoinGroupResponse(error, member=asked.member))
+
+    def _has_room(self) -> bool:
+        """For one more group: one that nobody is in makes room."""
+        if len(self._groups) < GROUPS_MAX:
+            return True
+        idle = next((one for one in self._groups.values() if one.state == State.EMPTY and not one.pending), None)
+        return idle is not None and self._groups.pop(idle.name) is idle
+
+    def _refused(self, asked: JoinGroupRequest) -> ErrorCode:
+        if not asked.group:
+            return ErrorCode.INVALID_GROUP_ID
+        settings = self._context.settings
+        least, most = settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms
+        error = self._coordinated(asked.group)
+        if error == ErrorCode.NONE and not least <= asked.session_timeout_ms <= most:
+            return ErrorCode.INVALID_SESSION_TIMEOUT
+        return error
+
+    def _new(self, group: Group, request: Request, asked: JoinGroupRequest) -> ErrorCode:
+        if not group.supports(asked):
+            return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        gates = self._context.gates
+        static = asked.instance is not None and gates.static_members
+        if static and asked.instance in group.instances:
+            self._returned(group, group.members[group.instances[asked.instance]], request, asked)
+            return ErrorCode.NONE
+        if len(group.members) + len(group.pending) >= min(MEMBERS_MAX, self._context.settings.group_max_size):
+            return ErrorCode.GROUP_MAX_SIZE_REACHED
+        self._groups[group.name] = group
+        name = self._named(asked)
+        if gates.new_members_are_named_first and request.version >= FIRST_WITH_MEMBER_ID and not static:
+            group.pending.add(name)
+            due = partial(self._pending_gone, group, name)
+            self._context.set_timer((PENDING, group.name, name), asked.session_timeout_ms, due)
+            request.answer(JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member=name))
+            return ErrorCode.NONE
+        self._enter(group, name, request, asked)
+        return ErrorCode.NONE
+
+    def _named(self, asked: JoinGroupRequest) -> str:
+        """Kafka takes a UUID."""
+        chance = self._context.chance
+        parts = "-".join(f"{chance.below(1 << 32):08x}" for _ in range(4))
+        return f"{(asked.instance or asked.client)[:200]}-{parts}"
+
+    def _known(self, group: Group, request: Request, asked: JoinGroupRequest) -> ErrorCode:
+        if asked.member in group.pending:
+            if not group.supports(asked):
+                return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+            self._no_longer_pending(group, asked.member)
+            self._enter(group, asked.member, request, asked)
+            return ErrorCode.NONE
+        error = self._stranger(group, asked.member, asked.instance)
+        if error != ErrorCode.NONE:
+            return error
+        member = group.members[asked.member]
+        if not group.supports(asked):
+            return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        changed = member.protocols != asked.protocols
+        if group.state == State.COMPLETING and not changed:
+            self._answer_join(group, member, request)  # the first answer may have been lost
+        elif group.state == State.STABLE and not changed and group.leader != member.member:
+            self._answer_join(group, member, request)
+        else:
+            self._rejoin(group, member, request, asked)
+        return ErrorCode.NONE
+
+    def _enter(self, group: Group, name: str, request: Request, asked: JoinGroupRequest) -> None:
+        member = Member(name, asked)
+        group.add(member, asked.protocol_type)
+        if group.state == State.PREPARING:
+            group.newcomer = True
+        self._wait_to_join(group, member, request)
+
+    def _rejoin(self, group: Group, member: Member, request: Request, asked: JoinGroupRequest) -> None:
+        member.says(asked)
+        self._wait_to_join(group, member, request)
+
+    def _wait_to_join(self, group: Group, member: Member, request: Request) -> None:
+        """Whoever waits is alive: its session begins with the answer."""
+        if member.joining is not None:  # asked once more, over another connection
+            member.joining.answer(JoinGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS, member=member.member))
+        member.joining = request
+        self._context.out.cancel_timer((SESSION, group.name, member.member))
+        if group.state == State.PREPARING:
+            self._complete_if_all_have_joined(group)
+        else:
+            self._prepare(group)
+
+    def _returned(self, group: Group, member: Member, request: Request, asked: JoinGroupRequest) -> None:
+        """A static member, without its id: it was started again (KIP-345). Whoever goes by the old one is fenced."""
+        if member.joining is not None:
+            member.joining.answer(JoinGroupResponse(ErrorCode.FENCED_INSTANCE_ID, member=member.member))
+            member.joining = None
+        if member.syncing is not None:
+            member.syncing.answer(SyncGroupResponse(ErrorCode.FENCED_INSTANCE_ID))
+            member.syncing = None
+        self._context.out.cancel_timer((SESSION, group.name, member.member))
+        leader = group.leader
+        group.renamed(member, self._named(asked))
+        member.says(asked)
+        if group.state == State.STABLE and group.chosen() == group.protocol:
+            # It keeps its assignment. Told the leader's old id, the leader does not take itself for it.
+            self._heard_of(group, member)
+            request.answer(
+                JoinGroupResponse(
+                    ErrorCode.NONE, group.generation, group.protocol_type, group.protocol, leader, member.member
+                )
+            )
+        else:
+            self._wait_to_join(group, member, request)
+
+    # --- a rebalance ---
+
+    def _prepare(self, group: Group) -> None:
+        for member in group.members.values():
+            if group.state == State.COMPLETING:
+                member.assignment = b""
+            if member.syncing is not None:
+                member.syncing.answer(SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS))
+                member.syncing = None
+        first = group.state == State.EMPTY
+        self._becomes(group, State.PREPARING)
+        delay_ms = self._context.settings.group_initial_rebalance_delay_ms
+        if first and delay_ms > 0 and self._context.gates.first_rebalance_waits:
+            group.waits_for_more = True
+            self._wait_for_more(group, delay_ms, max(0, group.rebalance_timeout_ms - delay_ms))
+            return
+        due = partial(self._complete, group)
+        self._context.set_timer((REBALANCE, group.name), group.rebalance_timeout_ms, due)
+        self._complete_if_all_have_joined(group)
+
+    def _wait_for_more(self, group: Group, wait_ms: int, left_ms: int) -> None:
+        """InitialDelayedJoin: as long as others come, once more, up to the rebalance time-out."""
+        group.newcomer = False
+
+        def due() -> None:
+            if group.newcomer and left_ms > 0:
+                again_ms = min(self._context.settings.group_initial_rebalance_delay_ms, left_ms)
+                self._wait_for_more(group, again_ms, left_ms - again_ms)
+            else:
+                self._complete(group)
+
+        self._context.set_timer((REBALANCE, group.name), wait_ms, due)
+
+    def _complete_if_all_have_joined(self, group: Group) -> None:
+        if group.state == State.PREPARING and not group.waits_for_more and group.all_have_joined:
+            self._context.out.cancel_timer((REBALANCE, group.name))
+            self._complete(group)
+
+    def _complete(self, group: Group) -> None:
+        """Who has not joined again is out; a static member stays until its session ends."""
+        for member in [one for one in group.members.values() if one.joining is None and one.instance is None]:
+            self._context.out.cancel_timer((SESSION, group.name, member.member))
+            group.remove(member)
+        joined = [one.member for one in group.members.values() if one.joining is not None]
+        if group.members and not joined:
+            self._context.set_timer((REBALANCE, group.name), group.rebalance_timeout_ms, partial(self._complete, group))
+            return
+        if joined and group.leader not in joined:
+            group.leader = joined[0]
+        group.begins()
+        self._tell(group)
+        for member in group.members.values():
+            if member.joining is not None:
+                request, member.joining = member.joining, None
+                self._answer_join(group, member, request)
+
+    def _answer_join(self, group: Group, member: Member, request: Request) -> None:
+        self._heard_of(group, member)
+        members = group.told_to(member) if group.state == State.COMPLETING else []
+        request.answer(
+            JoinGroupResponse(
+                ErrorCode.NONE, group.generation, group.protocol_type, group.protocol, group.leader, member.member,
+                members,
+            )
+        )  # fmt: skip
+
+    def sync(self, request: Request, asked: SyncGroupRequest) -> None:
+        """Answered when the leader has assigned."""
+        error, group, member = self._member(asked.group, asked.member, asked.instance, asked.generation)
+        if group is None or member is None or error != ErrorCode.NONE:
+            request.answer(SyncGroupResponse(error))
+        elif group.state == State.PREPARING:
+            request.answer(SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS))
+        else:
+            self._heard_of(group, member)
+            if member.syncing is not None:
+                member.syncing.answer(SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS))
+            member.syncing = request
+            if group.state == State.COMPLETING and member.member == group.leader:
+                given = {one.member: one.assignment for one in asked.assignments}
+                for one in group.members.values():
+                    one.assignment = given.get(one.member, b"")
+                self._becomes(group, State.STABLE)
+            if group.state == State.STABLE:
+                for one in group.members.values():
+                    if one.syncing is not None:
+                        waiting, one.syncing = one.syncing, None
+                        waiting.answer(
+                            SyncGroupResponse(ErrorCode.NONE, group.protocol_type, group.protocol, one.assignment)
+                        )
+
+    # --- who is there ---
+
+    def heartbeat(self, request: Request, asked: HeartbeatRequest) -> None:
+        error, group, member = self._member(asked.group, asked.member, asked.instance, asked.generation)
+        if error == ErrorCode.NONE and group is not None and member is not None:
+            self._heard_of(group, member)
+            if group.state == State.PREPARING:
+                error = ErrorCode.REBALANCE_IN_PROGRESS
+        request.answer(HeartbeatResponse(error))
+
+    def leave(self, request: Request, asked: LeaveGroupRequest) -> None:
+        error = self._coordinated(asked.group) if asked.group else ErrorCode.INVALID_GROUP_ID
+        if error != ErrorCode.NONE:
+            request.answer(LeaveGroupResponse(error))
+            return
+        group = self._groups.get(asked.group)
+        left = [LeavingMember(one.member, one.instance, self._leaves(group, one)) for one in asked.members]
+        request.answer(LeaveGroupResponse(ErrorCode.NONE, left))
+
+    def _leaves(self, group: Group | None, one: LeavingMember) -> ErrorCode:
+        if group is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        if one.member in group.pending:
+            self._no_longer_pending(group, one.member)
+            self._complete_if_all_have_joined(group)
+            return ErrorCode.NONE
+        name = one.member or group.instances.get(one.instance or "", "")
+        error = self._stranger(group, name, one.instance)
+        if error == ErrorCode.NONE:
+            self._gone(group, group.members[name])
+        return error
+
+    def _heard_of(self, group: Group, member: Member) -> None:
+        """Its session goes on from now."""
+        due = partial(self._silent, group, member)
+        self._context.set_timer((SESSION, group.name, member.member), member.session_timeout_ms, due)
+
+    def _silent(self, group: Group, member: Member) -> None:
+        """session.timeout.ms without a word."""
+        if group.members.get(member.member) is member and member.joining is None:
+            self._gone(group, member)
+
+    def _gone(self, group: Group, member: Member) -> None:
+        self._context.out.cancel_timer((SESSION, group.name, member.member))
+        if member.joining is not None:
+            member.joining.answer(JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID, member=member.member))
+        if member.syncing is not None:
+            member.syncing.answer(SyncGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+        group.remove(member)
+        if group.state in (State.STABLE, State.COMPLETING):
+            self._prepare(group)
+        else:
+            self._complete_if_all_have_joined(group)
+
+    def _pending_gone(self, group: Group, name: str) -> None:
+        group.pending.discard(name)
+        self._complete_if_all_have_joined(group)
+
+    def _no_longer_pending(self, group: Group, name: str) -> None:
+        group.pending.discard(name)
+        self._context.out.cancel_timer((PENDING, group.name, name))
+
+    def _stranger(self, group: Group, name: str, instance: str | None) -> ErrorCode:
+        """NONE: it is a member, and the one of its instance."""
+        if instance is not None:
+            if instance not in group.instances:
+                return ErrorCode.UNKNOWN_MEMBER_ID
+            if group.instances[instance] != name:
+                return ErrorCode.FENCED_INSTANCE_ID
+        return ErrorCode.NONE if name in group.members else ErrorCode.UNKNOWN_MEMBER_ID
+
+    def _member(
+        self, name: str, member: str, instance: str | None, generation: int
+    ) -> tuple[ErrorCode, Group | None, Member | None]:
+        error = self._coordinated(name) if name else ErrorCode.INVALID_GROUP_ID
+        group = self._groups.get(name)
+        if error == ErrorCode.NONE and group is None:
+            error = ErrorCode.UNKNOWN_MEMBER_ID
+        if error != ErrorCode.NONE or group is None:
+            return error, None, None
+        error = self._stranger(group, member, instance)
+        if error == ErrorCode.NONE and generation != group.generation:
+            error = ErrorCode.ILLEGAL_GENERATION
+        return error, group, group.members.get(member)
+
+    # --- committing ---
+
+    def may_commit(self, asked: OffsetCommitRequest) -> ErrorCode:
+        """Who assigns its partitions itself commits without a generation, to a group that has no members."""
+        group = self._groups.get(asked.group)
+        if group is None or (asked.generation < 0 and group.state == State.EMPTY):
+            return ErrorCode.NONE if asked.generation < 0 else ErrorCode.ILLEGAL_GENERATION
+        error = self._stranger(group, asked.member, asked.instance)
+        if error == ErrorCode.NONE and asked.generation != group.generation:
+            error = ErrorCode.ILLEGAL_GENERATION
+        if error == ErrorCode.NONE:
+            self._heard_of(group, group.members[asked.member])
+            if group.state == State.COMPLETING:
+                error = ErrorCode.REBALANCE_IN_PROGRESS
+        return error
+
+    # --- whoever looks ---
+
+    def list(self, asked: ListGroupsRequest) -> ListGroupsResponse:
+        """Those with members, or that had some in this life of the coordinator."""
+        found = [
+            ListedGroup(group.name, group.protocol_type, group.state.value)
+            for group in self._groups.values()
+            if not asked.states or group.state in asked.states
+        ]
+        return ListGroupsResponse(ErrorCode.NONE, found)
+
+    def describe(self, asked: DescribeGroupsRequest) -> DescribeGroupsResponse:
+        return DescribeGroupsResponse([self._described(name) for name in asked.groups])
+
+    def _described(self, name: str) -> DescribedGroup:
+        error = self._coordinated(name)
+        if error != ErrorCode.NONE:
+            return DescribedGroup(name, error)
+        group = self._groups.get(name)
+        if group is None:
+            return DescribedGroup(name, ErrorCode.NONE, State.DEAD.value)
+        stable = group.state == State.STABLE
+        members = [
+            DescribedMember(
+                one.member, one.client, one.metadata_for(group.protocol) if stable else b"", one.assignment,
+                one.instance,
+            )
+            for one in group.members.values()
+        ]  # fmt: skip
+        protocol = group.protocol if stable else ""
+        return DescribedGroup(name, ErrorCode.NONE, group.state.value, group.protocol_type, protocol, members)
+
+    def delete(self, name: str) -> ErrorCode:
+        """A group without members is forgotten; what it has committed is the caller's."""
+        group = self._groups.get(name)
+        if group is None:
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        if group.state != State.EMPTY or group.pending:
+            return ErrorCode.NON_EMPTY_GROUP
+        del self._groups[name]
+        return ErrorCode.NONE
+
+    def may_forget(self, name: str, topics: set[str]) -> tuple[ErrorCode, set[str]]:
+        """(of the group; those of `topics` whose committed offsets have to stay, because its members read them)."""
+        group = self._groups.get(name)
+        if group is None:
+            return ErrorCode.GROUP_ID_NOT_FOUND, set()
+        if group.state == State.EMPTY:
+            return ErrorCode.NONE, set()
+        if group.protocol_type != CONSUMER:
+            return ErrorCode.NON_EMPTY_GROUP, set()
+        return ErrorCode.NONE, {topic for topic in topics if group.subscribes(topic)}
+
+    # --- no longer the coordinator ---
+
+    def resigned(self, coordinated_there: Callable[[str], bool]) -> None:
+        """Of these groups: whoever waits is told where it is not, and all is forgotten."""
+        for group in [group for group in self._groups.values() if coordinated_there(group.name)]:
+            del self._groups[group.name]
+            out = self._context.out
+            out.cancel_timer((REBALANCE, group.name))
+            for name in sorted(group.pending):
+                out.cancel_timer((PENDING, group.name, name))
+            for member in group.members.values():
+                out.cancel_timer((SESSION, group.name, member.member))
+                if member.joining is not None:
+                    member.joining.answer(JoinGroupResponse(ErrorCode.NOT_COORDINATOR, member=member.member))
+                if member.syncing is not None:
+                    member.syncing.answer(SyncGroupResponse(ErrorCode.NOT_COORDINATOR))
+            self._becomes(group, State.DEAD)
+
+    def _becomes(self, group: Group, state: State) -> None:
+        group.state = state
+        self._tell(group)
+
+    def _tell(self, group: Group) -> None:
+        members = ",".join(group.members)[:1000]
+        self._context.emit(GroupChanged(group.name, group.state.value, group.generation, group.protocol, members))

@@ -1,0 +1,176 @@
+"""One group: its members, its generation, its state. Kafka's GroupMetadata.
+
+         a member joins             all have joined             the leader has assigned
+Empty ---------------> Preparing ---------------> Completing --------------------> Stable
+  ^                    ^   |  ^                       | a member joins, leaves        |
+  |    nobody is left  |   |  +-----------------------+ or is not heard of            |
+  +------------------- | --+                                                          |
+                       +--------------------------------------------------------------+
+"""
+
+import struct
+from collections import Counter
+from enum import StrEnum
+
+from emulator.machines.broker.requests import Request
+from protocol.messages.membership import GroupProtocol, JoinedMember, JoinGroupRequest
+
+
+class State(StrEnum):
+    """Kafka's names."""
+
+    EMPTY = "Empty"
+    PREPARING = "PreparingRebalance"
+    COMPLETING = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+class Member:
+    """`joining`, `syncing`: its request that waits for the others."""
+
+    __slots__ = (
+        "assignment", "client", "instance", "joining", "member", "protocols", "rebalance_timeout_ms",
+        "session_timeout_ms", "syncing",
+    )  # fmt: skip
+
+    def __init__(self, member: str, asked: JoinGroupRequest) -> None:
+        self.member = member
+        self.instance = asked.instance
+        self.client = asked.client
+        self.protocols: list[GroupProtocol] = []
+        self.session_timeout_ms = self.rebalance_timeout_ms = 0
+        self.assignment = b""
+        self.joining: Request | None = None
+        self.syncing: Request | None = None
+        self.says(asked)
+
+    def says(self, asked: JoinGroupRequest) -> None:
+        """What it joins with, this time."""
+        self.protocols = asked.protocols
+        self.session_timeout_ms = asked.session_timeout_ms
+        self.rebalance_timeout_ms = asked.rebalance_timeout_ms
+
+    def metadata_for(self, protocol: str) -> bytes:
+        return next((one.metadata for one in self.protocols if one.name == protocol), b"")
+
+
+class Group:
+    """`members`: in the order of their coming. `pending`: ids that were given out and not joined with yet (KIP-394)."""
+
+    __slots__ = (
+        "generation", "instances", "leader", "members", "name", "newcomer", "pending", "protocol", "protocol_type",
+        "state", "waits_for_more",
+    )  # fmt: skip
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.state = State.EMPTY
+        self.generation = 0
+        self.protocol_type = ""
+        self.protocol = ""
+        self.leader = ""
+        self.members: dict[str, Member] = {}
+        self.instances: dict[str, str] = {}
+        """{group.instance.id: member}"""
+        self.pending: set[str] = set()
+        self.waits_for_more = False
+        """Its first rebalance waits a while for others to come (group.initial.rebalance.delay.ms)."""
+        self.newcomer = False
+        """Somebody came during that wait."""
+
+    def supports(self, asked: JoinGroupRequest) -> bool:
+        """Of the group's kind, and with a strategy that everybody knows."""
+        if not asked.protocols or not asked.protocol_type:
+            return False
+        if not self.members:
+            return True
+        if asked.protocol_type != self.protocol_type:
+            return False
+        return bool({one.name for one in asked.protocols} & self._common(but=asked.member))
+
+    def _common(self, but: str = "") -> set[str]:
+        sets = [{one.name for one in m.protocols} for m in self.members.values() if m.member != but]
+        return set.intersection(*sets) if sets else {one.name for m in self.members.values() for one in m.protocols}
+
+    def chosen(self) -> str:
+        """Each member votes for the first it knows of those that all know."""
+        common = self._common()
+        votes = Counter(
+            next(one.name for one in member.protocols if one.name in common) for member in self.members.values()
+        )
+        return max(votes, key=lambda name: votes[name])
+
+    def add(self, member: Member, protocol_type: str) -> None:
+        if not self.members:
+            self.protocol_type = protocol_type
+        self.members[member.member] = member
+        if member.instance is not None:
+            self.instances[member.instance] = member.member
+        if not self.leader:
+            self.leader = member.member
+
+    def remove(self, member: Member) -> None:
+        del self.members[member.member]
+        if member.instance is not None and self.instances.get(member.instance) == member.member:
+            del self.instances[member.instance]
+        if self.leader == member.member:
+            self.leader = next(iter(self.members), "")
+
+    def renamed(self, member: Member, name: str) -> None:
+        """A static member has come back and is given another id; it keeps its place."""
+        self.members = {(name if key == member.member else key): one for key, one in self.members.items()}
+        if self.leader == member.member:
+            self.leader = name
+        member.member = name
+        assert member.instance is not None
+        self.instances[member.instance] = name
+
+    def begins(self) -> None:
+        """The next generation; without members it is empty."""
+        self.generation += 1
+        self.waits_for_more = False
+        if self.members:
+            self.protocol = self.chosen()
+            self.state = State.COMPLETING
+        else:
+            self.protocol = ""
+            self.state = State.EMPTY
+
+    @property
+    def all_have_joined(self) -> bool:
+        return not self.pending and all(member.joining is not None for member in self.members.values())
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """The longest that a member wants to be waited for."""
+        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    def told_to(self, member: Member) -> list[JoinedMember]:
+        """Who is in it: to the leader alone."""
+        if member.member != self.leader:
+            return []
+        return [
+            JoinedMember(one.member, one.metadata_for(self.protocol), one.instance) for one in self.members.values()
+        ]
+
+    def subscribes(self, topic: str) -> bool:
+        """Whether a member reads `topic`, as far as this coordinator can tell: if not, it does (KIP-496)."""
+        if not self.protocol:
+            return True
+        try:
+            return any(topic in _subscribed(one.metadata_for(self.protocol)) for one in self.members.values())
+        except (struct.error, ValueError):
+            return True
+
+
+def _subscribed(metadata: bytes) -> list[str]:
+    """Topics of a consumer's subscription: every version of it begins so. Raises struct.error, ValueError."""
+    topics, place = [], 6
+    for _ in range(*struct.unpack_from(">i", metadata, 2)):
+        (size,) = struct.unpack_from(">h", metadata, place)
+        if not 0 <= size <= len(metadata) - place - 2:
+            raise ValueError(f"a name of {size} bytes")
+        place += 2 + size
+        topics.append(metadata[place - size : place].decode())
+    return topics

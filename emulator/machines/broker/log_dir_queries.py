@@ -1,0 +1,26 @@
+"""DescribeLogDirs: what lies in each log directory of this broker (KIP-113)."""
+
+from emulator.machines.broker.log import Log
+from emulator.machines.broker.replicas import Replicas
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.messages.placement import DescribedLog, DescribedLogDir, DescribeLogDirsRequest, DescribeLogDirsResponse
+
+
+def describe_log_dirs(replicas: Replicas, asked: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+    """Kafka's ReplicaManager.describeLogDirs. Paths begin at the broker's disk: `/`, or `/d0` and `/d1`. The lag is
+    zero but for a log that ends below its high watermark."""
+    wanted = None if asked.partitions is None else {(one.topic, one.partition) for one in asked.partitions}
+    found: list[DescribedLogDir] = []
+    for name, files in replicas.directories.live.items():
+        held = sorted(place for place, log in replicas.logs.items() if log.files is files)
+        logs = [_described(place, replicas.logs[place]) for place in held if wanted is None or place in wanted]
+        topics = [*dict.fromkeys(topic for topic, _ in held)]
+        found.append(DescribedLogDir(f"/{name}", ErrorCode.NONE, topics, logs))
+    found += [DescribedLogDir(f"/{name}", ErrorCode.KAFKA_STORAGE_ERROR) for name in replicas.directories.offline]
+    return DescribeLogDirsResponse(found)
+
+
+def _described(topic_partition: TopicPartition, log: Log) -> DescribedLog:
+    size_bytes = sum(segment.size_bytes for segment in log.segments)
+    return DescribedLog(*topic_partition, size_bytes, max(0, log.high_watermark - log.log_end))

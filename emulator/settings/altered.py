@@ -1,0 +1,162 @@
+"""What admin clients may change of the settings of a topic or a broker that is there (AlterConfigs,
+IncrementalAlterConfigs), and with which of Kafka's errors the rest is refused.
+
+What could change what becomes of records, and is not modelled, is refused as by a cluster's own alter.config.policy:
+whoever changes it would otherwise believe that it acts. At values that can change nothing within a day it is taken.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from emulator.settings.bearing import NOT_MODELLED, SET_HERE, Around
+from emulator.settings.in_force import brokers_in_force, topics_in_force
+from emulator.settings.registry import BY_SCOPE, GROUP_OF, UnusableSetting, nearest_setting, usable_value
+from emulator.settings.rules import contradictions
+from emulator.settings.setting import TOPIC, Setting, Value
+from protocol.errors import ErrorCode
+
+DAY_MS: Final = 86_400_000.0
+SET, DELETE, APPEND, SUBTRACT = range(4)
+"""Kafka's AlterConfigOp; the last two are of lists."""
+WORDS: Final = ("SET", "DELETE", "APPEND", "SUBTRACT")
+
+
+class Change(msgspec.Struct, frozen=True):
+    """`value` None: right for DELETE alone."""
+
+    name: str
+    value: str | None
+    operation: int = SET
+
+
+class Unalterable(Exception):
+    """It is left as it was. The message is for people."""
+
+    def __init__(self, error: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.error = error
+
+
+class Where(msgspec.Struct, frozen=True):
+    """Whose settings they are. `scope`: TOPIC or BROKER; `every`: all brokers'. `file`: the server.properties of the
+    broker that is asked. `names_null`: this version says which value is missing (2.6+)."""
+
+    version: str
+    scope: str
+    file: Mapping[str, Value]
+    every: bool = False
+    names_null: bool = True
+
+
+def changed(where: Where, now: Mapping[str, str], changes: Sequence[Change]) -> dict[str, str]:
+    """What is given after single changes of what is given `now`. Raises Unalterable."""
+    names = [change.name for change in changes]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise Unalterable(ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys : {','.join(twice)}")
+    strange = [change.name for change in changes if not SET <= change.operation <= SUBTRACT]
+    if strange:
+        raise Unalterable(ErrorCode.INVALID_REQUEST, f"Unknown operation for : {','.join(strange)}")
+    without = [change for change in changes if change.value is None and change.operation != DELETE]
+    _refuse_null(where, [f"{WORDS[change.operation]}:{change.name}" for change in without])
+    after = dict(now)
+    for change in changes:
+        if change.operation == SET:
+            after[change.name] = change.value or ""
+        elif change.operation == DELETE:
+            after.pop(change.name, None)
+        else:
+            after[change.name] = ",".join(_list_after(where, after, change))
+    return _checked(where, after, [change.name for change in changes if change.operation != DELETE])
+
+
+def replaced(where: Where, values: Mapping[str, str | None]) -> dict[str, str]:
+    """What is given when these are all that is. Raises Unalterable."""
+    _refuse_null(where, [name for name, value in values.items() if value is None])
+    return _checked(where, {name: value or "" for name, value in values.items()}, list(values))
+
+
+def _refuse_null(where: Where, names: Sequence[str]) -> None:
+    """Up to 2.5 a null pointer, which nobody has caught."""
+    if names and where.names_null:
+        raise Unalterable(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {','.join(names)}")
+    if names:
+        raise Unalterable(ErrorCode.UNKNOWN_SERVER_ERROR, f"{','.join(names)}: null")
+
+
+def _list_after(where: Where, now: Mapping[str, str], change: Change) -> list[str]:
+    setting = _known(where, change.name)
+    if setting.kind != "list":
+        word = WORDS[change.operation].lower()
+        why = f"Config value {word} is not allowed for config key: {change.name}"
+        raise Unalterable(ErrorCode.INVALID_REQUEST, why)
+    default = setting.default_in(where.version)
+    there = now.get(change.name, "" if default is None else str(default)).split(",")
+    named = (change.value or "").split(",")
+    if change.operation == APPEND:
+        return [*there, *named]
+    for one in named:
+        if one in there:
+            there.remove(one)
+    return there
+
+
+# --- whether it may be so ---
+
+
+def _checked(where: Where, after: dict[str, str], asked: Sequence[str]) -> dict[str, str]:
+    """`asked`: what is new of it. Raises Unalterable."""
+    values: dict[str, Value] = {}
+    for name, text in after.items():
+        setting = _known(where, name)
+        try:
+            values[name] = usable_value(setting, text, where.version)
+        except UnusableSetting as error:
+            raise Unalterable(ErrorCode.INVALID_REQUEST, f"Invalid config value for resource: {error}") from error
+    if where.scope == TOPIC:
+        in_force: Mapping[str, Any] = brokers_in_force(where.version, where.file)
+        around = Around(version=where.version, broker=in_force, topic=topics_in_force(where.version, values, in_force))
+        broken = contradictions(TOPIC, where.version, around.topic, values)
+        if broken:
+            raise Unalterable(ErrorCode.INVALID_CONFIG, broken[0].message)
+    else:
+        around = Around(version=where.version, broker=brokers_in_force(where.version, {**where.file, **values}))
+    for name in asked:
+        _check_bearing(_known(where, name), values[name], around)
+    return after
+
+
+def _known(where: Where, name: str) -> Setting:
+    known = BY_SCOPE[where.scope]
+    setting = known.get(name)
+    there = [one for one, about in known.items() if about.can_be_altered_in(where.version)]
+    if where.scope == TOPIC:
+        if setting is None or not setting.exists_in(where.version):
+            near = nearest_setting(name, there)
+            raise Unalterable(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}{near}")
+        return setting
+    if setting is None or not setting.exists_in(where.version):
+        # Kafka takes it for a plug-in's, and keeps it; there are none here.
+        near = nearest_setting(name, there)
+        raise Unalterable(ErrorCode.INVALID_REQUEST, f"Unknown broker config name: {name}{near}")
+    if not setting.can_be_altered_in(where.version):
+        raise Unalterable(ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: Set({name})")
+    if where.every and setting.update == "per-broker":
+        why = "Cannot update these configs at default cluster level, broker id must be specified"
+        raise Unalterable(ErrorCode.INVALID_REQUEST, f"{why}: Set({name})")
+    return setting
+
+
+def _check_bearing(setting: Setting, value: Value, around: Around) -> None:
+    """Raises Unalterable."""
+    group = GROUP_OF[setting.key]
+    if group.standing == SET_HERE:
+        raise Unalterable(ErrorCode.POLICY_VIOLATION, f"{setting.name} is set here: {group.why}")
+    if group.standing != NOT_MODELLED or value == setting.default_in(around.version):
+        return
+    from_ms = group.bears[setting.name].from_ms(value, around)
+    if from_ms is not None and from_ms < DAY_MS:
+        why = f"{setting.name}={value} is not emulated: {group.why}"
+        raise Unalterable(ErrorCode.POLICY_VIOLATION, why)

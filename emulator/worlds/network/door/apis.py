@@ -1,0 +1,141 @@
+"""Which of Kafka's APIs there are at the door, and in which versions.
+
+A broker advertises what its Kafka advertised (ADVERTISED), less what is not built (BUILT). So a client sees an old
+broker as an old broker: it speaks the versions that it would speak there.
+"""
+
+from typing import Final, NamedTuple
+
+from protocol.versions import Gates, since
+
+PRODUCE: Final = 0
+FETCH: Final = 1
+LIST_OFFSETS: Final = 2
+METADATA: Final = 3
+OFFSET_COMMIT: Final = 8
+OFFSET_FETCH: Final = 9
+FIND_COORDINATOR: Final = 10
+JOIN_GROUP: Final = 11
+HEARTBEAT: Final = 12
+LEAVE_GROUP: Final = 13
+SYNC_GROUP: Final = 14
+DESCRIBE_GROUPS: Final = 15
+LIST_GROUPS: Final = 16
+SASL_HANDSHAKE: Final = 17
+API_VERSIONS: Final = 18
+CREATE_TOPICS: Final = 19
+DELETE_TOPICS: Final = 20
+INIT_PRODUCER_ID: Final = 22
+OFFSET_FOR_LEADER_EPOCH: Final = 23
+DESCRIBE_CONFIGS: Final = 32
+ALTER_CONFIGS: Final = 33
+DESCRIBE_LOG_DIRS: Final = 35
+CREATE_PARTITIONS: Final = 37
+DELETE_GROUPS: Final = 42
+ELECT_LEADERS: Final = 43
+INCREMENTAL_ALTER_CONFIGS: Final = 44
+ALTER_PARTITION_REASSIGNMENTS: Final = 45
+LIST_PARTITION_REASSIGNMENTS: Final = 46
+OFFSET_DELETE: Final = 47
+DESCRIBE_CLUSTER: Final = 60
+
+FIRST_AT_THE_DOOR: Final = "0.10.2"
+"""Older brokers do not say which versions they speak (KIP-35), and clients of today do not ask them."""
+FIRST_WITH_BATCHES: Final[dict[int, int]] = {PRODUCE: 3, FETCH: 4}
+"""{API: the first version whose records are batches, magic 2}. Kafka converts for older ones, which is not built."""
+FIRST_WITH_TIMESTAMPS: Final[dict[int, int]] = {PRODUCE: 2, FETCH: 2}
+"""The same of magic 1."""
+
+
+class Range(NamedTuple):
+    """Both ends are included."""
+
+    least: int
+    most: int
+
+
+ADVERTISED: Final[dict[int, tuple[tuple[str, int], ...]]] = {
+    PRODUCE: (("0.10.2", 2), ("0.11", 3), ("1.0", 5), ("2.0.0", 6), ("2.1", 7), ("2.4", 8), ("2.8", 9)),
+    FETCH: (
+        ("0.10.2", 3), ("0.11", 5), ("1.0", 6), ("1.1", 7), ("2.0.0", 8), ("2.1", 10), ("2.3", 11), ("2.7", 12),
+    ),
+    LIST_OFFSETS: (("0.10.2", 1), ("0.11", 2), ("2.0.0", 3), ("2.1", 4), ("2.2", 5), ("2.8", 6)),
+    METADATA: (
+        ("0.10.2", 2), ("0.11", 4), ("1.0", 5), ("2.0.0", 6), ("2.1", 7), ("2.3", 8), ("2.4", 9), ("2.8", 11),
+    ),
+    OFFSET_COMMIT: (("0.10.2", 2), ("0.11", 3), ("2.0.0", 4), ("2.1", 6), ("2.3", 7), ("2.4", 8)),
+    OFFSET_FETCH: (("0.10.2", 2), ("0.11", 3), ("2.0.0", 4), ("2.1", 5), ("2.4", 6), ("2.5", 7)),
+    FIND_COORDINATOR: (("0.10.2", 0), ("0.11", 1), ("2.0.0", 2), ("2.4", 3)),
+    JOIN_GROUP: (("0.10.2", 1), ("0.11", 2), ("2.0.0", 3), ("2.2", 4), ("2.3", 5), ("2.4", 6), ("2.5", 7)),
+    HEARTBEAT: (("0.10.2", 0), ("0.11", 1), ("2.0.0", 2), ("2.3", 3), ("2.4", 4)),
+    LEAVE_GROUP: (("0.10.2", 0), ("0.11", 1), ("2.0.0", 2), ("2.4", 4)),
+    SYNC_GROUP: (("0.10.2", 0), ("0.11", 1), ("2.0.0", 2), ("2.3", 3), ("2.4", 4), ("2.5", 5)),
+    DESCRIBE_GROUPS: (("0.10.2", 0), ("0.11", 1), ("2.0.0", 2), ("2.3", 3), ("2.4", 5)),
+    LIST_GROUPS: (("0.10.2", 0), ("0.11", 1), ("2.0.0", 2), ("2.4", 3), ("2.6", 4)),
+    SASL_HANDSHAKE: (("0.10.2", 0), ("1.0", 1)),
+    API_VERSIONS: (("0.10.2", 0), ("0.11", 1), ("2.0.0", 2), ("2.4", 3)),
+    CREATE_TOPICS: (("0.10.2", 1), ("0.11", 2), ("2.0.0", 3), ("2.4", 5), ("2.7", 6), ("2.8", 7)),
+    DELETE_TOPICS: (("0.10.2", 0), ("0.11", 1), ("2.0.0", 2), ("2.1", 3), ("2.4", 4), ("2.7", 5), ("2.8", 6)),
+    INIT_PRODUCER_ID: (("0.11", 0), ("2.0.0", 1), ("2.4", 2), ("2.5", 3), ("2.7", 4)),
+    OFFSET_FOR_LEADER_EPOCH: (("0.11", 0), ("2.0.0", 1), ("2.1", 2), ("2.3", 3), ("2.8", 4)),
+    DESCRIBE_CONFIGS: (("0.11", 0), ("1.1", 1), ("2.0.0", 2), ("2.6", 3), ("2.8", 4)),
+    ALTER_CONFIGS: (("0.11", 0), ("2.0.0", 1), ("2.8", 2)),
+    DESCRIBE_LOG_DIRS: (("1.0", 0), ("2.0.0", 1), ("2.6", 2)),
+    CREATE_PARTITIONS: (("1.0", 0), ("2.0.0", 1), ("2.5", 2), ("2.7", 3)),
+    DELETE_GROUPS: (("1.1", 0), ("2.0.0", 1), ("2.4", 2)),
+    ELECT_LEADERS: (("2.2", 0), ("2.4", 2)),
+    INCREMENTAL_ALTER_CONFIGS: (("2.3", 0), ("2.4", 1)),
+    ALTER_PARTITION_REASSIGNMENTS: (("2.4", 0),),
+    LIST_PARTITION_REASSIGNMENTS: (("2.4", 0),),
+    OFFSET_DELETE: (("2.4", 0),),
+    DESCRIBE_CLUSTER: (("2.8", 0),),
+}  # fmt: skip
+"""{API: (since which Kafka, its newest version)}; the oldest is 0. What brokers answered to ApiVersions."""
+
+BUILT: Final[dict[int, Range]] = {
+    PRODUCE: Range(2, 9),
+    FETCH: Range(2, 12),
+    LIST_OFFSETS: Range(1, 6),
+    METADATA: Range(0, 9),  # later ones name topics by ids
+    OFFSET_COMMIT: Range(2, 8),
+    OFFSET_FETCH: Range(1, 7),
+    FIND_COORDINATOR: Range(0, 3),
+    JOIN_GROUP: Range(0, 7),
+    HEARTBEAT: Range(0, 4),
+    LEAVE_GROUP: Range(0, 4),
+    SYNC_GROUP: Range(0, 5),
+    DESCRIBE_GROUPS: Range(0, 5),
+    LIST_GROUPS: Range(0, 4),
+    SASL_HANDSHAKE: Range(0, 1),
+    API_VERSIONS: Range(0, 3),
+    CREATE_TOPICS: Range(0, 6),  # later ones name topics by ids
+    DELETE_TOPICS: Range(0, 5),
+    INIT_PRODUCER_ID: Range(0, 4),
+    OFFSET_FOR_LEADER_EPOCH: Range(0, 4),
+    DESCRIBE_CONFIGS: Range(0, 4),
+    ALTER_CONFIGS: Range(0, 2),
+    DESCRIBE_LOG_DIRS: Range(0, 2),
+    CREATE_PARTITIONS: Range(0, 3),
+    DELETE_GROUPS: Range(0, 2),
+    ELECT_LEADERS: Range(0, 2),
+    INCREMENTAL_ALTER_CONFIGS: Range(0, 1),
+    ALTER_PARTITION_REASSIGNMENTS: Range(0, 0),
+    LIST_PARTITION_REASSIGNMENTS: Range(0, 0),
+    OFFSET_DELETE: Range(0, 0),
+    DESCRIBE_CLUSTER: Range(0, 0),
+}
+
+
+def apis_of(gates: Gates) -> dict[int, Range]:
+    """{API: what this broker says that it speaks}, in order of the keys."""
+    first = FIRST_WITH_BATCHES if gates.record_magic >= 2 else FIRST_WITH_TIMESTAMPS
+    spoken: dict[int, Range] = {}
+    for key, steps in sorted(ADVERTISED.items()):
+        reached = [most for version, most in steps if since(gates.binary, version)]
+        built = BUILT.get(key)
+        if not reached or built is None:
+            continue
+        range_ = Range(max(built.least, first.get(key, 0)), min(built.most, reached[-1]))
+        if range_.least <= range_.most:
+            spoken[key] = range_
+    return spoken

@@ -1,0 +1,125 @@
+"""One connection of a Kafka client: its requests one at a time, as Kafka mutes a connection while it works on one.
+
+    bytes -> frame -> gate -> message -> machine -> answer -> gate -> frame -> bytes
+                                                                          |
+    the next frame is not read before <-----------------------------------+
+
+So a client that asks and does not read costs one answer, and one that never ends a frame costs that frame.
+"""
+
+from collections.abc import Callable
+
+import trio
+
+from emulator.worlds.network.door import records
+from emulator.worlds.network.door.codec import Asked
+from emulator.worlds.network.door.place import Place
+from emulator.worlds.network.door.seen import Producing, Seen
+from emulator.worlds.network.door.translation import answer_to
+from emulator.worlds.network.mailbox import AnsweredHere
+from protocol.errors import ErrorCode
+from protocol.framing import Frame
+from protocol.messages.base import Message
+from protocol.messages.replication import FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
+
+
+class Arrived(Frame, frozen=True):
+    """A request of Kafka's, and the message that it is here; towards the gates a frame like others."""
+
+    asked: Asked
+
+
+class KafkaClient:
+    """`there`: whether the peer is, as far as the kernel knows."""
+
+    def __init__(self, place: Place, seen: Seen, there: Callable[[], bool]) -> None:
+        self._place = place
+        self._seen = seen
+        self._there = there
+        self._under_way: Arrived | None = None
+        self._producing: Producing | None = None
+        self._answer: Message | None = None
+        self._cause = ""
+        self._free = trio.Event()
+        self._free.set()
+
+    # --- the request ---
+
+    def taken(self, arrived: Arrived) -> None:
+        """Its frame was read; it may stand at the gate for a while."""
+        self._under_way = arrived
+        self._free = trio.Event()
+
+    async def wait_free(self) -> None:
+        """Until the next frame may be read."""
+        await self._free.wait()
+
+    def passed(self, arrived: Arrived, cause: str) -> None:
+        """It is through the gate."""
+        self._cause = cause
+        if isinstance(arrived.message, ProduceRequest):
+            asked = arrived.asked
+            self._producing = self._seen.produced(asked.client_id, asked.body.acks, arrived.message, cause)
+        elif isinstance(arrived.message, AnsweredHere) and arrived.message.error:
+            asked = arrived.asked
+            refused = ProduceRequest(1, 0, [*records.partitions_of(asked.body)])
+            producing = self._seen.produced(asked.client_id, asked.body.acks, refused, cause)
+            producing.refused(ErrorCode(arrived.message.error))
+
+    # --- the answer ---
+
+    def answered(self, answer: Message) -> bytes | None:
+        """The frame that leaves. None: none does (acks=0), and the connection is free, unless it `failed`."""
+        arrived = self._under_way
+        assert arrived is not None, f"{type(answer).__name__} answers nothing"
+        self._answer = answer
+        if isinstance(answer, ProduceResponse) and arrived.asked.body.acks == 0:
+            self.left()
+            if not self.failed_unheard:
+                self.written()
+            return None
+        return answer_to(arrived.asked, answer, self._place)
+
+    @property
+    def failed_unheard(self) -> bool:
+        """A produce with acks=0 failed: the client is told by the end of its connection."""
+        answer, arrived = self._answer, self._under_way
+        return (
+            isinstance(answer, ProduceResponse)
+            and arrived is not None
+            and arrived.asked.body.acks == 0
+            and any(one.error for one in answer.partitions)
+        )
+
+    def left(self) -> None:
+        """The answer is through the gate; it is written next. Who has gone meanwhile is not told it any more."""
+        arrived, answer = self._under_way, self._answer
+        assert arrived is not None, "an answer leaves that nobody asked for"
+        producing, self._producing = self._producing, None
+        if producing is not None:
+            if isinstance(answer, ProduceResponse) and self._there():
+                producing.told(answer)
+            else:
+                producing.lost()
+        elif isinstance(answer, FetchResponse) and isinstance(arrived.message, FetchRequest) and self._there():
+            self._seen.fetched(arrived.asked.client_id, arrived.message, answer, self._cause)
+
+    def written(self) -> None:
+        """The kernel has the whole answer."""
+        self._under_way = self._answer = None
+        self._free.set()
+
+    def dropped(self) -> None:
+        """A rule took the request, or its answer, out of the stream: the client waits in vain, and may ask again."""
+        self._lose()
+        self.written()
+
+    def ended(self) -> None:
+        """The connection is over."""
+        self._lose()
+        self._free.set()
+
+    def _lose(self) -> None:
+        producing, self._producing = self._producing, None
+        if producing is not None:
+            producing.lost()

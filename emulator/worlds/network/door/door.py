@@ -1,0 +1,210 @@
+"""The door of one broker: its listeners for Kafka clients, one for each AZ of clients and one outside, and the
+connections that come in.
+
+Whoever comes is a stranger until a first request could be read: few at a time, each for a limited time, and the oldest
+makes room. What cannot be read costs its sender the connection and us one event. What all of them together have begun
+and not ended is bounded, too.
+"""
+
+import socket
+import struct
+from typing import Final
+
+import trio
+
+from emulator.worlds.network.accepting import accept_all
+from emulator.worlds.network.connection import READ_BYTES, Connection, receive
+from emulator.worlds.network.door.apis import apis_of
+from emulator.worlds.network.door.client import Arrived, KafkaClient
+from emulator.worlds.network.door.codec import read_request
+from emulator.worlds.network.door.place import Place
+from emulator.worlds.network.door.seen import Seen
+from emulator.worlds.network.door.translation import message_of
+from emulator.worlds.network.shell import NodeShell
+from emulator.worlds.network.strangers import Strangers, descriptors
+from protocol.events import FrameRefused
+from protocol.framing import MAX_FRAME_BYTES, FrameDecoder, ProtocolError
+from protocol.ids import BrokerId
+from protocol.versions import Gates
+
+UNENDED_BYTES_MAX: Final = 4 * MAX_FRAME_BYTES
+"""Of frames that have begun to come, all clients together; beyond it who began first is let go."""
+REFUSALS_TOLD_MAX: Final = 1_000
+TLS_HELLO: Final = b"\x16\x03"
+ESTABLISHED: Final = 1
+"""The first byte of TCP_INFO: neither end has closed."""
+
+
+class Door:
+    """`listeners`: one for each of `places`."""
+
+    def __init__(
+        self, shell: NodeShell, gates: Gates, broker: BrokerId, places: list[Place], listeners: list[socket.socket]
+    ) -> None:
+        self._shell = shell
+        self._doorways = list(zip(places, listeners, strict=True))
+        self._spoken = apis_of(gates)
+        self._magic = gates.record_magic
+        life = shell.settings.life
+        self._seen = Seen(life.node.name, life.incarnation, broker, shell.emit)
+        self._strangers = Strangers(max(1, descriptors() // 8))
+        self._known: dict[str, int] = {}
+        """{AZ: clients that are connected}"""
+        self._known_max = max(1, descriptors() // 2 // len(places))
+        """Of each AZ, so that those who hang behind a cut keep nobody else out."""
+        self._came = 0
+        self._refused = 0
+        self._unended: dict[int, tuple[int, trio.CancelScope]] = {}
+        """{connection: bytes of its frame so far}, in the order of their beginnings."""
+        self._unended_bytes = 0
+
+    async def serve(self) -> None:
+        """Until cancelled."""
+        await self._shell.begun.wait()
+        async with trio.open_nursery() as nursery:
+            for place, listener in self._doorways:
+                nursery.start_soon(self._accept, place, listener)
+
+    async def _accept(self, place: Place, listener: socket.socket) -> None:
+        async with trio.open_nursery() as nursery:
+
+            def take(sock: socket.socket, address: str) -> None:
+                nursery.start_soon(self._receive_one, place, sock, address)
+
+            try:
+                await accept_all(listener, take, self._strangers.let_oldest_go)
+            finally:
+                listener.close()
+
+    async def _receive_one(self, place: Place, sock: socket.socket, address: str) -> None:
+        """One client, until its end."""
+        known = self._known.get(place.az, 0)
+        if known >= self._known_max:
+            sock.close()
+            self._refuse(address, f"{known} Kafka clients of this AZ are connected, and there is room for no more")
+            return
+        self._known[place.az] = known + 1
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await self._serve_one(place, sock, address)
+        except OSError as error:
+            sock.close()
+            self._refuse(address, f"lost before its first request: {error}")
+        finally:
+            self._known[place.az] -= 1
+
+    async def _serve_one(self, place: Place, sock: socket.socket, address: str) -> None:
+        self._came += 1
+        decoder = FrameDecoder()
+        first: list[bytes] = []
+        try:
+            with self._strangers.one() as scope:
+                while not first:
+                    data = await receive(sock, READ_BYTES)
+                    if not data:
+                        sock.close()
+                        return  # whoever only looks whether somebody listens is no event
+                    if decoder.pending_bytes == 0 and data.startswith(TLS_HELLO):
+                        raise ProtocolError("TLS; this listener is a plain one (security.protocol=PLAINTEXT)")
+                    first = decoder.feed(data)
+                arrived = self._read(first[0])
+            if scope.cancelled_caught:
+                sock.close()
+                self._refuse(address, "no request in time, or others needed the room")
+                return
+        except ProtocolError as error:
+            sock.close()
+            self._refuse(address, str(error))
+            return
+        except BaseException:
+            sock.close()
+            raise
+        name = f"{place.title}.{self._shell.settings.life.incarnation}#{self._came}"
+        client = KafkaClient(place, self._seen, lambda: _is_there(sock))
+        connection = self._shell.switchboard.accepted_in_translation(name, place.peer, sock, client)
+        await self._converse(connection, sock, client, decoder, [arrived], first[1:])
+
+    def _read(self, payload: bytes) -> Arrived:
+        """Raises ProtocolError."""
+        asked = read_request(payload, self._spoken)
+        message = message_of(asked, self._spoken, self._magic)
+        return Arrived(asked.correlation_id, asked.version, message, asked)
+
+    async def _converse(
+        self,
+        connection: Connection,
+        sock: socket.socket,
+        client: KafkaClient,
+        decoder: FrameDecoder,
+        arrived: list[Arrived],
+        payloads: list[bytes],
+    ) -> None:
+        """Requests one after the other, until the connection's end."""
+        switchboard = self._shell.switchboard
+        reason = "closed by peer"
+        try:
+            while True:
+                for one in arrived:
+                    client.taken(one)
+                    switchboard.offer_in_translation(connection, one)
+                    switchboard.write_out()
+                    await client.wait_free()
+                    if self._shell.full:
+                        await self._shell.wait_room()
+                if payloads:
+                    arrived = [self._read(payloads.pop(0))]
+                    continue
+                arrived = []
+                with trio.CancelScope() as scope:
+                    data = await receive(sock)
+                    payloads = decoder.feed(data) if data else []
+                    while data and decoder.pending_bytes and not payloads:
+                        self._hold(connection.id, decoder.pending_bytes, scope)
+                        data = await receive(sock)
+                        payloads = decoder.feed(data) if data else []
+                self._hold(connection.id, 0, scope)
+                if scope.cancelled_caught:
+                    reason = f"{UNENDED_BYTES_MAX} bytes of unended frames are held, and others needed the room"
+                    self._refuse(connection.name, reason)
+                    break
+                self._shell.look_at_clock()
+                if not data:
+                    break
+        except ProtocolError as error:
+            reason = f"refused: {error}"
+            self._refuse(connection.name, str(error))
+        except OSError:
+            pass
+        except trio.ClosedResourceError:
+            return
+        self._shell.look_at_clock()
+        switchboard.lost(connection, reason)
+
+    def _hold(self, connection: int, size_bytes: int, scope: trio.CancelScope) -> None:
+        """So much of an unended frame of it is kept."""
+        before, _ = self._unended.get(connection, (0, scope))
+        self._unended_bytes += size_bytes - before
+        if not size_bytes:
+            self._unended.pop(connection, None)
+            return
+        self._unended[connection] = (size_bytes, scope)
+        if self._unended_bytes > UNENDED_BYTES_MAX:
+            _, oldest = next(iter(self._unended.values()))
+            oldest.cancel()
+
+    def _refuse(self, peer: str, reason: str) -> None:
+        self._refused += 1
+        if self._refused > REFUSALS_TOLD_MAX:
+            return
+        if self._refused == REFUSALS_TOLD_MAX:
+            reason += f"; the {REFUSALS_TOLD_MAX}th refusal of this life, the last that is written down"
+        self._shell.emit(FrameRefused(connection="", peer=peer, reason=reason), "wire")
+
+
+def _is_there(sock: socket.socket) -> bool:
+    """The client has not closed its end, as far as our kernel has heard."""
+    try:
+        (state,) = struct.unpack_from("B", sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 8))
+    except OSError:
+        return False
+    return bool(state == ESTABLISHED)

@@ -1,0 +1,146 @@
+"""Kafka's requests about the members of groups, and the answers back. What members say to one another passes."""
+
+from typing import Any
+
+from emulator.worlds.network.door.codec import Asked, part, response
+from protocol.messages import membership as m
+
+NO_HOST = "/127.0.0.1"
+"""Kafka shows the client's address, with its slash."""
+
+
+def join_group(asked: Asked) -> m.JoinGroupRequest:
+    """Version 0 has one time-out for both."""
+    body = asked.body
+    return m.JoinGroupRequest(
+        body.group_id,
+        body.member_id,
+        max(0, body.session_timeout_ms),
+        max(0, body.rebalance_timeout_ms if asked.version >= 1 else body.session_timeout_ms),
+        body.protocol_type,
+        [m.GroupProtocol(one.name, bytes(one.metadata)) for one in body.protocols],
+        body.group_instance_id,
+        asked.client_id,
+    )
+
+
+def join_group_answer(asked: Asked, answer: m.JoinGroupResponse) -> Any:
+    members = [
+        part(asked.api, "JoinGroupResponseMember", member_id=one.member, group_instance_id=one.instance,
+             metadata=one.metadata)
+        for one in answer.members
+    ]  # fmt: skip
+    return response(
+        asked.api,
+        error_code=answer.error,
+        generation_id=answer.generation,
+        protocol_type=answer.protocol_type or None,
+        protocol_name=answer.protocol or (None if asked.version >= 7 else ""),
+        leader=answer.leader,
+        member_id=answer.member,
+        members=members,
+    )
+
+
+def sync_group(body: Any) -> m.SyncGroupRequest:
+    return m.SyncGroupRequest(
+        body.group_id,
+        body.generation_id,
+        body.member_id,
+        [m.MemberAssignment(one.member_id, bytes(one.assignment)) for one in body.assignments],
+        body.group_instance_id,
+    )
+
+
+def sync_group_answer(asked: Asked, answer: m.SyncGroupResponse) -> Any:
+    return response(
+        asked.api,
+        error_code=answer.error,
+        protocol_type=answer.protocol_type or None,
+        protocol_name=answer.protocol or None,
+        assignment=answer.assignment,
+    )
+
+
+def heartbeat(body: Any) -> m.HeartbeatRequest:
+    return m.HeartbeatRequest(body.group_id, body.generation_id, body.member_id, body.group_instance_id)
+
+
+def heartbeat_answer(asked: Asked, answer: m.HeartbeatResponse) -> Any:
+    return response(asked.api, error_code=answer.error)
+
+
+def leave_group(asked: Asked) -> m.LeaveGroupRequest:
+    body = asked.body
+    if asked.version < 3:
+        return m.LeaveGroupRequest(body.group_id, [m.LeavingMember(body.member_id)])
+    return m.LeaveGroupRequest(
+        body.group_id, [m.LeavingMember(one.member_id, one.group_instance_id) for one in body.members]
+    )
+
+
+def leave_group_answer(asked: Asked, answer: m.LeaveGroupResponse) -> Any:
+    """Up to version 2 the one member's error is the answer's."""
+    if asked.version < 3:
+        return response(asked.api, error_code=answer.error or max([0, *(one.error for one in answer.members)]))
+    members = [
+        part(asked.api, "MemberResponse", member_id=one.member, group_instance_id=one.instance, error_code=one.error)
+        for one in answer.members
+    ]
+    return response(asked.api, error_code=answer.error, members=members)
+
+
+def list_groups(body: Any) -> m.ListGroupsRequest:
+    return m.ListGroupsRequest(list(body.states_filter or ()))
+
+
+def list_groups_answer(asked: Asked, answer: m.ListGroupsResponse) -> Any:
+    groups = [
+        part(asked.api, "ListedGroup", group_id=one.group, protocol_type=one.protocol_type, group_state=one.state)
+        for one in answer.groups
+    ]
+    return response(asked.api, error_code=answer.error, groups=groups)
+
+
+def describe_groups(body: Any) -> m.DescribeGroupsRequest:
+    return m.DescribeGroupsRequest(list(body.groups))
+
+
+def describe_groups_answer(asked: Asked, answer: m.DescribeGroupsResponse) -> Any:
+    groups = [
+        part(
+            asked.api,
+            "DescribedGroup",
+            error_code=one.error,
+            group_id=one.group,
+            group_state=one.state,
+            protocol_type=one.protocol_type,
+            protocol_data=one.protocol,
+            members=[
+                part(
+                    asked.api,
+                    "DescribedGroup.DescribedGroupMember",
+                    member_id=member.member,
+                    group_instance_id=member.instance,
+                    client_id=member.client,
+                    client_host=NO_HOST,
+                    member_metadata=member.metadata,
+                    member_assignment=member.assignment,
+                )
+                for member in one.members
+            ],
+        )
+        for one in answer.groups
+    ]
+    return response(asked.api, groups=groups)
+
+
+def delete_groups(body: Any) -> m.DeleteGroupsRequest:
+    return m.DeleteGroupsRequest(list(body.groups_names))
+
+
+def delete_groups_answer(asked: Asked, answer: m.DeleteGroupsResponse) -> Any:
+    results = [
+        part(asked.api, "DeletableGroupResult", group_id=one.group, error_code=one.error) for one in answer.groups
+    ]
+    return response(asked.api, results=results)

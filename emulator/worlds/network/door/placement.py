@@ -1,0 +1,170 @@
+"""Kafka's requests about where leaders and replicas are, and the answers back: ElectLeaders,
+AlterPartitionReassignments, ListPartitionReassignments, DescribeLogDirs, DescribeCluster."""
+
+from typing import Any
+
+from emulator.worlds.network.door.codec import Asked, part, response
+from emulator.worlds.network.door.place import Place
+from emulator.worlds.network.door.records import by_topic
+from protocol.ids import BrokerId
+from protocol.messages import placement as m
+
+ALL_OF_A_CLUSTER = {5, 7, 8, 9, 10, 11, 12}
+"""Create, alter, describe, ..., as a broker without an authorizer says (AclOperation)."""
+
+
+def elect_leaders(asked: Asked) -> m.ElectLeadersRequest:
+    """Version 0 knows preferred elections alone."""
+    body = asked.body
+    named = None
+    if body.topic_partitions is not None:
+        named = [m.PartitionNamed(one.topic, number) for one in body.topic_partitions for number in one.partitions]
+    election = body.election_type if asked.version >= 1 else m.PREFERRED
+    return m.ElectLeadersRequest(named, max(0, body.timeout_ms), election)
+
+
+def elect_leaders_answer(asked: Asked, answer: m.ElectLeadersResponse) -> Any:
+    path = "ReplicaElectionResult"
+    results = [
+        part(
+            asked.api,
+            path,
+            topic=topic,
+            partition_result=[
+                part(
+                    asked.api,
+                    f"{path}.PartitionResult",
+                    partition_id=one.partition,
+                    error_code=one.error,
+                    error_message=one.message or None,
+                )
+                for one in those
+            ],
+        )
+        for topic, those in by_topic(answer.partitions)
+    ]
+    return response(asked.api, error_code=answer.error, replica_election_results=results)
+
+
+def alter_partition_reassignments(body: Any) -> m.AlterPartitionReassignmentsRequest:
+    return m.AlterPartitionReassignmentsRequest(
+        [
+            m.Reassigned(
+                topic.name,
+                one.partition_index,
+                None if one.replicas is None else [BrokerId(broker) for broker in one.replicas],
+            )
+            for topic in body.topics
+            for one in topic.partitions
+        ]
+    )
+
+
+def alter_partition_reassignments_answer(asked: Asked, answer: m.AlterPartitionReassignmentsResponse) -> Any:
+    path = "ReassignableTopicResponse"
+    responses = [
+        part(
+            asked.api,
+            path,
+            name=topic,
+            partitions=[
+                part(
+                    asked.api,
+                    f"{path}.ReassignablePartitionResponse",
+                    partition_index=one.partition,
+                    error_code=one.error,
+                    error_message=one.message or None,
+                )
+                for one in those
+            ],
+        )
+        for topic, those in by_topic(answer.partitions)
+    ]
+    return response(asked.api, error_code=answer.error, error_message=None, responses=responses)
+
+
+def list_partition_reassignments(body: Any) -> m.ListPartitionReassignmentsRequest:
+    if body.topics is None:
+        return m.ListPartitionReassignmentsRequest(None)
+    return m.ListPartitionReassignmentsRequest(
+        [m.PartitionNamed(topic.name, number) for topic in body.topics for number in topic.partition_indexes]
+    )
+
+
+def list_partition_reassignments_answer(asked: Asked, answer: m.ListPartitionReassignmentsResponse) -> Any:
+    path = "OngoingTopicReassignment"
+    topics = [
+        part(
+            asked.api,
+            path,
+            name=topic,
+            partitions=[
+                part(
+                    asked.api,
+                    f"{path}.OngoingPartitionReassignment",
+                    partition_index=one.partition,
+                    replicas=one.replicas,
+                    adding_replicas=one.adding,
+                    removing_replicas=one.removing,
+                )
+                for one in those
+            ],
+        )
+        for topic, those in by_topic(answer.partitions)
+    ]
+    return response(asked.api, error_code=answer.error, error_message=None, topics=topics)
+
+
+def describe_log_dirs(body: Any) -> m.DescribeLogDirsRequest:
+    if body.topics is None:
+        return m.DescribeLogDirsRequest(None)
+    return m.DescribeLogDirsRequest(
+        [m.PartitionNamed(topic.topic, number) for topic in body.topics for number in topic.partitions]
+    )
+
+
+def describe_log_dirs_answer(asked: Asked, answer: m.DescribeLogDirsResponse) -> Any:
+    """A topic that has a log there is named, also where none of its partitions was asked for."""
+    path = "DescribeLogDirsResult"
+    results = []
+    for directory in answer.directories:
+        logs = dict(by_topic(directory.logs))
+        topics = [
+            part(
+                asked.api,
+                f"{path}.DescribeLogDirsTopic",
+                name=topic,
+                partitions=[
+                    part(
+                        asked.api,
+                        f"{path}.DescribeLogDirsTopic.DescribeLogDirsPartition",
+                        partition_index=one.partition,
+                        partition_size=one.size_bytes,
+                        offset_lag=one.lag,
+                        is_future_key=False,
+                    )
+                    for one in logs.get(topic, ())
+                ],
+            )
+            for topic in directory.topics
+        ]
+        results.append(part(asked.api, path, error_code=directory.error, log_dir=directory.path, topics=topics))
+    return response(asked.api, results=results)
+
+
+def describe_cluster_answer(asked: Asked, answer: m.DescribeClusterResponse, place: Place) -> Any:
+    """Brokers are where they are for clients of this AZ."""
+    brokers = [
+        part(asked.api, "DescribeClusterBroker", broker_id=one.broker, host=host, port=port, rack=one.rack or None)
+        for one, (host, port) in place.found(answer.brokers)
+    ]
+    wanted = asked.body.include_cluster_authorized_operations
+    return response(
+        asked.api,
+        error_code=0,
+        error_message=None,
+        cluster_id=place.cluster,
+        controller_id=answer.controller,
+        brokers=brokers,
+        authorized_operations=ALL_OF_A_CLUSTER if wanted else None,
+    )

@@ -1,0 +1,267 @@
+"""Kafka's requests about records, as the machine's messages, and the answers back: Produce, Fetch, ListOffsets,
+OffsetForLeaderEpoch, InitProducerId. Batches pass through as bytes."""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any, Final
+
+from emulator.worlds.network.door import apis
+from emulator.worlds.network.door.codec import Asked, part, response
+from protocol.errors import ErrorCode
+from protocol.ids import BrokerId, LeaderEpoch, Offset
+from protocol.messages.replication import (
+    CONSUMER_REPLICA_ID,
+    EpochQuestion,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    ProducePartition,
+    ProduceRequest,
+    ProduceResponse,
+)
+from protocol.records.format import iter_headers
+
+FETCH_BYTES_MAX: Final = 24 * 1024 * 1024
+"""Of one answer, whatever is asked for: it has to fit into what may wait for a slow reader."""
+NO_SESSION: Final = 0
+
+
+def by_topic(partitions: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Kafka's answers have a list of partitions for each topic; ours are one list, in the order of the request."""
+    for topic, those in groupby(partitions, key=lambda one: one.topic):
+        yield topic, list(those)
+
+
+# --- Produce ---
+
+
+def produce(body: Any) -> ProduceRequest:
+    """With acks=0 the machine is asked as with acks=1: so the door knows what became of it, though nobody is told."""
+    return ProduceRequest(body.acks or 1, max(0, body.timeout_ms), partitions_of(body))
+
+
+def partitions_of(body: Any) -> list[ProducePartition]:
+    """What a produce wants to have written."""
+    return [
+        ProducePartition(topic.name, one.index, bytes(one.records or b""))
+        for topic in body.topic_data
+        for one in topic.partition_data
+    ]
+
+
+def produce_refused(body: Any, magic: int) -> ErrorCode:
+    """What the door itself does not let in: records of another format than the broker's log has (Kafka converts them),
+    and those of transactions."""
+    if body.acks not in (-1, 0, 1):
+        return ErrorCode.INVALID_REQUIRED_ACKS
+    if body.transactional_id:
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    for topic in body.topic_data:
+        for one in topic.partition_data:
+            try:
+                headers = [header for _, header in iter_headers(one.records or b"")]
+            except ValueError:
+                continue  # the broker says what is wrong with it
+            if any(header.magic != magic for header in headers):
+                return ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+            if any(header.is_transactional or header.is_control for header in headers):
+                return ErrorCode.INVALID_REQUEST
+    return ErrorCode.NONE
+
+
+def produce_answer(asked: Asked, answer: ProduceResponse) -> Any:
+    topic_of, partition_of = "TopicProduceResponse", "TopicProduceResponse.PartitionProduceResponse"
+    topics = [
+        part(
+            asked.api,
+            topic_of,
+            name=topic,
+            partition_responses=[
+                part(
+                    asked.api,
+                    partition_of,
+                    index=one.partition,
+                    error_code=one.error,
+                    base_offset=one.base_offset,
+                    log_start_offset=one.log_start if one.error == ErrorCode.NONE else -1,
+                )
+                for one in those
+            ],
+        )
+        for topic, those in by_topic(answer.partitions)
+    ]
+    return response(asked.api, responses=topics)
+
+
+def produce_error(asked: Asked, error: ErrorCode) -> Any:
+    """The same for every partition."""
+    topics = [
+        part(
+            asked.api,
+            "TopicProduceResponse",
+            name=topic.name,
+            partition_responses=[
+                part(
+                    asked.api,
+                    "TopicProduceResponse.PartitionProduceResponse",
+                    index=one.index,
+                    error_code=error,
+                    base_offset=-1,
+                )
+                for one in topic.partition_data
+            ],
+        )
+        for topic in asked.body.topic_data
+    ]
+    return response(asked.api, responses=topics)
+
+
+# --- Fetch ---
+
+
+def fetch(body: Any, version: int) -> FetchRequest:
+    """Whoever asks is a consumer: a follower comes with this run's token, not here. Fetch sessions (KIP-227) are not
+    kept: who asks for one is answered with session 0, as a broker whose cache is full does."""
+    partitions = [
+        FetchPartition(
+            topic.topic,
+            one.partition,
+            Offset(one.fetch_offset),
+            max(0, min(one.partition_max_bytes, FETCH_BYTES_MAX)),
+            current_leader_epoch=LeaderEpoch(one.current_leader_epoch),
+            last_fetched_epoch=LeaderEpoch(one.last_fetched_epoch) if version >= 12 else LeaderEpoch(-1),
+        )
+        for topic in body.topics
+        for one in topic.partitions
+    ]
+    at_most = max(0, min(body.max_bytes, FETCH_BYTES_MAX))
+    return FetchRequest(CONSUMER_REPLICA_ID, max(0, body.max_wait_ms), max(0, body.min_bytes), at_most, partitions)
+
+
+def fetch_answer(asked: Asked, answer: FetchResponse) -> Any:
+    api, topic_of, partition_of = asked.api, "FetchableTopicResponse", "FetchableTopicResponse.PartitionData"
+    topics = []
+    for topic, those in by_topic(answer.partitions):
+        partitions = []
+        for one in those:
+            fields = {
+                "partition_index": one.partition,
+                "error_code": one.error,
+                "high_watermark": one.high_watermark,
+                "last_stable_offset": one.high_watermark,
+                "log_start_offset": one.log_start if one.error == ErrorCode.NONE else -1,
+                "aborted_transactions": None,
+                "records": one.records,
+            }
+            if one.diverging_epoch is not None:
+                diverging = one.diverging_epoch
+                fields["diverging_epoch"] = part(
+                    api, f"{partition_of}.EpochEndOffset", epoch=diverging.epoch, end_offset=diverging.end_offset
+                )
+            partitions.append(part(api, partition_of, **fields))
+        topics.append(part(api, topic_of, topic=topic, partitions=partitions))
+    return response(api, responses=topics, session_id=NO_SESSION)
+
+
+def fetch_error(asked: Asked, error: ErrorCode) -> Any:
+    return response(asked.api, error_code=error, session_id=NO_SESSION, responses=[])
+
+
+# --- offsets and epochs ---
+
+
+def list_offsets(body: Any) -> ListOffsetsRequest:
+    return ListOffsetsRequest(
+        CONSUMER_REPLICA_ID,
+        [
+            ListOffsetsPartition(topic.name, one.partition_index, one.timestamp, LeaderEpoch(one.current_leader_epoch))
+            for topic in body.topics
+            for one in topic.partitions
+        ],
+    )
+
+
+def list_offsets_answer(asked: Asked, answer: ListOffsetsResponse) -> Any:
+    topics = [
+        part(
+            asked.api,
+            "ListOffsetsTopicResponse",
+            name=topic,
+            partitions=[
+                part(
+                    asked.api,
+                    "ListOffsetsTopicResponse.ListOffsetsPartitionResponse",
+                    partition_index=one.partition,
+                    error_code=one.error,
+                    timestamp=one.timestamp_ms,
+                    offset=one.offset,
+                    leader_epoch=one.leader_epoch,
+                )
+                for one in those
+            ],
+        )
+        for topic, those in by_topic(answer.partitions)
+    ]
+    return response(asked.api, topics=topics)
+
+
+def leader_epochs(body: Any) -> OffsetForLeaderEpochRequest:
+    return OffsetForLeaderEpochRequest(
+        [
+            EpochQuestion(
+                topic.topic, one.partition, LeaderEpoch(one.leader_epoch), LeaderEpoch(one.current_leader_epoch)
+            )
+            for topic in body.topics
+            for one in topic.partitions
+        ],
+        BrokerId(CONSUMER_REPLICA_ID),
+    )
+
+
+def leader_epochs_answer(asked: Asked, answer: OffsetForLeaderEpochResponse) -> Any:
+    topics = [
+        part(
+            asked.api,
+            "OffsetForLeaderTopicResult",
+            topic=topic,
+            partitions=[
+                part(
+                    asked.api,
+                    "OffsetForLeaderTopicResult.EpochEndOffset",
+                    error_code=one.error,
+                    partition=one.partition,
+                    leader_epoch=one.leader_epoch,
+                    end_offset=one.end_offset,
+                )
+                for one in those
+            ],
+        )
+        for topic, those in by_topic(answer.partitions)
+    ]
+    return response(asked.api, topics=topics)
+
+
+# --- producer ids ---
+
+
+def init_producer_id(body: Any) -> InitProducerIdRequest:
+    return InitProducerIdRequest()
+
+
+def init_producer_id_answer(asked: Asked, answer: InitProducerIdResponse) -> Any:
+    return response(
+        asked.api, error_code=answer.error, producer_id=answer.producer_id, producer_epoch=answer.producer_epoch
+    )
+
+
+def transactions_refused(asked: Asked) -> Any:
+    """InitProducerId of a transactional producer."""
+    error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    return response(apis.INIT_PRODUCER_ID, error_code=error, producer_id=-1, producer_epoch=-1)

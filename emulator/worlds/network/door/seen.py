@@ -1,0 +1,165 @@
+"""What a Kafka client was told: the operations that the audit reads, as the broker's door sees them.
+
+A produce is invoked when its request arrives through the link's gate, and ends when its answer has left through it: ok,
+failed, or unknown where the answer did not leave, or left for somebody who had gone. Of what is read the answer to a
+fetch tells. Each record of a small batch is an operation with its value; a larger batch is one operation.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
+from protocol.errors import ErrorCode
+from protocol.events import Event, RecordsRead
+from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset
+from protocol.machine import Emit, Outbox
+from protocol.messages.replication import (
+    FetchRequest,
+    FetchResponse,
+    ProducePartition,
+    ProduceRequest,
+    ProduceResponse,
+    ProduceResult,
+)
+from protocol.records.format import iter_headers, read_records
+from protocol.records.types import BatchHeader
+
+TOLD_RECORDS_MAX: Final = 32
+"""Records of a batch that are told one by one."""
+TOLD_BYTES_MAX: Final = 16 * 1024
+"""Size of such a batch: a larger one is not unpacked."""
+VALUE_BYTES_MAX: Final = 256
+"""Of a value, in an event."""
+
+
+class _Produced(msgspec.Struct):
+    """An operation under way: of the batch with this digest, whose offset is that of the batch and so many more."""
+
+    operation: Operation
+    digest: int
+    delta: int
+
+
+class Seen:
+    """Of all clients of one broker in one life. `write(event, cause)`."""
+
+    def __init__(self, node: str, incarnation: int, broker: BrokerId, write: Callable[[Event, str], None]) -> None:
+        self._log = OperationLog(node, incarnation)
+        self._out = Outbox()
+        self._broker = broker
+        self._write = write
+
+    # --- produce ---
+
+    def produced(self, client_id: str, acks: int, request: ProduceRequest, cause: str) -> "Producing":
+        """A request has arrived."""
+        operations = [list(self._batches(client_id, acks, asked)) for asked in request.partitions]
+        self._tell(cause)
+        return Producing(self, operations, cause)
+
+    def _batches(self, client_id: str, acks: int, asked: ProducePartition) -> Iterator[_Produced]:
+        try:
+            entries = list(iter_headers(asked.records))
+        except ValueError:
+            return  # the broker refuses it, and nobody can be told where it is
+        first = 0
+        for position, header in entries:
+            values = _values(asked.records, position, header)
+            for delta, value in enumerate(values or [_described(header)]):
+                operation = self._log.invoke(
+                    self._out, kind="produce", topic=asked.topic, partition=asked.partition, acks=acks, value=value,
+                    broker=self._broker, client=client_id,
+                )  # fmt: skip
+                operation.attempt_sent(self._out, broker=self._broker, digest=header.crc)
+                yield _Produced(operation, header.crc, first + delta)
+            first += header.record_count
+
+    def ended(self, produced: list[_Produced], result: ProduceResult | None, cause: str) -> None:
+        """`result` None: nobody can say whether the client was told."""
+        for one in produced:
+            operation = one.operation
+            if result is None:
+                operation.attempt_ended(self._out, error=NO_ANSWER, reason="the answer did not reach the client")
+                operation.end(self._out, error=NO_ANSWER, digest=one.digest)
+                continue
+            offset = NO_OFFSET
+            if result.base_offset >= 0 and operation.acks != 0:
+                offset = Offset(result.base_offset + one.delta)
+            operation.attempt_ended(self._out, error=result.error, offset=offset)
+            operation.end(self._out, error=result.error, offset=offset, digest=one.digest)
+        self._tell(cause)
+
+    # --- fetch ---
+
+    def fetched(self, client_id: str, request: FetchRequest, answer: FetchResponse, cause: str) -> None:
+        """An answer has left."""
+        offsets = {(asked.topic, asked.partition): asked.fetch_offset for asked in request.partitions}
+        for one in answer.partitions:
+            if one.error == ErrorCode.NONE and one.records:
+                self._read(client_id, one, offsets[one.topic, one.partition])
+        self._tell(cause)
+
+    def _read(self, client_id: str, one: Any, offset: Offset) -> None:
+        operation = self._log.invoke(
+            self._out, kind="fetch", topic=one.topic, partition=one.partition, broker=self._broker, offset=offset,
+            client=client_id,
+        )  # fmt: skip
+        operation.attempt_sent(self._out, broker=self._broker)
+        operation.attempt_ended(self._out, error=ErrorCode.NONE)
+        after, epoch = offset, LeaderEpoch(-1)
+        for _, header in iter_headers(one.records):
+            if header.last_offset < offset:
+                continue
+            after, epoch = header.next_offset, header.leader_epoch
+            self._out.emit(
+                RecordsRead(
+                    operation.identifier, one.topic, one.partition, max(header.base_offset, offset),
+                    header.last_offset, epoch, header.crc, one.high_watermark, self._broker,
+                )
+            )  # fmt: skip
+        operation.end(self._out, error=ErrorCode.NONE, offset=after, leader_epoch=epoch)
+
+    def _tell(self, cause: str) -> None:
+        for effect in self._out.take():
+            assert isinstance(effect, Emit)
+            self._write(effect.event, cause)
+
+
+class Producing:
+    """The operations of one request, partition by partition. It ends once."""
+
+    def __init__(self, seen: Seen, operations: list[list[_Produced]], cause: str) -> None:
+        self._seen = seen
+        self._operations = operations
+        self._cause = cause
+
+    def told(self, answer: ProduceResponse) -> None:
+        """The client was told this."""
+        for produced, result in zip(self._operations, answer.partitions, strict=True):
+            self._seen.ended(produced, result, self._cause)
+
+    def refused(self, error: ErrorCode) -> None:
+        """The door did not let it in."""
+        for produced in self._operations:
+            self._seen.ended(produced, ProduceResult("", -1, error), self._cause)
+
+    def lost(self) -> None:
+        """Nobody can say what the client knows."""
+        for produced in self._operations:
+            self._seen.ended(produced, None, self._cause)
+
+
+def _values(records: bytes, position: int, header: BatchHeader) -> list[bytes] | None:
+    """None: too many to be told, or they cannot be read."""
+    if header.record_count > TOLD_RECORDS_MAX or header.size_bytes > TOLD_BYTES_MAX:
+        return None
+    try:
+        return [(record.value or b"")[:VALUE_BYTES_MAX] for record in read_records(records, position)]
+    except ValueError:
+        return None
+
+
+def _described(header: BatchHeader) -> bytes:
+    return f"{header.record_count} records, {header.size_bytes} bytes".encode()

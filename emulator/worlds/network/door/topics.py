@@ -1,0 +1,180 @@
+"""Kafka's requests about the cluster and its topics, and the answers back: ApiVersions, Metadata, CreateTopics,
+CreatePartitions, DeleteTopics, SaslHandshake."""
+
+from typing import Any, Final
+
+from emulator.worlds.network.door.apis import Range
+from emulator.worlds.network.door.codec import Asked, part, response, write_response
+from emulator.worlds.network.door.place import Place
+from emulator.worlds.network.door.records import by_topic
+from protocol.errors import ErrorCode
+from protocol.ids import NO_LEADER, BrokerId
+from protocol.messages.administration import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    GrownTopic,
+    NewTopic,
+    PlacedPartition,
+)
+from protocol.messages.leadership import MetadataRequest, MetadataResponse
+from protocol.records.offset_commits import OFFSETS_TOPIC
+
+FIRST_WITH_A_SAY: Final = 4
+"""Version of METADATA from which on a client says whether topics may be made."""
+
+
+def api_versions(asked: Asked, spoken: dict[int, Range]) -> bytes:
+    """Who asks in a version that is not spoken is told so in version 0, and what is (KIP-511)."""
+    keys = [
+        part(asked.api, "ApiVersion", api_key=key, min_version=range_.least, max_version=range_.most)
+        for key, range_ in spoken.items()
+    ]
+    if asked.body is None:
+        refused = response(asked.api, error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=keys)
+        return write_response(asked, refused, version=0)
+    return write_response(asked, response(asked.api, error_code=ErrorCode.NONE, api_keys=keys))
+
+
+def sasl_refused(asked: Asked) -> Any:
+    """As a broker answers on a listener without SASL."""
+    return response(asked.api, error_code=ErrorCode.ILLEGAL_SASL_STATE, mechanisms=[])
+
+
+# --- Metadata ---
+
+
+def metadata(body: Any, version: int) -> MetadataRequest:
+    """Of all topics where none is named: up to version 0 an empty list means that, then no list at all. Up to version
+    3 nobody could say that topics are not to be made."""
+    makes = version < FIRST_WITH_A_SAY or body.allow_auto_topic_creation
+    return MetadataRequest([topic.name for topic in body.topics or ()], bool(makes))
+
+
+def metadata_answer(asked: Asked, answer: MetadataResponse, place: Place) -> Any:
+    """Brokers are where they are for clients of this AZ."""
+    topics = [] if asked.version >= 1 and asked.body.topics == [] else answer.partitions
+    brokers = [
+        part(asked.api, "MetadataResponseBroker", node_id=one.broker, host=host, port=port, rack=one.rack or None)
+        for one, (host, port) in place.found(answer.brokers)
+    ]
+    return response(
+        asked.api,
+        brokers=brokers,
+        cluster_id=place.cluster,
+        controller_id=answer.controller,
+        topics=[_topic(asked, topic, those) for topic, those in by_topic(topics)],
+    )
+
+
+def _topic(asked: Asked, topic: str, partitions: list[Any]) -> Any:
+    """One that is not known has an entry without a partition, which carries the error."""
+    known = [one for one in partitions if one.partition >= 0]
+    return part(
+        asked.api,
+        "MetadataResponseTopic",
+        error_code=ErrorCode.NONE if known else partitions[0].error,
+        name=topic,
+        is_internal=topic == OFFSETS_TOPIC,
+        partitions=[
+            part(
+                asked.api,
+                "MetadataResponseTopic.MetadataResponsePartition",
+                error_code=one.error,
+                partition_index=one.partition,
+                leader_id=max(one.leader, NO_LEADER),
+                leader_epoch=one.leader_epoch,
+                replica_nodes=one.replicas,
+                isr_nodes=one.isr,
+                offline_replicas=one.offline_replicas,
+            )
+            for one in known
+        ],
+        authorized_operations=None,
+    )
+
+
+# --- topics made, grown and deleted ---
+
+
+def create_topics(body: Any) -> CreateTopicsRequest:
+    return CreateTopicsRequest(
+        [
+            NewTopic(
+                one.name,
+                one.num_partitions,
+                one.replication_factor,
+                [
+                    PlacedPartition(placed.partition_index, [BrokerId(broker) for broker in placed.broker_ids])
+                    for placed in one.assignments
+                ],
+                {config.name: config.value for config in one.configs},
+            )
+            for one in body.topics
+        ],
+        max(0, body.timeout_ms),
+        bool(body.validate_only),
+    )
+
+
+def create_topics_answer(asked: Asked, answer: CreateTopicsResponse) -> Any:
+    topics = [
+        part(
+            asked.api,
+            "CreatableTopicResult",
+            name=one.topic,
+            error_code=one.error,
+            error_message=one.message or None,
+            num_partitions=one.partitions,
+            replication_factor=one.replication_factor,
+            configs=None,
+        )
+        for one in answer.topics
+    ]
+    return response(asked.api, topics=topics)
+
+
+def create_partitions(body: Any) -> CreatePartitionsRequest:
+    return CreatePartitionsRequest(
+        [
+            GrownTopic(
+                one.name,
+                one.count,
+                None
+                if one.assignments is None
+                else [[BrokerId(broker) for broker in placed.broker_ids] for placed in one.assignments],
+            )
+            for one in body.topics
+        ],
+        max(0, body.timeout_ms),
+        bool(body.validate_only),
+    )
+
+
+def create_partitions_answer(asked: Asked, answer: CreatePartitionsResponse) -> Any:
+    results = [
+        part(
+            asked.api,
+            "CreatePartitionsTopicResult",
+            name=one.topic,
+            error_code=one.error,
+            error_message=one.message or None,
+        )
+        for one in answer.topics
+    ]
+    return response(asked.api, results=results)
+
+
+def delete_topics(body: Any) -> DeleteTopicsRequest:
+    return DeleteTopicsRequest(list(body.topic_names), max(0, body.timeout_ms))
+
+
+def delete_topics_answer(asked: Asked, answer: DeleteTopicsResponse) -> Any:
+    responses = [
+        part(asked.api, "DeletableTopicResult", name=one.topic, error_code=one.error, error_message=one.message or None)
+        for one in answer.topics
+    ]
+    return response(asked.api, responses=responses)

@@ -1,0 +1,189 @@
+"""One request of Kafka's is one message of ours, and its answer one answer: which functions make which of which.
+
+What the machine has no part in (ApiVersions, a listener without SASL, what is refused at the door) is answered at once,
+in its turn.
+"""
+
+from typing import Any, Final
+
+from emulator.worlds.network.door import apis, configuration, groups, members, placement, records, topics
+from emulator.worlds.network.door.apis import Range
+from emulator.worlds.network.door.codec import Asked, write_response
+from emulator.worlds.network.door.place import Place
+from emulator.worlds.network.mailbox import AnsweredHere
+from protocol.errors import ErrorCode
+from protocol.framing import ProtocolError, decode_body, encode_body
+from protocol.messages import administration, membership
+from protocol.messages import configuration as settings
+from protocol.messages import placement as places
+from protocol.messages.base import Message
+from protocol.messages.groups import (
+    FindCoordinatorResponse,
+    OffsetCommitResponse,
+    OffsetDeleteResponse,
+    OffsetFetchResponse,
+)
+from protocol.messages.leadership import MetadataResponse
+from protocol.messages.replication import (
+    FetchResponse,
+    InitProducerIdResponse,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochResponse,
+    ProduceResponse,
+)
+from protocol.undecodable import UNDECODABLE, why
+
+NO_ANSWER: Final = b""
+
+
+def message_of(asked: Asked, spoken: dict[int, Range], magic: int) -> Message:
+    """What the machine is asked, with every number within its bounds. Raises ProtocolError."""
+    try:
+        message = _message_of(asked, spoken, magic)
+        if isinstance(message, AnsweredHere):
+            return message
+        return decode_body(type(message), encode_body(message))
+    except (*UNDECODABLE, TypeError, AttributeError) as error:  # null where Kafka's schema allows it and we do not
+        raise ProtocolError(f"{asked.name} version {asked.version}: {why(error)}") from error
+
+
+def _message_of(asked: Asked, spoken: dict[int, Range], magic: int) -> Message:
+    body = asked.body
+    match asked.api:
+        case apis.API_VERSIONS:
+            return AnsweredHere(topics.api_versions(asked, spoken))
+        case apis.SASL_HANDSHAKE:
+            return AnsweredHere(write_response(asked, topics.sasl_refused(asked)))
+        case apis.PRODUCE:
+            error = records.produce_refused(body, magic)
+            if not error:
+                return records.produce(body)
+            if body.acks == 0:
+                return AnsweredHere(NO_ANSWER, error)
+            return AnsweredHere(write_response(asked, records.produce_error(asked, error)), error)
+        case apis.FETCH:
+            if body.session_id != records.NO_SESSION:
+                unknown = records.fetch_error(asked, ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+                return AnsweredHere(write_response(asked, unknown))
+            return records.fetch(body, asked.version)
+        case apis.LIST_OFFSETS:
+            return records.list_offsets(body)
+        case apis.OFFSET_FOR_LEADER_EPOCH:
+            return records.leader_epochs(body)
+        case apis.INIT_PRODUCER_ID:
+            if body.transactional_id is not None:
+                return AnsweredHere(write_response(asked, records.transactions_refused(asked)))
+            return records.init_producer_id(body)
+        case apis.METADATA:
+            return topics.metadata(body, asked.version)
+        case apis.CREATE_TOPICS:
+            return topics.create_topics(body)
+        case apis.DELETE_TOPICS:
+            return topics.delete_topics(body)
+        case apis.FIND_COORDINATOR:
+            if body.key_type == groups.TRANSACTION:
+                return AnsweredHere(write_response(asked, groups.no_transactions(asked)))
+            return groups.find_coordinator(body)
+        case apis.OFFSET_COMMIT:
+            return groups.offset_commit(body)
+        case apis.OFFSET_FETCH:
+            return groups.offset_fetch(body)
+        case apis.JOIN_GROUP:
+            return members.join_group(asked)
+        case apis.SYNC_GROUP:
+            return members.sync_group(body)
+        case apis.HEARTBEAT:
+            return members.heartbeat(body)
+        case apis.LEAVE_GROUP:
+            return members.leave_group(asked)
+        case apis.LIST_GROUPS:
+            return members.list_groups(body)
+        case apis.DESCRIBE_GROUPS:
+            return members.describe_groups(body)
+        case apis.DELETE_GROUPS:
+            return members.delete_groups(body)
+        case apis.OFFSET_DELETE:
+            return groups.offset_delete(body)
+        case apis.CREATE_PARTITIONS:
+            return topics.create_partitions(body)
+        case apis.DESCRIBE_CONFIGS:
+            return configuration.describe_configs(body)
+        case apis.ALTER_CONFIGS:
+            return configuration.alter_configs(body)
+        case apis.INCREMENTAL_ALTER_CONFIGS:
+            return configuration.incremental_alter_configs(body)
+        case apis.ELECT_LEADERS:
+            return placement.elect_leaders(asked)
+        case apis.ALTER_PARTITION_REASSIGNMENTS:
+            return placement.alter_partition_reassignments(body)
+        case apis.LIST_PARTITION_REASSIGNMENTS:
+            return placement.list_partition_reassignments(body)
+        case apis.DESCRIBE_LOG_DIRS:
+            return placement.describe_log_dirs(body)
+        case apis.DESCRIBE_CLUSTER:
+            return places.DescribeClusterRequest()
+    raise AssertionError(f"{asked.name} is advertised and not built")
+
+
+def answer_to(asked: Asked, answer: Message, place: Place) -> bytes:
+    """A whole frame of Kafka's."""
+    return write_response(asked, _answer_to(asked, answer, place))
+
+
+def _answer_to(asked: Asked, answer: Message, place: Place) -> Any:
+    match answer:
+        case ProduceResponse():
+            return records.produce_answer(asked, answer)
+        case FetchResponse():
+            return records.fetch_answer(asked, answer)
+        case ListOffsetsResponse():
+            return records.list_offsets_answer(asked, answer)
+        case OffsetForLeaderEpochResponse():
+            return records.leader_epochs_answer(asked, answer)
+        case InitProducerIdResponse():
+            return records.init_producer_id_answer(asked, answer)
+        case MetadataResponse():
+            return topics.metadata_answer(asked, answer, place)
+        case administration.CreateTopicsResponse():
+            return topics.create_topics_answer(asked, answer)
+        case administration.DeleteTopicsResponse():
+            return topics.delete_topics_answer(asked, answer)
+        case FindCoordinatorResponse():
+            return groups.find_coordinator_answer(asked, answer, place)
+        case OffsetCommitResponse():
+            return groups.offset_commit_answer(asked, answer)
+        case OffsetFetchResponse():
+            return groups.offset_fetch_answer(asked, answer)
+        case membership.JoinGroupResponse():
+            return members.join_group_answer(asked, answer)
+        case membership.SyncGroupResponse():
+            return members.sync_group_answer(asked, answer)
+        case membership.HeartbeatResponse():
+            return members.heartbeat_answer(asked, answer)
+        case membership.LeaveGroupResponse():
+            return members.leave_group_answer(asked, answer)
+        case membership.ListGroupsResponse():
+            return members.list_groups_answer(asked, answer)
+        case membership.DescribeGroupsResponse():
+            return members.describe_groups_answer(asked, answer)
+        case membership.DeleteGroupsResponse():
+            return members.delete_groups_answer(asked, answer)
+        case OffsetDeleteResponse():
+            return groups.offset_delete_answer(asked, answer)
+        case administration.CreatePartitionsResponse():
+            return topics.create_partitions_answer(asked, answer)
+        case settings.DescribeConfigsResponse():
+            return configuration.describe_configs_answer(asked, answer)
+        case settings.AlterConfigsResponse() | settings.IncrementalAlterConfigsResponse():
+            return configuration.altered_answer(asked, answer)
+        case places.ElectLeadersResponse():
+            return placement.elect_leaders_answer(asked, answer)
+        case places.AlterPartitionReassignmentsResponse():
+            return placement.alter_partition_reassignments_answer(asked, answer)
+        case places.ListPartitionReassignmentsResponse():
+            return placement.list_partition_reassignments_answer(asked, answer)
+        case places.DescribeLogDirsResponse():
+            return placement.describe_log_dirs_answer(asked, answer)
+        case places.DescribeClusterResponse():
+            return placement.describe_cluster_answer(asked, answer, place)
+    raise AssertionError(f"{asked.name} was answered with {type(answer).__name__}")

@@ -1,0 +1,123 @@
+"""Messages of whoever makes, grows and deletes topics: CreateTopics, CreatePartitions, DeleteTopics. The controller's
+broker takes them.
+
+Our own commands write znodes, as Kafka's tools did at the time; Kafka's clients ask a broker.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from protocol.messages.base import (
+    RESPONSE,
+    Broker32,
+    ErrorField,
+    Int32,
+    Message,
+    Millis,
+    Name,
+    PartitionField,
+    register,
+    unit,
+)
+
+TOPICS_MAX = 1_000
+PARTITIONS_MAX = 10_000
+AS_CONFIGURED = -1
+"""Of partitions or replicas: as the broker's settings say (version 4 and later)."""
+
+
+class PlacedPartition(msgspec.Struct):
+    partition: PartitionField
+    brokers: list[Broker32]
+
+
+class NewTopic(msgspec.Struct, omit_defaults=True):
+    """`assignment`: instead of numbers."""
+
+    topic: str
+    partitions: Annotated[int, Meta(ge=AS_CONFIGURED, le=PARTITIONS_MAX), unit("partitions")] = AS_CONFIGURED
+    replication_factor: Annotated[Int32, unit("replicas")] = AS_CONFIGURED
+    assignment: Annotated[list[PlacedPartition], Meta(max_length=PARTITIONS_MAX)] = []
+    configs: dict[str, str | None] = {}
+
+
+@register
+class CreateTopicsRequest(Message):
+    """Answered when every partition has a leader here, or the time is over."""
+
+    API_KEY = 19
+    API_NAME = "CreateTopics"
+    VERSIONS = (0, 6)
+    topics: Annotated[list[NewTopic], Meta(max_length=TOPICS_MAX)]
+    timeout_ms: Millis
+    validate_only: bool = False
+
+
+class TopicResult(msgspec.Struct, omit_defaults=True):
+    """`message`: of an error, for people. `partitions`, `replication_factor`: of a new topic."""
+
+    topic: str
+    error: ErrorField = 0
+    message: str = ""
+    partitions: Int32 = -1
+    replication_factor: Int32 = -1
+
+
+@register
+class CreateTopicsResponse(Message):
+    API_KEY = 19
+    API_NAME = "CreateTopics"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 6)
+    topics: list[TopicResult]
+
+
+class GrownTopic(msgspec.Struct, omit_defaults=True):
+    """`partitions`: how many there shall be in all. `assignment`: replicas of the new ones alone; None: placed here."""
+
+    topic: str
+    partitions: Annotated[Int32, unit("partitions")]
+    assignment: Annotated[list[list[Broker32]], Meta(max_length=PARTITIONS_MAX)] | None = None
+
+
+@register
+class CreatePartitionsRequest(Message):
+    """Answered when every partition of the topics has a leader here, or the time is over (KIP-195)."""
+
+    API_KEY = 37
+    API_NAME = "CreatePartitions"
+    VERSIONS = (0, 3)
+    topics: Annotated[list[GrownTopic], Meta(max_length=TOPICS_MAX)]
+    timeout_ms: Millis
+    validate_only: bool = False
+
+
+@register
+class CreatePartitionsResponse(Message):
+    API_KEY = 37
+    API_NAME = "CreatePartitions"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 3)
+    topics: list[TopicResult]
+
+
+@register
+class DeleteTopicsRequest(Message):
+    """Answered when this broker tells of them no more, or the time is over."""
+
+    API_KEY = 20
+    API_NAME = "DeleteTopics"
+    VERSIONS = (0, 5)
+    topics: Annotated[list[Name], Meta(max_length=TOPICS_MAX)]
+    timeout_ms: Millis
+
+
+@register
+class DeleteTopicsResponse(Message):
+    API_KEY = 20
+    API_NAME = "DeleteTopics"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 5)
+    topics: list[TopicResult]

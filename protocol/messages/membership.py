@@ -1,0 +1,232 @@
+"""Messages of a group's members: JoinGroup, SyncGroup, Heartbeat, LeaveGroup; and of whoever looks: ListGroups,
+DescribeGroups, DeleteGroups.
+
+Our own consumers are given their partitions and send none of them; Kafka's clients do. What members say to one another
+(subscriptions, assignments) passes through as bytes.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from protocol.messages.base import RESPONSE, ErrorField, Int32, Message, Millis, Name, register, unit
+
+NO_GENERATION = -1
+Opaque = Annotated[bytes, Meta(max_length=4 * 1024 * 1024)]
+"""What the coordinator does not look into."""
+Generation = Annotated[Int32, unit("generation", "-1: none")]
+Instance = Annotated[Name | None, unit("group.instance.id", "of a static member (KIP-345)")]
+
+
+class GroupProtocol(msgspec.Struct, omit_defaults=True):
+    """An assignment strategy that a member knows, and what it says to it."""
+
+    name: Name
+    metadata: Opaque = b""
+
+
+@register
+class JoinGroupRequest(Message):
+    """`member` "": a new one. `client` is part of the id that it is given."""
+
+    API_KEY = 11
+    API_NAME = "JoinGroup"
+    VERSIONS = (0, 7)
+    group: str
+    member: Name
+    session_timeout_ms: Millis
+    rebalance_timeout_ms: Millis
+    protocol_type: Name
+    protocols: Annotated[list[GroupProtocol], Meta(max_length=100)]
+    instance: Instance = None
+    client: Name = ""
+
+
+class JoinedMember(msgspec.Struct, omit_defaults=True):
+    member: Name
+    metadata: Opaque = b""
+    instance: Instance = None
+
+
+@register
+class JoinGroupResponse(Message):
+    """`members`: for the leader, who assigns; empty for others."""
+
+    API_KEY = 11
+    API_NAME = "JoinGroup"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 7)
+    error: ErrorField = 0
+    generation: Generation = NO_GENERATION
+    protocol_type: Name = ""
+    protocol: Name = ""
+    leader: Name = ""
+    member: Name = ""
+    members: list[JoinedMember] = []
+
+
+class MemberAssignment(msgspec.Struct):
+    member: Name
+    assignment: Opaque
+
+
+@register
+class SyncGroupRequest(Message):
+    """`assignments`: by the leader, for all."""
+
+    API_KEY = 14
+    API_NAME = "SyncGroup"
+    VERSIONS = (0, 5)
+    group: str
+    generation: Generation
+    member: Name
+    assignments: Annotated[list[MemberAssignment], Meta(max_length=10_000)] = []
+    instance: Instance = None
+
+
+@register
+class SyncGroupResponse(Message):
+    API_KEY = 14
+    API_NAME = "SyncGroup"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 5)
+    error: ErrorField = 0
+    protocol_type: Name = ""
+    protocol: Name = ""
+    assignment: Opaque = b""
+
+
+@register
+class HeartbeatRequest(Message):
+    API_KEY = 12
+    API_NAME = "Heartbeat"
+    VERSIONS = (0, 4)
+    group: str
+    generation: Generation
+    member: Name
+    instance: Instance = None
+
+
+@register
+class HeartbeatResponse(Message):
+    API_KEY = 12
+    API_NAME = "Heartbeat"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 4)
+    error: ErrorField = 0
+
+
+class LeavingMember(msgspec.Struct, omit_defaults=True):
+    """By its id, or by its instance alone."""
+
+    member: Name = ""
+    instance: Instance = None
+    error: ErrorField = 0
+
+
+@register
+class LeaveGroupRequest(Message):
+    """Several from version 3 on."""
+
+    API_KEY = 13
+    API_NAME = "LeaveGroup"
+    VERSIONS = (0, 4)
+    group: str
+    members: Annotated[list[LeavingMember], Meta(max_length=10_000)]
+
+
+@register
+class LeaveGroupResponse(Message):
+    API_KEY = 13
+    API_NAME = "LeaveGroup"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 4)
+    error: ErrorField = 0
+    members: list[LeavingMember] = []
+
+
+@register
+class ListGroupsRequest(Message):
+    """Those that this broker coordinates. `states`: only of these; empty: of all (KIP-518)."""
+
+    API_KEY = 16
+    API_NAME = "ListGroups"
+    VERSIONS = (0, 4)
+    states: Annotated[list[Name], Meta(max_length=100)] = []
+
+
+class ListedGroup(msgspec.Struct):
+    group: str
+    protocol_type: Name
+    state: Name
+
+
+@register
+class ListGroupsResponse(Message):
+    API_KEY = 16
+    API_NAME = "ListGroups"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 4)
+    error: ErrorField = 0
+    groups: list[ListedGroup] = []
+
+
+@register
+class DescribeGroupsRequest(Message):
+    API_KEY = 15
+    API_NAME = "DescribeGroups"
+    VERSIONS = (0, 5)
+    groups: Annotated[list[str], Meta(max_length=10_000)]
+
+
+class DescribedMember(msgspec.Struct, omit_defaults=True):
+    member: Name
+    client: Name
+    metadata: Opaque = b""
+    assignment: Opaque = b""
+    instance: Instance = None
+
+
+class DescribedGroup(msgspec.Struct, omit_defaults=True):
+    """`state` Dead: there is none of that name."""
+
+    group: str
+    error: ErrorField = 0
+    state: Name = ""
+    protocol_type: Name = ""
+    protocol: Name = ""
+    members: list[DescribedMember] = []
+
+
+@register
+class DescribeGroupsResponse(Message):
+    API_KEY = 15
+    API_NAME = "DescribeGroups"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 5)
+    groups: list[DescribedGroup] = []
+
+
+@register
+class DeleteGroupsRequest(Message):
+    """Those without members, with what they have committed (KIP-229)."""
+
+    API_KEY = 42
+    API_NAME = "DeleteGroups"
+    VERSIONS = (0, 2)
+    groups: Annotated[list[str], Meta(max_length=10_000)]
+
+
+class DeletedGroup(msgspec.Struct):
+    group: str
+    error: ErrorField
+
+
+@register
+class DeleteGroupsResponse(Message):
+    API_KEY = 42
+    API_NAME = "DeleteGroups"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 2)
+    groups: list[DeletedGroup] = []

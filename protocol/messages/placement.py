@@ -1,0 +1,180 @@
+"""Messages of whoever moves leaders and replicas: ElectLeaders, AlterPartitionReassignments,
+ListPartitionReassignments; and of whoever looks where things are: DescribeLogDirs, DescribeCluster.
+
+Our own commands write znodes, as Kafka's tools did at the time; Kafka's clients ask the controller's broker.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from protocol.messages.base import (
+    RESPONSE,
+    Broker32,
+    BrokerField,
+    ErrorField,
+    Int64,
+    Message,
+    Millis,
+    Name,
+    PartitionField,
+    register,
+    unit,
+)
+from protocol.messages.leadership import BrokerEndpoint
+
+PARTITIONS_MAX = 10_000
+PREFERRED, UNCLEAN = 0, 1
+"""Kinds of elections; the second since version 1."""
+LogSize = Annotated[int, Meta(ge=0, le=2**62), unit("bytes")]
+
+
+class PartitionNamed(msgspec.Struct):
+    topic: Name
+    partition: PartitionField
+
+
+class PartitionResult(msgspec.Struct, omit_defaults=True):
+    """`message`: of an error, for people."""
+
+    topic: Name
+    partition: PartitionField
+    error: ErrorField = 0
+    message: str = ""
+
+
+@register
+class ElectLeadersRequest(Message):
+    """`partitions` None: all. Answered when this broker's metadata show who was elected, or the time is over."""
+
+    API_KEY = 43
+    API_NAME = "ElectLeaders"
+    VERSIONS = (0, 2)
+    partitions: Annotated[list[PartitionNamed], Meta(max_length=PARTITIONS_MAX)] | None
+    timeout_ms: Millis
+    election: Annotated[int, Meta(ge=PREFERRED, le=UNCLEAN)] = PREFERRED
+
+
+@register
+class ElectLeadersResponse(Message):
+    API_KEY = 43
+    API_NAME = "ElectLeaders"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 2)
+    partitions: list[PartitionResult]
+    error: ErrorField = 0
+
+
+class Reassigned(msgspec.Struct):
+    """`replicas` None: back to where it was before it was being moved."""
+
+    topic: Name
+    partition: PartitionField
+    replicas: Annotated[list[Broker32], Meta(max_length=1_000)] | None
+
+
+@register
+class AlterPartitionReassignmentsRequest(Message):
+    """Answered when the moves have begun (KIP-455)."""
+
+    API_KEY = 45
+    API_NAME = "AlterPartitionReassignments"
+    VERSIONS = (0, 0)
+    partitions: Annotated[list[Reassigned], Meta(max_length=PARTITIONS_MAX)]
+
+
+@register
+class AlterPartitionReassignmentsResponse(Message):
+    API_KEY = 45
+    API_NAME = "AlterPartitionReassignments"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 0)
+    partitions: list[PartitionResult]
+    error: ErrorField = 0
+
+
+@register
+class ListPartitionReassignmentsRequest(Message):
+    """`partitions` None: all that are being moved."""
+
+    API_KEY = 46
+    API_NAME = "ListPartitionReassignments"
+    VERSIONS = (0, 0)
+    partitions: Annotated[list[PartitionNamed], Meta(max_length=PARTITIONS_MAX)] | None
+
+
+class Moving(msgspec.Struct):
+    """`replicas`: all that it has now, the target first."""
+
+    topic: Name
+    partition: PartitionField
+    replicas: list[Broker32]
+    adding: list[Broker32]
+    removing: list[Broker32]
+
+
+@register
+class ListPartitionReassignmentsResponse(Message):
+    API_KEY = 46
+    API_NAME = "ListPartitionReassignments"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 0)
+    partitions: list[Moving]
+    error: ErrorField = 0
+
+
+@register
+class DescribeLogDirsRequest(Message):
+    """`partitions` None: all that are there."""
+
+    API_KEY = 35
+    API_NAME = "DescribeLogDirs"
+    VERSIONS = (0, 2)
+    partitions: Annotated[list[PartitionNamed], Meta(max_length=PARTITIONS_MAX)] | None
+
+
+class DescribedLog(msgspec.Struct):
+    """`lag`: how far the log's end is behind the high watermark."""
+
+    topic: Name
+    partition: PartitionField
+    size_bytes: LogSize
+    lag: Annotated[Int64, unit("records")]
+
+
+class DescribedLogDir(msgspec.Struct, omit_defaults=True):
+    """`path`: as Kafka shows it. `topics`: all that have a log there, whether asked for or not."""
+
+    path: str
+    error: ErrorField = 0
+    topics: list[Name] = []
+    logs: list[DescribedLog] = []
+
+
+@register
+class DescribeLogDirsResponse(Message):
+    API_KEY = 35
+    API_NAME = "DescribeLogDirs"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 2)
+    directories: list[DescribedLogDir]
+
+
+@register
+class DescribeClusterRequest(Message):
+    """Who is there (KIP-700)."""
+
+    API_KEY = 60
+    API_NAME = "DescribeCluster"
+    VERSIONS = (0, 0)
+
+
+@register
+class DescribeClusterResponse(Message):
+    API_KEY = 60
+    API_NAME = "DescribeCluster"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 0)
+    controller: BrokerField
+    brokers: list[BrokerEndpoint]

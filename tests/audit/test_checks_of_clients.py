@@ -1,0 +1,320 @@
+"""As `test_checks`: what acknowledgements, consumers and groups are promised from one leader to the next."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.audit.conftest import Audit
+from tests.audit.trace import Trace, healthy
+
+pytestmark = pytest.mark.spark
+TOGETHER = True
+
+
+def _succeeded() -> Trace:
+    """a, b and c, then broker-1 leads with all of them and takes d and e."""
+    trace = healthy().leader(1, epoch=1, followers=(0, 2))
+    return trace.produce("d", at=3, epoch=1, leader=1, followers=(0, 2)).produce(
+        "e", at=4, epoch=1, leader=1, followers=(0, 2)
+    )
+
+
+def _given(trace: Trace, operation: str, values: str, *, at: int, epoch: int) -> Trace:
+    for offset, value in enumerate(values, at):
+        trace.read(value, at=offset, epoch=epoch, high_watermark=9, broker=epoch, operation=operation)
+    return trace
+
+
+# --- lost-acknowledged: broken or allowed ---
+
+
+def test_what_acks_all_promised_and_nothing_allows_to_be_lost_is_a_broken_promise(audit: Audit) -> None:
+    """A follower that was in sync is elected and has cut what it had."""
+    trace = healthy().truncate(1, 2, log_end=3).leader(1, epoch=1, followers=(2,))
+    check = audit(trace).checks["lost-acknowledged"]
+    assert (check.count, check.allowed, check.evidence[0]["allowed"]) == (1, {}, "")
+
+
+def test_what_only_the_leader_answered_for_may_be_lost(audit: Audit) -> None:
+    trace = healthy().produce("x", at=3, followers=(), acks=1).leader(1, epoch=1, followers=(2,))
+    assert audit(trace).checks["lost-acknowledged"].allowed == {"acks<=1": 1}
+
+
+def test_an_unclean_election_allows_what_is_lost_by_it(audit: Audit) -> None:
+    trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=())
+    trace.leader(1, epoch=1).produce("b", at=0, epoch=1, leader=1, followers=())
+    assert audit(trace).checks["lost-acknowledged"].allowed == {"unclean.leader.election": 1}
+
+
+def test_an_unclean_election_before_a_record_was_written_allows_nothing(audit: Audit) -> None:
+    trace = Trace().cluster().leader(0, epoch=0, followers=(2,)).leader(1, epoch=1, followers=(2,))
+    trace.produce("b", at=0, epoch=1, leader=1, followers=(2,)).truncate(2, 0, log_end=1).leader(2, epoch=2)
+    check = audit(trace).checks["lost-acknowledged"]
+    assert (check.count, check.allowed) == (1, {})
+
+
+def test_what_a_replica_had_not_flushed_may_be_lost(audit: Audit) -> None:
+    trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=()).produce("b", at=1, followers=())
+    trace.kill("broker-0", "power-loss").start("broker-0").loaded(0, 1).leader(0, epoch=1)
+    assert audit(trace).checks["lost-acknowledged"].allowed == {"not flushed": 1}
+
+
+def test_what_was_cut_before_a_restart_was_not_lost_by_it(audit: Audit) -> None:
+    trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=()).truncate(0, 0, log_end=1)
+    trace.kill("broker-0").start("broker-0").loaded(0, 0).leader(0, epoch=1)
+    check = audit(trace).checks["lost-acknowledged"]
+    assert (check.count, check.allowed) == (1, {})
+
+
+# --- duplicate: per attempt ---
+
+
+def test_a_second_copy_is_told_with_its_attempts_and_whether_its_producer_is_idempotent(audit: Audit) -> None:
+    trace = healthy()
+    for offset in (3, 4):
+        trace.append(0, "d", at=offset, epoch=0, as_leader=True)
+    trace.ended("d", at=4, attempts=2, idempotent=True)
+    [one] = audit(trace).checks["duplicate"].evidence
+    assert (one["copies"], one["operations"], one["attempts"], one["idempotent"]) == (2, 1, 2, True)
+
+
+def test_an_operation_that_is_told_to_have_ended_twice_excuses_no_second_copy(audit: Audit) -> None:
+    trace = healthy()
+    for offset in (3, 4):
+        trace.append(0, "d", at=offset, epoch=0, as_leader=True)
+    trace.ended("d", at=4)
+    trace.operations -= 1
+    trace.ended("d", at=4)
+    assert audit(trace).checks["duplicate"].verdict == "violated"
+
+
+# --- acknowledged-below-min-insync ---
+
+
+def _alone(min_insync: int = 2) -> Trace:
+    """The leader is told that it is alone in its ISR."""
+    trace = Trace().cluster().role(0, "leader", epoch=0, min_insync=min_insync)
+    return trace.in_sync(0, "0", high_watermark=0, min_insync=min_insync)
+
+
+def test_acks_all_that_a_lone_leader_acknowledges_is_below_the_least(audit: Audit) -> None:
+    trace = _alone().append(0, "a", at=0, epoch=0, as_leader=True).watermark(0, 1, previous=0, epoch=0)
+    check = audit(trace.ended("a", at=0)).checks["acknowledged-below-min-insync"]
+    assert [(one["offset"], one["in_sync"], one["min_insync_replicas"]) for one in check.evidence] == [(0, 1, 2)]
+
+
+@pytest.mark.parametrize("acks", [1, 0])
+def test_the_least_means_nothing_to_other_acks(audit: Audit, acks: int) -> None:
+    trace = _alone().append(0, "a", at=0, epoch=0, as_leader=True).ended("a", at=0, acks=acks)
+    assert audit(trace.ended("b", at=-1, error=19, outcome="failed")).checks[
+        "acknowledged-below-min-insync"
+    ].verdict == "skipped"
+
+
+def test_what_was_committed_before_the_isr_shrank_may_be_acknowledged_after(audit: Audit) -> None:
+    trace = Trace().cluster().role(0, "leader", epoch=0, min_insync=2).append(0, "a", at=0, epoch=0, as_leader=True)
+    trace.watermark(0, 1, previous=0, epoch=0).in_sync(0, "0", high_watermark=1, min_insync=2)
+    assert audit(trace.ended("a", at=0)).checks["acknowledged-below-min-insync"].verdict == "held"
+
+
+def test_whoever_is_in_sync_again_may_acknowledge(audit: Audit) -> None:
+    trace = _alone().append(0, "a", at=0, epoch=0, as_leader=True).in_sync(0, "0,1", high_watermark=0, min_insync=2)
+    trace.watermark(0, 1, previous=0, epoch=0)
+    assert audit(trace.ended("a", at=0)).checks["acknowledged-below-min-insync"].verdict == "held"
+
+
+def test_without_a_leaders_role_nothing_is_known_of_what_it_took_for_in_sync(audit: Audit) -> None:
+    trace = Trace().cluster().append(0, "a", at=0, epoch=0, as_leader=True).ended("a", at=0)
+    assert audit(trace).checks["acknowledged-below-min-insync"].verdict == "unknown"
+
+
+# --- non-monotonic-read, skipped-read ---
+
+
+def test_what_a_consumer_had_and_is_given_again_by_the_next_leader_goes_back(audit: Audit) -> None:
+    trace = _succeeded()
+    operation = trace.consume(0)
+    checks = audit(_given(_given(trace, operation, "abc", at=0, epoch=0), operation, "c", at=2, epoch=1)).checks
+    assert [(one["offset"], one["before"]) for one in checks["non-monotonic-read"].evidence] == [(2, 2)]
+    assert (checks["read-gap"].verdict, checks["skipped-read"].verdict) == ("held", "held")
+
+
+def test_what_lies_between_two_leaders_and_is_not_given_is_skipped_and_unseen(audit: Audit) -> None:
+    trace = _succeeded()
+    operation = trace.consume(0)
+    checks = audit(_given(_given(trace, operation, "abc", at=0, epoch=0), operation, "e", at=4, epoch=1)).checks
+    assert [(one["offset"], one["before"]) for one in checks["skipped-read"].evidence] == [(4, 2)]
+    assert [(one["offset"], one["reader"]) for one in checks["unseen"].evidence] == [(3, operation)]
+    assert checks["non-monotonic-read"].verdict == "held"
+
+
+def test_whoever_reads_on_where_it_was_skips_nothing(audit: Audit) -> None:
+    trace = _succeeded()
+    operation = trace.consume(0)
+    checks = audit(_given(_given(trace, operation, "abc", at=0, epoch=0), operation, "de", at=3, epoch=1)).checks
+    assert {checks[name].verdict for name in ("non-monotonic-read", "skipped-read", "unseen")} == {"held"}
+
+
+@pytest.mark.parametrize(("values", "at"), [("bcde", 1), ("e", 4)])
+def test_a_consumer_that_has_left_its_position_may_go_on_anywhere(audit: Audit, values: str, at: int) -> None:
+    trace = _succeeded()
+    operation = trace.consume(0)
+    _given(trace, operation, "abc", at=0, epoch=0).left(operation, 3)
+    checks = audit(_given(trace, operation, values, at=at, epoch=1)).checks
+    assert {checks[name].verdict for name in ("non-monotonic-read", "skipped-read", "unseen")} == {"held"}
+
+
+# --- unseen ---
+
+
+def test_what_was_acknowledged_after_a_consumer_had_passed_is_not_missed(audit: Audit) -> None:
+    """It read the history that was cut off; in the one that goes on others lie there, which came later."""
+    trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=()).produce("x", at=1, followers=())
+    trace.produce("y", at=2, followers=())
+    _given(trace, trace.consume(0), "axy", at=0, epoch=0)
+    trace.leader(1, epoch=1)
+    for offset, value in enumerate("abc"):
+        trace.produce(value, at=offset, epoch=1, leader=1, followers=())
+    assert audit(trace).checks["unseen"].verdict == "held"
+
+
+def test_what_was_read_in_place_of_what_is_there_leaves_it_unseen(audit: Audit) -> None:
+    trace = healthy()
+    operation = trace.consume(0)
+    check = audit(_given(trace, operation, "axc", at=0, epoch=0)).checks["unseen"]
+    assert [one["offset"] for one in check.evidence] == [1]
+
+
+def test_where_the_final_leader_is_not_told_nothing_is_known_to_be_unseen(audit: Audit) -> None:
+    trace = healthy().append(0, "g", at=7, epoch=0)
+    operation = trace.consume(0)
+    assert audit(_given(trace, operation, "axc", at=0, epoch=0)).checks["unseen"].verdict == "unknown"
+
+
+# --- inconsistent-offsets ---
+
+
+def test_one_offset_read_as_two_things_is_inconsistent_whoever_reads(audit: Audit) -> None:
+    trace = healthy().read("c", at=2, epoch=0, high_watermark=3).read("x", at=2, epoch=1, high_watermark=3, broker=1)
+    check = audit(trace).checks["inconsistent-offsets"]
+    assert [(one["offset"], sorted(one["epochs"])) for one in check.evidence] == [(2, [0, 1])]
+
+
+def test_what_begins_within_another_batch_contradicts_it_too(audit: Audit) -> None:
+    trace = healthy().read("batch", at=3, last=6, epoch=0, high_watermark=9)
+    assert audit(trace.read("x", at=5, epoch=0, high_watermark=9)).checks["inconsistent-offsets"].count == 1
+
+
+def test_a_batch_that_is_read_from_its_middle_is_the_same(audit: Audit) -> None:
+    trace = healthy().read("batch", at=3, last=6, epoch=0, high_watermark=9)
+    trace.read("batch", at=5, last=6, epoch=0, high_watermark=9).read("d", at=7, epoch=0, high_watermark=9)
+    assert audit(trace).checks["inconsistent-offsets"].verdict == "held"
+
+
+# --- offset-out-of-range ---
+
+
+def test_a_position_that_was_come_to_and_is_none_is_a_surprise(audit: Audit) -> None:
+    trace = healthy()
+    operation = trace.consume(0)
+    check = audit(_given(trace, operation, "abc", at=0, epoch=0).left(operation, 3)).checks["offset-out-of-range"]
+    assert [(one["offset"], one["operation"]) for one in check.evidence] == [(3, operation)]
+
+
+def test_so_is_one_that_the_cluster_named(audit: Audit) -> None:
+    trace = healthy()
+    assert audit(trace.left(trace.consume(), 7)).checks["offset-out-of-range"].count == 1
+
+
+def test_what_a_client_asks_for_by_itself_is_its_own_affair(audit: Audit) -> None:
+    trace = healthy()
+    assert audit(trace.left(trace.consume(7), 7)).checks["offset-out-of-range"].verdict == "held"
+
+
+def test_a_seek_is_no_surprise(audit: Audit) -> None:
+    trace = healthy()
+    assert audit(trace.left(trace.consume(0), 2, "seek")).checks["offset-out-of-range"].verdict == "held"
+
+
+# --- group-ahead-of-log ---
+
+
+def test_a_group_that_has_committed_what_is_not_there_is_ahead(audit: Audit) -> None:
+    check = audit(healthy().group("commit", 4)).checks["group-ahead-of-log"]
+    assert [(one["offset"], one["group"], one["log_end"]) for one in check.evidence] == [(4, "g", 3)]
+
+
+def test_a_group_that_has_committed_the_logs_end_is_not(audit: Audit) -> None:
+    trace = healthy().group("commit", 4).group("commit", 3).group("commit", 9, outcome="unknown")
+    assert audit(trace).checks["group-ahead-of-log"].verdict == "held"
+
+
+def test_a_group_is_ahead_of_a_log_that_is_told_or_of_none(audit: Audit) -> None:
+    trace = healthy().append(0, "g", at=7, epoch=0).group("commit", 40)
+    assert audit(trace).checks["group-ahead-of-log"].verdict == "unknown"
+
+
+# --- committed-offset-regression ---
+
+
+def test_less_than_was_acknowledged_is_a_regression_whoever_looks(audit: Audit) -> None:
+    trace = healthy().start("client-1", "client")
+    trace.group("commit", 2).group("commit", 3, client=1).group("committed", 2)
+    check = audit(trace).checks["committed-offset-regression"]
+    assert [(one["offset"], one["committed"]) for one in check.evidence] == [(2, 3)]
+
+
+def test_nothing_found_of_what_was_committed_is_one_too(audit: Audit) -> None:
+    assert audit(healthy().group("commit", 2).group("committed", -1)).checks["committed-offset-regression"].count == 1
+
+
+def test_a_client_that_commits_less_has_gone_back_itself(audit: Audit) -> None:
+    trace = healthy().group("commit", 3).group("commit", 1).group("committed", 1)
+    assert audit(trace).checks["committed-offset-regression"].verdict == "held"
+
+
+def test_a_commit_that_may_have_been_done_later_explains_what_is_found(audit: Audit) -> None:
+    trace = healthy().group("commit", 1, outcome="unknown").group("commit", 3).group("committed", 1)
+    assert audit(trace).checks["committed-offset-regression"].verdict == "held"
+
+
+def test_a_commit_that_certainly_failed_explains_nothing(audit: Audit) -> None:
+    trace = healthy().group("commit", 1, outcome="failed").group("commit", 3).group("committed", 1)
+    assert audit(trace).checks["committed-offset-regression"].verdict == "violated"
+
+
+def test_without_groups_nothing_is_said_of_them(audit: Audit) -> None:
+    checks = audit(healthy()).checks
+    assert {checks[name].verdict for name in ("group-ahead-of-log", "committed-offset-regression")} == {"skipped"}
+
+
+def test_lines_that_are_missed_leave_what_is_found_of_groups_unknown(audit: Audit) -> None:
+    trace = healthy().group("commit", 3).group("committed", 3)
+    del trace.files["client-0", 1, False][-3]
+    checks = audit(trace).checks
+    assert {checks[name].verdict for name in ("inconsistent-offsets", "committed-offset-regression")} == {"unknown"}
+
+
+@pytest.mark.parametrize(
+    ("node", "names"),
+    [
+        (
+            "client-0",
+            (
+                *("phantom-read", "read-above-high-watermark", "read-gap", "non-monotonic-read", "skipped-read"),
+                *("offset-out-of-range", "acknowledged-below-min-insync"),
+            ),
+        ),
+        ("broker-1", ("log-matching", "high-watermark-above-log-end")),
+        ("session-0", ("partition-state",)),
+    ],
+)
+def test_a_line_that_is_missed_leaves_what_held_without_it_unknown(
+    audit: Audit, node: str, names: tuple[str, ...]
+) -> None:
+    trace = _succeeded()
+    operation = trace.consume(0)
+    trace.seqs[node] += 1
+    _given(_given(trace, operation, "abc", at=0, epoch=0), operation, "de", at=3, epoch=1)
+    checks = audit(trace.leader(1, epoch=2, followers=(0, 2))).checks
+    assert {name: checks[name].verdict for name in names} == dict.fromkeys(names, "unknown")

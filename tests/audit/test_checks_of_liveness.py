@@ -1,0 +1,90 @@
+"""As `test_checks`: what must come right by itself, once a run is left in peace."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol import events as e
+from tests.audit.conftest import Audit
+from tests.audit.trace import Trace, healthy
+
+pytestmark = pytest.mark.spark
+TOGETHER = True
+LONG_MS = 60_000.0
+
+
+def _left(trace: Trace, ms: float = LONG_MS) -> Trace:
+    """In peace, until the run is over."""
+    trace.later(ms)
+    for node in ("broker-0", "broker-1", "broker-2", "client-0", "session-0"):
+        trace.stop(node)
+    return trace
+
+
+def _leaderless() -> Trace:
+    """Its leader dies and is back, and nobody is elected."""
+    trace = healthy().assigned(0, 1, 2).kill("broker-0").state(leader=-1, epoch=1, isr=(1, 2))
+    return trace.emit("injector", e.MachineFault("start", "broker-0", life=2)).start("broker-0")
+
+
+def _lagging() -> Trace:
+    return healthy().assigned(0, 1, 2).state(leader=0, epoch=0, isr=(0, 2))
+
+
+def test_a_partition_that_nobody_leads_though_all_are_there(audit: Audit) -> None:
+    check = audit(_left(_leaderless())).checks["no-leader"]
+    # 2.6: a session of 18 s if nobody gave another.
+    assert [(one["partition"], one["bound_ms"], one["lasted_ms"] >= LONG_MS) for one in check.evidence] == [
+        ("t-0", 36_000, True)
+    ]
+
+
+def test_a_leader_that_comes_in_time(audit: Audit) -> None:
+    trace = _leaderless().later(30_000).state(leader=1, epoch=2, isr=(1, 2))
+    assert audit(_left(trace)).checks["no-leader"].verdict == "held"
+
+
+def test_a_replica_that_stays_out_of_the_isr_though_all_are_there(audit: Audit) -> None:
+    check = audit(_left(_lagging())).checks["under-replicated"]
+    assert [(one["isr"], one["replicas"], one["bound_ms"]) for one in check.evidence] == [([0, 2], [0, 1, 2], 48_000)]
+
+
+def test_a_replica_that_is_back_in_time(audit: Audit) -> None:
+    trace = _lagging().later(40_000).state(leader=0, epoch=0, isr=(0, 2, 1))
+    assert audit(_left(trace)).checks["under-replicated"].verdict == "held"
+
+
+def _in_force(trace: Trace) -> Trace:
+    return trace.emit("injector", e.FaultAsked("1", "cut az-0", False)).emit(
+        "broker-0", e.FaultInForce("1", "cut az-0")
+    )
+
+
+@pytest.mark.parametrize("why", ["short", "a fault lasts", "a broker is dead", "a broker died by itself", "paused"])
+def test_what_was_not_left_in_peace_for_long_enough_is_not_judged(audit: Audit, why: str) -> None:
+    trace = _leaderless()
+    match why:
+        case "short":
+            trace.later(-LONG_MS + 5_000)
+        case "a fault lasts":
+            _in_force(trace)
+        case "a broker is dead":
+            trace.kill("broker-1")
+        case "a broker died by itself":
+            trace.stop("broker-1", code=1, reason="it could not go on")
+        case "paused":
+            trace.kill("broker-1", "pause")
+    checks = audit(_left(trace)).checks
+    assert {checks[name].verdict for name in ("no-leader", "under-replicated")} <= {"skipped", "unknown"}
+
+
+def test_peace_begins_with_the_heal(audit: Audit) -> None:
+    trace = _in_force(_leaderless()).later(LONG_MS).emit("broker-0", e.FaultHealed("1", "cut az-0", 0))
+    assert audit(_left(trace, 30_000)).checks["no-leader"].verdict != "violated"
+
+
+def test_liveness_is_unknown_where_events_are_missing(audit: Audit) -> None:
+    trace = healthy().assigned(0, 1, 2)
+    trace.seqs["session-0"] += 1
+    check = audit(_left(trace.state(leader=0, epoch=0, isr=(0, 1, 2)))).checks["no-leader"]
+    assert check.verdict == "unknown"

@@ -1,0 +1,86 @@
+"""The tutorial, followed word by word: what its commands print is what it shows, but for lines that it leaves out."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from emulator.cli.app import main
+
+ROOT = Path(__file__).parents[2]
+TUTORIAL = ROOT / "docs" / "tutorial.md"
+_CONSOLE = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
+LEFT_OUT = "..."
+
+
+class Typed(NamedTuple):
+    """One command, and the lines shown after it."""
+
+    command: str
+    shown: list[str]
+
+
+def typed(page: str) -> list[Typed]:
+    found: list[Typed] = []
+    for block in _CONSOLE.findall(page):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append(Typed(line.removeprefix("$ "), []))
+            else:
+                found[-1].shown.append(line)
+    return found
+
+
+def not_printed(shown: list[str], printed: list[str]) -> str:
+    """The first line shown that is not where it should be; "" if all are."""
+    place, anywhere = 0, False
+    for line in shown:
+        if line == LEFT_OUT:
+            anywhere = True
+            continue
+        within = printed[place:] if anywhere else printed[place : place + 1]
+        if line not in within:
+            return line
+        place += within.index(line) + 1
+        anywhere = False
+    return "" if anywhere or place == len(printed) else f"and then: {printed[place]}"
+
+
+def test_every_command_prints_what_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lessons = typed(TUTORIAL.read_text(encoding="utf-8"))
+    assert len(lessons) > 10
+    for command, shown in lessons:
+        program, *arguments = shlex.split(command)
+        assert program == "faultline", command
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        printed = capsys.readouterr().out.splitlines()
+        assert ended.value.code == 0, command
+        assert not (line := not_printed(shown, printed)), f"{command}\n{line}\nis not what it printed:\n" + "\n".join(
+            printed
+        )
+
+
+@pytest.mark.parametrize(
+    ("shown", "wrong"),
+    [
+        (["a", "b", "c"], ""),
+        (["...", "b", "..."], ""),
+        (["a", "...", "c"], ""),
+        (["..."], ""),
+        (["b", "..."], "b"),
+        (["a", "..."], ""),
+        (["...", "b"], "and then: c"),
+        (["...", "c", "...", "b", "..."], "b"),
+        (["a", "c", "..."], "c"),
+    ],
+)
+def test_a_line_that_is_not_there_is_found(shown: list[str], wrong: str) -> None:
+    assert not_printed(shown, ["a", "b", "c"]) == wrong

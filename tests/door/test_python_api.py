@@ -1,0 +1,177 @@
+"""`import faultline`: what a program and a test suite of somebody else's can rely on."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+import faultline
+from emulator.cluster.registry import registered
+from faultline import auditing
+
+pytestmark = pytest.mark.network
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("cluster", ["2.6"], indirect=True)
+def test_faults_and_refusals_in_the_commands_own_words(cluster: faultline.Cluster) -> None:
+    rule = cluster.cut("az-0", "az-1")
+    assert [fault["id"] for fault in cluster.status()["faults"] if fault["healed"] is None] == [rule]
+    cluster.heal(rule)
+    cluster.delay("broker-0", "broker-1", ms=5, jitter_ms=1)
+    cluster.heal()
+    assert all(fault["healed"] for fault in cluster.status()["faults"])
+    with pytest.raises(faultline.Refused, match="az-9"):
+        cluster.cut("az-9")
+    with pytest.raises(faultline.Refused, match="there is az-0, az-1, az-2"):
+        cluster.bootstrap_servers("az-9")
+    with pytest.raises(faultline.Refused, match="kill what"):
+        cluster.kill()
+
+
+def test_a_cluster_that_cannot_be_is_not_started(tmp_path: Path, state_home: Path) -> None:
+    for about in ({"kafka_version": "0.8.2"}, {"kafka_version": "9.9"}, {"settings": {"no.such": 1}}):
+        with pytest.raises(faultline.NotStarted), faultline.Cluster(directory=tmp_path / "run", **about):
+            pass
+    with pytest.raises(faultline.FaultlineError, match="does not run"):
+        faultline.Cluster().status()
+
+
+def test_it_dies_with_the_program(tmp_path: Path, state_home: Path) -> None:
+    """Whatever ends that: nothing is left running."""
+    run = tmp_path / "run"
+    program = f"import faultline\nwith faultline.Cluster(directory={str(run)!r}):\n  print('up', flush=True)\n  input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"up\n"
+        found = registered(run)
+        assert found is not None
+        supervisor = psutil.Process(found.registration.pid)
+        theirs = [supervisor, *supervisor.children(recursive=True)]
+        os.kill(process.pid, signal.SIGKILL)
+    _gone, left = psutil.wait_procs(theirs, 30.0)
+    assert left == []
+
+
+WITHOUT_SPARK = """
+import contextlib
+from pathlib import Path
+
+import msgspec
+
+import audit.commands
+import audit.report
+import audit.run
+from emulator.runs.verdict import Verdict
+
+audit.commands.spark_of = lambda master, size_bytes: contextlib.nullcontext((None, "nowhere"))
+audit.report.write_report = lambda run, verdict, home: None
+
+
+def audit_runs(spark, runs, scratch):
+    return [msgspec.json.decode((Path(run) / "verdict.json").read_bytes(), type=Verdict) for run in runs]
+
+
+audit.run.audit_runs = audit_runs
+print("what others print")
+"""
+"""A process that begins with this finds in a run what was found there before."""
+
+
+def test_an_audit_beside_a_spark_of_the_programs_own_is_told_by_its_last_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = faultline.run("az-isolated-leader", seed=1, directory=tmp_path / "run")
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT_SPARK)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path), str(ROOT))))
+    monkeypatch.setattr(auditing, "spark_is_taken", lambda: True)
+    beside = auditing.audited(tmp_path / "run")
+    assert beside.violated == found.violated != ()
+    assert beside.lost == found.lost and found.lost.count > 0
+    with pytest.raises(faultline.Refused, match="no-such-run"):
+        auditing.audited(tmp_path / "no-such-run")
+
+
+def test_scenarios_played_from_a_program(tmp_path: Path) -> None:
+    verdict = faultline.run("az-isolated-leader", seed=1, directory=tmp_path / "run")
+    assert verdict.violated and verdict.lost.by_acks == {1: verdict.lost.count}
+    assert (tmp_path / "run" / "verdict.json").exists()
+    several = faultline.simulate("az-isolated-leader", (1, 2))
+    assert several[1].violated == verdict.violated and set(several) == {1, 2}
+    with pytest.raises(faultline.Refused, match="no scenario"):
+        faultline.run("no-such-scenario")
+
+
+FAKE = """
+import faultline
+import faultline.cluster
+
+
+class Fake:
+    def __init__(self, **given):
+        self.given = given
+
+    def __enter__(self):
+        self.did = []
+        return self
+
+    def __exit__(self, *about):
+        self.did.append("end")
+
+    def heal(self):
+        self.did.append("heal")
+
+    def settle(self):
+        self.did.append("settle")
+
+    def audit(self):
+        assert self.did == ["heal", "settle", "end"]
+        return self
+
+    def require_held(self, *, except_=()):
+        if except_ != ("lost-acknowledged",):
+            raise faultline.AuditFailed("lost-acknowledged violated 1")
+
+
+faultline.cluster.Cluster = Fake
+"""
+TESTS = """
+import pytest
+
+
+@pytest.mark.faultline(kafka_version="2.8")
+def test_whose_audit_finds_something(faultline_cluster):
+    assert faultline_cluster.given == {"kafka_version": "2.8"}
+
+
+@pytest.mark.faultline(expected=("lost-acknowledged",))
+def test_that_expects_it(faultline_cluster):
+    assert faultline_cluster.given == {}
+
+
+@pytest.mark.faultline(audit=False)
+def test_that_wants_no_audit(faultline_cluster):
+    pass
+
+
+def test_that_fails_and_is_not_audited(faultline_cluster):
+    assert False
+"""
+
+
+def test_the_fixture_audits_a_test_that_has_passed(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faultline.cluster, "Cluster", faultline.cluster.Cluster)  # as it was, when this is over
+    pytester.makeconftest(FAKE)
+    pytester.makepyfile(TESTS)
+    told = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--strict-markers")
+    told.assert_outcomes(passed=3, failed=1, errors=1)
+    told.stdout.fnmatch_lines(
+        ["*AuditFailed: lost-acknowledged violated 1", "*ERROR*test_whose_audit_finds_something*"]
+    )

@@ -1,0 +1,148 @@
+"""Whoever comes to a door and is no Kafka client, or a bad one, costs its own connection; nobody else notices."""
+
+import contextlib
+import random
+import socket
+import struct
+from collections.abc import Iterator
+
+import psutil
+import pytest
+from confluent_kafka import Producer
+from kafka.protocol.consumer import FetchRequest
+from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
+
+import faultline
+from emulator.cluster.registry import registered
+
+pytestmark = [pytest.mark.network, pytest.mark.parametrize("cluster", ["2.6"], indirect=True)]
+
+LIMIT_S = 20.0
+MIB = 1 << 20
+
+
+def address(cluster: faultline.Cluster, broker: int = 0) -> tuple[str, int]:
+    host, port = cluster.bootstrap_servers("az-0").split(",")[broker].split(":")
+    return host, int(port)
+
+
+@contextlib.contextmanager
+def knocking(cluster: faultline.Cluster) -> Iterator[socket.socket]:
+    with socket.create_connection(address(cluster), LIMIT_S) as sock:
+        yield sock
+
+
+def closed(sock: socket.socket) -> bool:
+    """The other end has ended it."""
+    with contextlib.suppress(ConnectionResetError):
+        while sock.recv(65536):
+            pass
+    return True
+
+
+def works(cluster: faultline.Cluster, topic: str) -> None:
+    """For everybody else, and every node is in its first life."""
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers("az-0"), "acks": "all"})
+    producer.produce(topic, b"v", partition=0)
+    assert producer.flush(LIMIT_S) == 0
+    assert {node["incarnation"] for node in cluster.status()["nodes"].values()} == {1}
+
+
+def broker_memory(cluster: faultline.Cluster) -> int:
+    """Bytes that broker-0 has in memory."""
+    found = registered(cluster.directory)
+    assert found is not None
+    nodes = psutil.Process(found.registration.pid).children(recursive=True)
+    return int(next(node for node in nodes if node.name() == "broker-0").memory_info().rss)
+
+
+def request(kind: type, version: int, correlation_id: int = 1, **fields: object) -> bytes:
+    asked = kind(**fields)
+    asked.API_VERSION = version
+    asked.with_header(correlation_id=correlation_id, client_id="stranger")
+    return bytes(asked.encode(header=True, framed=True))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(32),
+        b"GET / HTTP/1.1\r\nHost: broker\r\n\r\n",
+        struct.pack(">i", 2**31 - 1),
+        struct.pack(">i", -1),
+        struct.pack(">i", 0),
+        struct.pack(">ihhi", 8, 999, 0, 1),
+        struct.pack(">ihhi", 8, 0, 99, 1),
+        request(MetadataRequest, 9)[:-3] + b"\xff\xff\xff",
+    ],
+    ids=["TLS", "HTTP", "2 GiB", "negative", "empty", "no such API", "no such version", "garbled"],
+)
+def test_what_is_no_request_ends_its_connection(cluster: faultline.Cluster, topic: str, said: bytes) -> None:
+    with knocking(cluster) as sock:
+        sock.sendall(said)
+        assert closed(sock)
+    works(cluster, topic)
+
+
+def test_who_asks_in_an_unknown_version_of_api_versions_is_told_what_is_spoken(cluster: faultline.Cluster) -> None:
+    with knocking(cluster) as sock:
+        sock.sendall(request(ApiVersionsRequest, 4))
+        size, correlation_id, error = struct.unpack(">iih", sock.recv(10))
+        assert (correlation_id, error) == (1, 35) and size > 100
+
+
+def test_those_who_stall_in_the_middle_of_a_frame_hold_a_bounded_amount(cluster: faultline.Cluster, topic: str) -> None:
+    before = broker_memory(cluster)
+    with contextlib.ExitStack() as stack:
+        stalled = [stack.enter_context(knocking(cluster)) for _ in range(24)]
+        for sock in stalled:
+            sock.sendall(request(ApiVersionsRequest, 0))
+            assert sock.recv(65536)
+            with contextlib.suppress(OSError):  # an older one may have had to make room
+                sock.sendall(struct.pack(">i", 30 * MIB) + bytes(8 * MIB))
+        works(cluster, topic)
+        assert broker_memory(cluster) - before < 320 * MIB, "of 192 MiB that were sent 128 may be held"
+    works(cluster, topic)
+
+
+def test_who_asks_and_never_reads_costs_an_answer(cluster: faultline.Cluster, topic: str) -> None:
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers(), "compression.type": "none"})
+    for _ in range(64):
+        producer.produce(topic, bytes(256 * 1024), partition=0)
+    assert producer.flush(LIMIT_S) == 0
+    kind = FetchRequest.FetchTopic
+    one = kind.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=16 * MIB)
+    asked = request(FetchRequest, 11, max_bytes=16 * MIB, topics=[kind(topic=topic, partitions=[one])])
+    before = broker_memory(cluster)
+    with contextlib.ExitStack() as stack:
+        for _ in range(4):
+            sock = stack.enter_context(knocking(cluster))
+            sock.sendall(asked * 50)
+        works(cluster, topic)
+        assert broker_memory(cluster) - before < 4 * 4 * 16 * MIB
+
+
+def test_connections_opened_and_dropped(cluster: faultline.Cluster, topic: str) -> None:
+    for number in range(1_000):
+        with knocking(cluster) as sock:
+            if number % 2:
+                sock.sendall(request(ApiVersionsRequest, 0)[: number % 20])
+    works(cluster, topic)
+
+
+def test_damaged_requests(cluster: faultline.Cluster, topic: str) -> None:
+    draw = random.Random(7)
+    whole = [
+        request(MetadataRequest, 9, topics=[MetadataRequest.MetadataRequestTopic(name=topic)]),
+        request(FetchRequest, 11, topics=[FetchRequest.FetchTopic(topic=topic, partitions=[])]),
+        request(ApiVersionsRequest, 3),
+    ]
+    for _ in range(300):
+        damaged = bytearray(draw.choice(whole))
+        for _ in range(draw.randint(1, 5)):
+            damaged[draw.randrange(4, len(damaged))] = draw.randrange(256)
+        with knocking(cluster) as sock:
+            sock.sendall(damaged)
+            sock.shutdown(socket.SHUT_WR)
+            assert closed(sock)
+    works(cluster, topic)

@@ -1,0 +1,104 @@
+"""`faultline advise`: what it prints fits a terminal, and the command that it gives plays the same again."""
+
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from emulator.cli.app import app
+from emulator.cli.commands import advise as command
+from emulator.exit_codes import BROKEN, UNUSABLE
+from emulator.judging.advice.cluster import Cluster
+from emulator.judging.advice.playing import Base, Choice, base_of
+
+FAULT = "every-broker-loses-power-load"
+SAFE = ("--set", "producer.acks=all", "--set", "producer.enable.idempotence=true", "--set", "min.insync.replicas=2")
+
+
+def one_fault(choice: Choice, version: str | None, cluster: Cluster) -> Base:
+    base = base_of(choice, version, cluster)
+    return msgspec.structs.replace(base, faults=tuple(fault for fault in base.faults if fault.name == FAULT))
+
+
+def asked(*words: str) -> int:
+    code: Any = app(list(words), result_action="return_value")
+    return int(code)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command, "base_of", one_fault)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})  # few runs: other processes would only have to start
+    return tmp_path
+
+
+def test_the_command_that_is_given_breaks_the_same_promise(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked("advise", *SAFE, "--seeds", "2", "--json", "--html", str(folder / "a.html")) == BROKEN
+    fault = msgspec.json.decode(capsys.readouterr().out)["faults"][0]
+    broken = fault["broken"][0]
+    assert (broken["check"], broken["change"]) == ("lost-acknowledged", ["log.flush.interval.messages=1"])
+    assert broken["replay"] in (folder / "a.html").read_text(encoding="utf-8")
+    faultline, *words = shlex.split(broken["replay"])
+    assert faultline == "faultline"
+    assert asked(*words, "--json") == BROKEN
+    verdict = msgspec.json.decode(capsys.readouterr().out)
+    assert verdict["checks"]["lost-acknowledged"]["verdict"] == "violated"
+    asked(*words, "--set", broken["change"][0], "--json")
+    mended = msgspec.json.decode(capsys.readouterr().out)
+    assert mended["checks"]["lost-acknowledged"]["verdict"] == "held"
+
+
+def two_faults(choice: Choice, version: str | None, cluster: Cluster) -> Base:
+    base = base_of(choice, version, cluster)
+    names = ("broker-1-crashes-election", "broker-2-loses-power-election")
+    return msgspec.structs.replace(base, faults=tuple(fault for fault in base.faults if fault.name in names))
+
+
+def test_pairs_follow_single_faults_and_the_command_that_is_given_breaks_the_same_promise(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "base_of", two_faults)
+    assert asked("advise", *SAFE, "--seeds", "1", "--pairs", "--runs", "3", "--json") == BROKEN
+    told = msgspec.json.decode(capsys.readouterr().out)
+    pairs = told["pairs"]
+    assert not any(fault["broken"] for fault in told["faults"])
+    assert (pairs["runs"], pairs["of"], pairs["exhausted"], pairs["known"]) == (3, 5, False, 0)
+    lost = next(cause for cause in pairs["causes"] if cause["check"] == "lost-acknowledged")["pairs"]
+    assert {one["moment"] for one in lost} == {"election"} and lost[0]["change"] == ["log.flush.interval.messages=1"]
+    asked(*shlex.split(lost[0]["replay"])[1:], "--json")
+    verdict = msgspec.json.decode(capsys.readouterr().out)
+    assert verdict["checks"]["lost-acknowledged"]["verdict"] == "violated"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--runs", "5"), "--runs and --for bound --pairs"),
+        (("--pairs", "--runs", "0"), "--runs 0: at least 1"),
+        (("--pairs", "--runs", "5", "--for", "1m"), "--runs and --for: one of them"),
+        (("--pairs", "--for", "soon"), "--for 'soon': expected a time such as 90s"),
+        (("--topology", "three-azz"), "no topology or file 'three-azz'; nearest: three-az"),
+        (("--topology", "three-az", "--azs", "2"), "--topology says how many"),
+        (("--brokers", "2", "--azs", "3"), "--azs 3: there are 2 brokers"),
+    ],
+)
+def test_a_bound_or_a_cluster_that_is_none_is_told(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+) -> None:
+    assert asked("advise", *words) == UNUSABLE
+    assert told in capsys.readouterr().err
+
+
+def test_the_verdict_comes_first_then_the_table_then_why(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked("advise", *SAFE, "--seeds", "2") == BROKEN
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first == "With these settings, 1 of 1 faults lose acknowledged records."
+    assert lines[0] == "With these settings, 1 of 1 faults take away what was read."
+    assert any("every broker loses power" in line and "100%" in line for line in lines)
+    told = [line.split()[0] for line in lines if line.startswith("  ") and line.split()]
+    assert [word for word in told if word in ("why", "replay", "change")] == ["why", "replay", "change"] * 2
+    assert all(len(line) <= 120 for line in lines if not line.lstrip().startswith("replay"))

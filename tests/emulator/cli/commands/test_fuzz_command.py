@@ -1,0 +1,56 @@
+"""`faultline fuzz`: what it prints, what it leaves, and that it goes on where it was."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from emulator.cli.app import app
+from emulator.exit_codes import BROKEN, HELD, UNUSABLE
+
+
+def fuzz(*words: str) -> Any:
+    return app(["fuzz", *words], result_action="return_value")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--runs", "0"), "--runs 0: from 1 to"),
+        (("--for", "soon"), "--for 'soon': expected a time such as"),
+        (("--for", "1m", "--runs", "5"), "one of them"),
+        (("--kafka-version", "9.9"), "unknown Kafka version '9.9'"),
+        (("--set", "min.insync.replica=2"), "min.insync.replicas"),
+    ],
+)
+def test_what_it_cannot_use_is_one_line(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz(*words) == UNUSABLE
+    told = capsys.readouterr()
+    assert said in told.err and not told.out
+
+
+def test_it_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--json", "--kafka-version", "2.8", "--out", str(tmp_path / "found"))
+    assert fuzz("--runs", "1", *words) == HELD
+    first = msgspec.json.decode(capsys.readouterr().out)
+    assert fuzz("--runs", "2", *words) == HELD
+    second = msgspec.json.decode(capsys.readouterr().out)
+    assert (first["runs"], second["runs"]) == (1, 2)
+    assert second["simulated_s"] > first["simulated_s"]
+    assert set(first["reached"]) <= set(second["reached"])
+    assert fuzz("--runs", "2", "--seed", "2", *words) == UNUSABLE
+    assert "was begun with other words" in capsys.readouterr().err
+
+
+def test_a_find_known_already_is_told_with_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a campaign that has found something: it is not played again."""
+    find = {"what": "lost", "rule": "8 (KIP-101): cut", "text": "m is gone", "number": 0, "count": 1, "steps": 5}
+    hunt = {"runs": 1, "finds": [{**find, "file": "id: lost-0\n"}], "reached": [], "simulated_s": 60.0}
+    asked = {"version": "0.10.2", "seed": 1, "fixed": {}}
+    (tmp_path / "fuzz.json").write_bytes(msgspec.json.encode({"asked": asked, "hunt": hunt}))
+    assert fuzz("--runs", "1", "--kafka-version", "0.10.2", "--out", str(tmp_path)) == BROKEN
+    told = capsys.readouterr().out
+    assert "lost: 8 (KIP-101): cut: 1 of 1 runs" in told
+    assert f"faultline run {tmp_path}/lost-0.yaml --world sim --seed 0" in told.replace("\n", "")
+    assert (tmp_path / "lost-0.yaml").read_text() == "id: lost-0\n"

@@ -1,0 +1,31 @@
+"""`up --http PORT`: a port that cannot be had is told before anything is started."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from emulator.cli.commands.live_up import UpOptions, up_command
+from emulator.cluster.registry import clusters
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+
+@pytest.mark.parametrize("port", [-1, 65_536])
+def test_what_is_no_port(port: int, nowhere: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert up_command(UpOptions(http=port)) == 2
+    assert capsys.readouterr() == ("", f"faultline up: --http {port}: a port is 1 to 65535, or 0 for a free one\n")
+    assert list(Path().iterdir()) == [] and not clusters()
+
+
+def test_a_port_that_somebody_has(nowhere: None, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert up_command(UpOptions(http=port)) == 2
+    assert capsys.readouterr().err == f"faultline up: --http {port}: Address already in use; 0 takes a free port\n"
+    assert list(Path().iterdir()) == [] and not clusters()

@@ -1,0 +1,133 @@
+"""`faultline sweep`: what it prints and writes, and how it ends."""
+
+import csv
+import io
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.cli.app import app
+from emulator.judging.campaigns.dataset import rows_of
+from emulator.judging.campaigns.playing import CampaignAsked, play_runs
+from emulator.judging.campaigns.row import Row
+from emulator.runs.verdict import from_json
+
+FLAGS = ("--set", "zookeeper.session.timeout.ms=6000,9000", "--kafka-version", "2.6,2.8", "--seeds", "1..2")
+
+
+def sweep(*words: str) -> int:
+    code: Any = app(["sweep", *words], result_action="return_value")
+    assert isinstance(code, int)
+    return code
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One sweep with everything that it can write."""
+    folder = tmp_path_factory.mktemp("sweep")
+    files = ("--csv", str(folder / "s.csv"), "--html", str(folder / "s.html"), "--out", str(folder / "c"))
+    assert sweep("az-isolated-leader", *FLAGS, *files) == 0
+    return folder
+
+
+def test_the_table_has_a_line_per_cell_and_what_is_the_same_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """In a pipe no line is broken. The scenario expects its loss, and other settings lose more: neither is judged."""
+    assert sweep("az-isolated-leader", *FLAGS) == 0
+    out, err = capsys.readouterr()
+    lines = [line.split() for line in out.splitlines() if line.strip()]
+    assert ["2.6", "6000", "8", "3"] in [line[:4] for line in lines]
+    assert ["2.8", "9000", "9", "4"] in [line[:4] for line in lines]
+    assert "in every cell: duplicated 0, reordered 0, diverged 0" in out
+    assert "lost-acknowledged: broken in 4 of 4 cells, of the worst in 100% of the runs" in out
+    assert "4 cells, 2 seeds each: 8 runs in" in out and "valid" not in out and err == ""
+
+
+def test_csv_json_page_and_campaign_say_the_same(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = list(csv.DictReader(io.StringIO((swept / "s.csv").read_text())))
+    assert [(row["kafka_version"], row["lost.low"], row["lost.share"]) for row in rows] == [
+        ("2.6", "3.0", "1.0"), ("2.6", "3.0", "1.0"), ("2.8", "4.0", "1.0"), ("2.8", "4.0", "1.0")
+    ]  # fmt: skip
+    assert sweep("az-isolated-leader", *FLAGS, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [cell["measures"]["lost"]["high"] for cell in told["cells"]] == [3, 3, 4, 4]
+    assert (told["runs"], told["exit_code"], told["cells"][3]["broken"][0]["check"]) == (8, 0, "lost-acknowledged")
+    assert all(row["replay"] in (swept / "s.html").read_text().replace("&#x27;", "'") for row in rows)
+    assert sorted((row.kafka_version, row.lost) for row in rows_of(swept / "c")) == [("2.6", 3)] * 4 + [("2.8", 4)] * 4
+
+
+def test_a_cell_is_one_command_away(swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    last = list(csv.DictReader(io.StringIO((swept / "s.csv").read_text())))[-1]
+    command = shlex.split(last["replay"])
+    app([*command[1:], "--out", str(tmp_path / "run"), "--json"], result_action="return_value")
+    assert from_json(capsys.readouterr().out.encode()).checks["lost-acknowledged"].count == 4
+
+
+def test_a_sweep_that_is_there_is_told_again_without_playing(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parts = {path: path.stat().st_mtime_ns for path in (swept / "c").rglob("*.parquet")}
+    assert sweep("az-isolated-leader", *FLAGS, "--out", str(swept / "c")) == 0
+    assert "8 runs in" in capsys.readouterr().out
+    assert {path: path.stat().st_mtime_ns for path in (swept / "c").rglob("*.parquet")} == parts
+
+
+def test_runs_may_be_drawn_and_then_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert sweep("az-isolated-leader", *FLAGS, "--runs", "3") == 0
+    assert "3 runs, drawn from 8, in" in capsys.readouterr().out
+
+
+def test_runs_that_tell_nothing_are_counted_and_a_cell_of_them_ends_with_3(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "in-vain.yaml"
+    steps = "  - start: 2\n  - start: 0\n  - start: 1\n  - create-topic: {topic: t, assignment: [0, 1, 2]}\n"
+    wait = "  - wait: {until: isr shrunk, limit_s: 2}\n"
+    file.write_text(f"id: in-vain\ntitle: t\nkafka: [2.8]\nsteps:\n{steps}{wait}")
+    assert sweep(str(file), "--set", "min.insync.replicas=1,2", "--seeds", "1..2") == 3
+    out = capsys.readouterr().out
+    assert "4 runs in 2 cells tell nothing: step 5 waited" in out and "0 of 2" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("cap-choce", "--set", "producer.acks=1,all"), "nearest: cap-choice"),
+        (("cap-choice", "--set", "producer.ackz=1,all"), "nearest: producer.acks"),
+        (("cap-choice", "--set", "producer.acks=1,2"), "producer.acks"),
+        (("cap-choice", "--set", "producer.acks"), "expected NAME=A,B"),
+        (("cap-choice", "--param", "pause=1,2"), "pause: which of them?"),
+        (("az-isolated-leader",), "over what? --set NAME=A,B"),
+        (("cap-choice", "--kafka-version", "2.8,nine"), "nine"),
+        (("cap-choice", "--set", "producer.acks=1,all", "--seeds", "2..1"), "the last is before the first"),
+        (("cap-choice", "--set", "producer.acks=1,all", "--runs", "0"), "--runs 0: at least 1"),
+        (("cap-choice", "--set", "producer.acks=1,all", "--measure", "isr_shrink"), "nearest: isr_shrinks"),
+    ],
+)
+def test_what_cannot_be_swept_is_one_line(
+    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sweep(*words) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1) and err.startswith("faultline sweep: ") and said in err
+
+
+def test_an_interrupt_keeps_what_was_played_and_says_how_to_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(asked: CampaignAsked, numbers: Sequence[int]) -> Iterator[Row]:
+        yield from islice(play_runs(asked, numbers, 1), 3)
+        raise KeyboardInterrupt
+
+    out = str(tmp_path / "c")
+    words = ("az-isolated-follower", "--set", "min.insync.replicas=1,2", "--seeds", "1..2", "--out", out)
+    with monkeypatch.context() as patch:
+        patch.setattr("emulator.cli.commands.sweep.play_runs", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            sweep(*words)
+    assert capsys.readouterr().err.endswith(f"what was played is in {tmp_path}/c; the same command goes on\n")
+    assert [row.number for row in rows_of(tmp_path / "c")] == [0, 1, 2]
+    assert sweep(*words) == 0
+    assert [row.number for row in rows_of(tmp_path / "c")] == [0, 1, 2, 3]

@@ -1,0 +1,114 @@
+"""Advice about a cluster of one's own: a topology as `up` takes it, or so many brokers in so many AZs."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from emulator.judging.advice.advice import asked_of
+from emulator.judging.advice.cluster import THREE_AZS, Cluster, of_counts, of_file
+from emulator.judging.advice.faults import single_faults
+from emulator.judging.advice.outcomes import Outcome
+from emulator.judging.advice.playing import AdviceWorker, Base, Choice, base_of, text_of
+from emulator.judging.campaigns.space import UnusableSpace
+from emulator.packaged import COMPOSE
+from emulator.scenario.load import load_scenario
+from emulator.settings.registry import UnusableSetting
+
+ALL = ("producer.acks=all",)
+COUNTED = {"1 in 1": of_counts(1, 1), "2 in 2": of_counts(2, 2), "5 in 2": of_counts(5, 2)}
+CLUSTERS = {**COUNTED, "six": of_file("six-brokers")}
+
+
+def asked(cluster: Cluster, overrides: tuple[str, ...] = ALL) -> tuple[Choice, Base]:
+    choice = Choice(cluster.version, overrides)
+    return choice, base_of(choice, None, cluster)
+
+
+def outcome_of(cluster: Cluster, name: str) -> Outcome:
+    choice, base = asked(cluster)
+    base = replace(base, faults=tuple(fault for fault in base.faults if fault.name == name))
+    assert len(base.faults) == 1
+    return AdviceWorker(asked_of(choice, base, (1,))).play(0)[1]
+
+
+def test_a_replica_is_in_each_az_as_far_as_there_are_brokers() -> None:
+    assert {name: cluster.holders() for name, cluster in CLUSTERS.items()} == {
+        "1 in 1": (0,), "2 in 2": (0, 1), "5 in 2": (0, 1, 2), "six": (0, 1, 2),
+    }  # fmt: skip
+    assert of_counts(6, 2).holders(5) == (0, 1, 2, 3, 4)
+    assert asked(of_counts(6, 3), (*ALL, "default.replication.factor=5"))[1].cluster.holders() == (0, 1, 2, 3, 4)
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_every_fault_of_a_cluster_is_a_scenario_of_it(name: str) -> None:
+    cluster = CLUSTERS[name]
+    choice, base = asked(cluster)
+    about = asked_of(choice, base, (1,))
+    names = [fault.name for fault in base.faults]
+    assert len(set(names)) == len(names)
+    for moment in dict.fromkeys(fault.moment for fault in base.faults):
+        place = next(place for place, fault in enumerate(base.faults) if fault.moment == moment)
+        read = load_scenario(text_of(about, 0, place), f"{names[place]}.yaml")
+        assert set(read.topology.nodes) == set(cluster.topology.nodes)
+    struck = {node for fault in base.faults for node in fault.ends}
+    assert struck >= {*cluster.names("broker"), *cluster.names("session")}
+
+
+def test_a_file_says_who_is_there_the_version_and_settings_and_the_command_line_has_the_last_word() -> None:
+    dedicated = of_file(str(COMPOSE / "dedicated-controllers.yml"))
+    choice, base = asked(dedicated, (*ALL, "min.insync.replicas=2"))
+    assert (base.version, base.settings["zookeeper.session.timeout.ms"]) == ("2.6", 6000)
+    assert base.settings["min.insync.replicas"] == 2
+    assert any(fault.name == "controller-1-crashes-load" for fault in base.faults)
+    text = text_of(asked_of(choice, base, (1,)), 0, 0)
+    assert '{"start":"controller-0"}' in text and "tickTime" in text
+
+
+def test_what_only_one_broker_is_given_stays_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yml"
+    text = (COMPOSE / "three-az.yml").read_text(encoding="utf-8")
+    path.write_text(text.replace('KAFKA_MIN_INSYNC_REPLICAS: "1"', 'KAFKA_MIN_INSYNC_REPLICAS: "2"'), encoding="utf-8")
+    assert of_file(str(path)).settings["min.insync.replicas"] == 2
+    own = replace(THREE_AZS, by_broker={1: {"log.flush.interval.messages": 1}})
+    choice, base = asked(own)
+    read = load_scenario(text_of(asked_of(choice, base, (1,)), 0, 0), "own.yaml")
+    assert read.settings_by_broker == {1: {"log.flush.interval.messages": 1}}
+    choice, base = asked(own, (*ALL, "log.flush.interval.messages=5"))
+    assert "settings_by_broker" not in text_of(asked_of(choice, base, (1,)), 0, 0), "as with `up`: the last word"
+
+
+def test_runs_of_other_clusters_tell_and_a_majority_of_session_servers_comes_back_first() -> None:
+    six = outcome_of(CLUSTERS["six"], "az-0-crashes-load")
+    assert (six.untold, set(six.writes.waited_ms)) == ("", {"az-0", "az-1", "az-2"})
+    two = outcome_of(CLUSTERS["2 in 2"], "az-0-crashes-load")
+    assert two.untold == "" and min(two.writes.waited_ms.values()) > 20_000
+    assert outcome_of(CLUSTERS["1 in 1"], "broker-0-crashes-load").untold == ""
+
+
+def test_the_default_is_three_azs_as_always() -> None:
+    faults = single_faults(6_000.0, 30_000.0)
+    assert len(faults) == 71 and faults == single_faults(6_000.0, 30_000.0, of_counts(3, 3))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        (("default.replication.factor=4",), "--set: default.replication.factor=4 must not be more than the brokers, 3"),
+        ((*ALL, "min.insync.replicas=4"), "min.insync.replicas=4 must not be more than the replicas, 3"),
+        ((*ALL, "topic.min.insync.replicas=3", "default.replication.factor=2"), "than default.replication.factor=2"),
+    ],
+)
+def test_with_what_nothing_could_be_written_there_is_nothing_to_ask(overrides: tuple[str, ...], told: str) -> None:
+    with pytest.raises(UnusableSetting, match=told):
+        asked(THREE_AZS, overrides)
+
+
+def test_acks_1_do_not_ask_how_many_are_in_sync() -> None:
+    assert asked(THREE_AZS, ("producer.acks=1", "min.insync.replicas=4"))[1].replicas == 3
+
+
+@pytest.mark.parametrize(("brokers", "azs"), [(0, 1), (3, 0), (2, 3), (31, 3)])
+def test_counts_that_make_no_cluster(brokers: int, azs: int) -> None:
+    with pytest.raises(UnusableSpace):
+        of_counts(brokers, azs)

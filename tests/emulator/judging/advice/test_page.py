@@ -1,0 +1,88 @@
+"""Advice as a page: all that is known, nothing from elsewhere, and every link leads somewhere."""
+
+import re
+from html.parser import HTMLParser
+
+from msgspec.structs import replace
+
+from emulator.judging.advice.page import page_of
+from tests.emulator.judging.advice.told import LOST, READ, told, told_of_pairs
+
+VOID = {"meta", "br"}
+
+
+class Elements(HTMLParser):
+    """Checks that what is opened is closed, in order; `cells`: the text of each row's cells, by its head."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.styled: list[str] = []
+        self.texts: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        found = dict(attrs)
+        self.ids += [found["id"] or ""] if "id" in found else []
+        self.links += [found["href"] or ""] if "href" in found else []
+        self.styled += [name for name in found if name == "style" or name.startswith("on")]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if data.strip() and self.open[-1] not in ("style", "script"):
+            self.texts.append(data.strip())
+
+
+def test_the_page_has_each_promise_each_fault_and_of_what_breaks_all_that_is_known() -> None:
+    page = page_of(told())
+    elements = Elements(page)
+    assert elements.open == [] and len(set(elements.ids)) == len(elements.ids) == 2
+    assert elements.links == [f"#{name}" for name in elements.ids], "a broken cell leads to why"
+    text = " | ".join(elements.texts)
+    assert text.startswith("Advice: which faults break which promise | 2 of 8 promises are broken")
+    assert "3 single faults, each with 3 seeds: 9 simulated runs, and 40 to try changes" in text
+    assert "broken by 1 of 3 faults, in up to 33% of the runs | a=1 | and | b=2 | ends 1 of 1" in text
+    assert f"{LOST}: <b>broker-0</b> loses power while nobody writes | share | 1 of 3 runs | why | its <tail>" in text
+    assert "replay | faultline run 'x y.yaml' --seed 2 | change | a=1 | and | b=2" in text
+    assert f"{READ}: <b>broker-0</b> loses power" in text and "none of those that were tried ends it" in text
+    assert "18.9 | 4 failed" in text and "61.0 | 1 stopped" in text
+    assert "1 of 3 | a wait was not reached" in text
+    assert "1 of 3 faults break nothing, and nobody waits a second" in text
+    assert "producer.acks | 1 | nobody gave it: Kafka's own" in text and "a & b" in text
+
+
+def test_a_cause_of_pairs_is_there_once_by_the_first_of_them_and_the_others_are_named() -> None:
+    page = page_of(told_of_pairs())
+    elements = Elements(page)
+    assert elements.open == [] and len(set(elements.ids)) == len(elements.ids) == 4
+    text = " | ".join(elements.texts)
+    assert "Pairs of faults, 8, drawn by chance, of 4680 runs; what one of the two breaks by itself is left" in text
+    assert "8 of 8 pairs lose acknowledged records, and neither of the two does." in text
+    assert "why | record-0 went | replay" in text and "record-1 went" not in text
+    assert "change | c=3 | ends 6 of 7 | 6 other pairs do, for the same cause" in text
+    assert "nobody <knows>" in text and "--seed 1 | change | none of those that were tried ends it" in text
+
+
+def test_the_head_says_no_more_than_was_seen() -> None:
+    broken = told()
+    whole = [replace(one, broken=()) for one in broken.advice.summaries]
+    kept = replace(broken, advice=replace(broken.advice, summaries=whole))
+    silent = replace(kept, advice=replace(kept.advice, summaries=[replace(one, told=0) for one in whole]))
+    pairs = replace(kept, pairs=told_of_pairs().pairs, replays=told_of_pairs().replays)
+    heads = [Elements(page_of(one)).texts[1] for one in (kept, silent, pairs)]
+    assert heads[0] == "Every promise was kept" and heads[1].startswith("No promise was broken, and of some")
+    assert heads[2] == "1 of 8 promises are broken"
+
+
+def test_nothing_in_it_is_from_elsewhere_or_styles_or_runs_by_itself() -> None:
+    page = page_of(told())
+    assert not re.search(r"src=|url\(|@import|https?:", page)
+    assert Elements(page).styled == []
+    assert "default-src 'none'; style-src 'sha256-" in page

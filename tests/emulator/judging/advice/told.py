@@ -1,0 +1,67 @@
+"""Advice as it might be, without anything played: two faults, one of which breaks two promises."""
+
+from msgspec.structs import replace
+
+from emulator.judging.advice.advice import Advice, PairsAdvice, asked_of
+from emulator.judging.advice.availability import Waits
+from emulator.judging.advice.causes import causes_of
+from emulator.judging.advice.cluster import THREE_AZS
+from emulator.judging.advice.faults import single_faults
+from emulator.judging.advice.pairs import pairs_of
+from emulator.judging.advice.playing import Base, Choice
+from emulator.judging.advice.summary import Broken, FaultSummary
+from emulator.judging.advice.telling import Told
+
+LOST, READ = "lost-acknowledged", "read-then-lost"
+AZS = ("az-0", "az-1", "az-2")
+
+
+def told() -> Told:
+    first, second, third = single_faults(6_000.0, 30_000.0)[:3]
+    first = replace(first, text="<b>broker-0</b> loses power")
+    faults, left_open = (first, second, third), {"producer.acks": "1"}
+    base = Base(THREE_AZS, "2.8", 3, {"min.insync.replicas": 2}, left_open, faults, ("a & b",))
+    quiet = Waits(dict.fromkeys(AZS, 0.0))
+    broken = (Broken(LOST, 1, 3, 2, "its <tail> went"), Broken(READ, 3, 3, 1, "it was read"))
+    summaries = [
+        FaultSummary(fault=first, runs=3, told=3, untold="", broken=broken, writes=quiet, reads=quiet),
+        FaultSummary(
+            fault=second,
+            runs=3,
+            told=2,
+            untold="a wait was not reached",
+            broken=(),
+            writes=Waits({**quiet.waited_ms, "az-1": 18_900.0}, {"az-1": 4}),
+            reads=Waits({**quiet.waited_ms, "az-2": 61_000.0}, {"az-2": 1}),
+        ),
+        FaultSummary(fault=third, runs=3, told=3, untold="", broken=(), writes=quiet, reads=quiet),
+    ]
+    asked = asked_of(Choice("2.8"), base, (1, 2, 3))
+    advice = Advice(asked, summaries, {(LOST, first.name): ("a=1", "b=2")}, 40)
+    return Told(advice, base, {first.name: "faultline run 'x y.yaml'"})
+
+
+def told_of_pairs(count: int = 7) -> Told:
+    """The same, with so many pairs that break one promise for one cause, and one that is ended by nothing."""
+    single = told()
+    pairs = list(pairs_of(single_faults(6_000.0, 30_000.0)))[: count + 1]
+    *alike, last = pairs
+    quiet = Waits(dict.fromkeys(AZS, 0.0))
+    summaries = [
+        FaultSummary(
+            fault=pair,
+            runs=1,
+            told=1,
+            untold="",
+            broken=(Broken(LOST, 1, 1, 1, f"record-{place} went" if pair is not last else "nobody <knows>"),),
+            writes=quiet,
+            reads=quiet,
+        )
+        for place, pair in enumerate(pairs)
+    ]
+    base = replace(single.base, faults=tuple(pairs))
+    remedies: dict[tuple[str, str], tuple[str, ...]] = {(LOST, pair.name): ("c=3",) for pair in alike[:-1]}
+    advice = Advice(asked_of(Choice("2.8"), base, (1,)), summaries, remedies, 11)
+    found = PairsAdvice(advice, causes_of(summaries), len(pairs), 4_680, 2)
+    replays = {**single.replays, **{pair.name: f"faultline run {pair.name}.yaml" for pair in pairs}}
+    return replace(single, replays=replays, pairs=found)

@@ -1,0 +1,88 @@
+"""Finds of a cause are one find, made small; a hunt is the same however many play it, and goes on where it was."""
+
+from itertools import islice
+
+import pytest
+
+from emulator.judging.fuzzing.draws import drawn
+from emulator.judging.fuzzing.files import read, readable
+from emulator.judging.fuzzing.hunt import GENERATION, Drawer, Ended, Find, FuzzAsked, Hunt, Kept, hunted, small
+from emulator.judging.fuzzing.trial import Broken, Trial, tried
+
+OLD = FuzzAsked("0.10.2")
+STEPS_MAX = 12
+EXITS = 51
+"""A run that shows KAFKA-3410 in 0.10.2, of seed 1."""
+TRIALS = 40
+
+
+@pytest.fixture(scope="module")
+def exits() -> Find:
+    """KAFKA-3410, made small."""
+    scenario = OLD.scenario(EXITS)
+    new = Hunt(runs=EXITS).add(Ended(EXITS, tried(scenario, EXITS)), scenario)
+    return small(next(find for find in new if find.what == "exit"), TRIALS)
+
+
+def test_a_find_is_made_small_and_replays(exits: Find) -> None:
+    assert "(KAFKA-3410)" in exits.rule and exits.broken.known
+    assert exits.steps <= STEPS_MAX
+    replayed = read(exits.file, exits.name)
+    assert replayed is not None and len(replayed.steps) == exits.steps
+    assert tried(replayed, EXITS).has(exits.broken.cause)
+
+
+def test_what_it_shows_is_mended_in_later_versions(exits: Find) -> None:
+    mended = read(exits.file.replace('kafka: ["0.10.2"]', 'kafka: ["2.8"]'), "")
+    assert mended is not None and mended.kafka == ("2.8",)
+    assert not [one for one in tried(mended, EXITS).broken if one.what == "exit"]
+
+
+def test_a_cause_is_one_find_however_often_it_is_found() -> None:
+    hunt, lost, scenario = Hunt(), Broken("lost", "8 (KIP-101): cut", "m1 is gone"), OLD.scenario(0)
+    assert hunt.add(Ended(0, Trial()), scenario) == []
+    assert [find.number for find in hunt.add(Ended(1, Trial((lost,))), scenario)] == [1]
+    again = Trial((Broken("lost", "8 (KIP-101): cut", "m2 is gone"),))
+    assert hunt.add(Ended(2, again), scenario) == []
+    assert [(find.number, find.count, find.text) for find in hunt.finds] == [(1, 2, "m1 is gone")]
+    assert hunt.runs == 3
+
+
+def test_what_reaches_something_new_is_kept() -> None:
+    hunt, scenario = Hunt(), OLD.scenario(3)
+    seen = (frozenset({"a"}), frozenset({"a"}), frozenset({"a", "a > b"}), frozenset({"c"}))
+    for number, reached in enumerate(seen):
+        hunt.add(Ended(number, Trial(reached=reached)), scenario)
+    assert [(kept.number, kept.kind) for kept in hunt.kept] == [(0, True), (2, False), (3, True)]
+    assert read(hunt.kept[0].file, "") == scenario
+
+
+def test_runs_are_drawn_out_of_those_of_earlier_generations_alone() -> None:
+    """So what is played as a number does not depend on what has ended meanwhile, or where a hunt was cut short."""
+    early = [Kept(number, readable(OLD.scenario(number)), kind=True) for number in (3, 40)]
+    late = Kept(GENERATION + 5, readable(OLD.scenario(5)), kind=True)
+    numbers = range(GENERATION, GENERATION + 30)
+    before = [Drawer(OLD, Hunt(kept=early)).task(number) for number in numbers]
+    after = [Drawer(OLD, Hunt(kept=[*early, late])).task(number) for number in numbers]
+    assert before == after
+    changed = [task.scenario for task in before if task.scenario is not None]
+    assert 5 < len(changed) < 25
+    assert all(read(readable(scenario), scenario.id) == scenario for scenario in changed)
+    assert all(task.scenario is None for task in (Drawer(OLD, Hunt(kept=early)).task(n) for n in range(GENERATION)))
+
+
+def test_a_hunt_that_is_cut_short_goes_on_as_if_it_had_not_been() -> None:
+    whole, parts = Hunt(runs=18), Hunt(runs=18)
+    once = [ended for ended, _ in hunted(OLD, whole, 21, processes=1)]
+    again = [ended for ended, _ in islice(hunted(OLD, parts, 21, processes=1), 2)]
+    again += [ended for ended, _ in hunted(OLD, parts, 21, processes=1)]
+    assert [ended.number for ended in once] == [18, 19, 20]
+    assert once == again and whole == parts
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_what_is_drawn_can_be_written_and_read(number: int) -> None:
+    scenario = drawn(7, number, "2.8", {"min.insync.replicas": 1})
+    assert scenario.settings["min.insync.replicas"] == 1
+    assert read(readable(scenario), scenario.id) == scenario
+    assert drawn(7, number, "2.8", {"min.insync.replicas": 1}) == scenario

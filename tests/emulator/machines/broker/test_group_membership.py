@@ -1,0 +1,262 @@
+"""Members of a group, as its coordinator has them (Kafka's GroupCoordinator; KIP-134, KIP-345, KIP-394)."""
+
+from typing import Any
+
+import pytest
+
+from protocol.errors import ErrorCode as E
+from protocol.ids import Offset
+from protocol.messages.base import Message
+from protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse, OffsetToCommit
+from protocol.messages.membership import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    GroupProtocol,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinedMember,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeavingMember,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    MemberAssignment,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from protocol.records.offset_commits import OFFSETS_TOPIC
+from tests.emulator.machines.broker.harness import T0, Bench, state
+
+OFFSETS = (OFFSETS_TOPIC, 0)
+DELAY_MS = 3000
+SESSION_MS = 10_000
+REBALANCE_MS = 60_000
+
+
+class Group(Bench):
+    """Coordinates group `g`, alone in the ISR of the offsets topic."""
+
+    def __init__(self, version: str = "2.1", **settings: Any) -> None:
+        super().__init__(version, **settings)
+        self.update_metadata(state(0, topic_partition=OFFSETS), state(0, topic_partition=T0))
+        self.leader_and_isr(state(0, 0, (0,), topic_partition=OFFSETS))
+        self.advance(0)
+
+    def join(
+        self, member: str = "", *, says: bytes = b"", instance: str | None = None, version: int = 3,
+        protocols: tuple[str, ...] = ("range",), kind: str = "consumer", session_ms: int = SESSION_MS,
+    ) -> int:  # fmt: skip
+        asked = JoinGroupRequest(
+            "g", member, session_ms, REBALANCE_MS, kind, [GroupProtocol(name, says) for name in protocols], instance,
+            "app",
+        )  # fmt: skip
+        return self.ask(asked, version)
+
+    def joined(self, connection: int) -> JoinGroupResponse:
+        return self.answer(connection, JoinGroupResponse)
+
+    def waits(self, connection: int) -> bool:
+        return not self.answers(connection)
+
+    def sync(self, member: str, generation: int, **assigned: str) -> int:
+        given = [MemberAssignment(name, assignment.encode()) for name, assignment in assigned.items()]
+        return self.ask(SyncGroupRequest("g", generation, member, given))
+
+    def synced(self, connection: int) -> tuple[int, bytes]:
+        answer = self.answer(connection, SyncGroupResponse)
+        return answer.error, answer.assignment
+
+    def heartbeat(self, member: str, generation: int, instance: str | None = None) -> int:
+        asked = HeartbeatRequest("g", generation, member, instance)
+        return self.answer(self.ask(asked), HeartbeatResponse).error
+
+    def leave(self, *members: LeavingMember) -> list[int]:
+        answer = self.answer(self.ask(LeaveGroupRequest("g", list(members))), LeaveGroupResponse)
+        assert answer.error == 0
+        return [one.error for one in answer.members]
+
+    def commit(self, member: str, generation: int) -> int:
+        asked = OffsetCommitRequest("g", [OffsetToCommit(*T0, Offset(5))], generation, member)
+        (result,) = self.answer(self.ask(asked), OffsetCommitResponse).partitions
+        return result.error
+
+    def state(self) -> str:
+        answer = self.answer(self.ask(DescribeGroupsRequest(["g"])), DescribeGroupsResponse)
+        return answer.groups[0].state
+
+    def stable(self) -> tuple[str, str]:
+        """Two members, the leader first, in generation 1."""
+        first, second = self.join(says=b"1"), self.join(says=b"2")
+        self.advance(DELAY_MS)
+        self.advance(DELAY_MS)
+        leader, other = self.joined(first), self.joined(second)
+        assert (leader.generation, leader.leader, leader.member) == (1, leader.member, leader.member)
+        waiting = self.sync(other.member, 1)
+        assert self.waits(waiting)
+        given = [MemberAssignment(leader.member, b"p0"), MemberAssignment(other.member, b"p1")]
+        leading = self.ask(SyncGroupRequest("g", 1, leader.member, given))
+        assert (self.synced(leading), self.synced(waiting)) == ((0, b"p0"), (0, b"p1"))
+        assert self.state() == "Stable"
+        return leader.member, other.member
+
+
+def test_the_first_rebalance_waits_for_others_and_the_leader_hears_of_all() -> None:
+    group = Group()
+    first = group.join(says=b"1")
+    group.advance(DELAY_MS - 1)
+    second = group.join(says=b"2")
+    group.advance(1)
+    assert group.waits(first), "somebody came: it waits once more"
+    group.advance(DELAY_MS)
+    leader, other = group.joined(first), group.joined(second)
+    assert leader.members == [JoinedMember(leader.member, b"1"), JoinedMember(other.member, b"2")]
+    assert (other.leader, other.members, other.protocol) == (leader.member, [], "range")
+    assert group.state() == "CompletingRebalance"
+
+
+def test_before_0_11_a_first_member_does_not_wait() -> None:
+    group = Group("0.10.2")
+    assert group.joined(group.join(version=1)).generation == 1
+
+
+def test_a_new_member_is_named_first_since_2_2() -> None:
+    group = Group("2.2")
+    named = group.joined(group.join(version=4))
+    assert (named.error, named.generation) == (E.MEMBER_ID_REQUIRED, -1)
+    again = group.join(named.member, version=4)
+    group.advance(DELAY_MS)
+    assert group.joined(again).member == named.member
+    older = Group("2.1")
+    assert older.waits(older.join(version=3)), "it knows nothing of that"
+
+
+def test_a_strategy_that_all_know_is_chosen_by_votes_and_others_are_refused() -> None:
+    group = Group()
+    first = group.join(protocols=("a", "b", "c"))
+    second, third = group.join(protocols=("b", "c")), group.join(protocols=("c", "b"))
+    assert group.joined(group.join(protocols=("d",))).error == E.INCONSISTENT_GROUP_PROTOCOL
+    assert group.joined(group.join(kind="connect")).error == E.INCONSISTENT_GROUP_PROTOCOL
+    group.advance(DELAY_MS)
+    group.advance(DELAY_MS)
+    assert {group.joined(one).protocol for one in (first, second, third)} == {"b"}
+
+
+@pytest.mark.parametrize("session_ms", [5_999, 1_800_001])
+def test_session_time_outs_are_within_the_broker_s_bounds(session_ms: int) -> None:
+    group = Group()
+    assert group.joined(group.join(session_ms=session_ms)).error == E.INVALID_SESSION_TIMEOUT
+
+
+def test_who_is_no_member_or_of_another_generation_is_told_so() -> None:
+    group = Group()
+    assert group.joined(group.join("nobody")).error == E.UNKNOWN_MEMBER_ID
+    assert group.heartbeat("nobody", 1) == E.UNKNOWN_MEMBER_ID
+    leader, _ = group.stable()
+    assert group.heartbeat("nobody", 1) == E.UNKNOWN_MEMBER_ID
+    assert group.heartbeat(leader, 2) == E.ILLEGAL_GENERATION
+    assert group.synced(group.sync(leader, 0)) == (E.ILLEGAL_GENERATION, b"")
+    assert group.heartbeat(leader, 1) == E.NONE
+
+
+def test_a_third_member_makes_the_others_join_again() -> None:
+    group = Group()
+    leader, other = group.stable()
+    third = group.join(says=b"3")
+    assert group.heartbeat(leader, 1) == E.REBALANCE_IN_PROGRESS
+    rejoined = [group.join(leader, says=b"1"), group.join(other, says=b"2")]
+    answers = [group.joined(one) for one in (*rejoined, third)]
+    assert {(one.generation, one.leader) for one in answers} == {(2, leader)}
+    assert len(answers[0].members) == 3
+
+
+def test_who_does_not_join_again_in_time_is_out() -> None:
+    group = Group()
+    leader, other = group.stable()
+    third = group.join()
+    again = group.join(leader)
+    for _ in range(REBALANCE_MS // 5000):
+        group.advance(5000)
+    assert group.joined(again).generation == group.joined(third).generation == 2
+    assert group.heartbeat(other, 1) == E.UNKNOWN_MEMBER_ID
+
+
+def test_who_is_not_heard_of_is_out_and_the_others_share() -> None:
+    group = Group()
+    leader, other = group.stable()
+    group.advance(SESSION_MS - 1)
+    assert group.heartbeat(leader, 1) == E.NONE
+    group.advance(1)
+    assert group.heartbeat(leader, 1) == E.REBALANCE_IN_PROGRESS
+    assert group.joined(group.join(leader)).members == [JoinedMember(leader)]
+    assert group.heartbeat(other, 2) == E.UNKNOWN_MEMBER_ID
+
+
+def test_the_last_who_leaves_leaves_an_empty_group() -> None:
+    group = Group()
+    leader, other = group.stable()
+    assert group.leave(LeavingMember(other), LeavingMember("nobody")) == [E.NONE, E.UNKNOWN_MEMBER_ID]
+    assert group.leave(LeavingMember(leader)) == [E.NONE]
+    assert group.state() == "Empty"
+    listed = group.answer(group.ask(ListGroupsRequest()), ListGroupsResponse).groups
+    assert [(one.group, one.state) for one in listed] == [("g", "Empty")]
+
+
+def test_a_static_member_returns_to_its_assignment_and_its_old_self_is_fenced() -> None:
+    group = Group("2.3")
+    first, second = group.join(instance="one", version=5), group.join(instance="two", version=5)
+    group.advance(DELAY_MS)
+    group.advance(DELAY_MS)
+    leader, other = group.joined(first), group.joined(second)
+    given = [MemberAssignment(leader.member, b"p0"), MemberAssignment(other.member, b"p1")]
+    group.ask(SyncGroupRequest("g", 1, leader.member, given))
+    back = group.joined(group.join(instance="two", version=5))
+    assert (back.error, back.generation, back.member != other.member) == (0, 1, True)
+    assert group.synced(group.sync(back.member, 1)) == (0, b"p1")
+    assert group.heartbeat(other.member, 1, "two") == E.FENCED_INSTANCE_ID
+    assert group.heartbeat(back.member, 1, "two") == E.NONE
+    led = group.joined(group.join(instance="one", version=5))
+    assert (led.leader, led.members) == (leader.member, []), "it does not take itself for the leader"
+    assert group.leave(LeavingMember("", "two")) == [E.NONE]
+
+
+def test_members_commit_in_their_generation_and_strangers_only_to_an_empty_group() -> None:
+    group = Group()
+    assert group.commit("", -1) == E.NONE
+    leader, _ = group.stable()
+    assert group.commit(leader, 1) == E.NONE
+    assert group.commit(leader, 0) == E.ILLEGAL_GENERATION
+    assert group.commit("zombie", 1) == E.UNKNOWN_MEMBER_ID
+    assert group.commit("", -1) == E.UNKNOWN_MEMBER_ID
+
+
+def test_who_waits_is_told_when_the_coordinator_is_elsewhere() -> None:
+    group = Group()
+    leader, _ = group.stable()
+    waiting = group.join()
+    group.leader_and_isr(state(1, 1, (0, 1), topic_partition=OFFSETS))
+    assert group.joined(waiting).error == E.NOT_COORDINATOR
+    assert group.heartbeat(leader, 1) == E.NOT_COORDINATOR
+    group.leader_and_isr(state(0, 2, (0, 1), topic_partition=OFFSETS))
+    group.advance(0)
+    assert group.heartbeat(leader, 1) == E.UNKNOWN_MEMBER_ID, "it knows no members: they join again"
+
+
+def test_a_group_is_deleted_with_what_it_has_committed_once_it_has_no_members() -> None:
+    group = Group()
+    leader, other = group.stable()
+    assert group.commit(leader, 1) == E.NONE
+
+    def deleted(*names: str) -> list[int]:
+        answer: Message = group.answer(group.ask(DeleteGroupsRequest(list(names))), DeleteGroupsResponse)
+        assert isinstance(answer, DeleteGroupsResponse)
+        return [one.error for one in answer.groups]
+
+    assert deleted("g", "none") == [E.NON_EMPTY_GROUP, E.GROUP_ID_NOT_FOUND]
+    group.leave(LeavingMember(leader), LeavingMember(other))
+    assert deleted("g") == [E.NONE]
+    assert deleted("g") == [E.GROUP_ID_NOT_FOUND]
+    assert group.state() == "Dead"

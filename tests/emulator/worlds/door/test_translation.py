@@ -1,0 +1,242 @@
+"""Every request and answer at the door, in every version: by the library's other end, a client's."""
+
+import contextlib
+import io
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.worlds.network.door import codec
+from emulator.worlds.network.door.apis import apis_of
+from emulator.worlds.network.door.place import Place
+from emulator.worlds.network.door.translation import answer_to, message_of
+from emulator.worlds.network.mailbox import AnsweredHere
+from emulator.worlds.network.spec import Address
+from protocol.framing import ProtocolError
+from protocol.ids import BrokerId, LeaderEpoch, Offset
+from protocol.messages import (
+    administration,
+    configuration,
+    groups,
+    leadership,
+    membership,
+    placement,
+    replication,
+)
+from protocol.messages.base import Message
+from protocol.records.format import encode
+from protocol.versions import gates_for
+
+SPOKEN = apis_of(gates_for("2.8"))
+PLACE = Place("az-0", "client-0", {"broker-0": Address("127.0.0.1", 9092)}, {"broker-0": 0}, "run")
+RECORDS = encode([b"v"], magic=2, timestamp_ms=1)
+
+ANSWERS: dict[int, Message] = {
+    0: replication.ProduceResponse([replication.ProduceResult("t", 0, 0, Offset(7))]),
+    1: replication.FetchResponse([replication.FetchedPartition("t", 0, 0, Offset(5), Offset(0), None, RECORDS)]),
+    2: replication.ListOffsetsResponse([replication.ListedOffset("t", 0, 0, Offset(5), LeaderEpoch(1), 9)]),
+    3: leadership.MetadataResponse(
+        BrokerId(0),
+        [leadership.BrokerEndpoint(BrokerId(0), "broker-0", "az-0")],
+        [leadership.PartitionMetadata("t", 0, 0, BrokerId(0), LeaderEpoch(1), [BrokerId(0)], [BrokerId(0)])],
+        True,
+    ),
+    8: groups.OffsetCommitResponse([leadership.PartitionError("t", 0, 0)]),
+    9: groups.OffsetFetchResponse(0, [groups.CommittedPartition("t", 0, Offset(3))]),
+    10: groups.FindCoordinatorResponse(0, BrokerId(0), "broker-0"),
+    11: membership.JoinGroupResponse(0, 1, "consumer", "range", "m", "m", [membership.JoinedMember("m", b"s")]),
+    12: membership.HeartbeatResponse(27),
+    13: membership.LeaveGroupResponse(0, [membership.LeavingMember("m")]),
+    14: membership.SyncGroupResponse(0, "consumer", "range", b"a"),
+    15: membership.DescribeGroupsResponse(
+        [membership.DescribedGroup("g", 0, "Stable", "consumer", "range", [membership.DescribedMember("m", "app")])]
+    ),
+    16: membership.ListGroupsResponse(0, [membership.ListedGroup("g", "consumer", "Stable")]),
+    42: membership.DeleteGroupsResponse([membership.DeletedGroup("g", 0)]),
+    19: administration.CreateTopicsResponse([administration.TopicResult("t", 36, "it exists")]),
+    20: administration.DeleteTopicsResponse([administration.TopicResult("t", 3)]),
+    22: replication.InitProducerIdResponse(0, 4711, 0),
+    32: configuration.DescribeConfigsResponse(
+        [
+            configuration.DescribedResource(
+                2, "t", settings=[
+                    configuration.DescribedSetting(
+                        "flush.ms", "7", 1, 5, synonyms=[configuration.SettingSynonym("flush.ms", "7", 1)],
+                        documentation="modelled",
+                    )
+                ]
+            )
+        ]
+    ),
+    33: configuration.AlterConfigsResponse([configuration.AlterResult(2, "t", 40, "no such")]),
+    35: placement.DescribeLogDirsResponse(
+        [placement.DescribedLogDir("/", 0, ["t"], [placement.DescribedLog("t", 0, 68, 0)])]
+    ),
+    37: administration.CreatePartitionsResponse([administration.TopicResult("t", 37, "fewer")]),
+    43: placement.ElectLeadersResponse([placement.PartitionResult("t", 0, 84)]),
+    44: configuration.IncrementalAlterConfigsResponse([configuration.AlterResult(2, "t")]),
+    45: placement.AlterPartitionReassignmentsResponse([placement.PartitionResult("t", 0, 85)]),
+    46: placement.ListPartitionReassignmentsResponse(
+        [placement.Moving("t", 0, [BrokerId(0)], [BrokerId(0)], [])]
+    ),
+    47: groups.OffsetDeleteResponse(0, [leadership.PartitionError("t", 0, 86)]),
+    60: placement.DescribeClusterResponse(
+        BrokerId(0), [leadership.BrokerEndpoint(BrokerId(0), "broker-0", "az-0")]
+    ),
+    23: replication.OffsetForLeaderEpochResponse([replication.EpochAnswer("t", 0, 0, LeaderEpoch(1), Offset(5))]),
+}
+
+
+def requests(api: int) -> Any:
+    return codec._REQUESTS[api]
+
+
+def asked_for(api: int) -> Any:
+    """A request that names partition 0 of topic t, where it names any."""
+    request = requests(api)
+    match api:
+        case 0:
+            topic = request.TopicProduceData
+            one = topic.PartitionProduceData(index=0, records=RECORDS)
+            return request(acks=-1, timeout_ms=100, topic_data=[topic(name="t", partition_data=[one])])
+        case 1:
+            topic = request.FetchTopic
+            one = topic.FetchPartition(partition=0, fetch_offset=3, partition_max_bytes=1000)
+            return request(max_wait_ms=5, min_bytes=1, topics=[topic(topic="t", partitions=[one])])
+        case 2:
+            topic = request.ListOffsetsTopic
+            one = topic.ListOffsetsPartition(partition_index=0, timestamp=-1)
+            return request(topics=[topic(name="t", partitions=[one])])
+        case 3:
+            return request(topics=[request.MetadataRequestTopic(name="t")])
+        case 8:
+            topic = request.OffsetCommitRequestTopic
+            one = topic.OffsetCommitRequestPartition(partition_index=0, committed_offset=3, committed_metadata=None)
+            return request(group_id="g", topics=[topic(name="t", partitions=[one])])
+        case 9:
+            return request(group_id="g", topics=[request.OffsetFetchRequestTopic(name="t", partition_indexes=[0])])
+        case 10:
+            return request(key="g", key_type=0)
+        case 22:
+            return request(transactional_id=None, transaction_timeout_ms=0)
+        case 23:
+            topic = request.OffsetForLeaderTopic
+            one = topic.OffsetForLeaderPartition(partition=0, leader_epoch=1)
+            return request(topics=[topic(topic="t", partitions=[one])])
+        case 32:
+            resource = request.DescribeConfigsResource
+            return request(resources=[resource(resource_type=2, resource_name="t", configuration_keys=None)])
+        case 33 | 44:
+            resource = request.AlterConfigsResource
+            single = {"config_operation": 0} if api == 44 else {}
+            one = resource.AlterableConfig(name="flush.ms", value="7", **single)
+            return request(resources=[resource(resource_type=2, resource_name="t", configs=[one])])
+        case 37:
+            topic = request.CreatePartitionsTopic
+            placed = topic.CreatePartitionsAssignment(broker_ids=[0])
+            return request(topics=[topic(name="t", count=3, assignments=[placed])], timeout_ms=5)
+        case 43:
+            return request(topic_partitions=[request.TopicPartitions(topic="t", partitions=[0])], timeout_ms=5)
+        case 45:
+            topic = request.ReassignableTopic
+            one = topic.ReassignablePartition(partition_index=0, replicas=None)
+            return request(topics=[topic(name="t", partitions=[one])])
+        case 46:
+            return request(topics=[request.ListPartitionReassignmentsTopics(name="t", partition_indexes=[0])])
+        case 47:
+            topic = request.OffsetDeleteRequestTopic
+            one = topic.OffsetDeleteRequestPartition(partition_index=0)
+            return request(group_id="g", topics=[topic(name="t", partitions=[one])])
+    return request()
+
+
+def frame(api: int, version: int) -> bytes:
+    request = asked_for(api)
+    request.API_VERSION = version
+    request.with_header(correlation_id=11, client_id="app")
+    return bytes(request.encode(header=True))
+
+
+EVERY = [(api, version) for api, range_ in SPOKEN.items() for version in range(range_.least, range_.most + 1)]
+
+
+@pytest.mark.parametrize(("api", "version"), EVERY)
+def test_a_request_is_one_message_and_its_answer_is_read(api: int, version: int) -> None:
+    asked = codec.read_request(frame(api, version), SPOKEN)
+    assert (asked.api, asked.version, asked.correlation_id, asked.client_id) == (api, version, 11, "app")
+    message = message_of(asked, SPOKEN, 2)
+    if isinstance(message, AnsweredHere):
+        answer = message.frame
+    else:
+        assert api == message.API_KEY
+        answer = answer_to(asked, ANSWERS[api], PLACE)
+    assert int.from_bytes(answer[:4], "big") == len(answer) - 4
+    read = codec._RESPONSES[api].decode(io.BytesIO(answer[4:]).read(), version=version, header=True)
+    assert read.header.correlation_id == 11
+
+
+def test_numbers_are_bounded_before_a_machine_sees_them() -> None:
+    request = requests(1)
+    topic = request.FetchTopic
+    one = topic.FetchPartition(partition=0, fetch_offset=2**63 - 1, partition_max_bytes=-5)
+    asked = request(max_wait_ms=-1, min_bytes=-1, topics=[topic(topic="t", partitions=[one])])
+    asked.API_VERSION = 11
+    asked.with_header(1, "app")
+    with pytest.raises(ProtocolError, match="Fetch version 11"):
+        message_of(codec.read_request(bytes(asked.encode(header=True)), SPOKEN), SPOKEN, 2)
+
+
+def test_what_apis_are_spoken_is_told_in_version_0_to_who_asks_in_a_later_one() -> None:
+    asked = codec.read_request(frame(18, 4), SPOKEN)
+    answer = message_of(asked, SPOKEN, 2)
+    assert isinstance(answer, AnsweredHere)
+    read = codec._RESPONSES[18].decode(answer.frame[4:], version=0, header=True)
+    assert read.error_code == 35
+    assert {one.api_key: (one.min_version, one.max_version) for one in read.api_keys} == SPOKEN
+
+
+def test_records_of_another_format_are_refused_and_so_are_transactions() -> None:
+    asked = codec.read_request(frame(0, 8), SPOKEN)
+    old = message_of(asked, SPOKEN, 1)
+    assert isinstance(old, AnsweredHere) and old.error == 43
+    coordinator = requests(10)(key="tx", key_type=1)
+    coordinator.API_VERSION = 2
+    coordinator.with_header(1, "app")
+    refused = message_of(codec.read_request(bytes(coordinator.encode(header=True)), SPOKEN), SPOKEN, 2)
+    assert isinstance(refused, AnsweredHere)
+    read = codec._RESPONSES[10].decode(refused.frame[4:], version=2, header=True)
+    assert (read.error_code, read.error_message) == (53, "transactions are not emulated")
+
+
+@pytest.mark.parametrize(
+    ("payload", "why"),
+    [
+        (b"", "no header"),
+        (b"\x00\x00\x00\x09", "no header"),
+        (b"\x03\xe7" + bytes(20), "API 999 is not spoken"),
+        (b"\x00\x00\x00\x63" + bytes(20), "Produce version 99; 3 to 9 are spoken here"),
+        (frame(3, 9)[:-1], "Metadata version 9 cannot be read|ends at"),
+    ],
+)
+def test_what_is_no_request_is_refused(payload: bytes, why: str) -> None:
+    with pytest.raises(ProtocolError, match=why):
+        codec.read_request(payload, SPOKEN)
+
+
+def test_what_is_behind_a_request_is_not_looked_at() -> None:
+    """As Kafka has it: librdkafka leaves a byte there where it asks for all topics by version 9."""
+    asked = codec.read_request(frame(3, 9) + b"x", SPOKEN)
+    assert message_of(asked, SPOKEN, 2) == leadership.MetadataRequest(["t"], allow_auto_topic_creation=True)
+
+
+@given(st.sampled_from(EVERY), st.data())
+def test_a_damaged_request_is_read_or_refused_and_nothing_else(place: tuple[int, int], data: st.DataObject) -> None:
+    payload = bytearray(frame(*place))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(8, len(payload) - 1))
+        payload[at] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(8, len(payload)))
+    with contextlib.suppress(ProtocolError):
+        message_of(codec.read_request(bytes(payload[:cut]), SPOKEN), SPOKEN, 2)
