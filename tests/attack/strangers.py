@@ -12,6 +12,7 @@ import trio
 from protocol.framing import FrameDecoder, decode, encode
 from protocol.messages.base import Message
 from protocol.messages.control import Hello
+from tests.patience import PATIENCE_S
 
 PROMPT_S = 3.0
 """A new connection is served within this, on a busy machine; the kernel's line alone may cost one retried SYN."""
@@ -54,7 +55,7 @@ def asked(address: tuple[str, int], hello: Hello, message: Message, limit_s: flo
 
 async def until_closed(sockets: list[socket.socket]) -> None:
     """Until the other side has closed all of them."""
-    with trio.fail_after(30):
+    with trio.fail_after(PATIENCE_S):
         for sock in sockets:
             await trio.lowlevel.wait_readable(sock)
     assert closed(sockets) == len(sockets)

@@ -13,6 +13,7 @@ from emulator.cluster import desk as d
 from emulator.cluster import requests as r
 from emulator.cluster.http import conversation as h
 from tests.emulator.cluster.http.samples import SAMPLES
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.trio
 
@@ -69,7 +70,7 @@ async def test_every_request_is_answered_or_closed_and_none_is_a_bug(
         await theirs.send_all(broken(chance, well_formed(chance)))
         await theirs.send_eof()
         talk = h.HttpTalk(ours, bytearray(await ours.receive_some(4096)), desk)  # type: ignore[arg-type]
-        with trio.fail_after(5):
+        with trio.fail_after(PATIENCE_S):
             if await talk.begin():
                 await talk.serve()
         await ours.aclose()

@@ -15,6 +15,7 @@ from protocol.messages.agents import LaunchResponse, ProcessEnded, ProcessHalted
 from protocol.messages.base import Message
 from protocol.messages.control import FlushResponse, Hello, PauseRequest, PauseResponse
 from protocol.messages.status import StatusRequest
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.trio
 
@@ -52,7 +53,7 @@ async def test_a_node_that_says_what_is_no_answer_is_as_good_as_gone(
     async with ControlConnection(ours, "broker-0") as control, theirs:
         await theirs.send_all(said)
         for message in (PauseRequest(), StatusRequest()):
-            with trio.fail_after(5), pytest.raises(NodeGone):
+            with trio.fail_after(PATIENCE_S), pytest.raises(NodeGone):
                 await control.request(message)
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("broker-0: closed, for it said what is no answer: ")
@@ -110,7 +111,7 @@ async def test_an_agent_that_says_what_no_agent_says_is_as_good_as_gone(
         listeners = await trio.open_tcp_listeners(AGENT_PORT, host="127.9.200.1")
         nursery.start_soon(trio.serve_listeners, agent.serve, listeners)
         nursery.start_soon(engine.listen)
-        with trio.fail_after(10), pytest.raises(ClusterError):
+        with trio.fail_after(PATIENCE_S), pytest.raises(ClusterError):
             await engine.launch(make_order(), "token")  # type: ignore[arg-type]
         assert len(agent.orders) == 2
         nursery.cancel_scope.cancel()

@@ -20,6 +20,7 @@ from emulator.storage.files import StorageError
 from emulator.storage.inspect import erase
 from emulator.worlds.cluster_file.files import read_cluster_file, topologies
 from tests.conftest import TESTS
+from tests.patience import PATIENCE_S
 
 STEPS = "steps:\n  - start: 0\n  - create-topic: {{topic: {topic}, assignment: [0]}}\n"
 SCENARIO = "id: {id}\ntitle: x\nkafka: [2.6]\n" + STEPS
@@ -121,7 +122,7 @@ def test_a_suite_that_is_to_ignore_interrupts_starts_programs_that_do_not() -> N
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     done = subprocess.run(
-        [sys.executable, "-c", INHERITS], cwd=TESTS.parent, preexec_fn=ignoring, timeout=60, check=False
+        [sys.executable, "-c", INHERITS], cwd=TESTS.parent, preexec_fn=ignoring, timeout=PATIENCE_S, check=False
     )
     assert done.returncode == 0
 

@@ -19,9 +19,10 @@ from audit.gateway import _ending_with_us
 from audit.java import Java
 from audit.spark_home import archive_path, class_path, scala_version, spark_home
 from audit.started import ended, started
+from tests.patience import PATIENCE_S
 
-READY_TIMEOUT_S: Final = 60.0
-END_TIMEOUT_S: Final = 30.0
+READY_TIMEOUT_S: Final = PATIENCE_S
+END_TIMEOUT_S: Final = PATIENCE_S
 MEMORY: Final = "1g"
 """What a worker has for executors: one of them, of Spark's ordinary size."""
 

@@ -23,9 +23,10 @@ import pytest
 from audit.asking import PROMPT
 from emulator.exit_codes import INTERRUPTED
 from tests.audit.trace import dual_leader
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.spark
-LIMIT_S = 60.0
+LIMIT_S = PATIENCE_S
 LOOK_S = 0.03
 OLD = b'{"valid": true, "old": true}\n'
 

@@ -20,6 +20,7 @@ from audit.gateway import COMPILED_CODE_BYTES, UNLESS_ORPHANED
 from audit.java import Java, find_java
 from audit.session import Gateway, GatewayError, spark_session, start_gateway
 from audit.spark_home import archive_path, class_path
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 
 # A machine that is killed must be gone by then; ordinarily it takes half a second.
-GONE_TIMEOUT_S = 30.0
+GONE_TIMEOUT_S = PATIENCE_S
 
 
 @contextmanager
@@ -80,7 +81,7 @@ print(json.dumps({"origin": java.origin, "home": home, "found": found}))
 def test_spark_runs_on_the_wheels_java_where_the_machine_has_none(tmp_path: Path) -> None:
     """Twice in one process: closing a gateway leaves nothing of it in pyspark."""
     with python(AGGREGATION, tmp_path, PATH="", JAVA_HOME="") as process:
-        out, err = process.communicate(timeout=150)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (0, "")
     answer = json.loads(out)
     bundled = find_java({})
@@ -210,7 +211,7 @@ def test_executors_that_the_wheels_java_cannot_start_are_refused(tmp_path: Path)
 @pytest.mark.spark
 def test_a_session_that_spark_refuses_leaves_the_way_free_for_the_next(tmp_path: Path) -> None:
     with python(REFUSED, tmp_path) as process:
-        out, err = process.communicate(timeout=150)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (0, "")
     assert out.splitlines() == ["Spark did not start on local[1]", "10"]
 

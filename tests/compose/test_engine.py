@@ -15,6 +15,7 @@ import pytest
 from emulator.topology import three_azs
 from emulator.worlds.cluster_file.files import named_topology
 from emulator.worlds.cluster_file.networks import CONTROL, data_name, name_on
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
 
@@ -22,7 +23,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PROJECT = f"faultline-test-{os.getpid()}"
 NODES = [node for node in three_azs().nodes if node.az]
-UP_LIMIT_S = 60.0
+UP_LIMIT_S = PATIENCE_S
 
 
 def run(*command: str, limit_s: float = UP_LIMIT_S) -> str:

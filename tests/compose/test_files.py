@@ -13,6 +13,7 @@ from emulator.topology import Topology, three_azs
 from emulator.worlds.cluster_file.files import read_cluster_file, topologies
 from emulator.worlds.cluster_file.interpolation import interpolate
 from emulator.worlds.cluster_file.networks import networks_of
+from tests.patience import PATIENCE_S
 
 FILES = topologies()
 
@@ -34,7 +35,7 @@ def parsed(name: str) -> dict[str, Any]:
 def there(command: tuple[str, ...]) -> bool:
     if shutil.which(command[0]) is None:
         return False
-    return subprocess.run([*command, "version"], check=False, capture_output=True, timeout=60).returncode == 0
+    return subprocess.run([*command, "version"], check=False, capture_output=True, timeout=PATIENCE_S).returncode == 0
 
 
 def services() -> list[Any]:
@@ -59,7 +60,9 @@ def test_compose_accepts_the_file(command: tuple[str, ...], name: str) -> None:
     if not there(command):
         pytest.skip(f"no {' '.join(command)} here")
     arguments = ["--file", str(FILES[name]), "--profile", "audit", "config", "--quiet"]
-    done = subprocess.run([*command, *arguments], check=False, capture_output=True, encoding="utf-8", timeout=60)
+    done = subprocess.run(
+        [*command, *arguments], check=False, capture_output=True, encoding="utf-8", timeout=PATIENCE_S
+    )
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from emulator.cluster.http.routes import ROUTES
 from emulator.faults.machines import LIVE_FAULTS
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
@@ -36,11 +37,11 @@ def test_every_command_of_the_page(tmp_path: Path) -> None:
     }  # fmt: skip
     try:
         ended = subprocess.run(
-            ["sh", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False
+            ["sh", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
     finally:
         if (tmp_path / "runs" / "web" / "cluster.json").exists():  # it has failed half-way
-            subprocess.run(["sh", "-c", "faultline down"], cwd=tmp_path, env=env, timeout=60, check=False)
+            subprocess.run(["sh", "-c", "faultline down"], cwd=tmp_path, env=env, timeout=PATIENCE_S, check=False)
     assert ended.returncode == 0 and ended.stderr == "", ended
     lines = ended.stdout.splitlines()
     assert f"http://127.0.0.1:{port}" in lines[1]

@@ -15,10 +15,11 @@ from kafka import TopicPartition as PythonPartition
 import faultline
 from protocol.versions import since
 from tests.door.capabilities import works
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.network
 
-LIMIT_S = 20.0
+LIMIT_S = PATIENCE_S
 
 
 def error_of(done: Callable[[], object]) -> int:

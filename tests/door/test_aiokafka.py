@@ -13,10 +13,11 @@ from confluent_kafka import Producer
 import faultline
 from protocol.errors import ErrorCode as E
 from tests.door.capabilities import works
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.network
 
-LIMIT_S = 20.0
+LIMIT_S = PATIENCE_S
 FIRST_MS = 1_700_000_000_000
 
 

@@ -18,6 +18,7 @@ import faultline
 from faultline import auditing, lifetime
 from faultline.async_cluster import AsyncCluster
 from faultline.cluster import Cluster
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.trio, pytest.mark.network]
 
@@ -64,7 +65,7 @@ async def test_an_audit_that_is_cancelled_is_interrupted(monkeypatch: pytest.Mon
     there, cleaned = tmp_path / "there", tmp_path / "cleaned"
     code = f"import time\ntry: open({str(there)!r}, 'w'); time.sleep(600)\nfinally: open({str(cleaned)!r}, 'w')"
     monkeypatch.setattr(auditing, "_command", lambda run: [sys.executable, "-c", code])
-    with trio.fail_after(30):
+    with trio.fail_after(PATIENCE_S):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(auditing.audited_beside, tmp_path)
             while not there.exists():
@@ -88,7 +89,7 @@ def _command_of(process: psutil.Process) -> list[str]:
 
 async def test_a_cluster_begun_in_vain_used_and_left_by_a_cancellation(tmp_path: Path, state_home: Path) -> None:
     vain, run = tmp_path / "vain", tmp_path / "run"
-    with trio.fail_after(120):
+    with trio.fail_after(PATIENCE_S):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(AsyncCluster(directory=vain).__aenter__)
             while not (vain / "supervisor.log").exists():

@@ -10,10 +10,11 @@ from kafka import TopicPartition as PythonPartition
 
 import faultline
 from tests.door.capabilities import works
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.network
 
-LIMIT_S = 20.0
+LIMIT_S = PATIENCE_S
 
 
 def written(servers: str, topic: str, values: list[bytes | None], **settings: Any) -> list[Message]:

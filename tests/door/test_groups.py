@@ -10,10 +10,11 @@ from kafka import KafkaConsumer
 
 import faultline
 from tests.door.capabilities import works
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.network
 
-LIMIT_S = 40.0
+LIMIT_S = PATIENCE_S
 
 
 def member(servers: str, group: str, topic: str, **settings: object) -> Consumer:

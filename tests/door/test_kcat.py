@@ -6,10 +6,11 @@ import pytest
 
 import faultline
 from tests.door.capabilities import works
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.network, pytest.mark.kcat]
 
-LIMIT_S = 20.0
+LIMIT_S = PATIENCE_S
 FIRST_MS = 1_700_000_000_000
 
 

@@ -14,10 +14,11 @@ from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 
 import faultline
 from emulator.cluster.registry import registered
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.network, pytest.mark.parametrize("cluster", ["2.6"], indirect=True)]
 
-LIMIT_S = 20.0
+LIMIT_S = PATIENCE_S
 MIB = 1 << 20
 
 

@@ -16,8 +16,9 @@ import pytest
 
 from emulator import unheard_interrupts
 from emulator.unheard_interrupts import interrupts_end_the_wait, unheard_interrupts_come_again
+from tests.patience import PATIENCE_S
 
-LIMIT_S = 30.0
+LIMIT_S = PATIENCE_S
 UNHEARD: Any = SimpleNamespace(exc_type=KeyboardInterrupt)
 """What Python tells its hook of."""
 

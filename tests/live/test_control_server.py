@@ -18,6 +18,7 @@ from emulator.cluster.registry import Registration
 from emulator.identity import mine
 from protocol.ids import BrokerId, Offset
 from tests.ids import brokers
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.trio
 
@@ -47,7 +48,7 @@ class Asker:
 
     async def hear(self) -> r.Answer | None:
         """None: the connection was closed."""
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE_S):
             while b"\n" not in self._waiting:
                 try:
                     data = await self.stream.receive_some(65536)
@@ -238,6 +239,6 @@ async def test_every_request_comes_back_as_it_was_sent() -> None:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    with trio.fail_after(30):
+    with trio.fail_after(PATIENCE_S):
         while not holds():
             await trio.testing.wait_all_tasks_blocked(0.005)

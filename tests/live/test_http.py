@@ -17,6 +17,7 @@ from emulator.worlds.network import strangers
 from tests.emulator.cluster.http.samples import SAMPLES
 from tests.live.test_control_server import TOKEN, asker, echo, line, served_here, until
 from tests.live.web import LET_IN, web
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.trio
 
@@ -34,7 +35,7 @@ async def test_every_operation_by_an_ordinary_client() -> None:
         return r.Answer(result={"valid": True})
 
     def call_all(port: int) -> None:
-        client = http.client.HTTPConnection("localhost", port, timeout=10)
+        client = http.client.HTTPConnection("localhost", port, timeout=PATIENCE_S)
         for sample in SAMPLES:
             body = None if sample.body is None else json.dumps(sample.body)
             client.request(sample.method, sample.target, body, {"Authorization": f"Bearer {TOKEN}"})

@@ -18,6 +18,7 @@ from emulator.cluster.registry import CLUSTER_FILE, Found, registered
 from emulator.cluster.requests import LinkFault, Machine
 from emulator.cluster.specification import read_specification
 from tests.live.conftest import Live
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.network
 
@@ -202,7 +203,7 @@ def test_an_up_that_is_interrupted_leaves_nothing(home: Path, number: int, when:
             family |= set(me.children(recursive=True))
         os.kill(process.pid, number)
         family |= {one for one in family if one.is_running() for one in one.children(recursive=True)}
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=PATIENCE_S)
         if number == signal.SIGINT:
             assert process.returncode == 130 and b"interrupted" in err
         _, left = psutil.wait_procs(family, 15.0)

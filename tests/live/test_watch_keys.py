@@ -16,8 +16,9 @@ from collections.abc import Callable
 from emulator.cluster.requests import CreateTopic
 from tests.ids import brokers
 from tests.live.conftest import Live
+from tests.patience import PATIENCE_S
 
-LIMIT_S = 30.0
+LIMIT_S = PATIENCE_S
 
 
 def _until(terminal: int, text: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import trio
 
 from tests.live.test_control_server import TOKEN
+from tests.patience import PATIENCE_S
 
 LET_IN = f"Host: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
 
@@ -39,7 +40,7 @@ class Web:
 
     async def hear(self, *, head_only: bool = False) -> Heard | None:
         """None: the connection was closed."""
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE_S):
             head = await self._until(b"\r\n\r\n")
             if head is None:
                 return None
@@ -52,7 +53,7 @@ class Web:
         return Heard(int(first.split()[1]), headers, json.loads(body) if body else None)
 
     async def is_closed(self) -> bool:
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE_S):
             try:
                 return not self._waiting and not await self.stream.receive_some(1)
             except trio.BrokenResourceError:

@@ -20,6 +20,7 @@ from emulator.worlds.network.cluster import Cluster
 from emulator.worlds.network.ports import PortInUse
 from emulator.worlds.network.spec import LOOPBACK
 from protocol.framing import MAX_FRAME_BYTES
+from tests.patience import PATIENCE_S
 from tests.system.conftest import COMMAND, GOLDEN, ROOT, run_command
 from tests.system.runs import audited, events_of, process_of, said, wait_until, was_late
 
@@ -57,7 +58,7 @@ def played_under_bad_frames(run: Path) -> None:
             [port] = {at.laddr.port for at in leader.net_connections("tcp") if at.status == psutil.CONN_LISTEN}
             for data in FRAMES.values():
                 assert knock(port, data) == b""
-            out, _ = running.communicate(timeout=60)
+            out, _ = running.communicate(timeout=PATIENCE_S)
         finally:
             running.kill()
     assert running.returncode == 0, out

@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks import kill_anywhere
 from emulator.judging.crash_testing.plan import drawn
+from tests.patience import PATIENCE_S
 from tests.system.conftest import ROOT
 
 TRIES = 3
@@ -36,7 +37,7 @@ for byte in b"bcd":
 def test_a_process_dies_before_the_operation_that_it_was_told(tmp_path: Path) -> None:
     """And its next life does not: the order died with it."""
     words = [sys.executable, "-c", WATCHED, str(tmp_path / "data"), str(tmp_path / "order")]
-    assert subprocess.run(words, cwd=ROOT, check=False, timeout=60).returncode == -signal.SIGKILL
+    assert subprocess.run(words, cwd=ROOT, check=False, timeout=PATIENCE_S).returncode == -signal.SIGKILL
     assert (tmp_path / "data" / "log").read_bytes() == b"abc"
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 

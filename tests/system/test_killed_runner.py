@@ -15,6 +15,7 @@ import msgspec
 import psutil
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.system.conftest import COMMAND, ROOT, run_command
 from tests.system.runs import events_of, wait_until
 
@@ -27,7 +28,6 @@ AT_ONCE = 4
 """Nobody asks whether they are punctual."""
 LATEST_S = 2.0
 SEED = 20_240_607
-GONE_LIMIT_S = 10.0
 
 
 class Runner:
@@ -37,8 +37,9 @@ class Runner:
         self.run = run
         words = [*COMMAND, "run", "az-isolated-leader", "--audit", audit, "--out", str(run)]
         self.process = subprocess.Popen(
-            words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-        )
+            words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+            env={**os.environ, "PYTHONFAULTHANDLER": "1"},
+        )  # fmt: skip
         wait_until(run.parent, lambda: any((run / "events").glob("injector.*")))
 
     def go_on(self, seconds: float) -> None:
@@ -56,8 +57,12 @@ class Runner:
             os.killpg(self.process.pid, how)
         else:
             os.kill(self.process.pid, how)
-        out, _ = self.process.communicate(timeout=30)
-        _, alive = psutil.wait_procs(family, timeout=GONE_LIMIT_S)
+        try:
+            out, _ = self.process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGABRT)  # it tells where it stands
+            raise AssertionError(f"it goes on:\n{self.process.communicate()[0]}") from None
+        _, alive = psutil.wait_procs(family, timeout=PATIENCE_S)
         assert alive == [], f"outlived the runner: {alive}"
         assert self.left() == [], "started while the runner ended, and outlived it"
         assert "Traceback" not in out, out

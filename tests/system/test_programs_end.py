@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted(
     path
@@ -45,8 +47,8 @@ def test_a_program_ends_by_the_last_resort(path: Path) -> None:
 def test_a_bug_of_a_benchmark_is_70_and_its_traceback_is_in_a_file(tmp_path: Path) -> None:
     broken = BROKEN.replace("DIRECTORY", str(tmp_path / "run"))
     done = subprocess.run(
-        [sys.executable, "-c", broken], cwd=ROOT, check=False, capture_output=True, encoding="utf-8", timeout=60,
-        env={"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
+        [sys.executable, "-c", broken], cwd=ROOT, check=False, capture_output=True, encoding="utf-8",
+        timeout=PATIENCE_S, env={"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 70, done
     [line] = done.stderr.splitlines()

@@ -23,6 +23,7 @@ from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
 from emulator.worlds.network.cluster import Cluster
 from emulator.worlds.network.reports import HealReport
+from tests.patience import PATIENCE_S
 from tests.system.conftest import COMMAND, ROOT, run_command
 from tests.system.runs import audited, process_of, said, short, wait_until
 
@@ -71,7 +72,7 @@ def played(run: Path, script: Path, interfere: Callable[[Path, psutil.Process], 
             if interfere is not None:
                 wait_until(run.parent, lambda: said(run, "operation_ended", outcome="ok"))
                 interfere(run, psutil.Process(running.pid))
-            out, _ = running.communicate(timeout=60)
+            out, _ = running.communicate(timeout=PATIENCE_S)
         finally:
             running.kill()
     assert "Traceback" not in out, out

@@ -215,7 +215,8 @@ def _play(
     progress = Progress(console, spark)
     try:
         with progress, machines as make:
-            observations = trio.run(play, make)
+            # An interrupt is heard where the player waits, never in the midst of a machine's step or of an ending.
+            observations = trio.run(play, make, restrict_keyboard_interrupt_to_checkpoints=True)
     except BaseExceptionGroup as errors:
         raise _meant(errors) from None
     write_observations(directory, observations)

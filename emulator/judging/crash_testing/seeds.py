@@ -91,7 +91,9 @@ def play_network_seed(plan: Plan, run_dir: Path, speed: float) -> DeathResult:
 
     began_s = perf_counter()
     try:
-        died = trio.run(lambda: play_network_death(plan, run_dir, speed=speed))
+        died = trio.run(
+            lambda: play_network_death(plan, run_dir, speed=speed), restrict_keyboard_interrupt_to_checkpoints=True
+        )
         judged = judge_network_death(died, run_dir)
     except Exception as error:
         return DeathResult(seed=plan.seed, plan=plan, error=_told(error))

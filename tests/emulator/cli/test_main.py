@@ -7,12 +7,13 @@ from importlib import import_module
 import pytest
 
 from emulator.__main__ import IN_CONTAINERS
+from tests.patience import PATIENCE_S
 
 
 def said(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "emulator", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        timeout=60, check=False, env={"PATH": ""},
+        timeout=PATIENCE_S, check=False, env={"PATH": ""},
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import trio
 from emulator.cluster import requests as r
 from emulator.cluster.auditing import Auditing
 from tests.live.test_control_server import until
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.trio
 
@@ -34,7 +35,7 @@ async def test_an_audit_is_what_the_command_says(code: str, answer: r.Answer) ->
 async def test_one_audit_at_a_time_and_none_after_its_time(tmp_path: Path) -> None:
     there = tmp_path / "there"
     auditing = Auditing(tmp_path, command=a_command(f"import time; open({str(there)!r}, 'w'); time.sleep(600)"))
-    with trio.fail_after(30):
+    with trio.fail_after(PATIENCE_S):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(auditing.audit, 600.0)
             await until(there.exists)

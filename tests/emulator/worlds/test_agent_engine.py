@@ -20,6 +20,7 @@ from emulator.worlds.network.spec import Address, MachineSpec
 from emulator.worlds.network.supervision import ControlConnection, NodeGone
 from protocol.messages.control import RuleCountsRequest
 from tests.emulator.worlds.network_world import FACTORY
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.trio, pytest.mark.network]
 
@@ -111,7 +112,7 @@ async def test_nodes_that_are_launched_together_are_each_their_own(
         async with kept_cluster(tmp_path) as cluster:
             await cluster.start("broker-0", "broker-1")
             for node, other in (("broker-0", "broker-1"), ("broker-1", "")):
-                with trio.fail_after(10):
+                with trio.fail_after(PATIENCE_S):
                     await cluster.kill(node)
                 assert cluster.running() == ((other,) if other else ())
                 assert cluster.exits[-1].node == node

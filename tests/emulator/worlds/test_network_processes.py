@@ -29,6 +29,7 @@ from protocol.messages.session import PingRequest
 from tests.emulator.worlds.conformance import seen, texts
 from tests.emulator.worlds.network_world import FACTORY, EventFiles, NetworkWorld, network_world
 from tests.emulator.worlds.scripted import build
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.trio, pytest.mark.network]
 
@@ -302,7 +303,7 @@ async def test_the_end_of_the_fork_server_is_an_error_of_the_run(tmp_path: Path)
 
 
 def wait_gone(processes: Iterable[psutil.Process]) -> None:
-    _, alive = psutil.wait_procs(processes, timeout=10)
+    _, alive = psutil.wait_procs(processes, timeout=PATIENCE_S)
     assert not alive, f"left behind: {alive}"
 
 

@@ -19,6 +19,7 @@ from protocol.framing import FrameDecoder, decode, encode
 from protocol.messages.control import PauseRequest, PauseResponse
 from protocol.messages.status import StatusRequest, StatusResponse
 from tests.emulator.worlds.network_world import FACTORY, network_world
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.trio, pytest.mark.network]
 SERVERS = ("session-0", "session-1", "session-2")
@@ -36,7 +37,7 @@ async def test_every_running_node_tells_what_it_thinks(tmp_path: Path) -> None:
     async with ensemble(tmp_path) as cluster:
         assert await cluster.statuses() == {}
         await cluster.start(*SERVERS, "client-0")
-        with trio.fail_after(20):
+        with trio.fail_after(PATIENCE_S):
             while True:
                 told = await cluster.statuses()
                 roles = [it.ensemble.role for it in told.values() if it.ensemble is not None and it.ensemble.serving]
@@ -65,7 +66,7 @@ async def test_a_node_that_does_not_answer_is_left_out_and_answers_the_next_time
         for _ in range(3):
             assert set(await cluster.statuses()) == {"client-0"}
         await cluster.engine.send_signal(pid, signal.SIGCONT)
-        with trio.fail_after(20):
+        with trio.fail_after(PATIENCE_S):
             while set(await cluster.statuses()) != {"client-0", "session-0"}:
                 pass
         assert await cluster.frames_stopped() == {}, "its answers are still those to what was asked"

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from emulator.last_resort import ended
+from tests.patience import PATIENCE_S
 
 COMMAND = (sys.executable, "-m", "emulator")
 
@@ -92,7 +93,7 @@ sys.exit(ended("faultline", work))
 
 def test_an_interrupt_that_nobody_could_be_told_of_comes_again() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", UNHEARD], capture_output=True, text=True, timeout=60, check=False,
+        [sys.executable, "-c", UNHEARD], capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         cwd=Path(__file__).parents[4],
     )  # fmt: skip
     assert done.returncode == 130

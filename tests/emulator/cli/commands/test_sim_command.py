@@ -18,6 +18,7 @@ from emulator.judging.seeds import SeedsAsked, UnusableSeeds, parse_seeds, repla
 from emulator.packaged import GOLDEN
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[4]
 
@@ -155,10 +156,10 @@ def test_an_interrupt_leaves_no_process() -> None:
             children = of_it.children(recursive=True)
         assert children, "it started no workers"
         running.send_signal(signal.SIGINT)
-        _, err = running.communicate(timeout=120)
+        _, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 130
     assert b"Traceback" not in err
-    _, alive = psutil.wait_procs(children, timeout=60)
+    _, alive = psutil.wait_procs(children, timeout=PATIENCE_S)
     assert alive == []
 
 

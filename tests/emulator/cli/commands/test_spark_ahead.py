@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from emulator.cli.commands.spark_ahead import Spark
+from tests.patience import PATIENCE_S
 
 
 class Java:
@@ -18,7 +19,7 @@ class Java:
         self.kill = self.killed.set
 
     def session(self, *_: object, **__: object) -> None:
-        if not self.killed.wait(30.0):
+        if not self.killed.wait(PATIENCE_S):
             raise AssertionError("nobody ended it")
         raise RuntimeError("an answer of nobody")
 

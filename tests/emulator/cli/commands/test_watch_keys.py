@@ -22,6 +22,7 @@ from emulator.cluster.dashboard.keys import Order
 from emulator.cluster.requests import Answer, Heal, LinkFault, Machine
 from emulator.cluster.status import as_json
 from tests.emulator.cluster.dashboard.pictured import played, status
+from tests.patience import PATIENCE_S
 from tests.simulated.cluster import BEGIN
 
 
@@ -137,7 +138,7 @@ def test_a_terminal_gives_keys_without_enter_and_is_as_it_was_afterwards(tmp_pat
         assert process.stdout.readline() == "ready\n"
         os.write(ours, b"k")
         assert process.stdout.readline() == "typed 'k'\n"
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE_S) == 0
     assert termios.tcgetattr(theirs) == before
     os.close(ours)
     os.close(theirs)
@@ -149,7 +150,7 @@ def test_who_is_not_in_front_of_a_terminal_leaves_it_alone() -> None:
     code = "from emulator.cli.commands.watch_keys import opened\nwith opened() as keyboard:\n    print(keyboard)"
     run = [sys.executable, "-c", code]
     done = subprocess.run(
-        run, stdin=theirs, capture_output=True, start_new_session=True, timeout=60, text=True, check=True
+        run, stdin=theirs, capture_output=True, start_new_session=True, timeout=PATIENCE_S, text=True, check=True
     )
     assert done.stdout == "None\n", done
     os.close(ours)
