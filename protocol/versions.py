@@ -368,6 +368,11 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     modelled."""
     offset_commit_value_version: int
     """Layout of a committed offset's record (IBP): 1 until 2.0, 3 from 2.1, which has a leader epoch (KIP-320)."""
+    group_metadata_value_version: int
+    """Layout of a group's record (IBP): 1 until 2.0, 2 from 2.1 (KIP-211), 3 from 2.3, which has static members
+    (KIP-345)."""
+    loading_coordinator_says_so: bool
+    """2.0+: a coordinator that reads its partition says so (14); before, that it is none (16)."""
     offsets_loaded_to_log_end: bool
     """0.11+: a new coordinator reads its partition to the log end; before, to the high watermark of that moment."""
     offsets_topic_needs_all_brokers: bool
@@ -378,6 +383,14 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.2+ (KIP-394): a new member is given its id, and joins with it."""
     static_members: bool
     """2.3+ (KIP-345): a member with a group.instance.id keeps its place when it comes back."""
+    static_rejoin_is_stored: bool
+    """2.6+ (KAFKA-10284): the next coordinator knows the new id of a static member that came back."""
+    static_rejoin_while_assigning_rebalances: bool
+    """2.5+ (KAFKA-9801): the leader may assign to the old self of a static member that came back; before, it did."""
+    unsynced_members_are_removed: bool
+    """2.8+ (KAFKA-12890): a member has the rebalance time-out to ask for its assignment."""
+    heartbeats_while_assigning: bool
+    """2.6+ (KAFKA-10134): a heartbeat while the leader assigns is as any other; before, it is told 27."""
     consumer_epoch_validation: bool
     """2.3+: consumers detect truncation (KIP-320, OFFSET_FOR_LEADER_EPOCH v3)."""
     client_ignores_older_epochs: bool
@@ -577,11 +590,17 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         old_consumer=not bin_since("2.0.0"),
         group_coordinator=bin_since("0.10.2"),
         offset_commit_value_version=3 if ibp_since("2.1") else 1,
+        group_metadata_value_version=3 if ibp_since("2.3") else 2 if ibp_since("2.1") else 1,
+        loading_coordinator_says_so=bin_since("2.0.0"),
         offsets_loaded_to_log_end=bin_since("0.11"),
         offsets_topic_needs_all_brokers=bin_since("0.11"),
         first_rebalance_waits=bin_since("0.11"),
         new_members_are_named_first=bin_since("2.2"),
         static_members=bin_since("2.3"),
+        static_rejoin_is_stored=bin_since("2.6"),
+        static_rejoin_while_assigning_rebalances=bin_since("2.5"),
+        unsynced_members_are_removed=bin_since("2.8"),
+        heartbeats_while_assigning=bin_since("2.6"),
         consumer_epoch_validation=bin_since("2.3"),
         client_ignores_older_epochs=bin_since("2.2"),
         metadata_without_epoch_forgets_all=b == "2.2",

@@ -14,6 +14,7 @@ READ: dict[str, str] = {
     "old_consumer": "kafka.consumer.ZookeeperConsumerConnector is there or not",
     "enables_unclean_election_of_all_at_once": "DynamicLogConfig.reconfigure",
     "unknown_topics_have_no_settings": "AdminManager.describeConfigs",
+    "loading_coordinator_says_so": "GroupCoordinator.validateGroupStatus",
     # 2.0.1
     "assigns_epoch_on_election": "Partition.makeLeader",
     "epoch_entry_below_first_answered": "LeaderEpochFileCache.endOffsetFor",
@@ -32,6 +33,7 @@ READ: dict[str, str] = {
     "enables_unclean_election_at_once": "KafkaController.TopicUncleanLeaderElectionEnable",
     "metadata_has_leader_epoch": "MetadataCache.getPartitionMetadata",
     "offset_commit_value_version": "GroupMetadataManager.offsetCommitValue",
+    "group_metadata_value_version": "GroupMetadataManager.groupMetadataValue",
     # 2.2
     "cut_checkpoints_all_directories": "LogManager.truncateTo",
     "broker_epochs": "KafkaApis.isBrokerEpochStale",

@@ -7,6 +7,6 @@ Reading order:
 - `varint`, `compression`: the parts that formats are made of.
 - `record`, `batch`: magic 2, the record batch (0.11 and later).
 - `message`, `message_set`: magic 0 and 1, messages and sets of them with compressed wrappers (before 0.11).
-- `offset_commits`: keys and values of `__consumer_offsets`.
+- `schema_fields`, `group_metadata`, `offset_commits`: keys and values of `__consumer_offsets`.
 - `format`: one door to all of them, by magic. Brokers use only this one.
 """

@@ -6,8 +6,7 @@
            2: metadata string, commit timestamp i64
            3: leader epoch i32, metadata string, commit timestamp i64
 
-A string is its length as i16 and UTF-8. No value: the offset is forgotten. Keys of version 2 are a group's members,
-which nobody writes here. The last record of a key counts.
+No value: the offset is forgotten. Keys of version 2 are groups (`group_metadata`). The last record of a key counts.
 
 Source: GroupMetadataManager; KIP-211 (2), KIP-320 (3).
 """
@@ -18,20 +17,22 @@ from typing import Final
 import msgspec
 
 from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, Offset
+from protocol.records.group_metadata import KEY_VERSION as GROUP_KEY_VERSION
+from protocol.records.schema_fields import Fields, UnreadableRecord, string
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 KEY_VERSION: Final = 1
-GROUP_KEY_VERSION: Final = 2
 VALUE_VERSIONS: Final = (1, 2, 3)
-STRING_BYTES_MAX: Final = (1 << 15) - 1
 
 _HASH_MODULUS: Final = 1 << 32
 _HASH_SIGN: Final = 1 << 31
 
 
-class UnreadableOffsetCommit(ValueError):
-    """Bytes that are no committed offset; the message says which part and why."""
+class GroupKey(msgspec.Struct, frozen=True):
+    """The record is of the group itself."""
+
+    group: str
 
 
 class OffsetKey(msgspec.Struct, frozen=True):
@@ -65,8 +66,8 @@ def group_partition(group: str, partitions: int) -> int:
 
 
 def encode_key(key: OffsetKey) -> bytes:
-    """Raises ValueError for a group or topic of more than STRING_BYTES_MAX bytes."""
-    return struct.pack(">h", KEY_VERSION) + _string(key.group) + _string(key.topic) + struct.pack(">i", key.partition)
+    """Raises ValueError for a group or topic of more bytes than a string has."""
+    return struct.pack(">h", KEY_VERSION) + string(key.group) + string(key.topic) + struct.pack(">i", key.partition)
 
 
 def encode_value(committed: CommittedOffset, version: int) -> bytes:
@@ -75,77 +76,36 @@ def encode_value(committed: CommittedOffset, version: int) -> bytes:
     parts = [struct.pack(">hq", version, committed.offset)]
     if version >= 3:
         parts.append(struct.pack(">i", committed.leader_epoch))
-    parts += [_string(committed.metadata), struct.pack(">q", committed.commit_timestamp_ms)]
+    parts += [string(committed.metadata), struct.pack(">q", committed.commit_timestamp_ms)]
     if version == 1:
         parts.append(struct.pack(">q", committed.expire_timestamp_ms))
     return b"".join(parts)
 
 
-def decode_key(data: bytes) -> OffsetKey | None:
-    """None: the key of a group's members. Raises UnreadableOffsetCommit."""
-    fields = _Fields(data, "key")
+def decode_key(data: bytes) -> OffsetKey | GroupKey:
+    """Raises UnreadableRecord."""
+    fields = Fields(data, "key")
     version = fields.number(">h")
     if version == GROUP_KEY_VERSION:
-        return None
+        of_group = GroupKey(fields.string())
+        fields.end()
+        return of_group
     if version not in (0, KEY_VERSION):
-        raise UnreadableOffsetCommit(f"key version {version}; known are 0, {KEY_VERSION} and {GROUP_KEY_VERSION}")
+        raise UnreadableRecord(f"key version {version}; known are 0, {KEY_VERSION} and {GROUP_KEY_VERSION}")
     key = OffsetKey(fields.string(), fields.string(), fields.number(">i"))
     fields.end()
     return key
 
 
 def decode_value(data: bytes) -> CommittedOffset:
-    """Raises UnreadableOffsetCommit."""
-    fields = _Fields(data, "value")
+    """Raises UnreadableRecord."""
+    fields = Fields(data, "value")
     version = fields.number(">h")
     if version not in VALUE_VERSIONS:
-        raise UnreadableOffsetCommit(f"value version {version}; known are 1, 2 and 3")
+        raise UnreadableRecord(f"value version {version}; known are 1, 2 and 3")
     offset = Offset(fields.number(">q"))
     leader_epoch = LeaderEpoch(fields.number(">i")) if version >= 3 else EPOCH_UNKNOWN
     metadata, committed_ms = fields.string(), fields.number(">q")
     expire_ms = fields.number(">q") if version == 1 else -1
     fields.end()
     return CommittedOffset(offset, leader_epoch, metadata, committed_ms, expire_ms)
-
-
-def _string(text: str) -> bytes:
-    encoded = text.encode()
-    if len(encoded) > STRING_BYTES_MAX:
-        raise ValueError(f"{text[:40]!r}... has {len(encoded)} bytes; a string has at most {STRING_BYTES_MAX}")
-    return struct.pack(">h", len(encoded)) + encoded
-
-
-class _Fields:
-    """Reads one field after another."""
-
-    def __init__(self, data: bytes, what: str) -> None:
-        self._data = data
-        self._what = what
-        self._at = 0
-
-    def number(self, layout: str) -> int:
-        try:
-            (value,) = struct.unpack_from(layout, self._data, self._at)
-        except struct.error:
-            raise self._ends() from None
-        self._at += struct.calcsize(layout)
-        return int(value)
-
-    def string(self) -> str:
-        length = self.number(">h")
-        end = self._at + length
-        if length < 0 or end > len(self._data):
-            raise self._ends()
-        try:
-            text = self._data[self._at : end].decode()
-        except UnicodeDecodeError as error:
-            raise UnreadableOffsetCommit(f"{self._what}: no UTF-8 at byte {self._at}: {error.reason}") from None
-        self._at = end
-        return text
-
-    def end(self) -> None:
-        if self._at != len(self._data):
-            raise UnreadableOffsetCommit(f"{self._what}: {len(self._data) - self._at} bytes after the last field")
-
-    def _ends(self) -> UnreadableOffsetCommit:
-        return UnreadableOffsetCommit(f"{self._what}: {len(self._data)} bytes end inside the field at {self._at}")

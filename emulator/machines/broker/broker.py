@@ -211,15 +211,15 @@ class Broker:
             case JoinGroupRequest() if self.context.gates.group_coordinator:
                 self.coordinator.members.join(request, message)
             case SyncGroupRequest() if self.context.gates.group_coordinator:
-                self.coordinator.members.sync(request, message)
+                return self.coordinator.members.sync(request, message)
             case HeartbeatRequest() if self.context.gates.group_coordinator:
                 self.coordinator.members.heartbeat(request, message)
             case LeaveGroupRequest() if self.context.gates.group_coordinator:
                 self.coordinator.members.leave(request, message)
             case ListGroupsRequest() if self.context.gates.group_coordinator:
-                request.answer(self.coordinator.members.list(message))
+                request.answer(self.coordinator.administration.list(message))
             case DescribeGroupsRequest() if self.context.gates.group_coordinator:
-                request.answer(self.coordinator.members.describe(message))
+                request.answer(self.coordinator.administration.describe(message))
             case DeleteGroupsRequest() if self.context.gates.group_coordinator:
                 return self.coordinator.delete(request, message)
             case DescribeLogDirsRequest():

@@ -5,15 +5,23 @@ broker leads. Semantics 6, "Committed offsets".
     loading, loaded --resigned--> gone: NOT_COORDINATOR
 
 A commit is an append with acks=all to that partition, through the same door as any produce: it waits for the
-partition's lock and for its in-sync replicas, and counts when they have it. Partitions are assigned by hand: groups
-have no members here.
+partition's lock and for its in-sync replicas, and counts when they have it. So is a generation of a group with members
+(`group_membership`).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from emulator.machines.broker.appends import Appends
 from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.group_administration import GroupAdministration
 from emulator.machines.broker.group_membership import GroupMembership
+from emulator.machines.broker.group_records import (
+    COMMIT_ERRORS,
+    STORE_ERRORS,
+    GroupRecords,
+    commit_records,
+    group_record,
+)
 from emulator.machines.broker.metadata_cache import MetadataCache
 from emulator.machines.broker.offset_cache import OffsetCache
 from emulator.machines.broker.replicas import Replicas
@@ -36,17 +44,14 @@ from protocol.messages.groups import (
 )
 from protocol.messages.leadership import PartitionError
 from protocol.messages.membership import DeletedGroup, DeleteGroupsRequest, DeleteGroupsResponse
-from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResult
-from protocol.records.format import encode
+from protocol.messages.replication import ProduceResult
+from protocol.records.group_metadata import StoredGroup
 from protocol.records.offset_commits import (
     OFFSETS_TOPIC,
     CommittedOffset,
     OffsetKey,
-    encode_key,
-    encode_value,
     group_partition,
 )
-from protocol.records.types import RecordFields
 from protocol.work import Until, Work
 
 LOAD = "offsets-load"
@@ -57,17 +62,6 @@ MS_PER_MINUTE = 60_000
 
 CreateTopic = Callable[[str, int, int, dict[str, str], Callable[..., None]], None]
 """Makes (topic, partitions, replication factor, configs) as an admin tool would; then tells, done or not."""
-
-APPEND_ERRORS = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
-}
-"""What a failed append means to whoever commits; other codes (7) go out as they are."""
-
 
 class GroupCoordinator:
     """`create_topic` is asked to make the offsets topic, on the first look for a coordinator."""
@@ -86,7 +80,9 @@ class GroupCoordinator:
         self._appends = appends
         self._create_topic = create_topic
         self._caches: dict[int, OffsetCache] = {}
-        self.members = GroupMembership(context, lambda group: self._cache(self._partition_of(group))[1])
+        self._writing = GroupRecords(context, appends)
+        self.members = GroupMembership(context, self._coordinated, self._store)
+        self.administration = GroupAdministration(self.members.groups, self._coordinated)
 
     # --- who coordinates ---
 
@@ -171,6 +167,8 @@ class GroupCoordinator:
         else:
             cache.loading = False
             self._changed(number, "loaded", len(cache))
+            groups, cache.groups = cache.groups, {}
+            self.members.loaded(groups)
 
     def _changed(self, number: int, change: str, offsets: int = 0) -> None:
         epoch = self._replicas.partitions[OFFSETS_TOPIC, number].leader_epoch
@@ -208,33 +206,41 @@ class GroupCoordinator:
         def appended(results: list[ProduceResult]) -> None:
             (result,) = results
             error = ErrorCode(result.error)
-            errors.update(dict.fromkeys(accepted, APPEND_ERRORS.get(error, error)))
+            errors.update(dict.fromkeys(accepted, COMMIT_ERRORS.get(error, error)))
             if error == ErrorCode.NONE and self._caches.get(number) is cache:
                 for place, index in enumerate(accepted):
                     cache.committed(keys[index], committed[index], result.base_offset + place)
             answer()
 
-        records = self._records([(keys[index], committed[index]) for index in accepted])
-        settings = self._context.settings
-        produce = ProduceRequest(
-            settings.offsets_commit_required_acks,
-            settings.offsets_commit_timeout_ms,
-            [ProducePartition(OFFSETS_TOPIC, number, records)],
-        )
-        yield from self._appends.append(produce, appended)
+        commits = [(keys[index], committed[index]) for index in accepted]
+        yield from self._writing.append(number, commit_records(commits, self._context.gates), appended)
+
+    def _store(self, group: str, stored: StoredGroup, done: Callable[[ErrorCode], None]) -> Work[None]:
+        """A generation of a group."""
+        number = self._partition_of(group)
+        if self._cache(number)[0] is None:
+            done(ErrorCode.NOT_COORDINATOR)
+            return
+
+        def appended(results: list[ProduceResult]) -> None:
+            error = ErrorCode(results[0].error)
+            done(STORE_ERRORS.get(error, error))
+
+        yield from self._writing.append(number, [group_record(group, stored, self._context.gates)], appended)
 
     def partitions_deleted(self, topic_partitions: list[TopicPartition]) -> Work[None]:
         """What groups have committed of them is dropped, by records without a value, whoever gets them
         (GroupMetadataManager.cleanupGroupMetadata). What is being loaded keeps it."""
         for number, cache in sorted(self._caches.items()):
-            yield from self._forget(number, [] if cache.loading else cache.drop(topic_partitions))
+            if not cache.loading:
+                keys = cache.drop(topic_partitions)
+                yield from self._writing.forget(number, keys, self._idle(number, cache))
 
-    def _forget(self, number: int, keys: list[OffsetKey]) -> Work[None]:
-        if keys:
-            magic, now_ms = self._context.gates.record_magic, int(self._context.now.wall_ms)
-            records = encode([(encode_key(key), None, ()) for key in keys], magic=magic, timestamp_ms=now_ms)
-            produce = ProduceRequest(0, 0, [ProducePartition(OFFSETS_TOPIC, number, records)])
-            yield from self._appends.append(produce, lambda results: None)
+    def _idle(self, number: int, cache: OffsetCache) -> list[str]:
+        """Groups without members, and without anything committed, are groups no more: those the log has told of."""
+        return self.administration.forget(
+            lambda group: self._partition_of(group) == number and not cache.of_group(group)
+        )
 
     def delete(self, request: Request, asked: DeleteGroupsRequest) -> Work[None]:
         """Groups without members, and what they have committed (KIP-229)."""
@@ -244,12 +250,12 @@ class GroupCoordinator:
             cache, error = self._cache(number)
             if cache is not None:
                 keys = [key for key, _ in cache.of_group(group)]
-                error = self.members.delete(group)
+                error, generation = self.administration.delete(group)
                 if error == ErrorCode.GROUP_ID_NOT_FOUND and keys:
                     error = ErrorCode.NONE
                 if error == ErrorCode.NONE:
                     cache.drop_keys(keys)
-                    yield from self._forget(number, keys)
+                    yield from self._writing.forget(number, keys, [group] if generation > 0 else [])
             deleted.append(DeletedGroup(group, error))
         request.answer(DeleteGroupsResponse(deleted))
 
@@ -261,7 +267,7 @@ class GroupCoordinator:
             request.answer(OffsetDeleteResponse(error))
             return
         known = [key for key, _ in cache.of_group(asked.group)]
-        error, read = self.members.may_forget(asked.group, {one.topic for one in asked.partitions})
+        error, read = self.administration.may_forget(asked.group, {one.topic for one in asked.partitions})
         if error == ErrorCode.GROUP_ID_NOT_FOUND and known:
             error = ErrorCode.NONE  # it has no members, and has committed
         if error != ErrorCode.NONE:
@@ -277,7 +283,7 @@ class GroupCoordinator:
                 results[topic_partition] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
         gone = [key for key in known if results.get((key.topic, key.partition)) == ErrorCode.NONE]
         cache.drop_keys(gone)
-        yield from self._forget(number, gone)
+        yield from self._writing.forget(number, gone)
         request.answer(
             OffsetDeleteResponse(ErrorCode.NONE, [PartitionError(*place, error) for place, error in results.items()])
         )
@@ -296,13 +302,6 @@ class GroupCoordinator:
             return CommittedOffset(asked.offset, asked.leader_epoch, asked.metadata, now_ms)
         expire_ms = now_ms + self._context.settings.offsets_retention_minutes * MS_PER_MINUTE
         return CommittedOffset(asked.offset, EPOCH_UNKNOWN, asked.metadata, now_ms, expire_ms)
-
-    def _records(self, commits: Iterable[tuple[OffsetKey, CommittedOffset]]) -> bytes:
-        """One batch (before 0.11: one message each)."""
-        gates = self._context.gates
-        version = gates.offset_commit_value_version
-        fields: list[RecordFields] = [(encode_key(key), encode_value(value, version), ()) for key, value in commits]
-        return encode(fields, magic=gates.record_magic, timestamp_ms=int(self._context.now.wall_ms))
 
     # --- questions ---
 
@@ -330,8 +329,14 @@ class GroupCoordinator:
                 found.append(CommittedPartition(*topic_partition, held.offset, held.leader_epoch, held.metadata))
         return OffsetFetchResponse(ErrorCode.NONE, found)
 
+    def _coordinated(self, group: str) -> ErrorCode:
+        return self._cache(self._partition_of(group))[1]
+
     def _cache(self, number: int) -> tuple[OffsetCache | None, ErrorCode]:
         cache = self._caches.get(number)
         if cache is None:
             return None, ErrorCode.NOT_COORDINATOR
-        return (None, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS) if cache.loading else (cache, ErrorCode.NONE)
+        if not cache.loading:
+            return cache, ErrorCode.NONE
+        named = self._context.gates.loading_coordinator_says_so
+        return None, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if named else ErrorCode.NOT_COORDINATOR

@@ -1,10 +1,11 @@
 """Members of groups: who joins, who is in, who has gone silent. Kafka's GroupCoordinator; a pure state machine.
 
-Members and assignments live in the coordinator's memory alone: a new coordinator knows none, and they join again. What
-groups have committed is in the log (`group_coordinator`).
+A generation counts when the offsets topic has it: the leader's assignment is stored before anybody is told, and who
+coordinates the group later finds its members there, and goes on with them (`loaded`). What is under way is in memory
+alone: a rebalance begins again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from emulator.machines.broker.context import BrokerContext
@@ -14,10 +15,6 @@ from protocol.errors import ErrorCode
 from protocol.events import GroupChanged
 from protocol.messages.groups import OffsetCommitRequest
 from protocol.messages.membership import (
-    DescribedGroup,
-    DescribedMember,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupRequest,
@@ -25,16 +22,16 @@ from protocol.messages.membership import (
     LeaveGroupRequest,
     LeaveGroupResponse,
     LeavingMember,
-    ListedGroup,
-    ListGroupsRequest,
-    ListGroupsResponse,
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from protocol.records.group_metadata import StoredGroup
+from protocol.work import Work
 
 SESSION = "group-session"
 PENDING = "group-pending"
 REBALANCE = "group-rebalance"
+SYNC = "group-sync"
 FIRST_WITH_MEMBER_ID = 4
 """Version of JOIN_GROUP from which on a new member is given its id first (KIP-394)."""
 CONSUMER = "consumer"
@@ -44,20 +41,31 @@ MEMBERS_MAX = 1_000
 """Of one group, whatever group.max.size says; pending ones count."""
 
 
+Stored = Callable[[ErrorCode], None]
+Store = Callable[[str, StoredGroup, Stored], Work[None]]
+"""Writes a group to the offsets topic; tells when it is in sync, or why not."""
+
+
+def _nobody_asks(error: ErrorCode) -> None:
+    """An empty generation: if it is lost, the one before it comes to life again, and its members fall silent."""
+
+
 class GroupMembership:
     """`coordinated`: whether this broker coordinates a group, as an error."""
 
-    def __init__(self, context: BrokerContext, coordinated: Callable[[str], ErrorCode]) -> None:
+    def __init__(self, context: BrokerContext, coordinated: Callable[[str], ErrorCode], store: Store) -> None:
         self._context = context
         self._coordinated = coordinated
-        self._groups: dict[str, Group] = {}
+        self._store = store
+        self.groups: dict[str, Group] = {}
+        """By name."""
 
     # --- joining ---
 
     def join(self, request: Request, asked: JoinGroupRequest) -> None:
         """Answered when all members have joined, or at once with an error."""
         error = self._refused(asked)
-        group = self._groups.get(asked.group)
+        group = self.groups.get(asked.group)
         if error == ErrorCode.NONE and group is None:
             if asked.member:
                 error = ErrorCode.UNKNOWN_MEMBER_ID
@@ -72,10 +80,10 @@ class GroupMembership:
 
     def _has_room(self) -> bool:
         """For one more group: one that nobody is in makes room."""
-        if len(self._groups) < GROUPS_MAX:
+        if len(self.groups) < GROUPS_MAX:
             return True
-        idle = next((one for one in self._groups.values() if one.state == State.EMPTY and not one.pending), None)
-        return idle is not None and self._groups.pop(idle.name) is idle
+        idle = next((one for one in self.groups.values() if one.state == State.EMPTY and not one.pending), None)
+        return idle is not None and self.groups.pop(idle.name) is idle
 
     def _refused(self, asked: JoinGroupRequest) -> ErrorCode:
         if not asked.group:
@@ -97,7 +105,7 @@ class GroupMembership:
             return ErrorCode.NONE
         if len(group.members) + len(group.pending) >= min(MEMBERS_MAX, self._context.settings.group_max_size):
             return ErrorCode.GROUP_MAX_SIZE_REACHED
-        self._groups[group.name] = group
+        self.groups[group.name] = group
         name = self._named(asked)
         if gates.new_members_are_named_first and request.version >= FIRST_WITH_MEMBER_ID and not static:
             group.pending.add(name)
@@ -167,19 +175,46 @@ class GroupMembership:
             member.syncing.answer(SyncGroupResponse(ErrorCode.FENCED_INSTANCE_ID))
             member.syncing = None
         self._context.out.cancel_timer((SESSION, group.name, member.member))
-        leader = group.leader
+        leader, former = group.leader, member.member
         group.renamed(member, self._named(asked))
         member.says(asked)
-        if group.state == State.STABLE and group.chosen() == group.protocol:
-            # It keeps its assignment. Told the leader's old id, the leader does not take itself for it.
-            self._heard_of(group, member)
-            request.answer(
-                JoinGroupResponse(
-                    ErrorCode.NONE, group.generation, group.protocol_type, group.protocol, leader, member.member
-                )
-            )
-        else:
+        if not self._keeps_its_place(group):
             self._wait_to_join(group, member, request)
+            return
+        # It keeps its assignment. Told the leader's old id, the leader does not take itself for it.
+        answer = JoinGroupResponse(
+            ErrorCode.NONE, group.generation, group.protocol_type, group.protocol, leader, member.member
+        )
+        if not self._context.gates.static_rejoin_is_stored:
+            self._heard_of(group, member)
+            request.answer(answer)
+            return
+
+        def stored(error: ErrorCode) -> None:
+            if self.groups.get(group.name) is not group or group.members.get(answer.member) is not member:
+                error = error or ErrorCode.UNKNOWN_MEMBER_ID  # it has gone meanwhile, or come once more
+            elif error != ErrorCode.NONE:
+                group.renamed(member, former)
+                self._heard_of(group, member)
+            else:
+                self._heard_of(group, member)
+            failed = error != ErrorCode.NONE
+            request.answer(JoinGroupResponse(error, member=answer.member) if failed else answer)
+
+        assigned = {one.member: one.assignment for one in group.members.values()}
+        self._store_apart(group, assigned, stored)
+
+    def _keeps_its_place(self, group: Group) -> bool:
+        """A static member that came back, without a rebalance."""
+        gates = self._context.gates
+        if group.state == State.STABLE:
+            return not gates.static_rejoin_is_stored or group.chosen() == group.protocol
+        return group.state == State.COMPLETING and not gates.static_rejoin_while_assigning_rebalances
+
+    def _store_apart(self, group: Group, assigned: Mapping[str, bytes], stored: Stored) -> None:
+        """Not in whoever's thread this is."""
+        work = self._store(group.name, group.to_store(assigned), stored)
+        self._context.threads.start("group-coordinator", "store", work)
 
     # --- a rebalance ---
 
@@ -191,6 +226,7 @@ class GroupMembership:
                 member.syncing.answer(SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS))
                 member.syncing = None
         first = group.state == State.EMPTY
+        self._all_have_synced(group)
         self._becomes(group, State.PREPARING)
         delay_ms = self._context.settings.group_initial_rebalance_delay_ms
         if first and delay_ms > 0 and self._context.gates.first_rebalance_waits:
@@ -231,11 +267,35 @@ class GroupMembership:
         if joined and group.leader not in joined:
             group.leader = joined[0]
         group.begins()
-        self._tell(group)
+        self._becomes(group, group.state)
+        if group.state == State.EMPTY:
+            self._store_apart(group, {}, _nobody_asks)
+        elif self._context.gates.unsynced_members_are_removed:
+            group.unsynced = set(group.members)
+            due = partial(self._never_synced, group)
+            self._context.set_timer((SYNC, group.name), group.rebalance_timeout_ms, due)
         for member in group.members.values():
             if member.joining is not None:
                 request, member.joining = member.joining, None
                 self._answer_join(group, member, request)
+
+    def _never_synced(self, group: Group) -> None:
+        """They have joined, and did not ask for their assignment within the rebalance time-out (KAFKA-12890)."""
+        for member in [group.members[name] for name in sorted(group.unsynced) if name in group.members]:
+            self._context.out.cancel_timer((SESSION, group.name, member.member))
+            group.remove(member)
+        self._prepare(group)
+
+    def _has_synced(self, group: Group, member: Member) -> None:
+        if group.unsynced:
+            group.unsynced.discard(member.member)
+            if not group.unsynced:
+                self._all_have_synced(group)
+
+    def _all_have_synced(self, group: Group) -> None:
+        """Or it matters no more."""
+        group.unsynced = set()
+        self._context.out.cancel_timer((SYNC, group.name))
 
     def _answer_join(self, group: Group, member: Member, request: Request) -> None:
         self._heard_of(group, member)
@@ -247,38 +307,63 @@ class GroupMembership:
             )
         )  # fmt: skip
 
-    def sync(self, request: Request, asked: SyncGroupRequest) -> None:
-        """Answered when the leader has assigned."""
+    def sync(self, request: Request, asked: SyncGroupRequest) -> Work[None]:
+        """Answered when the leader has assigned, and the offsets topic has it."""
+        if self._coordinated(asked.group) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            # What rebalance there was is lost; older clients know no better word for it.
+            request.answer(SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS))
+            return
         error, group, member = self._member(asked.group, asked.member, asked.instance, asked.generation)
         if group is None or member is None or error != ErrorCode.NONE:
             request.answer(SyncGroupResponse(error))
         elif group.state == State.PREPARING:
             request.answer(SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS))
-        else:
+        elif group.state == State.STABLE:
+            self._has_synced(group, member)
             self._heard_of(group, member)
+            request.answer(SyncGroupResponse(ErrorCode.NONE, group.protocol_type, group.protocol, member.assignment))
+        else:
             if member.syncing is not None:
                 member.syncing.answer(SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS))
             member.syncing = request
-            if group.state == State.COMPLETING and member.member == group.leader:
+            self._has_synced(group, member)
+            if member.member == group.leader:
                 given = {one.member: one.assignment for one in asked.assignments}
-                for one in group.members.values():
-                    one.assignment = given.get(one.member, b"")
-                self._becomes(group, State.STABLE)
-            if group.state == State.STABLE:
-                for one in group.members.values():
-                    if one.syncing is not None:
-                        waiting, one.syncing = one.syncing, None
-                        waiting.answer(
-                            SyncGroupResponse(ErrorCode.NONE, group.protocol_type, group.protocol, one.assignment)
-                        )
+                stored = partial(self._assigned, group, group.generation, given)
+                yield from self._store(group.name, group.to_store(given), stored)
+
+    def _assigned(self, group: Group, generation: int, given: Mapping[str, bytes], error: ErrorCode) -> None:
+        """The assignment is stored, or is not. Somebody may have joined meanwhile: then nobody waits for it."""
+        if self.groups.get(group.name) is not group or group.state != State.COMPLETING:
+            return
+        if group.generation != generation:
+            return
+        failed = error != ErrorCode.NONE
+        for one in group.members.values():
+            one.assignment = b"" if failed else given.get(one.member, b"")
+        if not failed:
+            self._becomes(group, State.STABLE)
+        for one in group.members.values():
+            if one.syncing is not None:
+                waiting, one.syncing = one.syncing, None
+                self._heard_of(group, one)
+                assigned = SyncGroupResponse(ErrorCode.NONE, group.protocol_type, group.protocol, one.assignment)
+                waiting.answer(SyncGroupResponse(error) if failed else assigned)
+        if failed:
+            self._prepare(group)
 
     # --- who is there ---
 
     def heartbeat(self, request: Request, asked: HeartbeatRequest) -> None:
+        if self._coordinated(asked.group) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            request.answer(HeartbeatResponse())  # whoever it is
+            return
         error, group, member = self._member(asked.group, asked.member, asked.instance, asked.generation)
         if error == ErrorCode.NONE and group is not None and member is not None:
-            self._heard_of(group, member)
-            if group.state == State.PREPARING:
+            assigning = group.state == State.COMPLETING and not self._context.gates.heartbeats_while_assigning
+            if not assigning:
+                self._heard_of(group, member)
+            if assigning or group.state == State.PREPARING:
                 error = ErrorCode.REBALANCE_IN_PROGRESS
         request.answer(HeartbeatResponse(error))
 
@@ -287,7 +372,7 @@ class GroupMembership:
         if error != ErrorCode.NONE:
             request.answer(LeaveGroupResponse(error))
             return
-        group = self._groups.get(asked.group)
+        group = self.groups.get(asked.group)
         left = [LeavingMember(one.member, one.instance, self._leaves(group, one)) for one in asked.members]
         request.answer(LeaveGroupResponse(ErrorCode.NONE, left))
 
@@ -310,8 +395,9 @@ class GroupMembership:
         self._context.set_timer((SESSION, group.name, member.member), member.session_timeout_ms, due)
 
     def _silent(self, group: Group, member: Member) -> None:
-        """session.timeout.ms without a word."""
-        if group.members.get(member.member) is member and member.joining is None:
+        """session.timeout.ms without a word. Whoever waits for an answer is not silent."""
+        waits = member.joining is not None or member.syncing is not None
+        if group.members.get(member.member) is member and not waits:
             self._gone(group, member)
 
     def _gone(self, group: Group, member: Member) -> None:
@@ -321,6 +407,7 @@ class GroupMembership:
         if member.syncing is not None:
             member.syncing.answer(SyncGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
         group.remove(member)
+        self._has_synced(group, member)
         if group.state in (State.STABLE, State.COMPLETING):
             self._prepare(group)
         else:
@@ -347,7 +434,7 @@ class GroupMembership:
         self, name: str, member: str, instance: str | None, generation: int
     ) -> tuple[ErrorCode, Group | None, Member | None]:
         error = self._coordinated(name) if name else ErrorCode.INVALID_GROUP_ID
-        group = self._groups.get(name)
+        group = self.groups.get(name)
         if error == ErrorCode.NONE and group is None:
             error = ErrorCode.UNKNOWN_MEMBER_ID
         if error != ErrorCode.NONE or group is None:
@@ -361,7 +448,7 @@ class GroupMembership:
 
     def may_commit(self, asked: OffsetCommitRequest) -> ErrorCode:
         """Who assigns its partitions itself commits without a generation, to a group that has no members."""
-        group = self._groups.get(asked.group)
+        group = self.groups.get(asked.group)
         if group is None or (asked.generation < 0 and group.state == State.EMPTY):
             return ErrorCode.NONE if asked.generation < 0 else ErrorCode.ILLEGAL_GENERATION
         error = self._stranger(group, asked.member, asked.instance)
@@ -373,67 +460,27 @@ class GroupMembership:
                 error = ErrorCode.REBALANCE_IN_PROGRESS
         return error
 
-    # --- whoever looks ---
+    # --- becoming the coordinator, and no more ---
 
-    def list(self, asked: ListGroupsRequest) -> ListGroupsResponse:
-        """Those with members, or that had some in this life of the coordinator."""
-        found = [
-            ListedGroup(group.name, group.protocol_type, group.state.value)
-            for group in self._groups.values()
-            if not asked.states or group.state in asked.states
-        ]
-        return ListGroupsResponse(ErrorCode.NONE, found)
-
-    def describe(self, asked: DescribeGroupsRequest) -> DescribeGroupsResponse:
-        return DescribeGroupsResponse([self._described(name) for name in asked.groups])
-
-    def _described(self, name: str) -> DescribedGroup:
-        error = self._coordinated(name)
-        if error != ErrorCode.NONE:
-            return DescribedGroup(name, error)
-        group = self._groups.get(name)
-        if group is None:
-            return DescribedGroup(name, ErrorCode.NONE, State.DEAD.value)
-        stable = group.state == State.STABLE
-        members = [
-            DescribedMember(
-                one.member, one.client, one.metadata_for(group.protocol) if stable else b"", one.assignment,
-                one.instance,
-            )
-            for one in group.members.values()
-        ]  # fmt: skip
-        protocol = group.protocol if stable else ""
-        return DescribedGroup(name, ErrorCode.NONE, group.state.value, group.protocol_type, protocol, members)
-
-    def delete(self, name: str) -> ErrorCode:
-        """A group without members is forgotten; what it has committed is the caller's."""
-        group = self._groups.get(name)
-        if group is None:
-            return ErrorCode.GROUP_ID_NOT_FOUND
-        if group.state != State.EMPTY or group.pending:
-            return ErrorCode.NON_EMPTY_GROUP
-        del self._groups[name]
-        return ErrorCode.NONE
-
-    def may_forget(self, name: str, topics: set[str]) -> tuple[ErrorCode, set[str]]:
-        """(of the group; those of `topics` whose committed offsets have to stay, because its members read them)."""
-        group = self._groups.get(name)
-        if group is None:
-            return ErrorCode.GROUP_ID_NOT_FOUND, set()
-        if group.state == State.EMPTY:
-            return ErrorCode.NONE, set()
-        if group.protocol_type != CONSUMER:
-            return ErrorCode.NON_EMPTY_GROUP, set()
-        return ErrorCode.NONE, {topic for topic in topics if group.subscribes(topic)}
-
-    # --- no longer the coordinator ---
+    def loaded(self, groups: Mapping[str, StoredGroup]) -> None:
+        """The log has told of these: their members' sessions begin now."""
+        for name, stored in groups.items():
+            if name in self.groups:
+                continue
+            group = self.groups[name] = Group.stored(name, stored)
+            self._tell(group)
+            for member in group.members.values():
+                self._heard_of(group, member)
+            if len(group.members) > self._context.settings.group_max_size:
+                self._prepare(group)
 
     def resigned(self, coordinated_there: Callable[[str], bool]) -> None:
         """Of these groups: whoever waits is told where it is not, and all is forgotten."""
-        for group in [group for group in self._groups.values() if coordinated_there(group.name)]:
-            del self._groups[group.name]
+        for group in [group for group in self.groups.values() if coordinated_there(group.name)]:
+            del self.groups[group.name]
             out = self._context.out
             out.cancel_timer((REBALANCE, group.name))
+            self._all_have_synced(group)
             for name in sorted(group.pending):
                 out.cancel_timer((PENDING, group.name, name))
             for member in group.members.values():
@@ -446,6 +493,7 @@ class GroupMembership:
 
     def _becomes(self, group: Group, state: State) -> None:
         group.state = state
+        group.since_ms = int(self._context.now.wall_ms)
         self._tell(group)
 
     def _tell(self, group: Group) -> None:

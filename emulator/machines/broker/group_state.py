@@ -10,10 +10,12 @@ Empty ---------------> Preparing ---------------> Completing -------------------
 
 import struct
 from collections import Counter
+from collections.abc import Mapping
 from enum import StrEnum
 
 from emulator.machines.broker.requests import Request
 from protocol.messages.membership import GroupProtocol, JoinedMember, JoinGroupRequest
+from protocol.records.group_metadata import StoredGroup, StoredMember
 
 
 class State(StrEnum):
@@ -60,12 +62,14 @@ class Group:
 
     __slots__ = (
         "generation", "instances", "leader", "members", "name", "newcomer", "pending", "protocol", "protocol_type",
-        "state", "waits_for_more",
+        "since_ms", "state", "unsynced", "waits_for_more",
     )  # fmt: skip
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.state = State.EMPTY
+        self.since_ms = -1
+        """Of its state, since 1970."""
         self.generation = 0
         self.protocol_type = ""
         self.protocol = ""
@@ -74,6 +78,8 @@ class Group:
         self.instances: dict[str, str] = {}
         """{group.instance.id: member}"""
         self.pending: set[str] = set()
+        self.unsynced: set[str] = set()
+        """Members that have not asked for their assignment in this generation (KAFKA-12890)."""
         self.waits_for_more = False
         """Its first rebalance waits a while for others to come (group.initial.rebalance.delay.ms)."""
         self.newcomer = False
@@ -120,6 +126,8 @@ class Group:
     def renamed(self, member: Member, name: str) -> None:
         """A static member has come back and is given another id; it keeps its place."""
         self.members = {(name if key == member.member else key): one for key, one in self.members.items()}
+        if member.member in self.unsynced:
+            self.unsynced = self.unsynced - {member.member} | {name}
         if self.leader == member.member:
             self.leader = name
         member.member = name
@@ -153,6 +161,37 @@ class Group:
         return [
             JoinedMember(one.member, one.metadata_for(self.protocol), one.instance) for one in self.members.values()
         ]
+
+    def to_store(self, assigned: Mapping[str, bytes]) -> StoredGroup:
+        """What the log is told of this generation. `assigned`: {member: its assignment}; who is not there has none."""
+        members = tuple(
+            StoredMember(
+                one.member, one.client, "", one.rebalance_timeout_ms, one.session_timeout_ms,
+                one.metadata_for(self.protocol), assigned.get(one.member, b""), one.instance,
+            )
+            for one in self.members.values()
+        )  # fmt: skip
+        return StoredGroup(
+            self.protocol_type, self.generation, self.protocol or None, self.leader or None, members, self.since_ms
+        )
+
+    @classmethod
+    def stored(cls, name: str, stored: StoredGroup) -> "Group":
+        """As the log tells it; nobody waits for anything."""
+        group = cls(name)
+        group.generation, group.since_ms = stored.generation, stored.since_ms
+        group.protocol_type, group.protocol = stored.protocol_type, stored.protocol or ""
+        for one in stored.members:
+            asked = JoinGroupRequest(
+                name, one.member, one.session_timeout_ms, one.rebalance_timeout_ms, stored.protocol_type,
+                [GroupProtocol(group.protocol, one.subscription)], one.instance, one.client,
+            )  # fmt: skip
+            member = Member(one.member, asked)
+            member.assignment = one.assignment
+            group.add(member, stored.protocol_type)
+        group.leader = stored.leader or ""
+        group.state = State.STABLE if group.members else State.EMPTY
+        return group
 
     def subscribes(self, topic: str) -> bool:
         """Whether a member reads `topic`, as far as this coordinator can tell: if not, it does (KIP-496)."""

@@ -8,7 +8,8 @@ import msgspec
 
 from protocol.ids import Offset, TopicPartition
 from protocol.records.format import iter_headers, read_records
-from protocol.records.offset_commits import CommittedOffset, OffsetKey, decode_key, decode_value
+from protocol.records.group_metadata import StoredGroup, decode_group
+from protocol.records.offset_commits import CommittedOffset, GroupKey, OffsetKey, decode_key, decode_value
 
 KEYS_MAX = 1_000_000
 """Offsets held per partition of the offsets topic. A commit beyond it is refused."""
@@ -22,12 +23,14 @@ class _Held(msgspec.Struct, frozen=True):
 
 
 class OffsetCache:
-    """`loaded_to`: the log has been read up to here (exclusive). `loading`: nothing is answered yet."""
+    """`loaded_to`: the log has been read up to here (exclusive). `loading`: nothing is answered yet. `groups`: those
+    whose members the log has told, until somebody takes them."""
 
-    __slots__ = ("_held", "loaded_to", "loading")
+    __slots__ = ("_held", "groups", "loaded_to", "loading")
 
     def __init__(self, log_start: Offset) -> None:
         self._held: dict[OffsetKey, _Held] = {}
+        self.groups: dict[str, StoredGroup] = {}
         self.loaded_to = log_start
         self.loading = True
 
@@ -66,13 +69,15 @@ class OffsetCache:
 
     def load(self, data: bytes) -> None:
         """The next entries of the log. Raises what is wrong with records that no coordinator wrote:
-        protocol.records.errors.CorruptRecord, UnreadableOffsetCommit."""
+        protocol.records.errors.CorruptRecord, UnreadableRecord."""
         for position, header in iter_headers(data):
             for record in read_records(data, position):
                 key = decode_key(record.key or b"")
-                if key is None:
-                    continue
-                if record.value is None:
+                if isinstance(key, GroupKey):
+                    self.groups.pop(key.group, None)
+                    if record.value is not None:
+                        self.groups[key.group] = decode_group(record.value)
+                elif record.value is None:
                     self._held.pop(key, None)
                 else:
                     self._held[key] = _Held(decode_value(record.value), record.offset)

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from protocol.ids import LeaderEpoch, Offset
 from protocol.records.batch import encode_batch
 from protocol.records.offset_commits import (
-    STRING_BYTES_MAX,
     VALUE_VERSIONS,
     CommittedOffset,
+    GroupKey,
     OffsetKey,
-    UnreadableOffsetCommit,
     decode_key,
     decode_value,
     encode_key,
     encode_value,
     group_partition,
 )
+from protocol.records.schema_fields import STRING_BYTES_MAX, UnreadableRecord
 
 with warnings.catch_warnings():
     # kafka-python reads its schemas with a call that Python 3.11 deprecates.
@@ -103,19 +103,19 @@ def test_what_is_cut_short_is_refused(
 ) -> None:
     for whole, decode in ((encode_key(key), decode_key), (encode_value(committed, version), decode_value)):
         cut = data.draw(st.integers(0, len(whole) - 1))
-        with pytest.raises(UnreadableOffsetCommit):
+        with pytest.raises(UnreadableRecord):
             decode(whole[:cut])
-        with pytest.raises(UnreadableOffsetCommit, match="1 bytes after the last field"):
+        with pytest.raises(UnreadableRecord, match="1 bytes after the last field"):
             decode(whole + b"\0")
 
 
 def test_versions_that_nobody_wrote_are_refused_and_a_groups_members_are_no_offset() -> None:
-    assert decode_key(b"\x00\x02\x00\x01g") is None
-    with pytest.raises(UnreadableOffsetCommit, match="key version 9; known are 0, 1 and 2"):
+    assert decode_key(b"\x00\x02\x00\x01g") == GroupKey("g")
+    with pytest.raises(UnreadableRecord, match="key version 9; known are 0, 1 and 2"):
         decode_key(b"\x00\x09")
-    with pytest.raises(UnreadableOffsetCommit, match="value version 4; known are 1, 2 and 3"):
+    with pytest.raises(UnreadableRecord, match="value version 4; known are 1, 2 and 3"):
         decode_value(b"\x00\x04")
-    with pytest.raises(UnreadableOffsetCommit, match="no UTF-8"):
+    with pytest.raises(UnreadableRecord, match="no UTF-8"):
         decode_key(b"\x00\x01\x00\x01\xff\x00\x01t\x00\x00\x00\x00")
     with pytest.raises(ValueError, match=f"a string has at most {STRING_BYTES_MAX}"):
         encode_key(OffsetKey("g" * (STRING_BYTES_MAX + 1), "t", 0))

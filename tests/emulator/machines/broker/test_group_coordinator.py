@@ -30,9 +30,11 @@ from protocol.messages.replication import (
     ProduceResponse,
 )
 from protocol.records.format import encode, iter_headers, read_records
+from protocol.records.group_metadata import StoredGroup, encode_group, encode_group_key
 from protocol.records.offset_commits import (
     OFFSETS_TOPIC,
     CommittedOffset,
+    GroupKey,
     OffsetKey,
     decode_key,
     decode_value,
@@ -85,7 +87,7 @@ class Coordinator(Bench):
         asked = FetchPartition(*OFFSETS, Offset(offset))
         self.ask(FetchRequest(BrokerId(1), 0, 1, 1_000_000, [asked]))
 
-    def records(self) -> list[tuple[OffsetKey | None, CommittedOffset]]:
+    def records(self) -> list[tuple[OffsetKey | GroupKey, CommittedOffset]]:
         log = self.broker.replicas.partitions[OFFSETS].the_log
         data = log.read(Offset(0), log.log_end, 1_000_000)
         entries = [record for position, _ in iter_headers(data) for record in read_records(data, position)]
@@ -281,7 +283,8 @@ def test_a_new_coordinator_has_what_is_in_its_replica_and_the_last_of_a_key_coun
     first.commit(9, group="h")
     log = first.broker.replicas.partitions[OFFSETS].the_log
     forgotten = encode([(encode_key(OffsetKey("h", *T0)), None, ())], magic=2, timestamp_ms=0)
-    members = encode([(b"\x00\x02\x00\x01g", b"whoever", ())], magic=2, timestamp_ms=0)
+    of_group = encode_group(StoredGroup("consumer", 1, None, None), 3)
+    members = encode([(encode_group_key("g"), of_group, ())], magic=2, timestamp_ms=0)
     for data in (forgotten, members):
         log.append_as_leader(data, LeaderEpoch(0))
     second = Coordinator(files=first.files, isr=(0,))

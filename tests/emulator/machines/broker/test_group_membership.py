@@ -1,107 +1,21 @@
 """Members of a group, as its coordinator has them (Kafka's GroupCoordinator; KIP-134, KIP-345, KIP-394)."""
 
-from typing import Any
-
 import pytest
 
 from protocol.errors import ErrorCode as E
-from protocol.ids import Offset
 from protocol.messages.base import Message
-from protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse, OffsetToCommit
 from protocol.messages.membership import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-    GroupProtocol,
-    HeartbeatRequest,
-    HeartbeatResponse,
     JoinedMember,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
     LeavingMember,
     ListGroupsRequest,
     ListGroupsResponse,
     MemberAssignment,
     SyncGroupRequest,
-    SyncGroupResponse,
 )
-from protocol.records.offset_commits import OFFSETS_TOPIC
-from tests.emulator.machines.broker.harness import T0, Bench, state
-
-OFFSETS = (OFFSETS_TOPIC, 0)
-DELAY_MS = 3000
-SESSION_MS = 10_000
-REBALANCE_MS = 60_000
-
-
-class Group(Bench):
-    """Coordinates group `g`, alone in the ISR of the offsets topic."""
-
-    def __init__(self, version: str = "2.1", **settings: Any) -> None:
-        super().__init__(version, **settings)
-        self.update_metadata(state(0, topic_partition=OFFSETS), state(0, topic_partition=T0))
-        self.leader_and_isr(state(0, 0, (0,), topic_partition=OFFSETS))
-        self.advance(0)
-
-    def join(
-        self, member: str = "", *, says: bytes = b"", instance: str | None = None, version: int = 3,
-        protocols: tuple[str, ...] = ("range",), kind: str = "consumer", session_ms: int = SESSION_MS,
-    ) -> int:  # fmt: skip
-        asked = JoinGroupRequest(
-            "g", member, session_ms, REBALANCE_MS, kind, [GroupProtocol(name, says) for name in protocols], instance,
-            "app",
-        )  # fmt: skip
-        return self.ask(asked, version)
-
-    def joined(self, connection: int) -> JoinGroupResponse:
-        return self.answer(connection, JoinGroupResponse)
-
-    def waits(self, connection: int) -> bool:
-        return not self.answers(connection)
-
-    def sync(self, member: str, generation: int, **assigned: str) -> int:
-        given = [MemberAssignment(name, assignment.encode()) for name, assignment in assigned.items()]
-        return self.ask(SyncGroupRequest("g", generation, member, given))
-
-    def synced(self, connection: int) -> tuple[int, bytes]:
-        answer = self.answer(connection, SyncGroupResponse)
-        return answer.error, answer.assignment
-
-    def heartbeat(self, member: str, generation: int, instance: str | None = None) -> int:
-        asked = HeartbeatRequest("g", generation, member, instance)
-        return self.answer(self.ask(asked), HeartbeatResponse).error
-
-    def leave(self, *members: LeavingMember) -> list[int]:
-        answer = self.answer(self.ask(LeaveGroupRequest("g", list(members))), LeaveGroupResponse)
-        assert answer.error == 0
-        return [one.error for one in answer.members]
-
-    def commit(self, member: str, generation: int) -> int:
-        asked = OffsetCommitRequest("g", [OffsetToCommit(*T0, Offset(5))], generation, member)
-        (result,) = self.answer(self.ask(asked), OffsetCommitResponse).partitions
-        return result.error
-
-    def state(self) -> str:
-        answer = self.answer(self.ask(DescribeGroupsRequest(["g"])), DescribeGroupsResponse)
-        return answer.groups[0].state
-
-    def stable(self) -> tuple[str, str]:
-        """Two members, the leader first, in generation 1."""
-        first, second = self.join(says=b"1"), self.join(says=b"2")
-        self.advance(DELAY_MS)
-        self.advance(DELAY_MS)
-        leader, other = self.joined(first), self.joined(second)
-        assert (leader.generation, leader.leader, leader.member) == (1, leader.member, leader.member)
-        waiting = self.sync(other.member, 1)
-        assert self.waits(waiting)
-        given = [MemberAssignment(leader.member, b"p0"), MemberAssignment(other.member, b"p1")]
-        leading = self.ask(SyncGroupRequest("g", 1, leader.member, given))
-        assert (self.synced(leading), self.synced(waiting)) == ((0, b"p0"), (0, b"p1"))
-        assert self.state() == "Stable"
-        return leader.member, other.member
+from tests.emulator.machines.broker.group_bench import DELAY_MS, OFFSETS, REBALANCE_MS, SESSION_MS, Group
+from tests.emulator.machines.broker.harness import state
 
 
 def test_the_first_rebalance_waits_for_others_and_the_leader_hears_of_all() -> None:
@@ -240,9 +154,6 @@ def test_who_waits_is_told_when_the_coordinator_is_elsewhere() -> None:
     group.leader_and_isr(state(1, 1, (0, 1), topic_partition=OFFSETS))
     assert group.joined(waiting).error == E.NOT_COORDINATOR
     assert group.heartbeat(leader, 1) == E.NOT_COORDINATOR
-    group.leader_and_isr(state(0, 2, (0, 1), topic_partition=OFFSETS))
-    group.advance(0)
-    assert group.heartbeat(leader, 1) == E.UNKNOWN_MEMBER_ID, "it knows no members: they join again"
 
 
 def test_a_group_is_deleted_with_what_it_has_committed_once_it_has_no_members() -> None:

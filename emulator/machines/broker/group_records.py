@@ -1,0 +1,76 @@
+"""What the coordinator writes to the offsets topic: what groups commit, who is in them, and what is forgotten."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from emulator.machines.broker.appends import Appends
+from emulator.machines.broker.context import BrokerContext
+from protocol.errors import ErrorCode
+from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResult
+from protocol.records.format import encode
+from protocol.records.group_metadata import StoredGroup, encode_group, encode_group_key
+from protocol.records.offset_commits import OFFSETS_TOPIC, CommittedOffset, OffsetKey, encode_key, encode_value
+from protocol.records.types import RecordFields
+from protocol.versions import Gates
+from protocol.work import Work
+
+COMMIT_ERRORS = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+}
+"""What a failed append means to whoever commits; other codes (7) go out as they are."""
+
+STORE_ERRORS = COMMIT_ERRORS | {
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.REBALANCE_IN_PROGRESS,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+"""And to the members of a group whose generation it was (GroupMetadataManager.storeGroup)."""
+
+
+def commit_records(commits: Iterable[tuple[OffsetKey, CommittedOffset]], gates: Gates) -> list[RecordFields]:
+    version = gates.offset_commit_value_version
+    return [(encode_key(key), encode_value(value, version), ()) for key, value in commits]
+
+
+def group_record(group: str, stored: StoredGroup, gates: Gates) -> RecordFields:
+    return encode_group_key(group), encode_group(stored, gates.group_metadata_value_version), ()
+
+
+class GroupRecords:
+    """Appends to partitions of the offsets topic that this broker leads."""
+
+    def __init__(self, context: BrokerContext, appends: Appends) -> None:
+        self._context = context
+        self._appends = appends
+
+    def append(
+        self, number: int, records: Sequence[RecordFields], appended: Callable[[list[ProduceResult]], None]
+    ) -> Work[None]:
+        """As one batch (before 0.11: one message each); in sync, or given up after `offsets.commit.timeout.ms`."""
+        settings = self._context.settings
+        yield from self._append(
+            number, records, settings.offsets_commit_required_acks, settings.offsets_commit_timeout_ms, appended
+        )
+
+    def forget(self, number: int, keys: Sequence[OffsetKey], groups: Sequence[str] = ()) -> Work[None]:
+        """Records without a value, whoever gets them."""
+        gone: list[RecordFields] = [(encode_key(key), None, ()) for key in keys]
+        gone += [(encode_group_key(group), None, ()) for group in groups]
+        if gone:
+            yield from self._append(number, gone, 0, 0, lambda results: None)
+
+    def _append(
+        self,
+        number: int,
+        records: Sequence[RecordFields],
+        acks: int,
+        timeout_ms: int,
+        appended: Callable[[list[ProduceResult]], None],
+    ) -> Work[None]:
+        magic, now_ms = self._context.gates.record_magic, int(self._context.now.wall_ms)
+        batch = encode(records, magic=magic, timestamp_ms=now_ms)
+        produce = ProduceRequest(acks, timeout_ms, [ProducePartition(OFFSETS_TOPIC, number, batch)])
+        yield from self._appends.append(produce, appended)
