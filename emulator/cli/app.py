@@ -322,6 +322,7 @@ def sim(
     json: bool = False,
     junit: Path | None = None,
     markdown: Path | None = None,
+    master: str | None = None,
 ) -> int:
     """Play many seeds of one scenario in the simulated world, on all cores.
 
@@ -350,13 +351,17 @@ def sim(
         Also write there, as JUnit's XML, what became of each seed.
     markdown
         Also write a summary there, as Markdown for a pull request.
+    master
+        A Spark master whose executors play instead of this machine's cores, such as spark://host:7077.
     """
     from emulator.cli.commands.sim import sim_command
     from emulator.judging.for_machines import ForMachines
 
     files, overrides, parameters = tuple(settings or ()), tuple(set_ or ()), tuple(param or ())
     machines = ForMachines(junit, markdown)
-    return sim_command(scenario, seeds, kafka_version, overrides, out, golden, json, files, machines, parameters)
+    return sim_command(
+        scenario, seeds, kafka_version, overrides, out, golden, json, files, machines, parameters, master
+    )
 
 
 @app.command
@@ -375,6 +380,7 @@ def sweep(
     csv: Path | None = None,
     html: Path | None = None,
     json: bool = False,
+    master: str | None = None,
 ) -> int:
     """Play a scenario in every combination of settings, versions and moments, and tell what each loses.
 
@@ -404,12 +410,14 @@ def sweep(
         Write there, as one page, heat maps of all measures, and what breaks.
     json
         Print the cells as JSON.
+    master
+        A Spark master whose executors play instead of this machine's cores, such as spark://host:7077.
     """
     from emulator.cli.commands.sweep import SweepOptions, sweep_command
 
     options = SweepOptions(
         scenario, tuple(set_ or ()), tuple(param or ()), kafka_version, seeds, tuple(settings or ()),
-        tuple(measure or ()), runs, out, csv, html, json,
+        tuple(measure or ()), runs, out, csv, html, json, master,
     )  # fmt: skip
     return sweep_command(options)
 
@@ -429,6 +437,7 @@ def advise(
     out: Path | None = None,
     html: Path | None = None,
     json: bool = False,
+    master: str | None = None,
 ) -> int:
     """Which single faults break which promises with your settings, why, and the smallest change that ends it.
 
@@ -460,14 +469,16 @@ def advise(
         A page to hand on: promises against faults, and of what breaks why, the command and the change.
     json
         Print as JSON.
+    master
+        A Spark master whose executors play instead of this machine's cores, such as spark://host:7077.
     """
     from emulator.cli.commands.advise import AdviseOptions, advise_command
 
-    return advise_command(
-        AdviseOptions(
-            files, kafka_version, tuple(set_ or ()), seeds, pairs, runs, for_, topology, brokers, azs, out, html, json
-        )
-    )
+    options = AdviseOptions(
+        files, kafka_version, tuple(set_ or ()), seeds, pairs, runs, for_, topology, brokers, azs, out, html, json,
+        master,
+    )  # fmt: skip
+    return advise_command(options)
 
 
 @app.command
@@ -481,6 +492,7 @@ def fuzz(
     seed: int = 1,
     out: Path | None = None,
     json: bool = False,
+    master: str | None = None,
 ) -> int:
     """Draw clusters, settings and schedules of faults by chance, and make small what breaks a promise.
 
@@ -502,11 +514,13 @@ def fuzz(
         A directory for what is found; the same command goes on there. By default runs/fuzz, anew each time.
     json
         Print the finds as JSON.
+    master
+        A Spark master whose executors play instead of this machine's cores, such as spark://host:7077.
     """
     from emulator.cli.commands.fuzz import FuzzOptions, fuzz_command
 
     files = tuple(settings or ())
-    return fuzz_command(FuzzOptions(runs, for_, tuple(set_ or ()), files, kafka_version, seed, out, json))
+    return fuzz_command(FuzzOptions(runs, for_, tuple(set_ or ()), files, kafka_version, seed, out, json, master))
 
 
 @app.command

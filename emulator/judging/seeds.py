@@ -15,7 +15,7 @@ import msgspec
 from emulator.exit_codes import BUG, UNKNOWN
 from emulator.judging.judged import JudgedRun, play_and_judge
 from emulator.packaged import GOLDEN
-from emulator.runs.cores import on_all_cores
+from emulator.runs.cores import Processes, on_all_cores
 from emulator.runs.directory import write_observations, write_verdict
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.settings_files import read_settings_files
@@ -203,8 +203,6 @@ def _hash(data: bytes) -> str:
 Results = Generator[SeedResult, None, None]
 
 
-def play_seeds(asked: SeedsAsked, seeds: Sequence[int], processes: int | None = None) -> Results:
-    """Results in whatever order they come. `processes`: as many as cores by default; 1 stays in this process.
-
-    Closing the iterator, as an interrupt does, ends all processes."""
+def play_seeds(asked: SeedsAsked, seeds: Sequence[int], processes: Processes = None) -> Results:
+    """Results in whatever order they come. Closing the iterator, as an interrupt does, ends all processes."""
     yield from on_all_cores(Worker, asked, seeds, processes)

@@ -1,11 +1,12 @@
-"""Many seeds on all cores: a worker per process, each made from what the command line said."""
+"""Many seeds on all cores: a worker per process, each made from what the command line said. Others may play instead
+(`Players`)."""
 
 import gc
 import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from multiprocessing import resource_tracker
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -23,6 +24,17 @@ class Worker(Protocol[Task_contra, Result_co]):
 
     def play(self, task: Task_contra, /) -> Result_co: ...
 
+
+class Players(Protocol):
+    """Who plays instead of this machine's cores: called as `all_cores` is."""
+
+    def __call__(
+        self, make: Callable[[Asked], Worker[Task, Result]], asked: Asked, /, *, most: int
+    ) -> AbstractContextManager[Callable[[Sequence[Task]], Iterator[Result]]]: ...
+
+
+Processes = int | Players | None
+"""As many processes as cores (None) or so many; 1 stays in this one. Or who plays instead."""
 
 _worker: Worker[Any, Any] | None = None
 
@@ -51,20 +63,24 @@ def processes_made_by() -> Literal["fork", "spawn"]:
 
 
 def on_all_cores(
-    make: Callable[[Asked], Worker[int, Result]], asked: Asked, seeds: Sequence[int], processes: int | None = None
+    make: Callable[[Asked], Worker[int, Result]], asked: Asked, seeds: Sequence[int], processes: Processes = None
 ) -> Generator[Result, None, None]:
-    """Results in whatever order they come; `make` and `asked` must be picklable. `processes`: as many as cores by
-    default; 1 stays in this process. Closing the iterator, as an interrupt does, ends all processes."""
+    """Results in whatever order they come; `make` and `asked` must be picklable. Closing the iterator, as an interrupt
+    does, ends all processes."""
     with all_cores(make, asked, processes, most=len(seeds)) as play:
         yield from play(seeds)
 
 
 @contextmanager
 def all_cores(
-    make: Callable[[Asked], Worker[Task, Result]], asked: Asked, processes: int | None = None, *, most: int
+    make: Callable[[Asked], Worker[Task, Result]], asked: Asked, processes: Processes = None, *, most: int
 ) -> Iterator[Callable[[Sequence[Task]], Iterator[Result]]]:
     """Gives what plays several lots of tasks, `most` in all, one lot after the other; otherwise as `on_all_cores`.
     Leaving it ends all processes."""
+    if callable(processes):
+        with processes(make, asked, most=most) as play_elsewhere:
+            yield play_elsewhere
+        return
     count = min(processes or len(os.sched_getaffinity(0)), most)
     if count <= 1:
         worker = make(asked)

@@ -195,12 +195,22 @@ def test_spark_starts_from_the_class_archive(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-def test_a_master_that_spark_does_not_know_is_a_clear_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("master", ["moon://crater", "local[two]", "spark://", "local-cluster[1]", ""])
+def test_a_master_that_spark_does_not_know_is_told_before_java_starts(tmp_path: Path, master: str) -> None:
+    with pytest.raises(GatewayError) as told:
+        start_gateway(find_java(os.environ), tmp_path / "new", master=master)
+    assert str(told.value) == f"{master}: no Spark master; expected local[2], spark://HOST:PORT, k8s://URL or yarn"
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_java_dies_of_is_told_without_its_stack(tmp_path: Path) -> None:
+    """YARN wants a setting that is not there."""
     with (
-        start_gateway(find_java(os.environ), tmp_path, master="moon://crater") as gateway,
-        pytest.raises(GatewayError, match=r"(?s)ended with code 1.*Master must .*start with"),
+        start_gateway(find_java(os.environ), tmp_path, master="yarn") as gateway,
+        pytest.raises(GatewayError, match=r"ended with code 1.*") as told,
     ):
         spark_session(gateway)
+    assert "YARN_CONF_DIR" in str(told.value) and "\tat " not in str(told.value)
 
 
 def test_executors_that_the_wheels_java_cannot_start_are_refused(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import psutil
 import pytest
 
@@ -69,6 +70,43 @@ def test_two_runs_are_judged_on_a_cluster_as_on_one_machine(
     here = audit_runs(spark, runs, scratch=str(tmp_path / "scratch"))
     assert list(map(_left, runs)) == list(map(_without_time, here))
     assert not cluster.executors()
+
+
+SEEDS = "1..2000"
+
+
+def _sim(seeds: str, *more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "emulator", "sim", "az-isolated-follower", "--seeds", seeds, "--json", *more]
+    return subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def _summary(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """Without what differs between two runs of the same seeds."""
+    out, err = process.communicate(timeout=TIMEOUT_S)
+    assert err == ""
+    told: dict[str, Any] = msgspec.json.decode(out)
+    return {name: value for name, value in told.items() if name not in ("wall_s", "speed")}
+
+
+@pytest.mark.if_time_is_left
+def test_seeds_are_played_on_a_cluster_as_on_one_machine(cluster: Cluster) -> None:
+    with _sim("1..40", "--master", cluster.master) as there, _sim("1..40") as here:
+        assert _summary(there) == _summary(here)
+    assert not cluster.executors()
+
+
+@pytest.mark.long
+def test_seeds_of_an_executor_that_is_killed_are_played_by_another(tmp_path: Path) -> None:
+    with (
+        standalone(find_java(os.environ), tmp_path / "cluster") as cluster,
+        _sim(SEEDS, "--master", cluster.master) as there,
+    ):
+        _at_work(cluster, there)[0].kill()
+        told = _summary(there)
+    with _sim(SEEDS) as here:
+        assert told == _summary(here)
 
 
 def _at_work(cluster: Cluster, process: subprocess.Popen[str]) -> list[psutil.Process]:

@@ -14,6 +14,7 @@ from emulator.cli.commands.advise_told import as_json, print_advice
 from emulator.cli.commands.lasting import seconds_of
 from emulator.cli.commands.progress_bar import progress_of
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
+from emulator.cli.on_spark import NotOnSpark, players_of
 from emulator.exit_codes import BROKEN, HELD, UNKNOWN, UNUSABLE
 from emulator.judging.advice.advice import Advice, PairsAdvice, advise, advise_pairs, asked_of
 from emulator.judging.advice.cluster import THREE_AZS, Cluster, of_counts, of_file
@@ -24,6 +25,7 @@ from emulator.judging.advice.telling import Told
 from emulator.judging.campaigns.space import UnusableSpace
 from emulator.judging.seeds import parse_seeds
 from emulator.regular_files import write_whole
+from emulator.runs.cores import Players
 from emulator.worlds.cluster_file.files import NoClusterFile
 
 SEEDS = "1..3"
@@ -49,6 +51,7 @@ class AdviseOptions(msgspec.Struct, frozen=True):
     out: Path | None = None
     html: Path | None = None
     json: bool = False
+    master: str | None = None
 
 
 def advise_command(options: AdviseOptions) -> int:
@@ -65,9 +68,14 @@ def advise_command(options: AdviseOptions) -> int:
     except (*UNUSABLE_CAMPAIGN, NoClusterFile) as error:
         print(f"faultline advise: {error}", file=sys.stderr)
         return UNUSABLE
-    with progress_of(f"{len(base.faults)} faults", len(asked.runs)) as advance:
-        advice = advise(asked, base, advance)
-    pairs = _pairs(options, advice, base, limit_s) if options.pairs else None
+    try:
+        with players_of(options.master) as players:
+            with progress_of(f"{len(base.faults)} faults", len(asked.runs)) as advance:
+                advice = advise(asked, base, advance, players)
+            pairs = _pairs(options, advice, base, limit_s, players) if options.pairs else None
+    except NotOnSpark as error:
+        print(f"faultline advise: {error}", file=sys.stderr)
+        return UNKNOWN
     rounds = [advice] if pairs is None else [advice, pairs.advice]
     folder = options.out or Path(FOLDER)
     replays = dict(replay for one in rounds for replay in _written(one, folder))
@@ -107,7 +115,9 @@ def _check_extent(options: AdviseOptions) -> float | None:
     return None if options.lasting is None else seconds_of(options.lasting)
 
 
-def _pairs(options: AdviseOptions, singles: Advice, base: Base, limit_s: float | None) -> PairsAdvice:
+def _pairs(
+    options: AdviseOptions, singles: Advice, base: Base, limit_s: float | None, players: Players | None
+) -> PairsAdvice:
     faults = tuple(pairs_of(base.faults))
     of_pairs = msgspec.structs.replace(base, faults=faults)
     asked = asked_of(singles.asked.choices[0], of_pairs, parse_seeds(options.seeds or SEEDS_OF_PAIRS))
@@ -119,7 +129,7 @@ def _pairs(options: AdviseOptions, singles: Advice, base: Base, limit_s: float |
             advance()
             return limit_s is None or monotonic() - began_s < limit_s
 
-        return advise_pairs(asked, of_pairs, singles.summaries, ended, options.runs)
+        return advise_pairs(asked, of_pairs, singles.summaries, ended, options.runs, players)
 
 
 def _written(advice: Advice, folder: Path) -> Iterator[tuple[str, str]]:

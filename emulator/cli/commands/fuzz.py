@@ -14,7 +14,8 @@ import msgspec
 from emulator.cli.commands.lasting import seconds_of
 from emulator.cli.commands.progress_bar import progress_of, said_to_go_on
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
-from emulator.exit_codes import BROKEN, BUG, HELD, UNUSABLE
+from emulator.cli.on_spark import NotOnSpark, players_of
+from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN, UNUSABLE
 from emulator.judging.campaigns.dataset import UnusableCampaign
 from emulator.judging.campaigns.space import RUNS_MAX, UnusableSpace
 from emulator.judging.fuzzing.closely import Closely, chosen, looked_at
@@ -22,6 +23,7 @@ from emulator.judging.fuzzing.coverage import codes_in, kinds_in
 from emulator.judging.fuzzing.draws import SAFE
 from emulator.judging.fuzzing.hunt import Find, FuzzAsked, Hunt, hunted, made_small
 from emulator.regular_files import read_regular, write_whole
+from emulator.runs.cores import Players
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
 from emulator.runs.settings_files import read_settings_files
@@ -49,6 +51,7 @@ class FuzzOptions(msgspec.Struct, frozen=True):
     seed: int = 1
     out: Path | None = None
     json: bool = False
+    master: str | None = None
 
 
 class State(msgspec.Struct):
@@ -66,9 +69,12 @@ def fuzz_command(options: FuzzOptions) -> int:
         asked = _asked(options)
         runs, limit_s = _extent(options)
         hunt = Hunt() if options.out is None else _gone_on(options.out, asked)
-        with _saved(options.out, asked, hunt):
-            _play(asked, hunt, runs, limit_s, options.out)
-            _shrink(hunt)
+        with _saved(options.out, asked, hunt), players_of(options.master) as players:
+            _play(asked, hunt, runs, limit_s, options.out, players)
+            _shrink(hunt, players)
+    except NotOnSpark as error:
+        print(f"faultline fuzz: {error}", file=sys.stderr)
+        return UNKNOWN
     except UNUSABLE_CAMPAIGN as error:
         print(f"faultline fuzz: {error}", file=sys.stderr)
         return UNUSABLE
@@ -113,12 +119,14 @@ def _extent(options: FuzzOptions) -> tuple[int, float | None]:
     return runs, None
 
 
-def _play(asked: FuzzAsked, hunt: Hunt, runs: int, limit_s: float | None, out: Path | None) -> None:
+def _play(
+    asked: FuzzAsked, hunt: Hunt, runs: int, limit_s: float | None, out: Path | None, players: Players | None
+) -> None:
     """Until there are so many, the time is over, or somebody interrupts, which is told at the end."""
     began_s = saved_s = monotonic()
     title = f"fuzz {asked.version}"
     try:
-        with closing(hunted(asked, hunt, runs)) as ended, progress_of(title, runs, hunt.runs) as advance:
+        with closing(hunted(asked, hunt, runs, players)) as ended, progress_of(title, runs, hunt.runs) as advance:
             for _ in ended:
                 advance()
                 if out is not None and monotonic() - saved_s > SAVED_EVERY_S:
@@ -130,11 +138,11 @@ def _play(asked: FuzzAsked, hunt: Hunt, runs: int, limit_s: float | None, out: P
         print("faultline fuzz: interrupted; what was found so far is made small", file=sys.stderr)
 
 
-def _shrink(hunt: Hunt) -> None:
+def _shrink(hunt: Hunt, players: Players | None) -> None:
     """Those that are not small yet."""
     large = [find for find in hunt.finds if not find.file]
     with progress_of("shrinking", len(large)) as advance:
-        for find in made_small(large):
+        for find in made_small(large, players):
             place = next(number for number, one in enumerate(hunt.finds) if one.broken.cause == find.broken.cause)
             hunt.finds[place] = find
             advance()

@@ -18,6 +18,7 @@ import msgspec
 from emulator.cli.commands.progress_bar import progress_of, said_to_go_on
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.commands.verdict_text import versions_shown
+from emulator.cli.on_spark import NotOnSpark, players_of
 from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN, UNUSABLE
 from emulator.judging.campaigns.dataset import Campaign, rows_of, writing
 from emulator.judging.campaigns.playing import CampaignAsked, about_of, play_runs
@@ -27,6 +28,7 @@ from emulator.judging.causes import causes_of, with_events
 from emulator.judging.for_machines import NOBODY, ForMachines
 from emulator.judging.seeds import SeedResult, SeedsAsked, UnusableSeeds, parse_seeds, play_seeds, replay_command
 from emulator.packaged import GOLDEN
+from emulator.runs.cores import Players
 from emulator.runs.resolve import Resolved
 from emulator.scenario.missed_waits import whenever
 from emulator.settings.account import lines as settings_lines
@@ -48,6 +50,7 @@ def sim_command(
     settings_files: tuple[str, ...] = (),
     for_machines: ForMachines = NOBODY,
     parameters: tuple[str, ...] = (),
+    master: str | None = None,
 ) -> int:
     """Plays and sums up; results to stdout, errors and progress to stderr. An interrupt leaves no process, and of a
     campaign (`out`) what was played so far."""
@@ -63,20 +66,28 @@ def sim_command(
             raise UnusableSeeds(f"--golden {golden}: no such folder")
         began_s = perf_counter()
         if out is None:
-            results = _played(asked, wanted, resolved)
+            with players_of(master) as players:
+                results = _played(asked, wanted, resolved, players)
         else:
             space = Space(
                 scenario=scenario, first_seed=wanted.start, seeds=len(wanted), kafka_version=kafka_version,
                 overrides=overrides, parameters=parameters, settings_files=settings_files,
             )  # fmt: skip
-            with writing(out, about_of("sim", checked(space))) as campaign, said_to_go_on("sim", out):
-                _keep(CampaignAsked(space, folder, str(out)), campaign, resolved)
+            with (
+                writing(out, about_of("sim", checked(space))) as campaign,
+                said_to_go_on("sim", out),
+                players_of(master) as players,
+            ):
+                _keep(CampaignAsked(space, folder, str(out)), campaign, resolved, players)
             results = sorted(map(seed_result, rows_of(out)), key=lambda result: result.seed)
             if campaign.done:  # some were played another time
                 began_s = perf_counter() - sum(result.wall_s for result in results)
     except UNUSABLE_CAMPAIGN as error:
         print(f"faultline sim: {error}", file=sys.stderr)
         return UNUSABLE
+    except NotOnSpark as error:
+        print(f"faultline sim: {error}", file=sys.stderr)
+        return UNKNOWN
     summary = summary_of(asked, resolved, recordings, results, perf_counter() - began_s)
     for_machines.write_seeds(summary, codes_of(resolved, recordings, results))
     if json:
@@ -86,21 +97,23 @@ def sim_command(
     return int(summary["exit_code"])
 
 
-def _played(asked: SeedsAsked, seeds: Sequence[int], resolved: Resolved) -> list[SeedResult]:
+def _played(
+    asked: SeedsAsked, seeds: Sequence[int], resolved: Resolved, players: Players | None
+) -> list[SeedResult]:
     """All results, by seed; a bar on a terminal."""
     results: list[SeedResult] = []
-    with closing(play_seeds(asked, seeds)) as playing, progress_of(_title(resolved), len(seeds)) as ended:
+    with closing(play_seeds(asked, seeds, players)) as playing, progress_of(_title(resolved), len(seeds)) as ended:
         for result in playing:
             results.append(result)
             ended()
     return sorted(results, key=lambda result: result.seed)
 
 
-def _keep(asked: CampaignAsked, campaign: Campaign, resolved: Resolved) -> None:
+def _keep(asked: CampaignAsked, campaign: Campaign, resolved: Resolved, players: Players | None) -> None:
     """Plays those seeds that the campaign does not have."""
     missing = [number for number in range(asked.space.runs) if number not in campaign.done]
     bar = progress_of(_title(resolved), asked.space.runs, len(campaign.done))
-    with closing(play_runs(asked, missing)) as playing, bar as ended:
+    with closing(play_runs(asked, missing, players)) as playing, bar as ended:
         for row in playing:
             campaign.add(row)
             ended()

@@ -14,6 +14,7 @@ import msgspec
 from emulator.cli.commands.progress_bar import progress_of, said_to_go_on
 from emulator.cli.commands.sweep_tables import as_csv, as_json, summary_of, table_of
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
+from emulator.cli.on_spark import NotOnSpark, players_of
 from emulator.exit_codes import BUG, HELD, UNKNOWN, UNUSABLE
 from emulator.judging.campaigns.cells import Cell, add_to
 from emulator.judging.campaigns.dataset import rows_of, writing
@@ -24,6 +25,7 @@ from emulator.judging.campaigns.space import Space, UnusableSpace, all_of, some_
 from emulator.judging.campaigns.sweeps import Sweep, find_sweep, measure_named, shipped, sweep_of
 from emulator.judging.seeds import parse_seeds
 from emulator.regular_files import write_whole
+from emulator.runs.cores import Players
 from emulator.screen import Screen, for_lines
 
 SEEDS = "1..10"
@@ -44,6 +46,7 @@ class SweepOptions(msgspec.Struct, frozen=True):
     csv: Path | None = None
     html: Path | None = None
     json: bool = False
+    master: str | None = None
 
 
 def sweep_command(options: SweepOptions) -> int:
@@ -60,17 +63,24 @@ def sweep_command(options: SweepOptions) -> int:
         only = min(options.runs or 0, space.runs)
         numbers: Sequence[int] = some_of(space, only) if only else all_of(space)
         title = f"{scenario.id}: {space.cells} cells"
-        if options.out is None:
-            cells, bugs = _summed(_rows(asked, numbers, title))
-        else:
-            with writing(options.out, about_of("sweep", space, only)) as campaign, said_to_go_on("sweep", options.out):
-                missing = [number for number in numbers if number not in campaign.done]
-                for row in _rows(asked, missing, title, len(campaign.done)):
-                    campaign.add(row)
-            cells, bugs = _summed(rows_of(options.out))
+        with players_of(options.master) as players:
+            if options.out is None:
+                cells, bugs = _summed(_rows(asked, numbers, title, players))
+            else:
+                with (
+                    writing(options.out, about_of("sweep", space, only)) as campaign,
+                    said_to_go_on("sweep", options.out),
+                ):
+                    missing = [number for number in numbers if number not in campaign.done]
+                    for row in _rows(asked, missing, title, players, len(campaign.done)):
+                        campaign.add(row)
+                cells, bugs = _summed(rows_of(options.out))
     except UNUSABLE_CAMPAIGN as error:
         print(f"faultline sweep: {error}", file=sys.stderr)
         return UNUSABLE
+    except NotOnSpark as error:
+        print(f"faultline sweep: {error}", file=sys.stderr)
+        return UNKNOWN
     wall_s = perf_counter() - began_s
     code = BUG if bugs else UNKNOWN if any(not cell.judged for cell in cells) else HELD
     if options.csv is not None:
@@ -117,8 +127,10 @@ def _summed(rows: Iterable[Row]) -> tuple[list[Cell], bool]:
     return [cells[number] for number in sorted(cells)], bugs
 
 
-def _rows(asked: CampaignAsked, numbers: Sequence[int], title: str, done: int = 0) -> Iterable[Row]:
-    with closing(play_runs(asked, numbers)) as playing, progress_of(title, len(numbers) + done, done) as ended:
+def _rows(
+    asked: CampaignAsked, numbers: Sequence[int], title: str, players: Players | None, done: int = 0
+) -> Iterable[Row]:
+    with closing(play_runs(asked, numbers, players)) as playing, progress_of(title, len(numbers) + done, done) as ended:
         for row in playing:
             yield row
             ended()

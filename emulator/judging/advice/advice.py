@@ -11,6 +11,7 @@ from emulator.judging.advice.pairs import drawn
 from emulator.judging.advice.playing import Asked, Base, Choice, play_faults
 from emulator.judging.advice.remedies import PARTS_MAX, REPLICATED, bears_on, changed, changes, ends, parts_for
 from emulator.judging.advice.summary import FaultSummary, summaries_of
+from emulator.runs.cores import Processes
 
 Broken = tuple[str, str]
 """(check, fault's name)"""
@@ -53,7 +54,7 @@ def asked_of(choice: Choice, base: Base, seeds: Iterable[int]) -> Asked:
     )
 
 
-def advise(asked: Asked, base: Base, ended: Callable[[], None], processes: int | None = None) -> Advice:
+def advise(asked: Asked, base: Base, ended: Callable[[], None], processes: Processes = None) -> Advice:
     """`ended` is called for each run of the first round."""
     outcomes = []
     with closing(play_faults(asked, processes)) as playing:
@@ -71,7 +72,7 @@ def advise_pairs(
     singles: Sequence[FaultSummary],
     ended: Ended,
     limit: int | None = None,
-    processes: int | None = None,
+    processes: Processes = None,
 ) -> PairsAdvice:
     """`asked`, `base`: of pairs. `singles`: what is known already. `ended` is called for each run of the first round,
     and says whether to go on; if it does not, or somebody interrupts, what was played by then is a sample. `limit`: so
@@ -113,7 +114,7 @@ def _broken_in(summaries: Iterable[FaultSummary]) -> list[Broken]:
 
 
 def _remedies(
-    asked: Asked, base: Base, summaries: Iterable[FaultSummary], open_ones: Sequence[Broken], processes: int | None
+    asked: Asked, base: Base, summaries: Iterable[FaultSummary], open_ones: Sequence[Broken], processes: Processes
 ) -> tuple[dict[Broken, tuple[str, ...]], int]:
     parts = parts_for({**base.left_open, **base.settings}, base.version, base.replicas, len(base.cluster.brokers))
     before = _before(summaries)
@@ -144,7 +145,7 @@ def _remedies(
 
 
 def _shared(
-    asked: Asked, base: Base, summaries: Sequence[FaultSummary], causes: Sequence[Cause], processes: int | None
+    asked: Asked, base: Base, summaries: Sequence[FaultSummary], causes: Sequence[Cause], processes: Processes
 ) -> tuple[dict[Broken, tuple[str, ...]], int]:
     """The change that ends a cause in its first pair is tried in all others; it counts for those in which it does."""
     firsts = [(cause.check, cause.faults[0]) for cause in causes]
@@ -174,7 +175,7 @@ def _tried(
     base: Base,
     tried: Sequence[tuple[str, ...]],
     wanted: Iterable[tuple[int, str]],
-    processes: int | None,
+    processes: Processes,
 ) -> dict[tuple[int, str], list[Outcome]]:
     """`wanted`: (number of the change, fault). {the same: outcomes over all seeds}"""
     places = {fault.name: place for place, fault in enumerate(asked.faults)}

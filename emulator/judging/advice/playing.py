@@ -14,7 +14,7 @@ from emulator.judging.advice.outcomes import Outcome, outcome_of
 from emulator.judging.advice.sense import check_sense
 from emulator.judging.advice.workload import scenario_text
 from emulator.judging.judged import play_and_judge
-from emulator.runs.cores import on_all_cores
+from emulator.runs.cores import Processes, on_all_cores
 from emulator.runs.given import given_for
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.settings_files import read_settings_files
@@ -143,6 +143,6 @@ def text_of(asked: Asked, choice: int, place: int) -> str:
 Outcomes = Generator[tuple[int, Outcome], None, None]
 
 
-def play_faults(asked: Asked, processes: int | None = None) -> Outcomes:
+def play_faults(asked: Asked, processes: Processes = None) -> Outcomes:
     """In whatever order they end. Closing the iterator ends all processes."""
     yield from on_all_cores(AdviceWorker, asked, range(len(asked.runs)), processes)

@@ -16,7 +16,7 @@ from emulator.judging.campaigns.rows import row_of
 from emulator.judging.campaigns.space import Draw, Space
 from emulator.judging.seeds import SeedsAsked, Worker, replay_command
 from emulator.packaged import GOLDEN, installed_version
-from emulator.runs.cores import on_all_cores
+from emulator.runs.cores import Processes, on_all_cores
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.settings_files import read_settings_files
 from emulator.runs.simulated import collector_asleep
@@ -126,9 +126,8 @@ class CampaignWorker:
 Rows = Generator[Row, None, None]
 
 
-def play_runs(asked: CampaignAsked, numbers: Sequence[int], processes: int | None = None) -> Rows:
-    """Rows in whatever order they come. `processes`: as many as cores by default; 1 stays in this process. Closing the
-    iterator, as an interrupt does, ends all processes."""
+def play_runs(asked: CampaignAsked, numbers: Sequence[int], processes: Processes = None) -> Rows:
+    """Rows in whatever order they come. Closing the iterator, as an interrupt does, ends all processes."""
     yield from on_all_cores(CampaignWorker, asked, numbers, processes)
 
 

@@ -17,7 +17,7 @@ from emulator.judging.fuzzing.files import read, readable
 from emulator.judging.fuzzing.mutation import mutated
 from emulator.judging.fuzzing.shrinking import TRIALS_MAX, shrunk
 from emulator.judging.fuzzing.trial import Broken, Trial, tried, without
-from emulator.runs.cores import all_cores, on_all_cores
+from emulator.runs.cores import Processes, all_cores, on_all_cores
 from emulator.scenario.model import Scenario
 
 GENERATION = 100
@@ -190,7 +190,7 @@ class Shrinker:
 
 
 def hunted(
-    asked: FuzzAsked, hunt: Hunt, runs: int, processes: int | None = None
+    asked: FuzzAsked, hunt: Hunt, runs: int, processes: Processes = None
 ) -> Generator[tuple[Ended, list[Find]], None, None]:
     """Goes on with the hunt until there are so many runs: each, with the finds that it is the first of, in the order of
     numbers. Closing the iterator, as an interrupt does, ends all processes."""
@@ -209,7 +209,7 @@ def hunted(
                     yield ended, hunt.add(ended, drawer.scenario(tasks[ended.number]))
 
 
-def made_small(finds: Sequence[Find], processes: int | None = None) -> Iterable[Find]:
+def made_small(finds: Sequence[Find], processes: Processes = None) -> Iterable[Find]:
     """In whatever order they come."""
     return on_all_cores(Shrinker, finds, range(len(finds)), processes)
 

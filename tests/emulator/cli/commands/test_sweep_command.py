@@ -117,7 +117,7 @@ def test_what_cannot_be_swept_is_one_line(
 def test_an_interrupt_keeps_what_was_played_and_says_how_to_go_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(asked: CampaignAsked, numbers: Sequence[int]) -> Iterator[Row]:
+    def interrupted(asked: CampaignAsked, numbers: Sequence[int], players: object) -> Iterator[Row]:
         yield from islice(play_runs(asked, numbers, 1), 3)
         raise KeyboardInterrupt
 

@@ -1,0 +1,148 @@
+"""`--master`: runs are played by a Spark cluster, instead of by this machine's cores.
+
+Tasks go out in lots and results come back, a wave of lots at a time; Spark gives the lots of an executor that is lost
+to another one. Our code travels as an archive, which every executor unpacks; what it rests on (msgspec, structlog and
+so on) must be installed for the Python there (PYSPARK_PYTHON; by default the one that asks).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from emulator import packaged
+from emulator.runs.cores import Players, Worker
+from emulator.runs.elsewhere import told_to
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+LOT_MAX: Final = 50
+"""Tasks of a lot: a second or two of one core."""
+WAVE_LOTS_MAX: Final = 8
+"""Of each core, in a wave; the first waves are smaller, so that something is told soon."""
+ARCHIVE: Final = "faultline"
+OUR_PACKAGES: Final = ("protocol", "controller", "emulator")
+DATA: Final = {"scenarios": packaged.SCENARIOS, "golden": packaged.GOLDEN, "compose": packaged.COMPOSE}
+"""As a wheel has it, in emulator/data."""
+
+
+class NotOnSpark(Exception):
+    """Spark did not start, or could not go on: one line."""
+
+
+@contextmanager
+def players_of(master: str | None) -> Iterator[Players | None]:
+    """Who plays: None, this machine's cores, without a master. Raises NotOnSpark."""
+    if master is None:
+        yield None
+        return
+    from audit.commands import spark_of
+    from audit.gateway import is_local
+    from audit.session import GatewayError, NoJavaError
+
+    settings = {"spark.python.worker.reuse": "true", "spark.task.maxFailures": "8"}
+    try:
+        with spark_of(master, 0, settings) as (spark, place):
+            context = spark.sparkContext
+            if not is_local(master):
+                context.addArchive(f"{archive_in(place)}#{ARCHIVE}")
+            yield partial(on_context, context)
+    except (GatewayError, NoJavaError) as error:
+        raise NotOnSpark(str(error)) from error
+
+
+@contextmanager
+def on_context(
+    context: SparkContext, make: Callable[[Any], Worker[Any, Any]], asked: object, /, *, most: int
+) -> Iterator[Callable[[Sequence[Any]], Iterator[Any]]]:
+    """Of a Spark context: called as `all_cores` is. Raises NotOnSpark."""
+    from pyspark.errors import PythonException
+
+    context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    told = context.broadcast(told_to(make, asked))
+    play_lot = _of_lot()
+    cores = max(1, context.defaultParallelism)
+
+    def play(tasks: Sequence[Any]) -> Iterator[Any]:
+        for lots in waves(tasks, cores):
+            played = context.parallelize(lots, len(lots)).flatMap(lambda lot: play_lot(told.value, lot))
+            try:
+                ended = played.collect()
+            except PythonException as error:
+                raise NotOnSpark(f"the executors' Python (PYSPARK_PYTHON): {_last_words(str(error))}") from None
+            yield from ended
+
+    try:
+        yield play
+    finally:
+        told.destroy()
+
+
+def _last_words(traceback: str) -> str:
+    """What it all ended with: `ModuleNotFoundError: No module named 'msgspec'`."""
+    raised = [line.strip() for line in traceback.splitlines() if re.match(r"[A-Za-z_.]+: ", line)]
+    return raised[-1] if raised else traceback.strip().splitlines()[-1]
+
+
+def waves(tasks: Sequence[Any], cores: int) -> Iterator[list[Sequence[Any]]]:
+    """All tasks, in lots of whole waves: one lot for each core, then two, up to WAVE_LOTS_MAX."""
+    begun, lots_of_core = 0, 1
+    while begun < len(tasks):
+        left = len(tasks) - begun
+        size = max(1, min(LOT_MAX, left // (cores * lots_of_core)))
+        lots = [tasks[at : at + size] for at in range(begun, len(tasks), size)][: cores * lots_of_core]
+        begun += sum(map(len, lots))
+        lots_of_core = min(WAVE_LOTS_MAX, 2 * lots_of_core)
+        yield lots
+
+
+def _of_lot() -> Callable[[bytes, Sequence[Any]], list[Any]]:
+    """Plays a lot in an executor's Python. It travels by value: our packages are not known there before it has run."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
+    return _play_lot
+
+
+def _play_lot(told: bytes, lot: Sequence[Any]) -> list[Any]:
+    import os
+    import sys
+
+    from pyspark import SparkFiles
+
+    try:
+        unpacked = SparkFiles.get("faultline")
+    except Exception:  # nothing was sent: this is the Python that asks
+        unpacked = ""
+    if unpacked and os.path.isdir(unpacked) and unpacked not in sys.path:
+        sys.path.insert(0, unpacked)
+    from emulator.runs.elsewhere import played
+
+    return played(told, lot)
+
+
+def archive_in(place: Path) -> Path:
+    """Our packages and what comes with them, laid out as in a wheel."""
+    root = Path(packaged.__file__).parent.parent
+    path = place / f"{ARCHIVE}.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in OUR_PACKAGES:
+            _add(archive, root / package, package)
+        for name, folder in DATA.items():
+            _add(archive, folder, f"emulator/data/{name}")
+    return path
+
+
+def _add(archive: zipfile.ZipFile, folder: Path, name: str) -> None:
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        if path.is_file() and "__pycache__" not in inside.parts and inside.parts[0] != "data":
+            archive.write(path, f"{name}/{inside}")
