@@ -9,8 +9,8 @@
 - what clients and followers ask: `delayed_produce`, `appends`, `reads`, `delayed_fetch`, `fetches`, `offset_queries`,
   `log_dir_queries`
 - topics that are made because somebody asked: `topic_auto_creation`
-- groups: `group_state`, `group_membership` (members), `group_administration`; `offset_cache`, `group_records`,
-  `group_coordinator` (the offsets topic)
+- groups: `group_state`, `group_rebalance`, `group_membership` (members), `group_administration`; `offset_cache`,
+  `group_records`, `group_coordinator` (the offsets topic)
 - following: `truncation`, `fetch_state`, `source_connection`, `truncating`, `out_of_range`,
   `fetcher`, `fetchers`
 - a log directory that fails: `offline_replicas`

@@ -1,18 +1,16 @@
 """Members of groups: who joins, who is in, who has gone silent. Kafka's GroupCoordinator; a pure state machine.
 
-A generation counts when the offsets topic has it: the leader's assignment is stored before anybody is told, and who
-coordinates the group later finds its members there, and goes on with them (`loaded`). What is under way is in memory
-alone: a rebalance begins again.
+Who coordinates a group later finds its members in the offsets topic, and goes on with them (`loaded`).
 """
 
 from collections.abc import Callable, Mapping
 from functools import partial
 
 from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.group_rebalance import REBALANCE, SESSION, Rebalance, Store
 from emulator.machines.broker.group_state import Group, Member, State
 from emulator.machines.broker.requests import Request
 from protocol.errors import ErrorCode
-from protocol.events import GroupChanged
 from protocol.messages.groups import OffsetCommitRequest
 from protocol.messages.membership import (
     HeartbeatRequest,
@@ -28,10 +26,7 @@ from protocol.messages.membership import (
 from protocol.records.group_metadata import StoredGroup
 from protocol.work import Work
 
-SESSION = "group-session"
 PENDING = "group-pending"
-REBALANCE = "group-rebalance"
-SYNC = "group-sync"
 FIRST_WITH_MEMBER_ID = 4
 """Version of JOIN_GROUP from which on a new member is given its id first (KIP-394)."""
 CONSUMER = "consumer"
@@ -41,22 +36,13 @@ MEMBERS_MAX = 1_000
 """Of one group, whatever group.max.size says; pending ones count."""
 
 
-Stored = Callable[[ErrorCode], None]
-Store = Callable[[str, StoredGroup, Stored], Work[None]]
-"""Writes a group to the offsets topic; tells when it is in sync, or why not."""
-
-
-def _nobody_asks(error: ErrorCode) -> None:
-    """An empty generation: if it is lost, the one before it comes to life again, and its members fall silent."""
-
-
 class GroupMembership:
     """`coordinated`: whether this broker coordinates a group, as an error."""
 
     def __init__(self, context: BrokerContext, coordinated: Callable[[str], ErrorCode], store: Store) -> None:
         self._context = context
         self._coordinated = coordinated
-        self._store = store
+        self._rebalance = Rebalance(context, store, self._heard_of)
         self.groups: dict[str, Group] = {}
         """By name."""
 
@@ -137,9 +123,9 @@ class GroupMembership:
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         changed = member.protocols != asked.protocols
         if group.state == State.COMPLETING and not changed:
-            self._answer_join(group, member, request)  # the first answer may have been lost
+            self._rebalance.answer_join(group, member, request)  # the first answer may have been lost
         elif group.state == State.STABLE and not changed and group.leader != member.member:
-            self._answer_join(group, member, request)
+            self._rebalance.answer_join(group, member, request)
         else:
             self._rejoin(group, member, request, asked)
         return ErrorCode.NONE
@@ -162,9 +148,9 @@ class GroupMembership:
         member.joining = request
         self._context.out.cancel_timer((SESSION, group.name, member.member))
         if group.state == State.PREPARING:
-            self._complete_if_all_have_joined(group)
+            self._rebalance.complete_if_all_have_joined(group)
         else:
-            self._prepare(group)
+            self._rebalance.prepare(group)
 
     def _returned(self, group: Group, member: Member, request: Request, asked: JoinGroupRequest) -> None:
         """A static member, without its id: it was started again (KIP-345). Whoever goes by the old one is fenced."""
@@ -202,7 +188,7 @@ class GroupMembership:
             request.answer(JoinGroupResponse(error, member=answer.member) if failed else answer)
 
         assigned = {one.member: one.assignment for one in group.members.values()}
-        self._store_apart(group, assigned, stored)
+        self._rebalance.store_apart(group, assigned, stored)
 
     def _keeps_its_place(self, group: Group) -> bool:
         """A static member that came back, without a rebalance."""
@@ -211,101 +197,7 @@ class GroupMembership:
             return not gates.static_rejoin_is_stored or group.chosen() == group.protocol
         return group.state == State.COMPLETING and not gates.static_rejoin_while_assigning_rebalances
 
-    def _store_apart(self, group: Group, assigned: Mapping[str, bytes], stored: Stored) -> None:
-        """Not in whoever's thread this is."""
-        work = self._store(group.name, group.to_store(assigned), stored)
-        self._context.threads.start("group-coordinator", "store", work)
-
     # --- a rebalance ---
-
-    def _prepare(self, group: Group) -> None:
-        for member in group.members.values():
-            if group.state == State.COMPLETING:
-                member.assignment = b""
-            if member.syncing is not None:
-                member.syncing.answer(SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS))
-                member.syncing = None
-        first = group.state == State.EMPTY
-        self._all_have_synced(group)
-        self._becomes(group, State.PREPARING)
-        delay_ms = self._context.settings.group_initial_rebalance_delay_ms
-        if first and delay_ms > 0 and self._context.gates.first_rebalance_waits:
-            group.waits_for_more = True
-            self._wait_for_more(group, delay_ms, max(0, group.rebalance_timeout_ms - delay_ms))
-            return
-        due = partial(self._complete, group)
-        self._context.set_timer((REBALANCE, group.name), group.rebalance_timeout_ms, due)
-        self._complete_if_all_have_joined(group)
-
-    def _wait_for_more(self, group: Group, wait_ms: int, left_ms: int) -> None:
-        """InitialDelayedJoin: as long as others come, once more, up to the rebalance time-out."""
-        group.newcomer = False
-
-        def due() -> None:
-            if group.newcomer and left_ms > 0:
-                again_ms = min(self._context.settings.group_initial_rebalance_delay_ms, left_ms)
-                self._wait_for_more(group, again_ms, left_ms - again_ms)
-            else:
-                self._complete(group)
-
-        self._context.set_timer((REBALANCE, group.name), wait_ms, due)
-
-    def _complete_if_all_have_joined(self, group: Group) -> None:
-        if group.state == State.PREPARING and not group.waits_for_more and group.all_have_joined:
-            self._context.out.cancel_timer((REBALANCE, group.name))
-            self._complete(group)
-
-    def _complete(self, group: Group) -> None:
-        """Who has not joined again is out; a static member stays until its session ends."""
-        for member in [one for one in group.members.values() if one.joining is None and one.instance is None]:
-            self._context.out.cancel_timer((SESSION, group.name, member.member))
-            group.remove(member)
-        joined = [one.member for one in group.members.values() if one.joining is not None]
-        if group.members and not joined:
-            self._context.set_timer((REBALANCE, group.name), group.rebalance_timeout_ms, partial(self._complete, group))
-            return
-        if joined and group.leader not in joined:
-            group.leader = joined[0]
-        group.begins()
-        self._becomes(group, group.state)
-        if group.state == State.EMPTY:
-            self._store_apart(group, {}, _nobody_asks)
-        elif self._context.gates.unsynced_members_are_removed:
-            group.unsynced = set(group.members)
-            due = partial(self._never_synced, group)
-            self._context.set_timer((SYNC, group.name), group.rebalance_timeout_ms, due)
-        for member in group.members.values():
-            if member.joining is not None:
-                request, member.joining = member.joining, None
-                self._answer_join(group, member, request)
-
-    def _never_synced(self, group: Group) -> None:
-        """They have joined, and did not ask for their assignment within the rebalance time-out (KAFKA-12890)."""
-        for member in [group.members[name] for name in sorted(group.unsynced) if name in group.members]:
-            self._context.out.cancel_timer((SESSION, group.name, member.member))
-            group.remove(member)
-        self._prepare(group)
-
-    def _has_synced(self, group: Group, member: Member) -> None:
-        if group.unsynced:
-            group.unsynced.discard(member.member)
-            if not group.unsynced:
-                self._all_have_synced(group)
-
-    def _all_have_synced(self, group: Group) -> None:
-        """Or it matters no more."""
-        group.unsynced = set()
-        self._context.out.cancel_timer((SYNC, group.name))
-
-    def _answer_join(self, group: Group, member: Member, request: Request) -> None:
-        self._heard_of(group, member)
-        members = group.told_to(member) if group.state == State.COMPLETING else []
-        request.answer(
-            JoinGroupResponse(
-                ErrorCode.NONE, group.generation, group.protocol_type, group.protocol, group.leader, member.member,
-                members,
-            )
-        )  # fmt: skip
 
     def sync(self, request: Request, asked: SyncGroupRequest) -> Work[None]:
         """Answered when the leader has assigned, and the offsets topic has it."""
@@ -319,38 +211,17 @@ class GroupMembership:
         elif group.state == State.PREPARING:
             request.answer(SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS))
         elif group.state == State.STABLE:
-            self._has_synced(group, member)
+            self._rebalance.has_synced(group, member)
             self._heard_of(group, member)
             request.answer(SyncGroupResponse(ErrorCode.NONE, group.protocol_type, group.protocol, member.assignment))
         else:
             if member.syncing is not None:
                 member.syncing.answer(SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS))
             member.syncing = request
-            self._has_synced(group, member)
+            self._rebalance.has_synced(group, member)
             if member.member == group.leader:
                 given = {one.member: one.assignment for one in asked.assignments}
-                stored = partial(self._assigned, group, group.generation, given)
-                yield from self._store(group.name, group.to_store(given), stored)
-
-    def _assigned(self, group: Group, generation: int, given: Mapping[str, bytes], error: ErrorCode) -> None:
-        """The assignment is stored, or is not. Somebody may have joined meanwhile: then nobody waits for it."""
-        if self.groups.get(group.name) is not group or group.state != State.COMPLETING:
-            return
-        if group.generation != generation:
-            return
-        failed = error != ErrorCode.NONE
-        for one in group.members.values():
-            one.assignment = b"" if failed else given.get(one.member, b"")
-        if not failed:
-            self._becomes(group, State.STABLE)
-        for one in group.members.values():
-            if one.syncing is not None:
-                waiting, one.syncing = one.syncing, None
-                self._heard_of(group, one)
-                assigned = SyncGroupResponse(ErrorCode.NONE, group.protocol_type, group.protocol, one.assignment)
-                waiting.answer(SyncGroupResponse(error) if failed else assigned)
-        if failed:
-            self._prepare(group)
+                yield from self._rebalance.assign(group, given)
 
     # --- who is there ---
 
@@ -381,7 +252,7 @@ class GroupMembership:
             return ErrorCode.UNKNOWN_MEMBER_ID
         if one.member in group.pending:
             self._no_longer_pending(group, one.member)
-            self._complete_if_all_have_joined(group)
+            self._rebalance.complete_if_all_have_joined(group)
             return ErrorCode.NONE
         name = one.member or group.instances.get(one.instance or "", "")
         error = self._stranger(group, name, one.instance)
@@ -407,15 +278,15 @@ class GroupMembership:
         if member.syncing is not None:
             member.syncing.answer(SyncGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
         group.remove(member)
-        self._has_synced(group, member)
+        self._rebalance.has_synced(group, member)
         if group.state in (State.STABLE, State.COMPLETING):
-            self._prepare(group)
+            self._rebalance.prepare(group)
         else:
-            self._complete_if_all_have_joined(group)
+            self._rebalance.complete_if_all_have_joined(group)
 
     def _pending_gone(self, group: Group, name: str) -> None:
         group.pending.discard(name)
-        self._complete_if_all_have_joined(group)
+        self._rebalance.complete_if_all_have_joined(group)
 
     def _no_longer_pending(self, group: Group, name: str) -> None:
         group.pending.discard(name)
@@ -468,11 +339,11 @@ class GroupMembership:
             if name in self.groups:
                 continue
             group = self.groups[name] = Group.stored(name, stored)
-            self._tell(group)
+            self._rebalance.tell(group)
             for member in group.members.values():
                 self._heard_of(group, member)
             if len(group.members) > self._context.settings.group_max_size:
-                self._prepare(group)
+                self._rebalance.prepare(group)
 
     def resigned(self, coordinated_there: Callable[[str], bool]) -> None:
         """Of these groups: whoever waits is told where it is not, and all is forgotten."""
@@ -480,7 +351,7 @@ class GroupMembership:
             del self.groups[group.name]
             out = self._context.out
             out.cancel_timer((REBALANCE, group.name))
-            self._all_have_synced(group)
+            self._rebalance.all_have_synced(group)
             for name in sorted(group.pending):
                 out.cancel_timer((PENDING, group.name, name))
             for member in group.members.values():
@@ -489,13 +360,4 @@ class GroupMembership:
                     member.joining.answer(JoinGroupResponse(ErrorCode.NOT_COORDINATOR, member=member.member))
                 if member.syncing is not None:
                     member.syncing.answer(SyncGroupResponse(ErrorCode.NOT_COORDINATOR))
-            self._becomes(group, State.DEAD)
-
-    def _becomes(self, group: Group, state: State) -> None:
-        group.state = state
-        group.since_ms = int(self._context.now.wall_ms)
-        self._tell(group)
-
-    def _tell(self, group: Group) -> None:
-        members = ",".join(group.members)[:1000]
-        self._context.emit(GroupChanged(group.name, group.state.value, group.generation, group.protocol, members))
+            self._rebalance.becomes(group, State.DEAD)
