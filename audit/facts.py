@@ -64,7 +64,7 @@ REST = (
     *(*_WHO, "event", "log_end", "to", "reason", "role", "leader_epoch", "active", "controller_epoch"),
     *("rule", "what", "target", "peer", "frames_stopped", "expects_traffic", "code", "roles", "az", "text"),
     *("p999_ms", "max_ms", "buckets", "log_start", "life", "high_watermark", "path", "change", "zxid", "data"),
-    *("checkpointed", "epochs", "result", "version", "zk_version", "settings", "kafka_version"),
+    *("checkpointed", "epochs", "result", "version", "zk_version", "settings", "kafka_version", "protocol_version"),
     *("isr", "now", "min_insync_replicas", "config", "operation", "offset", "stopped"),
 )
 """Columns of the table `rest`."""

@@ -7,7 +7,9 @@ links carry traffic again, until the run's end.
 
 SETTLED gives the table `settled`: `run`, `since_ms`, `end_ms`, and the longest time-outs that any broker goes by,
 `session_ms` (zookeeper.session.timeout.ms) and `lag_ms` (replica.lag.time.max.ms), Kafka's default where none was
-given.
+given. `stalled_ms`: how long a request between brokers may be waited for that nobody will answer. Who asks the
+controller for another ISR (AlterIsr, from inter.broker.protocol.version 2.7 on) waits request.timeout.ms; where links
+were broken, everybody may sit on a dead connection for that long, or for replica.socket.timeout.ms.
 """
 
 from __future__ import annotations
@@ -18,14 +20,21 @@ _DISTURBING = (
 )
 
 
+def _since(version: str, major: int, minor: int) -> str:
+    """Whether the column `version` is so new; null where it is no version."""
+    return (
+        f"struct(try_cast(substring_index({version}, '.', 1) AS INT), "
+        f"try_cast(substring_index(substring_index({version}, '.', 2), '.', -1) AS INT)) >= struct({major}, {minor})"
+    )
+
+
 def _given(name: str, before: int, after: int) -> str:
     """The largest of the brokers' settings; `before`, `after`: Kafka's default up to 2.4, and from 2.5 on (KIP-537)."""
+    default = f"{after}L" if before == after else f"IF({_since('kafka_version', 2, 5)}, {after}L, {before}L)"
     return f"""
     max(IF(event = 'node_started' AND roles LIKE '%broker%', coalesce(
       try_cast(nullif(regexp_extract(settings, '(?:^| ){name.replace(".", "[.]")}=([0-9]+)', 1), '') AS BIGINT),
-      IF(try_cast(substring_index(kafka_version, '.', 1) AS INT) >= 2
-        AND try_cast(substring_index(substring_index(kafka_version, '.', 2), '.', -1) AS INT) >= 5, {after}L, {before}L)
-    ), NULL))"""
+      {default}), NULL))"""
 
 
 SETTLED = f"""
@@ -44,10 +53,16 @@ WITH broken AS (
   UNION ALL SELECT run FROM rest WHERE event = 'node_stopped' AND code != 0
   UNION ALL SELECT run FROM rest WHERE event = 'machine_fault' AND what = 'died'
 )
-SELECT * FROM (
+SELECT run, since_ms, end_ms, session_ms, lag_ms,
+  CASE WHEN links_broken THEN greatest(request_ms, socket_ms) WHEN alters_isr THEN request_ms ELSE 0L END AS stalled_ms
+FROM (
   SELECT run, max(IF(event IN ({_DISTURBING}), at_ms, NULL)) AS since_ms, max(at_ms) AS end_ms,
     {_given("zookeeper.session.timeout.ms", 6_000, 18_000)} AS session_ms,
-    {_given("replica.lag.time.max.ms", 10_000, 30_000)} AS lag_ms
+    {_given("replica.lag.time.max.ms", 10_000, 30_000)} AS lag_ms,
+    {_given("request.timeout.ms", 30_000, 30_000)} AS request_ms,
+    {_given("replica.socket.timeout.ms", 30_000, 30_000)} AS socket_ms,
+    max(event = 'fault_in_force') AS links_broken,
+    max(event = 'node_started' AND roles LIKE '%broker%' AND {_since("protocol_version", 2, 7)}) AS alters_isr
   FROM rest GROUP BY run
 )
 LEFT ANTI JOIN broken USING (run)
@@ -56,7 +71,7 @@ WHERE since_ms IS NOT NULL AND session_ms IS NOT NULL
 
 STATES = r"""
 -- each committed state of a partition with the time until which it was the newest, as far as it lasted in peace
-SELECT run, topic, partition, leader, isr, session_ms, lag_ms,
+SELECT run, topic, partition, leader, isr, session_ms, lag_ms, stalled_ms,
   coalesce(until_ms, end_ms) - greatest(at_ms, since_ms) AS lasted_ms, greatest(at_ms, since_ms) AS from_ms
 FROM (
   SELECT run, zxid, change, at_ms, lead(at_ms) OVER (PARTITION BY run, path ORDER BY zxid) AS until_ms,

@@ -3,15 +3,18 @@
 Once all faults are healed and all processes live, a replica that lags fetches what it lacks, and its leader takes it
 into the ISR again. The bound is `replica.lag.time.max.ms` and `zookeeper.session.timeout.ms` together, the longest that
 any broker has: a broker may first have to wait for the session of its former life to expire, and has then as long as a
-replica may lag; counted from the last heal, start, or first traffic since (liveness; semantics 1.4). A row is a state
-with fewer in-sync replicas than the partition is assigned in the end, that lasted longer. Judged only in runs that were
-left in peace for so long (`audit.settled`), otherwise skipped.
+replica may lag; counted from the last heal, start, or first traffic since (liveness; semantics 1.4). Where a leader
+asks the controller for its ISR (2.7 on) comes `request.timeout.ms` on top, for a question whose answer is lost is asked
+again no sooner (semantics 1.6, 11.8); and where links were broken that or `replica.socket.timeout.ms`, for a follower
+may wait so long on a connection that is dead. A row is a state with fewer in-sync replicas than the partition is
+assigned in the end, that lasted longer. Judged only in runs that were left in peace for so long (`audit.settled`),
+otherwise skipped.
 """
 
 from audit.checks.check import Check
 from audit.settled import STATES
 
-BOUND = "(lag_ms + session_ms)"
+BOUND = "(lag_ms + session_ms + stalled_ms)"
 
 VIOLATIONS = rf"""
 SELECT run, topic, partition, -1L AS offset,
@@ -33,7 +36,7 @@ WHERE size(isr) < size(replicas) AND lasted_ms > {BOUND}
 
 COUNTED = f"""
 SELECT DISTINCT run, topic, partition FROM ({STATES}) JOIN settled USING (run)
-WHERE end_ms - since_ms > settled.lag_ms + settled.session_ms
+WHERE end_ms - since_ms > settled.lag_ms + settled.session_ms + settled.stalled_ms
 """
 
 UNDER_REPLICATED = Check(

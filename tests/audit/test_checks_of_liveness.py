@@ -27,8 +27,8 @@ def _leaderless() -> Trace:
     return trace.emit("injector", e.MachineFault("start", "broker-0", life=2)).start("broker-0")
 
 
-def _lagging() -> Trace:
-    return healthy().assigned(0, 1, 2).state(leader=0, epoch=0, isr=(0, 2))
+def _lagging(version: str = "2.6", settings: str = "") -> Trace:
+    return healthy(version, settings).assigned(0, 1, 2).state(leader=0, epoch=0, isr=(0, 2))
 
 
 def test_a_partition_that_nobody_leads_though_all_are_there(audit: Audit) -> None:
@@ -52,6 +52,35 @@ def test_a_replica_that_stays_out_of_the_isr_though_all_are_there(audit: Audit) 
 def test_a_replica_that_is_back_in_time(audit: Audit) -> None:
     trace = _lagging().later(40_000).state(leader=0, epoch=0, isr=(0, 2, 1))
     assert audit(_left(trace)).checks["under-replicated"].verdict == "held"
+
+
+@pytest.mark.parametrize(
+    ("version", "cut", "bound_ms"), [("2.6", False, 48_000), ("2.7", False, 78_000), ("2.6", True, 78_000)]
+)
+def test_an_isr_that_is_asked_for_may_stall_for_a_request_and_after_a_cut_for_a_connection(
+    audit: Audit, version: str, cut: bool, bound_ms: int
+) -> None:
+    trace = _lagging(version)
+    if cut:
+        _in_force(trace).emit("broker-0", e.FaultHealed("1", "cut az-0", 0))
+    check = audit(_left(trace, 90_000)).checks["under-replicated"]
+    assert [one["bound_ms"] for one in check.evidence] == [bound_ms]
+
+
+@pytest.mark.parametrize(
+    ("name", "given_ms", "cut", "verdict"),
+    [
+        ("request.timeout.ms", 1_000, False, "violated"),
+        ("request.timeout.ms", 40_000, False, "skipped"),
+        ("request.timeout.ms", 1_000, True, "skipped"),
+        ("replica.socket.timeout.ms", 1_000, False, "skipped"),
+    ],
+)
+def test_it_stalls_for_as_long_as_brokers_wait(audit: Audit, name: str, given_ms: int, cut: bool, verdict: str) -> None:
+    trace = _lagging("2.8", f"log.dirs=d {name}={given_ms}")
+    if cut:
+        _in_force(trace).emit("broker-0", e.FaultHealed("1", "cut az-0", 0))
+    assert audit(_left(trace)).checks["under-replicated"].verdict == verdict
 
 
 def _in_force(trace: Trace) -> Trace:

@@ -41,12 +41,14 @@ def digest_of(value: str) -> int:
 
 
 class Trace:
-    """Events of one run. `files`: {(node, incarnation, wire?): lines}; `beside`: {name: text} of what else lies in its
-    directory, which is `path` when it has been written. `caches`: {(broker, partition): its leader epochs and where
-    they begin}."""
+    """Events of one run, of Kafka `version` and with `settings`. `files`: {(node, incarnation, wire?): lines};
+    `beside`: {name: text} of what else lies in its directory, which is `path` when it has been written. `caches`:
+    {(broker, partition): its leader epochs and where they begin}."""
 
-    def __init__(self, run: str = "trace") -> None:
+    def __init__(self, run: str = "trace", version: str = "2.6", settings: str = "") -> None:
         self.run = run
+        self.version = version
+        self.settings = settings
         self.at_ms = 0.0
         self.files: dict[tuple[str, int, bool], list[bytes]] = defaultdict(list)
         self.beside: dict[str, bytes] = {}
@@ -98,7 +100,8 @@ class Trace:
             self.incarnations[node] += 1
             self.seqs[node] = 0
         number = node.rpartition("-")[2]
-        return self.emit(node, e.NodeStarted(roles, az if az is not None else f"az-{number}", "2.6", "2.6"))
+        zone = az if az is not None else f"az-{number}"
+        return self.emit(node, e.NodeStarted(roles, zone, self.version, self.version, self.settings))
 
     def cluster(self, brokers: int = 3) -> Self:
         """Brokers, one client, and broker-2 as controller."""
@@ -348,9 +351,9 @@ class Trace:
         return self.ended(value, at=at, acks=acks, broker=leader)
 
 
-def healthy() -> Trace:
+def healthy(version: str = "2.6", settings: str = "") -> Trace:
     """Three replicas, three records, nothing wrong."""
-    trace = Trace("healthy").cluster().leader(0, epoch=0, followers=(1, 2))
+    trace = Trace("healthy", version, settings).cluster().leader(0, epoch=0, followers=(1, 2))
     for offset, value in enumerate("abc"):
         trace.produce(value, at=offset)
     return trace.read("a", at=0, epoch=0, high_watermark=3)

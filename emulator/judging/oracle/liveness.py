@@ -15,7 +15,7 @@ def leader_bound_ms(peace: Peace) -> float:
 
 
 def isr_bound_ms(peace: Peace) -> float:
-    return float(peace.lag_ms + peace.session_ms)
+    return float(peace.lag_ms + peace.session_ms + peace.stalled_ms)
 
 
 def no_leader(truth: Truth) -> Iterator[Violation]:

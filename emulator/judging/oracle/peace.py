@@ -30,12 +30,15 @@ MENDING = ("start", "resume")
 
 
 class Peace(msgspec.Struct, frozen=True):
-    """[since_ms, end_ms]; the longest time-outs of any broker."""
+    """[since_ms, end_ms]; the longest time-outs of any broker. `stalled_ms`: how long somebody may wait for an answer
+    that nobody will give: who asks the controller for its ISR, and, once links were broken, whoever has a connection
+    that is dead."""
 
     since_ms: float
     end_ms: float
     session_ms: int
     lag_ms: int
+    stalled_ms: int = 0
 
 
 def peace_of(world: SimulatedWorld) -> Peace | None:
@@ -56,9 +59,19 @@ def peace_of(world: SimulatedWorld) -> Peace | None:
         return None
     if any(node.links.in_force for node in world.nodes.values()):
         return None
-    settings = [n.machine.context.settings for n in world.nodes.values() if isinstance(n.machine, BrokerNode)]
-    if not settings:
+    brokers = [node.machine.context for node in world.nodes.values() if isinstance(node.machine, BrokerNode)]
+    if not brokers:
         return None
-    session_ms = max(one.zookeeper_session_timeout_ms for one in settings)
-    end_ms = round(entries[-1][4], PLACES)
-    return Peace(since_ms, end_ms, session_ms, max(one.replica_lag_time_max_ms for one in settings))
+    settings = [broker.settings for broker in brokers]
+    stalled_ms = 0
+    if any(isinstance(event, FaultInForce) for *_, event in entries):
+        stalled_ms = max(max(one.request_timeout_ms, one.replica_socket_timeout_ms) for one in settings)
+    elif any(broker.gates.alter_isr for broker in brokers):
+        stalled_ms = max(one.request_timeout_ms for one in settings)
+    return Peace(
+        since_ms,
+        end_ms=round(entries[-1][4], PLACES),
+        session_ms=max(one.zookeeper_session_timeout_ms for one in settings),
+        lag_ms=max(one.replica_lag_time_max_ms for one in settings),
+        stalled_ms=stalled_ms,
+    )

@@ -1,10 +1,15 @@
 """As `test_anomalies`: what must come right by itself, once a run is left in peace."""
 
+import msgspec
 import pytest
 
+from benchmarks.mutants_seen import IN_PEACE as LEFT_IN_PEACE
+from emulator.judging.judged import play_and_judge
 from emulator.judging.oracle.committed import State
 from emulator.judging.oracle.judge import judge_truth
 from emulator.judging.oracle.truth import Truth
+from emulator.runs.resolve import resolve
+from emulator.runs.sources import find_scenario
 from tests.emulator.judging.oracle.truths import PLACE, found, healthy
 
 
@@ -32,6 +37,25 @@ def test_a_replica_is_out_of_sync_for_longer_than_lag_and_session(
     isr: tuple[int, ...], from_ms: float, times: int
 ) -> None:
     assert len(found("under-replicated", truth(1, isr, from_ms, None))) == times
+
+
+def test_what_may_stall_is_waited_for() -> None:
+    told = truth(1, (0, 1), 40_000.0, None)
+    assert told.peace is not None
+    told.peace = msgspec.structs.replace(told.peace, stalled_ms=30_000)
+    assert not found("under-replicated", told)
+    assert judge_truth(told)["under-replicated"]["verdict"] == "held"
+
+
+@pytest.mark.parametrize(
+    ("version", "scenario", "stalled_ms"),
+    [("2.6", LEFT_IN_PEACE, 0), ("2.8", LEFT_IN_PEACE, 9_000), ("2.6", "az-isolated-follower", 11_000)],
+)
+def test_how_long_anything_may_stall(version: str, scenario: str, stalled_ms: int) -> None:
+    given = {"request.timeout.ms": 9_000, "replica.socket.timeout.ms": 11_000}
+    run = play_and_judge(resolve(find_scenario(scenario), version, given), 1, run="r")
+    assert run.truth.peace is not None
+    assert run.truth.peace.stalled_ms == stalled_ms
 
 
 def test_without_peace_nothing_is_judged() -> None:
