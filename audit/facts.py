@@ -5,7 +5,7 @@ big ones, divided by family, so that a check reads no more than it asks for. Che
 
 - `appends`: batch_appended; `watermarks`: high_watermark_moved; `operations`: operation_ended; `reads`: records_read;
   `invocations`: operation_invoked
-- `attempts`: attempt_ended
+- `requests`: attempt_sent; `attempts`: attempt_ended
 - `rest`: every event that is rare: roles, controllers, nodes, faults, steps, ...
 - `logs`: what every replica's log holds at the end, folded from its appends and cuts (LOGS)
 - `log_ranges`: the same by replica and leader epoch, in numbers (LOG_RANGES)
@@ -14,7 +14,8 @@ big ones, divided by family, so that a check reads no more than it asks for. Che
 - what clients were given: `leaps`, `lost_reads`, `doubtful_turns`; what their groups committed: `group_operations`
   (`audit.given`)
 - `small_isrs`: when leaders took too few replicas for in sync (`audit.states`)
-- `settled`: runs that were left in peace, and since when (`audit.settled`)
+- `settled`: runs that were left in peace, and since when; `lasting`: what lasted in it; `waiting`: who waited for an
+  answer (`audit.settled`)
 
 A topic that was deleted has a name of its own in them, `t#1` (`audit.lives`); `operations` and `reads` say of one of
 its records that it is `gone`, and `logs` are of the others.
@@ -35,7 +36,7 @@ from audit.given import FEW
 from audit.input import RunDirectory
 from audit.lives import Lives, lives_in_files, lives_in_rows
 from audit.offices import OVERLAPS
-from audit.settled import SETTLED
+from audit.settled import LASTING, SETTLED, WAITING
 from audit.states import SMALL_ISRS, STATES
 
 if TYPE_CHECKING:
@@ -55,10 +56,10 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "reads": ("records_read", (*_WHO, *_BATCH, "operation", "high_watermark", "broker")),
     "invocations": ("operation_invoked", (*_WHO, "operation", "kind", "value", "offset")),
-    "attempts": ("attempt_ended", (*_WHO, "operation", "error")),
+    "requests": ("attempt_sent", (*_WHO, "operation", "attempt", "broker", "timeout_ms")),
+    "attempts": ("attempt_ended", (*_WHO, "operation", "attempt", "error")),
 }
-"""{table: (the one event in it, its columns)}. These are frequent; so are OTHERS, which are only counted."""
-OTHERS = ("attempt_sent",)
+"""{table: (the one event in it, its columns)}. These are frequent."""
 
 REST = (
     *(*_WHO, "event", "log_end", "to", "reason", "role", "leader_epoch", "active", "controller_epoch"),
@@ -202,7 +203,8 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], scratch: str | No
     facts.sql(STATES).createOrReplaceTempView("states")
     for name, query in (FEW | {"small_isrs": SMALL_ISRS}).items():
         _in_memory(facts.sql(query)).createOrReplaceTempView(name)
-    _in_memory(facts.sql(SETTLED)).createOrReplaceTempView("settled")
+    for name, query in (("settled", SETTLED), ("lasting", LASTING), ("waiting", WAITING)):
+        _in_memory(facts.sql(query)).createOrReplaceTempView(name)
     return facts
 
 
@@ -242,7 +244,7 @@ def _in_memory(rows: DataFrame) -> DataFrame:
 
 
 def _family() -> Column:
-    family = F.when(F.col("event").isin(*OTHERS), F.lit("others"))
+    family = F.lit("rest")
     for table, (event, _) in TABLES.items():
-        family = family.when(F.col("event") == event, F.lit(table))
-    return family.otherwise(F.lit("rest"))
+        family = F.when(F.col("event") == event, F.lit(table)).otherwise(family)
+    return family

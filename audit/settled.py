@@ -1,15 +1,19 @@
 """Runs that were left in peace: from when on every fault was healed and every process lived, and for how long.
 
-What must come right by itself is judged only there (`no-leader`, `under-replicated`). A run is settled when each rule
-on links that was in force is healed wherever its process still lives, when what was done last to each machine is a
-start or its going on, and when nobody died by itself; from the last of all these events, and of those that tell that
-links carry traffic again, until the run's end.
+What must come right by itself is judged only there (`no-leader`, `under-replicated`, `unanswered-request`). A run is
+settled when each rule on links that was in force is healed wherever its process still lives, when what was done last to
+each machine is a start or its going on, and when nobody died by itself; from the last of all these events, and of those
+that tell that links carry traffic again, until the run's end.
 
 SETTLED gives the table `settled`: `run`, `since_ms`, `end_ms`, and the longest time-outs that any broker goes by,
 `session_ms` (zookeeper.session.timeout.ms) and `lag_ms` (replica.lag.time.max.ms), Kafka's default where none was
 given. `stalled_ms`: how long a request between brokers may be waited for that nobody will answer. Who asks the
 controller for another ISR (AlterIsr, from inter.broker.protocol.version 2.7 on) waits request.timeout.ms; where links
-were broken, everybody may sit on a dead connection for that long, or for replica.socket.timeout.ms.
+were broken (`links_broken`), everybody may sit on a dead connection for that long, or for replica.socket.timeout.ms.
+
+LASTING gives the table `lasting`: each committed state of a partition, how long it lasted in peace, and the replicas
+that the partition is assigned in the end. WAITING gives `waiting`: clients' requests that were waited for in a peace
+that was long enough, how long, and for how long they may be.
 """
 
 from __future__ import annotations
@@ -53,7 +57,7 @@ WITH broken AS (
   UNION ALL SELECT run FROM rest WHERE event = 'node_stopped' AND code != 0
   UNION ALL SELECT run FROM rest WHERE event = 'machine_fault' AND what = 'died'
 )
-SELECT run, since_ms, end_ms, session_ms, lag_ms,
+SELECT run, since_ms, end_ms, session_ms, lag_ms, links_broken,
   CASE WHEN links_broken THEN greatest(request_ms, socket_ms) WHEN alters_isr THEN request_ms ELSE 0L END AS stalled_ms
 FROM (
   SELECT run, max(IF(event IN ({_DISTURBING}), at_ms, NULL)) AS since_ms, max(at_ms) AS end_ms,
@@ -69,10 +73,11 @@ LEFT ANTI JOIN broken USING (run)
 WHERE since_ms IS NOT NULL AND session_ms IS NOT NULL
 """
 
-STATES = r"""
--- each committed state of a partition with the time until which it was the newest, as far as it lasted in peace
-SELECT run, topic, partition, leader, isr, session_ms, lag_ms, stalled_ms,
-  coalesce(until_ms, end_ms) - greatest(at_ms, since_ms) AS lasted_ms, greatest(at_ms, since_ms) AS from_ms
+LASTING = r"""
+-- `last`: nothing followed it; `peace_ms`: how long the peace lasted
+SELECT settled.run, states.topic, states.partition, leader, isr, replicas, session_ms, lag_ms, stalled_ms,
+  until_ms IS NULL AS last, coalesce(until_ms, end_ms) - greatest(at_ms, since_ms) AS lasted_ms,
+  greatest(at_ms, since_ms) AS from_ms, end_ms - since_ms AS peace_ms
 FROM (
   SELECT run, zxid, change, at_ms, lead(at_ms) OVER (PARTITION BY run, path ORDER BY zxid) AS until_ms,
     CAST(get_json_object(data, '$.leader') AS BIGINT) AS leader,
@@ -84,7 +89,48 @@ FROM (
     FROM rest WHERE event = 'znode_changed' AND path RLIKE '^/brokers/topics/[^/]+/partitions/[0-9]+/state$'
     GROUP BY run, path, zxid
   )
-)
-JOIN settled USING (run)
+) AS states
+JOIN settled ON states.run = settled.run
+LEFT JOIN (
+  SELECT run, topic, try_cast(number AS BIGINT) AS partition, replicas
+  FROM (
+    SELECT run, substring_index(path, '/', -1) AS topic, explode(from_json(get_json_object(
+      max_by(data, zxid), '$.partitions'), 'MAP<STRING, ARRAY<BIGINT>>')) AS (number, replicas)
+    FROM rest WHERE event = 'znode_changed' AND change != 'deleted' AND path RLIKE '^/brokers/topics/[^/]+$'
+    GROUP BY run, path
+  )
+) AS assigned
+ON states.run = assigned.run AND states.topic = assigned.topic AND states.partition = assigned.partition
 WHERE change != 'deleted'
+"""
+
+LATE_MS = 1_000
+"""By which a client's own timer may be late."""
+
+_REQUEST_MS = "(2 * lag_ms + session_ms + stalled_ms)"
+
+WAITING = f"""
+SELECT *, until_ms - from_ms AS lasted_ms
+FROM (
+  SELECT tries.run, node, operation, attempt, broker, greatest(sent_ms, since_ms) AS from_ms,
+    coalesce(ended_ms, end_ms) AS until_ms,
+    IF(links_broken, greatest({_REQUEST_MS}, timeout_ms + {LATE_MS}), {_REQUEST_MS}) AS bound_ms
+  FROM (
+    SELECT run, node, incarnation, operation, attempt, max(broker) AS broker, max(timeout_ms) AS timeout_ms,
+      min(sent_ms) AS sent_ms, max(ended_ms) AS ended_ms
+    FROM (
+      SELECT run, node, incarnation, operation, attempt, broker, timeout_ms, at_ms AS sent_ms,
+        CAST(NULL AS DOUBLE) AS ended_ms
+      FROM requests
+      UNION ALL SELECT run, node, incarnation, operation, attempt, NULL, NULL, NULL, at_ms FROM attempts
+    )
+    GROUP BY run, node, incarnation, operation, attempt
+  ) AS tries
+  JOIN (SELECT * FROM settled WHERE end_ms - since_ms > {_REQUEST_MS}) AS settled ON tries.run = settled.run
+  -- nobody waits any more for what a former life asked
+  LEFT SEMI JOIN (
+    SELECT run, node, max(incarnation) AS incarnation FROM rest WHERE event = 'node_started' GROUP BY run, node
+  ) AS lives ON tries.run = lives.run AND tries.node = lives.node AND tries.incarnation = lives.incarnation
+  WHERE broker >= 0 AND sent_ms IS NOT NULL AND (ended_ms IS NULL OR ended_ms > since_ms)
+)
 """

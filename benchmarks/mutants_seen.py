@@ -17,6 +17,7 @@ from emulator.machines.broker import delayed_produce, isr_changes
 from emulator.machines.broker.appends import Appends
 from emulator.machines.broker.log import Log
 from emulator.machines.broker.partition import Partition
+from emulator.machines.broker.purgatory import Purgatory
 from emulator.machines.broker.reads import Reads
 from emulator.machines.broker.remote_replica import RemoteReplica
 from emulator.machines.broker.replica_transitions import Change, ReplicaTransitions
@@ -213,6 +214,17 @@ def _never_joins() -> Patches:
     return [(Partition, "may_join_isr", may_join)]
 
 
+def _parks_and_forgets() -> Patches:
+    """A produce that is parked is never looked at again, nor is its deadline."""
+    due = Purgatory._due
+
+    def forgotten(self: Purgatory, number: int, now: Now, out: Outbox) -> None:
+        if not isinstance(self.waiting.get(number), delayed_produce.DelayedProduce):
+            due(self, number, now, out)
+
+    return [(delayed_produce.DelayedProduce, "watch", lambda self: None), (Purgatory, "_due", forgotten)]
+
+
 def _nobody_is_elected() -> Patches:
     def nobody(assignment: Any, state: Any, live: Any, unclean: bool) -> None:
         return None
@@ -304,5 +316,8 @@ SEEN: dict[str, Seen] = {
     ),
     "never-joins": Seen(
         "under-replicated", _mutant("a follower that has caught up stays out of the ISR", _never_joins), IN_PEACE, "2.6"
+    ),
+    "parked-and-forgotten": Seen(
+        "unanswered-request", _mutant("a produce that is parked is forgotten", _parks_and_forgets), IN_PEACE, "2.8"
     ),
 }  # fmt: skip

@@ -8,7 +8,6 @@ that lasted longer. Judged only in runs that were left in peace for so long (`au
 """
 
 from audit.checks.check import Check
-from audit.settled import STATES
 
 BOUND = "2 * session_ms"
 
@@ -17,13 +16,10 @@ SELECT run, topic, partition, -1L AS offset,
   format_string('nobody led for %d ms from %d ms on, and all was healed and alive; at most %d ms are needed',
     bigint(lasted_ms), bigint(from_ms), {BOUND}) AS text,
   to_json(struct(from_ms, lasted_ms, {BOUND} AS bound_ms)) AS details
-FROM ({STATES}) WHERE leader < 0 AND lasted_ms > {BOUND}
+FROM lasting WHERE leader < 0 AND lasted_ms > {BOUND}
 """
 
-COUNTED = f"""
-SELECT DISTINCT run, topic, partition FROM ({STATES}) JOIN settled USING (run)
-WHERE end_ms - since_ms > 2 * settled.session_ms
-"""
+COUNTED = f"SELECT DISTINCT run, topic, partition FROM lasting WHERE peace_ms > {BOUND}"
 
 NO_LEADER = Check(
     name="no-leader",

@@ -32,6 +32,7 @@ from audit.checks.read_then_lost import READ_THEN_LOST
 from audit.checks.reordered import REORDERED
 from audit.checks.replica_divergence import REPLICA_DIVERGENCE
 from audit.checks.skipped_read import SKIPPED_READ
+from audit.checks.unanswered_request import UNANSWERED_REQUEST
 from audit.checks.under_replicated import UNDER_REPLICATED
 from audit.checks.unseen import UNSEEN
 
@@ -67,6 +68,7 @@ CHECKS: dict[str, Check] = {
         CHECKPOINT_AHEAD,
         NO_LEADER,
         UNDER_REPLICATED,
+        UNANSWERED_REQUEST,
     )
 }
 

@@ -12,32 +12,19 @@ otherwise skipped.
 """
 
 from audit.checks.check import Check
-from audit.settled import STATES
 
 BOUND = "(lag_ms + session_ms + stalled_ms)"
 
-VIOLATIONS = rf"""
+VIOLATIONS = f"""
 SELECT run, topic, partition, -1L AS offset,
   format_string('%s of %s were in sync for %d ms from %d ms on, and all was healed and alive; at most %d ms are needed',
     array_join(isr, ','), array_join(replicas, ','), bigint(lasted_ms), bigint(from_ms), {BOUND}) AS text,
   to_json(struct(isr, replicas, from_ms, lasted_ms, {BOUND} AS bound_ms)) AS details
-FROM ({STATES})
-JOIN (
-  SELECT run, topic, try_cast(number AS BIGINT) AS partition, replicas
-  FROM (
-    SELECT run, substring_index(path, '/', -1) AS topic, explode(from_json(get_json_object(
-      max_by(data, zxid), '$.partitions'), 'MAP<STRING, ARRAY<BIGINT>>')) AS (number, replicas)
-    FROM rest WHERE event = 'znode_changed' AND change != 'deleted' AND path RLIKE '^/brokers/topics/[^/]+$'
-    GROUP BY run, path
-  )
-) USING (run, topic, partition)
+FROM lasting
 WHERE size(isr) < size(replicas) AND lasted_ms > {BOUND}
 """
 
-COUNTED = f"""
-SELECT DISTINCT run, topic, partition FROM ({STATES}) JOIN settled USING (run)
-WHERE end_ms - since_ms > settled.lag_ms + settled.session_ms + settled.stalled_ms
-"""
+COUNTED = f"SELECT DISTINCT run, topic, partition FROM lasting WHERE peace_ms > {BOUND}"
 
 UNDER_REPLICATED = Check(
     name="under-replicated",

@@ -282,6 +282,7 @@ CHECKS = (
     "checkpoint-ahead",
     "no-leader",
     "under-replicated",
+    "unanswered-request",
 )
 """Names of the audit's checks, as in verdict.json."""
 

@@ -30,7 +30,7 @@ DUAL_LEADER, DUAL_CONTROLLER = "dual-leader", "dual-controller"
 WATERMARK, ABOVE_END = "high-watermark-regression", "high-watermark-above-log-end"
 EPOCHS, STATE, FENCED = "leader-epoch-monotonicity", "partition-state", "fenced-leader-change"
 TRUNCATED, CACHE, CHECKPOINT = "committed-truncated", "epoch-cache", "checkpoint-ahead"
-NO_LEADER, UNDER_REPLICATED = "no-leader", "under-replicated"
+NO_LEADER, UNDER_REPLICATED, UNANSWERED = "no-leader", "under-replicated", "unanswered-request"
 WRITES = (LOST, DUPLICATE, REORDERED)
 """What becomes of what is produced."""
 READS = (
@@ -46,6 +46,7 @@ ALL = (
     *(*WRITES, BELOW_MIN, READ_LOST, PHANTOM, READ_ABOVE, READ_GAP, NON_MONOTONIC, SKIPPED, UNSEEN, INCONSISTENT),
     *(OUT_OF_RANGE, GROUP_AHEAD, COMMITTED_BACK, DIVERGENCE, MATCHING, DUAL_LEADER, DUAL_CONTROLLER),
     *(WATERMARK, ABOVE_END, EPOCHS, STATE, FENCED, TRUNCATED, CACHE, CHECKPOINT, NO_LEADER, UNDER_REPLICATED),
+    UNANSWERED,
 )
 """Every check: who hears whom, and when."""
 

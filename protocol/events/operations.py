@@ -24,12 +24,14 @@ class OperationInvoked(_Client):
 
 
 class AttemptSent(_Client):
-    """One try of an operation. `digest`: CRC of the batch as sent (the same that replicas record)."""
+    """One try of an operation. `digest`: CRC of the batch as sent (the same that replicas record). `timeout_ms`: when
+    the client itself gives up, at the latest; 0: of a Kafka client, or of the session service, nobody knows."""
     NAME = "attempt_sent"
     operation: str
     attempt: int
     broker: int
     digest: int
+    timeout_ms: int = 0
 
 
 class AttemptEnded(_Client):

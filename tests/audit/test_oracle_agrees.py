@@ -51,7 +51,7 @@ FOUND_IN_MUTANTS_ALONE = {
     *("phantom-read", "read-above-high-watermark", "read-gap", "log-matching", "high-watermark-above-log-end"),
     *("leader-epoch-monotonicity", "partition-state", "fenced-leader-change", "epoch-cache", "dual-controller"),
     *("checkpoint-ahead", "acknowledged-below-min-insync", "non-monotonic-read", "skipped-read", "unseen"),
-    *("group-ahead-of-log", "no-leader", "under-replicated"),
+    *("group-ahead-of-log", "no-leader", "under-replicated", "unanswered-request"),
 }
 """`test_mutants_seen`: no right machine does that."""
 

@@ -299,6 +299,20 @@ class Trace:
         told = (TOPIC, partition, at, -1, digest, acks, broker, attempts, idempotent)
         return self.emit("client-0", e.OperationEnded(operation, "produce", outcome, error, *told))
 
+    def ask(self, broker: int = 0, *, timeout_ms: int = 30_000, attempt: int = 1, client: int = 0) -> Self:
+        """An attempt of the operation that began last, of a new one if it is the first."""
+        name = f"client-{client}"
+        self.operations += attempt == 1
+        operation = f"{name}.{self.incarnations.get(name, 1)}:{self.operations}"
+        if attempt == 1:
+            self.emit(name, e.OperationInvoked(operation, "produce", TOPIC, 0, -1, "v", broker, -1))
+        return self.emit(name, e.AttemptSent(operation, attempt, broker, 0, timeout_ms))
+
+    def answer(self, error: int = 0, *, attempt: int = 1, reason: str = "") -> Self:
+        """That attempt of client-0 ends."""
+        operation = f"client-0.{self.incarnations.get('client-0', 1)}:{self.operations}"
+        return self.emit("client-0", e.AttemptEnded(operation, attempt, error, -1, reason))
+
     def consume(self, offset: int = -1) -> str:
         """A consumer begins, at `offset` or (-1) where the cluster says. Its operation."""
         self.operations += 1

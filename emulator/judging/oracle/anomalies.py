@@ -40,6 +40,7 @@ What counts as one violation is fixed by the name of the check and is the same i
     checkpoint-ahead              one replica that at one start was found to end below its checkpointed high watermark
     no-leader                     one committed state without a leader that lasts too long while all is healed and alive
     under-replicated              one committed state with fewer in-sync replicas than are assigned that does so
+    unanswered-request            one attempt of a client that is waited for too long while all is healed and alive
 """
 
 from collections.abc import Callable, Iterator
@@ -53,7 +54,7 @@ from emulator.judging.oracle.leadership import (
     leader_epoch_monotonicity,
     partition_state,
 )
-from emulator.judging.oracle.liveness import no_leader, under_replicated
+from emulator.judging.oracle.liveness import no_leader, unanswered_request, under_replicated
 from emulator.judging.oracle.promises import acknowledged_below_min_insync
 from emulator.judging.oracle.reads import (
     inconsistent_offsets,
@@ -100,5 +101,6 @@ ANOMALIES: dict[str, Callable[[Truth], Iterator[Violation]]] = {
     "checkpoint-ahead": checkpoint_ahead,
     "no-leader": no_leader,
     "under-replicated": under_replicated,
+    "unanswered-request": unanswered_request,
 }
 """In the order in which verdicts list them."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from emulator.judging.oracle.anomalies import ANOMALIES
-from emulator.judging.oracle.liveness import isr_bound_ms, judged, leader_bound_ms
+from emulator.judging.oracle.liveness import isr_bound_ms, judged, leader_bound_ms, requests_judged
 from emulator.judging.oracle.promises import ALLOWED
 from emulator.judging.oracle.truth import Truth
 from emulator.judging.oracle.violations import FinalLogs, Violation
@@ -76,6 +76,7 @@ SUBJECTS: dict[str, tuple[str, Callable[[Truth], int]]] = {
     "checkpoint-ahead": ("logs found at starts", lambda truth: truth.logs_found),
     "no-leader": (IN_PEACE, lambda truth: judged(truth, leader_bound_ms)),
     "under-replicated": (IN_PEACE, lambda truth: judged(truth, isr_bound_ms)),
+    "unanswered-request": ("requests of a run that was left in peace long enough", requests_judged),
 }
 """What each check speaks of, and how much of it a run has; none: the check is skipped."""
 

@@ -1,13 +1,16 @@
-"""What must come right by itself, once a run is left in peace: somebody leads, and all replicas are in sync."""
+"""What must come right by itself, once a run is left in peace: somebody leads, all replicas are in sync, and
+who asks is answered."""
 
 from collections.abc import Callable, Iterator
 
 from emulator.judging.oracle.committed import State
 from emulator.judging.oracle.peace import Peace
-from emulator.judging.oracle.truth import Truth
-from emulator.judging.oracle.violations import Violation
+from emulator.judging.oracle.truth import Truth, Waited
+from emulator.judging.oracle.violations import NO_PARTITION, Violation
 
 Bound = Callable[[Peace], float]
+LATE_MS = 1_000
+"""By which a client's own timer may be late."""
 
 
 def leader_bound_ms(peace: Peace) -> float:
@@ -16,6 +19,11 @@ def leader_bound_ms(peace: Peace) -> float:
 
 def isr_bound_ms(peace: Peace) -> float:
     return float(peace.lag_ms + peace.session_ms + peace.stalled_ms)
+
+
+def request_bound_ms(peace: Peace) -> float:
+    """Who is not in sync is looked for once in the time that a replica may lag."""
+    return isr_bound_ms(peace) + peace.lag_ms
 
 
 def no_leader(truth: Truth) -> Iterator[Violation]:
@@ -35,6 +43,36 @@ def under_replicated(truth: Truth) -> Iterator[Violation]:
                 "and all was healed and alive"
             )
             yield Violation(state.topic_partition, -1, text, {"from_ms": from_ms, "lasted_ms": lasted_ms})
+
+
+def unanswered_request(truth: Truth) -> Iterator[Violation]:
+    if truth.peace is None:
+        return
+    peace, least_ms = truth.peace, request_bound_ms(truth.peace)
+    for one in _waited_for(truth):
+        from_ms = max(one.sent_ms, peace.since_ms)
+        lasted_ms = (peace.end_ms if one.ended_ms is None else one.ended_ms) - from_ms
+        if lasted_ms > (max(least_ms, one.timeout_ms + LATE_MS) if peace.links_broken else least_ms):
+            text = (
+                f"attempt {one.attempt} of {one.operation}, which {one.client} asked of broker-{one.broker}, was "
+                f"waited for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, and all was healed and alive"
+            )
+            details = {"operation": one.operation, "attempt": one.attempt, "client": one.client, "broker": one.broker}
+            yield Violation(NO_PARTITION, -1, text, {**details, "from_ms": from_ms, "lasted_ms": lasted_ms})
+
+
+def requests_judged(truth: Truth) -> int:
+    """How many there are to judge: none, unless there was peace for long enough."""
+    return sum(1 for _ in _waited_for(truth))
+
+
+def _waited_for(truth: Truth) -> Iterator[Waited]:
+    """Requests that were under way in a peace that was long enough."""
+    peace = truth.peace
+    if peace is not None and peace.end_ms - peace.since_ms > request_bound_ms(peace):
+        for one in truth.waited:
+            if one.ended_ms is None or one.ended_ms > peace.since_ms:
+                yield one
 
 
 def judged(truth: Truth, bound: Bound) -> int:

@@ -39,6 +39,7 @@ class Peace(msgspec.Struct, frozen=True):
     session_ms: int
     lag_ms: int
     stalled_ms: int = 0
+    links_broken: bool = False
 
 
 def peace_of(world: SimulatedWorld) -> Peace | None:
@@ -63,8 +64,8 @@ def peace_of(world: SimulatedWorld) -> Peace | None:
     if not brokers:
         return None
     settings = [broker.settings for broker in brokers]
-    stalled_ms = 0
-    if any(isinstance(event, FaultInForce) for *_, event in entries):
+    stalled_ms, links_broken = 0, any(isinstance(event, FaultInForce) for *_, event in entries)
+    if links_broken:
         stalled_ms = max(max(one.request_timeout_ms, one.replica_socket_timeout_ms) for one in settings)
     elif any(broker.gates.alter_isr for broker in brokers):
         stalled_ms = max(one.request_timeout_ms for one in settings)
@@ -74,4 +75,5 @@ def peace_of(world: SimulatedWorld) -> Peace | None:
         session_ms=max(one.zookeeper_session_timeout_ms for one in settings),
         lag_ms=max(one.replica_lag_time_max_ms for one in settings),
         stalled_ms=stalled_ms,
+        links_broken=links_broken,
     )

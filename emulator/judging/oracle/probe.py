@@ -66,6 +66,8 @@ class Probe:
 
     def look(self, node: SimulatedNode, now_ms: float) -> None:
         """`node` has handled an input, or has died."""
+        if self._operations.news:
+            self._operations.noted(round(now_ms, PLACES))
         machine: Any = node.machine
         watch = self._watches.get(node.node.name)
         if watch is None or watch.machine is not machine:

@@ -73,6 +73,19 @@ class PositionLost(msgspec.Struct, frozen=True):
     reason: str
 
 
+class Waited(msgspec.Struct, frozen=True):
+    """One try of an operation: a request of `client`, in its last life, to a broker. `timeout_ms`: when it gives up at
+    the latest, 0 unknown; `ended_ms` None: it was not answered, nor given up."""
+
+    operation: str
+    attempt: int
+    client: str
+    broker: int
+    timeout_ms: int
+    sent_ms: float
+    ended_ms: float | None = None
+
+
 class OfGroup(msgspec.Struct, frozen=True):
     """A commit of a group, or a look at what it has committed (`kind`: commit, committed). `asked`: the offset to
     commit; `offset`: what was committed or found. `begun`: how many operations had begun before; `over`: how many had
@@ -98,7 +111,7 @@ class Truth(msgspec.Struct):
     see `kept`; `logs_found`: at starts. `assignments`: of partitions, in the end; `peace`: see there. `beliefs`: of
     leaders about their ISRs, `forgotten`: what replicas lacked when they came back, in order of time. `states`: of
     partitions, as committed; `states_missing`: why not all are known.
-    `roles_seen`: how many replicas ever had a role.
+    `roles_seen`: how many replicas ever had a role. `waited`: what clients asked of brokers.
 
     A topic that was deleted is `t#1` here, its successor of the same name `t` (`t#2`, once that is deleted too).
     `gone`: those, and topics that are being deleted: nobody is asked what became of their records."""
@@ -130,6 +143,7 @@ class Truth(msgspec.Struct):
     logs_found: int = 0
     assignments: dict[TopicPartition, tuple[int, ...]] = {}
     peace: Peace | None = None
+    waited: list[Waited] = []
 
     def final_leader(self, topic_partition: TopicPartition) -> str | None:
         """Who led in the last leader epoch that anybody led in."""
@@ -169,6 +183,7 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
         peace=peace_of(world),
         gone=probe.going | {former_life(t, n + 1) for t, lives in probe.removed.items() for n in range(len(lives))},
     )
+    truth.waited += _waited(world, operations)
     for node in world.nodes.values():
         if "broker" in node.node.roles:
             read_logs(truth, node.node.name, node.files)
@@ -203,6 +218,16 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
         if operation.reads:
             truth.reads += _given(operation, probe.read_by.get(operation.topic, ()))
     return truth
+
+
+def _waited(world: SimulatedWorld, operations: KeptOperations) -> Iterator[Waited]:
+    lives = {f"{node.node.name}.{node.incarnation}": node.node.name for node in world.nodes.values()}
+    for one in operations.requested:
+        client = lives.get(one.operation.rpartition(":")[0])
+        if client is not None and one.broker >= 0 and one.sent_ms is not None:
+            yield Waited(
+                one.operation, one.attempt, client, one.broker, one.timeout_ms, one.sent_ms, one.ended_ms
+            )
 
 
 def _given(operation: Operation, read_by: Sequence[dict[str, int]]) -> Iterator[Given]:

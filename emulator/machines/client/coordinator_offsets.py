@@ -182,10 +182,10 @@ class CoordinatorOffsets:
             node, request = self._coordinator[1], self._request(self._asked[0])
         if node is None or not self._connections.ready(now, out, node):
             return False
-        if self._coordinator is not None:
-            self._asked[0].operations.sent(out, self._coordinator[0])
-        self._under_way = True
         wait_ms = self._settings.request_timeout_ms
+        if self._coordinator is not None:
+            self._asked[0].operations.sent(out, self._coordinator[0], wait_ms)
+        self._under_way = True
         self._connections.send(now, out, node, request, wait_ms=wait_ms, answered=self._answered)
         return True
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from emulator.machines.client.direct_offsets import DirectOffsets
 from emulator.machines.client.direct_results import Attempt, Described, ErrorOrName, Fetched, Listed, failure_terms
 from emulator.machines.client.direct_write import DirectWrite, WriteOrder
-from emulator.machines.client.exchange import Exchanges, Failure
+from emulator.machines.client.exchange import WAITS, Exchanges, Failure
 from emulator.machines.client.fetched import read_entries
 from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
 from emulator.topology import broker_name
@@ -116,7 +116,7 @@ class DirectClient:
         operation = self._operations.invoke(
             out, kind="fetch", topic=topic, partition=partition, broker=broker, offset=offset
         )
-        operation.attempt_sent(out, broker=broker)
+        operation.attempt_sent(out, broker=broker, timeout_ms=WAITS * socket_timeout_ms)
 
         def answered(now: Now, out: Outbox, answer: Message | Failure | None) -> None:
             fetched = _read(operation, out, broker, offset, answer)
@@ -165,7 +165,7 @@ class DirectClient:
         operation = self._operations.invoke(
             out, kind="metadata", topic=",".join(topics), partition=-1, broker=broker
         )
-        operation.attempt_sent(out, broker=broker)
+        operation.attempt_sent(out, broker=broker, timeout_ms=WAITS * socket_timeout_ms)
 
         def answered(now: Now, out: Outbox, answer: Message | Failure | None) -> None:
             metadata = answer if isinstance(answer, MetadataResponse) else None

@@ -4,7 +4,7 @@ asks (ListOffsets, semantics 1.9)."""
 from collections.abc import Callable
 
 from emulator.machines.client.direct_results import ErrorOrName, Listed, failure_terms
-from emulator.machines.client.exchange import Exchanges, Failure
+from emulator.machines.client.exchange import WAITS, Exchanges, Failure
 from emulator.machines.client.operations import NO_ANSWER, OperationLog
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
@@ -22,6 +22,8 @@ from protocol.messages.replication import (
 )
 
 SOCKET_TIMEOUT_MS = 5_000.0
+TIMEOUT_MS = 2 * WAITS * SOCKET_TIMEOUT_MS
+"""Of both questions."""
 
 Done = Callable[[Now, Outbox, Listed], None]
 
@@ -43,7 +45,7 @@ class DirectOffsets:
         self._operation = self._operations.invoke(
             out, kind="list-offsets", topic=topic, partition=partition, broker=self._broker
         )
-        self._operation.attempt_sent(out, broker=self._broker)
+        self._operation.attempt_sent(out, broker=self._broker, timeout_ms=TIMEOUT_MS)
         self._ask(out, EARLIEST_TIMESTAMP, self._earliest)
 
     def _ask(self, out: Outbox, timestamp: int, told: Callable[[Now, Outbox, ListedOffset], None]) -> None:

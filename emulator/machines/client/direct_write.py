@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from emulator.machines.client.direct_results import Attempt, ErrorOrName, failure_terms
-from emulator.machines.client.exchange import Exchanges, Failure
+from emulator.machines.client.exchange import WAITS, Exchanges, Failure
 from emulator.machines.client.fetched import digests
 from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
 from emulator.topology import broker_name
@@ -86,7 +86,9 @@ class DirectWrite:
     def _attempt(self, out: Outbox) -> None:
         order = self._order
         for operation, digest in zip(self._operations, self._digests, strict=True):
-            operation.attempt_sent(out, broker=order.broker, digest=digest)
+            operation.attempt_sent(
+                out, broker=order.broker, timeout_ms=WAITS * order.socket_timeout_ms, digest=digest
+            )
         self._exchanges.ask(
             out,
             node=broker_name(order.broker),

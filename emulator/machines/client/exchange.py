@@ -20,6 +20,9 @@ from protocol.purposes import CLIENT
 EXCHANGES_MAX = 256
 """Exchanges of one owner at a time."""
 
+WAITS = 2
+"""Of an exchange, each for as long as its time-out: for the connection, and for the answer."""
+
 EXCEPTIONS = {
     Loss.REFUSED: "ConnectionRefusedError",
     Loss.TIMED_OUT: "TimeoutError",

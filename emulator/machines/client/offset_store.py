@@ -87,9 +87,9 @@ class GroupOperations:
         # To look changes nothing.
         self._definite = True if kind == "committed" else None
 
-    def sent(self, out: Outbox, broker: BrokerId) -> None:
+    def sent(self, out: Outbox, broker: BrokerId, timeout_ms: float) -> None:
         for operation in self._operations:
-            operation.attempt_sent(out, broker=broker)
+            operation.attempt_sent(out, broker=broker, timeout_ms=timeout_ms)
 
     def attempt_ended(self, out: Outbox, error: int, reason: str = "") -> None:
         for operation in self._operations:

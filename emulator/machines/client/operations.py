@@ -46,6 +46,19 @@ class Left(msgspec.Struct, frozen=True):
     reason: str
 
 
+class Requested(msgspec.Struct):
+    """One try of an operation, of those that are kept. `timeout_ms` as in `AttemptSent`. `sent_ms`, `ended_ms`: noted
+    by whoever looks on, None until then; `ended`: it was answered, or was given up."""
+
+    operation: str
+    attempt: int
+    broker: int
+    timeout_ms: int
+    sent_ms: float | None = None
+    ended_ms: float | None = None
+    ended: bool = False
+
+
 class Operation:
     """One operation. `identifier` is unique in the run; `attempts` counts from 1 once something was sent.
 
@@ -58,7 +71,8 @@ class Operation:
 
     __slots__ = (
         "acks", "asked", "attempts", "broker", "digest", "doubtful", "ended", "heard_ms", "idempotent", "identifier",
-        "kept", "kind", "left", "offset", "outcome", "over", "partition", "reads", "silent_ms", "topic", "value",
+        "kept", "kind", "left", "offset", "outcome", "over", "partition", "reads", "requested", "silent_ms", "topic",
+        "value",
     )  # fmt: skip
 
     def __init__(
@@ -92,16 +106,22 @@ class Operation:
         self.digest = 0
         self.reads: list[Read] = []
         self.left: list[Left] = []
+        self.requested: Requested | None = None
         self.heard_ms: tuple[float, float] | None = None
         self.silent_ms = 0.0
 
-    def attempt_sent(self, out: Outbox, *, broker: BrokerId, digest: int = 0, idempotent: bool = False) -> None:
-        """A new try is about to leave. `digest`: CRC of the batch (see `AttemptSent`); `idempotent`: of its producer
-        (see `OperationEnded`)."""
+    def attempt_sent(
+        self, out: Outbox, *, broker: BrokerId, timeout_ms: float, digest: int = 0, idempotent: bool = False
+    ) -> None:
+        """A new try is about to leave. `digest`, `timeout_ms`: see `AttemptSent`; `idempotent`: of its producer (see
+        `OperationEnded`)."""
         assert not self.ended, f"{self.identifier} ended before this attempt"
         self.attempts += 1
         self.broker, self.idempotent = broker, idempotent
-        out.emit(AttemptSent(self.identifier, self.attempts, broker, digest))
+        if self.kept is not None:
+            self.requested = Requested(self.identifier, self.attempts, broker, int(timeout_ms))
+            self.kept.tried(self.requested)
+        out.emit(AttemptSent(self.identifier, self.attempts, broker, digest, int(timeout_ms)))
 
     def attempt_ended(
         self, out: Outbox, *, error: int, offset: Offset = NO_OFFSET, reason: str = "", definite: bool | None = None
@@ -113,6 +133,9 @@ class Operation:
         assert not self.ended, f"{self.identifier} ended before its attempt"
         if not (is_definite(error) if definite is None else definite):
             self.doubtful = True
+        if self.kept is not None and self.requested is not None:
+            self.requested.ended = True
+            self.kept.news.append(self.requested)
         out.emit(AttemptEnded(self.identifier, self.attempts, error, offset, reason))
 
     def heard(self, now_ms: float) -> None:
@@ -187,11 +210,29 @@ class Operation:
 
 
 class KeptOperations(list[Operation]):
-    """Operations in the order in which they began; `ended`: those that did, in the order in which they did."""
+    """Operations in the order in which they began; `ended`: those that did, in the order in which they did.
+    `requested`: all their tries, in the order in which they left; `news`: those that left or ended since somebody
+    looked."""
 
     def __init__(self) -> None:
         super().__init__()
         self.ended: list[Operation] = []
+        self.requested: list[Requested] = []
+        self.news: list[Requested] = []
+
+    def tried(self, requested: Requested) -> None:
+        """It is about to leave."""
+        self.requested.append(requested)
+        self.news.append(requested)
+
+    def noted(self, at_ms: float) -> None:
+        """What is new has left, or ended, by now."""
+        for requested in self.news:
+            if requested.sent_ms is None:
+                requested.sent_ms = at_ms
+            if requested.ended and requested.ended_ms is None:
+                requested.ended_ms = at_ms
+        self.news.clear()
 
 
 class OperationLog:

@@ -211,7 +211,7 @@ class Producer:
             batches.append(batch)
         partitions = [ProducePartition(*batch.key, batch.seal(settings.compression_type)) for batch in batches]
         for batch in batches:
-            batch.attempt_sent(out, broker)
+            batch.attempt_sent(out, broker, settings.wait_ms)
         self._connections.send(
             now,
             out,

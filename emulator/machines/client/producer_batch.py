@@ -146,11 +146,14 @@ class ProducerBatch:
         self.reset = False
         return self._data
 
-    def attempt_sent(self, out: Outbox, broker: BrokerId) -> None:
-        """It is about to leave for `broker`."""
+    def attempt_sent(self, out: Outbox, broker: BrokerId, timeout_ms: float) -> None:
+        """It is about to leave for `broker`, and its answer is waited for so long."""
         self.attempts += 1
+        numbered = self.producer_id >= 0
         for entry, digest in zip(self._entries, self._digests, strict=True):
-            entry.operation.attempt_sent(out, broker=broker, digest=digest, idempotent=self.producer_id >= 0)
+            entry.operation.attempt_sent(
+                out, broker=broker, timeout_ms=timeout_ms, digest=digest, idempotent=numbered
+            )
 
     def attempt_ended(self, out: Outbox, *, error: int, offset: Offset = NO_OFFSET, reason: str = "") -> None:
         """An answer came, or (NO_ANSWER with a reason) none will."""

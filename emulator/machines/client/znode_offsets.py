@@ -29,6 +29,8 @@ from protocol.znodes import CONSUMERS, consumer_offset_path, decode_consumer_off
 
 SESSION_SERVICE = NO_BROKER
 """The broker that an attempt is sent to: none."""
+NO_TIMEOUT_MS = 0.0
+"""It is waited for as long as the session lasts."""
 COMMITS_MAX = 1_000
 
 
@@ -62,7 +64,7 @@ class ZnodeOffsets:
         """See OffsetStore."""
         found: dict[TopicPartition, Committed] = {}
         operations = look_operations(self._operations, out, self._group, partitions)
-        operations.sent(out, SESSION_SERVICE)
+        operations.sent(out, SESSION_SERVICE, NO_TIMEOUT_MS)
         self._under_way.append(operations)
 
         def look_at(topic_partition: TopicPartition) -> Done:
@@ -103,7 +105,7 @@ class ZnodeOffsets:
             return
         assert len(self._under_way) < COMMITS_MAX, "too many commits wait for the session service"
         operations = GroupOperations(self._operations, out, "commit", self._group, offsets)
-        operations.sent(out, SESSION_SERVICE)
+        operations.sent(out, SESSION_SERVICE, NO_TIMEOUT_MS)
         self._under_way.append(operations)
         left = set(offsets)
 

@@ -30,6 +30,8 @@ TOLD_RECORDS_MAX: Final = 32
 """Records of a batch that are told one by one."""
 TOLD_BYTES_MAX: Final = 16 * 1024
 """Size of such a batch: a larger one is not unpacked."""
+UNKNOWN_MS: Final = 0
+"""How long a Kafka client waits for an answer is its own affair."""
 VALUE_BYTES_MAX: Final = 256
 """Of a value, in an event."""
 
@@ -72,7 +74,9 @@ class Seen:
                     self._out, kind="produce", topic=asked.topic, partition=asked.partition, acks=acks, value=value,
                     broker=self._broker, client=client_id,
                 )  # fmt: skip
-                operation.attempt_sent(self._out, broker=self._broker, digest=header.crc)
+                operation.attempt_sent(
+                    self._out, broker=self._broker, timeout_ms=UNKNOWN_MS, digest=header.crc
+                )
                 yield _Produced(operation, header.crc, first + delta)
             first += header.record_count
 
@@ -106,7 +110,7 @@ class Seen:
             self._out, kind="fetch", topic=one.topic, partition=one.partition, broker=self._broker, offset=offset,
             client=client_id,
         )  # fmt: skip
-        operation.attempt_sent(self._out, broker=self._broker)
+        operation.attempt_sent(self._out, broker=self._broker, timeout_ms=UNKNOWN_MS)
         operation.attempt_ended(self._out, error=ErrorCode.NONE)
         after, epoch = offset, LeaderEpoch(-1)
         for _, header in iter_headers(one.records):

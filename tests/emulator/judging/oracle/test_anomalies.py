@@ -53,6 +53,7 @@ def test_a_verdict_says_how_much_was_looked_at() -> None:
         "checkpoint-ahead": (1, "logs found at starts"),
         "no-leader": (1, "partitions of a run that was left in peace long enough"),
         "under-replicated": (1, "partitions of a run that was left in peace long enough"),
+        "unanswered-request": (1, "requests of a run that was left in peace long enough"),
     }
 
 

@@ -7,7 +7,7 @@ from benchmarks.mutants_seen import IN_PEACE as LEFT_IN_PEACE
 from emulator.judging.judged import play_and_judge
 from emulator.judging.oracle.committed import State
 from emulator.judging.oracle.judge import judge_truth
-from emulator.judging.oracle.truth import Truth
+from emulator.judging.oracle.truth import Truth, Waited
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
 from tests.emulator.judging.oracle.truths import PLACE, found, healthy
@@ -47,6 +47,39 @@ def test_what_may_stall_is_waited_for() -> None:
     assert judge_truth(told)["under-replicated"]["verdict"] == "held"
 
 
+BOUND_MS = 26_000.0
+"""Of a request: twice a lag of 10 s, and a session of 6 s."""
+
+
+@pytest.mark.parametrize(
+    ("sent_ms", "ended_ms", "times"),
+    [
+        (20_000.0, None, 1),
+        (20_000.0, 20_000.0 + BOUND_MS + 1.0, 1),
+        (20_000.0, 20_000.0 + BOUND_MS, 0),
+        (0.0, 1_001.0 + BOUND_MS, 1),
+        (0.0, 1_000.0 + BOUND_MS, 0),
+        (40_000.0, None, 0),
+        (0.0, 900.0, 0),
+    ],
+)
+def test_a_request_that_is_waited_for_in_peace(sent_ms: float, ended_ms: float | None, times: int) -> None:
+    told = healthy()
+    told.waited.append(Waited("client-0.1:9", 2, "client-0", 1, 5_000, sent_ms, ended_ms))
+    texts = found("unanswered-request", told)
+    assert len(texts) == times
+    assert all("attempt 2 of client-0.1:9, which client-0 asked of broker-1" in text for text in texts)
+
+
+@pytest.mark.parametrize(("timeout_ms", "times"), [(0, 1), (38_000, 1), (40_000, 0)])
+def test_after_a_cut_it_is_waited_for_as_long_as_its_client_does(timeout_ms: int, times: int) -> None:
+    told = healthy()
+    assert told.peace is not None
+    told.peace = msgspec.structs.replace(told.peace, links_broken=True)
+    told.waited.append(Waited("client-0.1:9", 2, "client-0", 1, timeout_ms, 20_000.0, None))
+    assert len(found("unanswered-request", told)) == times
+
+
 @pytest.mark.parametrize(
     ("version", "scenario", "stalled_ms"),
     [("2.6", LEFT_IN_PEACE, 0), ("2.8", LEFT_IN_PEACE, 9_000), ("2.6", "az-isolated-follower", 11_000)],
@@ -62,4 +95,5 @@ def test_without_peace_nothing_is_judged() -> None:
     told = truth(-1, (0,), 0.0, None)
     told.peace = None
     judged = judge_truth(told)
-    assert {judged[name]["verdict"] for name in ("no-leader", "under-replicated")} == {"skipped"}
+    names = ("no-leader", "under-replicated", "unanswered-request")
+    assert {judged[name]["verdict"] for name in names} == {"skipped"}

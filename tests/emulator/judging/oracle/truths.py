@@ -4,7 +4,7 @@ from emulator.judging.oracle.anomalies import ANOMALIES
 from emulator.judging.oracle.committed import State
 from emulator.judging.oracle.offices import Office
 from emulator.judging.oracle.peace import Peace
-from emulator.judging.oracle.truth import Batch, Given, OfGroup, Truth, Write
+from emulator.judging.oracle.truth import Batch, Given, OfGroup, Truth, Waited, Write
 from emulator.judging.oracle.written import Reached
 from emulator.machines.client.operations import Read
 from protocol.ids import LeaderEpoch, Offset
@@ -66,6 +66,7 @@ def healthy() -> Truth:
         caches={PLACE: {f"broker-{n}": [(LeaderEpoch(0), Offset(0))] for n in range(3)}},
         logs_found=1,
         assignments={PLACE: (0, 1, 2)},
+        waited=[Waited("observer.1:a", 1, "observer", 0, 20_000, 500.0, 1_500.0)],
         peace=Peace(since_ms=1_000.0, end_ms=60_000.0, session_ms=6_000, lag_ms=10_000),
     )
 

@@ -83,7 +83,7 @@ def test_it_asks_any_broker_for_the_coordinator_and_that_one_to_commit() -> None
     assert out.take() == [Open(2, "broker-8", "client"), SetTimer(("offsets", "poll"), 10_000.0)]
     assert out.route(now, ConnectionOpened(2))
     assert out.take() == [
-        Emit(AttemptSent("client-0.1:1", 1, 8, 0)),
+        Emit(AttemptSent("client-0.1:1", 1, 8, 0, timeout_ms=30_000)),
         Send(2, 2, 8, OffsetCommitRequest("g", [OffsetToCommit(*T0, Offset(5), LeaderEpoch(4))])),
         SetTimer(("offsets", "poll"), 30_000.0),
     ]

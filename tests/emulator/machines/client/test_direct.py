@@ -140,7 +140,7 @@ def test_a_value_is_one_batch_over_a_connection_of_its_own() -> None:
     crc = digest_of(b"a")
     assert bench.produce(b"a") == [
         Emit(OperationInvoked("observer.1:1", "produce", TOPIC, 0, -1, "a", 0, -1)),
-        Emit(AttemptSent("observer.1:1", 1, 0, crc)),
+        Emit(AttemptSent("observer.1:1", 1, 0, crc, timeout_ms=20_000)),
         Open(1, "broker-0", "client"),
         SetTimer(("direct", "socket", 1), 10_000.0),
     ]
@@ -168,7 +168,7 @@ def test_values_are_written_one_after_the_other_each_with_its_retries() -> None:
     effects = bench.answer(1, produced(7, 2))
     assert effects[2:] == [
         Emit(AttemptEnded("observer.1:1", 1, 7, 2, "")),
-        Emit(AttemptSent("observer.1:1", 2, 0, digest_of(b"c"))),
+        Emit(AttemptSent("observer.1:1", 2, 0, digest_of(b"c"), timeout_ms=20_000)),
         Open(2, "broker-0", "client"),
         SetTimer(("direct", "socket", 2), 10_000.0),
     ]
