@@ -15,7 +15,7 @@ big ones, divided by family, so that a check reads no more than it asks for. Che
   (`audit.given`)
 - `small_isrs`: when leaders took too few replicas for in sync (`audit.states`)
 - `settled`: runs that were left in peace, and since when; `lasting`: what lasted in it; `waiting`: who waited for an
-  answer (`audit.settled`)
+  answer; `promised`: what was acknowledged by all (`audit.settled`)
 
 A topic that was deleted has a name of its own in them, `t#1` (`audit.lives`); `operations` and `reads` say of one of
 its records that it is `gone`, and `logs` are of the others.
@@ -36,7 +36,7 @@ from audit.given import FEW
 from audit.input import RunDirectory
 from audit.lives import Lives, lives_in_files, lives_in_rows
 from audit.offices import OVERLAPS
-from audit.settled import LASTING, SETTLED, WAITING
+from audit.settled import LASTING, PROMISED, SETTLED, WAITING
 from audit.states import SMALL_ISRS, STATES
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], scratch: str | No
     facts.sql(STATES).createOrReplaceTempView("states")
     for name, query in (FEW | {"small_isrs": SMALL_ISRS}).items():
         _in_memory(facts.sql(query)).createOrReplaceTempView(name)
-    for name, query in (("settled", SETTLED), ("lasting", LASTING), ("waiting", WAITING)):
+    for name, query in (("settled", SETTLED), ("lasting", LASTING), ("waiting", WAITING), ("promised", PROMISED)):
         _in_memory(facts.sql(query)).createOrReplaceTempView(name)
     return facts
 

@@ -13,10 +13,14 @@ were broken (`links_broken`), everybody may sit on a dead connection for that lo
 
 LASTING gives the table `lasting`: each committed state of a partition, how long it lasted in peace, and the replicas
 that the partition is assigned in the end. WAITING gives `waiting`: clients' requests that were waited for in a peace
-that was long enough, how long, and for how long they may be.
+that was long enough, how long, and for how long they may be. PROMISED gives `promised`: records acknowledged with
+acks=all in partitions that had a leader in the end, and peace for long enough, with the least min.insync.replicas that
+any broker told of the partition.
 """
 
 from __future__ import annotations
+
+from audit.states import ALTERED_MIN_INSYNC
 
 _DISTURBING = (
     "'fault_asked', 'fault_in_force', 'fault_healed', 'fault_tried', 'fault_traffic', 'machine_fault', "
@@ -104,10 +108,13 @@ ON states.run = assigned.run AND states.topic = assigned.topic AND states.partit
 WHERE change != 'deleted'
 """
 
+ISR_MS = "(lag_ms + session_ms + stalled_ms)"
+"""How long it takes at most until all replicas are in sync."""
+
 LATE_MS = 1_000
 """By which a client's own timer may be late."""
 
-_REQUEST_MS = "(2 * lag_ms + session_ms + stalled_ms)"
+_REQUEST_MS = f"({ISR_MS} + lag_ms)"
 
 WAITING = f"""
 SELECT *, until_ms - from_ms AS lasted_ms
@@ -133,4 +140,22 @@ FROM (
   ) AS lives ON tries.run = lives.run AND tries.node = lives.node AND tries.incarnation = lives.incarnation
   WHERE broker >= 0 AND sent_ms IS NOT NULL AND (ended_ms IS NULL OR ended_ms > since_ms)
 )
+"""
+
+PROMISED = f"""
+-- what a change of settings may have made of it counts with its least value
+SELECT o.run, o.topic, o.partition, o.operation, o.offset, o.digest, o.at_ms, replicas,
+  least(told.least, altered.least, size(replicas)) AS least
+FROM operations AS o
+JOIN (
+  SELECT run, topic, partition, replicas FROM lasting
+  WHERE last AND leader >= 0 AND lasted_ms > {ISR_MS} AND replicas IS NOT NULL
+) AS settled ON o.run = settled.run AND o.topic = settled.topic AND o.partition = settled.partition
+JOIN (
+  SELECT run, topic, partition, min(min_insync_replicas) AS least, collect_set(node) AS brokers
+  FROM rest WHERE min_insync_replicas > 0 GROUP BY run, topic, partition
+) AS told ON o.run = told.run AND o.topic = told.topic AND o.partition = told.partition
+LEFT JOIN ({ALTERED_MIN_INSYNC}) AS altered ON o.run = altered.run
+WHERE o.kind = 'produce' AND o.outcome = 'ok' AND o.acks = -1 AND NOT o.gone
+  AND array_contains(told.brokers, concat('broker-', CAST(o.broker AS STRING)))
 """

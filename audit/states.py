@@ -33,6 +33,11 @@ WINDOW since_created AS (PARTITION BY run, topic, partition, life ORDER BY zxid)
 
 _GIVEN = "regexp_extract(config, '(?:^| )min[.]insync[.]replicas=([0-9]+)', 1)"
 
+ALTERED_MIN_INSYNC = f"""
+      SELECT run, min(coalesce(try_cast({_GIVEN} AS BIGINT), 1L)) AS least
+      FROM rest WHERE event IN ('topic_configured', 'broker_configured') GROUP BY run"""
+"""The least that a change of settings may have made of min.insync.replicas, in runs that have one."""
+
 SMALL_ISRS = f"""
 SELECT run, node, topic, partition, in_sync, high_watermark, from_ms, until_ms, least AS min_insync_replicas
 FROM (
@@ -49,9 +54,7 @@ FROM (
       WHERE event = 'role_changed' OR (event = 'isr_change_ended' AND result = 'done')
         OR (event = 'isr_change_asked' AND change = 'expand')
     ) AS believed
-    LEFT JOIN (
-      SELECT run, min(coalesce(try_cast({_GIVEN} AS BIGINT), 1L)) AS least
-      FROM rest WHERE event IN ('topic_configured', 'broker_configured') GROUP BY run
+    LEFT JOIN ({ALTERED_MIN_INSYNC}
     ) AS altered ON believed.run = altered.run
   )
 )

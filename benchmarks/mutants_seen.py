@@ -15,6 +15,8 @@ from benchmarks.mutants import MUTANTS, Mutant, Patches, another_record, gates_a
 from controller import elections, term
 from emulator.machines.broker import delayed_produce, isr_changes
 from emulator.machines.broker.appends import Appends
+from emulator.machines.broker.fetch_state import FetchState
+from emulator.machines.broker.fetcher import ReplicaFetcher
 from emulator.machines.broker.log import Log
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.purgatory import Purgatory
@@ -214,6 +216,20 @@ def _never_joins() -> Patches:
     return [(Partition, "may_join_isr", may_join)]
 
 
+def _fetches_and_forgets() -> Patches:
+    """Of what it was given a follower keeps where it goes on, so that its leader counts it."""
+    take = ReplicaFetcher._take
+
+    def took(self: ReplicaFetcher, topic_partition: Any, state: FetchState, result: FetchedPartition) -> None:
+        if result.error or not result.records:
+            take(self, topic_partition, state, result)
+            return
+        for _, header in iter_headers(result.records):
+            state.offset = Offset(header.last_offset + 1)
+
+    return [(ReplicaFetcher, "_take", took)]
+
+
 def _parks_and_forgets() -> Patches:
     """A produce that is parked is never looked at again, nor is its deadline."""
     due = Purgatory._due
@@ -316,6 +332,9 @@ SEEN: dict[str, Seen] = {
     ),
     "never-joins": Seen(
         "under-replicated", _mutant("a follower that has caught up stays out of the ISR", _never_joins), IN_PEACE, "2.6"
+    ),
+    "fetches-and-forgets": Seen(
+        "too-few-copies", _mutant("a follower does not append what it fetches", _fetches_and_forgets), IN_PEACE, "2.8"
     ),
     "parked-and-forgotten": Seen(
         "unanswered-request", _mutant("a produce that is parked is forgotten", _parks_and_forgets), IN_PEACE, "2.8"

@@ -32,6 +32,7 @@ from audit.checks.read_then_lost import READ_THEN_LOST
 from audit.checks.reordered import REORDERED
 from audit.checks.replica_divergence import REPLICA_DIVERGENCE
 from audit.checks.skipped_read import SKIPPED_READ
+from audit.checks.too_few_copies import TOO_FEW_COPIES
 from audit.checks.unanswered_request import UNANSWERED_REQUEST
 from audit.checks.under_replicated import UNDER_REPLICATED
 from audit.checks.unseen import UNSEEN
@@ -69,6 +70,7 @@ CHECKS: dict[str, Check] = {
         NO_LEADER,
         UNDER_REPLICATED,
         UNANSWERED_REQUEST,
+        TOO_FEW_COPIES,
     )
 }
 

@@ -12,8 +12,9 @@ otherwise skipped.
 """
 
 from audit.checks.check import Check
+from audit.settled import ISR_MS
 
-BOUND = "(lag_ms + session_ms + stalled_ms)"
+BOUND = ISR_MS
 
 VIOLATIONS = f"""
 SELECT run, topic, partition, -1L AS offset,

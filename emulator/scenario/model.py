@@ -283,6 +283,7 @@ CHECKS = (
     "no-leader",
     "under-replicated",
     "unanswered-request",
+    "too-few-copies",
 )
 """Names of the audit's checks, as in verdict.json."""
 

@@ -31,6 +31,7 @@ WATERMARK, ABOVE_END = "high-watermark-regression", "high-watermark-above-log-en
 EPOCHS, STATE, FENCED = "leader-epoch-monotonicity", "partition-state", "fenced-leader-change"
 TRUNCATED, CACHE, CHECKPOINT = "committed-truncated", "epoch-cache", "checkpoint-ahead"
 NO_LEADER, UNDER_REPLICATED, UNANSWERED = "no-leader", "under-replicated", "unanswered-request"
+TOO_FEW = "too-few-copies"
 WRITES = (LOST, DUPLICATE, REORDERED)
 """What becomes of what is produced."""
 READS = (
@@ -38,7 +39,7 @@ READS = (
     *(NON_MONOTONIC, SKIPPED, UNSEEN, INCONSISTENT, OUT_OF_RANGE),
 )
 """What consumers are given."""
-RECORDS = (*WRITES, READ_LOST, READ_GAP, SKIPPED, UNSEEN, INCONSISTENT, OUT_OF_RANGE, GROUP_AHEAD, DIVERGENCE)
+RECORDS = (*WRITES, READ_LOST, READ_GAP, SKIPPED, UNSEEN, INCONSISTENT, OUT_OF_RANGE, GROUP_AHEAD, DIVERGENCE, TOO_FEW)
 """What becomes of records."""
 CONTENT = (*RECORDS, PHANTOM, MATCHING, WATERMARK, EPOCHS, CACHE)
 """Records and their bytes."""
@@ -46,7 +47,7 @@ ALL = (
     *(*WRITES, BELOW_MIN, READ_LOST, PHANTOM, READ_ABOVE, READ_GAP, NON_MONOTONIC, SKIPPED, UNSEEN, INCONSISTENT),
     *(OUT_OF_RANGE, GROUP_AHEAD, COMMITTED_BACK, DIVERGENCE, MATCHING, DUAL_LEADER, DUAL_CONTROLLER),
     *(WATERMARK, ABOVE_END, EPOCHS, STATE, FENCED, TRUNCATED, CACHE, CHECKPOINT, NO_LEADER, UNDER_REPLICATED),
-    UNANSWERED,
+    *(UNANSWERED, TOO_FEW),
 )
 """Every check: who hears whom, and when."""
 

@@ -173,6 +173,74 @@ def test_an_answer_that_is_not_told_leaves_it_unknown(audit: Audit) -> None:
     assert audit(_left(trace, BOUND_MS + 1_000)).checks["unanswered-request"].verdict == "unknown"
 
 
+# --- too-few-copies ---
+
+
+def _acknowledged(
+    followers: tuple[int, ...], *, least: int = 2, assigned: tuple[int, ...] = (0, 1, 2), acks: int = -1
+) -> Trace:
+    """a on all replicas, b on the leader and these."""
+    trace = Trace("copies").cluster().assigned(*assigned).state(leader=0, epoch=0, isr=assigned)
+    for broker in assigned:
+        trace.role(broker, "follower" if broker else "leader", epoch=0, min_insync=least)
+    trace.produce("a", at=0, followers=assigned[1:])
+    return trace.produce("b", at=1, followers=followers, acks=acks)
+
+
+def test_a_record_that_fewer_hold_than_must(audit: Audit) -> None:
+    check = audit(_left(_acknowledged(()))).checks["too-few-copies"]
+    assert (check.verdict, check.count, check.judged) == ("violated", 1, 2)
+    [one] = check.evidence
+    assert (one["value"], one["copies"], one["replicas"], one["min_insync_replicas"]) == ("b", 1, [0, 1, 2], 2)
+
+
+def test_other_bytes_at_its_offset_are_no_copy(audit: Audit) -> None:
+    trace = _acknowledged(()).append(1, "x", at=1, epoch=0).append(2, "b", at=1, epoch=0).truncate(2, 1, log_end=2)
+    assert audit(_left(trace)).checks["too-few-copies"].count == 1
+
+
+def test_a_copy_beside_the_assigned_replicas_does_not_count(audit: Audit) -> None:
+    trace = _acknowledged((), assigned=(0, 1)).append(2, "a", at=0, epoch=0).append(2, "b", at=1, epoch=0)
+    assert audit(_left(trace)).checks["too-few-copies"].count == 1
+
+
+@pytest.mark.parametrize("why", ["enough", "one will do", "all there are", "one would do once", "lost", "acks=1"])
+def test_as_many_as_must(audit: Audit, why: str) -> None:
+    match why:
+        case "enough":
+            trace = _acknowledged((2,))
+        case "one will do":
+            trace = _acknowledged((), least=1)
+        case "all there are":
+            trace = _acknowledged((1,), least=3, assigned=(0, 1))
+        case "one would do once":
+            trace = _acknowledged(()).emit("broker-0", e.TopicConfigured("t", "min.insync.replicas=1"))
+        case "lost":
+            trace = _acknowledged(()).leader(1, epoch=1, followers=(2,)).state(leader=1, epoch=1, isr=(1, 2))
+        case _:
+            trace = _acknowledged((), acks=1)
+    assert audit(_left(trace)).checks["too-few-copies"].verdict == "held"
+
+
+@pytest.mark.parametrize("why", ["short", "nobody leads", "no acks=all"])
+def test_copies_are_not_counted_without_peace_a_leader_or_a_promise(audit: Audit, why: str) -> None:
+    trace, ms = _acknowledged(()), LONG_MS
+    match why:
+        case "short":
+            ms = 40_000
+        case "nobody leads":
+            trace.state(leader=-1, epoch=1, isr=(0,))
+        case _:
+            trace = Trace("copies").cluster().assigned(0, 1, 2).leader(0, epoch=0, followers=(1, 2))
+            trace.produce("b", at=0, followers=(), acks=1)
+    assert audit(_left(trace, ms)).checks["too-few-copies"].verdict == "skipped"
+
+
+def test_copies_are_unknown_where_a_log_is_not_told(audit: Audit) -> None:
+    check = audit(_left(_acknowledged(()).truncate(1, 2, log_end=2))).checks["too-few-copies"]
+    assert (check.verdict, check.count) == ("unknown", 0)
+
+
 def test_liveness_is_unknown_where_events_are_missing(audit: Audit) -> None:
     trace = healthy().assigned(0, 1, 2)
     trace.seqs["session-0"] += 1

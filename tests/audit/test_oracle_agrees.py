@@ -52,6 +52,7 @@ FOUND_IN_MUTANTS_ALONE = {
     *("leader-epoch-monotonicity", "partition-state", "fenced-leader-change", "epoch-cache", "dual-controller"),
     *("checkpoint-ahead", "acknowledged-below-min-insync", "non-monotonic-read", "skipped-read", "unseen"),
     *("group-ahead-of-log", "no-leader", "under-replicated", "unanswered-request"),
+    "too-few-copies",
 }
 """`test_mutants_seen`: no right machine does that."""
 

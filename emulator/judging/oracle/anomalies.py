@@ -41,6 +41,7 @@ What counts as one violation is fixed by the name of the check and is the same i
     no-leader                     one committed state without a leader that lasts too long while all is healed and alive
     under-replicated              one committed state with fewer in-sync replicas than are assigned that does so
     unanswered-request            one attempt of a client that is waited for too long while all is healed and alive
+    too-few-copies                one record acknowledged with acks=all that fewer replicas hold than must
 """
 
 from collections.abc import Callable, Iterator
@@ -55,7 +56,7 @@ from emulator.judging.oracle.leadership import (
     partition_state,
 )
 from emulator.judging.oracle.liveness import no_leader, unanswered_request, under_replicated
-from emulator.judging.oracle.promises import acknowledged_below_min_insync
+from emulator.judging.oracle.promises import acknowledged_below_min_insync, too_few_copies
 from emulator.judging.oracle.reads import (
     inconsistent_offsets,
     non_monotonic_read,
@@ -102,5 +103,6 @@ ANOMALIES: dict[str, Callable[[Truth], Iterator[Violation]]] = {
     "no-leader": no_leader,
     "under-replicated": under_replicated,
     "unanswered-request": unanswered_request,
+    "too-few-copies": too_few_copies,
 }
 """In the order in which verdicts list them."""

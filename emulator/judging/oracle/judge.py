@@ -9,7 +9,7 @@ from typing import Any
 
 from emulator.judging.oracle.anomalies import ANOMALIES
 from emulator.judging.oracle.liveness import isr_bound_ms, judged, leader_bound_ms, requests_judged
-from emulator.judging.oracle.promises import ALLOWED
+from emulator.judging.oracle.promises import ALLOWED, promised
 from emulator.judging.oracle.truth import Truth
 from emulator.judging.oracle.violations import FinalLogs, Violation
 from protocol.ids import topic_partition_text
@@ -77,11 +77,12 @@ SUBJECTS: dict[str, tuple[str, Callable[[Truth], int]]] = {
     "no-leader": (IN_PEACE, lambda truth: judged(truth, leader_bound_ms)),
     "under-replicated": (IN_PEACE, lambda truth: judged(truth, isr_bound_ms)),
     "unanswered-request": ("requests of a run that was left in peace long enough", requests_judged),
+    "too-few-copies": ("records acknowledged with acks=all where there was peace long enough", promised),
 }
 """What each check speaks of, and how much of it a run has; none: the check is skipped."""
 
 READS_LEADERS = ("lost-acknowledged", "duplicate", "reordered", "read-then-lost", "unseen", "group-ahead-of-log")
-READS_ALL = ("replica-divergence", "leader-epoch-monotonicity", "epoch-cache")
+READS_ALL = ("replica-divergence", "leader-epoch-monotonicity", "epoch-cache", "too-few-copies")
 READS_STATES = ("dual-controller", "partition-state", "fenced-leader-change", "no-leader", "under-replicated")
 
 

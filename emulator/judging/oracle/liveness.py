@@ -27,14 +27,14 @@ def request_bound_ms(peace: Peace) -> float:
 
 
 def no_leader(truth: Truth) -> Iterator[Violation]:
-    for state, from_ms, lasted_ms in _lasting(truth, leader_bound_ms):
+    for state, from_ms, lasted_ms in lasting(truth, leader_bound_ms):
         if state.leader < 0:
             text = f"nobody led for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, and all was healed and alive"
             yield Violation(state.topic_partition, -1, text, {"from_ms": from_ms, "lasted_ms": lasted_ms})
 
 
 def under_replicated(truth: Truth) -> Iterator[Violation]:
-    for state, from_ms, lasted_ms in _lasting(truth, isr_bound_ms):
+    for state, from_ms, lasted_ms in lasting(truth, isr_bound_ms):
         replicas = truth.assignments.get(state.topic_partition, ())
         if len(state.isr) < len(replicas):
             isr, assigned = (",".join(map(str, some)) for some in (state.isr, replicas))
@@ -83,7 +83,7 @@ def judged(truth: Truth, bound: Bound) -> int:
     return len({state.topic_partition for state in truth.states})
 
 
-def _lasting(truth: Truth, bound: Bound) -> Iterator[tuple[State, float, float]]:
+def lasting(truth: Truth, bound: Bound) -> Iterator[tuple[State, float, float]]:
     """(state, since when in peace, how long) of those that lasted longer than the bound."""
     peace = truth.peace
     if peace is None:

@@ -54,6 +54,7 @@ def test_a_verdict_says_how_much_was_looked_at() -> None:
         "no-leader": (1, "partitions of a run that was left in peace long enough"),
         "under-replicated": (1, "partitions of a run that was left in peace long enough"),
         "unanswered-request": (1, "requests of a run that was left in peace long enough"),
+        "too-few-copies": (3, "records acknowledged with acks=all where there was peace long enough"),
     }
 
 
@@ -111,6 +112,7 @@ def test_a_log_that_cannot_be_read_leaves_its_checks_unknown() -> None:
     assert unknown == {
         *("lost-acknowledged", "duplicate", "reordered", "read-then-lost"),
         *("replica-divergence", "leader-epoch-monotonicity", "epoch-cache", "unseen", "group-ahead-of-log"),
+        "too-few-copies",
     }
     assert judged["duplicate"]["reason"] == "t-0/0.log: damaged"
 

@@ -10,7 +10,7 @@ from emulator.judging.oracle.judge import judge_truth
 from emulator.judging.oracle.truth import Truth, Waited
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
-from tests.emulator.judging.oracle.truths import PLACE, found, healthy
+from tests.emulator.judging.oracle.truths import PLACE, batches, found, healthy
 
 
 def truth(leader: int, isr: tuple[int, ...], from_ms: float, until_ms: float | None) -> Truth:
@@ -91,9 +91,58 @@ def test_how_long_anything_may_stall(version: str, scenario: str, stalled_ms: in
     assert run.truth.peace.stalled_ms == stalled_ms
 
 
+# --- too-few-copies ---
+
+
+def _lacks(*nodes: str) -> Truth:
+    """Those do not hold c."""
+    told = healthy()
+    for node in nodes:
+        told.logs[PLACE][node] = batches("a", "b")
+    return told
+
+
+def test_a_record_that_fewer_hold_than_must() -> None:
+    assert found("too-few-copies", _lacks("broker-1", "broker-2")) == [
+        "observer.1:c was acknowledged (acks=all) at offset 2; of the replicas 0,1,2 broker-0 have it, and "
+        "min.insync.replicas is 2"
+    ]
+    assert not found("too-few-copies", _lacks("broker-2"))
+
+
+def test_what_the_leader_lacks_is_lost() -> None:
+    told = _lacks("broker-0", "broker-1")
+    assert len(found("lost-acknowledged", told)) == 1
+    assert not found("too-few-copies", told)
+
+
+def test_other_bytes_at_its_offset_are_no_copy() -> None:
+    told = _lacks("broker-1", "broker-2")
+    told.logs[PLACE]["broker-1"] += batches("x", first=2)
+    assert len(found("too-few-copies", told)) == 1
+
+
+@pytest.mark.parametrize("why", ["the least it was", "no more are assigned", "short", "nobody leads", "not told"])
+def test_copies_that_nobody_need_have(why: str) -> None:
+    told = _lacks("broker-1", "broker-2")
+    assert told.peace is not None
+    match why:
+        case "the least it was":
+            told.beliefs.append(msgspec.structs.replace(told.beliefs[0], least=1))
+        case "no more are assigned":
+            told.assignments[PLACE] = (0,)
+        case "short":
+            told.peace = msgspec.structs.replace(told.peace, end_ms=16_000.0)
+        case "nobody leads":
+            told.states[0].leader = -1
+        case _:
+            told.beliefs.clear()
+    assert not found("too-few-copies", told)
+
+
 def test_without_peace_nothing_is_judged() -> None:
     told = truth(-1, (0,), 0.0, None)
     told.peace = None
     judged = judge_truth(told)
-    names = ("no-leader", "under-replicated", "unanswered-request")
+    names = ("no-leader", "under-replicated", "unanswered-request", "too-few-copies")
     assert {judged[name]["verdict"] for name in names} == {"skipped"}

@@ -1,13 +1,14 @@
 """Truths written by hand, and what is found in them."""
 
 from emulator.judging.oracle.anomalies import ANOMALIES
+from emulator.judging.oracle.beliefs import Belief
 from emulator.judging.oracle.committed import State
 from emulator.judging.oracle.offices import Office
 from emulator.judging.oracle.peace import Peace
 from emulator.judging.oracle.truth import Batch, Given, OfGroup, Truth, Waited, Write
 from emulator.judging.oracle.written import Reached
 from emulator.machines.client.operations import Read
-from protocol.ids import LeaderEpoch, Offset
+from protocol.ids import NO_BROKER, LeaderEpoch, Offset
 
 PLACE = ("t", 0)
 ALL = -1
@@ -62,6 +63,7 @@ def healthy() -> Truth:
         states=[State(PLACE, 7, leader=0, leader_epoch=0, isr=(0, 1, 2), controller_epoch=1, created=True)],
         leaders=[leads(0, 0, 100.0)],
         controllers=[controls(2, 1, 50.0)],
+        beliefs=[Belief(PLACE, f"broker-{NO_BROKER}", 3, 2, 0, 0)],  # whom `write` names
         roles_seen=3,
         caches={PLACE: {f"broker-{n}": [(LeaderEpoch(0), Offset(0))] for n in range(3)}},
         logs_found=1,

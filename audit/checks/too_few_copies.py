@@ -1,0 +1,46 @@
+"""Too few copies: a record acknowledged with acks=all is in fewer replicas' logs than min.insync.replicas promises.
+
+`min.insync.replicas` is how many replicas must have a record before it is acknowledged with acks=all (Kafka's
+documentation; semantics 1.8), and once all faults are healed and all processes live every replica fetches what it
+lacks. So at the end at least as many of the replicas that the partition is assigned hold it, at its offset and with its
+bytes: the least value that any broker had of the setting while the run went on, at most all of them. A row is a record
+in fewer logs. One that the final leader itself lacks is `lost-acknowledged`, not this. Judged only in partitions whose
+last state has a leader and lasted in peace as long as a replica may need to be in sync again (`under-replicated`),
+otherwise skipped; where a replica's events do not tell its log, unknown. (The TLA+ models' invariant: what is committed
+is in the log of every replica in sync.)
+"""
+
+from audit.checks.check import Check
+from audit.checks.log_evidence import UNREADABLE_LOGS
+
+VIOLATIONS = """
+SELECT run, topic, partition, offset,
+  format_string('%s was acknowledged (acks=all) at offset %d; %d of the replicas %s have it, and min.insync.replicas '
+    || 'is %d', operation, offset, copies, array_join(replicas, ','), least) AS text,
+  to_json(struct(operation, copies, replicas, least AS min_insync_replicas, digest,
+    at_ms AS acknowledged_ms)) AS details
+FROM (
+  SELECT /*few(acked)*/ acked.run, acked.topic, acked.partition, operation, offset, acked.digest, at_ms, replicas,
+    least, max(leads) AS led,
+    count(DISTINCT IF(array_contains(replicas, try_cast(substring_index(node, '-', -1) AS BIGINT)), node, NULL))
+      AS copies
+  FROM (SELECT * FROM promised WHERE least > 1) AS acked JOIN logs
+    ON acked.run = logs.run AND acked.topic = logs.topic AND acked.partition = logs.partition
+    AND acked.digest = logs.digest AND (offset < 0 OR offset BETWEEN base_offset AND last_offset)
+  GROUP BY ALL
+)
+WHERE led AND copies < least
+"""
+
+TOO_FEW_COPIES = Check(
+    name="too-few-copies",
+    title="What all answered for is held by as many",
+    definition=__doc__,
+    levels=("client", "replica"),
+    needs=("role_changed",),
+    subject="records acknowledged with acks=all where there was peace long enough",
+    subjects=lambda counts: 0,
+    violations=VIOLATIONS,
+    evidence=UNREADABLE_LOGS,
+    counted="SELECT run FROM promised",
+)
