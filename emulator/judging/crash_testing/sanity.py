@@ -8,6 +8,7 @@ from emulator.judging.crash_testing.promises import Broken
 from emulator.judging.crash_testing.settled import brokers_of
 from emulator.judging.oracle.truth import Truth
 from emulator.machines.broker.log import Log
+from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.session.server import SessionServer
 from emulator.storage.checkpoints import parse_leader_epochs
 from emulator.topology import broker_name
@@ -15,11 +16,16 @@ from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.ids import TopicPartition
 from protocol.versions import Gates
 
+LATE_MS = 1_000.0
+"""By which a thread may come late to a deadline: a slow disk holds a step."""
+
 
 def insane(world: SimulatedWorld, truth: Truth, gates: Gates) -> Iterator[Broken]:
     """`truth`: with the logs that lie on the disks."""
     for number, broker in brokers_of(world).items():
         name = broker_name(number)
+        for why in _parked(broker):
+            yield Broken("parked", f"{name}: {why}", broker=number)
         for topic_partition, log in broker.broker.replicas.logs.items():
             on_disk = [
                 (batch.first, batch.last, batch.epoch) for batch in truth.logs.get(topic_partition, {}).get(name, [])
@@ -27,6 +33,17 @@ def insane(world: SimulatedWorld, truth: Truth, gates: Gates) -> Iterator[Broken
             for why in (*_offsets(log), *_epochs(log, gates), *_disk(log, on_disk)):
                 yield Broken("sanity", f"{name}: {why}", topic_partition)
     yield from _trees(world)
+
+
+def _parked(broker: BrokerNode) -> Iterator[str]:
+    """Semantics 1.8, 1.9: whoever waits is answered when its time is over at the latest."""
+    now_ms = broker.context.now.mono_ms
+    for purgatory in (broker.broker.replicas.produces, broker.broker.replicas.fetches):
+        late = [one for one in purgatory.parked() if one.deadline_ms + LATE_MS < now_ms]
+        if late:
+            first = min(late, key=lambda one: one.deadline_ms)
+            since_ms = now_ms - first.deadline_ms
+            yield f"a request is parked {since_ms:.0f} ms past its deadline ({first.waits_for}), one of {len(late)}"
 
 
 def _offsets(log: Log) -> Iterator[str]:

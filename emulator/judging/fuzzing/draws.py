@@ -25,6 +25,13 @@ REST_S = 12.0
 """From the last fault to the mending."""
 SETTLE_S = 14.0
 """With writes; who has not settled by then has more time, without."""
+JUDGED_LAG_MS = 10_000
+"""Replicas that may lag no longer are given all the time that anything may take in peace, with writes: then requests
+without an answer are judged, and copies counted. With longer lags that would be minutes."""
+SPARE_S = 5.0
+"""From the mending until the first traffic of the last link."""
+TIMEOUT_MS = 30_000
+"""Of brokers' requests and connections."""
 GAPS_S = ((0.1, 1.0), (1.0, 4.0), (6.0, 11.0))
 """Between two faults: at once, before anybody's session has expired, and after that."""
 FAULTS = (3, 9)
@@ -108,7 +115,22 @@ def drawn(
         steps=tuple(steps),
     )
     cluster = cluster_of(scenario, alters=gates_for(version).settings_change_while_running)
-    return replace(scenario, steps=(*steps, *_faults(draw, cluster)))
+    return replace(scenario, steps=(*steps, *_faults(draw, cluster, settle_s(scenario))))
+
+
+def settle_s(scenario: m.Scenario) -> float:
+    """How long there are writes after the mending."""
+    brokers = [scenario.settings, *(scenario.settings | own for own in scenario.settings_by_broker.values())]
+    lag_ms, session_ms, request_ms, socket_ms = (
+        max(int(given.get(name, default)) for given in brokers)
+        for name, default in (
+            ("replica.lag.time.max.ms", 30_000), ("zookeeper.session.timeout.ms", 18_000),
+            ("request.timeout.ms", TIMEOUT_MS), ("replica.socket.timeout.ms", TIMEOUT_MS),
+        )
+    )  # fmt: skip
+    if lag_ms > JUDGED_LAG_MS:
+        return SETTLE_S
+    return (2 * lag_ms + session_ms + max(request_ms, socket_ms)) / 1000.0 + SPARE_S
 
 
 def _started(draw: random.Random, brokers: int, assignment: tuple[tuple[BrokerId, ...], ...]) -> list[int]:
@@ -132,7 +154,7 @@ def _workload(draw: random.Random, version: str) -> m.Workload:
     )
 
 
-def _faults(draw: random.Random, cluster: Cluster) -> list[m.AnyStep]:
+def _faults(draw: random.Random, cluster: Cluster, rest_s: float) -> list[m.AnyStep]:
     """And what mends them."""
     s = Schedule(draw, cluster, BEGIN_S)
     kinds = {**USUAL, **{name: SELDOM[name] for name in draw.sample(sorted(SELDOM), draw.randint(*SELDOM_KINDS))}}
@@ -151,10 +173,10 @@ def _faults(draw: random.Random, cluster: Cluster) -> list[m.AnyStep]:
             sequence(s)
         elif number < count:
             draw.choices(faults, weights)[0](s)
-    mend(s)
+    mend(s, rest_s)
     return s.steps
 
 
-def mend(s: Schedule) -> None:
-    """Everything, some time after the last fault."""
-    s.mend(min(END_S, s.at_s + REST_S), SETTLE_S)
+def mend(s: Schedule, rest_s: float) -> None:
+    """Everything, some time after the last fault; and so long nothing is done any more."""
+    s.mend(min(END_S, s.at_s + REST_S), rest_s)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from emulator.judging.fuzzing.draws import BEGIN_S, CHOSEN, END_S, GAPS_S, LAGS, SELDOM_CHOSEN, mend
+from emulator.judging.fuzzing.draws import BEGIN_S, CHOSEN, END_S, GAPS_S, LAGS, SELDOM_CHOSEN, mend, settle_s
 from emulator.judging.fuzzing.faults import SELDOM, USUAL, links
 from emulator.judging.fuzzing.schedule import Cluster, Schedule, cluster_of
 from emulator.judging.fuzzing.sequences import SEQUENCES
@@ -46,7 +46,7 @@ def mutated(
         if _stands(standings, step):
             s.at_s = max(s.at_s, _when(step))
             s.add(step)
-    mend(s)
+    mend(s, settle_s(scenario))
     return replace(scenario, steps=(*head, *_named(s.steps)))
 
 

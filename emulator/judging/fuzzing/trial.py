@@ -5,7 +5,7 @@ is one, named by its rule; what nothing explains is the one to look at first.
 """
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 import msgspec
 
@@ -20,7 +20,10 @@ from emulator.judging.crash_testing.stuck import exit_rule, unsettled_rule
 from emulator.judging.fuzzing.coverage import reached_by
 from emulator.judging.fuzzing.further import further
 from emulator.judging.fuzzing.playing import Over, play_schedule
+from emulator.judging.oracle.liveness import unanswered_request
+from emulator.judging.oracle.promises import too_few_copies
 from emulator.judging.oracle.truth import Truth, truth_of
+from emulator.judging.oracle.violations import Violation
 from emulator.runs.resolve import resolve
 from emulator.runs.simulated import collector_asleep
 from emulator.scenario import model as m
@@ -34,6 +37,11 @@ UNTOLD_ISR = "1.6 (KAFKA-1367): the controller does not hear of an ISR that a le
 FORGETFUL = "7 (KAFKA-9254): a log that is told twice of its broker's settings has forgotten what its topic says"
 CHECKS = {"isr": "under-replicated", "leader": "no-leader", "no-state": "no-leader"}
 """What of that which is not settled the audit has a check for."""
+IN_PEACE: dict[str, Callable[[Truth], Iterator[Violation]]] = {
+    "unanswered-request": unanswered_request,
+    "too-few-copies": too_few_copies,
+}
+"""Checks of the oracle of what comes right by itself, in time."""
 FIRST = (
     "dead", "ensemble", "unregistered", "controller", "no-state", "leader", "role", "isr", "log-end", "high-watermark",
     "settings", "metadata", "told-isr",
@@ -107,6 +115,9 @@ def _broken(run: Over, truth: Truth) -> Iterator[Broken]:
         if one.what == "divergence" and not set(one.others) & set(isr.get(one.topic_partition, ())):
             continue  # nobody promises anything of a replica that has not come back yet
         yield from _told(one.what, rules.allowing(one), one.text)
+    for name, anomaly in IN_PEACE.items():
+        for found in anomaly(truth):
+            yield from _told(name, "", found.text)
     for event in further(entries, history, rules.gates):
         yield from _told(event.what, event.rule, event.text)
     exits = {exit_rule(rules.gates, end.kind): end for end in reversed(run.exits)}

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from emulator.faults.machines import SlowDisk
-from emulator.judging.fuzzing.draws import BEGIN_S, mend
+from emulator.judging.fuzzing.draws import BEGIN_S, SETTLE_S, mend
 from emulator.judging.fuzzing.faults import SELDOM, USUAL
 from emulator.judging.fuzzing.mutation import mutated, parted
 from emulator.judging.fuzzing.schedule import RETURN_S, Cluster, Schedule
@@ -33,7 +33,7 @@ def test_each_kind_is_drawn_and_mended(name: str) -> None:
         before = len(s.steps)
         assert do(s) == (len(s.steps) > before)
         found += len(s.steps) > before
-        mend(s)
+        mend(s, SETTLE_S)
         assert not (s.dead or s.paused or s.ill or s.failing or s.slow or s.rules)
     assert found
 
@@ -69,7 +69,7 @@ def test_what_is_changed_begins_alike_and_is_mended() -> None:
     head = (m.Start(node="broker-3"), m.CreateTopic(topic="t", assignment=(ASSIGNED,)))
     s.kill("broker-1")
     s.pause("broker-0")
-    mend(s)
+    mend(s, SETTLE_S)
     scenario = m.Scenario(id="a", title="a", kafka=("2.8",), steps=(*head, *s.steps))
     assert parted(scenario)[1] == s.steps[:2]
     for seed in range(20):

@@ -1,0 +1,18 @@
+"""Who waits is answered when its time is over at the latest; who is not is found, and named."""
+
+from benchmarks.judge_mutants import mutant_named
+from benchmarks.mutants import applied
+from emulator.judging.crash_testing.seeds import DeathsAsked, play_seed
+
+PLAN = DeathsAsked(("min-insync",), ("2.8",)).plan(1)
+FORGETS = mutant_named("parked-and-forgotten")
+
+
+def test_a_request_that_is_parked_past_its_deadline() -> None:
+    [found] = [text for text in play_seed(PLAN, applied(FORGETS)).failed if text.startswith("parked")]
+    assert found.startswith("parked: broker-0: a request is parked ")
+    assert found.endswith(" ms past its deadline (high watermarks t-0:1), one of 3")
+
+
+def test_no_request_is_parked_past_its_deadline() -> None:
+    assert play_seed(PLAN).good
