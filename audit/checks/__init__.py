@@ -7,7 +7,6 @@ Reading order: `check` (what a check is), `log_evidence` (whether a log can be j
 `replica_divergence`, `log_matching`, `dual_leader`, `dual_controller`, `high_watermark_regression`,
 `high_watermark_above_log_end`, `leader_epoch_monotonicity`, `partition_state`, `fenced_leader_change`,
 `committed_truncated`, `epoch_cache`, `checkpoint_ahead`. What comes right by itself: `no_leader`, `under_replicated`,
-`unanswered_request`,
-`too_few_copies`.
+`unanswered_request`, `too_few_copies`.
 `registry` lists them; `own`: those that are not ours.
 """
