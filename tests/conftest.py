@@ -40,6 +40,8 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.door import rust_client
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -99,6 +101,7 @@ DOCKER_TIMEOUT_S = 10.0
 NO_ENGINE = "no Docker engine"
 NO_BROWSER = "no Chromium with its driver"
 NO_KCAT = "no kcat"
+NO_CARGO = "no cargo"
 NO_TIME = "no time left"
 
 _BEGAN_S = pytest.StashKey[float]()
@@ -252,6 +255,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(NO_BROWSER)
     if item.get_closest_marker("kcat") is not None and shutil.which("kcat") is None:
         pytest.skip(NO_KCAT)
+    if item.get_closest_marker("cargo") is not None and shutil.which("cargo") is None:
+        pytest.skip(NO_CARGO)
+    if item.get_closest_marker("cargo") and not item.get_closest_marker("long") and not rust_client.is_compiled():
+        pytest.skip(rust_client.NOT_COMPILED)
     if item.get_closest_marker("if_time_is_left") is not None and _taken_longer(item.session, TIME_LEFT_UNTIL_S):
         pytest.skip(NO_TIME)
 
@@ -311,7 +318,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         told = dict(report.user_properties)
         _spent_s[str(told["suite"])] += float(str(told["spent_s"]))
     elif report.skipped and isinstance(report.longrepr, tuple):
-        for lacking in (NO_ENGINE, NO_BROWSER, NO_KCAT, NO_TIME):
+        for lacking in (NO_ENGINE, NO_BROWSER, NO_KCAT, NO_CARGO, rust_client.NOT_COMPILED, NO_TIME):
             if report.longrepr[2].endswith(lacking):
                 _not_run[lacking].append(report.nodeid)
 

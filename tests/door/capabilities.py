@@ -16,7 +16,7 @@ import pytest
 from protocol.versions import since as is_since
 
 VERSIONS: Final = ("0.10.2", "1.1", "2.0", "2.6", "2.8")
-CLIENTS: Final = ("librdkafka", "kafka-python", "aiokafka", "kcat")
+CLIENTS: Final = ("librdkafka", "kafka-python", "aiokafka", "kcat", "rskafka")
 FIRST: Final = ("test_clients", "test_groups")
 """Files whose lines come first."""
 PAGE: Final = Path(__file__).parents[2] / "docs" / "kafka-clients.md"
