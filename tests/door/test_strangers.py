@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka import Producer
 from kafka.protocol.consumer import FetchRequest
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
+from kafka.protocol.producer import ProduceRequest
 
 import faultline
 from emulator.cluster.registry import registered
@@ -42,11 +43,12 @@ def closed(sock: socket.socket) -> bool:
 
 
 def works(cluster: faultline.Cluster, topic: str) -> None:
-    """For everybody else, and every node is in its first life."""
+    """For everybody else, and every node lives, in its first life."""
     producer = Producer({"bootstrap.servers": cluster.bootstrap_servers("az-0"), "acks": "all"})
     producer.produce(topic, b"v", partition=0)
     assert producer.flush(LIMIT_S) == 0
-    assert {node["incarnation"] for node in cluster.status()["nodes"].values()} == {1}
+    lives = {(node["alive"], node["incarnation"]) for node in cluster.status()["nodes"].values()}
+    assert lives == {(True, 1)}
 
 
 def broker_memory(cluster: faultline.Cluster) -> int:
@@ -75,8 +77,9 @@ def request(kind: type, version: int, correlation_id: int = 1, **fields: object)
         struct.pack(">ihhi", 8, 999, 0, 1),
         struct.pack(">ihhi", 8, 0, 99, 1),
         request(MetadataRequest, 9)[:-3] + b"\xff\xff\xff",
+        request(ProduceRequest, 8, transactional_id="x", acks=0, timeout_ms=1, topic_data=None),
     ],
-    ids=["TLS", "HTTP", "2 GiB", "negative", "empty", "no such API", "no such version", "garbled"],
+    ids=["TLS", "HTTP", "2 GiB", "negative", "empty", "no such API", "no such version", "garbled", "null"],
 )
 def test_what_is_no_request_ends_its_connection(cluster: faultline.Cluster, topic: str, said: bytes) -> None:
     with knocking(cluster) as sock:

@@ -62,8 +62,8 @@ class KafkaClient:
             self._producing = self._seen.produced(asked.client_id, asked.body.acks, arrived.message, cause)
         elif isinstance(arrived.message, AnsweredHere) and arrived.message.error:
             asked = arrived.asked
-            refused = ProduceRequest(1, 0, [*records.partitions_of(asked.body)])
-            producing = self._seen.produced(asked.client_id, asked.body.acks, refused, cause)
+            unlet = records.produce_unlet(asked.body)
+            producing = self._seen.produced(asked.client_id, asked.body.acks, unlet, cause)
             producing.refused(ErrorCode(arrived.message.error))
 
     # --- the answer ---

@@ -56,6 +56,11 @@ def partitions_of(body: Any) -> list[ProducePartition]:
     ]
 
 
+def produce_unlet(body: Any) -> ProduceRequest:
+    """A produce that the door refuses, as its client's operations are told. Raises TypeError at nulls."""
+    return ProduceRequest(1, 0, partitions_of(body))
+
+
 def produce_refused(body: Any, magic: int) -> ErrorCode:
     """What the door itself does not let in: records of another format than the broker's log has (Kafka converts them),
     and those of transactions."""

@@ -41,10 +41,17 @@ def message_of(asked: Asked, spoken: dict[int, Range], magic: int) -> Message:
     try:
         message = _message_of(asked, spoken, magic)
         if isinstance(message, AnsweredHere):
+            if message.error:  # what it wanted to write is told all the same
+                _bounded(records.produce_unlet(asked.body))
             return message
-        return decode_body(type(message), encode_body(message))
+        return _bounded(message)
     except (*UNDECODABLE, TypeError, AttributeError) as error:  # null where Kafka's schema allows it and we do not
         raise ProtocolError(f"{asked.name} version {asked.version}: {why(error)}") from error
+
+
+def _bounded(message: Message) -> Message:
+    """As our own frames are read: every number within its bounds, nothing null."""
+    return decode_body(type(message), encode_body(message))
 
 
 def _message_of(asked: Asked, spoken: dict[int, Range], magic: int) -> Message:

@@ -210,6 +210,16 @@ def test_records_of_another_format_are_refused_and_so_are_transactions() -> None
     assert (read.error_code, read.error_message) == (53, "transactions are not emulated")
 
 
+@pytest.mark.parametrize("acks", [0, 1, 7])
+def test_what_a_refused_produce_wanted_to_write_is_read_all_the_same(acks: int) -> None:
+    """It is told as an operation, so a list that is null there is no request either."""
+    asked = requests(0)(transactional_id="tx", acks=acks, timeout_ms=1, topic_data=None)
+    asked.API_VERSION = 8
+    asked.with_header(1, "app")
+    with pytest.raises(ProtocolError, match="Produce version 8"):
+        message_of(codec.read_request(bytes(asked.encode(header=True)), SPOKEN), SPOKEN, 2)
+
+
 @pytest.mark.parametrize(
     ("payload", "why"),
     [
