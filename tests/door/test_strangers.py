@@ -8,12 +8,14 @@ from collections.abc import Iterator
 
 import psutil
 import pytest
+import trio
 from confluent_kafka import Producer
 from kafka.protocol.consumer import FetchRequest
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 from kafka.protocol.producer import ProduceRequest
 
 import faultline
+from benchmarks.attack.kafka_sockets import KafkaAttackers
 from emulator.cluster.registry import registered
 from tests.patience import PATIENCE_S
 
@@ -85,6 +87,15 @@ def test_what_is_no_request_ends_its_connection(cluster: faultline.Cluster, topi
     with knocking(cluster) as sock:
         sock.sendall(said)
         assert closed(sock)
+    works(cluster, topic)
+
+
+def test_generated_frames_end_their_connections_and_others_notice_nothing(
+    cluster: faultline.Cluster, topic: str
+) -> None:
+    attackers = KafkaAttackers([address(cluster, broker) for broker in range(3)], seed=4, kafka_version="2.6")
+    trio.run(lambda: attackers.attack(1_500, gone=False))
+    assert attackers.problems == [] and min(attackers.said.values()) > 50
     works(cluster, topic)
 
 

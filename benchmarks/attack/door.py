@@ -1,0 +1,171 @@
+"""`python -m benchmarks.attack.door`: ten million Kafka frames that no client should say; nothing may end or grow.
+
+    python -m benchmarks.attack.door [--frames 10000000] [--over-sockets 100000]
+
+Most are said to a door without sockets, in this process: as a broker's door reads them, asks its machine, and tells of
+them. The others go over sockets to the doors of a real cluster, while an ordinary client writes and reads. Prints
+figures, and writes benchmarks/results/attack_door.json for a full run. Exit code 1 if something is broken.
+"""
+
+import argparse
+import gc
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+import trio
+
+from benchmarks.attack.__main__ import ANSWER_S, WARM, Beside, rss_mib
+from benchmarks.attack.kafka_frames import Doorway, KafkaFrames
+from benchmarks.attack.kafka_sockets import Address, KafkaAttackers
+from benchmarks.figures import Figure, show, write
+from emulator.cli.commands.live_up import UpOptions, prepared
+from emulator.cluster import requests as r
+from emulator.cluster.control_client import ask
+from emulator.cluster.ending import end
+from emulator.cluster.launch import launch
+from emulator.cluster.registry import Found
+from emulator.last_resort import ended
+
+FULL: Final = 10_000_000
+STEP: Final = 500_000
+VERSIONS: Final = ("2.8", "1.1", "2.6", "0.10.2", "2.0")
+"""One after the other: what they speak differs."""
+OVER_SOCKETS: Final = "2.8"
+GROWN_MIB_MAX: Final = 64
+QUIET_S: Final = 1.0
+
+
+def in_process(count: int, seed: int) -> dict[str, Any]:
+    """Raises whatever a door should not."""
+    became: Counter[str] = Counter()
+    asked: Counter[int] = Counter()
+    process, began = psutil.Process(), time.process_time()
+    warm_mib = 0.0
+    doorways = [Doorway(KafkaFrames(seed + number, version)) for number, version in enumerate(VERSIONS)]
+    done = 0
+    while done < count:
+        for doorway in doorways:
+            for _ in range(part := min(STEP // len(doorways), count - done)):
+                doorway.hear()
+            done += part
+        if done >= count * WARM and not warm_mib:
+            gc.collect()
+            warm_mib = process.memory_info().rss / 2**20
+        print(f"{done:,} in process", file=sys.stderr, flush=True)
+    seconds = time.process_time() - began
+    gc.collect()
+    for doorway in doorways:
+        became.update(doorway.became)
+        asked.update(doorway.apis)
+    return {
+        "said": done,
+        "became": dict(became),
+        "asked_by_api": {str(api): frames for api, frames in sorted(asked.items())},
+        "events": sum(doorway.events for doorway in doorways),
+        "cpu_seconds": round(seconds, 1),
+        "frames_per_cpu_second": round(done / seconds),
+        "grown_mib": round(process.memory_info().rss / 2**20 - warm_mib, 1),
+    }
+
+
+def doors_of(found: Found) -> list[Address]:
+    """Of all brokers, for clients of all AZs and outside."""
+    answer = ask(found.registration, r.Ready(), ANSWER_S)
+    addresses = [one.rpartition(":") for servers in answer.result["bootstrap"].values() for one in servers.split(",")]
+    return [(host, int(port)) for host, _, port in addresses]
+
+
+async def over_sockets(found: Found, count: int, seed: int) -> dict[str, Any]:
+    """The attack, and what came of it."""
+    created = ask(found.registration, r.CreateTopic("beside", partitions=1, replicas=3), ANSWER_S)
+    assert created.code == 0, created
+    supervisor = psutil.Process(found.registration.pid)
+    processes = [supervisor, *supervisor.children(recursive=True)]
+    attackers = KafkaAttackers(doors_of(found), seed, OVER_SOCKETS)
+    beside = Beside(found)
+    began = time.monotonic()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(beside.go_on)
+        await attackers.attack(int(count * WARM))
+        warm = rss_mib(processes)
+        await attackers.attack(int(count * (1 - WARM)))
+        await beside.was_served.wait()
+        nursery.cancel_scope.cancel()
+    seconds = time.monotonic() - began
+    await trio.sleep(QUIET_S)
+    last = rss_mib(processes)
+    return {
+        "said": dict(attackers.said),
+        "seconds": round(seconds, 1),
+        "frames_per_second": round(attackers.said.total() / seconds),
+        "processes_ended": sum(not process.is_running() for process in processes),
+        "rss_mib_after_a_fifth": {name: round(mib, 1) for name, mib in sorted(warm.items())},
+        "rss_mib_at_the_end": {name: round(mib, 1) for name, mib in sorted(last.items())},
+        "beside_written_and_read": beside.done,
+        "beside_slowest_s": round(beside.slowest_s, 2),
+        "problems": attackers.problems + beside.problems,
+    }
+
+
+def attacked(count: int, seed: int, run: Path) -> dict[str, Any]:
+    """A cluster as `faultline up --kafka` starts it, and its end."""
+    prepared(UpOptions(name="attacked-door", speed=1.0, kafka_version=OVER_SOCKETS, kafka=True, out=run))
+    found = launch(run)
+    try:
+        came = trio.run(over_sockets, found, count, seed)
+    finally:
+        how = end(found).how
+    if "Traceback" in (log := (run / "supervisor.log").read_text()):
+        came["problems"].append(f"the supervisor's log has a traceback: {log[-2000:]}")
+    came["events_mib"] = round(sum(path.stat().st_size for path in (run / "events").iterdir()) / 2**20, 1)
+    return {**came, "ended": how}
+
+
+def figures_of(told: dict[str, Any], came: dict[str, Any], frames: int, sockets: int) -> list[Figure]:
+    over, warm, last = sum(came["said"].values()), came["rss_mib_after_a_fifth"], came["rss_mib_at_the_end"]
+    grown = max(last.get(name, 0.0) - mib for name, mib in warm.items())
+    return [
+        Figure(line="Kafka frames said, none of them an end", value=told["said"] + over, unit="", target=frames,
+               higher_is_better=True),
+        Figure(line="of them over sockets, to the doors of a real cluster", value=over, unit="", target=sockets,
+               higher_is_better=True),
+        Figure(line="of them well-formed: the machine would be asked", value=told["became"]["asked the machine"],
+               unit="", target=frames / 10, higher_is_better=True),
+        Figure(line="nodes and supervisors that ended", value=came["processes_ended"], unit="", target=0),
+        Figure(line="what else went wrong", value=len(came["problems"]), unit="", target=0),
+        Figure(line="memory that the door in this process grew by", value=told["grown_mib"], unit="MiB",
+               target=GROWN_MIB_MAX),
+        Figure(line="memory that a process of the cluster grew by, at most", value=round(grown, 1), unit="MiB",
+               target=GROWN_MIB_MAX, bound="topics and groups that were asked for are there"),
+        Figure(line="a record written and read beside it, at the slowest", value=came["beside_slowest_s"], unit="s",
+               target=ANSWER_S),
+        Figure(line="events of the attacked cluster", value=came["events_mib"], unit="MiB", target=100),
+    ]  # fmt: skip
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.attack.door", description=__doc__)
+    parser.add_argument("--frames", type=int, default=FULL)
+    parser.add_argument("--over-sockets", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args(arguments)
+    sockets = min(asked.over_sockets, asked.frames)
+    with tempfile.TemporaryDirectory(prefix="faultline-") as directory:
+        came = attacked(sockets, asked.seed, Path(directory) / "attacked-door")
+    told = in_process(asked.frames - sockets, asked.seed)
+    figures = figures_of(told, came, asked.frames, sockets)
+    show(figures)
+    for problem in came["problems"]:
+        print(problem, file=sys.stderr)
+    if asked.frames >= FULL:
+        write("attack_door", figures, {"over_sockets": came, "in_process": told})
+    return 0 if all(figure.met for figure in figures) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(ended("benchmarks.attack.door", lambda: main(sys.argv[1:])))

@@ -1,0 +1,240 @@
+"""Kafka's frames from nowhere, for a broker's door: of every API key and version, well-formed with values that nobody
+sends, flipped, truncated, spliced, of a key of another, or no frames at all; and what a door makes of them.
+
+The well-formed ones are written from Kafka's own schemas, as the library at the door has them, so that what is damaged
+afterwards is damaged deep inside.
+"""
+
+import random
+import struct
+from collections import Counter
+from typing import Any, Final
+
+import msgspec
+
+from emulator.worlds.network.door import apis, codec
+from emulator.worlds.network.door.apis import apis_of
+from emulator.worlds.network.door.client import Arrived, KafkaClient
+from emulator.worlds.network.door.place import Place
+from emulator.worlds.network.door.seen import Seen
+from emulator.worlds.network.door.translation import message_of
+from emulator.worlds.network.mailbox import AnsweredHere
+from emulator.worlds.network.spec import Address
+from protocol.errors import ErrorCode
+from protocol.events import Event
+from protocol.framing import FrameDecoder, ProtocolError
+from protocol.ids import NO_OFFSET, BrokerId
+from protocol.messages.base import Message
+from protocol.messages.replication import FetchedPartition, FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
+from protocol.messages.replication import ProduceResult as Result
+from protocol.records.format import encode as encode_batch
+from protocol.versions import gates_for
+
+PER_VERSION: Final = 20
+"""Well-formed frames in the pool, of each API and version."""
+NUMBERS: Final = (-(2**63), -(2**31), -(2**15), -129, -2, -1, 0, 1, 2, 3, 5, 100, 127, 2**15 - 1, 2**31 - 1, 2**63 - 1)
+WORDS: Final = ("", "t", "t-0", "no such", "__consumer_offsets", "..", "a/b", "é\u202e", "x" * 249, "x" * 300, "\x00",
+                "flush.ms", "1", "-1", "PLAIN", "consumer", "g")  # fmt: skip
+BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64, "uint16": 16}
+HEAD: Final = struct.Struct(">hhi")
+NO_UTF_8: Final = b"\x00\x03\x00\x04\x00\x00\x00\x01\x00\x02\xff\xfe\x00\x00\x00\x01\x00\x02\xc3\x28"
+HOSTILE_SIZES: Final = (0, -1, 2**25 + 1, 2**31 - 1)
+UNFRAMED: Final = (
+    b"GET / HTTP/1.1\r\nHost: broker\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"\x00" * 64
+)  # fmt: skip
+LONG: Final = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xfe", b"\xff\xff\xff\xff\x0f", b"\x80")
+"""Lengths, plain and of varying size, of what is not there."""
+PLACE: Final = Place("az-0", "client-0", {"broker-0": Address("127.0.0.1", 9092)}, {"broker-0": 0}, "run")
+
+
+class KafkaFrames:
+    """`payload()`: the next one, without its length; `seed` decides all. Written for a broker of `kafka_version`, and
+    for versions that it does not speak."""
+
+    def __init__(self, seed: int, kafka_version: str = "2.8") -> None:
+        self.chance = random.Random(seed)
+        self.gates = gates_for(kafka_version)
+        self.spoken = apis_of(self.gates)
+        magic = self.gates.record_magic
+        self._batches = [encode_batch([b"v" * size] * count, magic=magic, timestamp_ms=1)
+                         for size, count in ((1, 1), (10, 3), (300, 40))]  # fmt: skip
+        self._pool: list[bytes] = []
+        for api, range_ in self.spoken.items():
+            for version in range(range_.least, range_.most + 1):
+                self._pool += [self.written(api, version) for _ in range(PER_VERSION)]
+
+    def written(self, api: int, version: int) -> bytes:
+        """A well-formed request: each field has a value of its type."""
+        schema = codec._REQUESTS[api]._struct
+        flexible = codec._REQUESTS[api].flexible_version_q(version)
+        client = self.chance.choice(WORDS).encode()
+        head = HEAD.pack(api, version, self.chance.randrange(2**31)) + struct.pack(">h", len(client)) + client
+        body = schema.encode(self._struct(schema, version), version=version, compact=flexible, tagged=flexible)
+        return head + (b"\x00" if flexible else b"") + bytes(body)
+
+    def _struct(self, of: Any, version: int) -> dict[str, Any]:
+        return {field.name: self._value(field, version) for field in of.untagged_fields(version)}
+
+    def _value(self, field: Any, version: int) -> Any:
+        chance = self.chance
+        if field.nullable_for_version_q(version) and chance.random() < 0.2:
+            return None
+        if field.is_array():
+            count = chance.choice((0, 1, 1, 1, 2, 3))
+            if field.is_struct_array():
+                return [self._struct(field, version) for _ in range(count)]
+            return [self._scalar(field.array_of) for _ in range(count)]
+        return self._scalar(field)
+
+    def _scalar(self, field: Any) -> Any:
+        chance = self.chance
+        match field.type_str:
+            case "bool":
+                return chance.random() < 0.5
+            case "string":
+                return chance.choice(WORDS)
+            case "records":
+                return self._records()
+            case "bytes":
+                return chance.randbytes(chance.choice((0, 1, 30)))
+            case kind if kind in BITS:
+                bits = BITS[kind]
+                low, high = (0, 2**bits) if kind == "uint16" else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+                return chance.choice([one for one in NUMBERS if low <= one < high])
+        raise AssertionError(f"no values for {field.type_str}, of {field.name}")
+
+    def _records(self) -> bytes:
+        data = bytearray(self.chance.choice(self._batches))
+        if self.chance.random() < 0.6:
+            self._flip(data)
+        if self.chance.random() < 0.2:
+            data = data[: self.chance.randrange(len(data) + 1)]
+        return bytes(data)
+
+    def _flip(self, data: bytearray) -> None:
+        for _ in range(self.chance.choice((1, 1, 2, 5))):
+            data[self.chance.randrange(len(data))] ^= 1 << self.chance.randrange(8)
+
+    def valid(self) -> bytes:
+        return self.chance.choice(self._pool)
+
+    def payload(self) -> bytes:
+        chance = self.chance
+        which = chance.randrange(10)
+        if which < 3:
+            return self.valid()
+        if which < 5:  # bits flipped
+            data = bytearray(self.valid())
+            self._flip(data)
+            return bytes(data)
+        if which == 5:  # truncated
+            data = bytearray(self.valid())
+            return bytes(data[: chance.randrange(len(data) + 1)])
+        if which == 6:  # one spliced into another
+            one, other = self.valid(), self.valid()
+            return one[: chance.randrange(len(one) + 1)] + other[chance.randrange(len(other)) :]
+        if which == 7:  # another's key or version: the body does not fit
+            api = chance.choice([*self.spoken, *range(70), -1, 999, 2**15 - 1])
+            return struct.pack(">hh", api, chance.choice((*range(14), -1, 2**15 - 1))) + self.valid()[4:]
+        if which == 8:  # long lists and strings that are not there, in place of something
+            data = bytearray(self.valid())
+            at = chance.randrange(8, len(data) + 1)
+            data[at : at + 4] = chance.choice(LONG)
+            return bytes(data)
+        api, range_ = chance.choice(list(self.spoken.items()))
+        head = HEAD.pack(api, chance.randint(range_.least, range_.most), 1)
+        return chance.choice((NO_UTF_8, chance.randbytes(chance.randrange(60)), head + chance.randbytes(40)))
+
+    def framed(self, payload: bytes) -> bytes:
+        """With its length, which now and then is none."""
+        chance = self.chance
+        if chance.random() < 0.98:
+            return self.with_length(payload)
+        return chance.choice((*UNFRAMED, struct.pack(">i", chance.choice(HOSTILE_SIZES)) + payload))
+
+    @staticmethod
+    def with_length(payload: bytes) -> bytes:
+        return struct.pack(">i", len(payload)) + payload
+
+
+class Reading:
+    """What a door of a broker of that version reads."""
+
+    def __init__(self, frames: KafkaFrames) -> None:
+        self._spoken = frames.spoken
+        self._magic = frames.gates.record_magic
+
+    def read(self, payload: bytes) -> Arrived:
+        """Raises ProtocolError."""
+        asked = codec.read_request(payload, self._spoken)
+        return Arrived(asked.correlation_id, asked.version, message_of(asked, self._spoken, self._magic), asked)
+
+    def understands(self, payload: bytes) -> bool:
+        try:
+            self.read(payload)
+        except ProtocolError:
+            return False
+        return True
+
+
+class Doorway:
+    """A broker's door without sockets: the bytes of a stream, as far as its machine. `became`: what became of frames,
+    by name. Whatever is raised is a bug."""
+
+    def __init__(self, frames: KafkaFrames) -> None:
+        self._frames = frames
+        self._reading = Reading(frames)
+        self._client = KafkaClient(PLACE, Seen("broker-0", 1, BrokerId(0), self._count), lambda: True)
+        self._stream = FrameDecoder()
+        self.became: Counter[str] = Counter()
+        self.apis: Counter[int] = Counter()
+        """{API: frames that the machine would have been asked}"""
+        self.events = 0
+
+    def _count(self, event: Event, cause: str) -> None:
+        """It can be written, and is read again as it was."""
+        self.events += 1
+        assert msgspec.json.decode(msgspec.json.encode(event), type=type(event)) == event, event
+
+    def hear(self) -> None:
+        """One frame, or what is none; after a refusal a new connection."""
+        try:
+            payloads = self._stream.feed(self._frames.framed(self._frames.payload()))
+            for payload in payloads:
+                self._asked(payload)
+            if not payloads:  # it goes on with what comes next: a stranger's time is limited
+                self.became["not ended"] += 1
+                self._stream = FrameDecoder()
+        except ProtocolError:
+            self.became["refused"] += 1
+            self._stream = FrameDecoder()
+
+    def _asked(self, payload: bytes) -> None:
+        arrived = self._reading.read(payload)
+        message = arrived.message
+        self._client.taken(arrived)
+        self._client.passed(arrived, "cause")
+        if isinstance(message, AnsweredHere):
+            self.became["answered at the door"] += 1
+            self._client.dropped()
+            return
+        self.became["asked the machine"] += 1
+        self.apis[arrived.asked.api] += 1
+        answer = self._answer(message)
+        if answer is not None and self._client.answered(answer) is not None:  # with acks=0 nothing leaves
+            self._client.left()
+        self._client.dropped()
+
+    def _answer(self, message: Message) -> Message | None:
+        """To requests with records, of which clients are told by events."""
+        if isinstance(message, ProduceRequest):
+            code = self._frames.chance.choice((ErrorCode.NONE, ErrorCode.CORRUPT_MESSAGE))
+            return ProduceResponse([Result(one.topic, one.partition, code, NO_OFFSET) for one in message.partitions])
+        if isinstance(message, FetchRequest):
+            unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return FetchResponse([FetchedPartition(one.topic, one.partition, unknown) for one in message.partitions])
+        return None
+
+
+HARMLESS: Final = (apis.API_VERSIONS, apis.METADATA, apis.LIST_OFFSETS, apis.OFFSET_FOR_LEADER_EPOCH, apis.LIST_GROUPS)
+"""What may be asked as often as one likes, and is answered at once."""

@@ -1,0 +1,23 @@
+"""Generated Kafka frames to a door without sockets; `tests/door/test_strangers.py` has them over sockets."""
+
+import pytest
+
+from benchmarks.attack.kafka_frames import Doorway, KafkaFrames
+
+FRAMES = 6_000
+
+
+@pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.8"])
+def test_kafka_frames_are_understood_or_refused_and_nothing_else_comes_of_them(version: str) -> None:
+    frames = KafkaFrames(1, version)
+    doorway = Doorway(frames)
+    for _ in range(FRAMES):
+        doorway.hear()
+    assert doorway.became.total() >= FRAMES and doorway.events > 100
+    assert all(doorway.became[what] > 150 for what in ("refused", "asked the machine", "answered at the door"))
+    assert len(doorway.apis) >= len(frames.spoken) - 2, "all but ApiVersions and SaslHandshake"
+
+
+def test_a_seed_says_the_same_again() -> None:
+    one, other = KafkaFrames(7), KafkaFrames(7)
+    assert [one.framed(one.payload()) for _ in range(500)] == [other.framed(other.payload()) for _ in range(500)]
