@@ -75,8 +75,9 @@ class Seen:
                     broker=self._broker, client=client_id,
                 )  # fmt: skip
                 operation.attempt_sent(
-                    self._out, broker=self._broker, timeout_ms=UNKNOWN_MS, digest=header.crc
-                )
+                    self._out, broker=self._broker, timeout_ms=UNKNOWN_MS, digest=header.crc,
+                    idempotent=header.producer_id >= 0,
+                )  # fmt: skip
                 yield _Produced(operation, header.crc, first + delta)
             first += header.record_count
 
