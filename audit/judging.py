@@ -1,7 +1,7 @@
 """All checks on all runs as one Spark query with one small answer.
 
 The answer's rows are (`run`, `check`, `kind`, ...):
-- `violation`: the first EVIDENCE_MAX of each check and run, with `total` (how many there are) and `by_acks`;
+- `violation`: the first of each check and run, with `total` (how many there are) and `by_acks`;
 - `missing`: places that cannot be judged, bounded likewise;
 - `counts`: events of each name and node, with the first and last sequence number; broken lines by reason;
 - `doubt`: events that contradict one another (`audit.doubts`);
@@ -40,8 +40,15 @@ NOTED = (
 )
 
 
-def judge(spark: SparkSession, runs: Sequence[RunDirectory], checks: Sequence[Check], scratch: str) -> list[Judged]:
-    """Judge `runs`, in their order. `scratch`: a directory for what does not fit in memory."""
+def judge(
+    spark: SparkSession,
+    runs: Sequence[RunDirectory],
+    checks: Sequence[Check],
+    scratch: str,
+    evidence_max: int = EVIDENCE_MAX,
+) -> list[Judged]:
+    """Judge `runs`, in their order. `scratch`: a directory for what does not fit in memory. `evidence_max`: violations
+    that are told, of each check and run."""
     small = sum(run.size_bytes for run in runs) <= SMALL_MAX_BYTES
     with tuned(spark, small):
         facts = prepare(spark, runs, None if small else scratch)
@@ -50,12 +57,12 @@ def judge(spark: SparkSession, runs: Sequence[RunDirectory], checks: Sequence[Ch
         about.append(_DOUBTS.format(doubts=doubts(small)))
         crashed: dict[str, str] = {}
         try:
-            rows = _collect(facts, [*([_bounded(checks)] if checks else []), *about])
+            rows = _collect(facts, [*([_bounded(checks, evidence_max)] if checks else []), *about])
         except PySparkException:
             rows = _collect(facts, about)
             for check in checks:
                 try:
-                    rows += _collect(facts, [_bounded([check])])
+                    rows += _collect(facts, [_bounded([check], evidence_max)])
                 except PySparkException as error:
                     crashed[check.name] = str(error).splitlines()[0]
         values = _values(facts, rows)
@@ -85,7 +92,7 @@ SELECT run, '{check.name}', 'counted', '', -1L, -1L, '', '{{}}' FROM ({check.cou
     return rows
 
 
-def _bounded(checks: Sequence[Check]) -> str:
+def _bounded(checks: Sequence[Check], rows_max: int) -> str:
     """The first rows of each run, check and kind, with their number; no violations at places that cannot be judged."""
     rows = "\nUNION ALL\n".join(map(_rows_of, checks))
     by_acks = ", ".join(
@@ -111,7 +118,7 @@ FROM (
   WHERE kind = 'missing' OR NOT unjudged
   WINDOW kind AS (PARTITION BY run, check, kind)
 )
-WHERE rank <= {EVIDENCE_MAX}
+WHERE rank <= {rows_max}
 """
 
 

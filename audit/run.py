@@ -18,7 +18,7 @@ from audit.checks.check import Check
 from audit.checks.registry import CHECKS
 from audit.expected import Expected, expected_of
 from audit.input import RunDirectory, find_runs
-from audit.judging import judge
+from audit.judging import EVIDENCE_MAX, judge
 from audit.quarantine import quarantine
 from emulator.judging import health
 from emulator.judging.completeness import incomplete
@@ -39,12 +39,14 @@ def audit_runs(
     expected: Callable[[Path], Expected] | None = None,
     scratch: str,
     checks: Sequence[Check] = tuple(CHECKS.values()),
+    evidence_max: int = EVIDENCE_MAX,
 ) -> list[Verdict]:
     """Verdicts of `runs` (directories or globs), in their order. Writes nothing but quarantine.jsonl, where needed.
 
     Args:
         expected: what the scenario expects of the run at a path; None: read from the run (`audit.expected`).
         scratch: a directory for what does not fit in memory, reachable by all executors.
+        evidence_max: violations that a verdict tells, of each check; it counts all of them.
 
     Raises:
         AuditInputError: not a run.
@@ -52,7 +54,7 @@ def audit_runs(
     began = time.monotonic()
     directories = find_runs(runs)
     wanted = [(expected or expected_of)(run.path) for run in directories]
-    judged = judge(spark, directories, checks, scratch)
+    judged = judge(spark, directories, checks, scratch, evidence_max)
     set_aside = quarantine(spark, directories, [of_run.counts for of_run in judged])
     verdicts = [
         _verdict(run, want, of_run, aside, checks)
