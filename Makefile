@@ -10,7 +10,7 @@ PIP_QUIET ?= --quiet
 # Folders that hold Python today; a folder that does not exist yet is not an error.
 SOURCES := $(sort $(patsubst %/,%,$(dir $(wildcard $(foreach d,faultline protocol controller emulator audit benchmarks docs/generate docs/notebook docs/session tests,$(d)/*.py)))))
 
-.PHONY: help demo test bench check check-fresh docs clean
+.PHONY: help demo test bench check check-fresh fast docs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -36,6 +36,9 @@ check: $(VENV)/installed-dev ## lint, types, import contracts
 check-fresh: ## a newcomer's machine: a clean clone, no Java, `make demo` (minutes)
 	@tests/fresh_machine.sh
 
+fast: $(VENV)/installed-fast ## the machines as native code, for simulated runs (minutes; gcc, Python's headers)
+	@$(BIN)/python -m emulator.compiling
+
 docs: $(VENV)/installed-dev ## write the pages of docs/ that come from code
 	@$(BIN)/python -m docs.generate
 	@$(BIN)/python -m docs.notebook
@@ -57,6 +60,10 @@ $(VENV)/installed-run: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/installed-dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) install $(PIP_QUIET) --constraint constraints.txt --editable '.[dev]'
 	@touch $@ $(VENV)/installed-run
+
+$(VENV)/installed-fast: pyproject.toml constraints.txt | $(VENV)/installed-run
+	$(PIP) install $(PIP_QUIET) --constraint constraints.txt --editable '.[fast]'
+	@touch $@
 
 # Half a minute once; from then on Spark starts in half the time (audit/class_archive.py).
 $(VENV)/installed-classes: constraints.txt | $(VENV)/installed-run

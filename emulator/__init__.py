@@ -13,7 +13,8 @@
 | `cluster` | a cluster that stays, its control server, its dashboard, its compose file |
 | `cli` | the command line |
 
-Beside them: `topology` (nodes and availability zones), `layout` (what lies in a run's directory), `packaged` (where
+Beside them: `compilable`, `compiling`, `compiled` (the machines as native code: of which modules, how it is made, when
+it is taken), `topology` (nodes and availability zones), `layout` (what lies in a run's directory), `packaged` (where
 scenarios, recordings and topologies are), `html_file` (a page that needs nothing else), `identity` (which process is
 which), `regular_files`, `terminal`, `screen`, `exit_codes`, `last_resort` and `unheard_interrupts` (how every process
 of ours reads, prints and ends).

@@ -17,6 +17,7 @@ IN_PACKAGE: Final = _DATA.is_dir()
 
 SCENARIOS: Final = _DATA / "scenarios" if IN_PACKAGE else _TREE / "scenarios"
 GOLDEN: Final = _DATA / "golden" if IN_PACKAGE else _TREE / "tests" / "golden"
+PROJECT: Final = (_DATA if IN_PACKAGE else _TREE) / "pyproject.toml"
 COMPOSE: Final = _DATA / "compose" if IN_PACKAGE else _TREE / "compose"
 """Topologies, and what makes the image of their containers."""
 BUILD_IMAGE: Final = quote(str(COMPOSE / "build.sh")) if IN_PACKAGE else "compose/build.sh"

@@ -40,6 +40,7 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from emulator.compiled import PURE_VARIABLE
 from tests.door import rust_client
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """What tests start is not among what this user has running, nor among what other tests have."""
     home = tempfile.TemporaryDirectory(prefix="faultline-tests-state-")
     os.environ["XDG_STATE_HOME"] = home.name
+    os.environ[PURE_VARIABLE] = "1"  # of the sources, whatever was compiled
     config.add_cleanup(home.cleanup)
 
 

@@ -11,15 +11,23 @@ from cyclopts import App, CycloptsError, Parameter
 
 from emulator.cli import app_live, app_live_machines, app_live_use
 from emulator.cli.asked import Cluster
+from emulator.compiled import look as look_for_compiled
+from emulator.compiled import use as use_compiled
 from emulator.exit_codes import UNUSABLE
 from emulator.last_resort import ended
 from emulator.packaged import installed_version
 from emulator.runs.living import Driver, Engine
 
+
+def _version() -> str:
+    """With a word where commands that simulate take native code."""
+    return f"{installed_version()}, compiled" if look_for_compiled().usable else installed_version()
+
+
 app = App(
     name="faultline",
     help="An emulator of Kafka's replication, made to be broken on purpose. It contains no Kafka code.",
-    version=installed_version,
+    version=_version,
     version_flags=["--version"],
     suppress_keyboard_interrupt=False,
 )
@@ -89,6 +97,8 @@ def run(
     markdown
         Also write the verdict there, as Markdown for a pull request.
     """
+    if world == "sim":  # nodes of the network world are processes of their own, forked from sources
+        use_compiled()
     from emulator.cli.commands.run import RunOptions, run_command
     from emulator.judging.for_machines import ForMachines
 
@@ -354,6 +364,7 @@ def sim(
     master
         A Spark master whose executors play instead of this machine's cores, such as spark://host:7077.
     """
+    use_compiled()
     from emulator.cli.commands.sim import sim_command
     from emulator.judging.for_machines import ForMachines
 
@@ -413,6 +424,7 @@ def sweep(
     master
         A Spark master whose executors play instead of this machine's cores, such as spark://host:7077.
     """
+    use_compiled()
     from emulator.cli.commands.sweep import SweepOptions, sweep_command
 
     options = SweepOptions(
@@ -472,6 +484,7 @@ def advise(
     master
         A Spark master whose executors play instead of this machine's cores, such as spark://host:7077.
     """
+    use_compiled()
     from emulator.cli.commands.advise import AdviseOptions, advise_command
 
     options = AdviseOptions(
@@ -517,6 +530,7 @@ def fuzz(
     master
         A Spark master whose executors play instead of this machine's cores, such as spark://host:7077.
     """
+    use_compiled()
     from emulator.cli.commands.fuzz import FuzzOptions, fuzz_command
 
     files = tuple(settings or ())

@@ -4,11 +4,15 @@
 import gc
 import multiprocessing
 import os
+import pickle
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from multiprocessing import resource_tracker
 from typing import Any, Literal, Protocol, TypeVar
+
+from emulator.compiled import in_use as compiled_in_use
+from emulator.compiled import use as use_compiled
 
 CHUNK_MAX = 8
 
@@ -39,9 +43,13 @@ Processes = int | Players | None
 _worker: Worker[Any, Any] | None = None
 
 
-def _begin(make: Callable[[Asked], Worker[Any, Any]], asked: Asked) -> None:
-    """In a new process."""
+def _begin(packed: bytes, compiled: bool) -> None:
+    """In a new process. `packed`: what makes a worker and what it is asked, unread until it is settled whether machines
+    are native here, too."""
     global _worker  # noqa: PLW0603  a pool's initializer has no other place for what its tasks share
+    if compiled:
+        use_compiled()
+    make, asked = pickle.loads(packed)
     _worker = make(asked)
     # It stays as long as its process: the collector need not look through it after each run.
     gc.freeze()
@@ -92,7 +100,7 @@ def all_cores(
     resource_tracker.ensure_running()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        with context.Pool(count, _begin, (make, asked)) as pool:
+        with context.Pool(count, _begin, (pickle.dumps((make, asked)), compiled_in_use())) as pool:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
             def play(tasks: Sequence[Task]) -> Iterator[Result]:

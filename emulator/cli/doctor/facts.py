@@ -2,6 +2,8 @@
 
 import msgspec
 
+from emulator.compiled import Native
+
 
 class Package(msgspec.Struct, frozen=True):
     """A Python package that is needed. `wanted`: its bounds, such as `>=2.14`; `installed` "": it is not; `fits`: its
@@ -43,7 +45,7 @@ class Rights(msgspec.Struct, frozen=True):
 class Facts(msgspec.Struct, frozen=True):
     """`ports`: how many listened at once on loopback, and `ports_problem` what ended it. `late_ms`: of each timer that
     was tried. `free_bytes`: where runs are written; `memory_bytes`: available; `tools`: of the system, by name.
-    `tree`: what runs is the project's tree, which has a Makefile, and not a wheel."""
+    `tree`: what runs is the project's tree, which has a Makefile, and not a wheel. `native`: compiled machines."""
 
     python: tuple[int, int, int]
     python_at: str
@@ -61,3 +63,4 @@ class Facts(msgspec.Struct, frozen=True):
     memory_bytes: int
     tools: frozenset[str]
     tree: bool = True
+    native: Native = Native()

@@ -11,6 +11,7 @@ import msgspec
 
 from emulator.cli.doctor.facts import DockerFacts, Facts, Rights
 from emulator.cli.doctor.punctuality import NODES_TRIED, allowed_ms, safe_speed
+from emulator.compiled import REMAKE
 from emulator.packaged import BUILD_IMAGE
 
 State = Literal["ok", "limited", "missing"]
@@ -43,6 +44,7 @@ def examine(facts: Facts, default_speed: float) -> list[Finding]:
         _python(facts),
         *_packages(facts),
         *_make(facts),
+        _machines(facts),
         _java(facts),
         _ports(facts),
         _cores(facts),
@@ -91,6 +93,20 @@ def _make(facts: Facts) -> Iterator[Finding]:
         yield Finding("make", "ok", "there", required=True)
     elif facts.tree:
         yield Finding("make", "missing", "not on PATH", "install make (apt install make)", True)
+
+
+def _machines(facts: Facts) -> Finding:
+    """What sim, sweep, advise, fuzz and run --world sim play with."""
+    native = facts.native
+    if native.usable:
+        return Finding("machines", "ok", f"compiled: {native.modules} modules are native code when runs are simulated")
+    if not native.modules:
+        how = " (make fast compiles them: simulated runs are faster)" if facts.tree else ""
+        return Finding("machines", "ok", f"Python{how}")
+    found = f"Python: what was compiled is left alone, {native.problem}"
+    if native.by_choice:
+        return Finding("machines", "ok", found)
+    return Finding("machines", "limited", found, REMAKE)
 
 
 def _java(facts: Facts) -> Finding:

@@ -18,6 +18,7 @@ from audit.java import NoJavaError, find_java
 from emulator.cli.doctor.facts import DockerFacts, Facts, JavaFacts, Package, Rights
 from emulator.cli.doctor.findings import PORTS_WANTED
 from emulator.cli.doctor.punctuality import NICENESS, NODES_TRIED
+from emulator.compiled import look as look_for_compiled
 from emulator.packaged import IN_PACKAGE
 from emulator.worlds.containers.images import our_image
 
@@ -76,6 +77,7 @@ def facts_of_this_machine(runs_at: Path, environ: Mapping[str, str] = os.environ
         memory_bytes=psutil.virtual_memory().available,
         tools=frozenset(tool for tool in ("make",) if _which(tool)),
         tree=not IN_PACKAGE,
+        native=look_for_compiled(environ),
     )
 
 

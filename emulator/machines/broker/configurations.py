@@ -39,7 +39,7 @@ class Configurations:
         self._replicas = replicas
         self._dynamic = dynamic
         self._unclean_election_enabled = unclean
-        self._thread = SingleThread(context.threads, "config-changes")
+        self._changes_thread = SingleThread(context.threads, "config-changes")
         self._last_change = -1
         self._asked = False
 
@@ -55,7 +55,7 @@ class Configurations:
         """Look at the notifications, unless somebody is about to."""
         if not self._asked:
             self._asked = True
-            self._thread.do("changed settings", self._look())
+            self._changes_thread.do("changed settings", self._look())
 
     def _look(self) -> Work[None]:
         self._asked = False

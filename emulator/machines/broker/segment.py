@@ -132,7 +132,8 @@ class Segment:
     def old_batches(self) -> Iterator[BatchHeader]:
         """Headers of the batches that are not recent, read from the file."""
         stop = self.positions[0] if self.positions else self.size_bytes
-        return (header for _, header, _ in self._scan(0, stop))
+        for _, header, _ in self._scan(0, stop):
+            yield header
 
     def batches(self) -> Iterator[BatchHeader]:
         """Every batch's header."""

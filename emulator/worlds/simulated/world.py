@@ -1,7 +1,5 @@
 """The simulated world: nodes on a heap, what may be done to them, and who does what the player asks."""
 
-from functools import cached_property
-
 from emulator.faults.actions import Act
 from emulator.worlds.simulated.breakable import Breakable
 from emulator.worlds.simulated.fault_executor import FaultExecutor
@@ -11,9 +9,14 @@ from emulator.worlds.simulated.node import SimulatedNode
 class SimulatedWorld(Breakable):
     """All nodes of a topology."""
 
-    @cached_property
+    _executor: FaultExecutor | None = None
+
+    @property
     def executor(self) -> FaultExecutor:
-        return FaultExecutor(self)
+        """One for the whole run: it remembers which nodes are started together."""
+        if self._executor is None:
+            self._executor = FaultExecutor(self)
+        return self._executor
 
     def _act(self, node: SimulatedNode, order: Act) -> None:
         (self.on_act or self.executor.do)(node, order)

@@ -1,0 +1,185 @@
+"""The compiled machines (make fast) beside their sources: do they say the same, and how much faster?
+
+    python -m benchmarks.compiled [--seeds N] [--turns N]
+
+Traces: N seeds (2) of every catalogue scenario in every version, and one of every recording's script, all events with
+their times and causes. Results: 400 seeds of az-isolated-leader, all that `sim --json` tells of each but its time. Then
+what `benchmarks.simulation` measures, and 1,000 seeds on all cores, of both sides in turns, in seconds of the
+processor. Each side is a process of its own. Exits with 1 if anything differs or a target is missed, with 2 where
+nothing usable is compiled.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Literal
+
+import msgspec
+
+from benchmarks.figures import Figure, show, write
+from emulator.compiled import MANIFEST, PURE_VARIABLE, Manifest, in_use, look, native_folder, use
+from emulator.exit_codes import BROKEN, HELD, UNUSABLE
+from emulator.last_resort import ended
+
+Side = Literal["pure", "compiled"]
+SIDES: Final[tuple[Side, ...]] = ("pure", "compiled")
+SEEDS: Final = 2
+RESULTS: Final = 400
+TIMED_SEEDS: Final = 1_000
+TURNS: Final = 3
+"""Medians of these: another program takes a core now and then."""
+CHILD_TIMEOUT_S: Final = 1_800.0
+NAMED_MAX: Final = 20
+SCENARIO: Final = "az-isolated-leader"
+
+
+# --- one side, in a process of its own ------------------------------------------------------------------------------
+
+
+def traces(seeds: int) -> Any:
+    from benchmarks.trace_digests import digests
+
+    return digests(seeds, ())
+
+
+def results(seeds: int) -> Any:
+    from emulator.judging.seeds import SeedsAsked, play_seeds
+
+    played = sorted(play_seeds(SeedsAsked(SCENARIO, "2.6"), range(1, seeds + 1)), key=lambda result: result.seed)
+    return [msgspec.to_builtins(msgspec.structs.replace(result, wall_s=0.0)) for result in played]
+
+
+def speeds(seeds: int) -> Any:
+    """[x real time, µs for an input, s for a run with its verdict, s for all seeds]. Of the processors' time: other
+    programs that run meanwhile change it by little."""
+    from benchmarks.simulation import quiet_scenario
+    from emulator.judging.judged import play_and_judge
+    from emulator.judging.seeds import SeedsAsked, play_seeds
+    from emulator.runs.resolve import resolve
+    from emulator.runs.simulated import play
+    from emulator.runs.sources import find_scenario
+
+    resolved = resolve(find_scenario(SCENARIO))
+    play_and_judge(resolved, 0, run="warm")
+    judged = []
+    for seed in range(1, 21):
+        began_s = time.process_time()
+        play_and_judge(resolved, seed, run="bench")
+        judged.append(time.process_time() - began_s)
+    rates, costs_us, quiet = [], [], resolve(quiet_scenario())
+    for seed in range(1, 6):
+        began_s = time.process_time()
+        world = play(quiet, seed).world
+        took_s = time.process_time() - began_s
+        rates.append(world.now_ms / 1000.0 / took_s)
+        costs_us.append(took_s / world.inputs * 1e6)
+    began_s = _processors_s()
+    assert sum(1 for _ in play_seeds(SeedsAsked(SCENARIO, "2.6"), range(1, seeds + 1))) == seeds
+    return [*map(statistics.median, (rates, costs_us, judged)), _processors_s() - began_s]
+
+
+def _processors_s() -> float:
+    """Of this process and those that it has waited for."""
+    return sum(os.times()[:4])
+
+
+SUBJECTS: Final = {"traces": traces, "results": results, "speeds": speeds}
+
+
+def child(side: Side, subject: str, seeds: int, folder: Path, file: Path) -> int:
+    use(folder=folder)
+    assert in_use() is (side == "compiled"), f"{side}: {look()}"
+    file.write_bytes(msgspec.json.encode(SUBJECTS[subject](seeds)))
+    return HELD
+
+
+# --- both -----------------------------------------------------------------------------------------------------------
+
+
+def asked_of(side: Side, subject: str, seeds: int, folder: Path) -> Any:
+    """What that side says of `subject`. `folder`: what was compiled."""
+    with TemporaryDirectory(prefix="faultline-") as own:
+        file = Path(own) / "said.json"
+        ask = ("--side", side, subject, str(seeds), str(folder), str(file))
+        words = [sys.executable, "-m", "benchmarks.compiled", *ask]
+        environ = {**os.environ, PURE_VARIABLE: "1" if side == "pure" else "0"}
+        subprocess.run(words, env=environ, stdin=subprocess.DEVNULL, timeout=CHILD_TIMEOUT_S, check=True)
+        return msgspec.json.decode(file.read_bytes())
+
+
+def differing(pure: dict[str, dict[str, str]], compiled: dict[str, dict[str, str]]) -> tuple[int, int]:
+    """(runs that differ, runs); names some of the former."""
+    assert pure.keys() == compiled.keys()
+    both = [(name, seed, pure[name][seed], compiled[name].get(seed, "")) for name in pure for seed in pure[name]]
+    wrong = [(name, seed, *said) for name, seed, *said in both if said[0] != said[1]]
+    for name, seed, one, other in wrong[:NAMED_MAX]:
+        print(f"{name}, seed {seed}: {one} from the sources, {other} compiled")
+    return len(wrong), len(both)
+
+
+def compare(seeds: int, turns: int) -> list[Figure]:
+    """All figures, written to benchmarks/results/compiled.json."""
+    folder = native_folder()
+    manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
+    wrong, runs = differing(*(asked_of(side, "traces", seeds, folder) for side in SIDES))
+    pure, compiled = (asked_of(side, "results", RESULTS, folder) for side in SIDES)
+    unequal = [one["seed"] for one, other in zip(pure, compiled, strict=True) if one != other]
+    print(f"{wrong} of {runs} traces differ; {len(unequal)} of {RESULTS} results {unequal[:NAMED_MAX]}")
+    said: dict[Side, list[list[float]]] = {side: [] for side in SIDES}
+    for _ in range(turns):
+        for side in SIDES:
+            said[side].append(asked_of(side, "speeds", TIMED_SEEDS, folder))
+    python, native = ([statistics.median(column) for column in zip(*said[side], strict=True)] for side in SIDES)
+    figures = [
+        Figure(line=f"traces that differ, of {runs:,}", value=wrong, unit="traces", target=0),
+        Figure(line=f"results that differ, of {RESULTS} seeds", value=len(unequal), unit="seeds", target=0),
+        Figure(
+            line="simulation of a 3-broker cluster, compiled", value=native[0], unit="x real time", target=4000,
+            higher_is_better=True, bound=f"{python[0]:,.0f} from the sources; structs, codec and heap are C already",
+        ),
+        Figure(
+            line="an input, codec and events included, compiled", value=native[1], unit="µs", target=8,
+            bound=f"{python[1]:.1f} from the sources",
+        ),
+        Figure(
+            line="dual-leader scenario simulated and judged by the oracle, compiled", value=native[2], unit="s",
+            target=0.02, bound=f"{python[2]:.4f} from the sources; the oracle is Python in both",
+        ),
+        Figure(
+            line=f"{TIMED_SEEDS:,} seeds of {SCENARIO}, judged, compiled: of both cores", value=native[3], unit="s",
+            target=14, bound=f"{python[3]:.1f} from the sources; half as long on two cores that are idle",
+        ),
+        Figure(
+            line="compiling, once for each change of the machines", value=manifest.seconds, unit="s", target=240,
+            bound=f"{len(manifest.modules)} modules; the C compiler",
+        ),
+    ]  # fmt: skip
+    write("compiled", figures, {"by": manifest.by, "pure": said["pure"], "compiled": said["compiled"]})
+    return figures
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.compiled", description="Compiled, and sources.")
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--side", nargs=5, help=argparse.SUPPRESS)
+    asked = parser.parse_args(arguments)
+    if asked.side:
+        side, subject, seeds, folder, file = asked.side
+        return child(side, subject, int(seeds), Path(folder), Path(file))
+    native = look({**os.environ, PURE_VARIABLE: "0"})
+    if not native.usable:
+        print(f"benchmarks.compiled: nothing to compare: {native.problem or 'make fast first'}", file=sys.stderr)
+        return UNUSABLE
+    figures = compare(asked.seeds, asked.turns)
+    show(figures)
+    return HELD if all(figure.met for figure in figures) else BROKEN
+
+
+if __name__ == "__main__":
+    sys.exit(ended("benchmarks.compiled", lambda: main(sys.argv[1:])))

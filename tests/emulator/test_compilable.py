@@ -1,0 +1,134 @@
+"""Every module of the pure packages is compiled, or it is said why not."""
+
+from pathlib import Path
+
+import pytest
+
+from emulator.compilable import APART, PACKAGES, TRIED, module_name, modules, rests_on
+from tests.test_project import PURE
+
+ROOT = Path(__file__).parents[2]
+STRUCTS = "it defines structs of msgspec, which makes their classes itself"
+
+
+def made(root: Path, files: dict[str, str]) -> dict[str, str]:
+    """{module: reason} of a project of these files."""
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    return {module.name: module.reason for module in modules(root)}
+
+
+@pytest.fixture(scope="module")
+def ours() -> dict[str, str]:
+    return {module.path: module.reason for module in modules(ROOT)}
+
+
+@pytest.mark.parametrize("folder", [*PURE, "emulator/storage", "emulator/worlds/simulated"])
+def test_every_module_of_a_pure_package_is_compiled_or_has_its_reason(folder: str, ours: dict[str, str]) -> None:
+    there = {path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*.py")}
+    assert there and there <= ours.keys(), f"add {folder} to PACKAGES of emulator/compilable.py"
+
+
+def test_the_machines_are_among_those_compiled(ours: dict[str, str]) -> None:
+    machines = ("emulator/machines/broker/partition.py", "controller/elections.py", "emulator/worlds/simulated/heap.py")
+    assert [ours[path] for path in machines] == ["", "", ""]
+    assert len([path for path, reason in ours.items() if not reason]) > 100
+
+
+def test_what_is_left_out_by_name_is_there() -> None:
+    assert [folder for folder in (*PACKAGES, *APART) if not (ROOT / folder).is_dir()] == []
+    assert [path for path in TRIED if not (ROOT / path).is_file()] == []
+
+
+def test_structs_are_known_by_their_bases_wherever_these_are_from(tmp_path: Path) -> None:
+    found = made(
+        tmp_path,
+        {
+            "protocol/__init__.py": "",
+            "protocol/base.py": "import msgspec\nclass Base(msgspec.Struct):\n    x: int\n",
+            "protocol/passed.py": "from protocol.base import Base as Base\n",
+            "protocol/one.py": "from protocol.passed import Base\nclass One(Base):\n    y: int\n",
+            "protocol/two.py": "from protocol import base as b\nclass Two(b.Base, frozen=True):\n    y: int\n",
+            "protocol/like.py": "class Base: ...\nclass Like(Base): ...\n",
+        },
+    )
+    structs = {name for name, reason in found.items() if reason == STRUCTS}
+    assert structs == {"protocol.base", "protocol.one", "protocol.two"}
+    assert found["protocol.passed"] == found["protocol.like"] == ""
+
+
+def test_slots_on_a_class_that_stays_python_are_left_out_and_what_rests_on_them(tmp_path: Path) -> None:
+    found = made(
+        tmp_path,
+        {
+            "controller/base.py": "from msgspec import Struct\nclass S(Struct): ...\nclass Base:\n    __slots__ = ()\n",
+            "controller/one.py": "from controller.base import Base\nclass One(Base):\n    __slots__ = ('y',)\n",
+            "controller/two.py": "from controller.one import One\nclass Two(One):\n    __slots__ = ('z',)\n",
+            "controller/own.py": "class Own:\n    __slots__ = ('z',)\n",
+        },
+    )
+    slots = "its slots are added to those of a class of Python"
+    assert (found["controller.one"], found["controller.two"], found["controller.own"]) == (slots, slots, "")
+
+
+def test_what_mypyc_does_not_know_is_left_out(tmp_path: Path) -> None:
+    found = made(
+        tmp_path,
+        {
+            "protocol/within.py": "if True:\n    class Within(int): ...\n",
+            "protocol/asked.py": "from typing import Protocol, runtime_checkable\n"
+            "@runtime_checkable\nclass Asked(Protocol): ...\n",
+        },
+    )
+    assert all("mypyc does not know" in reason for reason in found.values()) and len(found) == 2
+
+
+def test_a_class_that_stays_python_is_made_of_python(tmp_path: Path) -> None:
+    found = made(
+        tmp_path,
+        {
+            "protocol/first.py": "class First: ...\n",
+            "protocol/second.py": "from protocol.first import First\nclass Second(First): ...\n",
+            "protocol/apart.py": "class Apart: ...\n",
+            "emulator/judging/other.py": "from protocol.second import Second\nclass Other(Second): ...\n",
+        },
+    )
+    assert [name for name, reason in found.items() if not reason] == ["protocol.apart"]
+
+
+def test_a_decorator_that_nobody_has_tried_is_left_out(tmp_path: Path) -> None:
+    text = "import functools\nclass A:\n    @functools.cached_property\n    def x(self) -> int:\n        return 1\n"
+    found = made(tmp_path, {"protocol/one.py": text, "protocol/two.py": text.replace("functools.cached_", "")})
+    assert found["protocol.two"] == "" and "functools.cached_property" in found["protocol.one"]
+
+
+def test_work_that_would_be_done_too_early_is_left_out(tmp_path: Path) -> None:
+    (reason,) = made(tmp_path, {"protocol/one.py": "def f(xs):\n    return (x for x in xs)\n"}).values()
+    assert reason.startswith("it returns a generator expression")
+
+
+def test_native_code_rests_on_all_that_it_imports(tmp_path: Path) -> None:
+    made(
+        tmp_path,
+        {
+            "protocol/__init__.py": "",
+            "protocol/first.py": "TYPES = False\nif TYPES:\n    from protocol.second import X\n",
+            "protocol/second.py": "import emulator.third\nimport os\nX = 1\n",
+            "protocol/apart.py": "",
+            "emulator/__init__.py": "",
+            "emulator/third.py": "from protocol import first\n",
+        },
+    )
+    assert rests_on(tmp_path, ("protocol/first.py",)) == (
+        "emulator/__init__.py",
+        "emulator/third.py",
+        "protocol/__init__.py",
+        "protocol/first.py",
+        "protocol/second.py",
+    )
+
+
+def test_a_module_has_the_name_that_it_is_imported_by() -> None:
+    assert module_name("protocol/work.py") == "protocol.work"
+    assert module_name("protocol/records/__init__.py") == "protocol.records"

@@ -1,0 +1,56 @@
+"""What `make fast` lacks is said in one line; what it makes says the same as the sources (an hour's test)."""
+
+import shutil
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from benchmarks.compiled import SIDES, asked_of, differing
+from emulator.compiled import ROOT, SUFFIX, look
+from emulator.compiling import CannotCompile, c_compiler, compile_all, main
+from emulator.exit_codes import UNUSABLE
+
+
+def test_without_a_c_compiler_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler -pipe")
+    assert main([]) == UNUSABLE
+    said = "faultline: compiling needs a C compiler; no-such-compiler is not on PATH: apt install gcc, or set CC\n"
+    assert capsys.readouterr() == ("", said)
+
+
+def test_without_headers_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CC", "true")
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path / name))
+    said = r"Python's headers, and there is no .*/include/Python.h: apt install python3-dev"
+    with pytest.raises(CannotCompile, match=said):
+        c_compiler()
+
+
+def test_an_argument_is_one_too_many(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--fast"]) == UNUSABLE
+    assert capsys.readouterr().err == "faultline: compiling takes no arguments, not '--fast'\n"
+
+
+def test_what_the_compiler_refuses_leaves_what_was_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "protocol").mkdir()
+    (tmp_path / "protocol" / "wrong.py").write_text("def f() -> int:\n    return ''\n", encoding="utf-8")
+    folder = tmp_path / "var" / "native"
+    folder.mkdir(parents=True)
+    (folder / f"kept{SUFFIX}").touch()
+    monkeypatch.setenv("CC", "true")
+    monkeypatch.setattr("emulator.compiling.Path.is_file", lambda path: True)
+    with pytest.raises(CannotCompile, match=r"mypyc refuses: protocol/wrong.py:2: error: Incompatible return value"):
+        compile_all(tmp_path, folder)
+    assert [path.name for path in (tmp_path / "var").iterdir()] == ["native"]
+    assert [path.name for path in folder.iterdir()] == [f"kept{SUFFIX}"]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+def test_native_machines_leave_the_same_traces(tmp_path: Path) -> None:
+    folder = tmp_path / "native"
+    compile_all(ROOT, folder)
+    assert look({}, folder).usable
+    wrong, runs = differing(*(asked_of(side, "traces", 2, folder) for side in SIDES))
+    assert (wrong, runs > 500) == (0, True)
