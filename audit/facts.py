@@ -55,7 +55,7 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
         (*_WHO, "operation", "kind", "outcome", "acks", "offset", "digest", "broker", "attempts", "idempotent"),
     ),
     "reads": ("records_read", (*_WHO, *_BATCH, "operation", "high_watermark", "broker")),
-    "invocations": ("operation_invoked", (*_WHO, "operation", "kind", "value", "offset")),
+    "invocations": ("operation_invoked", (*_WHO, "operation", "kind", "value", "offset", "client")),
     "requests": ("attempt_sent", (*_WHO, "operation", "attempt", "broker", "timeout_ms")),
     "attempts": ("attempt_ended", (*_WHO, "operation", "attempt", "error")),
 }

@@ -5,6 +5,9 @@ With more requests under way a retried batch comes behind those that were sent a
 that ended `ok` and whose record the final leader holds: in the order in which a client began them, their offsets must
 rise. A row is a record that lies below the highest of those that the same client had asked for before it. (Jepsen's
 Kafka workload calls it a nonmonotonic send.)
+
+Kafka clients are told apart by their `client.id`, each at one broker's door. There a retry is an operation of its own,
+and an idempotent producer's is answered with the place of the first: it counts from when that was sent.
 """
 
 from audit.checks.check import Check
@@ -12,22 +15,28 @@ from audit.checks.log_evidence import UNREADABLE_LEADERS
 
 # In a big run only the producers are compared with the log whose offsets do not rise anyway.
 _ASKED = "kind = 'produce' AND outcome = 'ok' AND offset >= 0 AND NOT gone"
-_IN_ORDER = """OVER (PARTITION BY run, node, topic, partition
-    ORDER BY incarnation, CAST(substring_index(operation, ':', -1) AS BIGINT)
-    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"""
+_NUMBER = "CAST(substring_index(operation, ':', -1) AS BIGINT)"
+
+
+def _in_order(producer: str) -> str:
+    return (
+        f"OVER (PARTITION BY run, {producer}, topic, partition ORDER BY incarnation, {_NUMBER} "
+        "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    )
+
 
 VIOLATIONS = f"""
-SELECT run, topic, partition, offset,
+SELECT behind.run, behind.topic, behind.partition, offset,
   format_string('%s lies at offset %d, before %s at %d, which was asked for earlier',
     operation, offset, before.operation, before.offset) AS text,
   to_json(struct(operation, before.operation AS earlier, before.offset AS earlier_offset)) AS details
 FROM (
-  SELECT *, max(struct(offset, operation)) {_IN_ORDER} AS before
+  SELECT *, max(struct(offset, operation, incarnation, {_NUMBER} AS number)) {_in_order("node, client")} AS before
   FROM (
-    SELECT o.* FROM operations AS o
+    SELECT o.*, coalesce(i.client, '') AS client FROM operations AS o
     --big LEFT SEMI JOIN (
     --big   SELECT DISTINCT run, node, topic, partition FROM (
-    --big     SELECT *, max(offset) {_IN_ORDER.replace(chr(10), " ")} AS highest FROM operations WHERE {_ASKED}
+    --big     SELECT *, max(offset) {_in_order("node")} AS highest FROM operations WHERE {_ASKED}
     --big   ) WHERE offset < highest
     --big ) AS doubtful
     --big   ON o.run = doubtful.run AND o.node = doubtful.node AND o.topic = doubtful.topic
@@ -35,10 +44,20 @@ FROM (
     LEFT SEMI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
       ON o.run = log.run AND o.topic = log.topic AND o.partition = log.partition AND o.digest = log.digest
       AND o.offset BETWEEN log.base_offset AND log.last_offset
+    LEFT JOIN (SELECT DISTINCT run, operation, client FROM invocations WHERE client != '') AS i
+      ON o.run = i.run AND o.operation = i.operation
     WHERE {_ASKED}
   )
-)
+) AS behind
+LEFT JOIN (
+  SELECT run, node, topic, partition, digest, min(struct(incarnation, {_NUMBER} AS number)) AS first_sent
+  FROM operations WHERE kind = 'produce' AND idempotent
+  GROUP BY run, node, topic, partition, digest
+) AS sent
+  ON behind.run = sent.run AND behind.node = sent.node AND behind.topic = sent.topic
+  AND behind.partition = sent.partition AND behind.digest = sent.digest
 WHERE offset < before.offset
+  AND NOT coalesce(client != '' AND sent.first_sent < struct(before.incarnation, before.number), false)
 """
 
 REORDERED = Check(

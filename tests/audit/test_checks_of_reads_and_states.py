@@ -69,6 +69,37 @@ def test_two_clients_have_no_order(audit: Audit) -> None:
     assert check.verdict == "held"
 
 
+def _at_the_door(
+    trace: Trace, value: str, number: int, *, client: str, at: int = -1, idempotent: bool = False
+) -> Trace:
+    """A produce of a Kafka client, as broker-0 saw it; `at` -1: its answer did not reach the client."""
+    operation, digest = f"broker-0.1:{number}", digest_of(value)
+    outcome, error = ("ok", 0) if at >= 0 else ("unknown", -2)
+    trace.emit("broker-0", e.OperationInvoked(operation, "produce", TOPIC, 0, -1, value, 0, -1, client))
+    trace.emit("broker-0", e.AttemptSent(operation, 1, 0, digest))
+    trace.emit("broker-0", e.AttemptEnded(operation, 1, error, at, ""))
+    told = (TOPIC, 0, at, 0, digest, -1, 0, 1, idempotent)
+    return trace.emit("broker-0", e.OperationEnded(operation, "produce", outcome, error, *told))
+
+
+@pytest.mark.parametrize(("other", "result"), [("one", "violated"), ("other", "held")])
+def test_kafka_clients_of_one_broker_have_no_order_each_of_them_has(audit: Audit, other: str, result: str) -> None:
+    trace = _at_the_door(_stored("a", "b"), "b", 1, client="one", at=1)
+    check = audit(_at_the_door(trace, "a", 2, client=other, at=0)).checks["reordered"]
+    assert check.verdict == result, check.reason
+
+
+@pytest.mark.parametrize(("idempotent", "result"), [(True, "held"), (False, "violated")])
+def test_a_retry_that_is_answered_with_its_first_place_counts_from_then(
+    audit: Audit, idempotent: bool, result: str
+) -> None:
+    trace = _at_the_door(_stored("a", "b"), "a", 1, client="one", idempotent=idempotent)
+    trace = _at_the_door(trace, "b", 2, client="one", at=1, idempotent=idempotent)
+    trace = _at_the_door(trace, "a", 3, client="one", at=0, idempotent=idempotent)
+    check = audit(trace).checks["reordered"]
+    assert check.verdict == result, check.reason
+
+
 def test_order_is_unknown_where_the_log_is_not_told(audit: Audit) -> None:
     trace = _acknowledged(_stored("b", "a"), "b", at=0, operation=_operation(2)).loaded(0, 9)
     assert audit(_acknowledged(trace, "a", at=1, operation=_operation(1))).checks["reordered"].verdict == "unknown"
