@@ -446,6 +446,7 @@ def advise(
     topology: str | None = None,
     brokers: int | None = None,
     azs: int | None = None,
+    fault: str | None = None,
     out: Path | None = None,
     html: Path | None = None,
     json: bool = False,
@@ -475,6 +476,8 @@ def advise(
         Instead: so many brokers,
     azs
         in so many AZs, by default three.
+    fault
+        Only this one, by the name of its scenario: az-0-is-cut-off-load.
     out
         Where the scenarios of what breaks are written; by default runs/advice.
     html
@@ -488,7 +491,7 @@ def advise(
     from emulator.cli.commands.advise import AdviseOptions, advise_command
 
     options = AdviseOptions(
-        files, kafka_version, tuple(set_ or ()), seeds, pairs, runs, for_, topology, brokers, azs, out, html, json,
+        files, kafka_version, tuple(set_ or ()), seeds, pairs, runs, for_, topology, brokers, azs, fault, out, html, json,
         master,
     )  # fmt: skip
     return advise_command(options)

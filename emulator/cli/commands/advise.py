@@ -5,6 +5,7 @@ The exit code is 0 if every promise is kept in every run, 1 if one is broken, 3 
 import shlex
 import sys
 from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from time import monotonic
 
@@ -36,7 +37,7 @@ AZS = 3
 
 class AdviseOptions(msgspec.Struct, frozen=True):
     """The words of the command line. `out`: where scenarios of what breaks are written; `html`: a page. `runs`,
-    `lasting`: so many runs of pairs, or for so long. `topology`: as `up` takes it."""
+    `lasting`: so many runs of pairs, or for so long. `topology`: as `up` takes it. `fault`: no other is played."""
 
     files: tuple[str, ...] = ()
     kafka_version: str | None = None
@@ -48,6 +49,7 @@ class AdviseOptions(msgspec.Struct, frozen=True):
     topology: str | None = None
     brokers: int | None = None
     azs: int | None = None
+    fault: str | None = None
     out: Path | None = None
     html: Path | None = None
     json: bool = False
@@ -62,7 +64,7 @@ def advise_command(options: AdviseOptions) -> int:
         seeds = parse_seeds(options.seeds or SEEDS)
         cluster = _cluster(options)
         asked_for = Choice(options.kafka_version or cluster.version, options.sets, options.files)
-        base = base_of(asked_for, options.kafka_version, cluster)
+        base = _only(options.fault, base_of(asked_for, options.kafka_version, cluster))
         choice = msgspec.structs.replace(asked_for, kafka_version=base.version)
         asked = asked_of(choice, base, seeds)
     except (*UNUSABLE_CAMPAIGN, NoClusterFile) as error:
@@ -104,10 +106,23 @@ def _cluster(options: AdviseOptions) -> Cluster:
     return of_counts(options.brokers if options.brokers is not None else azs, azs)
 
 
+def _only(name: str | None, base: Base) -> Base:
+    """Raises UnusableSpace."""
+    if name is None:
+        return base
+    if found := tuple(fault for fault in base.faults if fault.name == name):
+        return msgspec.structs.replace(base, faults=found)
+    known = [fault.name for fault in base.faults]
+    close = get_close_matches(name, known, n=1, cutoff=0.0)
+    raise UnusableSpace(f"--fault {name}: no such fault of {len(known)}; nearest: {close[0]}")
+
+
 def _check_extent(options: AdviseOptions) -> float | None:
     """For how long pairs are played. Raises UnusableSpace."""
     if options.runs is not None and options.lasting is not None:
         raise UnusableSpace("--runs and --for: one of them")
+    if options.pairs and options.fault is not None:
+        raise UnusableSpace("--pairs goes through every two faults: not with --fault")
     if not options.pairs and (options.runs is not None or options.lasting is not None):
         raise UnusableSpace("--runs and --for bound --pairs; single faults are all played")
     if options.runs is not None and options.runs < 1:

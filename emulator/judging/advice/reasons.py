@@ -16,6 +16,8 @@ from protocol.kinds import CutReason
 
 ACKS: Final = {-1: "acks=all", 0: "acks=0", 1: "acks=1"}
 POWER: Final = "power-loss"
+NOWHERE: Final = -1
+"""With acks=0 nobody answers with an offset."""
 
 
 def reason_of(check: str, run: JudgedRun, resolved: Resolved) -> str:
@@ -48,7 +50,10 @@ def _lost(first: dict[str, Any], run: JudgedRun, resolved: Resolved) -> str:
     if fate is None:
         return f"{first['value']} was sent with {acks}, and no leader ever wrote it: nobody answers with acks=0"
     by = f"broker-{fate.record.broker}, leading in epoch {fate.record.epoch}"
-    told = [f"{first['value']} was acknowledged with {acks} at offset {first['offset']} by {by}"]
+    if "offset" in first:
+        told = [f"{first['value']} was acknowledged with {acks} at offset {first['offset']} by {by}"]
+    else:
+        told = [f"{first['value']} was sent with {acks} and written at offset {fate.offset} by {by}"]
     if fate.committed_ms is None:
         told.append("no high watermark ever passed it")
     elif fate.by is not None and first["acks"] == -1:
@@ -82,7 +87,7 @@ def _fate(first: dict[str, Any], run: JudgedRun, resolved: Resolved) -> tuple[Hi
     fates = Fates(history, ReplicaLogs(gates_of(resolved), history, []))
     topic_partition = topic_partition_of(first["partition"])
     assert topic_partition is not None, first
-    found = fates.of(topic_partition, first["offset"], first["digest"])
+    found = fates.of(topic_partition, first.get("offset", NOWHERE), first["digest"])
     return history, found[0] if found else None
 
 

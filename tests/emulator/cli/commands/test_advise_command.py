@@ -74,6 +74,16 @@ def test_pairs_follow_single_faults_and_the_command_that_is_given_breaks_the_sam
     assert verdict["checks"]["lost-acknowledged"]["verdict"] == "violated"
 
 
+def test_one_fault_alone_is_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    assert asked("advise", *SAFE, "--fault", FAULT, "--seeds", "2", "--json") == BROKEN
+    told = msgspec.json.decode(capsys.readouterr().out)
+    assert [fault["name"] for fault in told["faults"]] == [FAULT] and told["runs"] == 1
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -84,6 +94,8 @@ def test_pairs_follow_single_faults_and_the_command_that_is_given_breaks_the_sam
         (("--topology", "three-azz"), "no topology or file 'three-azz'; nearest: three-az"),
         (("--topology", "three-az", "--azs", "2"), "--topology says how many"),
         (("--brokers", "2", "--azs", "3"), "--azs 3: there are 2 brokers"),
+        (("--fault", "az-0-is-cut-of-load"), "no such fault of 71; nearest: az-0-is-cut-off-load"),
+        (("--fault", "az-0-is-cut-off-load", "--pairs"), "not with --fault"),
     ],
 )
 def test_a_bound_or_a_cluster_that_is_none_is_told(

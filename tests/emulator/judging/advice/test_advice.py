@@ -57,6 +57,11 @@ def test_what_acks_1_loses_when_the_leaders_az_is_cut_off() -> None:
     assert "producer.acks=all" in advice.remedies["lost-acknowledged", fault]
 
 
+def test_what_acks_0_loses_has_no_offset_that_anybody_was_told() -> None:
+    reason = outcomes_of("2.8", ("producer.acks=0", *FEW), "az-0-is-cut-off-load").reasons["lost-acknowledged"]
+    assert "was sent with acks=0 and written at offset" in reason and "broker-1 was elected" in reason
+
+
 def test_an_unclean_election_is_named_and_ended() -> None:
     fault = "broker-0-crashes-alone"
     advice = advised("2.8", ("producer.acks=all", "unclean.leader.election.enable=true"), fault)
