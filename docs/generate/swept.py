@@ -1,0 +1,20 @@
+"""Cells of sweeps that come with faultline, as benchmarks/results/shipped_sweeps.json has them, for pages."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+SOURCE = "benchmarks/results/shipped_sweeps.json"
+
+Cell = dict[str, Any]
+
+
+def cells(root: Path, name: str) -> list[Cell]:
+    """Of that sweep, in the order of its axes. What a cell has: `benchmarks.shipped_sweeps.Cell`."""
+    found: dict[str, list[Cell]] = json.loads((root / SOURCE).read_text(encoding="utf-8"))
+    return found[name]
+
+
+def seconds(ms: float) -> str:
+    """`5.3 s`; `–` for none that counts."""
+    return f"{ms / 1000:.1f} s" if ms else "–"
