@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 _CONSOLE = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LEFT_OUT = "..."
+CODE = "echo $?"
 
 
 class Typed(NamedTuple):
@@ -50,22 +51,35 @@ def not_printed(shown: list[str], printed: list[str]) -> str:
     return "" if anywhere or place == len(printed) else f"and then: {printed[place]}"
 
 
+def code_shown(after: list[Typed]) -> int:
+    """What the page says of a command's exit code: what `echo $?` behind it shows, or nothing where it is 0."""
+    return int("\n".join(after[0].shown)) if after and after[0].command == CODE else 0
+
+
 def test_every_command_prints_what_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     lessons = typed(TUTORIAL.read_text(encoding="utf-8"))
     assert len(lessons) > 10
-    for command, shown in lessons:
+    for number, (command, shown) in enumerate(lessons):
+        if command == CODE:
+            continue
         program, *arguments = shlex.split(command)
         assert program == "faultline", command
         with pytest.raises(SystemExit) as ended:
             main(arguments)
         printed = capsys.readouterr().out.splitlines()
-        assert ended.value.code == 0, command
+        assert ended.value.code == code_shown(lessons[number + 1 :]), command
         assert not (line := not_printed(shown, printed)), f"{command}\n{line}\nis not what it printed:\n" + "\n".join(
             printed
         )
+
+
+def test_an_exit_code_is_shown_where_it_is_not_0() -> None:
+    page = "```console\n$ faultline a\nx\n$ echo $?\n1\n$ faultline b\ny\n```\n"
+    lessons = typed(page)
+    assert [code_shown(lessons[number + 1 :]) for number in (0, 2)] == [1, 0]
 
 
 @pytest.mark.parametrize(
