@@ -42,6 +42,10 @@ class ScenarioErrors(ValueError):
         self.problems = sorted(set(problems))
         super().__init__("\n".join(f"{name}:{p.line}:{p.column}: {p.message}" for p in self.problems))
 
+    def __reduce__(self) -> tuple[type["ScenarioErrors"], tuple[str, list[Problem]]]:
+        """Otherwise it is pickled by its text alone, and a pool that cannot read its worker's error waits for ever."""
+        return type(self), (self.name, self.problems)
+
 
 def nearest(word: str, words: Iterable[str]) -> str:
     """`; nearest: produce`, or `; one of: a, b` where there are few, or nothing."""

@@ -1,5 +1,6 @@
 """Bad scenario files: each fault is one line with its place and the nearest valid word, and all are found at once."""
 
+import pickle
 from textwrap import dedent
 
 import pytest
@@ -288,3 +289,11 @@ steps:
         "f.yaml:9:31: unknown log directory 'disk-c'; nearest: disk-b",
         "f.yaml:11:39: session-0 is no broker: it has no log directories",
     ]
+
+
+def test_errors_cross_from_one_process_to_another() -> None:
+    """A pool whose worker raises what cannot be read again waits for ever."""
+    with pytest.raises(ScenarioErrors) as error:
+        load_scenario("id: x\nstepz: []\n", "x.yaml")
+    again = pickle.loads(pickle.dumps(error.value))
+    assert (str(again), again.problems) == (str(error.value), error.value.problems) and type(again) is ScenarioErrors
