@@ -491,8 +491,8 @@ def advise(
     from emulator.cli.commands.advise import AdviseOptions, advise_command
 
     options = AdviseOptions(
-        files, kafka_version, tuple(set_ or ()), seeds, pairs, runs, for_, topology, brokers, azs, fault, out, html, json,
-        master,
+        files, kafka_version, tuple(set_ or ()), seeds, pairs, runs, for_, topology, brokers, azs, fault, out, html,
+        json, master,
     )  # fmt: skip
     return advise_command(options)
 
