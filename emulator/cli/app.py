@@ -533,7 +533,7 @@ def fuzz(
     master
         A Spark master whose executors play instead of this machine's cores, such as spark://host:7077.
     """
-    use_compiled()
+    # The sources, always: rules and gates that runs go through are told by the functions of Python that are called.
     from emulator.cli.commands.fuzz import FuzzOptions, fuzz_command
 
     files = tuple(settings or ())

@@ -1,5 +1,6 @@
 """Native machines are taken only when they are of exactly the sources that are there."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -113,6 +114,13 @@ def test_a_file_that_is_no_code_is_told_and_the_sources_run(root: Path) -> None:
     assert done.stdout.splitlines() == ["False False", str(ROOT / "protocol" / "chance.py")]
     (line,) = done.stderr.splitlines()
     assert line.startswith("faultline: the compiled machines cannot be loaded, their sources run (make fast")
+
+
+def test_who_takes_native_machines_is_known() -> None:
+    """Not `fuzz`: what a run reached is told by the functions of Python that it calls."""
+    tree = ast.parse((ROOT / "emulator" / "cli" / "app.py").read_text(encoding="utf-8"))
+    commands = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    assert {one.name for one in commands if "use_compiled()" in ast.unparse(one)} == {"run", "sim", "sweep", "advise"}
 
 
 def test_tests_are_of_the_sources() -> None:
