@@ -1,7 +1,8 @@
 """The machines as native code, where `make fast` has made it: commands that simulate import it instead of the sources.
 
-It says the same as the sources, two times as fast. It is taken only when it was made of exactly the sources that are
-there, by this Python; otherwise, and with FAULTLINE_PURE=1, the sources run. `faultline doctor` says which.
+It says the same as the sources, in less time (docs/figures.md). It is taken only when it was made of exactly the
+sources that are there, by this Python; otherwise, and with FAULTLINE_PURE=1, the sources run. `faultline doctor` says
+which.
 """
 
 import importlib
