@@ -162,6 +162,10 @@ def _check_verdict(
     elif found.total:
         verdict.verdict = "violated"
         verdict.expected = verdict.expected or expected.all_violations
+        if gaps:
+            if check.of_absence:
+                verdict.verdict = "unknown"
+            verdict.reason = f"{gaps[0]}, and with it this might be no violation"
     elif verdict.judged == 0 and not gaps:
         verdict.verdict, verdict.reason = "skipped", f"there were no {check.subject}"
     elif (lacking := check.missing(counts)) is not None:

@@ -2,9 +2,10 @@
 
     python -m benchmarks.evidence [N]
 
-A short simulated run (a leader cut off, healed, and a broker killed) is changed in N ways (`changed_evidence`), which
-know what they took. Half are judged as the scenario expects, so that the run as it was is valid; half as if nobody
-expected a violation, so that it is not. Many changed runs are one question to Spark.
+A short simulated run (a leader cut off, healed, a broker killed, all left in peace: every check has something to judge)
+is changed in N ways (`changed_evidence`), which know what they took. Half are judged as the scenario expects, so that
+the run as it was is valid; half as if nobody expected a violation, so that it is not. Many changed runs are one
+question to Spark. Nor may a check accuse somebody for want of evidence without a word of what is missing.
 """
 
 from __future__ import annotations
@@ -54,13 +55,21 @@ topology:
     broker-2: {az: az-2, process.roles: [broker, controller]}
     session-0: {az: az-1, process.roles: [session]}
     client-0: {az: az-1, process.roles: [client]}
-settings: {zookeeper.session.timeout.ms: 6000, replica.lag.time.max.ms: 10000, auto.leader.rebalance.enable: false}
+settings:
+  zookeeper.session.timeout.ms: 6000
+  replica.lag.time.max.ms: 6000
+  request.timeout.ms: 6000
+  replica.socket.timeout.ms: 6000
+  auto.leader.rebalance.enable: false
+  offsets.topic.num.partitions: 1
 steps:
   - start: 2
   - start: 1
   - start: 0
   - create-topic: {topic: t, assignment: [0, 1, 2]}
+  - create-topic: {topic: __consumer_offsets, assignment: [1, 2, 0]}
   - produce: {broker: 0, values: [a, b], acks: all}
+  - commit: {group: g, offset: 1, client: az-1}
   - cut: {az: 0}
   - wait: new leader
   - produce: {broker: 0, values: [c], acks: 1}
@@ -74,6 +83,9 @@ steps:
   - produce: {broker: 1, values: [e], acks: all}
   - pause: 1
   - fetch: {broker: 1, offset: 0}
+  - committed: {group: g, client: az-1}
+  - produce: {broker: 1, values: [f], acks: all}
+  - pause: 40
 expectations: []
 expects_violations:
   - {check: lost-acknowledged, because: c was acknowledged by a leader that the cluster had replaced}
@@ -133,7 +145,15 @@ class Judged(msgspec.Struct, frozen=True):
             for name, check in self.before.checks.items()
             if check.verdict == "violated" and self.after.checks[name].verdict == "held" and now is not False
         ]
-        return f"held, and were violated: {', '.join(better)}" if better and now != "unknown" else ""
+        if better and now != "unknown":
+            return f"held, and were violated: {', '.join(better)}"
+        accused = [
+            name
+            for name, check in self.after.checks.items()
+            if check.verdict == "violated" and self.before.checks[name].verdict != "violated" and not check.reason
+        ]
+        accused = accused if self.change.taken == GONE else []
+        return f"violated without a word of what is missing: {', '.join(accused)}" if accused else ""
 
 
 def _found(verdict: Verdict) -> dict[str, tuple[str, int]]:

@@ -73,4 +73,5 @@ EPOCH_CACHE = Check(
     subjects=lambda counts: counts["batch_appended"],
     violations=f"{_OUTLIVED} UNION ALL {_LACKED}",
     evidence=f"{UNREADABLE_LOGS} UNION ALL {_UNTOLD}",
+    of_absence=True,
 )

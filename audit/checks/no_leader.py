@@ -31,4 +31,5 @@ NO_LEADER = Check(
     subjects=lambda counts: 0,
     violations=VIOLATIONS,
     counted=COUNTED,
+    of_absence=True,
 )

@@ -25,4 +25,5 @@ READ_GAP = Check(
     subject="batches read",
     subjects=lambda counts: counts["records_read"],
     violations=VIOLATIONS,
+    of_absence=True,
 )

@@ -28,4 +28,5 @@ READ_THEN_LOST = Check(
     subjects=lambda counts: counts["records_read"],
     violations=VIOLATIONS,
     evidence=UNREADABLE_LEADERS,
+    of_absence=True,
 )

@@ -26,4 +26,5 @@ SKIPPED_READ = Check(
     subject="batches read",
     subjects=lambda counts: counts["records_read"],
     violations=VIOLATIONS,
+    of_absence=True,
 )

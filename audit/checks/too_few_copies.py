@@ -43,4 +43,5 @@ TOO_FEW_COPIES = Check(
     violations=VIOLATIONS,
     evidence=UNREADABLE_LOGS,
     counted="SELECT run FROM promised",
+    of_absence=True,
 )

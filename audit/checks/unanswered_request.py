@@ -33,4 +33,5 @@ UNANSWERED_REQUEST = Check(
     subjects=lambda counts: 0,
     violations=VIOLATIONS,
     counted="SELECT run FROM waiting",
+    of_absence=True,
 )

@@ -37,4 +37,5 @@ UNDER_REPLICATED = Check(
     subjects=lambda counts: 0,
     violations=VIOLATIONS,
     counted=COUNTED,
+    of_absence=True,
 )

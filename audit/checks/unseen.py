@@ -48,4 +48,5 @@ UNSEEN = Check(
     subjects=lambda counts: counts["records_read"],
     violations=VIOLATIONS,
     evidence=UNREADABLE_LEADERS,
+    of_absence=True,
 )

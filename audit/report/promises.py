@@ -59,7 +59,7 @@ def _card(name: str, check: CheckVerdict, expects: bool, claims: Claims, links: 
     on_purpose = check.expected and check.verdict == "violated"
     surprise = check.expected != (check.verdict == "violated") and check.verdict in ("held", "violated")
     remark = "as expected" if on_purpose else "not expected" if surprise and expects else ""
-    about = counted(check) if check.verdict in ("held", "violated") else check.reason
+    about = "; ".join(filter(None, (counted(check) if check.verdict in ("held", "violated") else "", check.reason)))
     shown = check.evidence[:EVIDENCE_SHOWN_MAX]
     evidence = "".join(f"<li>{escape(evidence_text(one))}{links.of(claims.of_evidence(one))}</li>" for one in shown)
     more = check.count - len(shown)

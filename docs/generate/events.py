@@ -66,7 +66,8 @@ A verdict is never better than its evidence, so a run says what there must be:
   at least `timer_lateness`.
 - Its numbers are 1, 2, 3, ... up to the last, each once, and its clock goes forward.
 
-What is missing is named, the run is unknown, and a check that found nothing says *unknown* rather than *held*.
+What is missing is named, the run is unknown, and a check that found nothing says *unknown* rather than *held*. One
+that found that something did not happen says so, too, and any other tells with what it found that events are missing.
 
 Lists of brokers are texts: `0,2,1`.
 """

@@ -55,7 +55,7 @@ class FaultVerdict(msgspec.Struct):
 class CheckVerdict(msgspec.Struct):
     """`expected`: the scenario is there to violate it. `count`: violations, of which `evidence` shows the first;
     `by_acks`: the same told apart; `allowed`: those that Kafka's settings allow, by what allows them. `judged`: how
-    many of what was looked at. `reason`: of unknown or skipped."""
+    many of what was looked at. `reason`: of unknown or skipped, and of violated where events are missing."""
 
     verdict: CheckResult
     expected: bool

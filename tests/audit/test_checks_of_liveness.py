@@ -167,10 +167,16 @@ def test_requests_that_nobody_need_answer(audit: Audit, why: str) -> None:
     assert audit(_left(trace, ms)).checks["unanswered-request"].verdict in ("skipped", "unknown")
 
 
-def test_an_answer_that_is_not_told_leaves_it_unknown(audit: Audit) -> None:
-    trace = _asked().answer(attempt=2)
-    trace.seqs["client-0"] += 1
-    assert audit(_left(trace, BOUND_MS + 1_000)).checks["unanswered-request"].verdict == "unknown"
+@pytest.mark.parametrize("wanting", ["client-0", "broker-2"])
+def test_an_answer_that_is_not_told_leaves_it_unknown(audit: Audit, wanting: str) -> None:
+    """Whoever's event is missing: nobody knows what it told."""
+    trace = _asked()
+    trace.seqs[wanting] += 1
+    verdict = audit(_left(trace, BOUND_MS + 1_000))
+    check = verdict.checks["unanswered-request"]
+    assert (verdict.valid, check.verdict, check.count) == ("unknown", "unknown", 1)
+    assert check.reason == f"{verdict.unknown_because[0]}, and with it this might be no violation"
+    assert f"1 events of {wanting}, incarnation 1, are missing" in check.reason
 
 
 # --- too-few-copies ---

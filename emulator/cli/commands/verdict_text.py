@@ -148,6 +148,7 @@ def _print_check(console: Console, name: str, check: dict[str, Any], expectation
         because = next((text for text in expectations if text.startswith(f"{name} is violated: ")), "")
         words += f" ({check.get('count', 0)})" + (", as expected" if check.get("expected") else ", unexpected")
         words += f": {because.partition(': ')[2]}" if because else ""
+        words += f"; {check['reason']}" if check.get("reason") else ""
     elif check["verdict"] == "held":
         words += ", though a violation was expected"
     elif check.get("reason"):
