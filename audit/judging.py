@@ -36,7 +36,7 @@ NOTES_MAX = 5_000
 
 NOTED = (
     *("node_started", "node_stopped", "timer_lateness", "machine_fault", "scenario_step"),
-    *("fault_asked", "fault_in_force", "fault_healed", "fault_tried", "fault_traffic"),
+    *("fault_asked", "fault_in_force", "fault_healed", "fault_lasted", "fault_tried", "fault_traffic"),
 )
 
 

@@ -25,7 +25,7 @@ EVENTS_MAX = 12
 """Of a claim: with more, the first, and how many more."""
 OF_OPERATIONS = frozenset(("operation_invoked", "attempt_sent", "operation_ended"))
 OF_PARTITIONS = frozenset(("batch_appended", "log_truncated", "log_loaded", "role_changed", "high_watermark_moved"))
-OF_RULES = frozenset(("fault_asked", "fault_in_force", "fault_healed", "fault_tried", "fault_traffic"))
+OF_RULES = frozenset(("fault_asked", "fault_in_force", "fault_healed", "fault_lasted", "fault_tried", "fault_traffic"))
 OFFICES = frozenset(("role_changed", "controller_changed"))
 NEAR_MS = 1.0
 

@@ -27,7 +27,7 @@ from typing import Final
 
 from emulator.faults.paths import Opening, Path
 from protocol.chance import Chance
-from protocol.events import Event, FaultHealed, FaultInForce, FaultTraffic, FaultTried
+from protocol.events import Event, FaultHealed, FaultInForce, FaultLasted, FaultTraffic, FaultTried
 from protocol.link_rules import NODES, LinkRule
 from protocol.purposes import CONTROL
 
@@ -112,6 +112,14 @@ class LinkState:
         """What happened since the last call: FaultInForce, FaultHealed, FaultTried, FaultTraffic."""
         events, self._events = self._events, []
         return events
+
+    def last_words(self) -> list[Event]:
+        """What rules in force have stopped here, to be told at the node's end. For the kernel only itself can say."""
+        return [
+            FaultLasted(rule=rule.rule, what=rule.what, frames_stopped=self.frames_stopped[rule.rule])
+            for rule in self.in_force.values()
+            if rule.driver == NODES
+        ]
 
     def count(self, rule_id: str) -> None:
         """A rule stopped one more frame here."""

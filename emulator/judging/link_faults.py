@@ -30,6 +30,7 @@ class _Rule(msgspec.Struct):
     expects_traffic: bool = True
     in_force: dict[tuple[str, int], float] = {}
     healed: dict[tuple[str, int], float] = {}
+    lasted: set[tuple[str, int]] = set()
     frames_stopped: int = 0
     tried_after: bool = False
     traffic_after: bool = False
@@ -57,6 +58,9 @@ def fault_verdicts(notes: Sequence[Note]) -> tuple[list[FaultVerdict], list[str]
                 rule.in_force.setdefault(who, note.at_ms)
             case "fault_healed":
                 rule.healed[who] = note.at_ms
+                rule.frames_stopped += note.frames_stopped or 0
+            case "fault_lasted":
+                rule.lasted.add(who)
                 rule.frames_stopped += note.frames_stopped or 0
             case "fault_tried":
                 rule.tried_after = True
@@ -96,6 +100,8 @@ def _verdict(rule_id: str, rule: _Rule, ended: Mapping[tuple[str, int], float]) 
         for who in rule.in_force
         if who not in rule.healed and not (asked_ms is not None and ended.get(who, math.inf) <= asked_ms)
     ]
+    # While a rule lasts nobody says what it has stopped so far; nor does who is killed, or the kernel.
+    untold = not rule.healed and any(who not in rule.lasted for who in rule.in_force)
     healed: bool | str | None = None
     if heal_wanted:
         quiet = not (rule.tried_after and rule.expects_traffic)
@@ -106,8 +112,7 @@ def _verdict(rule_id: str, rule: _Rule, ended: Mapping[tuple[str, int], float]) 
         in_force_ms=max(rule.in_force.values(), default=None),
         healed_ms=max(rule.healed.values(), default=None) if healed else None,
         frames_stopped=rule.frames_stopped,
-        # While a rule lasts nobody says what it has stopped so far.
-        took_effect=bool(rule.in_force) and (rule.frames_stopped > 0 or not rule.expects_traffic or not rule.healed),
+        took_effect=bool(rule.in_force) and (rule.frames_stopped > 0 or not rule.expects_traffic or untold),
         healed=healed,  # type: ignore[arg-type]
         id=rule_id,
         nodes=sorted({node for node, _ in rule.in_force}),

@@ -28,6 +28,15 @@ class FaultHealed(Event):
     frames_stopped: int
 
 
+class FaultLasted(Event):
+    """In force at this node until its end, which comes now; `frames_stopped`: held or dropped here until then. Not told
+    where the kernel stops them."""
+    NAME = "fault_lasted"
+    rule: str
+    what: str
+    frames_stopped: int
+
+
 class FaultTried(Event):
     """First attempt to send to `peer`, or to connect to it, over a link that a rule had stopped, after its heal: from
     here on traffic is owed."""

@@ -68,6 +68,19 @@ def test_a_cut_that_stopped_nothing_makes_the_run_unknown() -> None:
     assert reasons == ["fault 'cut az-0' stopped nothing: no traffic met it"]
 
 
+@pytest.mark.parametrize(("stopped", "told", "took_effect"), [(0, 2, False), (3, 2, True), (0, 1, True), (0, 0, True)])
+def test_a_cut_that_lasts_tells_what_it_stopped_when_its_nodes_end(stopped: int, told: int, took_effect: bool) -> None:
+    """One that nobody can tell of, because somebody was killed, is believed."""
+    notes = rule(healed=False, tried=False, proved=False)
+    notes += [
+        note("fault_lasted", 40, f"broker-{n}", rule="r", what="cut az-0", frames_stopped=stopped * n)
+        for n in range(told)
+    ]
+    [fault], reasons = fault_verdicts(notes)
+    assert (fault.frames_stopped, fault.took_effect, fault.healed) == (stopped, took_effect, None)
+    assert reasons == ([] if took_effect else ["fault 'cut az-0' stopped nothing: no traffic met it"])
+
+
 def test_a_cut_of_idle_links_may_stop_nothing() -> None:
     [fault], reasons = fault_verdicts(rule(stopped=0, proved=False, expects=False))
     assert (fault.took_effect, fault.healed, reasons) == (True, True, [])

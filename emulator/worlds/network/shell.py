@@ -268,7 +268,8 @@ class NodeShell:
         assert self.exit is not None
         code = 1 if self.exit.code == EXIT_CRASHED else self.exit.code
         stopped = NodeStopped(code=code, reason=self.exit.reason, kind=self.exit.kind)
-        self.events.write(stopped, "exit", self.now)
+        for told in (*self.links.last_words(), stopped):
+            self.events.write(told, "exit", self.now)
 
     def _close_events(self) -> None:
         """Where the last line finds no room either, the exit has already said so."""

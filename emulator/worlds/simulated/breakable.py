@@ -53,7 +53,8 @@ class Breakable(Heap):
         """The run is: whoever lives writes that it ends with it, but for who stands still."""
         for node in self.nodes.values():
             if node.alive and not node.paused:
-                self.trace.add(node, "exit", self.now_ms, NodeStopped(0, OVER, ExitKind.ASKED))
+                for told in (*node.links.last_words(), NodeStopped(0, OVER, ExitKind.ASKED)):
+                    self.trace.add(node, "exit", self.now_ms, told)
 
     def stop(self, name: str) -> None:
         """SIGTERM."""

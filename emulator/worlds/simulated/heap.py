@@ -207,7 +207,8 @@ class Heap(Transport):
                     self._close(end, "closed")
             case Exit(code, reason, kind):
                 node.died = effect
-                self.trace.add(node, self.cause, self.now_ms, NodeStopped(code, reason, kind))
+                for told in (*node.links.last_words(), NodeStopped(code, reason, kind)):
+                    self.trace.add(node, self.cause, self.now_ms, told)
                 self._die(node, reason)
             case act.Act():
                 self._act(node, effect)

@@ -9,7 +9,7 @@ from emulator.faults.links import DATA, SEGMENTS, SYN, given_up_at
 from emulator.faults.paths import Path, Stopped
 from emulator.faults.rules import parse
 from emulator.topology import three_azs
-from protocol.events import FaultHealed, FaultInForce, FaultTraffic, FaultTried
+from protocol.events import FaultHealed, FaultInForce, FaultLasted, FaultTraffic, FaultTried
 from protocol.link_rules import KERNEL, LinkRule
 
 TOPOLOGY = three_azs()
@@ -100,6 +100,16 @@ def test_a_heal_is_proved_once_by_the_first_traffic_received() -> None:
     (event,) = links.take_events()
     assert (event.NAME, event.rule, event.peer) == ("fault_traffic", "r", "broker-1")  # type: ignore[attr-defined]
     assert back.calm and back.offer(13.0, "c") is None and links.take_events() == []
+
+
+def test_a_node_that_ends_tells_what_lasting_rules_have_stopped() -> None:
+    links, out, _ = link()
+    links.apply(0.0, rule("cut az-0"))
+    links.apply(0.0, rule("cut az-1", "healed"))
+    links.heal(1.0, "healed")
+    links.apply(0.0, msgspec.structs.replace(rule("cut az-0", "kernel"), driver=KERNEL))
+    out.offer(2.0, "a")
+    assert links.last_words() == [FaultLasted(rule="r", what="cut az-0", frames_stopped=1)]
 
 
 def test_a_new_connection_can_prove_a_heal_too() -> None:

@@ -187,6 +187,18 @@ async def test_a_cut_hides_everything_and_nothing_is_reset(world: World) -> None
     assert [event["rule"] for event in world.events("broker-1", "fault_traffic")] == [rule], "the heal is proved"
 
 
+async def test_who_ends_during_a_cut_tells_what_it_stopped(world: World) -> None:
+    await world.spawn("broker-1", {})
+    await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 100.0})
+    await seen(world, "broker-0", "answer 3")
+    rule = await world.cut("az-0")
+    await seen(world, "broker-0", "said", len(texts(world, "broker-0", "said")) + 10)
+    await world.stop("broker-0")
+    assert texts(world, "broker-0")[-1] == "stop"
+    (told,) = world.events("broker-0", "fault_lasted")
+    assert told["rule"] == rule and told["frames_stopped"] >= 9
+
+
 async def test_after_a_heal_data_flows_at_the_next_retransmission(world: World) -> None:
     """TCP's back-off: 0.2, 0.6, 1.5, 3.1 s after the first loss; a cut of two seconds ends at 3.1 s."""
     await world.spawn("broker-1", {})
