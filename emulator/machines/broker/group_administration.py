@@ -1,6 +1,9 @@
-"""Groups as an administrator sees them: listed, described, deleted. Kafka's GroupCoordinator, the part that looks."""
+"""Groups as an administrator sees them: listed, described, deleted. Kafka's GroupCoordinator, the part that looks.
 
-from collections.abc import Callable
+Who has committed offsets and never had members is a group as well, an empty one without a type of protocol.
+"""
+
+from collections.abc import Callable, Iterable
 
 from emulator.machines.broker.group_membership import CONSUMER
 from emulator.machines.broker.group_state import Group, State
@@ -18,11 +21,19 @@ from protocol.messages.membership import (
 
 class GroupAdministration:
     """`groups`: by name, those with members, or that had some. `coordinated`: whether this broker coordinates a group,
-    as an error."""
+    as an error. `committed`: names of those that have committed something here. `loading`: whether something is."""
 
-    def __init__(self, groups: dict[str, Group], coordinated: Callable[[str], ErrorCode]) -> None:
+    def __init__(
+        self,
+        groups: dict[str, Group],
+        coordinated: Callable[[str], ErrorCode],
+        committed: Callable[[], Iterable[str]],
+        loading: Callable[[], bool],
+    ) -> None:
         self._groups = groups
         self._coordinated = coordinated
+        self._committed = committed
+        self._loading = loading
 
     def describe(self, asked: DescribeGroupsRequest) -> DescribeGroupsResponse:
         return DescribeGroupsResponse([self._described(name) for name in asked.groups])
@@ -33,7 +44,8 @@ class GroupAdministration:
             return DescribedGroup(name, error)
         group = self._groups.get(name)
         if group is None:
-            return DescribedGroup(name, ErrorCode.NONE, State.DEAD.value)
+            state = State.EMPTY if name in self._committed() else State.DEAD
+            return DescribedGroup(name, ErrorCode.NONE, state.value)
         stable = group.state == State.STABLE
         members = [
             DescribedMember(
@@ -75,10 +87,13 @@ class GroupAdministration:
         return ErrorCode.NONE, {topic for topic in topics if group.subscribes(topic)}
 
     def list(self, asked: ListGroupsRequest) -> ListGroupsResponse:
-        """Those with members, or that had some in this life of the coordinator."""
+        """All that are known here. While a partition of the log is being read, with COORDINATOR_LOAD_IN_PROGRESS."""
+        known = {group.name: (group.protocol_type, group.state) for group in self._groups.values()}
+        without_members = sorted(set(self._committed()) - known.keys())
+        known |= dict.fromkeys(without_members, ("", State.EMPTY))
         found = [
-            ListedGroup(group.name, group.protocol_type, group.state.value)
-            for group in self._groups.values()
-            if not asked.states or group.state in asked.states
+            ListedGroup(name, protocol_type, state.value)
+            for name, (protocol_type, state) in known.items()
+            if not asked.states or state in asked.states
         ]
-        return ListGroupsResponse(ErrorCode.NONE, found)
+        return ListGroupsResponse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if self._loading() else ErrorCode.NONE, found)

@@ -82,7 +82,8 @@ class GroupCoordinator:
         self._caches: dict[int, OffsetCache] = {}
         self._writing = GroupRecords(context, appends)
         self.members = GroupMembership(context, self._coordinated, self._store)
-        self.administration = GroupAdministration(self.members.groups, self._coordinated)
+        groups = self.members.groups
+        self.administration = GroupAdministration(groups, self._coordinated, self._committing, self._loading)
 
     # --- who coordinates ---
 
@@ -328,6 +329,13 @@ class GroupCoordinator:
                 topic_partition: TopicPartition = (asked.topic, asked.partition)
                 found.append(CommittedPartition(*topic_partition, held.offset, held.leader_epoch, held.metadata))
         return OffsetFetchResponse(ErrorCode.NONE, found)
+
+    def _loading(self) -> bool:
+        return any(cache.loading for cache in self._caches.values())
+
+    def _committing(self) -> set[str]:
+        """Groups that have committed something, as far as it has been read."""
+        return {group for cache in self._caches.values() if not cache.loading for group in cache.names()}
 
     def _coordinated(self, group: str) -> ErrorCode:
         return self._cache(self._partition_of(group))[1]

@@ -50,6 +50,10 @@ class OffsetCache:
         keys = sorted((key for key in self._held if key.group == group), key=lambda key: (key.topic, key.partition))
         return [(key, self._held[key].committed) for key in keys]
 
+    def names(self) -> set[str]:
+        """Of groups that have committed something."""
+        return {key.group for key in self._held}
+
     def committed(self, key: OffsetKey, committed: CommittedOffset, at: Offset) -> None:
         """Its record lies at `at`, in sync. An older one that is heard of later changes nothing."""
         held = self._held.get(key)

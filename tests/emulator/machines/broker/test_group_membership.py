@@ -119,6 +119,37 @@ def test_the_last_who_leaves_leaves_an_empty_group() -> None:
     assert [(one.group, one.state) for one in listed] == [("g", "Empty")]
 
 
+def test_who_has_committed_and_never_had_members_is_an_empty_group() -> None:
+    """GroupCoordinator.handleCommitOffsets makes one of it; so does loading, GroupMetadataManager."""
+    group = Group()
+    assert group.state() == "Dead"
+    assert group.commit("", -1) == E.NONE
+
+    def listed(*states: str) -> list[tuple[str, str, str]]:
+        answer = group.answer(group.ask(ListGroupsRequest(list(states))), ListGroupsResponse)
+        assert answer.error == E.NONE
+        return [(one.group, one.protocol_type, one.state) for one in answer.groups]
+
+    for _ in range(2):
+        assert group.state() == "Empty"
+        assert listed() == listed("Empty") == [("g", "", "Empty")]
+        assert listed("Stable") == []
+        group.elsewhere_and_back()
+    group.answer(group.ask(DeleteGroupsRequest(["g"])), DeleteGroupsResponse)
+    assert (group.state(), listed()) == ("Dead", [])
+
+
+def test_groups_are_listed_with_an_error_while_the_log_is_read() -> None:
+    group = Group()
+    assert group.commit("", -1) == E.NONE
+    group.leader_and_isr(state(1, 1, (0, 1), topic_partition=OFFSETS))
+    group.leader_and_isr(state(0, 2, (0,), topic_partition=OFFSETS))
+    answer = group.answer(group.ask(ListGroupsRequest()), ListGroupsResponse)
+    assert (answer.error, answer.groups) == (E.COORDINATOR_LOAD_IN_PROGRESS, [])
+    group.advance(0)
+    assert group.answer(group.ask(ListGroupsRequest()), ListGroupsResponse).error == E.NONE
+
+
 def test_a_static_member_returns_to_its_assignment_and_its_old_self_is_fenced() -> None:
     group = Group("2.3")
     first, second = group.join(instance="one", version=5), group.join(instance="two", version=5)
