@@ -14,7 +14,7 @@
 
 Reading order: `errors`, `verdict` (what an audit says), `settled` (has a cluster come to rest?), `asks` (what a cluster
 is asked for), `lifetime` (its beginning and end), `cluster` (one that stays while a block runs), `async_cluster` (the
-same on trio), `playing` (scenarios: `run`, `simulate`), `auditing`, `pytest_plugin` (the fixture `faultline_cluster`).
+same on trio), `playing` (scenarios: `run`, `simulate`), `auditing`, `pytest_plugin` (its fixtures).
 This is the part that programs may rely on; `docs/python.md` tells of it.
 """
 

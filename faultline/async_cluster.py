@@ -23,6 +23,14 @@ class AsyncCluster(Lifetime):
     about a second, or as long as its nodes take to end. What a cancelled method has asked for may still come to pass.
     """
 
+    @classmethod
+    def of(cls, cluster: Lifetime) -> "AsyncCluster":
+        """The same cluster, which runs, and which whoever started it ends."""
+        cluster._running()
+        it = cls()
+        it._held, it._bootstrap, it._ready_s = cluster._held, cluster._bootstrap, cluster._ready_s
+        return it
+
     async def __aenter__(self) -> "AsyncCluster":
         """Raises NotStarted."""
         await trio.to_thread.run_sync(self._begin, trio.from_thread.check_cancelled)

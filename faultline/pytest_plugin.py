@@ -1,4 +1,5 @@
-"""Pytest's plugin: the fixture `faultline_cluster`, a cluster for one test, audited when the test has passed.
+"""Pytest's plugin: the fixture `faultline_cluster`, a cluster for one test, audited when the test has passed; and
+`faultline_async_cluster`, the same for a test that runs on trio.
 
     @pytest.mark.faultline(kafka_version="2.6", settings={"min.insync.replicas": 2})
     def test_orders_survive_a_cut(faultline_cluster): ...
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from faultline.async_cluster import AsyncCluster
     from faultline.cluster import Cluster
 
 FAILED = pytest.StashKey[bool]()
@@ -51,3 +53,12 @@ def faultline_cluster(request: pytest.FixtureRequest) -> "Iterator[Cluster]":
             cluster.settle()
     if judged:
         cluster.audit().require_held(except_=expected)
+
+
+@pytest.fixture
+def faultline_async_cluster(faultline_cluster: "Cluster") -> "AsyncCluster":
+    """The same cluster for a test on trio, however that is run (pytest-trio's, or `trio.run` in it): begun before it,
+    ended and audited behind it."""
+    from faultline.async_cluster import AsyncCluster
+
+    return AsyncCluster.of(faultline_cluster)

@@ -29,7 +29,7 @@ def public(cls: type) -> dict[str, Any]:
 
 async def test_it_has_the_methods_of_the_other() -> None:
     sync, on_trio = public(Cluster), public(AsyncCluster)
-    assert set(sync) == set(on_trio)
+    assert set(on_trio) - set(sync) == {"of"} and set(sync) < set(on_trio)
     for name, method in sync.items():
         assert inspect.iscoroutinefunction(on_trio[name])
         assert inspect.signature(method) == inspect.signature(on_trio[name]), name
@@ -117,3 +117,20 @@ async def test_a_cluster_begun_in_vain_used_and_left_by_a_cancellation(tmp_path:
                 await cluster.status()
         assert scope.cancelled_caught and below(run) == []
     assert cluster.directory == run and (run / "events").is_dir()
+
+
+@pytest.mark.faultline(audit=False)
+async def test_the_fixtures_cluster_for_a_test_on_trio(
+    faultline_cluster: Cluster, faultline_async_cluster: AsyncCluster
+) -> None:
+    await faultline_async_cluster.create_topic("orders", replicas=3)
+    rule = await faultline_async_cluster.cut("az-0")
+    assert [one["id"] for one in faultline_cluster.status()["faults"]] == [rule]
+    for place in ("", "az-1"):
+        assert faultline_async_cluster.bootstrap_servers(place) == faultline_cluster.bootstrap_servers(place)
+    assert faultline_async_cluster.directory == faultline_cluster.directory
+
+
+async def test_there_is_none_of_a_cluster_that_does_not_run() -> None:
+    with pytest.raises(faultline.FaultlineError, match="does not run"):
+        AsyncCluster.of(Cluster())
