@@ -1,0 +1,185 @@
+"""Whether Spark's checks and the oracle say the same of a thousand runs, mutants among them.
+
+    python -m benchmarks.agreement [RUNS]
+
+Runs are twenty seeds of every mutant in its play (`benchmarks.mutants_judged`), for most checks fire in theirs alone;
+then every scenario of the catalogue on every version that it has, and every recorded schedule; and so on with other
+seeds until there are RUNS. Spark reads their events, many
+runs as one job; the oracle has seen the simulated world itself. They agree on a run if each check has the same verdict
+and finds as much, by acks and by what allows it, the faults were in force alike and the measures are the same. Where a
+mutant's events contradict one another Spark does not believe them, as it should: what held is unknown there. The
+figures say of how many runs each check was violated, and in how many it held. Exits with 1 if they differ on any run,
+or a check was violated or held in fewer than `ENOUGH`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import nullcontext
+from itertools import count, islice
+from pathlib import Path
+
+import msgspec
+
+from audit.run import audit_runs
+from audit.session import find_java, spark_session, start_gateway
+from benchmarks.figures import Figure, show, write
+from benchmarks.mutants import applied
+from benchmarks.mutants_judged import TABLE
+from emulator.exit_codes import BROKEN, HELD
+from emulator.judging.judged import play_and_judge
+from emulator.last_resort import ended
+from emulator.packaged import GOLDEN
+from emulator.runs.directory import prepare, write_simulated
+from emulator.runs.resolve import resolve
+from emulator.runs.sources import catalogue, find_scenario
+from emulator.runs.verdict import CheckVerdict, Verdict
+from emulator.scenario.player.steps import StepFailed
+
+RUNS = 1_400
+AT_ONCE = 100
+ENOUGH = 20
+"""Runs that violate a check, and that hold it."""
+MEASURES = (
+    *("events", "unavailable_ms", "recovered_ms", "clients", "unknown_outcomes"),
+    *("time_to_new_leader_ms", "dual_leader_ms", "dual_controller_ms"),
+)
+
+
+class Play(msgspec.Struct, frozen=True):
+    """One run. `mutant`: whose machines are wrong, "" if they are right."""
+
+    scenario: str
+    version: str | None
+    seed: int
+    mutant: str = ""
+
+    @property
+    def name(self) -> str:
+        what = Path(self.scenario).parent.name if self.scenario.endswith(".json") else Path(self.scenario).stem
+        return "-".join(filter(None, (self.mutant, f"{what}@{self.version or 'recorded'}", str(self.seed))))
+
+
+def plays() -> Iterator[Play]:
+    """Without end."""
+    for seed in count(1):
+        for again in range(ENOUGH):
+            for mutant, seen in TABLE.items():
+                yield Play(seen.scenario, seen.version, seen.seed + ENOUGH * (seed - 1) + again, mutant)
+        for name in catalogue():
+            for version in find_scenario(name).kafka:
+                yield Play(name, version, seed)
+        for recording in sorted(path.parent for path in GOLDEN.glob("random-*/1.json")):
+            yield Play(str(recording / "1.json"), None, seed)
+
+
+def played(play: Play, folder: Path) -> tuple[Path, Verdict] | None:
+    """The run's directory and the oracle's verdict; None: its steps could not be played to their end."""
+    resolved = resolve(find_scenario(play.scenario), play.version)
+    try:
+        with applied(TABLE[play.mutant].mutant) if play.mutant else nullcontext():
+            run = play_and_judge(resolved, play.seed, run=play.name)
+    except StepFailed:
+        return None
+    directory = folder / play.name
+    prepare(directory)
+    write_simulated(directory, resolved, play.seed, run.played.world, run.observations)
+    return directory, run.verdict
+
+
+def differences(spark: Verdict, oracle: Verdict, *, doubted: bool = False) -> list[str]:
+    """Where they say something else, one sentence each. `doubted`: Spark does not believe the events of a mutant."""
+    told = [
+        f"{name}: Spark {_checked(check)}, oracle {_checked(oracle.checks[name])}"
+        for name, check in spark.checks.items()
+        if _checked(check) != _checked(oracle.checks[name]) and not (doubted and check.verdict == "unknown")
+    ]
+    if _faults(spark) != _faults(oracle):
+        told.append(f"faults: Spark {_faults(spark)}, oracle {_faults(oracle)}")
+    for name in MEASURES:
+        if (one := spark.measures[name]) != (other := oracle.measures[name]):
+            told.append(f"{name}: Spark {one}, oracle {other}")
+    return told
+
+
+def _checked(check: CheckVerdict) -> tuple[str, int, dict[str, int], dict[str, int]]:
+    return check.verdict, check.count, check.by_acks, check.allowed
+
+
+def _faults(verdict: Verdict) -> list[tuple[object, ...]]:
+    return [
+        (f.rule, f.asked_ms, f.in_force_ms, f.healed_ms, f.frames_stopped, f.took_effect, f.healed)
+        for f in verdict.faults
+    ]
+
+
+def main(number: int = RUNS) -> list[Figure]:
+    """What was compared, and how long it took."""
+    began_s = time.perf_counter()
+    told: dict[str, Counter[str]] = {}
+    differ: dict[str, list[str]] = {}
+    compared = of_mutants = unplayed = doubted = 0
+    with tempfile.TemporaryDirectory(prefix="faultline-") as name:
+        folder = Path(name)
+        with start_gateway(find_java(os.environ), folder / "spark") as gateway:
+            spark = spark_session(gateway)
+            todo = plays()
+            while compared < number:
+                with tempfile.TemporaryDirectory(dir=folder) as part:
+                    runs: list[tuple[Path, Verdict]] = []
+                    wrong: set[Path] = set()
+                    for play in islice(todo, min(AT_ONCE, number - compared)):
+                        if (run := played(play, Path(part))) is None:
+                            unplayed += 1
+                            continue
+                        runs.append(run)
+                        wrong |= {run[0]} if play.mutant else set()
+                    of_mutants += len(wrong)
+                    audited = audit_runs(spark, [path for path, _ in runs], scratch=str(folder / "scratch"))
+                    for verdict, (path, oracle) in zip(audited, runs, strict=True):
+                        compared += 1
+                        doubts = path in wrong and bool(set(verdict.unknown_because) - set(oracle.unknown_because))
+                        doubted += doubts
+                        if found := differences(verdict, oracle, doubted=doubts):
+                            differ[path.name] = found
+                            print(f"{path.name}: {'; '.join(found)}"[:1_000], file=sys.stderr, flush=True)
+                        for check, judged in oracle.checks.items():
+                            told.setdefault(check, Counter())[judged.verdict] += 1
+    rare = {
+        verdict: min((of[verdict], check) for check, of in told.items()) for verdict in ("violated", "held")
+    }  # fmt: skip
+    figures = [
+        Figure(line=f"runs of which audit and oracle say something else, of {compared:,}", value=len(differ),
+               unit="runs", target=0, bound=f"{of_mutants} of them with a mutant"),
+        *(
+            Figure(line=f"runs in which the rarest check was {verdict}", value=least, unit="runs", target=ENOUGH,
+                   higher_is_better=True, bound=check)
+            for verdict, (least, check) in rare.items()
+        ),
+    ]  # fmt: skip
+    more: dict[str, object] = {
+        "runs": compared,
+        "unplayed": unplayed,
+        "doubted": doubted,
+        "took_s": round(time.perf_counter() - began_s, 1),
+        "checks": {check: dict(sorted(of.items())) for check, of in told.items()},
+        "differ": differ,
+    }
+    write("agreement", figures, more)
+    return figures
+
+
+def alone() -> int:
+    """`python -m benchmarks.agreement [RUNS]`."""
+    figures = main(int(sys.argv[1]) if len(sys.argv) > 1 else RUNS)
+    show(figures)
+    return HELD if all(figure.met for figure in figures) else BROKEN
+
+
+if __name__ == "__main__":
+    sys.exit(ended("benchmarks.agreement", alone))
