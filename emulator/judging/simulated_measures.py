@@ -11,6 +11,7 @@ from emulator.judging.measures import OUTSIDE, availability, recovery_ms
 from emulator.judging.oracle.offices import Office
 from emulator.judging.oracle.probe import Probe
 from emulator.runs.verdict import FaultVerdict
+from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.events import (
     FaultAsked,
@@ -55,13 +56,22 @@ def faults_of(world: SimulatedWorld) -> list[FaultVerdict]:
                 pass
     for rule, fault in faults.items():
         fault.nodes = [name for name, node in world.nodes.items() if rule in node.links.in_force]
-        fault.frames_stopped = sum(node.links.frames_stopped.get(rule, 0) for node in world.nodes.values())
-        fault.took_effect = fault.in_force_ms is not None and (fault.frames_stopped > 0 or not expects[rule])
+        stopped = {node: node.links.frames_stopped.get(rule, 0) for node in world.nodes.values()}
+        silent = [node for node in stopped if rule in node.links.in_force and not _tells_its_end(node)]
+        fault.frames_stopped = sum(frames for node, frames in stopped.items() if node not in silent)
+        untold = fault.healed_ms is None and bool(silent)
+        effect = fault.frames_stopped > 0 or not expects[rule] or untold
+        fault.took_effect = fault.in_force_ms is not None and effect
         if fault.healed_ms is not None:
             # Where nobody has tried, no traffic is owed.
             proven = rule in flowed or rule not in tried or not expects[rule]
             fault.healed = False if fault.nodes else True if proven else "unknown"
     return list(faults.values())
+
+
+def _tells_its_end(node: SimulatedNode) -> bool:
+    """Not one that was killed, or that stands still in the end: what it stopped nobody tells."""
+    return node.died is not None if node.machine is None else not node.paused
 
 
 def deaths_of(world: SimulatedWorld, expected: Container[str] = ()) -> list[str]:
