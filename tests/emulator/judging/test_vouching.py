@@ -15,6 +15,7 @@ from emulator.runs.directory import settings_in_force
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.sources import find_scenario
 from emulator.scenario.observations.model import Observations
+from tests.patience import PATIENCE_S
 
 LEADER, CONTROLLER = "az-isolated-leader", "az-isolated-controller"
 FRESH = 1_000
@@ -23,8 +24,9 @@ FRESH = 1_000
 
 @pytest.fixture(autouse=True)
 def few_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All in this process."""
+    """All in this process, and all of them however busy the machine is."""
     monkeypatch.setattr(vouching, "SEEDS", 5)
+    monkeypatch.setattr(vouching, "LIMIT_S", PATIENCE_S)
 
 
 @cache
