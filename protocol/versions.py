@@ -405,6 +405,19 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.4+: epochs in metadata of a broker before 2.4 count as absent."""
     client_knows_topic_ids: bool
     """2.8: what was heard of a topic's epochs does not hold against another one of the same name (KAFKA-12257)."""
+    client_disconnects_lost_coordinator: bool
+    """1.0+: a consumer that gives its coordinator up gives up the connection and what is under way on it; before, the
+    connection stays, and is used again if the next look names the same broker."""
+    client_join_waits_for_rebalance: bool
+    """2.0+: a consumer waits for the answer to JoinGroup as long as a rebalance may take; before, as for any."""
+    client_stays_member_when_commit_meets_rebalance: bool
+    """2.4+: a member whose commit is told 27 joins again as who it is; before, as a new one."""
+    client_tells_lost_partitions: bool
+    """2.4+: partitions of a member that is none any more are lost; before, they are revoked as any (KIP-429)."""
+    client_heartbeats_while_rebalancing: bool
+    """2.6+: a member is heard of from the answer to JoinGroup on; before, once it has its assignment."""
+    client_ignores_refusals_of_old_generations: bool
+    """2.6+: what is told to a generation that a member has left behind does not make it a stranger."""
     offset_not_available: bool
     """2.2+: ListOffsets answers 78 while the high watermark is below the leader epoch's start."""
     not_leader_or_follower_name: bool
@@ -608,6 +621,12 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         first_epoch_may_come_with_an_offset=bin_within("2.2", "2.4"),
         client_needs_reliable_epochs=bin_since("2.4"),
         client_knows_topic_ids=bin_since("2.8"),
+        client_disconnects_lost_coordinator=bin_since("1.0"),
+        client_join_waits_for_rebalance=bin_since("2.0.0"),
+        client_stays_member_when_commit_meets_rebalance=bin_since("2.4"),
+        client_tells_lost_partitions=bin_since("2.4"),
+        client_heartbeats_while_rebalancing=bin_since("2.6"),
+        client_ignores_refusals_of_old_generations=bin_since("2.6"),
         offset_not_available=bin_since("2.2"),
         not_leader_or_follower_name=bin_since("2.6"),
         renames_deleted_logs=bin_since("0.10.2"),

@@ -15,6 +15,7 @@ READ: dict[str, str] = {
     "enables_unclean_election_of_all_at_once": "DynamicLogConfig.reconfigure",
     "unknown_topics_have_no_settings": "AdminManager.describeConfigs",
     "loading_coordinator_says_so": "GroupCoordinator.validateGroupStatus",
+    "client_join_waits_for_rebalance": "AbstractCoordinator.sendJoinGroupRequest",
     # 2.0.1
     "assigns_epoch_on_election": "Partition.makeLeader",
     "epoch_entry_below_first_answered": "LeaderEpochFileCache.endOffsetFor",

@@ -59,9 +59,11 @@ def _given(
         case m.Workload():
             acks = None if step.acks == m.ACKS_AS_SET else step.acks
             own = _own(PRODUCER, step.settings)
-            settings = producers_settings(
-                workload, acks=acks, own=own, retries=step.retries, idempotent=step.idempotent
-            )
+            settings: dict[str, Any] = {}
+            if step.producers:
+                settings = producers_settings(
+                    workload, acks=acks, own=own, retries=step.retries, idempotent=step.idempotent
+                )
             given = {name: value for name, value in consumer.items() if name not in OF_OLD_CONSUMERS}
             return msgspec.structs.replace(
                 step, settings=settings, consumer_settings=given | _own(CONSUMER, step.consumer_settings)

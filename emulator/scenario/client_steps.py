@@ -62,10 +62,11 @@ class LibraryProduce(Step, frozen=True, kw_only=True):
 
 
 class Workload(Step, frozen=True, kw_only=True):
-    """In each of `azs` (none named: all that have a client) a producer of `rate_per_s` and, with `consumers`, a
-    consumer of everything, which go on beside the steps that follow. `topic` "": the scenario's first. `acks`
+    """In each of `azs` (none named: all that have a client), with `producers`, one of `rate_per_s` and, with
+    `consumers`, one of everything, which go on beside the steps that follow. `topic` "": the scenario's first. `acks`
     ACKS_AS_SET: as the producers of the scenario are set, else all. `keys`: so many of them, in turn; 0: none, and the
-    partitions take turns. `settings`, `consumer_settings`: of these clients."""
+    partitions take turns. `settings`, `consumer_settings`: of these clients. `group`: its consumers are members of it,
+    and read what it gives them; "": everybody reads everything."""
 
     name: str
     topic: str = ""
@@ -77,7 +78,9 @@ class Workload(Step, frozen=True, kw_only=True):
     value_bytes: int = 0
     settings: dict[str, Any] = {}
     consumer_settings: dict[str, Any] = {}
+    producers: bool = True
     consumers: bool = True
+    group: str = ""
     azs: tuple[str, ...] = ()
 
 

@@ -43,8 +43,8 @@ RESETS = ("OffsetOutOfRangeException", "LogTruncationException")
 NOTHING = "none"
 """In the place of an offset: nothing is committed."""
 
-COUNTS = ("sent", "ok", "failed", "unknown", "skipped", "read")
-"""Of a workload."""
+COUNTS = ("sent", "ok", "failed", "unknown", "skipped", "read", "rebalances", "lost", "refused")
+"""Of a workload; the last three of consumers that are members of a group."""
 
 ReadValue = Callable[[StepReader, Node], Any]
 

@@ -178,11 +178,13 @@ def _group_entry(step: m.Consume | m.Commit | m.LookCommitted) -> Entry:
 def _workload_entry(step: m.Workload) -> Entry:
     """What is as it is without a word is left out."""
     usual = m.Workload(name="")
-    entry: Entry = {"do": "workload", "name": step.name, "rate": step.rate_per_s}
+    entry: Entry = {"do": "workload", "name": step.name}
+    entry |= {"rate": step.rate_per_s} if step.producers else {}
     entry |= {"acks": _acks(step.acks)} if step.acks != m.ACKS_AS_SET else {}
     entry |= {"azs": list(step.azs)} if step.azs else {}
     names = (
-        "topic", "retries", "idempotent", "keys", "value_bytes", "settings", "consumer_settings", "consumers"
+        "topic", "retries", "idempotent", "keys", "value_bytes", "settings", "consumer_settings", "producers",
+        "consumers", "group",
     )  # fmt: skip
     return entry | {name: getattr(step, name) for name in names if getattr(step, name) != getattr(usual, name)}
 

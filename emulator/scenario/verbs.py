@@ -210,7 +210,7 @@ VERBS: dict[str, Verb] = {
         read=load.workload,
         keys=(
             "name", "topic", "rate", "acks", "retries", "idempotent", "keys", "value_bytes", "settings",
-            "consumer_settings", "consumers", "azs",
+            "consumer_settings", "producers", "consumers", "group", "azs",
         ),
         required=("name",), short="name",
     ),

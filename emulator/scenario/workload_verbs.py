@@ -9,6 +9,7 @@ from protocol.messages.workload import RATE_MAX
 
 KEYS_MAX = 1_000_000
 VALUE_BYTES_MAX = 1_048_576
+OF_PRODUCERS = ("rate", "acks", "retries", "idempotent", "keys", "value_bytes", "settings")
 
 
 def workload(k: Keys, at_s: float | None) -> Steps:
@@ -31,10 +32,19 @@ def workload(k: Keys, at_s: float | None) -> Steps:
         consumer_settings=k.get(
             "consumer_settings", lambda n: reader.settings_of(CONSUMER, n, "the consumers' settings"), none
         ),
+        producers=k.get("producers", lambda n: reader.truth(n, "producers"), True),
         consumers=k.get("consumers", lambda n: reader.truth(n, "consumers"), True),
+        group=k.get("group", reader.label, ""),
         azs=k.get("azs", lambda n: reader.each(n, "AZs", lambda one: _az(k, one, azs), single=True), ()),
         at_s=at_s,
     )
+    if step.group and not step.consumers:
+        reader.problem(k.nodes["group"], "its consumers are members of a group, and there are none: consumers is false")
+    for key in OF_PRODUCERS if not step.producers else ():
+        if key in k:
+            reader.problem(k.nodes[key], f"{key} is the producers', and there are none: producers is false")
+    if not step.producers and not step.consumers:
+        reader.problem(k.node, "a workload without producers and consumers does nothing")
     if not reader.partitions:
         reader.problem(k.node, "a workload writes to a topic: create one first")
     reader.workloads.add(name)

@@ -77,6 +77,7 @@ from protocol.events.logs import (
 from protocol.events.operations import (
     AttemptEnded,
     AttemptSent,
+    GroupMemberChanged,
     OperationEnded,
     OperationInvoked,
     PositionLeft,
@@ -127,6 +128,7 @@ __all__ = [
     "FrameStopped",
     "GroupChanged",
     "GroupCoordinatorChanged",
+    "GroupMemberChanged",
     "HardwareChanged",
     "HighWatermarkMoved",
     "IsrChangeAsked",

@@ -79,6 +79,21 @@ class RecordsRead(_Client):
     broker: int
 
 
+class GroupMemberChanged(_Client):
+    """A consumer, as a member of its group. `change`: joined (`generation`; `reason` leader: it assigns), assigned
+    (these partitions more), revoked (these let go of), lost (these were another's before it knew, KIP-429), refused (it
+    is a stranger to its coordinator, `reason` says by which error), failed (it gives up), left. `member`: the id that
+    it was given, "" none; `instance`: its group.instance.id. `partitions`: t-0,t-1."""
+    NAME = "group_member_changed"
+    group: str
+    member: str
+    instance: str
+    generation: int
+    change: str
+    partitions: str
+    reason: str
+
+
 class PositionLeft(_Client):
     """A consumer, which was about to read on at `offset`, does not: what it reads next, if anything, begins elsewhere.
     `reason`: seek, or the exception of Java's consumer: OffsetOutOfRangeException (the leader has no such offset),

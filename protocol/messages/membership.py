@@ -1,8 +1,8 @@
 """Messages of a group's members: JoinGroup, SyncGroup, Heartbeat, LeaveGroup; and of whoever looks: ListGroups,
 DescribeGroups, DeleteGroups.
 
-Our own consumers are given their partitions and send none of them; Kafka's clients do. What members say to one another
-(subscriptions, assignments) passes through as bytes.
+Of our own consumers those send them that subscribe. What members say to one another (subscriptions, assignments;
+`protocol.records.consumer_protocol`) passes through as bytes.
 """
 
 from typing import Annotated

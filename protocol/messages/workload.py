@@ -174,7 +174,7 @@ class WorkloadSpec(msgspec.Struct, omit_defaults=True):
     produce: `rate_per_s` records, in turn to each of `partitions` (or, with `keys`, so many keys in turn, to where the
     partitioner says), of at least `value_bytes`, at most `limit` in all. A record that would exceed `unfinished_max` is
     not sent: `skipped` counts those. consume: reads all of `partitions` from `offset` (-1: where the policy in the
-    settings says).
+    settings says); or, with `group`, what that group gives it of `topic`, as a member of it.
     """
 
     name: Name
@@ -190,10 +190,12 @@ class WorkloadSpec(msgspec.Struct, omit_defaults=True):
     unfinished_max: Annotated[int, Meta(ge=0, le=UNFINISHED_MAX)] = 1_000
     offset: OffsetField = NO_OFFSET
     keys: Count = 0
+    group: Name = ""
 
 
 class WorkloadReport(msgspec.Struct, omit_defaults=True):
-    """Counts so far; `problems` are those of reading, the first hundred."""
+    """Counts so far; `problems` are those of reading, the first hundred. Of a member of a group: the `rebalances` in
+    which it was given partitions, maybe none; partitions that it had `lost` before it knew; `refused` commits of it."""
 
     name: str
     kind: str
@@ -205,6 +207,9 @@ class WorkloadReport(msgspec.Struct, omit_defaults=True):
     skipped: Count = 0
     read: Count = 0
     problems: list[str] = []
+    rebalances: Count = 0
+    lost: Count = 0
+    refused: Count = 0
 
 
 @register

@@ -8,5 +8,6 @@ Reading order:
 - `record`, `batch`: magic 2, the record batch (0.11 and later).
 - `message`, `message_set`: magic 0 and 1, messages and sets of them with compressed wrappers (before 0.11).
 - `schema_fields`, `group_metadata`, `offset_commits`: keys and values of `__consumer_offsets`.
+- `consumer_protocol`: what members of groups say to one another.
 - `format`: one door to all of them, by magic. Brokers use only this one.
 """

@@ -60,6 +60,10 @@ class Fields:
     def sized_bytes(self) -> bytes:
         return self._some(self.number(">i"))
 
+    def nullable_bytes(self) -> bytes | None:
+        length = self.number(">i")
+        return None if length == -1 else self._some(length)
+
     def end(self) -> None:
         if self._at != len(self._data):
             raise UnreadableRecord(f"{self._what}: {len(self._data) - self._at} bytes after the last field")

@@ -31,7 +31,7 @@ CATALOGUE = (
 
 MORE = (
     *(("reordering", "2.8"), ("truncation-detection", "2.6"), ("topic-recreated", "2.1"), ("workload-az-cut", "2.8")),
-    ("committed-offsets-az-cut", "2.8"),
+    *(("committed-offsets-az-cut", "2.8"), ("group-zombie-commit", "2.8")),
 )
 """For what they do to order, to what was read, to a topic's lives, and to a group's offsets."""
 

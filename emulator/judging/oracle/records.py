@@ -6,6 +6,7 @@ from emulator.judging.oracle.promises import Allowances
 from emulator.judging.oracle.truth import Truth, Write
 from emulator.judging.oracle.violations import FinalLogs, Violation
 from protocol.ids import TopicPartition
+from protocol.records.offset_commits import OFFSETS_TOPIC
 
 
 def lost_acknowledged(truth: Truth) -> Iterator[Violation]:
@@ -34,7 +35,7 @@ def duplicate(truth: Truth) -> Iterator[Violation]:
         produces.setdefault((write.topic_partition, write.digest), []).append(write)
     final = FinalLogs(truth)
     for topic_partition in truth.logs:
-        if topic_partition[0] in truth.gone:
+        if topic_partition[0] in truth.gone or topic_partition[0] == OFFSETS_TOPIC:
             continue
         for digest, batches in (final.by_digest(topic_partition) or {}).items():
             records = sum(batch.last - batch.first + 1 for batch in batches)

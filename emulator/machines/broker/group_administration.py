@@ -5,7 +5,6 @@ Who has committed offsets and never had members is a group as well, an empty one
 
 from collections.abc import Callable, Iterable
 
-from emulator.machines.broker.group_membership import CONSUMER
 from emulator.machines.broker.group_state import Group, State
 from protocol.errors import ErrorCode
 from protocol.messages.membership import (
@@ -17,6 +16,7 @@ from protocol.messages.membership import (
     ListGroupsRequest,
     ListGroupsResponse,
 )
+from protocol.records.consumer_protocol import PROTOCOL_TYPE
 
 
 class GroupAdministration:
@@ -82,7 +82,7 @@ class GroupAdministration:
             return ErrorCode.GROUP_ID_NOT_FOUND, set()
         if group.state == State.EMPTY:
             return ErrorCode.NONE, set()
-        if group.protocol_type != CONSUMER:
+        if group.protocol_type != PROTOCOL_TYPE:
             return ErrorCode.NON_EMPTY_GROUP, set()
         return ErrorCode.NONE, {topic for topic in topics if group.subscribes(topic)}
 

@@ -29,8 +29,6 @@ from protocol.work import Work
 PENDING = "group-pending"
 FIRST_WITH_MEMBER_ID = 4
 """Version of JOIN_GROUP from which on a new member is given its id first (KIP-394)."""
-CONSUMER = "consumer"
-"""The kind of group whose members say which topics they read (ConsumerProtocol)."""
 GROUPS_MAX = 10_000
 MEMBERS_MAX = 1_000
 """Of one group, whatever group.max.size says; pending ones count."""

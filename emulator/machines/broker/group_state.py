@@ -8,14 +8,15 @@ Empty ---------------> Preparing ---------------> Completing -------------------
                        +--------------------------------------------------------------+
 """
 
-import struct
 from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
 
 from emulator.machines.broker.requests import Request
 from protocol.messages.membership import GroupProtocol, JoinedMember, JoinGroupRequest
+from protocol.records.consumer_protocol import decode_topics
 from protocol.records.group_metadata import StoredGroup, StoredMember
+from protocol.records.schema_fields import UnreadableRecord
 
 
 class State(StrEnum):
@@ -198,18 +199,6 @@ class Group:
         if not self.protocol:
             return True
         try:
-            return any(topic in _subscribed(one.metadata_for(self.protocol)) for one in self.members.values())
-        except (struct.error, ValueError):
+            return any(topic in decode_topics(one.metadata_for(self.protocol)) for one in self.members.values())
+        except UnreadableRecord:
             return True
-
-
-def _subscribed(metadata: bytes) -> list[str]:
-    """Topics of a consumer's subscription: every version of it begins so. Raises struct.error, ValueError."""
-    topics, place = [], 6
-    for _ in range(*struct.unpack_from(">i", metadata, 2)):
-        (size,) = struct.unpack_from(">h", metadata, place)
-        if not 0 <= size <= len(metadata) - place - 2:
-            raise ValueError(f"a name of {size} bytes")
-        place += 2 + size
-        topics.append(metadata[place - size : place].decode())
-    return topics

@@ -13,8 +13,9 @@ Reading order:
 - `partitioner`: keys to partitions. `producer`, with `blocked_sends`, `accumulator`, `producer_batch`, `sequences`,
   `producer_identity`: Kafka's producer.
 - `consumer`, with `consumer_position`, `consumer_positioning` and `consumer_fetching`: Kafka's consumer.
-- committed offsets: `offset_store` (what both places have in common), `coordinator_offsets`, `znode_offsets`;
-  `group_position`: what a consumer does with them.
+- committed offsets: `offset_store` (what both places have in common), `coordinator` (who it is), `coordinator_offsets`,
+  `znode_offsets`; `group_position`: what a consumer does with them.
+- members of groups: `assignors` (who reads what), `group_member`; `subscribed_consumer`: a consumer that is one.
 - `workload_specs`, `workload`, `errands`, `group_errands`, `client_node`: a client process, what it does by itself and
   what it is asked to do.
 - `client_asker`: the player's side of that.

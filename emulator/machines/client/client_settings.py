@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from emulator.machines.client.assignors import assignors_named
 from emulator.machines.client.partitioner import Keyless
 from emulator.settings.client_rules import broken_of_producer
 from protocol.records.compression import Compression
@@ -102,6 +103,25 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     """zookeeper: the old consumer (up to 1.1), through a session of its own."""
     zookeeper_session_timeout_ms: float = 6_000.0
     auto_offset_reset: Literal["earliest", "latest", "none", "smallest", "largest"] = "latest"
+    session_timeout_ms: int = 10_000
+    heartbeat_interval_ms: int = 3_000
+    max_poll_interval_ms: int = 300_000
+    """How long the group waits for this member to join again, too."""
+    group_instance_id: str = ""
+    """Of a static member (KIP-345, 2.3 on); empty: none."""
+    partition_assignment_strategy: str = "RangeAssignor"
+    """Classes, with commas, the preferred first: `assignors`."""
+    # How a member of a group behaves: what clients of a version do, no settings of Kafka's (gates of these names).
+    join_version: int = 7
+    """Of its JOIN_GROUP; from 4 on a new member is told its id first."""
+    disconnects_lost_coordinator: bool = True
+    join_waits_for_rebalance: bool = True
+    stays_member_when_commit_meets_rebalance: bool = True
+    tells_lost_partitions: bool = True
+    heartbeats_while_rebalancing: bool = True
+    ignores_refusals_of_old_generations: bool = True
+    subscription_version: int = 1
+    """Of what it says to the group's leader; 1 with what it owns (2.4 on)."""
     validates_epochs: bool = False
     """2.3 and later: positions carry leader epochs, and truncation is detected (KIP-320)."""
 
@@ -164,16 +184,45 @@ def librdkafka_settings(settings: Mapping[str, Any] | None = None) -> ProducerSe
 def consumer_settings(version: str, settings: Mapping[str, Any] | None = None) -> ConsumerSettings:
     """Settings of a Java consumer of `version`. Raises UnusableSetting, protocol.versions.UnknownVersion."""
     values = _common_defaults(version)
-    values["validates_epochs"] = gates_for(version).consumer_epoch_validation
+    values |= _members_ways(version)
     if since(version, "2.0.0"):
         values["default_api_timeout_ms"] = 60_000.0
     else:
         values["request_timeout_ms"] = 305_000.0
+    if not gates_for(version).group_coordinator:
+        values |= {"session_timeout_ms": 1_000, "partition_assignment_strategy": ""}
     if (settings or {}).get("offsets.storage", "kafka") != "kafka":
         raise UnusableSetting("offsets.storage=zookeeper is the old consumer's")
     if (settings or {}).get("group.id") and not gates_for(version).group_coordinator:
         raise UnusableSetting(f"group.id needs the new consumer, Kafka 0.9 or later, or the old one: not {version}")
-    return _made(ConsumerSettings, values | _fields(ConsumerSettings, settings or {}))
+    made = _made(ConsumerSettings, values | _fields(ConsumerSettings, settings or {}))
+    if made.group_instance_id and not gates_for(version).static_members:
+        raise UnusableSetting(f"group.instance.id came with Kafka 2.3; there are no static members in {version}")
+    if made.group_id:
+        try:
+            assignors_named(made.partition_assignment_strategy, version)
+        except ValueError as problem:
+            raise UnusableSetting(f"partition.assignment.strategy: {problem}") from problem
+        if made.heartbeat_interval_ms >= made.session_timeout_ms:
+            given = f"heartbeat.interval.ms={made.heartbeat_interval_ms}"
+            raise UnusableSetting(f"{given} must be less than session.timeout.ms={made.session_timeout_ms}")
+    return made
+
+
+def _members_ways(version: str) -> dict[str, Any]:
+    """How a consumer of `version` goes about positions and its group."""
+    gates = gates_for(version)
+    return {
+        "validates_epochs": gates.consumer_epoch_validation,
+        "join_version": 7 if gates.new_members_are_named_first else 3,
+        "disconnects_lost_coordinator": gates.client_disconnects_lost_coordinator,
+        "join_waits_for_rebalance": gates.client_join_waits_for_rebalance,
+        "stays_member_when_commit_meets_rebalance": gates.client_stays_member_when_commit_meets_rebalance,
+        "tells_lost_partitions": gates.client_tells_lost_partitions,
+        "heartbeats_while_rebalancing": gates.client_heartbeats_while_rebalancing,
+        "ignores_refusals_of_old_generations": gates.client_ignores_refusals_of_old_generations,
+        "subscription_version": 1 if gates.client_tells_lost_partitions else 0,
+    }
 
 
 def old_consumer_settings(version: str, settings: Mapping[str, Any] | None = None) -> ConsumerSettings:

@@ -180,6 +180,13 @@ class BrokerConnections:
                 at = min(at, channel.backoff_until_ms)
         return at
 
+    def give_up(self, now: Now, out: Outbox, node: str, reason: str) -> None:
+        """The owner wants no answers of that node any more: its connection is closed, what is under way has failed."""
+        channel = self._channel(node)
+        if channel.connection:
+            out.close(channel.connection)
+            self._give_up(now, out, channel, reason)
+
     def close(self, out: Outbox) -> None:
         """Close everything. What is under way is forgotten: no `answered` follows."""
         for channel in self._channels.values():

@@ -1,4 +1,4 @@
-"""A consumer as Kafka's Java client, with partitions assigned by hand: it reads what leaders let consumers
+"""A consumer as Kafka's Java client, with partitions assigned to it: it reads what leaders let consumers
 see.
 
 One fetch at a time goes to each leader, for all partitions that can be read there. Errors follow semantics 6
@@ -11,7 +11,7 @@ A departure from Kafka: after an error a partition waits `retry.backoff.ms`, whe
 until the metadata come.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from emulator.machines.client.client_settings import ConsumerSettings
 from emulator.machines.client.connections import BrokerConnections
@@ -94,6 +94,37 @@ class Consumer:
             self._group.start(now)
         self._run(now, out)
 
+    def unassign(self, now: Now, out: Outbox, topic_partitions: Sequence[TopicPartition]) -> None:
+        """Read these no more; what is under way is for nobody. Raises KeyError."""
+        for key in topic_partitions:
+            position = self._positions.pop(key)
+            position.hold()
+            if not position.operation.ended:
+                position.operation.end(out, error=0, offset=position.offset, leader_epoch=position.offset_epoch)
+        self._run(now, out)
+
+    @property
+    def assigned(self) -> list[TopicPartition]:
+        """What it reads, stopped or not."""
+        return list(self._positions)
+
+    def want_topic(self, now: Now, out: Outbox, topic: str) -> None:
+        """Ask for metadata of it, though nothing of it is assigned yet."""
+        self._metadata.want_topic(topic)
+        self._run(now, out)
+
+    def partition_counts(self, topics: Sequence[str]) -> dict[str, int]:
+        """How many partitions these have; those that metadata do not tell of, which are asked for, are left out."""
+        for topic in topics:
+            self._metadata.want_topic(topic)
+        choices = {topic: self._metadata.choices(topic) for topic in topics}
+        return {topic: known[0] for topic, known in choices.items() if known is not None}
+
+    def hold(self) -> None:
+        """Stay where it is: answers under way are for nobody."""
+        for position in self._positions.values():
+            position.hold()
+
     def position(self, topic: str, partition: int) -> Offset:
         """The next offset to read; -1 while it is being looked up. Raises KeyError."""
         return self._positions[topic, partition].offset
@@ -134,23 +165,32 @@ class Consumer:
         position.seek(offset)
         self._run(now, out)
 
-    def leave(self, now: Now, out: Outbox, left: CommitEnded) -> None:
-        """Read no more, commit for the last time, if commits are automatic, then close. `left` hears what became of
-        the commit.
-        """
-        if self._group is None:
-            self.close(now, out)
-            left(now, out, ErrorCode.NONE)
-            return
+    def commit(self, now: Now, out: Outbox, ended: CommitEnded, timeout_ms: float) -> None:
+        """How far it has come, for its group; tried for as long."""
+        assert self._group is not None, "it has no group"
+        self._group.commit(now, out, ended, timeout_ms)
 
-        for position in self._positions.values():
-            position.hold()
+    def restart_commits(self, now: Now) -> None:
+        """The time to the next automatic commit begins anew."""
+        if self._group is not None:
+            self._group.start(now, anew=True)
+
+    def commit_last(self, now: Now, out: Outbox, ended: CommitEnded) -> None:
+        """Read no more, and commit for the last time, if commits are automatic."""
+        self.hold()
+        if self._group is None:
+            ended(now, out, ErrorCode.NONE)
+        else:
+            self._group.leave(now, out, ended)
+
+    def leave(self, now: Now, out: Outbox, left: CommitEnded) -> None:
+        """`commit_last`, then close. `left` hears what became of the commit."""
 
         def ended(now: Now, out: Outbox, error: int | str) -> None:
             self.close(now, out)
             left(now, out, error)
 
-        self._group.leave(now, out, ended)
+        self.commit_last(now, out, ended)
 
     def close(self, now: Now, out: Outbox) -> None:
         """Stop reading at once, without a commit. Every operation ends with the position reached."""

@@ -1,18 +1,18 @@
-"""Committed offsets of the new consumer: it finds its group's coordinator, and asks it. Semantics 6.
+"""Committed offsets of the new consumer: it asks its group's coordinator. Semantics 6.
 
-One question at a time, over connections of its own, so that no fetch that is parked holds a commit up. A coordinator
-that is lost, or says that it is none, is looked for again; any broker knows one, by its own metadata.
-
-    unknown --FindCoordinator--> known --connection lost or not to be had, 15, 16, 7--> unknown
+One question at a time, over a connection of its own, so that no fetch that is parked holds a commit up. A coordinator
+that is lost, or answers 15, 16 or 7, is looked for again. A member of the group commits with its generation, and with
+none it does not commit at all: what it had is another's by now.
 """
 
 from collections import deque
 from collections.abc import Mapping
+from typing import Protocol
 
 import msgspec
 
 from emulator.machines.client.client_settings import ConsumerSettings
-from emulator.machines.client.connections import BrokerConnections
+from emulator.machines.client.coordinator import ELSEWHERE, Coordinator
 from emulator.machines.client.deadlines import PollTimer, is_due
 from emulator.machines.client.exchange import Failure
 from emulator.machines.client.offset_store import (
@@ -27,12 +27,10 @@ from emulator.machines.client.offset_store import (
 from emulator.machines.client.operations import NO_ANSWER, OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
-from protocol.ids import BrokerId, TopicPartition
+from protocol.ids import NO_BROKER, TopicPartition
 from protocol.machine import Due, Now, Outbox
 from protocol.messages.base import Message
 from protocol.messages.groups import (
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
     GroupPartition,
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -40,11 +38,36 @@ from protocol.messages.groups import (
     OffsetFetchResponse,
     OffsetToCommit,
 )
+from protocol.messages.membership import NO_GENERATION
 
-_ELSEWHERE = frozenset({ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.REQUEST_TIMED_OUT})
+_ELSEWHERE = ELSEWHERE | {ErrorCode.REQUEST_TIMED_OUT}
 """After these the coordinator is looked for again."""
 _LATER = _ELSEWHERE | {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 """What may succeed when it is tried again."""
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """As whom a member commits."""
+
+    generation: int = NO_GENERATION
+    member: str = ""
+    instance: str | None = None
+
+
+NOBODY = Identity()
+"""Whoever was given its partitions."""
+
+
+class Membership(Protocol):
+    """What a commit has to do with being a member."""
+
+    def identity(self) -> Identity | str:
+        """Or why it must not commit now, as Java's exception."""
+        ...
+
+    def commit_refused(self, now: Now, out: Outbox, error: int, said: Identity) -> None:
+        """The coordinator does not take it as said."""
+        ...
 
 
 class _Look(msgspec.Struct):
@@ -62,10 +85,12 @@ class _Commit(msgspec.Struct):
     operations: GroupOperations
     deadline_ms: float | None
     over: bool = False
+    said: Identity = NOBODY
 
 
 class CoordinatorOffsets:
-    """Of one group. `key` begins the names of its timer; it is this owner's alone on its node."""
+    """Of one group. `key` begins the names of its timer; it is this owner's alone on its node. `membership`: of the
+    consumer whose offsets these are, if it is a member."""
 
     def __init__(
         self,
@@ -76,11 +101,12 @@ class CoordinatorOffsets:
         chance: Chance,
     ) -> None:
         self._key = key
-        self._brokers = brokers
         self._operations = operations
         self._settings = settings
-        self._connections = BrokerConnections(settings, chance, 1, lambda now, out: None, self._due)
-        self._coordinator: tuple[BrokerId, str] | None = None
+        self.coordinator = Coordinator(brokers, settings, chance)
+        self.coordinator.users.append(self._due)
+        self.coordinator.refused.append(self._not_to_be_found)
+        self.membership: Membership | None = None
         self._asked: deque[_Look | _Commit] = deque()
         self._under_way = False
         self._not_before_ms = 0.0
@@ -111,10 +137,14 @@ class CoordinatorOffsets:
         self._run(now, out)
         self.handled(now, out)
 
+    def poll(self, now: Now, out: Outbox) -> None:
+        """Do what can be done now: somebody else has used the coordinator."""
+        self._run(now, out)
+
     def close(self, now: Now, out: Outbox) -> None:
         """See OffsetStore."""
         self._closed = True
-        self._connections.close(out)
+        self.coordinator.close(out)
         self._timer.cancel(out)
         for asked in self._asked:
             if isinstance(asked, _Look) or not asked.over:
@@ -134,10 +164,10 @@ class CoordinatorOffsets:
         self._run(now, out)
 
     def _run(self, now: Now, out: Outbox) -> None:
-        if self._running or self._connections.handling or self._closed:
+        if self._running or self.coordinator.handling or self._closed:
             return
         self._running = True
-        self._connections.poll(now, out)
+        self.coordinator.poll(now, out)
         self._end_expired(now, out)
         while self._asked and not self._under_way and not self._closed:
             if not is_due(now, self._not_before_ms) or not self._send(now, out):
@@ -162,47 +192,40 @@ class CoordinatorOffsets:
 
     def _give_up(self, out: Outbox, asked: _Look | _Commit, why: str, error: str) -> None:
         """End its operations: an attempt that was not answered may have been done."""
-        if self._under_way and asked is self._asked[0] and self._coordinator is not None:
+        if self._under_way and asked is self._asked[0]:
             asked.operations.attempt_ended(out, NO_ANSWER, why)
         asked.operations.end(out, error)
 
     def _send(self, now: Now, out: Outbox) -> bool:
-        """The first question, or the one that comes before all: who is the coordinator?"""
-        request: Message
-        node: str | None
-        if self._coordinator is not None and self._connections.is_unavailable(now, self._coordinator[1]):
-            # Whoever is asked next may name the same one again: not at once.
-            self._coordinator = None
-            self._later(now)
+        """The first question."""
+        if not self.coordinator.ready(now, out):
             return False
-        if self._coordinator is None:
-            node = self._connections.least_loaded(now, self._brokers)
-            request = FindCoordinatorRequest(self._settings.group_id)
-        else:
-            node, request = self._coordinator[1], self._request(self._asked[0])
-        if node is None or not self._connections.ready(now, out, node):
-            return False
-        wait_ms = self._settings.request_timeout_ms
-        if self._coordinator is not None:
-            self._asked[0].operations.sent(out, self._coordinator[0], wait_ms)
+        first, wait_ms = self._asked[0], self._settings.request_timeout_ms
+        if isinstance(first, _Commit) and self.membership is not None:
+            said = self.membership.identity()
+            if isinstance(said, str):
+                self._commit_ended(now, out, said)
+                return True
+            first.said = said
+        broker = self.coordinator.broker
+        first.operations.sent(out, NO_BROKER if broker is None else broker, wait_ms)
         self._under_way = True
-        self._connections.send(now, out, node, request, wait_ms=wait_ms, answered=self._answered)
+        self.coordinator.ask(now, out, self._request(first), self._answered, wait_ms=wait_ms)
         return True
 
     def _request(self, asked: _Look | _Commit) -> Message:
         group = self._settings.group_id
         if isinstance(asked, _Look):
             return OffsetFetchRequest(group, [GroupPartition(*topic_partition) for topic_partition in asked.partitions])
-        return OffsetCommitRequest(
-            group,
-            [
-                OffsetToCommit(*topic_partition, each.offset, each.leader_epoch)
-                for topic_partition, each in asked.offsets.items()
-            ],
-        )
+        partitions = [
+            OffsetToCommit(*topic_partition, each.offset, each.leader_epoch)
+            for topic_partition, each in asked.offsets.items()
+        ]
+        said = asked.said
+        return OffsetCommitRequest(group, partitions, said.generation, said.member, said.instance)
 
     def _set_timer(self, now: Now, out: Outbox) -> None:
-        deadlines_ms = [self._connections.next_at_ms()]
+        deadlines_ms = self.coordinator.deadlines_ms(wanted=bool(self._asked))
         if self._asked and not self._under_way:
             deadlines_ms.append(self._not_before_ms)
         for asked in self._asked:
@@ -212,30 +235,25 @@ class CoordinatorOffsets:
 
     # --- answers --------------------------------------------------------------------------------------------
 
+    def _not_to_be_found(self, now: Now, out: Outbox, error: int) -> None:
+        """Nobody coordinates such a group. Nothing was asked of whoever it would have been."""
+        if self._asked and not self._under_way and not self._closed:
+            self._failed(now, out, error, again=False)
+
     def _answered(self, now: Now, out: Outbox, answer: Message | Failure) -> None:
+        if self._closed:
+            return
         self._under_way = False
         first = self._asked[0]
         if isinstance(first, _Commit) and first.over:
             self._asked.popleft()
             if isinstance(answer, Failure):
-                self._coordinator = None
                 self._later(now)
             return
         match answer:
-            case Failure() if self._coordinator is None:
-                self._later(now)
             case Failure(error=name, reason=reason):
-                self._coordinator = None
                 first.operations.attempt_ended(out, NO_ANSWER, f"{name}: {reason}")
                 self._failed(now, out, "DisconnectException", again=True)
-            case FindCoordinatorResponse(error=ErrorCode.NONE, broker=broker, node=node):
-                self._coordinator = (broker, node)
-            case FindCoordinatorResponse(error=error):
-                # Nothing was asked yet of whoever it will be: also a commit that is tried once waits for it.
-                if error in _LATER:
-                    self._later(now)
-                else:
-                    self._failed(now, out, error, again=False)
             case OffsetFetchResponse(error=ErrorCode.NONE, partitions=partitions):
                 assert isinstance(first, _Look), first
                 self._asked.popleft()
@@ -260,7 +278,10 @@ class CoordinatorOffsets:
     def _refused(self, now: Now, out: Outbox, error: int) -> None:
         """By a broker that was taken for the coordinator."""
         if error in _ELSEWHERE:
-            self._coordinator = None
+            self.coordinator.is_none()
+        first = self._asked[0]
+        if isinstance(first, _Commit) and self.membership is not None:
+            self.membership.commit_refused(now, out, error, first.said)
         self._failed(now, out, error, again=error in _LATER)
 
     def _failed(self, now: Now, out: Outbox, error: int | str, *, again: bool) -> None:
@@ -276,6 +297,8 @@ class CoordinatorOffsets:
 
     def _later(self, now: Now) -> None:
         self._not_before_ms = now.mono_ms + self._settings.retry_backoff_ms
+        if self.coordinator.broker is None:
+            self.coordinator.later(now)
 
     def _commit_ended(self, now: Now, out: Outbox, error: int | str) -> None:
         first = self._asked.popleft()

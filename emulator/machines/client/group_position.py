@@ -44,13 +44,13 @@ class GroupPosition:
         sought = [key for key, p in self._positions.items() if p.state == "looking-up" and not p.busy]
         if not sought:
             return
-        for key in sought:
-            self._positions[key].busy = True
+        asked = {key: self._positions[key] for key in sought}
+        for position in asked.values():
+            position.busy = True
 
         def looked(now: Now, out: Outbox, found: dict[TopicPartition, Committed], error: int | str) -> None:
-            for key in sought:
-                position = self._positions.get(key)
-                if position is None or position.state != "looking-up":
+            for key, position in asked.items():
+                if self._positions.get(key) is not position or position.state != "looking-up":
                     continue
                 if error:
                     name = error_name(error) if isinstance(error, int) else error
@@ -72,9 +72,9 @@ class GroupPosition:
 
     # --- committing -----------------------------------------------------------------------------------------
 
-    def start(self, now: Now) -> None:
-        """The time to the first automatic commit begins."""
-        if self._settings.enable_auto_commit and self._commit_at_ms == NEVER:
+    def start(self, now: Now, *, anew: bool = False) -> None:
+        """The time to the first automatic commit begins, or `anew` that to the next."""
+        if self._settings.enable_auto_commit and (anew or self._commit_at_ms == NEVER) and not self._leaving:
             self._commit_at_ms = now.mono_ms + self._settings.auto_commit_interval_ms
 
     def poll(self, now: Now, out: Outbox) -> None:

@@ -1,7 +1,7 @@
 """Where a consumer keeps how far it has come: what both places for it have in common.
 
 The new consumer asks its group's coordinator (`coordinator_offsets`), the old one writes into the session service
-(`znode_offsets`). A group has no members here; whoever uses its name uses its offsets.
+(`znode_offsets`). Whoever uses a group's name uses its offsets; as one of its members, if it has subscribed.
 """
 
 from collections.abc import Callable, Mapping, Sequence

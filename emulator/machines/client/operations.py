@@ -241,9 +241,10 @@ class OperationLog:
     `kept`: every operation is added to it, for an owner whose operations are few and who is asked about them later.
     """
 
-    __slots__ = ("_count", "_kept", "_prefix")
+    __slots__ = ("_count", "_kept", "_prefix", "node")
 
     def __init__(self, node: str, incarnation: int, kept: KeptOperations | None = None) -> None:
+        self.node = node
         self._prefix = f"{node}.{incarnation}:"
         self._count = 0
         self._kept = kept

@@ -24,6 +24,7 @@ from emulator.machines.client.offset_store import OffsetStore
 from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.producer import Producer
 from emulator.machines.client.producer_batch import Sent
+from emulator.machines.client.subscribed_consumer import SubscribedConsumer
 from protocol.chance import Chance
 from protocol.errors import ErrorCode, error_name
 from protocol.ids import TopicPartition, topic_partition_text
@@ -55,8 +56,13 @@ def _producing(spec: WorkloadSpec, kafka_version: str) -> ProducerSettings:
     return library_settings(spec.library, kafka_version, spec.settings)
 
 
-def _consuming(spec: WorkloadSpec, kafka_version: str) -> ConsumerSettings:
-    return consumer_settings(kafka_version, spec.settings)
+def _consuming(spec: WorkloadSpec, kafka_version: str, node: str = "") -> ConsumerSettings:
+    settings = dict(spec.settings)
+    if spec.group:
+        settings["group.id"] = spec.group
+        if settings.get("group.instance.id"):
+            settings["group.instance.id"] = f"{settings['group.instance.id']}-{node}"
+    return consumer_settings(kafka_version, settings)
 
 
 class ProduceWorkload:
@@ -148,7 +154,7 @@ class ProduceWorkload:
 
 
 class ConsumeWorkload:
-    """Reads partitions as they grow. Raises UnusableSetting."""
+    """Reads partitions as they grow: those it is told, or those its group gives it. Raises UnusableSetting."""
 
     def __init__(
         self,
@@ -160,8 +166,14 @@ class ConsumeWorkload:
         chance: Chance,
     ) -> None:
         self._spec = spec
-        settings = _consuming(spec, kafka_version)
+        settings = _consuming(spec, kafka_version, operations.node)
         self._report = WorkloadReport(spec.name, spec.kind, True, problems=[])
+        self._consumer: Consumer | SubscribedConsumer
+        if spec.group:
+            self._consumer = SubscribedConsumer(
+                key, brokers, operations, kafka_version, settings, chance, self._read, self._problem, self._failed
+            )
+            return
         store: OffsetStore | None = None
         if settings.group_id:
             store = CoordinatorOffsets(f"{key}-offsets", brokers, operations, settings, chance)
@@ -171,21 +183,28 @@ class ConsumeWorkload:
 
     @property
     def report(self) -> WorkloadReport:
-        return self._report
+        consumer, report = self._consumer, self._report
+        if isinstance(consumer, SubscribedConsumer):
+            member = consumer.member
+            report.rebalances, report.lost, report.refused = member.joined, member.lost, member.refused_commits
+        return report
 
     def start(self, now: Now, out: Outbox) -> None:
         spec = self._spec
+        if isinstance(self._consumer, SubscribedConsumer):
+            self._consumer.subscribe(now, out, [spec.topic])
+            return
         offset = None if spec.offset < 0 else spec.offset
         self._consumer.assign(now, out, {(spec.topic, partition): offset for partition in spec.partitions})
 
     def stop(self, now: Now, out: Outbox, stopped: Stopped, *, at_once: bool) -> None:
-        """Of a group it commits for the last time, unless it stops `at_once`."""
+        """Of a group it commits for the last time, and leaves it, unless it stops `at_once`."""
 
         def left(now: Now, out: Outbox, error: int | str) -> None:
             if error:
                 self._note(f"the last commit: {error_name(error) if isinstance(error, int) else error}")
             self._report.running = False
-            stopped(now, out, self._report)
+            stopped(now, out, self.report)
 
         if at_once:
             self._consumer.close(now, out)
@@ -200,6 +219,9 @@ class ConsumeWorkload:
         self._note(
             f"{topic_partition_text(problem.topic, problem.partition)} at offset {problem.offset}: {problem.error}"
         )
+
+    def _failed(self, now: Now, out: Outbox, error: str) -> None:
+        self._note(f"no member of {self._spec.group} any more: {error}")
 
     def _note(self, problem: str) -> None:
         if len(self._report.problems) < PROBLEMS_MAX:

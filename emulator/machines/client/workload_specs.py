@@ -21,7 +21,7 @@ PRODUCE, CONSUME = "produce", "consume"
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
     """`partitions` of `topic`, written in turn; or, with `keys`, where the partitioner says by so many keys in turn.
-    `settings`, `consumer_settings`: of the clients, by Kafka's names."""
+    `settings`, `consumer_settings`: of the clients, by Kafka's names. `group`: its consumers are its members."""
 
     name: str
     topic: str
@@ -31,7 +31,9 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     consumer_settings: Mapping[str, Any] = {}
     keys: int = 0
     value_bytes: int = 0
+    producers: bool = True
     consumers: bool = True
+    group: str = ""
 
 
 def producers_settings(
@@ -55,7 +57,7 @@ def value_prefix(client: str, began_ms: float) -> str:
 
 
 def specs_of(load: Load, prefix: str) -> list[WorkloadSpec]:
-    """The producer's, then the consumer's, if there is one."""
+    """The producer's, then the consumer's, of those that there are."""
     producing = WorkloadSpec(
         name=f"{load.name}:{PRODUCE}",
         kind="produce",
@@ -76,5 +78,6 @@ def specs_of(load: Load, prefix: str) -> list[WorkloadSpec]:
         partitions=load.partitions,
         settings=dict(load.consumer_settings),
         offset=FIRST_OFFSET,
+        group=load.group,
     )
-    return [producing, consuming] if load.consumers else [producing]
+    return [producing] * load.producers + [consuming] * load.consumers

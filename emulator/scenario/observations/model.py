@@ -187,7 +187,8 @@ class NotReached(Saw, tag="not-reached"):
 
 class WorkloadEnded(Saw, tag="workload"):
     """What a workload's producer, or consumer, in one client came to. `error`: why nobody tells, or ""; `left`: whether
-    it was ended with writes under way, which are `unknown`."""
+    it was ended with writes under way, which are `unknown`. Of a member of a group: `rebalances` after which it was
+    given partitions, maybe none, partitions that it had `lost` before it knew, and commits that were `refused`."""
 
     name: str
     client: str
@@ -198,6 +199,9 @@ class WorkloadEnded(Saw, tag="workload"):
     unknown: int = 0
     skipped: int = 0
     read: int = 0
+    rebalances: int = 0
+    lost: int = 0
+    refused: int = 0
     error: str = ""
     left: bool = False
 

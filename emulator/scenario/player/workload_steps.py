@@ -55,7 +55,9 @@ class WorkloadSteps:
             consumer_settings=step.consumer_settings,
             keys=step.keys,
             value_bytes=step.value_bytes,
+            producers=step.producers,
             consumers=step.consumers,
+            group=step.group,
         )
         if not load.partitions:
             raise StepFailed(f"there is no topic {topic}")
@@ -102,8 +104,7 @@ class WorkloadSteps:
             answer = yield self._asked(client, StopWorkloadRequest(spec.name, at_once=True), AT_ONCE_S)
         match answer:
             case StopWorkloadResponse(report=report) if report is not None:
-                names = ("sent", "ok", "failed", "unknown", "skipped") if spec.kind == "produce" else ("read",)
-                entry.update((name, getattr(report, name)) for name in names)
+                entry.update((name, getattr(report, name)) for name in _counted(spec))
             case StopWorkloadResponse(problem=problem):
                 entry["error"] = f"{problem}: the client has begun another life"
             case Failure(error=error, reason=reason):
@@ -131,3 +132,10 @@ class WorkloadSteps:
                 stage.sleep(limit_s * 1000.0).begin(lambda _: once(None))
 
         return Order(client, begin)
+
+
+def _counted(spec: WorkloadSpec) -> tuple[str, ...]:
+    """What is noted of its report."""
+    if spec.kind == "produce":
+        return ("sent", "ok", "failed", "unknown", "skipped")
+    return ("read", "rebalances", "lost", "refused") if spec.group else ("read",)

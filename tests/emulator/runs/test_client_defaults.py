@@ -97,3 +97,9 @@ def test_it_decides_what_a_consumer_reads() -> None:
         cluster.run()
         (read,) = [e for e in cluster.player.timeline.entries if e.get("saw") == "consume"]
         assert [record[-1] for record in read["records"]] == values
+
+
+def test_a_workload_without_producers_is_given_nothing_of_theirs_so_that_what_is_written_of_it_is_read_again() -> None:
+    step = step_of("workload: {name: w, producers: false, group: g}")
+    assert isinstance(step, m.Workload)
+    assert (step.settings, step.consumer_settings) == ({}, OF_CONSUMERS)

@@ -49,6 +49,17 @@ from protocol.messages.leadership import (
     PartitionError,
     PartitionMetadata,
 )
+from protocol.messages.membership import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinedMember,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
 from protocol.messages.replication import (
     EpochAnswer,
     FetchedPartition,
@@ -160,6 +171,8 @@ class FakeCluster:
         """What the next commits and questions about them are answered with; then 0."""
         self.finding_codes: list[int] = []
         """The same for questions for the coordinator."""
+        self.member_answers: dict[type[Message], list[Message | None]] = {}
+        """What the next JoinGroup, ... are answered with; None: not at all. Then: as to the only member."""
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._seq = 0
         self._ms = 0.0
@@ -355,6 +368,8 @@ class FakeCluster:
                 return FindCoordinatorResponse(0, BrokerId(self.coordinator), f"broker-{self.coordinator}")
             case OffsetCommitRequest() | OffsetFetchRequest():
                 return self._group(node, message)
+            case JoinGroupRequest() | SyncGroupRequest() | HeartbeatRequest() | LeaveGroupRequest():
+                return self._member(message)
             case InitProducerIdRequest():
                 self._next_producer_id += 1
                 return InitProducerIdResponse(0, self._next_producer_id, 0)
@@ -376,6 +391,25 @@ class FakeCluster:
                     answers.append(EpochAnswer(question.topic, question.partition, 0, LeaderEpoch(epoch), Offset(end)))
                 return OffsetForLeaderEpochResponse(answers)
         raise AssertionError(message)
+
+    def _member(
+        self, message: JoinGroupRequest | SyncGroupRequest | HeartbeatRequest | LeaveGroupRequest
+    ) -> Message | None:
+        scripted = self.member_answers.get(type(message))
+        if scripted:
+            return scripted.pop(0)
+        match message:
+            case JoinGroupRequest(member=member, protocols=protocols):
+                name, first = member or "m-1", protocols[0]
+                joined = [JoinedMember(name, first.metadata)]
+                return JoinGroupResponse(0, 1, "consumer", first.name, name, name, joined)
+            case SyncGroupRequest(member=member, assignments=assignments):
+                given = {one.member: one.assignment for one in assignments}
+                return SyncGroupResponse(0, "consumer", "range", given.get(member, b""))
+            case HeartbeatRequest():
+                return HeartbeatResponse()
+            case LeaveGroupRequest(members=members):
+                return LeaveGroupResponse(0, members)
 
     def _group(self, node: str, message: OffsetCommitRequest | OffsetFetchRequest) -> Message:
         code = self.group_codes.pop(0) if self.group_codes else 0

@@ -87,3 +87,66 @@ def test_writes_that_cannot_end_are_left_as_unknown() -> None:
 """
     (entry,) = ended(played(script))
     assert entry["left"] and entry["unknown"] + entry["failed"] > 0
+
+
+MEMBERS = "auto.offset.reset: earliest, session.timeout.ms: 6000, auto.commit.interval.ms: 500"
+
+
+def of_members(cluster: Cluster) -> dict[str, dict[str, Any]]:
+    return {entry["client"]: entry for entry in ended(cluster) if "rebalances" in entry}
+
+
+@pytest.mark.parametrize(
+    ("version", "more"),
+    [
+        ("0.10.2", ""), ("1.1", ""), ("2.2", ", partition.assignment.strategy: RoundRobinAssignor"),
+        ("2.3", ", group.instance.id: i"), ("2.8", ", partition.assignment.strategy: CooperativeStickyAssignor"),
+    ],
+)  # fmt: skip
+def test_members_of_a_group_read_every_record_once(version: str, more: str) -> None:
+    """Two partitions, three members: one has nothing. Whoever comes or leaves, what is committed is not read again."""
+    script = f"""
+  - workload: {{name: r, group: g, producers: false, azs: [az-1, az-2], consumer_settings: {{{MEMBERS}{more}}}}}
+  - pause: 5
+  - workload: {{name: w, rate: 20, consumers: false, azs: az-1}}
+  - pause: 2
+  - workload: {{name: late, group: g, producers: false, azs: [az-0], consumer_settings: {{{MEMBERS}{more}}}}}
+  - pause: 12
+  - stop-workload: w
+  - pause: 2
+  - stop-workload: late
+  - pause: 1
+  - stop-workload: r
+"""
+    cluster = Cluster(BEGIN + script, version=version)
+    cluster.run()
+    assert cluster.finished
+    members = of_members(cluster)
+    (written,) = [entry["ok"] for entry in ended(cluster) if entry["kind"] == "produce"]
+    assert sum(entry["read"] for entry in members.values()) == written > 250
+    assert all(entry["rebalances"] >= 1 and entry["refused"] == entry["lost"] == 0 for entry in members.values())
+
+
+def test_what_a_dead_member_had_goes_to_others_and_a_static_one_finds_it_where_it_was() -> None:
+    script = f"""
+  - workload: {{name: r, group: g, producers: false, azs: [az-1, az-2], consumer_settings: {{{MEMBERS}}}}}
+  - workload: {{name: s, group: h, producers: false, azs: [az-0, az-2], consumer_settings: {{{MEMBERS},
+      group.instance.id: i}}}}
+  - pause: 5
+  - kill: [client-1, client-0]
+  - start: [client-1, client-0]
+  - pause: 1
+  - workload: {{name: s2, group: h, producers: false, azs: az-0, consumer_settings: {{{MEMBERS},
+      group.instance.id: i}}}}
+  - pause: 12
+  - stop-workload: r
+  - stop-workload: s2
+  - stop-workload: s
+"""
+    cluster = Cluster(BEGIN + script)
+    cluster.run()
+    assert cluster.finished
+    rebalances = {(entry["name"], entry["client"]): entry.get("rebalances") for entry in ended(cluster)}
+    assert rebalances["r", "client-2"] == 2, "the session of client-1 is over"
+    assert rebalances["s", "client-2"] == 1, "the static member was back before its session was over"
+    assert rebalances["s2", "client-0"] == 1

@@ -1,0 +1,140 @@
+"""A consumer that subscribes: its group gives it partitions, and takes them away. Kafka's ConsumerCoordinator.
+
+It commits and lets go before a rebalance, begins where the group was with what it is given, and reads on meanwhile
+where members share cooperatively. Reading itself is `consumer`, membership `group_member`.
+"""
+
+from collections.abc import Callable, Sequence
+
+from emulator.machines.client.client_settings import ConsumerSettings
+from emulator.machines.client.consumer import Consumer
+from emulator.machines.client.consumer_fetching import OnRecords
+from emulator.machines.client.consumer_positioning import OnProblem
+from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
+from emulator.machines.client.group_member import GroupMember
+from emulator.machines.client.offset_store import CommitEnded
+from emulator.machines.client.operations import OperationLog
+from protocol.chance import Chance
+from protocol.ids import TopicPartition
+from protocol.machine import Due, Now, Outbox
+
+OnFailed = Callable[[Now, Outbox, str], None]
+
+
+class SubscribedConsumer:
+    """Of the group in the settings. `on_failed` hears why it is no member any more, and never will be again: the name
+    of an error. The rest as of `Consumer`."""
+
+    def __init__(
+        self,
+        key: str,
+        brokers: list[str],
+        operations: OperationLog,
+        kafka_version: str,
+        settings: ConsumerSettings,
+        chance: Chance,
+        on_records: OnRecords,
+        on_problem: OnProblem,
+        on_failed: OnFailed,
+        handled: Due = lambda now, out: None,
+    ) -> None:
+        self._settings = settings
+        self._on_failed = on_failed
+        self._handled = handled
+        self._store = CoordinatorOffsets(f"{key}-offsets", brokers, operations, settings, chance)
+        self._consumer = Consumer(
+            key,
+            brokers,
+            operations,
+            settings,
+            chance,
+            on_records,
+            on_problem,
+            on_problem,
+            self._store,
+            self._was_handled,
+        )
+        coordinator = self._store.coordinator
+        self.member = GroupMember(f"{key}-member", operations.node, kafka_version, coordinator, settings, self)
+        self.member.handled = self._member_handled
+        self._store.membership = self.member
+        self._closed = False
+
+    def subscribe(self, now: Now, out: Outbox, topics: Sequence[str]) -> None:
+        """Read what the group gives it of these, from now on."""
+        for topic in topics:
+            self._consumer.want_topic(now, out, topic)
+        self.member.subscribe(now, out, topics)
+
+    def leave(self, now: Now, out: Outbox, left: CommitEnded) -> None:
+        """Read no more, commit for the last time, if commits are automatic, leave the group, then close. `left` hears
+        what became of the commit."""
+        self.member.begin_to_leave()
+
+        def committed(now: Now, out: Outbox, error: int | str) -> None:
+            def has_left(now: Now, out: Outbox) -> None:
+                self.close(now, out)
+                left(now, out, error)
+
+            self.member.leave(now, out, has_left)
+
+        self._consumer.commit_last(now, out, committed)
+
+    def close(self, now: Now, out: Outbox) -> None:
+        """At once: no commit, and not a word to the group."""
+        if not self._closed:
+            self._closed = True
+            self.member.close(out)
+            self._consumer.close(now, out)
+
+    @property
+    def closed(self) -> bool:
+        """Nothing more is to be handled."""
+        return self._closed
+
+    # --- of its member (group_member.Owner) -----------------------------------------------------------------
+
+    def partition_counts(self, topics: Sequence[str]) -> dict[str, int]:
+        """See Owner."""
+        return self._consumer.partition_counts(topics)
+
+    def owned(self) -> list[TopicPartition]:
+        """See Owner."""
+        return self._consumer.assigned
+
+    def prepare(self, now: Now, out: Outbox, *, commit: bool, give_up: bool, prepared: Due) -> None:
+        """See Owner."""
+        if give_up:
+            self._consumer.hold()  # what comes now is the next owner's
+
+        def committed(now: Now, out: Outbox, error: int | str) -> None:
+            if give_up and not self._closed:
+                self._consumer.unassign(now, out, self._consumer.assigned)
+            prepared(now, out)
+
+        if commit and self._settings.enable_auto_commit:
+            self._consumer.commit(now, out, committed, self._settings.max_poll_interval_ms)
+        else:
+            committed(now, out, 0)
+
+    def assigned(self, now: Now, out: Outbox, added: list[TopicPartition], revoked: list[TopicPartition]) -> None:
+        """See Owner."""
+        self._consumer.unassign(now, out, revoked)
+        self._consumer.restart_commits(now)
+        self._consumer.assign(now, out, dict.fromkeys(added))
+
+    def member_failed(self, now: Now, out: Outbox, error: str) -> None:
+        """See Owner."""
+        self._consumer.unassign(now, out, self._consumer.assigned)
+        self._on_failed(now, out, error)
+
+    # --- private --------------------------------------------------------------------------------------------
+
+    def _was_handled(self, now: Now, out: Outbox) -> None:
+        self.member.poll(now, out)
+        self._handled(now, out)
+
+    def _member_handled(self, now: Now, out: Outbox) -> None:
+        if not self._closed:
+            self._store.poll(now, out)
+        self._handled(now, out)
