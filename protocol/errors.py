@@ -57,6 +57,7 @@ class ErrorCode(IntEnum):
     DUPLICATE_SEQUENCE_NUMBER = 46
     INVALID_PRODUCER_EPOCH = 47
     TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
+    SECURITY_DISABLED = 54
     KAFKA_STORAGE_ERROR = 56
     UNKNOWN_PRODUCER_ID = 59
     REASSIGNMENT_IN_PROGRESS = 60
@@ -141,6 +142,7 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.DUPLICATE_SEQUENCE_NUMBER: _T(False, True, False, "the batch is older than what is remembered"),
     E.INVALID_PRODUCER_EPOCH: _T(False, True, False, "a newer producer has this id"),
     E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _T(False, True, False, "the transactional id may not be used"),
+    E.SECURITY_DISABLED: _T(False, True, False, "no authorizer is configured, so there are no ACLs"),
     E.KAFKA_STORAGE_ERROR: _T(True, False, True, "the log directory failed"),
     E.UNKNOWN_PRODUCER_ID: _T(False, True, False, "nothing is known of the producer"),
     E.REASSIGNMENT_IN_PROGRESS: _T(False, True, False, "the topic is being reassigned"),

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclBinding, AclBindingFilter, AclOperation, AclPermissionType
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 from kafka import KafkaAdminClient, KafkaConsumer, OffsetAndMetadata
 from kafka import TopicPartition as PythonPartition
@@ -184,3 +186,21 @@ def test_leaders_and_replicas_move(cluster: faultline.Cluster, topic: str) -> No
     admin.delete_group_offsets(f"g-{topic}", [place])
     assert place not in admin.list_group_offsets(f"g-{topic}")
     admin.close()
+
+
+@works("librdkafka", "ACLs asked for, where there is no authorizer", "0.11")
+def test_a_broker_without_an_authorizer_has_no_acls(cluster: faultline.Cluster, topic: str) -> None:
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers()})
+    anybody = ("User:a", "*", AclOperation.READ, AclPermissionType.ALLOW)
+    one = AclBinding(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, *anybody)
+    which = AclBindingFilter(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, *anybody)
+    disabled = KafkaError.SECURITY_DISABLED
+    assert error_of(admin.create_acls([one])[one].result) == disabled
+    assert error_of(admin.delete_acls([which])[which].result) == disabled
+
+
+@works("kafka-python", "guesses the broker's version from its APIs")
+def test_a_client_takes_a_broker_for_as_old_as_it_is(cluster: faultline.Cluster, version: str) -> None:
+    consumer = KafkaConsumer(bootstrap_servers=cluster.bootstrap_servers().split(","))
+    assert (version + ".").startswith(".".join(map(str, consumer.config["api_version"])) + ".")
+    consumer.close()

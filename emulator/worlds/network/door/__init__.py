@@ -3,7 +3,7 @@
 Nothing here decides anything: a request becomes the message that the machine knows, and its answer goes back. Reading
 order: `apis` (what is spoken, by version), `place` (whose door it is, and where brokers are from there), `codec` (bytes
 and the library's objects), `records`, `topics`, `configuration`, `placement`, `groups` and `members` (Kafka's requests
-and answers, and ours), `translation` (which is which), `seen` (what clients were told, as operations for the audit),
-`client` (one connection), `door` (the listeners of one broker). All but the first two import the library, and are
-imported where a door is open.
+and answers, and ours), `security` (ACLs and quotas, of which there are none), `translation` (which is which), `seen`
+(what clients were told, as operations for the audit), `client` (one connection), `door` (the listeners of one broker).
+All but the first two import the library, and are imported where a door is open.
 """

@@ -27,6 +27,9 @@ CREATE_TOPICS: Final = 19
 DELETE_TOPICS: Final = 20
 INIT_PRODUCER_ID: Final = 22
 OFFSET_FOR_LEADER_EPOCH: Final = 23
+DESCRIBE_ACLS: Final = 29
+CREATE_ACLS: Final = 30
+DELETE_ACLS: Final = 31
 DESCRIBE_CONFIGS: Final = 32
 ALTER_CONFIGS: Final = 33
 DESCRIBE_LOG_DIRS: Final = 35
@@ -37,6 +40,7 @@ INCREMENTAL_ALTER_CONFIGS: Final = 44
 ALTER_PARTITION_REASSIGNMENTS: Final = 45
 LIST_PARTITION_REASSIGNMENTS: Final = 46
 OFFSET_DELETE: Final = 47
+DESCRIBE_CLIENT_QUOTAS: Final = 48
 DESCRIBE_CLUSTER: Final = 60
 
 FIRST_AT_THE_DOOR: Final = "0.10.2"
@@ -78,6 +82,9 @@ ADVERTISED: Final[dict[int, tuple[tuple[str, int], ...]]] = {
     DELETE_TOPICS: (("0.10.2", 0), ("0.11", 1), ("2.0.0", 2), ("2.1", 3), ("2.4", 4), ("2.7", 5), ("2.8", 6)),
     INIT_PRODUCER_ID: (("0.11", 0), ("2.0.0", 1), ("2.4", 2), ("2.5", 3), ("2.7", 4)),
     OFFSET_FOR_LEADER_EPOCH: (("0.11", 0), ("2.0.0", 1), ("2.1", 2), ("2.3", 3), ("2.8", 4)),
+    DESCRIBE_ACLS: (("0.11", 0), ("2.0.0", 1), ("2.5", 2)),
+    CREATE_ACLS: (("0.11", 0), ("2.0.0", 1), ("2.5", 2)),
+    DELETE_ACLS: (("0.11", 0), ("2.0.0", 1), ("2.5", 2)),
     DESCRIBE_CONFIGS: (("0.11", 0), ("1.1", 1), ("2.0.0", 2), ("2.6", 3), ("2.8", 4)),
     ALTER_CONFIGS: (("0.11", 0), ("2.0.0", 1), ("2.8", 2)),
     DESCRIBE_LOG_DIRS: (("1.0", 0), ("2.0.0", 1), ("2.6", 2)),
@@ -88,6 +95,7 @@ ADVERTISED: Final[dict[int, tuple[tuple[str, int], ...]]] = {
     ALTER_PARTITION_REASSIGNMENTS: (("2.4", 0),),
     LIST_PARTITION_REASSIGNMENTS: (("2.4", 0),),
     OFFSET_DELETE: (("2.4", 0),),
+    DESCRIBE_CLIENT_QUOTAS: (("2.6", 0), ("2.8", 1)),
     DESCRIBE_CLUSTER: (("2.8", 0),),
 }  # fmt: skip
 """{API: (since which Kafka, its newest version)}; the oldest is 0. What brokers answered to ApiVersions."""
@@ -112,6 +120,9 @@ BUILT: Final[dict[int, Range]] = {
     DELETE_TOPICS: Range(0, 5),
     INIT_PRODUCER_ID: Range(0, 4),
     OFFSET_FOR_LEADER_EPOCH: Range(0, 4),
+    DESCRIBE_ACLS: Range(0, 2),
+    CREATE_ACLS: Range(0, 2),
+    DELETE_ACLS: Range(0, 2),
     DESCRIBE_CONFIGS: Range(0, 4),
     ALTER_CONFIGS: Range(0, 2),
     DESCRIBE_LOG_DIRS: Range(0, 2),
@@ -122,6 +133,7 @@ BUILT: Final[dict[int, Range]] = {
     ALTER_PARTITION_REASSIGNMENTS: Range(0, 0),
     LIST_PARTITION_REASSIGNMENTS: Range(0, 0),
     OFFSET_DELETE: Range(0, 0),
+    DESCRIBE_CLIENT_QUOTAS: Range(0, 1),
     DESCRIBE_CLUSTER: Range(0, 0),
 }
 

@@ -6,7 +6,16 @@ in its turn.
 
 from typing import Any, Final
 
-from emulator.worlds.network.door import apis, configuration, groups, members, placement, records, topics
+from emulator.worlds.network.door import (
+    apis,
+    configuration,
+    groups,
+    members,
+    placement,
+    records,
+    security,
+    topics,
+)
 from emulator.worlds.network.door.apis import Range
 from emulator.worlds.network.door.codec import Asked, write_response
 from emulator.worlds.network.door.place import Place
@@ -127,6 +136,14 @@ def _message_of(asked: Asked, spoken: dict[int, Range], magic: int) -> Message:
             return placement.list_partition_reassignments(body)
         case apis.DESCRIBE_LOG_DIRS:
             return placement.describe_log_dirs(body)
+        case apis.DESCRIBE_ACLS:
+            return AnsweredHere(write_response(asked, security.acls_described(asked)))
+        case apis.CREATE_ACLS:
+            return AnsweredHere(write_response(asked, security.acls_created(asked)))
+        case apis.DELETE_ACLS:
+            return AnsweredHere(write_response(asked, security.acls_deleted(asked)))
+        case apis.DESCRIBE_CLIENT_QUOTAS:
+            return AnsweredHere(write_response(asked, security.client_quotas_described(asked, spoken)))
         case apis.DESCRIBE_CLUSTER:
             return places.DescribeClusterRequest()
     raise AssertionError(f"{asked.name} is advertised and not built")

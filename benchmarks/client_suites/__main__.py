@@ -1,0 +1,79 @@
+"""`python -m benchmarks.client_suites`: the integration tests of kafka-python and aiokafka against our brokers.
+
+    python -m benchmarks.client_suites --kafka-python CHECKOUT --aiokafka CHECKOUT [--kafka-version 2.8] [--out FOLDER]
+
+A checkout is the client's repository at the tag that constraints.txt pins (of kafka-python, which has no later tag,
+3.0.11's: the library that is tested is the pinned one in any case). A suite takes one minute (kafka-python) or ten
+(aiokafka) for each version. Their environments are made below `--out`, which is kept, as are the clusters' directories;
+without it everything is removed in the end. Needs the package index.
+
+Prints the table and each failure; with both suites and all versions it writes benchmarks/results/client_suites.json and
+the table in docs/kafka-clients.md. Exit code 1 if a test fails for which there is no reason.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.client_suites.page import table, write_page
+from benchmarks.client_suites.play import NoSuite, Played, environment, play
+from benchmarks.client_suites.suites import SUITES
+from benchmarks.figures import Figure, write
+from emulator.exit_codes import UNUSABLE
+from emulator.last_resort import ended
+
+
+def figures_of(played: list[Played]) -> list[Figure]:
+    return [
+        Figure(line="tests of the clients' own suites that passed", value=sum(one.passed for one in played), unit="",
+               target=1, higher_is_better=True),
+        Figure(line="that failed for a reason that is known", value=sum(len(one.failed) for one in played), unit="",
+               target=sum(len(one.failed) for one in played)),
+        Figure(line="that failed, and nobody knows why", value=sum(len(one.unexplained) for one in played), unit="",
+               target=0),
+    ]  # fmt: skip
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.client_suites", description=__doc__)
+    for suite in SUITES:
+        parser.add_argument(f"--{suite.client}", type=Path, metavar="CHECKOUT", dest=suite.client)
+    parser.add_argument("--kafka-version", action="append", help="one of those of the suite; may be given again")
+    parser.add_argument("--out", type=Path, help="keep environments and runs here")
+    asked = vars(parser.parse_args(arguments))
+    given = [(suite, asked[suite.client].resolve()) for suite in SUITES if asked[suite.client] is not None]
+    if not given:
+        parser.error("no checkout: " + " or ".join(f"--{suite.client} CHECKOUT" for suite in SUITES))
+    versions = asked["kafka_version"]
+    known = {version for suite, _ in given for version in suite.kafka}
+    if wrong := set(versions or ()) - known:
+        parser.error(f"--kafka-version {wrong.pop()}: one of {', '.join(sorted(known))}")
+    played: list[Played] = []
+    with tempfile.TemporaryDirectory(prefix="faultline-") as name:
+        place = (asked["out"] or Path(name)).resolve()
+        place.mkdir(parents=True, exist_ok=True)
+        try:
+            for suite, checkout in given:
+                python = environment(suite, place / f"environment-{suite.client}")
+                for version in suite.kafka:
+                    if not versions or version in versions:
+                        run = Path(tempfile.mkdtemp(prefix=f"{suite.client}-{version}-", dir=place))
+                        played.append(play(suite, checkout, version, python, run))
+        except NoSuite as error:
+            print(error, file=sys.stderr)
+            return UNUSABLE
+    print(table(played), end="")
+    for one in played:
+        for failure in one.failed:
+            print(f"{one.client} on {one.kafka}: {failure.test}: {failure.reason or failure.message}")
+    if len(given) == len(SUITES) and not versions:
+        write("client_suites", figures_of(played), {"runs": msgspec.to_builtins(played)})
+        write_page(played)
+    return 1 if any(one.unexplained for one in played) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(ended("benchmarks.client_suites", lambda: main(sys.argv[1:])))

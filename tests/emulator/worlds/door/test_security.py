@@ -1,0 +1,80 @@
+"""What is answered of ACLs and quotas: Kafka's own words, of brokers that have neither."""
+
+from typing import Any
+
+import pytest
+
+from emulator.worlds.network.door import codec
+from emulator.worlds.network.door.apis import apis_of
+from emulator.worlds.network.door.translation import message_of
+from emulator.worlds.network.mailbox import AnsweredHere
+from protocol.versions import gates_for
+
+SPOKEN = {version: apis_of(gates_for(version)) for version in ("0.10.2", "0.11", "2.4", "2.6", "2.8")}
+DISABLED = 54
+ANY = 1
+
+
+def answer(api: int, version: int, kafka: str = "2.8", **fields: Any) -> Any:
+    request = codec._REQUESTS[api](**fields)
+    request.API_VERSION = version
+    request.with_header(1, "app")
+    spoken = SPOKEN[kafka]
+    answered = message_of(codec.read_request(bytes(request.encode(header=True)), spoken), spoken, 2)
+    assert isinstance(answered, AnsweredHere)
+    return codec._RESPONSES[api].decode(answered.frame[4:], version=version, header=True)
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_without_an_authorizer_acls_are_disabled(version: int) -> None:
+    about: dict[str, Any] = {"permission_type": ANY, "operation": ANY, "principal": "User:a", "host": "*"}
+    of_filter: dict[str, Any] = {
+        f"{name}_filter" if name in ("principal", "host") else name: value for name, value in about.items()
+    }
+    pattern: dict[str, Any] = {"resource_type_filter": 2, "resource_name_filter": "t", "pattern_type_filter": 3}
+    told = answer(29, version, **pattern, **of_filter)
+    assert (told.error_code, told.error_message) == (DISABLED, "No Authorizer is configured on the broker")
+    assert told.resources == []
+
+    one = codec._REQUESTS[30].AclCreation(resource_type=2, resource_name="t", resource_pattern_type=3, **about)
+    created = answer(30, version, creations=[one, one]).results
+    assert [(it.error_code, it.error_message) for it in created] == [
+        (DISABLED, "No Authorizer is configured on the broker.")
+    ] * 2
+
+    which = codec._REQUESTS[31].DeleteAclsFilter(**pattern, **of_filter)
+    deleted = answer(31, version, filters=[which]).filter_results
+    assert [(it.error_code, it.error_message, it.matching_acls) for it in deleted] == [
+        (DISABLED, "No Authorizer is configured on the broker.", [])
+    ]
+
+
+def components(*types: str) -> list[Any]:
+    return [codec._REQUESTS[48].ComponentData(entity_type=name, match_type=2, match=None) for name in types]
+
+
+@pytest.mark.parametrize(
+    ("kafka", "types", "error", "message"),
+    [
+        ("2.6", (), 0, None),
+        ("2.6", ("user", "client-id"), 0, None),
+        ("2.8", ("ip",), 0, None),
+        ("2.6", ("ip",), 35, "Custom entity type 'ip' not supported"),
+        ("2.6", ("user", "user", "nobody"), 42, "Duplicate user filter component entity type"),
+        ("2.6", ("client-id", "client-id"), 42, "Duplicate client filter component entity type"),
+        ("2.8", ("",), 42, "Unexpected empty filter component entity type"),
+        ("2.8", ("user", "nobody"), 35, "Custom entity type 'nobody' not supported"),
+        ("2.8", ("ip", "user"), 42, "Invalid entity filter component combination, IP filter component should not be "
+         "used with user or clientId filter component."),
+    ],
+)  # fmt: skip
+def test_nobody_has_a_quota(kafka: str, types: tuple[str, ...], error: int, message: str | None) -> None:
+    told = answer(48, 0, kafka, components=components(*types), strict=False)
+    assert (told.error_code, told.error_message) == (error, message)
+    assert told.entries == (None if error else [])
+
+
+def test_since_which_kafka_they_can_be_asked_for() -> None:
+    assert 29 not in SPOKEN["0.10.2"]
+    assert {api: SPOKEN["0.11"][api] for api in (29, 30, 31)} == dict.fromkeys((29, 30, 31), (0, 0))
+    assert 48 not in SPOKEN["2.4"]
