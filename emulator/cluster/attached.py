@@ -2,7 +2,8 @@
 
 The containers are the compose tool's; here their agents are found on the control network and a cluster is made of
 them. FAULTLINE_CLUSTER_FILE is the compose file. The token, unless FAULTLINE_TOKEN gives one, is new, and written where
-the agents wait for it. The control server is published on the host's loopback: `faultline attach` finds it.
+the agents wait for it. FAULTLINE_KAFKA_PORTS says which ports of Kafka's are published (compose/kafka/); without it
+there is no door. The control server is published on the host's loopback: `faultline attach` finds it.
 """
 
 import os
@@ -21,13 +22,14 @@ from emulator.cluster.cluster import LiveCluster
 from emulator.cluster.control_server import LOOPBACK
 from emulator.cluster.holding import hold
 from emulator.cluster.registry import LOG_FILE, Registration, register
-from emulator.cluster.specification import LiveSpec, of_clients, resolved, write_specification
+from emulator.cluster.specification import LiveSpec, no_door, of_clients, resolved, write_specification
 from emulator.regular_files import write_whole
 from emulator.runs.network import machine_specs
 from emulator.scenario.load import ScenarioErrors
 from emulator.topology import OBSERVER, Topology
 from emulator.worlds.cluster_file.files import NoClusterFile, read_cluster_file
 from emulator.worlds.cluster_file.networks import CONTROL, name_on
+from emulator.worlds.containers.doors import PORTS, Doors, UnusablePorts, doors_from
 from emulator.worlds.containers.project import routes_in
 from emulator.worlds.network.agent import NODE_PORT, TOKEN_FILE
 from emulator.worlds.network.agent_engine import RUN_DIR, AgentEngine, CannotRevive
@@ -53,7 +55,7 @@ def token() -> str:
     return made
 
 
-def engine_here(topology: Topology, token: str) -> AgentEngine:
+def engine_here(topology: Topology, token: str, doors: Doors) -> AgentEngine:
     """Every node by its name on the control network; the player dials there, too."""
 
     async def locate(node: str) -> str:
@@ -68,12 +70,12 @@ def engine_here(topology: Topology, token: str) -> AgentEngine:
             raise CannotRevive(f"its container does not run; start it with: docker compose start {node}") from None
 
     hosts = {node.name: name_on(node.name, CONTROL) for node in topology.nodes if node.name != OBSERVER}
-    return AgentEngine(locate, routes_in(topology, hosts), token, revive=revive)
+    return AgentEngine(locate, routes_in(topology, hosts), token, revive=revive, kafka=doors)
 
 
-async def serve(spec: LiveSpec, token: str, here: Path) -> None:
+async def serve(spec: LiveSpec, token: str, here: Path, doors: Doors) -> None:
     """Until it is stopped."""
-    engine = engine_here(spec.run.topology, token)
+    engine = engine_here(spec.run.topology, token, doors)
     make = partial(Cluster, engine=engine, token=token, speed=spec.speed, seed=spec.seed, levels=spec.levels)
     live = LiveCluster(spec, make(Path(RUN_DIR), spec.run.topology, machine_specs(spec.run)), owner=OWNER)
 
@@ -87,7 +89,7 @@ async def serve(spec: LiveSpec, token: str, here: Path) -> None:
 
 
 def main() -> int:
-    """Exit code 2 for an unusable cluster file."""
+    """Exit code 2 for an unusable cluster file, and for Kafka's ports where there can be none."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         file = Path(os.environ.get("FAULTLINE_CLUSTER_FILE", ""))
@@ -95,10 +97,19 @@ def main() -> int:
     except (ScenarioErrors, NoClusterFile) as error:
         print(f"faultline: FAULTLINE_CLUSTER_FILE: {error}", file=sys.stderr)
         return 2
+    first = os.environ.get(PORTS, "")
+    try:
+        doors = doors_from(given.topology, first) if first else {}
+    except UnusablePorts as error:
+        print(f"faultline: {error}", file=sys.stderr)
+        return 2
+    if doors and (why := no_door(given.speed, given.kafka_version)):
+        print(f"faultline: {PORTS}: {why}", file=sys.stderr)
+        return 2
     about = resolved(given, None, {})
     spec = LiveSpec(
         given.name, about.spec, about.record_magic, speed=given.speed, levels=LEVELS[:2], engine="docker",
-        compose_file=str(file), **of_clients(about),
+        compose_file=str(file), kafka=bool(doors), **of_clients(about),
     )  # fmt: skip
     here = HERE / given.name
     here.mkdir(parents=True, exist_ok=True)
@@ -107,5 +118,5 @@ def main() -> int:
         if not (here / folder).is_symlink():
             (here / folder).symlink_to(Path(RUN_DIR) / folder)
     write_specification(here, spec, about)
-    trio.run(serve, spec, token(), here)
+    trio.run(serve, spec, token(), here, doors)
     return 0

@@ -25,7 +25,8 @@ from emulator.settings.files import SettingsFile
 from emulator.settings.registry import REGISTRY
 from emulator.settings.setting import CONSUMER, PREFIXES, PRODUCER, TOPIC
 from emulator.worlds.cluster_file.cluster import ClusterFile
-from protocol.versions import ladder_name
+from emulator.worlds.network.door.apis import FIRST_AT_THE_DOOR
+from protocol.versions import ladder_name, since
 
 LIVE_FILE: Final = "live.json"
 DEFAULT_TOPOLOGY: Final = "three-az"
@@ -59,6 +60,15 @@ class LiveSpec(msgspec.Struct, frozen=True):
     def living(self) -> Living:
         """Where its nodes live, as `machines_for` takes it."""
         return {"engine": self.engine, "driver": self.driver, "compose_file": Path(self.compose_file)}
+
+
+def no_door(speed: float, version: str) -> str:
+    """Why there is none for Kafka clients in such a cluster; "": there is."""
+    if speed != 1.0:
+        return f"Kafka clients have a clock of their own, so the speed is 1, not {speed:g}"
+    if not since(ladder_name(version), FIRST_AT_THE_DOOR):
+        return f"brokers of {FIRST_AT_THE_DOOR} and later have a door, not {version}"
+    return ""
 
 
 def resolved(

@@ -34,9 +34,9 @@ ENDING = (ForkServerLost, PortInUse, SpecError, UnusableSpecification, *UNUSABLE
 async def serve(spec: LiveSpec, run_dir: Path, make_cluster: MakeCluster) -> None:
     """Until somebody ends it."""
     specs = machine_specs(spec.run)
-    doors = {"kafka": True} if spec.kafka else {}  # machines of their own have none
-    about = {"speed": spec.speed, "seed": spec.seed, "levels": spec.levels, **doors}
-    cluster = make_cluster(run_dir, spec.run.topology, specs, **about)
+    cluster = make_cluster(
+        run_dir, spec.run.topology, specs, speed=spec.speed, seed=spec.seed, levels=spec.levels
+    )
     live = LiveCluster(spec, cluster)
 
     def opened(port: int) -> None:
@@ -78,7 +78,7 @@ def _supervise(run_dir: Path) -> int:
     try:
         spec = read_specification(run_dir)
         register(run_dir, registration(spec))
-        with machines_for(spec.run.topology, run_dir, **spec.living) as make_cluster:
+        with machines_for(spec.run.topology, run_dir, **spec.living, kafka=spec.kafka) as make_cluster:
             # From here on the event loop obeys SIGTERM; while it ends it cannot bear an exception out of nowhere.
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             trio.run(serve, spec, run_dir, make_cluster)

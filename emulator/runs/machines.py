@@ -44,17 +44,24 @@ def require_machines(
 
 @contextmanager
 def machines_for(
-    topology: Topology, run_dir: Path, *, engine: Engine, driver: Driver, compose_file: Path | None = None
+    topology: Topology,
+    run_dir: Path,
+    *,
+    engine: Engine,
+    driver: Driver,
+    compose_file: Path | None = None,
+    kafka: bool = False,
 ) -> Iterator[MakeCluster]:
     """What makes the run's Cluster, as `play_network` takes it; the machines are there within, and gone afterwards.
-    `compose_file`: containers are made from it; by default from the one that has this topology.
+    `compose_file`: containers are made from it; by default from the one that has this topology. `kafka`: brokers listen
+    for Kafka clients, too; with the driver `nodes` alone.
 
     Raises what UNUSABLE_MACHINES lists.
     """
     if driver == "kernel":
         require_rights()
     if engine == "docker":
-        project = Project(compose_file or compose_file_of(topology), run_dir, topology)
+        project = Project(compose_file or compose_file_of(topology), run_dir, topology, kafka=kafka)
         with machines_up(project):
             links = KernelLinks(partial(namespaces_of, project)) if driver == "kernel" else None
             yield partial(cluster_on(project), links=links)
@@ -63,7 +70,7 @@ def machines_for(
         with NamespaceMachines(topology, token) as machines:
             yield partial(Cluster, engine=machines.engine(), token=token, links=KernelLinks(machines.namespaces))
     else:
-        yield Cluster
+        yield partial(Cluster, kafka=kafka)
 
 
 def remove_machines(run_dir: Path, *, engine: Engine, driver: Driver) -> None:

@@ -21,6 +21,7 @@ from emulator.cluster.specification import (
     DEFAULT_TOPOLOGY,
     LIVE_FILE,
     LiveSpec,
+    no_door,
     of_clients,
     resolved,
     write_specification,
@@ -35,10 +36,8 @@ from emulator.screen import Screen
 from emulator.settings.account import Account
 from emulator.settings.registry import parse_assignment
 from emulator.worlds.cluster_file.files import NoClusterFile, named_topology, read_cluster_file
-from emulator.worlds.network.door.apis import FIRST_AT_THE_DOOR
 from emulator.worlds.network.spec import LOOPBACK
 from protocol.events import LEVELS
-from protocol.versions import ladder_name, since
 
 PORT_MAX = 65_535
 
@@ -196,12 +195,10 @@ def check_port(port: int) -> None:
 
 def check_kafka(options: UpOptions, speed: float, version: str) -> None:
     """Raises UnusableDoor."""
-    if options.engine != "process" or options.driver != "nodes":
-        raise UnusableDoor("--kafka: Kafka clients come to --engine process with --driver nodes, no others yet")
-    if speed != 1.0:
-        raise UnusableDoor(f"--kafka: Kafka clients have a clock of their own, so --speed is 1, not {speed:g}")
-    if not since(ladder_name(version), FIRST_AT_THE_DOOR):
-        raise UnusableDoor(f"--kafka: brokers of {FIRST_AT_THE_DOOR} and later have a door, not {version}")
+    if options.driver != "nodes":
+        raise UnusableDoor("--kafka: Kafka clients come with --driver nodes, no other yet")
+    if why := no_door(speed, version):
+        raise UnusableDoor(f"--kafka: {why}")
 
 
 @contextmanager

@@ -49,6 +49,8 @@ SILENCE_LIMIT_S: Final = 10.0
 """For a supervisor to take what it is told."""
 READ_BYTES: Final = 256 * 1024
 FACTORIES: Final = "emulator.worlds.network.factory"
+DOOR: Final = "emulator.worlds.network.door.door"
+"""Imported before nodes are forked where FAULTLINE_KAFKA says that Kafka clients come."""
 
 _orders = msgspec.msgpack.Decoder(ProcessOrder)
 
@@ -132,7 +134,9 @@ class Agent:
         try:
             told = _orders.decode(order)
             here = self._listener.getsockname()[0]
-            settings = msgspec.structs.replace(told.settings, control_host=here, data_dir=self._data_dir)
+            settings = msgspec.structs.replace(
+                told.settings, control_host=here, data_dir=self._data_dir, kafka_host=self._node_host
+            )
             with bound(self._node_host, NODE_PORT) as node_listener:
                 node_listener.listen(BACKLOG)
                 told = msgspec.structs.replace(told, settings=settings)
@@ -179,7 +183,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda _number, _frame: os._exit(0))  # the kernel takes the node along
     listener = bound(socket.gethostbyname(os.environ.get("FAULTLINE_CONTROL_HOST", f"{node}.control")), AGENT_PORT)
     listener.listen(BACKLOG)
-    import_and_freeze([FACTORIES])
+    import_and_freeze([FACTORIES, DOOR] if os.environ.get("FAULTLINE_KAFKA") else [FACTORIES])
     token = token_of(os.environ.get("FAULTLINE_TOKEN", ""))
     node_host, data_dir = (os.environ.get(name, "") for name in ("FAULTLINE_NODE_HOST", "FAULTLINE_DATA_FOLDER"))
     Agent(node, token, listener, node_host, data_dir).serve()

@@ -57,7 +57,8 @@ class CannotRevive(Exception):
 class AgentEngine:
     """`locate`: a node's address on the control network; raises LookupError. `routes`: {node: {other: where it dials
     it}}. `token`: the agents'. `run_dir`: where the machines have the run's directory; None: where the supervisor has
-    it. `revive`: starts a node's machine, or its agent, once more if it is dead; raises CannotRevive, LookupError."""
+    it. `revive`: starts a node's machine, or its agent, once more if it is dead; raises CannotRevive, LookupError.
+    `kafka`: {AZ of clients ("": outside): {broker: where Kafka clients dial it}}; None: no door is open."""
 
     def __init__(
         self,
@@ -67,12 +68,14 @@ class AgentEngine:
         *,
         run_dir: str | None = RUN_DIR,
         revive: Callable[[str], Awaitable[None]],
+        kafka: Mapping[str, Mapping[str, Address]] | None = None,
     ) -> None:
         self._locate = locate
         self._routes = {node: dict(others) for node, others in routes.items()}
         self._token = token
         self._run_dir = run_dir
         self._revive = revive
+        self._kafka = {az: dict(brokers) for az, brokers in (kafka or {}).items()}
         self._keepers: dict[str, _KeeperLine] = {}
         self._processes: dict[int, _Process] = {}
         self._count = 0
@@ -89,8 +92,7 @@ class AgentEngine:
 
     @property
     def kafka(self) -> dict[str, dict[str, Address]]:
-        """No door is open on machines of their own."""
-        return {}
+        return self._kafka
 
     def run_dir_in(self, run_dir: str) -> str:
         return self._run_dir or run_dir

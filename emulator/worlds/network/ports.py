@@ -26,16 +26,16 @@ def bound(host: str, port: int) -> socket.socket:
     return sock
 
 
-def reserve_port(node: str, port: int = 0) -> socket.socket:
-    """On loopback; 0: a free one. Raises PortInUse."""
+def reserve_port(node: str, port: int = 0, host: str = LOOPBACK) -> socket.socket:
+    """By default on loopback, "": at any address; 0: a free one. Raises PortInUse."""
     try:
-        return bound(LOOPBACK, port)
+        return bound(host, port)
     except OSError as error:
         raise PortInUse(f"port {port} for {node} is in use or not allowed: {error.strerror}") from error
 
 
-def listen_on(port: int, node: str) -> socket.socket:
+def listen_on(port: int, node: str, host: str = LOOPBACK) -> socket.socket:
     """A listening socket beside the reservation. Raises PortInUse."""
-    listener = reserve_port(node, port)
+    listener = reserve_port(node, port, host)
     listener.listen(BACKLOG)
     return listener

@@ -96,7 +96,8 @@ def _doors(shell: NodeShell, machine: object) -> list[Callable[[], Awaitable[Non
 
     life = settings.life
     places = places_of(settings.kafka, life.topology, life.run)
-    listeners = [listen_on(place.brokers[life.node.name].port, life.node.name) for place in places]
+    ports = [place.brokers[life.node.name].port for place in places]
+    listeners = [listen_on(port, life.node.name, settings.kafka_host) for port in ports]
     return [Door(shell, machine.context.gates, machine.context.broker, places, listeners).serve]
 
 

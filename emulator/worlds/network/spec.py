@@ -63,6 +63,7 @@ class ShellSettings(msgspec.Struct, frozen=True):
     its disk ("": all of it). `data_dir`: where its disk is ("": `data/NODE` of `run_dir`).
 
     `kafka`: {AZ of clients ("": outside): {broker: where Kafka clients of that AZ dial it}}; empty: there is no door.
+    `kafka_host`: the only address of this node at which they are listened for ("": any).
 
     `epoch_s` is CLOCK_MONOTONIC's value at scenario time 0, `wall_epoch_ms` the wall clock's then.
     """
@@ -83,6 +84,7 @@ class ShellSettings(msgspec.Struct, frozen=True):
     data_dir: str = ""
     hardware: Hardware = SOUND
     kafka: dict[str, dict[str, Address]] = {}
+    kafka_host: str = "127.0.0.1"
 
 
 class ProcessOrder(msgspec.Struct, frozen=True):
