@@ -34,6 +34,7 @@ from emulator.worlds.network.reports import ClusterError
 
 JOBS_MAX: Final = 96
 """Requests under way, those whose askers have gone among them."""
+UNTOLD_LOOK_S: Final = 0.05
 ANSWERED_S: Final = 0.05
 
 
@@ -130,16 +131,29 @@ class LiveCluster:
         return r.unknown(self._returning.not_ended(ask, wait_s, self.machines.starting()), _so_far(job))
 
     async def _ready(self, wait_s: float) -> r.Answer:
+        lacking = "brokers were not asked in time"
         with trio.move_on_after(wait_s):
             await self.mailbox.until(
                 lambda: bool(self.problem or self._ended()) or not self.lacking() or self.ending.is_set()
             )
-        if not self.lacking():
+            while not self.lacking() and (lacking := await self._untold()):  # noqa: ASYNC110 - brokers don't call
+                await trio.sleep(UNTOLD_LOOK_S)
+        if not self.lacking() and not lacking:
             return r.Answer(result={"ready_ms": round(self.cluster.now_ms(), 3), "bootstrap": self.bootstrap()})
         ends = (f"{name} has ended: {last_word(self.cluster, name).reason}" for name in sorted(self._ended()))
         if problem := self.problem or "; ".join(ends):
             return r.unusable(problem)
-        return r.unknown(self.lacking())
+        return r.unknown(self.lacking() or lacking)
+
+    async def _untold(self) -> str:
+        """Which brokers with a door have not heard from the controller yet; "": none. Registered they are before: a
+        Kafka client that asks then is told of no controller, and librdkafka waits a minute before it asks again."""
+        if not self.cluster.engine.kafka:
+            return ""
+        statuses = await self.cluster.statuses()
+        brokers = [node.name for node in self.spec.run.topology.with_role("broker")]
+        untold = [name for name in brokers if (one := statuses.get(name)) is not None and not one.controller]
+        return f"not told of the controller yet: {', '.join(untold)}" if untold else ""
 
     def _ended(self) -> set[str]:
         """Who began, and runs no more: nobody need wait for it."""

@@ -1,0 +1,39 @@
+"""A cluster with a door is ready when its brokers can tell Kafka clients who the controller is."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import trio
+
+from emulator.cluster.cluster import LiveCluster
+from emulator.topology import three_azs
+from emulator.worlds.network.spec import Address
+from protocol.messages.status import NodeStatus
+
+DOORS = {"": {"broker-0": Address("127.0.0.1", 1)}}
+
+
+def untold(doors: dict[str, Any], controllers: dict[str, str]) -> str:
+    async def statuses() -> dict[str, NodeStatus]:
+        return {name: NodeStatus(controller=controller) for name, controller in controllers.items()}
+
+    live: Any = LiveCluster.__new__(LiveCluster)
+    live.cluster = SimpleNamespace(engine=SimpleNamespace(kafka=doors), statuses=statuses)
+    live.spec = SimpleNamespace(run=SimpleNamespace(topology=three_azs()))
+    return trio.run(LiveCluster._untold, live)
+
+
+@pytest.mark.parametrize(
+    ("doors", "controllers", "lacking"),
+    [
+        (DOORS, {"broker-0": "broker-0", "broker-1": "", "broker-2": ""},
+         "not told of the controller yet: broker-1, broker-2"),
+        (DOORS, {"broker-0": "broker-0", "broker-1": "broker-0", "session-0": ""}, ""),  # broker-2 is paused
+        ({}, {"broker-0": ""}, ""),
+    ],
+)  # fmt: skip
+def test_who_has_not_heard_from_the_controller_is_waited_for(
+    doors: dict[str, Any], controllers: dict[str, str], lacking: str
+) -> None:
+    assert untold(doors, controllers) == lacking
