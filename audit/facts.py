@@ -125,11 +125,41 @@ WHERE cut IS NOT NULL OR lowest_cut IS NULL OR lowest_cut > last_offset
 """
 
 
+DELETED = """
+-- Batches that were deleted on request (DeleteRecords): what the leader that was asked had then, below where its log
+-- begins since. `last_offset`: of what of them is deleted. What it had lost by then was not deleted.
+WITH moves AS (
+  SELECT run, node, topic, partition, log_start, struct(incarnation, seq) AS moved
+  FROM rest WHERE event = 'log_start_moved' AND reason = 'requested'
+),
+had AS (
+  SELECT /*few(moves)*/ appends.run, appends.node, appends.topic, appends.partition, digest, base_offset, last_offset,
+    struct(appends.incarnation, appends.seq) AS appended, moved, log_start
+  FROM appends JOIN moves
+    ON appends.run = moves.run AND appends.node = moves.node AND appends.topic = moves.topic
+    AND appends.partition = moves.partition AND base_offset < log_start
+    AND struct(appends.incarnation, appends.seq) < moved
+),
+cuts AS (
+  SELECT run, node, topic, partition, struct(incarnation, seq) AS at,
+    CASE WHEN event = 'log_loaded' THEN log_end
+         WHEN event IN ('log_created', 'log_deleted') OR reason = 'full' THEN 0L
+         ELSE least(`to`, log_end) END AS cut
+  FROM rest WHERE event IN ('log_created', 'log_deleted', 'log_loaded', 'log_truncated')
+)
+SELECT DISTINCT had.run, had.topic, had.partition, digest, base_offset, least(last_offset, log_start - 1) AS last_offset
+FROM had LEFT ANTI JOIN cuts
+  ON had.run = cuts.run AND had.node = cuts.node AND had.topic = cuts.topic AND had.partition = cuts.partition
+  AND had.appended < cuts.at AND cuts.at < had.moved AND had.last_offset >= cuts.cut
+"""
+
+
 LOG_RANGES = """
--- `begins`: where a log begins: not at 0 if it was wiped to start elsewhere, or found so.
+-- `begins`: where a log begins: not at 0 if it was wiped to start elsewhere, or found so. Deleted records are told as
+-- if they were there; `kept_from`: where it begins for readers.
 -- `ends`: of the batches, each as its two ends; those that two batches share fall out, so what is left of batches that
 -- follow one another are the first and the last
-SELECT ranges.*, coalesce(begins, 0L) AS begins
+SELECT ranges.*, coalesce(begins, 0L) AS begins, coalesce(kept_from, 0L) AS kept_from
 FROM (
   SELECT run, node, topic, partition, leads, leader_epoch,
     sum(last_offset - base_offset + 1) AS records, min(base_offset) AS first_offset, max(last_offset) + 1 AS log_end,
@@ -141,8 +171,18 @@ LEFT JOIN (
   SELECT run, node, topic, partition, max_by(
     CASE WHEN event = 'log_loaded' THEN log_start WHEN event = 'log_truncated' THEN `to` ELSE 0L END,
     struct(incarnation, seq)) AS begins
-  FROM rest
-  WHERE event IN ('log_created', 'log_deleted', 'log_loaded') OR (event = 'log_truncated' AND reason = 'full')
+  FROM (
+    SELECT *, max(event = 'log_start_moved') OVER (PARTITION BY run, node, topic, partition ORDER BY incarnation, seq
+      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS has_deleted
+    FROM rest WHERE event IN ('log_created', 'log_deleted', 'log_loaded', 'log_start_moved')
+      OR (event = 'log_truncated' AND reason = 'full')
+  )
+  -- a log that is found without what was deleted from it has not lost that
+  WHERE event != 'log_start_moved' AND NOT (event = 'log_loaded' AND has_deleted)
+  GROUP BY run, node, topic, partition
+) USING (run, node, topic, partition)
+LEFT JOIN (
+  SELECT run, node, topic, partition, max(log_start) AS kept_from FROM rest WHERE event = 'log_start_moved'
   GROUP BY run, node, topic, partition
 ) USING (run, node, topic, partition)
 """
@@ -198,6 +238,7 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], scratch: str | No
         logs.write.mode("overwrite").parquet(f"{scratch}/logs")
         logs = spark.read.schema(logs.schema).parquet(f"{scratch}/logs")
     logs.createOrReplaceTempView("logs")
+    _in_memory(facts.sql(DELETED)).createOrReplaceTempView("deleted")
     _in_memory(facts.sql(LOG_RANGES)).createOrReplaceTempView("log_ranges")
     _in_memory(facts.sql(OVERLAPS)).createOrReplaceTempView("overlaps")
     facts.sql(STATES).createOrReplaceTempView("states")

@@ -61,6 +61,7 @@ HEARD_BY_BROKER: Final[Heard] = {
             administration.CreateTopicsRequest,
             administration.DeleteTopicsRequest,
             administration.CreatePartitionsRequest,
+            administration.DeleteRecordsRequest,
             configuration.DescribeConfigsRequest,
             configuration.AlterConfigsRequest,
             configuration.IncrementalAlterConfigsRequest,

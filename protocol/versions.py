@@ -430,6 +430,12 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     controller that may delete (semantics 4.5)."""
     forgets_offsets_of_deleted_topics: bool
     """0.10.1+: coordinators drop what groups have committed of partitions that are deleted (semantics 6)."""
+    delete_records: bool
+    """0.11+: records are deleted up to an offset, and a log's start goes from leaders to followers (KIP-107)."""
+    deletes_records_before_policy: bool
+    """0.11: records are deleted, and then refused to be where `cleanup.policy` has no delete."""
+    deleted_records_forget_producers: bool
+    """Up to 2.3: a producer whose last batch was deleted is unknown (KIP-360)."""
     storage_failure_kills_broker: bool
     """Up to 0.11 (IBP): a failed log directory stops the process; from 1.0 (KIP-112) only if it was the last."""
     hears_of_log_dirs: bool
@@ -525,6 +531,9 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         out_of_range_exits=not bin_since("2.0.1"),
         fetcher_shutdown_waits=not bin_since("1.1"),
         append_error_fails_partition=bin_since("2.3"),
+        delete_records=bin_since("0.11"),
+        deletes_records_before_policy=not bin_since("1.0"),
+        deleted_records_forget_producers=not bin_since("2.4"),
         stop_replica_checks_epoch=bin_since("2.6"),
         cut_checkpoints_though_nothing_was_cut=not bin_since("1.0"),
         cut_checkpoints_all_directories=not bin_since("2.2"),

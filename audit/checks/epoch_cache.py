@@ -8,14 +8,15 @@ an entry that is wrong is a wrong cut (KIP-101, KIP-279; semantics 2.1, 3).
 - At the end each epoch that the log's batches have is in the cache, and begins at the first of them.
 
 A row is an entry that outlived a cut in one life of a broker's process, or an epoch of a log that its cache lacks or
-has elsewhere. Batches of formats without an epoch are not looked at; of a cache, its newest 32 entries.
+has elsewhere. Where records were deleted, epochs begin where the log does since. Batches of formats without an epoch
+are not looked at; of a cache, its newest 32 entries.
 """
 
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LOGS
 from protocol.events.logs import EPOCHS_TOLD_MAX
 
-_TELL = "event IN ('log_created', 'log_loaded', 'log_truncated', 'leader_epoch_began')"
+_TELL = "event IN ('log_created', 'log_loaded', 'log_truncated', 'log_start_moved', 'leader_epoch_began')"
 
 _OUTLIVED = """
 SELECT run, topic, partition, begins AS offset,
@@ -37,9 +38,9 @@ GROUP BY run, node, incarnation, topic, partition, leader_epoch, begins
 """
 
 _LACKED = f"""
-SELECT run, topic, partition, first_offset AS offset,
+SELECT run, topic, partition, greatest(first_offset, kept_from) AS offset,
   format_string('in the log of %s leader epoch %d begins at offset %d; its cache has: %s',
-    node, leader_epoch, first_offset, IF(epochs = '', 'nothing', epochs)) AS text,
+    node, leader_epoch, greatest(first_offset, kept_from), IF(epochs = '', 'nothing', epochs)) AS text,
   to_json(struct(node, leader_epoch, epochs)) AS details
 FROM log_ranges
 JOIN (
@@ -47,8 +48,8 @@ JOIN (
     max_by(IF(event = 'log_created', '', epochs), struct(incarnation, seq)) AS epochs
   FROM rest WHERE {_TELL} GROUP BY run, node, topic, partition
 ) AS told USING (run, node, topic, partition)
-WHERE leader_epoch >= 0 AND first_offset IS NOT NULL
-  AND NOT array_contains(split(epochs, ' '), concat(leader_epoch, ':', first_offset))
+WHERE leader_epoch >= 0 AND first_offset IS NOT NULL AND log_end > kept_from
+  AND NOT array_contains(split(epochs, ' '), concat(leader_epoch, ':', greatest(first_offset, kept_from)))
   -- older than the oldest of as many as are told
   AND NOT (size(split(epochs, ' ')) >= {EPOCHS_TOLD_MAX}
     AND leader_epoch < try_cast(substring_index(epochs, ':', 1) AS BIGINT))

@@ -3,7 +3,8 @@
 A produce that ended `ok` was promised a place: (topic, partition, offset) and the batch's digest. The record is lost
 when the log of the final leader (the last leader epoch anybody led), after every truncation and power loss, holds no
 batch with that digest at that offset. acks=0 promises no offset: any place will do. A record that only a stale leader
-still holds is lost too: nobody can read it. What went with its topic, which was deleted on request, is not.
+still holds is lost too: nobody can read it. What was deleted on request, with its topic or by DeleteRecords, is not:
+of records those that the leader had when it was asked, below the offset.
 
 Every row says whether Kafka's settings allow the loss (`allowed`), or a promise is broken (`allowed` ""), and the
 verdict counts by `acks` and by what allows it. A loss is a violation either way.
@@ -37,7 +38,11 @@ FROM (
     FROM (
       SELECT o.*
       FROM operations AS o
-      LEFT ANTI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
+      LEFT ANTI JOIN (
+        SELECT run, topic, partition, digest, base_offset, last_offset FROM logs
+        WHERE leads AND base_offset IS NOT NULL
+        UNION ALL SELECT run, topic, partition, digest, base_offset, last_offset FROM deleted
+      ) AS log
         ON o.run = log.run AND o.topic = log.topic AND o.partition = log.partition AND o.digest = log.digest
         AND (o.offset < 0 OR o.offset BETWEEN log.base_offset AND log.last_offset)
       WHERE kind = 'produce' AND outcome = 'ok' AND NOT gone

@@ -4,7 +4,7 @@ A consumer comes to its position by what it is given, by what its group has comm
 begins or ends. All of that was there once; a leader that then has no such offset (OFFSET_OUT_OF_RANGE), or another
 history below it (KIP-320), has lost it. The consumer goes on by `auto.offset.reset`, which reads again or leaves out
 (Kafka's documentation of that setting), or stops. A row is a position that was left so. What a client asks for by
-itself, and where nothing was given yet, is its own affair.
+itself, and where nothing was given yet, is its own affair, and so is what was deleted below it on request.
 """
 
 from audit.checks.check import Check
@@ -19,6 +19,9 @@ FROM invocations AS i JOIN (
   WHERE event = 'position_left' AND reason IN ('OffsetOutOfRangeException', 'LogTruncationException')
 ) AS lost
   ON i.run = lost.run AND i.operation = lost.operation
+LEFT ANTI JOIN (SELECT * FROM rest WHERE event = 'log_start_moved' AND reason = 'requested') AS moved
+  ON moved.run = lost.run AND moved.topic = lost.topic AND moved.partition = lost.partition
+  AND lost.offset < moved.log_start AND moved.at_ms <= lost.at_ms
 WHERE i.offset != lost.offset
 """
 

@@ -3,8 +3,8 @@
 Consumers are given what is committed, so that nobody acts on a record which then is none. What was read must be in the
 log of the final leader, in a batch with the same digest that covers its offset (who reads may begin in the middle of
 one); or the partition's leader was elected uncleanly, or
-disks forgot. A row is a batch, whoever read it and however often. What went with its topic, which was deleted on
-request, is not lost. (Jepsen's Kafka workload: lost writes, of which a read is the proof.)
+disks forgot. A row is a batch, whoever read it and however often. What was deleted on request, with its topic or by
+DeleteRecords, is not lost. (Jepsen's Kafka workload: lost writes, of which a read is the proof.)
 """
 
 from audit.checks.check import Check

@@ -2,12 +2,12 @@
 
 `min.insync.replicas` is how many replicas must have a record before it is acknowledged with acks=all (Kafka's
 documentation; semantics 1.8), and once all faults are healed and all processes live every replica fetches what it
-lacks. So at the end at least as many of the replicas that the partition is assigned hold it, at its offset and with its
-bytes: the least value that any broker had of the setting while the run went on, at most all of them. A row is a record
-in fewer logs. One that the final leader itself lacks is `lost-acknowledged`, not this. Judged only in partitions whose
-last state has a leader and lasted in peace as long as a replica may need to be in sync again (`under-replicated`),
-otherwise skipped; where a replica's events do not tell its log, unknown. (The TLA+ models' invariant: what is committed
-is in the log of every replica in sync.)
+lacks. So at the end at least as many of the replicas that the partition is assigned hold it, at its offset and with
+its bytes: the least value that any broker had of the setting while the run went on, at most all of them. A row is a
+record in fewer logs; of what was deleted on request nobody is asked. One that the final leader itself lacks is
+`lost-acknowledged`, not this. Judged only in partitions whose last state has a leader and lasted in peace as long as a
+replica may need to be in sync again (`under-replicated`), otherwise skipped; where a replica's events do not tell its
+log, unknown. (The TLA+ models' invariant: what is committed is in the log of every replica in sync.)
 """
 
 from audit.checks.check import Check
@@ -24,7 +24,12 @@ FROM (
     least, max(leads) AS led,
     count(DISTINCT IF(array_contains(replicas, try_cast(substring_index(node, '-', -1) AS BIGINT)), node, NULL))
       AS copies
-  FROM (SELECT * FROM promised WHERE least > 1) AS acked JOIN logs
+  FROM (
+    SELECT acked.* FROM promised AS acked LEFT ANTI JOIN deleted
+      ON acked.run = deleted.run AND acked.topic = deleted.topic AND acked.partition = deleted.partition
+      AND acked.digest = deleted.digest AND (offset < 0 OR offset BETWEEN base_offset AND last_offset)
+    WHERE least > 1
+  ) AS acked JOIN logs
     ON acked.run = logs.run AND acked.topic = logs.topic AND acked.partition = logs.partition
     AND acked.digest = logs.digest AND (offset < 0 OR offset BETWEEN base_offset AND last_offset)
   GROUP BY ALL

@@ -8,8 +8,8 @@ from audit.offices import DEADLY
 
 FOLLOWED: Final = (
     *("role_changed", "controller_changed", "node_started", "node_stopped", "machine_fault"),
-    *("log_created", "log_deleted", "log_loaded", "log_truncated", "batch_appended", "topic_removed"),
-    *("operation_invoked", "operation_ended", "znode_changed"),
+    *("log_created", "log_deleted", "log_loaded", "log_truncated", "log_start_moved", "batch_appended"),
+    *("operation_invoked", "operation_ended", "znode_changed", "topic_removed"),
 )
 PRODUCES: Final = ("operation_invoked", "operation_ended")
 """Of these those of kind produce alone."""

@@ -135,6 +135,8 @@ class Followed:
                     self._offices.led(self._office(place), led)
             case "log_loaded":
                 self._logs.cut(place, event, event.log_end or 0, event.log_start)
+            case "log_start_moved" if event.reason == "requested":
+                self._logs.deleted(place, event)
             case "log_created":
                 self._logs.cut(place, event, 0, 0)
             case "log_deleted":

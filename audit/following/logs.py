@@ -12,7 +12,7 @@ whose events do not tell all of it, make a partition one of which nobody can say
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -102,6 +102,13 @@ class Replica:
             record.offset < 0 or one.base <= record.offset <= one.last for one in self._by_digest.get(record.digest, ())
         )
 
+    def below(self, offset: int) -> Iterator[Batch]:
+        """What it remembers that begins below, as far as it lies there."""
+        for batch in self._batches:
+            if batch.base >= offset:
+                return
+            yield Batch(batch.base, min(batch.last, offset - 1), batch.digest)
+
     def _gone(self, batch: Batch) -> None:
         same = self._by_digest[batch.digest]
         same.remove(batch)
@@ -116,9 +123,17 @@ class _Partition:
         self.acknowledged: dict[int, list[Acknowledged]] = {}
         self.suspects: dict[str, Acknowledged] = {}
         self.lost: dict[str, Seen] = {}
+        self.deleted: dict[tuple[int, int], Batch] = {}
+        """{(digest, base offset): a batch that was deleted on request}"""
         self.reached_forgotten: Seen | None = None
         self.cause: tuple[float, str] = (0.0, "")
         self.untold: Seen | None = None
+
+    def has_deleted(self, record: Acknowledged) -> bool:
+        return any(
+            digest == record.digest and (record.offset < 0 or base <= record.offset <= batch.last)
+            for (digest, base), batch in self.deleted.items()
+        )
 
     def replica(self, node: str) -> Replica:
         return self.replicas.setdefault(node, Replica())
@@ -181,6 +196,16 @@ class Logs:
             )
             self.touched.add(place)
 
+    def deleted(self, place: Place, event: Event) -> None:
+        """A leader was asked to delete what it has below its new start. Its copies are remembered like the others: what
+        a follower that starts over lacks is not lost."""
+        partition = self._of(place)
+        for batch in partition.replica(event.node).below(event.log_start or 0):
+            partition.deleted[batch.digest, batch.base] = batch
+        while len(partition.deleted) > BATCHES_MAX:
+            del partition.deleted[next(iter(partition.deleted))]
+        self.touched.add(place)
+
     def acknowledged(self, place: Place, record: Acknowledged) -> None:
         partition = self._of(place)
         partition.acknowledged.setdefault(record.digest, []).append(record)
@@ -230,7 +255,7 @@ class Logs:
         epoch, node = partition.leader
         replica = partition.replica(node)
         for operation, record in list(partition.suspects.items()):
-            if replica.holds(record):
+            if replica.holds(record) or partition.has_deleted(record):
                 del partition.suspects[operation]
                 partition.lost.pop(operation, None)
             elif operation not in partition.lost and len(partition.lost) < LOST_MAX:

@@ -72,6 +72,7 @@ from protocol.events.logs import (
     LogDeleted,
     LogDirFailed,
     LogLoaded,
+    LogStartMoved,
     LogTruncated,
 )
 from protocol.events.operations import (
@@ -140,6 +141,7 @@ __all__ = [
     "LogDeleted",
     "LogDirFailed",
     "LogLoaded",
+    "LogStartMoved",
     "LogTruncated",
     "MachineFault",
     "MetadataChanged",

@@ -73,6 +73,19 @@ class LogTruncated(Event):
     epochs: str = ""
 
 
+class LogStartMoved(Event):
+    """A log begins at `log_start` now, before at `previous`: what lies below is deleted, on purpose. `reason`:
+    requested (DeleteRecords, at the leader), or leader (a follower was told). `epochs`: its leader epoch cache."""
+    NAME = "log_start_moved"
+    topic: str
+    partition: int
+    log_start: int
+    previous: int
+    reason: str
+    leader_epoch: int
+    epochs: str = ""
+
+
 class LeaderEpochBegan(Event):
     """A replica noted where an epoch begins (leader-epoch-checkpoint). `previous_epoch`, `previous_offset`: of the
     entry before, -1 none; `entries`: how many there were; `epochs`: all of them now, as in log_loaded."""

@@ -1,5 +1,5 @@
-"""Messages of whoever makes, grows and deletes topics: CreateTopics, CreatePartitions, DeleteTopics. The controller's
-broker takes them.
+"""Messages of whoever makes, grows and deletes topics: CreateTopics, CreatePartitions, DeleteTopics, which the
+controller's broker takes, and deletes records: DeleteRecords, which leaders take.
 
 Our own commands write znodes, as Kafka's tools did at the time; Kafka's clients ask a broker.
 """
@@ -9,14 +9,17 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from protocol.ids import NO_OFFSET
 from protocol.messages.base import (
     RESPONSE,
     Broker32,
     ErrorField,
     Int32,
+    Int64,
     Message,
     Millis,
     Name,
+    OffsetField,
     PartitionField,
     register,
     unit,
@@ -24,6 +27,8 @@ from protocol.messages.base import (
 
 TOPICS_MAX = 1_000
 PARTITIONS_MAX = 10_000
+UP_TO_HIGH_WATERMARK = -1
+"""Of DeleteRecords."""
 AS_CONFIGURED = -1
 """Of partitions or replicas: as the broker's settings say (version 4 and later)."""
 
@@ -121,3 +126,40 @@ class DeleteTopicsResponse(Message):
     DIRECTION = RESPONSE
     VERSIONS = (0, 5)
     topics: list[TopicResult]
+
+
+class DeleteRecordsPartition(msgspec.Struct):
+    """Records below `offset` go; -1: below the high watermark."""
+
+    topic: str
+    partition: PartitionField
+    offset: Int64
+
+
+@register
+class DeleteRecordsRequest(Message):
+    """Answered when every replica that lives begins there, or the time is over. The leader takes it."""
+
+    API_KEY = 21
+    API_NAME = "DeleteRecords"
+    VERSIONS = (0, 2)
+    partitions: Annotated[list[DeleteRecordsPartition], Meta(max_length=PARTITIONS_MAX)]
+    timeout_ms: Millis
+
+
+class DeletedRecords(msgspec.Struct, omit_defaults=True):
+    """`low_watermark`: where the log begins on every replica that lives; -1: not known, or an error."""
+
+    topic: str
+    partition: PartitionField
+    error: ErrorField = 0
+    low_watermark: OffsetField = NO_OFFSET
+
+
+@register
+class DeleteRecordsResponse(Message):
+    API_KEY = 21
+    API_NAME = "DeleteRecords"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 2)
+    partitions: list[DeletedRecords]

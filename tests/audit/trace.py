@@ -255,6 +255,15 @@ class Trace:
         changed = e.ZnodeChanged("/controller_epoch", "changed", self.zxid, self.zxid, str(epoch))
         return self.emit("session-0", changed, at_ms=self.at_ms)
 
+    def records_deleted(self, broker: int, log_start: int, *, reason: str = "requested", epoch: int = 0) -> Self:
+        """Its log begins at `log_start`, and so do its epochs."""
+        cache = self.caches[broker, 0]
+        below = [entry for entry in cache if entry[1] <= log_start]
+        if below:
+            cache[:] = [(below[-1][0], log_start), *(entry for entry in cache if entry[1] > log_start)]
+        epochs = " ".join(f"{known}:{start}" for known, start in cache)
+        return self.emit(f"broker-{broker}", e.LogStartMoved(TOPIC, 0, log_start, 0, reason, epoch, epochs))
+
     def created(self, broker: int) -> Self:
         self.caches[broker, 0].clear()
         return self.emit(f"broker-{broker}", e.LogCreated(TOPIC, 0, ""))

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import OFFSET_END, KafkaError, KafkaException, Producer
+from confluent_kafka import TopicPartition as ConfluentPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import AclBinding, AclBindingFilter, AclOperation, AclPermissionType
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
@@ -186,6 +187,51 @@ def test_leaders_and_replicas_move(cluster: faultline.Cluster, topic: str) -> No
     admin.delete_group_offsets(f"g-{topic}", [place])
     assert place not in admin.list_group_offsets(f"g-{topic}")
     admin.close()
+
+
+@works("librdkafka", "records deleted", "1.1")
+def test_records_are_deleted_on_every_replica(
+    cluster: faultline.Cluster, topic: str
+) -> None:
+    servers = cluster.bootstrap_servers("az-1")
+    producer = Producer({"bootstrap.servers": servers, "acks": "all", "linger.ms": 0})
+    for number in range(6):
+        producer.produce(topic, f"v{number}".encode(), partition=0)
+        producer.flush(LIMIT_S)
+    admin = AdminClient({"bootstrap.servers": servers})
+
+    def delete(offset: int, name: str = topic) -> Any:
+        wanted = ConfluentPartition(name, 0, offset)
+        futures = admin.delete_records([wanted], request_timeout=LIMIT_S, operation_timeout=LIMIT_S)
+        return next(iter(futures.values()))
+
+    assert delete(4).result().low_watermark == 4
+    replicas = cluster.status()["partitions"][f"{topic}-0"]
+    assert len(replicas) == 3 and {one["log_start"] for one in replicas.values()} == {4}
+    assert error_of(delete(7).result) == KafkaError.OFFSET_OUT_OF_RANGE
+    assert error_of(delete(1, "__consumer_offsets").result) in (
+        KafkaError.TOPIC_EXCEPTION, KafkaError.UNKNOWN_TOPIC_OR_PART,
+    )  # fmt: skip
+    assert delete(OFFSET_END).result().low_watermark == 6
+
+
+@works("kafka-python", "records deleted", "1.1")
+def test_kafka_python_deletes_records(cluster: faultline.Cluster, topic: str) -> None:
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers("az-1"), "acks": "all"})
+    for value in "abc":
+        producer.produce(topic, value, partition=0)
+    producer.flush(LIMIT_S)
+    admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers("az-1"))
+    try:
+        told = admin.delete_records({PythonPartition(topic, 0): 2})
+    finally:
+        admin.close()
+    assert told[PythonPartition(topic, 0)]["low_watermark"] == 2
+    consumer = KafkaConsumer(bootstrap_servers=cluster.bootstrap_servers("az-1"))
+    try:
+        assert consumer.beginning_offsets([PythonPartition(topic, 0)]) == {PythonPartition(topic, 0): 2}
+    finally:
+        consumer.close()
 
 
 @works("librdkafka", "ACLs asked for, where there is no authorizer", "0.11")

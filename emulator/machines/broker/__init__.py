@@ -7,7 +7,7 @@
   `isr_notifications`, `isr_changes`
 - all of them: `metadata_cache`, `log_directories`, `replicas`
 - what clients and followers ask: `delayed_produce`, `appends`, `reads`, `delayed_fetch`, `fetches`, `offset_queries`,
-  `log_dir_queries`
+  `log_dir_queries`, `record_deletions`
 - topics that are made because somebody asked: `topic_auto_creation`
 - groups: `group_state`, `group_rebalance`, `group_membership` (members), `group_administration`; `offset_cache`,
   `group_records`, `group_coordinator` (the offsets topic)

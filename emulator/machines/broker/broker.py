@@ -16,13 +16,19 @@ from emulator.machines.broker.log_dir_queries import describe_log_dirs
 from emulator.machines.broker.metadata_cache import MetadataCache
 from emulator.machines.broker.offline_replicas import OfflineReplicas
 from emulator.machines.broker.offset_queries import OffsetQueries
+from emulator.machines.broker.record_deletions import RecordDeletions
 from emulator.machines.broker.replica_transitions import ReplicaTransitions
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request, RequestChannel
 from emulator.machines.broker.settings import BrokerSettings
 from emulator.machines.broker.topic_auto_creation import TopicAutoCreation
 from protocol.machine import ConnectionAccepted
-from protocol.messages.administration import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
+from protocol.messages.administration import (
+    CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DeleteRecordsRequest,
+    DeleteTopicsRequest,
+)
 from protocol.messages.base import Message
 from protocol.messages.configuration import (
     AlterConfigsRequest,
@@ -74,6 +80,8 @@ from protocol.work import Until, Work
 
 RECOVERY_CHECKPOINT = ("recovery-point-checkpoint",)
 FLUSH = ("log-flush",)
+LOG_START_CHECKPOINT = ("log-start-checkpoint",)
+RETENTION = ("log-retention",)
 FIRST_TASK_MS = 30_000.0
 """When the log manager's tasks begin (LogManager.InitialTaskDelayMs)."""
 TIMER_MAX_MS = 1e12
@@ -112,6 +120,7 @@ class Broker:
         self.channel = ControllerChannel(context, self.metadata.controller_node)
         self.isr_changes = IsrChanges(context, self.replicas.partitions, self.channel)
         self.fetchers = Fetchers(context, self.replicas)
+        self.record_deletions = RecordDeletions(context, self.replicas)
         self.appends = Appends(context, self.replicas, self.produces)
         self.coordinator = GroupCoordinator(context, self.replicas, self.metadata, self.appends, create_topic)
         self.auto_creation = TopicAutoCreation(context, self.metadata, create_topic)
@@ -128,6 +137,8 @@ class Broker:
         """Takes what is ADMINISTERED: the node."""
         self._serving = False
         self._producer_ids = 0
+        self._started_ms = 0.0
+        self._deletes_records = False
         self.incarnation = 1
 
     def start(self, configurations: dict[str, dict[str, str]]) -> None:
@@ -144,6 +155,10 @@ class Broker:
         self.context.set_timer(RECOVERY_CHECKPOINT, FIRST_TASK_MS, self._checkpoint_recovery_points)
         if self.context.settings.log_flush_scheduler_interval_ms < TIMER_MAX_MS:
             self.context.set_timer(FLUSH, FIRST_TASK_MS, self._flush)
+        self._started_ms = self.context.now.mono_ms
+        self.replicas.log_start_moved = self._log_start_moved
+        if self.replicas.some_start_within:
+            self._log_start_moved()
         self._serving = True
 
     def _reconfigured(self, settings: BrokerSettings, unclean: bool) -> None:
@@ -174,6 +189,32 @@ class Broker:
         self.replicas.flush_dirty_logs()
         self.context.set_timer(FLUSH, self.context.settings.log_flush_scheduler_interval_ms, self._flush)
 
+    def _log_start_moved(self) -> None:
+        """Two tasks of the log manager have something to do from now on, at the times at which they always come."""
+        if not self._deletes_records:
+            self._deletes_records = True
+            settings = self.context.settings
+            self._set_task(
+                LOG_START_CHECKPOINT,
+                settings.log_flush_start_offset_checkpoint_interval_ms,
+                self.replicas.checkpoint_log_starts,
+            )
+            delete = self.replicas.delete_segments_below_starts
+            self._set_task(RETENTION, settings.log_retention_check_interval_ms, delete)
+
+    def _set_task(self, name: tuple[str], interval_ms: int, task: Callable[[], None]) -> None:
+        """First after FIRST_TASK_MS of this life, then every `interval_ms`."""
+        if not 0 < interval_ms < TIMER_MAX_MS:
+            return
+        passed_ms = self.context.now.mono_ms - self._started_ms - FIRST_TASK_MS
+        wait_ms = -passed_ms if passed_ms < 0 else interval_ms - passed_ms % interval_ms
+
+        def due() -> None:
+            task()
+            self.context.set_timer(name, interval_ms, due)
+
+        self.context.set_timer(name, wait_ms, due)
+
     # --- requests ---
 
     def _serve(self, request: Request) -> Work[None] | None:
@@ -194,6 +235,8 @@ class Broker:
                 return self.offset_queries.epoch_ends(request, message)
             case ListOffsetsRequest():
                 return self.offset_queries.offsets(request, message)
+            case DeleteRecordsRequest() if self.context.gates.delete_records:
+                return self.record_deletions.delete(request, message)
             case LeaderAndIsrRequest():
                 return self.leadership.leader_and_isr(request, message)
             case UpdateMetadataRequest():

@@ -16,6 +16,7 @@ from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.fetch_state import FetchState, Followed
 from emulator.machines.broker.log import CorruptBatch, OffsetsOutOfOrder
 from emulator.machines.broker.out_of_range import OutOfRange
+from emulator.machines.broker.reads import FIRST_WITH_LOG_START
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.source_connection import SourceConnection
 from emulator.machines.broker.truncating import Truncating
@@ -235,6 +236,13 @@ class ReplicaFetcher:
             partition.appended(header, as_leader=False)
         partition.follow_high_watermark(result.high_watermark)
         state.lag = max(0, result.high_watermark - log.log_end)
+        if self._context.gates.fetch_version >= FIRST_WITH_LOG_START and result.log_start > log.log_start:
+            if result.log_start > log.high_watermark:
+                self._failed(topic_partition, f"the leader's log start {result.log_start} is above the high watermark")
+                return
+            self._replicas.increment_log_start(partition, result.log_start, "leader")
+            if partition.offline:
+                return
         if result.incomplete:
             self._followed.delay([topic_partition], OVERSIZED)
         if headers:

@@ -9,7 +9,7 @@ from emulator.machines.broker.delayed_fetch import DelayedFetch
 from emulator.machines.broker.isr_changes import IsrChanges
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.purgatory import Purgatory
-from emulator.machines.broker.reads import Read, Reads
+from emulator.machines.broker.reads import FIRST_WITH_LOG_START, Read, Reads
 from emulator.machines.broker.remote_replica import LONG_AGO_MS
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
@@ -48,7 +48,7 @@ class Fetches:
         if fetch.replica_id >= 0:
             self._tell_out_of_range(fetch, reads, request.correlation_id)
             try:
-                unassigned = yield from self._note_progress(fetch, reads)
+                unassigned = yield from self._note_progress(fetch, reads, request.version >= FIRST_WITH_LOG_START)
             except (SessionExpired, NotAssigned):
                 error = ErrorCode.UNKNOWN_SERVER_ERROR
                 request.answer(FetchResponse([FetchedPartition(p.topic, p.partition, error) for p in fetch.partitions]))
@@ -77,7 +77,9 @@ class Fetches:
 
     # --- what a follower's fetch says ---
 
-    def _note_progress(self, fetch: FetchRequest, reads: list[Read]) -> Work[frozenset[TopicPartition]]:
+    def _note_progress(
+        self, fetch: FetchRequest, reads: list[Read], tells_start: bool
+    ) -> Work[frozenset[TopicPartition]]:
         """Partition by partition; one that is locked, or whose ISR grows by a write to the session service, holds up
         the rest, and the answer. Returns those that the follower is not assigned to, whose reads are emptied.
 
@@ -105,6 +107,8 @@ class Fetches:
                     fetched_ms = read.at_ms if gates.lag_by_messages else LONG_AGO_MS
                     partition.remotes[fetch.replica_id].read_failed(fetched_ms)
             elif read.result.diverging_epoch is None:
+                if tells_start:
+                    partition.remotes[fetch.replica_id].log_start = asked.log_start
                 yield from self._progressed(partition, fetch.replica_id, asked, read)
         return frozenset(unassigned)
 
@@ -120,3 +124,5 @@ class Fetches:
             yield from self._isr_changes.expand(partition, follower)
         if moved and partition.leads and partition.advance_high_watermark(read.at_ms):
             yield from partition.check_parked()
+        else:
+            yield from partition.check_parked_deletions()

@@ -86,9 +86,12 @@ class Log:
 
     @classmethod
     def load(
-        cls, files: Files, directory: str, gates: Gates, settings: LogSettings, *, clean: bool, recovery_point: Offset
-    ) -> "Log":
-        """The log as found on disk. After an unclean stop everything from the recovery point's segment on is
+        cls, files: Files, directory: str, gates: Gates, settings: LogSettings, *, clean: bool, recovery_point: Offset,
+        log_start: Offset = FIRST_OFFSET,
+    ) -> "Log":  # fmt: skip
+        """`log_start`: the checkpoint's; the log may begin within a segment (semantics 3).
+
+        The log as found on disk. After an unclean stop everything from the recovery point's segment on is
         validated, cut at the first bad batch, and epochs are added from the batches (semantics 3)."""
         log = cls(files, directory, gates, settings)
         segments = [name for name in files.list(directory) if name.endswith(SEGMENT_SUFFIX)]
@@ -115,8 +118,14 @@ class Log:
                 break
         if not log.segments:
             log._add_segment(FIRST_OFFSET)
-        log.log_start = log.segments[0].base_offset
         log.log_end = log.segments[-1].next_offset
+        if log.log_end < log_start:
+            for segment in log.segments:
+                files.delete(segment.path)
+            log.segments = []
+            log._add_segment(log_start)
+            log.log_end = log_start
+        log.log_start = max(log_start, log.segments[0].base_offset)
         whole_counts = clean or gates.recovery_counts_as_flushed
         log.recovery_point = log.log_end if whole_counts else min(recovery_point, log.log_end)
         log._load_epochs([] if clean else beginnings)
@@ -270,9 +279,10 @@ class Log:
             if self._gates.truncates_epochs_beyond_log_end:
                 self.epochs.truncate_from_end(self.log_end)
             return False
-        if offset < self.log_start:
+        if offset < self.segments[0].base_offset:
             self.truncate_fully(offset)
             return True
+        self.log_start = min(self.log_start, offset)
         deep = False
         while len(self.segments) > 1 and self.segments[-1].base_offset > offset:
             deep = deep or self.segments[-1].has_old
@@ -305,6 +315,35 @@ class Log:
                     self._settle(header)
         self._rebuild_producers()
 
+    # --- its beginning ---
+
+    def increment_log_start(self, offset: Offset) -> bool:
+        """Records below `offset`, at most the high watermark, are deleted; their files stay until a segment holds none
+        else. Whether it moved. Raises StorageError."""
+        assert offset <= self.high_watermark, (offset, self.high_watermark)
+        if offset <= self.log_start:
+            return False
+        self.log_start = offset
+        self.epochs.truncate_from_start(offset)
+        self._forget_deleted_producers()
+        return True
+
+    @property
+    def starts_within(self) -> bool:
+        """Not where its first segment does: what a checkpoint of log starts is about."""
+        return self.log_start > self.segments[0].base_offset
+
+    def delete_segments_below_start(self) -> None:
+        """Whole ones; the last one never. Raises StorageError."""
+        while len(self.segments) > 1 and self.segments[1].base_offset <= self.log_start:
+            self.files.delete(self.segments[0].path)
+            del self.segments[0]
+
+    def _forget_deleted_producers(self) -> None:
+        if self._gates.deleted_records_forget_producers and self.log_start:
+            self.producers.forget_below(self.log_start)
+            self._settled.forget_below(self.log_start)
+
     # --- producers: sequence numbers live in the batches; what was cut is forgotten (semantics 6) ---
 
     def _rebuild_producers(self) -> None:
@@ -312,6 +351,7 @@ class Log:
         for header in self.segments[-1].headers:
             if header.producer_id >= 0:
                 self.producers.appended(header)
+        self._forget_deleted_producers()
 
     def _settle(self, header: BatchHeader) -> None:
         """A batch is no longer recent."""

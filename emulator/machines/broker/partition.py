@@ -4,6 +4,8 @@ The leader feeds in log ends and fetches; the high watermark follows. Rules: sem
 decided here and carried out by `isr_changes`. While a change is written straight to the session service the partition
 is *locked* (semantics 1.6)."""
 
+from collections.abc import Collection
+
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.log import Log
 from emulator.machines.broker.partition_lock import PartitionLock
@@ -15,6 +17,7 @@ from protocol.events import (
     HighWatermarkMoved,
     IsrChangeEnded,
     LeaderEpochBegan,
+    LogStartMoved,
     LogTruncated,
     PartitionBlocked,
     RoleChanged,
@@ -65,7 +68,9 @@ class Partition:
         settings: BrokerSettings,
         fetches: Purgatory,
         produces: Purgatory,
+        deletions: Purgatory,
     ) -> None:
+        self._deletions = deletions
         self.context = context
         self._fetches = fetches
         self._produces = produces
@@ -85,6 +90,7 @@ class Partition:
         self.lock = PartitionLock(topic_partition_text(topic, partition), context.threads, lambda: context.chance)
         self.parked_fetches: dict[int, Delayed] = {}
         self.parked_produces: dict[int, Delayed] = {}
+        self.parked_deletions: dict[int, Delayed] = {}
         self.offline = False
 
     # --- transitions: the only doors to what is known of it ---
@@ -245,6 +251,22 @@ class Partition:
         ends = (offset, log_end, effective, high_watermark)
         self.context.emit(LogTruncated(self.topic, self.partition, *ends, reason, self.the_log.epochs.text))
 
+    def increment_log_start(self, offset: Offset, reason: str) -> bool:
+        """Records below are deleted (semantics 1.10); whether it moved. `reason`: requested, or what the leader says.
+        Raises StorageError."""
+        log = self.the_log
+        previous = log.log_start
+        if not log.increment_log_start(offset):
+            return False
+        told = (offset, previous, reason, self.leader_epoch, log.epochs.text)
+        self.context.emit(LogStartMoved(self.topic, self.partition, *told))
+        return True
+
+    def low_watermark(self, live: Collection[BrokerId]) -> Offset:
+        """Where the log begins on every replica whose broker lives; -1: of one it is not known."""
+        starts = [replica.log_start for replica in self.remotes.values() if replica.broker in live]
+        return min([self.the_log.log_start, *starts])
+
     # --- followers, as the leader sees them (1.2 to 1.4) ---
 
     def follower_fetched(
@@ -304,6 +326,11 @@ class Partition:
         """The high watermark moved, or leadership changed: see who can be answered."""
         yield from self.check_parked_produces()
         yield from self.check_parked_fetches()
+        yield from self.check_parked_deletions()
+
+    def check_parked_deletions(self) -> Work[None]:
+        for delayed in list(self.parked_deletions.values()):
+            yield from self._deletions.check(delayed)
 
     def check_parked_produces(self) -> Work[None]:
         for delayed in list(self.parked_produces.values()):

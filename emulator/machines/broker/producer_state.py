@@ -85,3 +85,11 @@ class ProducerState:
         )
         if len(self._producers) > PRODUCERS_MAX:
             self._producers.pop(next(iter(self._producers)))
+
+    def forget_below(self, offset: Offset) -> None:
+        """Batches that end below it, and producers that have no other."""
+        for producer_id, producer in list(self._producers.items()):
+            while producer.batches and producer.batches[0].last_offset < offset:
+                producer.batches.popleft()
+            if not producer.batches:
+                del self._producers[producer_id]

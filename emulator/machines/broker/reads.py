@@ -21,6 +21,8 @@ from protocol.work import Work
 
 FIRST_WITH_PROGRESS = 3
 """Version of FETCH from which on a fetch brings at least one whole batch (KIP-74)."""
+FIRST_WITH_LOG_START = 5
+"""The same, from which on leaders and followers tell each other where their logs begin (KIP-107)."""
 
 
 class Read(msgspec.Struct, frozen=True):

@@ -16,11 +16,13 @@ class RemoteReplica:
         "last_fetch_ms",
         "last_sent_high_watermark",
         "log_end",
+        "log_start",
     )
 
     def __init__(self, broker: BrokerId) -> None:
         self.broker = broker
         self.log_end = NO_OFFSET
+        self.log_start = NO_OFFSET
         self.last_fetch_ms = LONG_AGO_MS
         self.last_fetch_leader_log_end = FIRST_OFFSET
         self.last_caught_up_ms = LONG_AGO_MS
@@ -50,5 +52,6 @@ class RemoteReplica:
         self.last_fetch_ms = now_ms
         if forgets:
             self.log_end = NO_OFFSET
+            self.log_start = NO_OFFSET
             self.last_fetch_leader_log_end = NO_OFFSET
             self.last_fetch_ms = LONG_AGO_MS

@@ -52,12 +52,15 @@ class Replicas:
         self.metadata = metadata
         self.fetches = Purgatory("fetch-wait", context)
         self.produces = Purgatory("produce-wait", context)
+        self.deletions = Purgatory("delete-records-wait", context)
         self.directories = LogDirectories(context.files, context.settings.log_dirs)
         self.partitions: dict[TopicPartition, Partition] = {}
         self.logs: dict[TopicPartition, Log] = {}
         self.offline: set[TopicPartition] = set()
         self.going_offline: Callable[[list[TopicPartition]], None] = lambda topic_partitions: None
         self.tell_controller: Callable[[], None] = lambda: None
+        self.log_start_moved: Callable[[], None] = lambda: None
+        """Told when a log has another start than its first segment."""
         self.topic_configs: dict[str, dict[str, str]] = {}
         self.defaults = context.settings
         """What topics have that say nothing themselves."""
@@ -85,7 +88,7 @@ class Replicas:
         partition = self.partitions.get(topic_partition)
         if partition is None:
             settings = self.settings_of(topic_partition[0])
-            partition = Partition(self.context, *topic_partition, settings, self.fetches, self.produces)
+            partition = Partition(self.context, *topic_partition, settings, self.fetches, self.produces, self.deletions)
             self.partitions[topic_partition] = partition
         return partition
 
@@ -130,6 +133,7 @@ class Replicas:
         clean = files.exists(CLEAN_SHUTDOWN)
         recovery_points = _offsets(files, RECOVERY_POINTS)
         high_watermarks = _offsets(files, HIGH_WATERMARKS)
+        log_starts = _offsets(files, LOG_STARTS) if context.gates.delete_records else {}
         for name in files.list(LOG_DIRECTORY):
             if is_deleted_log(name):
                 _remove(files, name)
@@ -144,6 +148,7 @@ class Replicas:
                 _log_settings(self.settings_of(topic_partition[0])),
                 clean=clean,
                 recovery_point=recovery_points.get(topic_partition, FIRST_OFFSET),
+                log_start=log_starts.get(topic_partition, FIRST_OFFSET),
             )
             self.logs[topic_partition] = log
             tell_epochs(context, topic_partition, log)
@@ -248,6 +253,36 @@ class Replicas:
     def checkpoint_recovery_points(self) -> None:
         self._everywhere(self._checkpoint_recovery_points)
 
+    def increment_log_start(self, partition: Partition, offset: Offset, reason: str) -> None:
+        """Records below are deleted. The partition may be offline then."""
+        try:
+            moved = partition.increment_log_start(offset, reason)
+        except StorageError as error:
+            self.storage_failed(error)
+            return
+        if moved:
+            self.log_start_moved()
+
+    @property
+    def some_start_within(self) -> bool:
+        """A log has deleted records in its first segment."""
+        return any(log.starts_within for log in self.logs.values())
+
+    def checkpoint_log_starts(self) -> None:
+        self._everywhere(self._checkpoint_log_starts)
+
+    def _checkpoint_log_starts(self, files: Files) -> None:
+        starts = {place: log.log_start for place, log in self._logs_in(files) if log.starts_within}
+        if self.context.gates.delete_records:
+            _write_offsets(files, LOG_STARTS, starts)
+
+    def delete_segments_below_starts(self) -> None:
+        def delete(files: Files) -> None:
+            for _, log in self._logs_in(files):
+                log.delete_segments_below_start()
+
+        self._everywhere(delete)
+
     def truncate(self, cuts: Sequence[tuple[Partition, Offset]], reason: CutReason) -> None:
         """Cut each to its offset, then write recovery points (semantics 2.1): one that stayed beyond a cut would keep
         a start from looking at what was written there since. A partition may be offline then."""
@@ -286,7 +321,7 @@ class Replicas:
             for _, log in logs:
                 log.flush()
             self._checkpoint_recovery_points(files)
-            _write_offsets(files, LOG_STARTS, {topic_partition: log.log_start for topic_partition, log in logs})
+            self._checkpoint_log_starts(files)
             files.append(CLEAN_SHUTDOWN, b"")
 
         self.checkpoint_high_watermarks()

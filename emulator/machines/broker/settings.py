@@ -31,6 +31,8 @@ class BrokerSettings(msgspec.Struct, frozen=True, kw_only=True):
     log_flush_interval_ms: int = LONG_MAX
     log_flush_scheduler_interval_ms: int = LONG_MAX
     log_flush_offset_checkpoint_interval_ms: int = 60_000
+    log_flush_start_offset_checkpoint_interval_ms: int = 60_000
+    log_retention_check_interval_ms: int = 300_000
     log_dirs: str = ""
     log_segment_bytes: int = 1_073_741_824
     message_max_bytes: int = 1_000_012

@@ -35,6 +35,11 @@ GROUPS: tuple[Group, ...] = (
         integer("message.max.bytes", (1000012, ("2.5", 1048588)), low=0, **CLUSTER_WIDE),
     ),
     modelled(
+        "Deleted records",
+        integer("log.flush.start.offset.checkpoint.interval.ms", 60000, low=0, since="0.11"),
+        long("log.retention.check.interval.ms", 300000, low=1),
+    ),
+    modelled(
         "Flushes",
         long("log.flush.interval.messages", LONG_MAX, low=1, **CLUSTER_WIDE, unit="messages"),
         long("log.flush.interval.ms", LONG_MAX, low=0, follows="log.flush.scheduler.interval.ms", **CLUSTER_WIDE),
@@ -112,7 +117,6 @@ GROUPS: tuple[Group, ...] = (
     without_bearing(
         "Retention and compaction, how",
         "by themselves they delete nothing",
-        long("log.retention.check.interval.ms", 300000, low=1),
         long("log.segment.delete.delay.ms", 60000, low=0, **CLUSTER_WIDE),
         boolean("log.cleaner.enable", (False, ("0.9", True))),
         integer("log.cleaner.threads", 1, low=0, **CLUSTER_WIDE),
@@ -137,7 +141,6 @@ GROUPS: tuple[Group, ...] = (
         text("log.dir", "/tmp/kafka-logs"),
         integer("log.index.interval.bytes", 4 * 1024, low=0, **CLUSTER_WIDE),
         boolean("log.preallocate", False, since="0.9", **CLUSTER_WIDE),
-        integer("log.flush.start.offset.checkpoint.interval.ms", 60000, low=0, since="0.11"),
         boolean("log.message.downconversion.enable", True, since="2.0.0", **CLUSTER_WIDE),
     ),
     without_bearing(

@@ -338,3 +338,15 @@ def test_a_cut_below_what_is_remembered_is_said(monkeypatch: pytest.MonkeyPatch)
     assert "was cut to 3, below what is remembered here" in next(
         one.text for one in lines if one.finding == "not-judged"
     )
+
+
+@pytest.mark.parametrize(("below", "lost"), [(4, []), (2, [2, 3])])
+def test_what_was_deleted_on_request_is_not_told_as_lost(below: int, lost: list[int]) -> None:
+    """Of a leader that begins where the deleted records end; what lies above the offset is lost."""
+    trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2))
+    for offset in range(4):
+        trace.produce(f"v{offset}", at=offset, followers=(1, 2))
+    trace.records_deleted(0, below).truncate(1, 4, log_end=4, reason="full")
+    trace.leader(1, epoch=1, followers=(0, 2))
+    _, lines = folded(trace)
+    assert [one.details["offset"] for one in lines if one.finding == "lost-acknowledged"] == lost

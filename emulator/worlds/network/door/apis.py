@@ -25,6 +25,7 @@ SASL_HANDSHAKE: Final = 17
 API_VERSIONS: Final = 18
 CREATE_TOPICS: Final = 19
 DELETE_TOPICS: Final = 20
+DELETE_RECORDS: Final = 21
 INIT_PRODUCER_ID: Final = 22
 OFFSET_FOR_LEADER_EPOCH: Final = 23
 DESCRIBE_ACLS: Final = 29
@@ -80,6 +81,7 @@ ADVERTISED: Final[dict[int, tuple[tuple[str, int], ...]]] = {
     API_VERSIONS: (("0.10.2", 0), ("0.11", 1), ("2.0.0", 2), ("2.4", 3)),
     CREATE_TOPICS: (("0.10.2", 1), ("0.11", 2), ("2.0.0", 3), ("2.4", 5), ("2.7", 6), ("2.8", 7)),
     DELETE_TOPICS: (("0.10.2", 0), ("0.11", 1), ("2.0.0", 2), ("2.1", 3), ("2.4", 4), ("2.7", 5), ("2.8", 6)),
+    DELETE_RECORDS: (("0.11", 0), ("2.0.0", 1), ("2.6", 2)),
     INIT_PRODUCER_ID: (("0.11", 0), ("2.0.0", 1), ("2.4", 2), ("2.5", 3), ("2.7", 4)),
     OFFSET_FOR_LEADER_EPOCH: (("0.11", 0), ("2.0.0", 1), ("2.1", 2), ("2.3", 3), ("2.8", 4)),
     DESCRIBE_ACLS: (("0.11", 0), ("2.0.0", 1), ("2.5", 2)),
@@ -118,6 +120,7 @@ BUILT: Final[dict[int, Range]] = {
     API_VERSIONS: Range(0, 3),
     CREATE_TOPICS: Range(0, 6),  # later ones name topics by ids
     DELETE_TOPICS: Range(0, 5),
+    DELETE_RECORDS: Range(0, 2),
     INIT_PRODUCER_ID: Range(0, 4),
     OFFSET_FOR_LEADER_EPOCH: Range(0, 4),
     DESCRIBE_ACLS: Range(0, 2),

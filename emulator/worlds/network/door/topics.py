@@ -1,5 +1,5 @@
 """Kafka's requests about the cluster and its topics, and the answers back: ApiVersions, Metadata, CreateTopics,
-CreatePartitions, DeleteTopics, SaslHandshake."""
+CreatePartitions, DeleteTopics, DeleteRecords, SaslHandshake."""
 
 from typing import Any, Final
 
@@ -14,6 +14,9 @@ from protocol.messages.administration import (
     CreatePartitionsResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
     GrownTopic,
@@ -178,3 +181,35 @@ def delete_topics_answer(asked: Asked, answer: DeleteTopicsResponse) -> Any:
         for one in answer.topics
     ]
     return response(asked.api, responses=responses)
+
+
+def delete_records(body: Any) -> DeleteRecordsRequest:
+    asked = [
+        DeleteRecordsPartition(topic.name, one.partition_index, one.offset)
+        for topic in body.topics
+        for one in topic.partitions
+    ]
+    return DeleteRecordsRequest(asked, max(0, body.timeout_ms))
+
+
+def delete_records_answer(asked: Asked, answer: DeleteRecordsResponse) -> Any:
+    path = "DeleteRecordsTopicResult"
+    topics = [
+        part(
+            asked.api,
+            path,
+            name=topic,
+            partitions=[
+                part(
+                    asked.api,
+                    f"{path}.DeleteRecordsPartitionResult",
+                    partition_index=one.partition,
+                    low_watermark=one.low_watermark,
+                    error_code=one.error,
+                )
+                for one in those
+            ],
+        )
+        for topic, those in by_topic(answer.partitions)
+    ]
+    return response(asked.api, topics=topics)

@@ -96,6 +96,8 @@ def _message_of(asked: Asked, spoken: dict[int, Range], magic: int) -> Message:
             return topics.create_topics(body)
         case apis.DELETE_TOPICS:
             return topics.delete_topics(body)
+        case apis.DELETE_RECORDS:
+            return topics.delete_records(body)
         case apis.FIND_COORDINATOR:
             if body.key_type == groups.TRANSACTION:
                 return AnsweredHere(write_response(asked, groups.no_transactions(asked)))
@@ -172,6 +174,8 @@ def _answer_to(asked: Asked, answer: Message, place: Place) -> Any:
             return topics.create_topics_answer(asked, answer)
         case administration.DeleteTopicsResponse():
             return topics.delete_topics_answer(asked, answer)
+        case administration.DeleteRecordsResponse():
+            return topics.delete_records_answer(asked, answer)
         case FindCoordinatorResponse():
             return groups.find_coordinator_answer(asked, answer, place)
         case OffsetCommitResponse():

@@ -79,7 +79,10 @@ def test_an_orderly_stop_leaves_everything_synced_and_a_marker(version: str) -> 
     bench.do(bench.broker.stop)
     for path in (HIGH_WATERMARKS, RECOVERY_POINTS):
         assert content(bench, path) == "0\n1\nt 0 2\n"
-    assert content(bench, LOG_STARTS) == "0\n1\nt 0 0\n"
+    if bench.gates.delete_records:  # a log that begins where its first segment does is not in it
+        assert content(bench, LOG_STARTS) == "0\n0\n"
+    else:
+        assert not bench.files.exists(LOG_STARTS), "it came with 0.11 (KIP-107)"
     assert bench.files.exists(CLEAN_SHUTDOWN)
     bench.files.power_loss({})
     again = Bench(version, files=bench.files)
