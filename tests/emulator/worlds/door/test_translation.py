@@ -74,6 +74,7 @@ ANSWERS: dict[int, Message] = {
     35: placement.DescribeLogDirsResponse(
         [placement.DescribedLogDir("/", 0, ["t"], [placement.DescribedLog("t", 0, 68, 0)])]
     ),
+    21: administration.DeleteRecordsResponse([administration.DeletedRecords("t", 0, 7, Offset(2))]),
     37: administration.CreatePartitionsResponse([administration.TopicResult("t", 37, "fewer")]),
     43: placement.ElectLeadersResponse([placement.PartitionResult("t", 0, 84)]),
     44: configuration.IncrementalAlterConfigsResponse([configuration.AlterResult(2, "t")]),
@@ -137,6 +138,10 @@ def asked_for(api: int) -> Any:
             topic = request.CreatePartitionsTopic
             placed = topic.CreatePartitionsAssignment(broker_ids=[0])
             return request(topics=[topic(name="t", count=3, assignments=[placed])], timeout_ms=5)
+        case 21:
+            topic = request.DeleteRecordsTopic
+            one = topic.DeleteRecordsPartition(partition_index=0, offset=2)
+            return request(topics=[topic(name="t", partitions=[one])], timeout_ms=5)
         case 43:
             return request(topic_partitions=[request.TopicPartitions(topic="t", partitions=[0])], timeout_ms=5)
         case 45:
