@@ -446,6 +446,8 @@ def advise(
     topology: str | None = None,
     brokers: int | None = None,
     azs: int | None = None,
+    cluster: Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())] = None,
+    topic: str | None = None,
     fault: str | None = None,
     out: Path | None = None,
     html: Path | None = None,
@@ -476,6 +478,10 @@ def advise(
         Instead: so many brokers,
     azs
         in so many AZs, by default three.
+    cluster
+        Instead: a cluster that runs, by its name (without: the only one), as it is now. Nothing is done to it.
+    topic
+        Which of its topics, where they differ.
     fault
         Only this one, by the name of its scenario: az-0-is-cut-off-load.
     out
@@ -492,7 +498,7 @@ def advise(
 
     options = AdviseOptions(
         files, kafka_version, tuple(set_ or ()), seeds, pairs, runs, for_, topology, brokers, azs, fault, out, html,
-        json, master,
+        json, master, None if cluster is None else tuple(cluster), topic,
     )  # fmt: skip
     return advise_command(options)
 

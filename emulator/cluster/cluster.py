@@ -17,6 +17,7 @@ from emulator.cluster.offsets import Offsets
 from emulator.cluster.player_mailbox import Job, PlayerMailbox
 from emulator.cluster.registry import LOG_FILE
 from emulator.cluster.returning import ANSWERING_S, REGISTERED_S, Returning
+from emulator.cluster.settings_in_force import settings_in_force
 from emulator.cluster.settings_told import SettingsTold
 from emulator.cluster.specification import LiveSpec
 from emulator.cluster.status import Life, as_json, status_of
@@ -185,6 +186,8 @@ class LiveCluster:
                 return {}
             case r.Status():
                 return await self.status()
+            case r.DescribeSettings():
+                return settings_in_force(self.spec, self.roster.spec, self.mailbox.player.seen)
             case r.LinkFault(words=words):
                 return await self.links.apply(words)
             case r.Heal(words=words, kind=kind):

@@ -57,6 +57,10 @@ class Status(Ask, frozen=True, tag="status"):
     """What runs, what each node believes, which faults are in force."""
 
 
+class DescribeSettings(Ask, frozen=True, tag="describe-settings"):
+    """Who is there, which version, and what brokers and topics were given, at their start and since."""
+
+
 class LinkFault(Ask, frozen=True, tag="link-fault"):
     """A fault on links, in the words of `emulator.faults.rules.parse`: `cut az-0`, `delay A -> B 50ms`."""
 
@@ -216,9 +220,9 @@ class WorkloadStatus(Ask, frozen=True, tag="workload-status"):
 
 
 AnyAsk = (
-    Ready | Down | Status | LinkFault | Heal | Machine | CreateTopic | DescribeTopic | TopicOffsets | DeleteTopic
-    | AlterTopic | AlterBroker | AddPartitions | Reassign | Produce | Consume | ElectPreferred | StartWorkload
-    | StopWorkload | WorkloadStatus
+    Ready | Down | Status | DescribeSettings | LinkFault | Heal | Machine | CreateTopic | DescribeTopic
+    | TopicOffsets | DeleteTopic | AlterTopic | AlterBroker | AddPartitions | Reassign | Produce | Consume
+    | ElectPreferred | StartWorkload | StopWorkload | WorkloadStatus
 )  # fmt: skip
 
 

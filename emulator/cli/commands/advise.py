@@ -11,11 +11,13 @@ from time import monotonic
 
 import msgspec
 
+from emulator.cli.commands.advise_running import NotAsked, running_cluster
 from emulator.cli.commands.advise_told import as_json, print_advice
 from emulator.cli.commands.lasting import seconds_of
 from emulator.cli.commands.progress_bar import progress_of
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of
+from emulator.cluster.registry import NoCluster
 from emulator.exit_codes import BROKEN, HELD, UNKNOWN, UNUSABLE
 from emulator.judging.advice.advice import Advice, PairsAdvice, advise, advise_pairs, asked_of
 from emulator.judging.advice.cluster import THREE_AZS, Cluster, of_counts, of_file
@@ -37,7 +39,8 @@ AZS = 3
 
 class AdviseOptions(msgspec.Struct, frozen=True):
     """The words of the command line. `out`: where scenarios of what breaks are written; `html`: a page. `runs`,
-    `lasting`: so many runs of pairs, or for so long. `topology`: as `up` takes it. `fault`: no other is played."""
+    `lasting`: so many runs of pairs, or for so long. `topology`: as `up` takes it. `fault`: no other is played.
+    `cluster`: what follows that word, none: the only one that runs; None: none is asked. `topic`: of that cluster."""
 
     files: tuple[str, ...] = ()
     kafka_version: str | None = None
@@ -54,6 +57,8 @@ class AdviseOptions(msgspec.Struct, frozen=True):
     html: Path | None = None
     json: bool = False
     master: str | None = None
+    cluster: tuple[str, ...] | None = None
+    topic: str | None = None
 
 
 def advise_command(options: AdviseOptions) -> int:
@@ -62,14 +67,20 @@ def advise_command(options: AdviseOptions) -> int:
     try:
         limit_s = _check_extent(options)
         seeds = parse_seeds(options.seeds or SEEDS)
-        cluster = _cluster(options)
+        if options.cluster is not None:
+            options, cluster = _of_running(options, options.cluster)
+        else:
+            cluster = _cluster(options)
         asked_for = Choice(options.kafka_version or cluster.version, options.sets, options.files)
         base = _only(options.fault, base_of(asked_for, options.kafka_version, cluster))
         choice = msgspec.structs.replace(asked_for, kafka_version=base.version)
         asked = asked_of(choice, base, seeds)
-    except (*UNUSABLE_CAMPAIGN, NoClusterFile) as error:
+    except (*UNUSABLE_CAMPAIGN, NoClusterFile, NoCluster) as error:
         print(f"faultline advise: {error}", file=sys.stderr)
         return UNUSABLE
+    except NotAsked as error:
+        print(f"faultline advise: {error}", file=sys.stderr)
+        return UNKNOWN
     try:
         with players_of(options.master) as players:
             with progress_of(f"{len(base.faults)} faults", len(asked.runs)) as advance:
@@ -96,6 +107,8 @@ def advise_command(options: AdviseOptions) -> int:
 
 def _cluster(options: AdviseOptions) -> Cluster:
     """Raises NoClusterFile, ClusterFileErrors, UnusableSpace."""
+    if options.topic is not None:
+        raise UnusableSpace("--topic is one of a cluster that runs: with --cluster")
     if options.topology is not None:
         if options.brokers is not None or options.azs is not None:
             raise UnusableSpace("--topology says how many brokers and AZs there are: not with --brokers or --azs")
@@ -104,6 +117,21 @@ def _cluster(options: AdviseOptions) -> Cluster:
         return THREE_AZS
     azs = options.azs if options.azs is not None else min(options.brokers or 0, AZS)
     return of_counts(options.brokers if options.brokers is not None else azs, azs)
+
+
+def _of_running(options: AdviseOptions, words: tuple[str, ...]) -> tuple[AdviseOptions, Cluster]:
+    """With what of `words` are files. Raises NoCluster, NotAsked, UnusableSpace, UnusableFile."""
+    contradicting = {
+        "--topology": options.topology,
+        "--brokers": options.brokers,
+        "--azs": options.azs,
+        "--kafka-version": options.kafka_version,
+    }
+    for option, given in contradicting.items():
+        if given is not None:
+            raise UnusableSpace(f"{option} {given}: --cluster asks the cluster for that; one of them")
+    asked = running_cluster(words, options.files, options.sets, options.topic)
+    return msgspec.structs.replace(options, files=asked.files), asked.cluster
 
 
 def _only(name: str | None, base: Base) -> Base:

@@ -14,10 +14,12 @@ from emulator.judging.advice.advice import CAUSES_MAX, Advice, PairsAdvice
 from emulator.judging.advice.availability import Waits
 from emulator.judging.advice.faults import MOMENTS
 from emulator.judging.advice.outcomes import PROMISES
+from emulator.judging.advice.playing import Base
 from emulator.judging.advice.summary import Broken, FaultSummary
 from emulator.judging.advice.telling import Told, shown_of
 from emulator.judging.advice.words import TITLES, change_words, pairs_verdicts, seeds_words, verdicts, wait_words
 from emulator.judging.campaigns.words import percent
+from emulator.machines.node.restarts import plain
 from emulator.screen import Screen, for_lines
 
 WIDTH = 110
@@ -31,6 +33,8 @@ def print_advice(told: Told, wall_s: float) -> None:
     lines = for_lines()
     for line in verdicts(advice.summaries):
         lines.print(line, style="bold", markup=False)
+    for line in _whose(base):
+        lines.print(line, markup=False)
     for name, value in base.left_open.items():
         lines.print(f"nobody gave {name}: it is {value}, Kafka's own", markup=False)
     for warning in base.warnings:
@@ -54,6 +58,23 @@ def print_advice(told: Told, wall_s: float) -> None:
         _print_pairs(told.pairs, replays)
         played += f"; {told.pairs.played} runs of pairs, {told.pairs.advice.runs} for changes"
     lines.print(f"{played}; in {wall_s:.0f} s. Seeds are a sample, never a proof", style="dim", markup=False)
+
+
+def _whose(base: Base) -> Iterator[str]:
+    """Of a cluster that was asked: what it is, and every setting by who says it."""
+    if not base.cluster.of:
+        return
+    brokers, azs = len(base.cluster.brokers), len(base.cluster.topology.azs)
+    yield f"settings are those of {base.cluster.of}: Kafka {base.version}, {brokers} brokers in {azs} AZs"
+    own = {
+        f"broker-{broker}: {name}": value for broker, values in base.cluster.by_broker.items()
+        for name, value in values.items()
+    }  # fmt: skip
+    by_source: dict[str, list[str]] = {}
+    for name, value in {**base.settings, **own}.items():
+        by_source.setdefault(base.sources[name], []).append(f"{name}={plain(value)}")
+    for source, told in by_source.items():
+        yield from wrap(f"{source}: {', '.join(told)}", WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
 def _print_pairs(pairs: PairsAdvice, replays: Mapping[str, str]) -> None:
@@ -119,12 +140,16 @@ def _told(summary: FaultSummary, broken: Broken, advice: Advice, replay: str) ->
 
 
 def as_json(told: Told) -> dict[str, Any]:
-    """`waits_ms`, `refused`: of writes; `reads_wait_ms`, `reads_stopped`: of consumers."""
+    """`waits_ms`, `refused`: of writes; `reads_wait_ms`, `reads_stopped`: of consumers. `cluster`: that was asked, with
+    its topic; `sources`: who says a setting, by its name (`broker-0: NAME` of one broker alone)."""
     advice, base, replays = told.advice, told.base, told.replays
     pairs = {} if told.pairs is None else {"pairs": _pairs_as_json(told.pairs, replays)}
     return {
         "kafka": base.version,
         "settings": {**base.left_open, **base.settings},
+        "settings_by_broker": {f"broker-{broker}": own for broker, own in base.cluster.by_broker.items()},
+        "sources": base.sources,
+        "cluster": base.cluster.of,
         "warnings": base.warnings,
         "runs": len(advice.asked.runs),
         "runs_for_changes": advice.runs,

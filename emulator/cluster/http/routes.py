@@ -118,7 +118,8 @@ ROUTES: Final[tuple[Route, ...]] = (
     route_of(r.Consume, GET, "/v1/topics/{topic}/records", "Reads a partition from an offset on."),
     route_of(r.Reassign, POST, "/v1/reassignments", "Moves partitions to other brokers."),
     route_of(r.ElectPreferred, POST, "/v1/elections", "Elects preferred leaders."),
-    # --- settings of brokers that run ---
+    # --- settings ---
+    route_of(r.DescribeSettings, GET, "/v1/settings", "What brokers and topics were given, at their start and since."),
     route_of(
         r.AlterBroker, PATCH, "/v1/brokers", "Sets and removes settings of all brokers.", name="AlterBrokers",
         without=("broker",),

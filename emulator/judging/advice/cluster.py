@@ -22,13 +22,16 @@ BROKERS_MAX: Final = 30
 
 class Cluster(msgspec.Struct, frozen=True):
     """`settings`: of all of its nodes, as its file has them; `by_broker`: of single ones besides. `holding`: brokers
-    that hold a replica, or would if one was added."""
+    that hold a replica, or would if one was added. `sources`: who says a setting, by its name (a single broker's:
+    `broker-0: NAME`); `of`: whose all of it is. Both where it is not what somebody asks about."""
 
     topology: Topology
     version: str = DEFAULT_VERSION
     settings: dict[str, Any] = {}
     by_broker: dict[int, dict[str, Any]] = {}
     holding: int = REPLICAS
+    sources: dict[str, str] = {}
+    of: str = ""
 
     @property
     def brokers(self) -> tuple[int, ...]:

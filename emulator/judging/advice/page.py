@@ -67,6 +67,7 @@ def _head(told: Told) -> str:
     runs, seeds = len(advice.asked.runs), seeds_words(advice)
     said = [
         *verdicts(advice.summaries),
+        *([f"Settings are those of {told.base.cluster.of}."] if told.base.cluster.of else []),
         f"Kafka {told.base.version}; {len(advice.summaries)} single faults, each with {seeds}: {runs} simulated runs, "
         f"and {advice.runs} to try changes. Seeds are a sample, never a proof.",
     ]
@@ -204,10 +205,15 @@ def _untold(summaries: Sequence[FaultSummary]) -> str:
 
 
 def _settings(base: Base) -> str:
-    told = [(name, value, "given") for name, value in base.settings.items()]
+    told = [(name, value, base.sources.get(name, "given")) for name, value in base.settings.items()]
+    told += [
+        (f"broker-{broker}: {name}", value, base.sources.get(f"broker-{broker}: {name}", "given"))
+        for broker, own in base.cluster.by_broker.items()
+        for name, value in own.items()
+    ]
     told += [(name, value, "nobody gave it: Kafka's own") for name, value in base.left_open.items()]
     rows = [
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(str(value))}</td><td>{who}</td></tr>'
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(str(value))}</td><td>{escape(who)}</td></tr>'
         for name, value, who in told
     ]
     warned = "".join(f"<li>{escape(warning)}</li>" for warning in base.warnings)

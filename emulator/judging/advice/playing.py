@@ -3,7 +3,7 @@
 A run's number is (choice of settings, fault, seed), the first slowest.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -15,14 +15,16 @@ from emulator.judging.advice.sense import check_sense
 from emulator.judging.advice.workload import scenario_text
 from emulator.judging.judged import play_and_judge
 from emulator.runs.cores import Processes, on_all_cores
-from emulator.runs.given import given_for
+from emulator.runs.given import BY_SCENARIO, given_for
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.settings_files import read_settings_files
 from emulator.runs.simulated import collector_asleep
 from emulator.scenario.load import load_scenario
 from emulator.scenario.player.steps import StepFailed
+from emulator.settings.accounting import Everything
 from emulator.settings.files import SettingsFile
 from emulator.settings.registry import parse_assignment
+from emulator.topology import broker_name
 from emulator.worlds.simulated.heap import RunTooLong
 
 RESOLVED_MAX: Final = 64
@@ -57,7 +59,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Base(msgspec.Struct, frozen=True):
-    """What is known before anything is played. `settings`: in force, as far as somebody gave them."""
+    """What is known before anything is played. `settings`: in force, as far as somebody gave them; `sources`: who did,
+    by name (`broker-0: NAME` of one broker alone)."""
 
     cluster: Cluster
     version: str
@@ -66,6 +69,7 @@ class Base(msgspec.Struct, frozen=True):
     left_open: dict[str, Any]
     faults: tuple[Fault, ...]
     warnings: tuple[str, ...]
+    sources: dict[str, str] = {}
 
 
 def base_of(choice: Choice, version: str | None, cluster: Cluster = THREE_AZS) -> Base:
@@ -89,7 +93,25 @@ def base_of(choice: Choice, version: str | None, cluster: Cluster = THREE_AZS) -
     warnings = tuple(resolved.account.warnings)
     own = (node["zookeeper.session.timeout.ms"] for node in resolved.spec.settings.values())
     faults = single_faults(max(map(float, own)), timeout_ms, cluster)
-    return Base(cluster, resolved.spec.kafka_version, replicas, settings, left_open, faults, warnings)
+    sources = _sources(given.everything, settings, cluster)
+    return Base(cluster, resolved.spec.kafka_version, replicas, settings, left_open, faults, warnings, sources)
+
+
+def _sources(everything: Everything, settings: Mapping[str, Any], cluster: Cluster) -> dict[str, str]:
+    """Of those that are in force, and of what single brokers have."""
+    places = {key: one.where for key, one in everything.cluster.items()}
+    own = {
+        f"{broker_name(broker)}: {key}": one.where if one.told else ""
+        for broker, values in everything.by_broker.items()
+        for key, one in values.items()
+    }
+    by_cluster = cluster.sources
+    told = {name: where for name in settings if (where := places.get(name, "")) not in ("", BY_SCENARIO)}
+    return (
+        {name: by_cluster.get(name, cluster.of or "the topology") for name in settings}
+        | told
+        | {key: where or by_cluster.get(key, "the topology") for key, where in own.items()}
+    )
 
 
 def _resolved(text: str, version: str | None, overrides: Sequence[str], files: Sequence[SettingsFile]) -> Resolved:

@@ -139,9 +139,10 @@ def told(spec: RunSpec, node: str) -> tuple[str, str, str]:
     """As Roster.told; "" of nodes that have none."""
     if node not in spec.settings:
         return "", "", ""
-    given = " ".join(f"{name}={_plain(value)}" for name, value in sorted(spec.given.get(node, {}).items()))
+    given = " ".join(f"{name}={plain(value)}" for name, value in sorted(spec.given.get(node, {}).items()))
     return spec.binary(node), spec.protocol(node), given
 
 
-def _plain(value: object) -> str:
+def plain(value: object) -> str:
+    """As Kafka's files have it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -15,7 +15,7 @@ from emulator.faults.actions import ActDone
 from emulator.machines.client.exchange import Failure
 from emulator.machines.client.operations import KeptOperations
 from emulator.scenario import model as m
-from emulator.scenario.player.observing import DELETIONS, PREFIXES
+from emulator.scenario.player.observing import OF_CLUSTERS, PREFIXES
 from emulator.scenario.player.player import Player
 from emulator.scenario.player.steps import StepRunner
 from emulator.scenario.player.tasks import StepFailed, Steps
@@ -83,7 +83,7 @@ class LivePlayer(Player):
     """A machine for the node `observer` of a cluster that somebody else starts and breaks."""
 
     def __init__(self, topology: Topology, record_magic: int, kafka_version: str) -> None:
-        super().__init__(topology, (), record_magic, kafka_version, observed=(*PREFIXES, *DELETIONS))
+        super().__init__(topology, (), record_magic, kafka_version, observed=(*PREFIXES, *OF_CLUSTERS))
         self._under_way: dict[int, Timeline] = {}
         self._writes: set[int] = set()
         self.on_change: Callable[[], None] = lambda: None

@@ -14,15 +14,18 @@ from protocol.messages.leadership import MetadataObserved, MetadataResponse, Obs
 from protocol.messages.session import Observed, ObservedZnode, ObserveRequest
 from protocol.purposes import OBSERVE
 from protocol.znodes import (
+    BROKER_CONFIGS,
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
     DELETE_TOPICS,
+    TOPIC_CONFIGS,
     TOPICS,
     Leadership,
     UnreadableZnode,
     brokers_in,
     decode_broker,
+    decode_config,
     decode_controller,
     decode_controller_epoch,
     decode_state,
@@ -33,7 +36,8 @@ from protocol.znodes import (
 RETRY_MS = 200.0
 PREFIXES = ("/brokers", CONTROLLER, CONTROLLER_EPOCH)
 """What a scenario's conditions are about."""
-DELETIONS = (DELETE_TOPICS,)
+CONFIGS = (TOPIC_CONFIGS, BROKER_CONFIGS)
+OF_CLUSTERS = (DELETE_TOPICS, *CONFIGS)
 """What is to be told beside it of a cluster that stays."""
 
 
@@ -60,6 +64,8 @@ class Observing:
         self.metadata: dict[int, MetadataResponse] = {}
         self.marked: set[str] = set()
         """Topics that are marked for deletion, if that is observed."""
+        self.configs: dict[str, dict[str, str]] = {}
+        """{path: settings} of topics and brokers that have their own, if that is observed."""
 
     def start(self, out: Outbox) -> None:
         """Observe the session servers."""
@@ -140,6 +146,9 @@ class Observing:
         if path.startswith(DELETE_TOPICS + "/"):
             (self.marked.discard if data is None else self.marked.add)(path[len(DELETE_TOPICS) + 1 :])
             return set()
+        if path.startswith(CONFIGS):
+            self._configured(path, data)
+            return set()
         if not path.startswith(TOPICS + "/"):
             return set()
         topic_partition = state_partition(path)
@@ -161,6 +170,12 @@ class Observing:
                 self.assignments[topic_partition_text(topic, partition)] = assigned.replicas
             return {"states"} if known else set()  # a new topic is there when it has states
         return set()
+
+    def _configured(self, path: str, data: bytes | None) -> None:
+        if data:
+            self.configs[path] = decode_config(path, data)
+        else:  # deleted, or one of the two folders
+            self.configs.pop(path, None)
 
     # --- as conditions see it ---
 

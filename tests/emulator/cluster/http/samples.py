@@ -23,6 +23,7 @@ SAMPLES: Final = (
     Sample("GET", "/v1/ready", None, r.Ready()),
     Sample("GET", "/v1/status?wait_s=0.5", None, r.Status()),
     Sample("POST", "/v1/down", {}, r.Down()),
+    Sample("GET", "/v1/settings", None, r.DescribeSettings()),
     Sample("GET", "/v1/faults", None, r.Status()),
     Sample(
         "POST", "/v1/faults", {"fault": "cut", "places": ["az-0"]}, r.LinkFault(["cut", "az-0", "--recovery=rto"])

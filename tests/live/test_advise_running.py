@@ -1,0 +1,70 @@
+"""`advise --cluster`: a cluster of real processes says what it goes by, and nothing is done to it."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from emulator.cli.app import app
+from emulator.cluster.requests import AlterBroker, AlterTopic, CreateTopic, DescribeSettings, Machine
+from emulator.exit_codes import BROKEN, UNUSABLE
+from protocol.ids import BrokerId
+from tests.ids import brokers
+from tests.live.conftest import Live
+
+pytestmark = pytest.mark.network
+
+
+def asked(*words: str) -> int:
+    code: Any = app(["advise", *words], result_action="return_value")
+    return int(code)
+
+
+def test_a_cluster_says_what_it_was_given_and_what_has_been_altered_since(
+    up: Callable[..., Live], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    live = up(min_insync_replicas=2)
+    live.did(CreateTopic("t", [list(brokers(0, 1))], settings={"min.insync.replicas": 2}))
+    live.did(AlterTopic("t", {"min.insync.replicas": 1}))
+    live.did(AlterBroker(None, {"unclean.leader.election.enable": True}))
+    live.did(AlterBroker(BrokerId(1), {"log.flush.interval.ms": 500}))
+    live.did(Machine("stop", "broker-2"))
+    live.did(Machine("start", "broker-2", settings={"replica.lag.time.max.ms": 9_000}), wait_s=30.0)
+    before = live.did(DescribeSettings())
+    assert before["topics"]["t"] == {"partitions": 1, "replicas": [2], "settings": {"min.insync.replicas": "1"}}
+    assert before["altered"] == {"": {"unclean.leader.election.enable": "true"}, "1": {"log.flush.interval.ms": "500"}}
+    (tmp_path / "producer.properties").write_text("acks=1\n", encoding="utf-8")
+
+    words = ("--fault", "az-0-is-cut-off-load", "--seeds", "1", "--json")
+    assert asked("producer.properties", "--cluster", *words) == BROKEN
+    told = msgspec.json.decode(capsys.readouterr().out)
+    assert (told["kafka"], told["cluster"]) == ("2.6", "cluster three-az, topic t")
+    settings, sources = told["settings"], told["sources"]
+    assert (settings["min.insync.replicas"], settings["default.replication.factor"]) == (1, 2)
+    assert sources["min.insync.replicas"] == "topic t of cluster three-az"
+    assert sources["unclean.leader.election.enable"] == "cluster three-az, altered since"
+    assert sources["producer.acks"] == "producer.properties:1"
+    own = told["settings_by_broker"]
+    assert {name: values["replica.lag.time.max.ms"] for name, values in own.items()} == {
+        "broker-0": 10_000, "broker-1": 10_000, "broker-2": 9_000,
+    }  # fmt: skip
+    assert own["broker-1"]["log.flush.interval.ms"] == 500
+    assert live.did(DescribeSettings()) == before
+
+    live.did(AlterTopic("t", {}, ["min.insync.replicas"]))
+    assert live.did(DescribeSettings())["topics"]["t"]["settings"] == {}
+    (tmp_path / "server.properties").write_text("min.insync.replicas=1\n", encoding="utf-8")
+    for contradicting, error in (
+        (("--cluster", "three-azz"), "no cluster 'three-azz' runs; nearest: three-az"),
+        (("--cluster", "three-az", "--topology", "six-brokers"), "--topology six-brokers: --cluster asks the cluster"),
+        (("--cluster", "--kafka-version", "2.8"), "--kafka-version 2.8: --cluster asks the cluster"),
+        (("--cluster", "--set", "min.insync.replicas=1"), "it is a broker's setting, which --cluster asks"),
+        (("--cluster", "three-az", "server.properties"), "server.properties holds broker's settings"),
+        (("--topic", "t"), "--topic is one of a cluster that runs"),
+    ):
+        assert asked(*contradicting) == UNUSABLE
+        assert error in capsys.readouterr().err
