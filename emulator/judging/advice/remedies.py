@@ -16,6 +16,12 @@ PARTS_MAX: Final = 2
 SAFE_VERSION: Final = "2.8"
 VERSION: Final = "--kafka-version"
 IN_SYNC: Final = "min.insync.replicas=2"
+OF_THE_TOPIC: Final = {
+    "min.insync.replicas": "topic.min.insync.replicas",
+    "unclean.leader.election.enable": "topic.unclean.leader.election.enable",
+    "log.flush.interval.messages": "topic.flush.messages",
+}
+"""{a broker's setting: the topic's own}"""
 REPLICATED: Final = "default.replication.factor=3"
 
 
@@ -28,19 +34,18 @@ class Part(msgspec.Struct, frozen=True):
 
 
 def parts_for(settings: Mapping[str, Any], version: str, replicas: int, brokers: int = 3) -> tuple[Part, ...]:
-    """Those that are not so already, and can be had of so many brokers. `settings`: in force, by name."""
+    """Those that are not so already, and can be had of so many brokers. `settings`: in force, by name. What the topic
+    has of its own wins over its brokers', so there it is the topic's that has to change."""
+    least, unclean, flush = (own if own in settings else name for name, own in OF_THE_TOPIC.items())
     acks, safe = str(settings.get("producer.acks", "")), _true(settings.get("producer.enable.idempotence"))
     stored = ("lost-acknowledged", "replica-divergence", *READS)
     found = [
         (acks not in ("all", "-1") and not safe, Part("producer.acks=all")),
         (not safe, Part(IDEMPOTENT)),
-        (int(settings.get("min.insync.replicas", 1)) < 2 <= brokers, Part(IN_SYNC, stored)),
-        (
-            _true(settings.get("unclean.leader.election.enable")),
-            Part("unclean.leader.election.enable=false", stored),
-        ),
+        (int(settings.get(least, 1)) < 2 <= brokers, Part(f"{least}=2", stored)),
+        (_true(settings.get(unclean)), Part(f"{unclean}=false", stored)),
         (replicas < 3 <= brokers, Part(REPLICATED, stored)),
-        (int(settings.get("log.flush.interval.messages", 0)) != 1, Part("log.flush.interval.messages=1", stored)),
+        (int(settings.get(flush, 0)) != 1, Part(f"{flush}=1", stored)),
         (
             int(settings.get("producer.max.in.flight.requests.per.connection", 5)) > 1 and not safe,
             Part("producer.max.in.flight.requests.per.connection=1", ("reordered",)),
@@ -55,7 +60,7 @@ def changes(parts: tuple[Part, ...], size: int, replicas: int = 3) -> Iterator[t
     cannot be lost, and that is no help."""
     for chosen in combinations(parts, size):
         words = tuple(part.word for part in chosen)
-        if replicas > 1 or IN_SYNC not in words or REPLICATED in words:
+        if replicas > 1 or REPLICATED in words or not any(word.endswith(IN_SYNC) for word in words):
             yield words
 
 

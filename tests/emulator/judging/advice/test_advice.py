@@ -195,6 +195,19 @@ def test_changes_grow_and_what_is_so_already_is_none() -> None:
     assert list(changes(parts, 2)) == [tuple(words)]
 
 
+def test_what_a_topic_has_of_its_own_is_changed_there() -> None:
+    """It wins over its brokers', whose change would end nothing."""
+    own = {"topic.min.insync.replicas": 1, "topic.unclean.leader.election.enable": True, "topic.flush.messages": 9}
+    brokers = {"min.insync.replicas": 2, "unclean.leader.election.enable": False, "log.flush.interval.messages": 1}
+    clients = {"producer.acks": "all", "producer.enable.idempotence": True}
+    parts = parts_for({**brokers, **clients, **own}, "2.8", 1)
+    in_sync, replicated = "topic.min.insync.replicas=2", "default.replication.factor=3"
+    assert [part.word for part in parts] == [
+        in_sync, "topic.unclean.leader.election.enable=false", replicated, "topic.flush.messages=1",
+    ]  # fmt: skip
+    assert [words for words in changes(parts, 2, replicas=1) if in_sync in words] == [(in_sync, replicated)]
+
+
 def test_nothing_played_ends_nothing() -> None:
     assert not ends("duplicate", frozenset(), [])
 
