@@ -144,7 +144,7 @@ ROWS: dict[str, tuple[Callable[[Files], Files], str]] = {
     "an operation ended twice": (_ended_twice, "of operations of observer, incarnation 1, 1 ended more than once"),
     "a leader without a role": (_leader_without_role, "broker-0 appended as leader in its life 1"),
     "a clock that goes back": (_clock_goes_back, "the clock of broker-1 went back in its life 1"),
-    "a log found too long": (_set("broker-2.2.jsonl", "log_loaded", log_end=100), "t-0 up to 100"),
+    "a log found too long": (_set("broker-2.2.jsonl", "log_loaded", log_end=100), "__consumer_offsets-0 up to 100"),
     "failed, and was done": (
         _set("observer.1.jsonl", "operation_ended", outcome="failed"),
         "1 failed although an attempt says that it was done",

@@ -227,7 +227,7 @@ async def test_every_request_comes_back_as_it_was_sent() -> None:
         r.StartWorkload("w", "t"), r.StopWorkload("w"), r.WorkloadStatus(), r.AddPartitions("t", 2, [ids]),
         r.AlterTopic("t", {"min.insync.replicas": 2}, ["flush.messages"]), r.Reassign({"t-0": ids}),
         r.AlterBroker(BrokerId(1), {"num.io.threads": 9}, ["message.max.bytes"]),
-        r.DeleteTopic("t"), r.TopicOffsets("t"),
+        r.DeleteTopic("t"), r.TopicOffsets("t"), r.DescribeSettings(),
         r.Machine("start", "broker-0", version="2.8", settings={"port": None}, from_files={"port": "1"}),
     ]  # fmt: skip
     assert {type(one) for one in asks} == set(r.AnyAsk.__args__)

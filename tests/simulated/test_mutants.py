@@ -16,13 +16,13 @@ SOON = (
     "new-leader-cuts",
     "isr-before-it-is-recorded",
 )
-"""Found within a few runs."""
-RUNS = 40
+"""Found within a few runs; which ones depends on the catalogue, of which they are drawn."""
+FIRST, RUNS = 201, 40
 
 
 @pytest.mark.parametrize("mutant", SOON)
 def test_a_mutant_is_found_and_the_same_run_without_it_is_good(mutant: str) -> None:
-    row = hunted(mutant, range(1, RUNS + 1), processes=1)
+    row = hunted(mutant, range(FIRST, FIRST + RUNS), processes=1)
     assert row["found"] is True, row
     assert row["by"].startswith(("lost", "reread")), "for what it loses, and nothing else has to be told"
 

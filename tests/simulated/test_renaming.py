@@ -63,6 +63,7 @@ TIES = {
     "topic-deleted-while-replica-down": LEAVE_BY_ID,
     "kafka-6082": "semantics 11.13: who resigns waits for its senders one after the other, by id",
     "incident-remedies": f"{ASKED_FIRST}; {LEAVE_BY_ID}",
+    "group-coordinator-isolated": ASKED_FIRST,
     "retry-duplicates": ASKED_FIRST,
     "retry-duplicates-idempotent": ASKED_FIRST,
 }
@@ -163,6 +164,7 @@ def test_who_of_two_dead_leaves_the_isr_first_is_all_that_the_order_of_ids_decid
 @pytest.mark.parametrize(
     ("name", "version"),
     [
+        ("group-coordinator-isolated", "2.8"),
         ("retry-duplicates", "2.6"),
         ("retry-duplicates-idempotent", "2.6"),
         ("incident-remedies", "0.10.2"),
