@@ -36,6 +36,12 @@ def figures_of(played: list[Played]) -> list[Figure]:
     ]  # fmt: skip
 
 
+def in_short(played: Played) -> Played:
+    """Without tracebacks, which name the folders of a machine."""
+    replace = msgspec.structs.replace
+    return replace(played, failed=[replace(one, message=one.message.partition("\n")[0]) for one in played.failed])
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.client_suites", description=__doc__)
     for suite in SUITES:
@@ -69,7 +75,7 @@ def main(arguments: list[str]) -> int:
         for failure in one.failed:
             print(f"{one.client} on {one.kafka}: {failure.test}: {failure.reason or failure.message}")
     if len(given) == len(SUITES) and not versions:
-        write("client_suites", figures_of(played), {"runs": msgspec.to_builtins(played)})
+        write("client_suites", figures_of(played), {"runs": msgspec.to_builtins(list(map(in_short, played)))})
         write_page(played)
     return 1 if any(one.unexplained for one in played) else 0
 

@@ -35,7 +35,6 @@ class Suite(msgspec.Struct, frozen=True):
 
 PYTEST: Final = ("pytest==9.0.2", "pytest-mock==3.15.1", "pytest-timeout==2.4.0")
 TRANSACTIONS: Final = "transactions are refused"
-DELETE_RECORDS: Final = "DeleteRecords is not built"
 
 KAFKA_PYTHON: Final = Suite(
     client="kafka-python",
@@ -54,7 +53,6 @@ KAFKA_PYTHON: Final = Suite(
     kafka=("2.8", "2.6", "1.1", "0.10.2"),
     explained=(
         Explained("test_transactional_", "TransactionalIdAuthorizationFailed", TRANSACTIONS),
-        Explained("test_delete_records", "DeleteRecordsRequest", DELETE_RECORDS),
         Explained("test_alter_replica_log_dirs", "'AlterReplicaLogDirsRequest'", "AlterReplicaLogDirs is not built"),
         Explained("_acls", "SecurityDisabled", "its broker has an authorizer; ours answer as one that has none"),
     ),
@@ -75,7 +73,6 @@ AIOKAFKA: Final = Suite(
     kafka=("2.8", "2.6", "1.1"),  # it writes no records older than 0.11's
     explained=(
         Explained("test_sender_maybe_wait_for_pid_on_failure", "TransactionalIdAuthorizationFailed", TRANSACTIONS),
-        Explained("test_delete_records", "DeleteRecordsRequest", DELETE_RECORDS),
     ),
 )  # fmt: skip
 
