@@ -5,7 +5,7 @@ from typing import Any
 
 from emulator.worlds.network.door.codec import Asked, part, response
 from emulator.worlds.network.door.place import Place
-from emulator.worlds.network.door.records import by_topic
+from emulator.worlds.network.door.records import topics_answered
 from protocol.errors import ErrorCode
 from protocol.ids import LeaderEpoch, Offset
 from protocol.messages.groups import (
@@ -73,19 +73,15 @@ def offset_commit(body: Any) -> OffsetCommitRequest:
 
 
 def offset_commit_answer(asked: Asked, answer: OffsetCommitResponse) -> Any:
-    topics = [
-        part(
-            asked.api,
-            "OffsetCommitResponseTopic",
-            name=topic,
-            partitions=[
-                part(asked.api, "OffsetCommitResponseTopic.OffsetCommitResponsePartition",
-                     partition_index=one.partition, error_code=one.error)
-                for one in those
-            ],
-        )
-        for topic, those in by_topic(answer.partitions)
-    ]  # fmt: skip
+    topics = topics_answered(
+        asked.api,
+        "OffsetCommitResponseTopic.OffsetCommitResponsePartition",
+        answer.partitions,
+        lambda one: {
+            "partition_index": one.partition,
+            "error_code": one.error,
+        },
+    )
     return response(asked.api, topics=topics)
 
 
@@ -117,19 +113,18 @@ def offset_fetch_answer(asked: Asked, answer: OffsetFetchResponse) -> Any:
             for topic in asked.body.topics or ()
         ]  # fmt: skip
     else:
-        topics = [
-            part(
-                asked.api,
-                topic_of,
-                name=topic,
-                partitions=[
-                    part(asked.api, partition_of, partition_index=one.partition, committed_offset=one.offset,
-                         committed_leader_epoch=one.leader_epoch, metadata=one.metadata, error_code=ErrorCode.NONE)
-                    for one in those
-                ],
-            )
-            for topic, those in by_topic(answer.partitions)
-        ]  # fmt: skip
+        topics = topics_answered(
+            asked.api,
+            partition_of,
+            answer.partitions,
+            lambda one: {
+                "partition_index": one.partition,
+                "committed_offset": one.offset,
+                "committed_leader_epoch": one.leader_epoch,
+                "metadata": one.metadata,
+                "error_code": ErrorCode.NONE,
+            },
+        )
     return response(asked.api, topics=topics, error_code=answer.error)
 
 
@@ -141,18 +136,13 @@ def offset_delete(body: Any) -> OffsetDeleteRequest:
 
 
 def offset_delete_answer(asked: Asked, answer: OffsetDeleteResponse) -> Any:
-    path = "OffsetDeleteResponseTopic"
-    topics = [
-        part(
-            asked.api,
-            path,
-            name=topic,
-            partitions=[
-                part(asked.api, f"{path}.OffsetDeleteResponsePartition", partition_index=one.partition,
-                     error_code=one.error)
-                for one in those
-            ],
-        )
-        for topic, those in by_topic(answer.partitions)
-    ]  # fmt: skip
+    topics = topics_answered(
+        asked.api,
+        "OffsetDeleteResponseTopic.OffsetDeleteResponsePartition",
+        answer.partitions,
+        lambda one: {
+            "partition_index": one.partition,
+            "error_code": one.error,
+        },
+    )
     return response(asked.api, error_code=answer.error, topics=topics)

@@ -5,7 +5,7 @@ from typing import Any
 
 from emulator.worlds.network.door.codec import Asked, part, response
 from emulator.worlds.network.door.place import Place
-from emulator.worlds.network.door.records import by_topic
+from emulator.worlds.network.door.records import by_topic, topics_answered
 from protocol.ids import BrokerId
 from protocol.messages import placement as m
 
@@ -24,25 +24,18 @@ def elect_leaders(asked: Asked) -> m.ElectLeadersRequest:
 
 
 def elect_leaders_answer(asked: Asked, answer: m.ElectLeadersResponse) -> Any:
-    path = "ReplicaElectionResult"
-    results = [
-        part(
-            asked.api,
-            path,
-            topic=topic,
-            partition_result=[
-                part(
-                    asked.api,
-                    f"{path}.PartitionResult",
-                    partition_id=one.partition,
-                    error_code=one.error,
-                    error_message=one.message or None,
-                )
-                for one in those
-            ],
-        )
-        for topic, those in by_topic(answer.partitions)
-    ]
+    results = topics_answered(
+        asked.api,
+        "ReplicaElectionResult.PartitionResult",
+        answer.partitions,
+        lambda one: {
+            "partition_id": one.partition,
+            "error_code": one.error,
+            "error_message": one.message or None,
+        },
+        topic="topic",
+        inside="partition_result",
+    )
     return response(asked.api, error_code=answer.error, replica_election_results=results)
 
 
@@ -61,25 +54,16 @@ def alter_partition_reassignments(body: Any) -> m.AlterPartitionReassignmentsReq
 
 
 def alter_partition_reassignments_answer(asked: Asked, answer: m.AlterPartitionReassignmentsResponse) -> Any:
-    path = "ReassignableTopicResponse"
-    responses = [
-        part(
-            asked.api,
-            path,
-            name=topic,
-            partitions=[
-                part(
-                    asked.api,
-                    f"{path}.ReassignablePartitionResponse",
-                    partition_index=one.partition,
-                    error_code=one.error,
-                    error_message=one.message or None,
-                )
-                for one in those
-            ],
-        )
-        for topic, those in by_topic(answer.partitions)
-    ]
+    responses = topics_answered(
+        asked.api,
+        "ReassignableTopicResponse.ReassignablePartitionResponse",
+        answer.partitions,
+        lambda one: {
+            "partition_index": one.partition,
+            "error_code": one.error,
+            "error_message": one.message or None,
+        },
+    )
     return response(asked.api, error_code=answer.error, error_message=None, responses=responses)
 
 
@@ -92,26 +76,17 @@ def list_partition_reassignments(body: Any) -> m.ListPartitionReassignmentsReque
 
 
 def list_partition_reassignments_answer(asked: Asked, answer: m.ListPartitionReassignmentsResponse) -> Any:
-    path = "OngoingTopicReassignment"
-    topics = [
-        part(
-            asked.api,
-            path,
-            name=topic,
-            partitions=[
-                part(
-                    asked.api,
-                    f"{path}.OngoingPartitionReassignment",
-                    partition_index=one.partition,
-                    replicas=one.replicas,
-                    adding_replicas=one.adding,
-                    removing_replicas=one.removing,
-                )
-                for one in those
-            ],
-        )
-        for topic, those in by_topic(answer.partitions)
-    ]
+    topics = topics_answered(
+        asked.api,
+        "OngoingTopicReassignment.OngoingPartitionReassignment",
+        answer.partitions,
+        lambda one: {
+            "partition_index": one.partition,
+            "replicas": one.replicas,
+            "adding_replicas": one.adding,
+            "removing_replicas": one.removing,
+        },
+    )
     return response(asked.api, error_code=answer.error, error_message=None, topics=topics)
 
 

@@ -1,7 +1,7 @@
 """Kafka's requests about records, as the machine's messages, and the answers back: Produce, Fetch, ListOffsets,
 OffsetForLeaderEpoch, InitProducerId. Batches pass through as bytes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
@@ -37,6 +37,23 @@ def by_topic(partitions: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
     """Kafka's answers have a list of partitions for each topic; ours are one list, in the order of the request."""
     for topic, those in groupby(partitions, key=lambda one: one.topic):
         yield topic, list(those)
+
+
+def topics_answered(
+    api: int,
+    path: str,
+    partitions: Iterable[Any],
+    fields: Callable[[Any], dict[str, Any]],
+    *,
+    topic: str = "name",
+    inside: str = "partitions",
+) -> list[Any]:
+    """The topics of an answer. `path`: of a partition in it, by Kafka's schema, "TOPIC.PARTITION"; `fields`: of one;
+    `topic`, `inside`: what a topic's own fields are called."""
+    return [
+        part(api, path.rpartition(".")[0], **{topic: name, inside: [part(api, path, **fields(one)) for one in those]})
+        for name, those in by_topic(partitions)
+    ]
 
 
 # --- Produce ---
@@ -82,26 +99,18 @@ def produce_refused(body: Any, magic: int) -> ErrorCode:
 
 
 def produce_answer(asked: Asked, answer: ProduceResponse) -> Any:
-    topic_of, partition_of = "TopicProduceResponse", "TopicProduceResponse.PartitionProduceResponse"
-    topics = [
-        part(
-            asked.api,
-            topic_of,
-            name=topic,
-            partition_responses=[
-                part(
-                    asked.api,
-                    partition_of,
-                    index=one.partition,
-                    error_code=one.error,
-                    base_offset=one.base_offset,
-                    log_start_offset=one.log_start if one.error == ErrorCode.NONE else -1,
-                )
-                for one in those
-            ],
-        )
-        for topic, those in by_topic(answer.partitions)
-    ]
+    topics = topics_answered(
+        asked.api,
+        "TopicProduceResponse.PartitionProduceResponse",
+        answer.partitions,
+        lambda one: {
+            "index": one.partition,
+            "error_code": one.error,
+            "base_offset": one.base_offset,
+            "log_start_offset": one.log_start if one.error == ErrorCode.NONE else -1,
+        },
+        inside="partition_responses",
+    )
     return response(asked.api, responses=topics)
 
 
@@ -194,26 +203,18 @@ def list_offsets(body: Any) -> ListOffsetsRequest:
 
 
 def list_offsets_answer(asked: Asked, answer: ListOffsetsResponse) -> Any:
-    topics = [
-        part(
-            asked.api,
-            "ListOffsetsTopicResponse",
-            name=topic,
-            partitions=[
-                part(
-                    asked.api,
-                    "ListOffsetsTopicResponse.ListOffsetsPartitionResponse",
-                    partition_index=one.partition,
-                    error_code=one.error,
-                    timestamp=one.timestamp_ms,
-                    offset=one.offset,
-                    leader_epoch=one.leader_epoch,
-                )
-                for one in those
-            ],
-        )
-        for topic, those in by_topic(answer.partitions)
-    ]
+    topics = topics_answered(
+        asked.api,
+        "ListOffsetsTopicResponse.ListOffsetsPartitionResponse",
+        answer.partitions,
+        lambda one: {
+            "partition_index": one.partition,
+            "error_code": one.error,
+            "timestamp": one.timestamp_ms,
+            "offset": one.offset,
+            "leader_epoch": one.leader_epoch,
+        },
+    )
     return response(asked.api, topics=topics)
 
 
@@ -231,25 +232,18 @@ def leader_epochs(body: Any) -> OffsetForLeaderEpochRequest:
 
 
 def leader_epochs_answer(asked: Asked, answer: OffsetForLeaderEpochResponse) -> Any:
-    topics = [
-        part(
-            asked.api,
-            "OffsetForLeaderTopicResult",
-            topic=topic,
-            partitions=[
-                part(
-                    asked.api,
-                    "OffsetForLeaderTopicResult.EpochEndOffset",
-                    error_code=one.error,
-                    partition=one.partition,
-                    leader_epoch=one.leader_epoch,
-                    end_offset=one.end_offset,
-                )
-                for one in those
-            ],
-        )
-        for topic, those in by_topic(answer.partitions)
-    ]
+    topics = topics_answered(
+        asked.api,
+        "OffsetForLeaderTopicResult.EpochEndOffset",
+        answer.partitions,
+        lambda one: {
+            "error_code": one.error,
+            "partition": one.partition,
+            "leader_epoch": one.leader_epoch,
+            "end_offset": one.end_offset,
+        },
+        topic="topic",
+    )
     return response(asked.api, topics=topics)
 
 

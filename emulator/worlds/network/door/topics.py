@@ -6,7 +6,7 @@ from typing import Any, Final
 from emulator.worlds.network.door.apis import Range
 from emulator.worlds.network.door.codec import Asked, part, response, write_response
 from emulator.worlds.network.door.place import Place
-from emulator.worlds.network.door.records import by_topic
+from emulator.worlds.network.door.records import by_topic, topics_answered
 from protocol.errors import ErrorCode
 from protocol.ids import NO_LEADER, BrokerId
 from protocol.messages.administration import (
@@ -193,23 +193,14 @@ def delete_records(body: Any) -> DeleteRecordsRequest:
 
 
 def delete_records_answer(asked: Asked, answer: DeleteRecordsResponse) -> Any:
-    path = "DeleteRecordsTopicResult"
-    topics = [
-        part(
-            asked.api,
-            path,
-            name=topic,
-            partitions=[
-                part(
-                    asked.api,
-                    f"{path}.DeleteRecordsPartitionResult",
-                    partition_index=one.partition,
-                    low_watermark=one.low_watermark,
-                    error_code=one.error,
-                )
-                for one in those
-            ],
-        )
-        for topic, those in by_topic(answer.partitions)
-    ]
+    topics = topics_answered(
+        asked.api,
+        "DeleteRecordsTopicResult.DeleteRecordsPartitionResult",
+        answer.partitions,
+        lambda one: {
+            "partition_index": one.partition,
+            "low_watermark": one.low_watermark,
+            "error_code": one.error,
+        },
+    )
     return response(asked.api, topics=topics)
