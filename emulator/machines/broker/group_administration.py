@@ -62,7 +62,7 @@ class GroupAdministration:
         of it, is the caller's."""
         group = self._groups.get(name)
         if group is None:
-            return ErrorCode.GROUP_ID_NOT_FOUND, 0
+            return self._without_members(name), 0
         if group.state != State.EMPTY or group.pending:
             return ErrorCode.NON_EMPTY_GROUP, group.generation
         del self._groups[name]
@@ -79,12 +79,16 @@ class GroupAdministration:
         """(of the group; those of `topics` whose committed offsets have to stay, because its members read them)."""
         group = self._groups.get(name)
         if group is None:
-            return ErrorCode.GROUP_ID_NOT_FOUND, set()
+            return self._without_members(name), set()
         if group.state == State.EMPTY:
             return ErrorCode.NONE, set()
         if group.protocol_type != PROTOCOL_TYPE:
             return ErrorCode.NON_EMPTY_GROUP, set()
         return ErrorCode.NONE, {topic for topic in topics if group.subscribes(topic)}
+
+    def _without_members(self, name: str) -> ErrorCode:
+        """Of a group that never had any: one that has committed is there."""
+        return ErrorCode.NONE if name in self._committed() else ErrorCode.GROUP_ID_NOT_FOUND
 
     def list(self, asked: ListGroupsRequest) -> ListGroupsResponse:
         """All that are known here. While a partition of the log is being read, with COORDINATOR_LOAD_IN_PROGRESS."""

@@ -252,8 +252,6 @@ class GroupCoordinator:
             if cache is not None:
                 keys = [key for key, _ in cache.of_group(group)]
                 error, generation = self.administration.delete(group)
-                if error == ErrorCode.GROUP_ID_NOT_FOUND and keys:
-                    error = ErrorCode.NONE
                 if error == ErrorCode.NONE:
                     cache.drop_keys(keys)
                     yield from self._writing.forget(number, keys, [group] if generation > 0 else [])
@@ -269,8 +267,6 @@ class GroupCoordinator:
             return
         known = [key for key, _ in cache.of_group(asked.group)]
         error, read = self.administration.may_forget(asked.group, {one.topic for one in asked.partitions})
-        if error == ErrorCode.GROUP_ID_NOT_FOUND and known:
-            error = ErrorCode.NONE  # it has no members, and has committed
         if error != ErrorCode.NONE:
             request.answer(OffsetDeleteResponse(error))
             return
