@@ -41,16 +41,22 @@ def broken_of_consumer(version: str, values: Mapping[str, Any], given: Collectio
     """As for producers. 0.8.2 had no Java consumer that could read."""
     if not gates_for(version).group_coordinator:
         return
-    session, heartbeat = values["session.timeout.ms"], values["heartbeat.interval.ms"]
-    if heartbeat >= session:
-        names = ("heartbeat.interval.ms", "session.timeout.ms")
-        yield names, f"heartbeat.interval.ms={heartbeat} must be less than session.timeout.ms={session}"
+    session = values["session.timeout.ms"]
+    if told := too_rare_heartbeats(session, values["heartbeat.interval.ms"]):
+        yield ("heartbeat.interval.ms", "session.timeout.ms"), told
     if not since(version, "2.0.0"):
         request, wait = values["request.timeout.ms"], values["fetch.max.wait.ms"]
         if request <= session or request <= wait:
             limits = f"session.timeout.ms={session} and fetch.max.wait.ms={wait}"
             about = ("request.timeout.ms", "session.timeout.ms", "fetch.max.wait.ms")
             yield about, f"request.timeout.ms={request} must be more than {limits}"
+
+
+def too_rare_heartbeats(session_timeout_ms: float, heartbeat_interval_ms: float) -> str:
+    """Of a member of a group; "": they are not."""
+    if heartbeat_interval_ms < session_timeout_ms:
+        return ""
+    return f"heartbeat.interval.ms={heartbeat_interval_ms} must be less than session.timeout.ms={session_timeout_ms}"
 
 
 def given_text(values: Mapping[str, Any], name: str) -> str:

@@ -13,7 +13,7 @@ import msgspec
 
 from emulator.machines.client.assignors import assignors_named
 from emulator.machines.client.partitioner import Keyless
-from emulator.settings.client_rules import broken_of_producer
+from emulator.settings.client_rules import broken_of_producer, too_rare_heartbeats
 from protocol.records.compression import Compression
 from protocol.versions import gates_for, since
 
@@ -203,9 +203,8 @@ def consumer_settings(version: str, settings: Mapping[str, Any] | None = None) -
             assignors_named(made.partition_assignment_strategy, version)
         except ValueError as problem:
             raise UnusableSetting(f"partition.assignment.strategy: {problem}") from problem
-        if made.heartbeat_interval_ms >= made.session_timeout_ms:
-            given = f"heartbeat.interval.ms={made.heartbeat_interval_ms}"
-            raise UnusableSetting(f"{given} must be less than session.timeout.ms={made.session_timeout_ms}")
+        if told := too_rare_heartbeats(made.session_timeout_ms, made.heartbeat_interval_ms):
+            raise UnusableSetting(told)
     return made
 
 

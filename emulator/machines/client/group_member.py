@@ -190,7 +190,7 @@ class GroupMember:
     def identity(self) -> Identity | str:
         """As whom it commits now, or why it must not (Membership)."""
         if self._state == "stable":
-            return Identity(self._generation, self._member, self._instance)
+            return self._said()
         known = self._settings.stays_member_when_commit_meets_rebalance and self._state != "out"
         return "RebalanceInProgressException" if known else "CommitFailedException"
 
@@ -238,16 +238,16 @@ class GroupMember:
         if self._closed:
             return
         if isinstance(answer, Failure):
-            self._heartbeat_at_ms = min(self._heartbeat_at_ms, now.mono_ms + self._settings.retry_backoff_ms)
+            self._heartbeat_again(now)
             return
         assert isinstance(answer, HeartbeatResponse), answer
         error = answer.error
         if error in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
-            self._session_ends_ms = now.mono_ms + self._settings.session_timeout_ms
+            self._session_begins(now)
             if error and self._state == "stable":
                 self._rejoin = True
             return
-        self._heartbeat_at_ms = min(self._heartbeat_at_ms, now.mono_ms + self._settings.retry_backoff_ms)
+        self._heartbeat_again(now)
         if error in ELSEWHERE:
             self._coordinator.is_none()
         elif error in _STRANGER:
@@ -257,7 +257,19 @@ class GroupMember:
 
     def _found(self, now: Now, out: Outbox) -> None:
         """There is a coordinator: it has a session's time to answer."""
+        self._session_begins(now)
+
+    def _session_begins(self, now: Now) -> None:
         self._session_ends_ms = now.mono_ms + self._settings.session_timeout_ms
+
+    def _is_told_of(self, now: Now) -> None:
+        """JoinGroup or SyncGroup was answered: as good as a heartbeat."""
+        self._session_begins(now)
+        self._heartbeat_at_ms = now.mono_ms + self._settings.heartbeat_interval_ms
+
+    def _heartbeat_again(self, now: Now) -> None:
+        """Sooner than it would be time for one."""
+        self._heartbeat_at_ms = min(self._heartbeat_at_ms, now.mono_ms + self._settings.retry_backoff_ms)
 
     def _said(self) -> Identity:
         return Identity(self._generation, self._member, self._instance)
@@ -342,8 +354,7 @@ class GroupMember:
         if error == ErrorCode.NONE and self._state == "joining":
             self._generation, self._member, self._protocol = answer.generation, answer.member, answer.protocol
             self._state = "syncing"
-            self._heartbeat_at_ms = now.mono_ms + self._settings.heartbeat_interval_ms
-            self._session_ends_ms = now.mono_ms + self._settings.session_timeout_ms
+            self._is_told_of(now)
             leads = answer.leader == answer.member
             self._counts = None
             self._change(out, "joined", (), "leader" if leads else "")
@@ -396,8 +407,7 @@ class GroupMember:
             self._fail(now, out, str(problem))
             return
         self._state, self._rejoin, self._prepare = "stable", False, True
-        self._heartbeat_at_ms = now.mono_ms + self._settings.heartbeat_interval_ms
-        self._session_ends_ms = now.mono_ms + self._settings.session_timeout_ms
+        self._is_told_of(now)
         self.joined += 1
         owned = set(self._owner.owned())
         added, revoked = sorted(given - owned), sorted(owned - given)
