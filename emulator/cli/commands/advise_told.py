@@ -66,12 +66,8 @@ def _whose(base: Base) -> Iterator[str]:
         return
     brokers, azs = len(base.cluster.brokers), len(base.cluster.topology.azs)
     yield f"settings are those of {base.cluster.of}: Kafka {base.version}, {brokers} brokers in {azs} AZs"
-    own = {
-        f"broker-{broker}: {name}": value for broker, values in base.cluster.by_broker.items()
-        for name, value in values.items()
-    }  # fmt: skip
     by_source: dict[str, list[str]] = {}
-    for name, value in {**base.settings, **own}.items():
+    for name, value in (base.settings | base.cluster.own).items():
         by_source.setdefault(base.sources[name], []).append(f"{name}={plain(value)}")
     for source, told in by_source.items():
         yield from wrap(f"{source}: {', '.join(told)}", WIDTH, initial_indent="  ", subsequent_indent="    ")

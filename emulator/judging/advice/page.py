@@ -205,12 +205,8 @@ def _untold(summaries: Sequence[FaultSummary]) -> str:
 
 
 def _settings(base: Base) -> str:
-    told = [(name, value, base.sources.get(name, "given")) for name, value in base.settings.items()]
-    told += [
-        (f"broker-{broker}: {name}", value, base.sources.get(f"broker-{broker}: {name}", "given"))
-        for broker, own in base.cluster.by_broker.items()
-        for name, value in own.items()
-    ]
+    given = base.settings | base.cluster.own
+    told = [(name, value, base.sources.get(name, "given")) for name, value in given.items()]
     told += [(name, value, "nobody gave it: Kafka's own") for name, value in base.left_open.items()]
     rows = [
         f'<tr><th scope="row">{escape(name)}</th><td>{escape(str(value))}</td><td>{escape(who)}</td></tr>'
