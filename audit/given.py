@@ -34,6 +34,11 @@ FROM (
 WHERE base_offset != before + 1
 """
 
+HAD = """
+  SELECT run, topic, partition, digest, base_offset, last_offset FROM logs WHERE leads AND base_offset IS NOT NULL
+  UNION ALL SELECT run, topic, partition, digest, base_offset, last_offset FROM deleted"""
+"""Batches that are not lost: the final leader has them, or they were deleted on request."""
+
 LOST_READS = f"""
 SELECT r.*
 FROM (
@@ -41,10 +46,7 @@ FROM (
     min(at_ms) AS first_ms, max(at_ms) AS last_ms, slice(collect_set(operation), 1, {READERS_MAX}) AS readers
   FROM reads WHERE NOT gone GROUP BY run, topic, partition, base_offset, digest
 ) AS r
-LEFT ANTI JOIN (
-  SELECT run, topic, partition, digest, base_offset, last_offset FROM logs WHERE leads AND base_offset IS NOT NULL
-  UNION ALL SELECT run, topic, partition, digest, base_offset, last_offset FROM deleted
-) AS log
+LEFT ANTI JOIN ({HAD}) AS log
   ON r.run = log.run AND r.topic = log.topic AND r.partition = log.partition
   AND r.digest = log.digest AND r.base_offset BETWEEN log.base_offset AND log.last_offset
 """

@@ -17,9 +17,10 @@ verdict counts by `acks` and by what allows it. A loss is a violation either way
 
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LEADERS
+from audit.given import HAD
 
 # What was lost is little: who else had it is asked of it alone.
-VIOLATIONS = """
+VIOLATIONS = f"""
 SELECT run, topic, partition, offset,
   format_string('%s was acknowledged (acks=%d) at offset %d; the final leader does not have it',
     operation, acks, offset) AS text,
@@ -38,11 +39,7 @@ FROM (
     FROM (
       SELECT o.*
       FROM operations AS o
-      LEFT ANTI JOIN (
-        SELECT run, topic, partition, digest, base_offset, last_offset FROM logs
-        WHERE leads AND base_offset IS NOT NULL
-        UNION ALL SELECT run, topic, partition, digest, base_offset, last_offset FROM deleted
-      ) AS log
+      LEFT ANTI JOIN ({HAD}) AS log
         ON o.run = log.run AND o.topic = log.topic AND o.partition = log.partition AND o.digest = log.digest
         AND (o.offset < 0 OR o.offset BETWEEN log.base_offset AND log.last_offset)
       WHERE kind = 'produce' AND outcome = 'ok' AND NOT gone
