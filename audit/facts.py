@@ -32,11 +32,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyspark.sql import functions as F
 
 from audit.events import PROBLEM, read_lines, run_key, spark_schema
-from audit.given import FEW
+from audit.given import DOUBTFUL_TURNS, GROUP_OPERATIONS, LEAPS, LOST_READS
 from audit.input import RunDirectory
 from audit.lives import Lives, lives_in_files, lives_in_rows
 from audit.offices import OVERLAPS
 from audit.settled import LASTING, PROMISED, SETTLED, WAITING
+from audit.side_by_side import side_by_side
 from audit.states import SMALL_ISRS, STATES
 
 if TYPE_CHECKING:
@@ -188,6 +189,23 @@ LEFT JOIN (
 """
 
 
+FLOORS: tuple[dict[str, str], ...] = (
+    {
+        "log_ranges": LOG_RANGES,
+        "settled": SETTLED,
+        "small_isrs": SMALL_ISRS,
+        "overlaps": OVERLAPS,
+        "deleted": DELETED,
+        "leaps": LEAPS,
+        "group_operations": GROUP_OPERATIONS,
+    },
+    {"lasting": LASTING, "lost_reads": LOST_READS, "waiting": WAITING},
+    {"promised": PROMISED, "doubtful_turns": DOUBTFUL_TURNS},
+)
+"""{table: its query} of tables with few rows or none, which are made once, whoever asks for them: each floor of what
+lies below it."""
+
+
 class Facts(NamedTuple):
     """`lines`: every line that was kept, with its `family` and, if it is broken, its PROBLEM."""
 
@@ -238,14 +256,9 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], scratch: str | No
         logs.write.mode("overwrite").parquet(f"{scratch}/logs")
         logs = spark.read.schema(logs.schema).parquet(f"{scratch}/logs")
     logs.createOrReplaceTempView("logs")
-    _in_memory(facts.sql(DELETED)).createOrReplaceTempView("deleted")
-    _in_memory(facts.sql(LOG_RANGES)).createOrReplaceTempView("log_ranges")
-    _in_memory(facts.sql(OVERLAPS)).createOrReplaceTempView("overlaps")
     facts.sql(STATES).createOrReplaceTempView("states")
-    for name, query in (FEW | {"small_isrs": SMALL_ISRS}).items():
-        _in_memory(facts.sql(query)).createOrReplaceTempView(name)
-    for name, query in (("settled", SETTLED), ("lasting", LASTING), ("waiting", WAITING), ("promised", PROMISED)):
-        _in_memory(facts.sql(query)).createOrReplaceTempView(name)
+    for floor in FLOORS:
+        side_by_side(lambda table: _in_memory(facts.sql(table[1])).createOrReplaceTempView(table[0]), [*floor.items()])
     return facts
 
 

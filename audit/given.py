@@ -76,11 +76,3 @@ LEFT JOIN (
   SELECT run, operation, outcome, offset, at_ms, seq, gone FROM operations WHERE kind IN ('commit', 'committed')
 ) AS told USING (run, operation)
 """
-
-FEW = {
-    "leaps": LEAPS,
-    "lost_reads": LOST_READS,
-    "doubtful_turns": DOUBTFUL_TURNS,
-    "group_operations": GROUP_OPERATIONS,
-}
-"""{table: its query}, each above those that read it."""

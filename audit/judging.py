@@ -1,4 +1,4 @@
-"""All checks on all runs as one Spark query with one small answer.
+"""All checks on all runs as a few Spark queries, asked at once, with one small answer.
 
 The answer's rows are (`run`, `check`, `kind`, ...):
 - `violation`: the first of each check and run, with `total` (how many there are) and `by_acks`;
@@ -25,6 +25,7 @@ from audit.doubts import doubts
 from audit.events import PROBLEM, read_lines, run_key
 from audit.facts import SMALL_MAX_BYTES, Facts, prepare
 from audit.input import RunDirectory
+from audit.side_by_side import AT_ONCE_MAX, side_by_side
 from audit.tuning import tuned
 from emulator.judging.findings import ACKS, ALLOWED, SEQ_MODULUS, EventCount, Findings, Judged, Note, add_row
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 EVIDENCE_MAX = 20
 NOTES_MAX = 5_000
+CHECKS_A_QUERY = 8
+"""About as many: of fewer each query's own cost is felt, of more that of its length (docs/audit-cost.md)."""
 
 NOTED = (
     *("node_started", "node_stopped", "timer_lateness", "machine_fault", "scenario_step"),
@@ -57,12 +60,12 @@ def judge(
         about.append(_DOUBTS.format(doubts=doubts(small)))
         crashed: dict[str, str] = {}
         try:
-            rows = _collect(facts, [*([_bounded(checks, evidence_max)] if checks else []), *about])
+            rows = _collect(facts, _dealt([*map(_rows_of, checks)], about, evidence_max))
         except PySparkException:
-            rows = _collect(facts, about)
+            rows = _collect(facts, [about])
             for check in checks:
                 try:
-                    rows += _collect(facts, [_bounded([check], evidence_max)])
+                    rows += _collect(facts, [[_bounded([_rows_of(check)], evidence_max)]])
                 except PySparkException as error:
                     crashed[check.name] = str(error).splitlines()[0]
         values = _values(facts, rows)
@@ -92,9 +95,20 @@ SELECT run, '{check.name}', 'counted', '', -1L, -1L, '', '{{}}' FROM ({check.cou
     return rows
 
 
-def _bounded(checks: Sequence[Check], rows_max: int) -> str:
-    """The first rows of each run, check and kind, with their number; no violations at places that cannot be judged."""
-    rows = "\nUNION ALL\n".join(map(_rows_of, checks))
+def _dealt(checks: Sequence[str], about: Sequence[str], rows_max: int) -> list[list[str]]:
+    """The parts of each query: what asks for the rows of checks and what asks `about` the run, dealt out evenly."""
+    queries = range(max(1, min(AT_ONCE_MAX, (len(checks) + len(about)) // CHECKS_A_QUERY)))
+    dealt = [[*checks[k :: len(queries)]] for k in queries]
+    return [
+        [*([_bounded(some, rows_max)] if some else []), *about[k :: len(queries)]]
+        for k, some in zip(queries, dealt, strict=True)
+    ]
+
+
+def _bounded(checks: Sequence[str], rows_max: int) -> str:
+    """The first rows of each run, check and kind, with their number; no violations at places that cannot be judged.
+    `checks`: each asks for all rows of one."""
+    rows = "\nUNION ALL\n".join(checks)
     by_acks = ", ".join(
         f"count_if(get_json_object(details, '$.acks') = '{acks}') OVER kind AS acks_{name}"
         for name, acks in ACKS.items()
@@ -261,9 +275,14 @@ def _wire_view(spark: SparkSession, runs: Sequence[RunDirectory]) -> bool:
     return True
 
 
-def _collect(facts: Facts, parts: Sequence[str]) -> list[Mapping[str, Any]]:
-    united = "\nUNION ALL\n".join(f"SELECT * FROM ({part})" for part in parts)
-    return [row.asDict() for row in facts.sql(f"SELECT /*gather*/ * FROM ({united})").collect()]
+def _collect(facts: Facts, queries: Sequence[Sequence[str]]) -> list[Mapping[str, Any]]:
+    """All rows of all parts of all queries."""
+
+    def of(parts: Sequence[str]) -> list[Mapping[str, Any]]:
+        united = "\nUNION ALL\n".join(f"SELECT * FROM ({part})" for part in parts)
+        return [row.asDict() for row in facts.sql(f"SELECT /*gather*/ * FROM ({united})").collect()]
+
+    return [row for rows in side_by_side(of, queries) for row in rows]
 
 
 def _values(facts: Facts, rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], str]:

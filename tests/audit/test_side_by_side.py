@@ -1,0 +1,81 @@
+"""Queries asked at once: answers in order, failures told, an interrupt not kept waiting; who may be asked with whom."""
+
+import re
+import threading
+
+import pytest
+
+from audit.facts import FLOORS
+from audit.side_by_side import AT_ONCE_MAX, side_by_side
+from tests.patience import PATIENCE_S
+
+
+def test_answers_come_in_the_order_of_the_questions() -> None:
+    second_told = threading.Event()
+
+    def ask(one: int) -> int:
+        if one == 1:
+            assert second_told.wait(PATIENCE_S), "the second is not asked while the first is"
+        else:
+            second_told.set()
+        return 10 * one
+
+    assert side_by_side(ask, [1, 2]) == [10, 20]
+    assert side_by_side(ask, []) == []
+
+
+def test_no_more_are_asked_at_once_than_may_be() -> None:
+    full, now, most, lock = threading.Barrier(AT_ONCE_MAX), 0, 0, threading.Lock()
+
+    def ask(_: int) -> None:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        full.wait(PATIENCE_S)
+        with lock:
+            now -= 1
+
+    side_by_side(ask, range(3 * AT_ONCE_MAX))
+    assert most == AT_ONCE_MAX
+
+
+def test_a_failure_is_told_when_the_others_have_ended() -> None:
+    begun, failed, ended = threading.Event(), threading.Event(), []
+
+    def ask(one: int) -> None:
+        if one == 1:
+            assert begun.wait(PATIENCE_S)
+            failed.set()
+            raise ValueError("the first")
+        begun.set()
+        assert failed.wait(PATIENCE_S)
+        ended.append(one)
+
+    with pytest.raises(ValueError, match="the first"):
+        side_by_side(ask, [1, 2])
+    assert ended == [2]
+
+
+def test_an_interrupt_does_not_wait_for_the_others() -> None:
+    begun, interrupted = threading.Event(), threading.Event()
+
+    def ask(one: int) -> None:
+        if one == 1:
+            assert begun.wait(PATIENCE_S)
+            raise KeyboardInterrupt
+        begun.set()
+        assert interrupted.wait(PATIENCE_S)
+
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side(ask, [1, 2])
+    interrupted.set()
+
+
+def test_no_table_is_made_of_one_that_is_made_beside_it_or_later() -> None:
+    """Or it would be of the run that was audited before."""
+    for number, floor in enumerate(FLOORS):
+        not_yet = {name for later in FLOORS[number:] for name in later}
+        for name, query in floor.items():
+            read = set(re.findall(r"(?:FROM|JOIN)\s+(\w+)", re.sub(r"--(?!big).*", "", query)))
+            assert not read & not_yet, (name, read & not_yet)
