@@ -2,7 +2,7 @@
 # A base for compose/Dockerfile from Debian's packages and this machine's pip alone, for machines without an image
 # registry: `compose/build-base.sh IMAGE [yes|no]`; compose/build.sh calls it. Needs root and debootstrap.
 #
-# It has Python, Java and the Python packages of the project: a container may have no way to the package index, or
+# It has Python, Java, kcat and the Python packages of the project: a container may have no way to the package index, or
 # not trust the proxy that this machine trusts. The Dockerfile then finds everything installed. `no`: without Java and
 # Spark, for machines that audit elsewhere.
 set -euo pipefail
@@ -19,7 +19,7 @@ work=$(mktemp -d)
 trap 'rm -rf --one-file-system "$work"' EXIT
 root=$work/root
 
-packages=ca-certificates,python3,python3-venv
+packages=ca-certificates,python3,python3-venv,kcat
 [ "$audit" = no ] || packages+=,openjdk-17-jre-headless
 debootstrap --variant=minbase --include="$packages" \
   bookworm "$root" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$work/log" || { tail "$work/log" >&2; exit 1; }

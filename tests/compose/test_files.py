@@ -157,3 +157,61 @@ def test_control_is_given_the_file_it_is_in(name: str) -> None:
 def test_topologies_are_not_mixed_up() -> None:
     """The comparison above can fail."""
     assert three_azs() != Topology(three_azs().nodes[1:])
+
+
+CLIENTS = ("librdkafka", "kcat", "kcat-reader")
+
+
+def with_clients(name: str) -> Path:
+    return FILES[name].parent / "kafka" / FILES[name].name
+
+
+def filled_in(value: Any) -> Any:
+    """With the defaults of variables."""
+    match value:
+        case dict():
+            return {key: filled_in(one) for key, one in value.items()}
+        case list():
+            return [filled_in(one) for one in value]
+    return interpolate(value, {}) if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize(("command", "name"), list(product(COMPOSE, FILES)))
+def test_compose_accepts_the_file_of_kafka_s_ports_and_clients(command: tuple[str, ...], name: str) -> None:
+    if not there(command):
+        pytest.skip(f"no {' '.join(command)} here")
+    arguments = [*("--file", str(FILES[name]), "--file", str(with_clients(name))), "--profile", "kcat"]
+    done = subprocess.run(
+        [*command, *arguments, "--profile", "librdkafka", "config", "--services"], check=False, capture_output=True,
+        encoding="utf-8", timeout=PATIENCE_S,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {"load-topic", *(f"{kind}-{az}" for kind in CLIENTS for az in range(3))} <= set(done.stdout.split())
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_clients_are_confined_but_for_their_network_and_know_the_ports_of_their_az(name: str) -> None:
+    found = filled_in(YAML(typ="safe", pure=True).load(with_clients(name)))
+    ours = {f"broker-{number}" for number in range(len(TOPOLOGIES[name].with_role("broker")))} | {"control"}
+    published = {port.split(":")[1] for one in ours - {"control"} for port in found["services"][one]["ports"]}
+    clients = {service: about for service, about in found["services"].items() if service not in ours}
+    assert set(clients) == {"load-topic", *(f"{kind}-{az}" for kind in CLIENTS for az in range(3))}
+    for service, about in clients.items():
+        assert about["read_only"] and about["cap_drop"] == ["ALL"] and about["restart"] == "no"
+        assert about["security_opt"] == ["no-new-privileges:true"] and "10001" in about["user"]
+        assert about["mem_limit"] and about["cpus"] and about["pids_limit"] and about["profiles"]
+        assert not {"privileged", "cap_add", "pid", "devices", "ports"} & set(about)
+        assert all(mount.endswith(":ro") for mount in about.get("volumes", []))
+        az = "3" if service == "load-topic" else service[-1]
+        servers = about["environment"]["FAULTLINE_BOOTSTRAP"].split(",")
+        assert len(servers) == len(ours) - 1
+        assert {server.split(":")[1] for server in servers} <= published
+        assert {server[-2] for server in servers} == {az}
+
+
+def test_the_clients_are_the_same_in_all_files() -> None:
+    shared = [
+        {key: value for key, value in YAML(typ="safe", pure=True).load(with_clients(name)).items() if key[:2] == "x-"}
+        for name in FILES
+    ]
+    assert len(shared[0]) == 5 and all(one == shared[0] for one in shared)

@@ -37,9 +37,15 @@ def test_a_shipped_file_publishes_what_the_supervisor_tells_clients(name: str, f
     file = filled_in(YAML(typ="safe", pure=True).load(COMPOSE / "kafka" / f"{name}.yml"), {PORTS: first})
     doors = doors_from(topology, first)
     brokers = [node.name for node in topology.with_role("broker")]
-    assert file["services"] == {broker: service_of(broker, doors) for broker in brokers} | {
+    ours = {name: about for name, about in file["services"].items() if "profiles" not in about}
+    assert ours == {broker: service_of(broker, doors) for broker in brokers} | {
         "control": {"environment": {PORTS: first}}
     }
+    for service, about in file["services"].items():
+        if service not in ours:  # a client: of its own AZ, or outside all
+            az = "" if service == "load-topic" else f"az-{service[-1]}"
+            servers = [f"{one.host}:{one.port}" for one in doors[az].values()]
+            assert about["environment"]["FAULTLINE_BOOTSTRAP"].split(",") == servers
     assert file["networks"] == {DOORS: NETWORK}
 
 

@@ -1,0 +1,83 @@
+"""Kafka clients that a compose file starts: librdkafka and kcat in every AZ, at work, cut off, and told to end."""
+
+import os
+import re
+import subprocess
+from collections.abc import Generator, Iterator
+from contextlib import closing
+
+import pytest
+
+from emulator.worlds.cluster_file.files import named_topology
+from emulator.worlds.containers.tool import compose
+from tests.compose.test_runs_on_engine import COMMAND_LIMIT_S, ended, objects
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(600), pytest.mark.if_time_is_left]
+
+PORTS = "271"
+"""27100 to 27132."""
+
+
+@pytest.fixture
+def of(image: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, ...]]:
+    """What names the project to the compose tool, while it is up."""
+    monkeypatch.setenv("FAULTLINE_PORT", "0")
+    monkeypatch.setenv("FAULTLINE_KAFKA_PORTS", PORTS)
+    file = named_topology("three-az")
+    second = file.parent / "kafka" / file.name
+    project = f"faultline-workloads-{os.getpid()}"
+    named = (
+        *("--project-name", project, "--file", str(file), "--file", str(second)),
+        *("--profile", "librdkafka", "--profile", "kcat"),
+    )
+    try:
+        compose(*named, "up", "--detach", "--no-build", limit_s=COMMAND_LIMIT_S)
+        yield named
+    finally:
+        ended(named)
+    assert objects(project) == []
+
+
+def lines(of: tuple[str, ...], service: str) -> Generator[str]:
+    """What it prints, from the beginning, as it comes."""
+    container = compose(*of, "ps", "--quiet", service, limit_s=COMMAND_LIMIT_S).strip()
+    with subprocess.Popen(
+        ["docker", "logs", "--follow", container], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
+    ) as followed:
+        assert followed.stdout is not None
+        try:
+            yield from followed.stdout
+        finally:
+            followed.kill()
+
+
+def until(said: Iterator[str], pattern: str) -> str:
+    for line in said:
+        if re.search(pattern, line):
+            return line
+    raise AssertionError(f"it ended without a line like {pattern}")
+
+
+def test_clients_in_every_az_are_at_work_and_those_behind_a_cut_are_not(of: tuple[str, ...]) -> None:
+    for service in ("librdkafka-0", "librdkafka-1", "librdkafka-2"):
+        with closing(lines(of, service)) as said:
+            until(said, r"[1-9]\d* delivered, [1-9]\d* read")
+    for service in ("kcat-reader-0", "kcat-reader-1", "kcat-reader-2"):
+        with closing(lines(of, service)) as said:
+            until(said, r"partition \d, offset \d+: az-[012]-\d+")
+    in_control = (*of, "exec", "-T", "control")
+    seen = compose(
+        *in_control, "sh", "-c", """grep -ho '"client":"[^"]*"' /faultline/run/events/broker-*/*.jsonl | sort -u""",
+        limit_s=COMMAND_LIMIT_S,
+    )  # fmt: skip
+    for az in ("az-0", "az-1", "az-2"):
+        for client in ("librdkafka", "kcat", "kcat-reader"):
+            assert f'"client":"{client}-{az}"' in seen
+    with closing(lines(of, "librdkafka-0")) as inside, closing(lines(of, "librdkafka-1")) as outside:
+        compose(*in_control, "faultline", "cut", "az-0", limit_s=COMMAND_LIMIT_S)
+        until(inside, r"az-0: 0 delivered, 0 read$")
+        until(outside, r"az-1: [1-9]\d* delivered")
+        compose(*in_control, "faultline", "heal", limit_s=COMMAND_LIMIT_S)
+        until(inside, r"az-0: [1-9]\d* delivered")
+        compose(*of, "stop", "librdkafka-0", limit_s=COMMAND_LIMIT_S)
+        assert until(inside, "at the end").endswith("; 0 unknown at the end\n")
