@@ -44,6 +44,8 @@ class LinkState:
         self.in_force: dict[str, LinkRule] = {}
         self.frames_stopped: dict[str, int] = {}
         """{rule: frames and SYNs held, dropped, delayed or lost here}; of healed rules the last HEALED_KEPT_MAX."""
+        self._told: dict[str, int] = {}
+        """{rule: of these, those that a former life of the node has told at its end}; a process has one life."""
         self._busy_until_ms: dict[str, float] = {}
         """{rule: when what has been given to a link of little bandwidth is through}"""
         self._healed: dict[str, LinkRule] = {}
@@ -97,9 +99,10 @@ class LinkState:
             oldest = next(iter(self._healed))
             del self._healed[oldest]
             self.frames_stopped.pop(oldest, None)
+            self._told.pop(oldest, None)
             self._proved = {(known, peer) for known, peer in self._proved if known != oldest}
             self._tried = {(known, peer) for known, peer in self._tried if known != oldest}
-        stopped = self.frames_stopped[rule_id]
+        stopped = self.frames_stopped[rule_id] - self._told.get(rule_id, 0)
         self._events.append(FaultHealed(rule=rule_id, what=rule.what, frames_stopped=stopped))
         self._rule_paths()
         for path in self._paths.values():
@@ -115,11 +118,14 @@ class LinkState:
 
     def last_words(self) -> list[Event]:
         """What rules in force have stopped here, to be told at the node's end. For the kernel only itself can say."""
-        return [
-            FaultLasted(rule=rule.rule, what=rule.what, frames_stopped=self.frames_stopped[rule.rule])
-            for rule in self.in_force.values()
-            if rule.driver == NODES
-        ]
+        words: list[Event] = []
+        for rule in self.in_force.values():
+            if rule.driver == NODES:
+                stopped = self.frames_stopped[rule.rule]
+                told = stopped - self._told.get(rule.rule, 0)
+                words.append(FaultLasted(rule=rule.rule, what=rule.what, frames_stopped=told))
+                self._told[rule.rule] = stopped
+        return words
 
     def count(self, rule_id: str) -> None:
         """A rule stopped one more frame here."""

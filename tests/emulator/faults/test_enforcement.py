@@ -112,6 +112,22 @@ def test_a_node_that_ends_tells_what_lasting_rules_have_stopped() -> None:
     assert links.last_words() == [FaultLasted(rule="r", what="cut az-0", frames_stopped=1)]
 
 
+def test_a_node_that_lives_again_tells_what_was_stopped_since() -> None:
+    """A process has counts of its own; a simulated node has one book for all its lives."""
+    links, out, _ = link()
+    links.apply(0.0, rule("cut az-0"))
+    links.take_events()
+    out.offer(1.0, "a")
+    assert links.last_words() == [FaultLasted(rule="r", what="cut az-0", frames_stopped=1)]
+    out.offer(2.0, "b")
+    out.offer(2.0, "c")
+    assert links.last_words() == [FaultLasted(rule="r", what="cut az-0", frames_stopped=2)]
+    out.offer(3.0, "d")
+    links.heal(4.0, "r")
+    assert links.take_events() == [FaultHealed(rule="r", what="cut az-0", frames_stopped=1)]
+    assert links.frames_stopped == {"r": 4}
+
+
 def test_a_new_connection_can_prove_a_heal_too() -> None:
     links, _, _ = link()
     links.apply(0.0, rule("cut az-0"))
