@@ -92,12 +92,16 @@ class Kept:
         if high_watermark > self._high_watermarks.get(key, 0):
             self._high_watermarks[key] = high_watermark
 
-    def cut(self, node: str, incarnation: int, partition: Partition, log: Log, was_end: int) -> None:
-        """`log`, that ended at `was_end`, ends earlier now."""
+    def cut(
+        self, node: str, incarnation: int, partition: Partition, log: Log, was_end: int, *, wiped: bool = False
+    ) -> None:
+        """`log`, that ended at `was_end`, ends earlier now. `wiped`: it was thrown away, to begin where its leader's
+        does; that breaks no promise."""
         topic_partition = (partition.topic, partition.partition)
         known = self._high_watermarks.get((node, topic_partition), 0)
         if log.log_end < known:
-            self.cuts.append(CutBelow(topic_partition, node, log.log_end, was_end, known))
+            if not wiped:
+                self.cuts.append(CutBelow(topic_partition, node, log.log_end, was_end, known))
             self._high_watermarks[node, topic_partition] = log.log_end
         # Whoever leads may have begun its epoch at the new end already.
         began = partition.leader_epoch if partition.leads else -1

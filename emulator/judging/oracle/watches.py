@@ -31,8 +31,8 @@ class Seen:
     """A partition as it was at the last look. `batches`, `reached`: where what its log held is noted."""
 
     __slots__ = (
-        "batches", "epoch", "high_watermark", "isr", "leader", "leads", "log", "log_end", "office", "partition",
-        "pending", "reached", "settings", "zk_version",
+        "batches", "epoch", "first", "high_watermark", "isr", "leader", "leads", "log", "log_end", "office",
+        "partition", "pending", "reached", "settings", "zk_version",
     )  # fmt: skip
 
     def __init__(self, partition: Partition, batches: set[Appended], reached: Reached) -> None:
@@ -40,6 +40,8 @@ class Seen:
         self.epoch = -1
         self.leader = -1
         self.log: Any = None
+        self.first: Any = None
+        """The log's first segment: of a log that is thrown away whole another one begins."""
         self.isr: Any = None
         self.pending: Any = None
         self.settings: Any = None
