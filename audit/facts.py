@@ -34,7 +34,7 @@ from pyspark.sql import functions as F
 from audit.events import PROBLEM, read_lines, run_key, spark_schema
 from audit.given import DOUBTFUL_TURNS, GROUP_OPERATIONS, LEAPS, LOST_READS
 from audit.input import RunDirectory
-from audit.lives import Lives, lives_in_files, lives_in_rows
+from audit.lives import OF_LOGS, Lives, lives_in_files, lives_in_rows
 from audit.offices import OVERLAPS
 from audit.settled import LASTING, PROMISED, SETTLED, WAITING
 from audit.side_by_side import side_by_side
@@ -61,6 +61,9 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "attempts": ("attempt_ended", (*_WHO, "operation", "attempt", "error")),
 }
 """{table: (the one event in it, its columns)}. These are frequent."""
+
+_OF_A_LOG = {"appends": "true", "watermarks": "true"}
+"""{table: whether a row is of its node's log}, where one is"""
 
 REST = (
     *(*_WHO, "event", "log_end", "to", "reason", "role", "leader_epoch", "active", "controller_epoch"),
@@ -160,13 +163,24 @@ LOG_RANGES = """
 -- if they were there; `kept_from`: where it begins for readers.
 -- `ends`: of the batches, each as its two ends; those that two batches share fall out, so what is left of batches that
 -- follow one another are the first and the last
+-- `begins_at`: a compressed message set of before 0.11 is taken whole by a follower that has its beginning already
 SELECT ranges.*, coalesce(begins, 0L) AS begins, coalesce(kept_from, 0L) AS kept_from
 FROM (
   SELECT run, node, topic, partition, leads, leader_epoch,
-    sum(last_offset - base_offset + 1) AS records, min(base_offset) AS first_offset, max(last_offset) + 1 AS log_end,
-    coalesce(bit_xor(xxhash64(base_offset) ^ xxhash64(last_offset + 1)), 0L) AS ends,
+    sum(last_offset - begins_at + 1) AS records, min(begins_at) AS first_offset, max(last_offset) + 1 AS log_end,
+    coalesce(bit_xor(xxhash64(begins_at) ^ xxhash64(last_offset + 1)), 0L) AS ends,
     max(bound) AS bound
-  FROM logs GROUP BY run, node, topic, partition, leads, leader_epoch
+  FROM (
+    SELECT *, base_offset AS begins_at FROM logs WHERE coalesce(leader_epoch, 0L) >= 0
+    UNION ALL
+    SELECT * EXCEPT (before), IF(before BETWEEN base_offset AND last_offset - 1, before + 1, base_offset)
+    FROM (
+      SELECT *, max(last_offset) OVER (PARTITION BY run, node, topic, partition ORDER BY last_offset
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+      FROM logs WHERE leader_epoch < 0
+    )
+  )
+  GROUP BY run, node, topic, partition, leads, leader_epoch
 ) AS ranges
 LEFT JOIN (
   SELECT run, node, topic, partition, max_by(
@@ -240,10 +254,11 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], scratch: str | No
         rare = F.from_json("rare", spark_schema(RARE)).alias("rare")
         rest = rest.select(*FREQUENT, rare).select(*FREQUENT, "rare.*").localCheckpoint(eager=False)
     lives = lives_in_files(runs) if scratch is None else lives_in_rows(spark, rest)
-    _named(rest.select(*REST), lives).createOrReplaceTempView("rest")
+    _named(rest.select(*REST), lives, OF_LOGS).createOrReplaceTempView("rest")
     for table, (_, columns) in TABLES.items():
         rows = _of_family(lines, table).select(*columns)
-        rows = _operations(lines, rows, lives) if table == "operations" else _named(rows, lives)
+        of_a_log = _OF_A_LOG.get(table, "")
+        rows = _operations(lines, rows, lives) if table == "operations" else _named(rows, lives, of_a_log)
         if table == "reads":
             rows = rows.withColumn("gone", F.expr(lives.gone))
         rows.createOrReplaceTempView(table)
@@ -262,9 +277,9 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], scratch: str | No
     return facts
 
 
-def _named(rows: DataFrame, lives: Lives) -> DataFrame:
-    """With each topic called after its life."""
-    return rows.withColumn("topic", F.expr(lives.name())) if lives.told else rows
+def _named(rows: DataFrame, lives: Lives, of_logs: str = "") -> DataFrame:
+    """With each topic called after its life. `of_logs`: as `Lives.name` takes it."""
+    return rows.withColumn("topic", F.expr(lives.name(of_logs=of_logs))) if lives.told else rows
 
 
 def _operations(lines: DataFrame, rows: DataFrame, lives: Lives) -> DataFrame:

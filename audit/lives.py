@@ -6,6 +6,10 @@ and so on (no topic can be called so). An event belongs to the life in which it 
 it began. What a life that has ended held is gone, as was asked for: `gone` is the name of such a life, and of one of
 which a log has been deleted already (`log_deleted`, topic-deleted).
 
+A log outlives its topic where nobody deletes it: on a broker that was down, and had been told of nothing. A topic of
+the same name that is assigned to it goes on with that log (topic-recreated-over-stray). What was written to such a
+stray log is told of the life that goes on with it: events of logs (`of_logs`) are named so.
+
 Most runs have none. So files are looked through for the two events before anything else is done: as text where runs are
 small, by a query of rare events where they are big.
 """
@@ -13,14 +17,24 @@ small, by a query of rare events where they are big.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from audit.events import run_key
 from audit.input import RunDirectory
 from emulator.regular_files import open_regular
-from protocol.events import LogDeleted, TopicRemoved
+from protocol.events import (
+    BatchAppended,
+    LeaderEpochBegan,
+    LogCreated,
+    LogDeleted,
+    LogLoaded,
+    LogStartMoved,
+    LogTruncated,
+    TopicRemoved,
+)
 from protocol.events.reading import LINE_BYTES_MAX
 from protocol.undecodable import UNDECODABLE
 
@@ -31,6 +45,14 @@ LIVES_MAX = 10_000
 """Of all topics of all runs together; more are not told apart, and come last."""
 AS_TEXT_MAX_BYTES = 64 << 20
 MARKS = tuple(f'"{event.NAME}"'.encode() for event in (TopicRemoved, LogDeleted))
+_TURNS = (LogCreated.NAME, LogLoaded.NAME, LogDeleted.NAME)
+"""Of a log: it is there, anew or again; it is gone."""
+TURN_MARKS = tuple(f'"{name}"'.encode() for name in _TURNS)
+_EVENTS_OF_LOGS = (BatchAppended, LeaderEpochBegan, LogCreated, LogLoaded, LogDeleted, LogTruncated, LogStartMoved)
+OF_LOGS = f"event IN ({', '.join(repr(event.NAME) for event in _EVENTS_OF_LOGS)})"
+"""SQL: whether a row's event is of its node's log."""
+TURNS_MAX = 100_000
+"""Of logs that are looked at; of more than that, strays are not told from others."""
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -42,10 +64,23 @@ class Ended(msgspec.Struct, frozen=True):
     only_begun: bool
 
 
+class Turn(NamedTuple):
+    """A log was made, found or deleted. In order of time those of a run."""
+
+    at_ms: float
+    run: str
+    topic: str
+    node: str
+    partition: int
+    event: str
+
+
 class _Line(msgspec.Struct):
     event: str
     topic: str
     at_ms: float
+    node: str = ""
+    partition: int = -1
     reason: str = ""
 
 
@@ -53,9 +88,9 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 class Lives:
-    """`ended`: in any order."""
+    """`ended`, `turns`: in any order."""
 
-    def __init__(self, ended: Iterable[Ended] = ()) -> None:
+    def __init__(self, ended: Iterable[Ended] = (), turns: Iterable[Turn] = ()) -> None:
         self._removed: dict[tuple[str, str], list[float]] = {}
         begun: dict[tuple[str, str], float] = {}
         for one in sorted(ended, key=lambda one: one.at_ms)[:LIVES_MAX]:
@@ -64,21 +99,40 @@ class Lives:
             else:
                 self._removed.setdefault((one.run, one.topic), []).append(one.at_ms)
         self._going = {key for key, at_ms in begun.items() if at_ms > max(self._removed.get(key, (-1.0,)))}
+        self._strays = self._strays_of(sorted(turns)) if self._removed else {}
+
+    def _strays_of(self, turns: Sequence[Turn]) -> dict[tuple[str, str, float], set[tuple[str, int]]]:
+        """{(run, topic, when it was removed): logs (node, partition) that were there, and found again afterwards}"""
+        of: dict[tuple[str, str], list[Turn]] = {}
+        for turn in turns:
+            if (turn.run, turn.topic) in self._removed:
+                of.setdefault((turn.run, turn.topic), []).append(turn)
+        strays: dict[tuple[str, str, float], set[tuple[str, int]]] = {}
+        for (run, topic), some in of.items():
+            for removed_ms in self._removed[run, topic]:
+                there = {(turn.node, turn.partition): turn.event for turn in some if turn.at_ms <= removed_ms}
+                after = {(turn.node, turn.partition): turn.event for turn in reversed(some) if turn.at_ms > removed_ms}
+                strays[run, topic, removed_ms] = {
+                    log for log, event in there.items() if event != LogDeleted.NAME and after.get(log) == LogLoaded.NAME
+                }
+        return strays
 
     @property
     def told(self) -> bool:
         """Whether there is anything to tell apart."""
         return bool(self._removed or self._going)
 
-    def name(self, at_ms: str = "at_ms") -> str:
-        """SQL: what the topic of a row is called that happened at `at_ms`, a column."""
+    def name(self, at_ms: str = "at_ms", of_logs: str = "") -> str:
+        """SQL: what the topic of a row is called that happened at `at_ms`, a column. `of_logs`: whether it tells of a
+        log, OF_LOGS for rows of several events; "": none does."""
         cases = []
         for (run, topic), times in self._removed.items():
             that = f"run = {_text(run)} AND topic = {_text(topic)}"
-            cases += [
-                f"WHEN {that} AND {at_ms} <= {time!r}D THEN {_text(f'{topic}#{number}')}"
-                for number, time in enumerate(times, 1)
-            ]
+            for number, time in enumerate(times, 1):
+                strays = sorted(self._strays.get((run, topic, time), ())) if of_logs else []
+                listed = ", ".join(f"struct({_text(node)}, {partition}L)" for node, partition in strays)
+                but = f" AND NOT ({of_logs} AND struct(node, partition) IN ({listed}))" if strays else ""
+                cases.append(f"WHEN {that} AND {at_ms} <= {time!r}D{but} THEN {_text(f'{topic}#{number}')}")
         return f"CASE {' '.join(cases)} ELSE topic END" if cases else "topic"
 
     @property
@@ -102,7 +156,10 @@ def lives_of(spark: SparkSession, runs: Sequence[RunDirectory], events: DataFram
 
 def lives_in_files(runs: Sequence[RunDirectory]) -> Lives:
     """Read as text: for small runs."""
-    return Lives(one for run in runs for one in _of_run(run, run_key(run, runs)))
+    ended = [one for run in runs for one in _ended(run, run_key(run, runs))]
+    if not any(not one.only_begun for one in ended):
+        return Lives(ended)
+    return Lives(ended, islice((one for run in runs for one in _turns(run, run_key(run, runs))), TURNS_MAX))
 
 
 def lives_in_rows(spark: SparkSession, rest: DataFrame) -> Lives:
@@ -114,25 +171,43 @@ def lives_in_rows(spark: SparkSession, rest: DataFrame) -> Lives:
         UNION ALL SELECT run, topic, at_ms, event FROM rest_for_lives WHERE event = '{TopicRemoved.NAME}'
         LIMIT {2 * LIVES_MAX}"""
     ).collect()
-    return Lives(Ended(row.run, row.topic, row.at_ms, row.event == LogDeleted.NAME) for row in rows)
+    ended = [Ended(row.run, row.topic, row.at_ms, row.event == LogDeleted.NAME) for row in rows]
+    if not any(not one.only_begun for one in ended):
+        return Lives(ended)
+    turns = spark.sql(
+        f"""SELECT at_ms, run, topic, node, partition, event FROM rest_for_lives
+        WHERE event IN ({", ".join(map(_text, _TURNS))}) AND partition IS NOT NULL LIMIT {TURNS_MAX}"""
+    ).collect()
+    return Lives(ended, (Turn(*row) for row in turns))
 
 
-def _of_run(run: RunDirectory, key: str) -> Iterator[Ended]:
+def _ended(run: RunDirectory, key: str) -> Iterator[Ended]:
+    for said in _lines(run, MARKS):
+        if said.event == TopicRemoved.NAME:
+            yield Ended(key, said.topic, said.at_ms, only_begun=False)
+        elif said.event == LogDeleted.NAME and said.reason == "topic-deleted":
+            yield Ended(key, said.topic, said.at_ms, only_begun=True)
+
+
+def _turns(run: RunDirectory, key: str) -> Iterator[Turn]:
+    for said in _lines(run, TURN_MARKS):
+        if said.event in _TURNS:
+            yield Turn(said.at_ms, key, said.topic, said.node, said.partition, said.event)
+
+
+def _lines(run: RunDirectory, marks: Sequence[bytes]) -> Iterator[_Line]:
+    """Of events that are marked so; and of some others, in whose text a mark is."""
     for path in (file.path for file in run.files if not file.wire and file.size_bytes):
         with open_regular(path) as file:
             text = file.read()
-        if not any(mark in text for mark in MARKS):
+        if not any(mark in text for mark in marks):
             continue
         for line in text.splitlines():
-            if len(line) <= LINE_BYTES_MAX and any(mark in line for mark in MARKS):
+            if len(line) <= LINE_BYTES_MAX and any(mark in line for mark in marks):
                 try:
-                    said = _decode(line)
+                    yield _decode(line)
                 except UNDECODABLE:
                     continue  # a broken line, which is counted where lines are read
-                if said.event == TopicRemoved.NAME:
-                    yield Ended(key, said.topic, said.at_ms, only_begun=False)
-                elif said.event == LogDeleted.NAME and said.reason == "topic-deleted":
-                    yield Ended(key, said.topic, said.at_ms, only_begun=True)
 
 
 def _text(text: str) -> str:

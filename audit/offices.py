@@ -1,6 +1,7 @@
 """Who held an office when: intervals of leadership and controllership, and where two overlap.
 
-An interval begins when a node says that it leads (or controls) and ends when the same node says otherwise, or dies:
+An interval begins when a node says that it leads (or controls) and ends when the same node says otherwise, deletes
+the log that it led with (a replica that was moved away is told nothing else), or dies:
 `node_stopped`, a kill or power loss done to it, or its next incarnation, whichever is first. Within a node the order
 is that of sequence numbers; between nodes the scenario's clock places the intervals, so `from_ms` and `to_ms` are
 as good as the machine's clock. A node that never said it stopped holds its office to the end of the run, and one that
@@ -29,11 +30,11 @@ WHERE event = 'node_started'
 
 _SAID = """
 SELECT run, node, incarnation, seq, at_ms,
-  CASE WHEN event = 'role_changed' THEN 'leader' ELSE 'controller' END AS office,
+  CASE WHEN event = 'controller_changed' THEN 'controller' ELSE 'leader' END AS office,
   coalesce(topic, '') AS topic, coalesce(partition, -1L) AS partition,
-  CASE WHEN event = 'role_changed' THEN leader_epoch ELSE controller_epoch END AS epoch,
-  CASE WHEN event = 'role_changed' THEN role = 'leader' ELSE active END AS holds
-FROM rest WHERE event IN ('role_changed', 'controller_changed')
+  CASE WHEN event = 'controller_changed' THEN controller_epoch ELSE leader_epoch END AS epoch,
+  CASE event WHEN 'role_changed' THEN role = 'leader' WHEN 'controller_changed' THEN active ELSE false END AS holds
+FROM rest WHERE event IN ('role_changed', 'controller_changed', 'log_deleted')
 """
 
 OVERLAPS = f"""

@@ -15,7 +15,7 @@ import msgspec
 from audit.events import read_events
 from audit.facts import LOGS
 from audit.input import RunDirectory
-from audit.lives import lives_of
+from audit.lives import OF_LOGS, lives_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -79,12 +79,13 @@ VIEWS: tuple[View, ...] = (
     ),
     View(
         "led",
-        "Who led when: one row per partition, leader and epoch. `until_ms`: its next role, or the end of its life.",
+        "Who led when: one row per partition, leader and epoch. `until_ms`: its next role, or the end of its log or of "
+        "its life.",
         """SELECT r.run, r.topic, r.partition, r.node AS leader, r.leader_epoch, r.at_ms AS from_ms,
              coalesce(r.next_ms, e.at_ms) AS until_ms, r.log_end
            FROM (SELECT *, lead(at_ms) OVER (
                    PARTITION BY run, node, incarnation, topic, partition ORDER BY seq) AS next_ms
-                 FROM events WHERE event = 'role_changed') AS r
+                 FROM events WHERE event IN ('role_changed', 'log_deleted')) AS r
            LEFT JOIN (SELECT run, node, incarnation, min(at_ms) AS at_ms FROM (
                  SELECT run, node, incarnation, at_ms FROM events WHERE event = 'node_stopped' UNION ALL
                  SELECT run, target, life, at_ms FROM events WHERE event = 'machine_fault' AND life > 0
@@ -222,7 +223,8 @@ def _create_final(spark: SparkSession, runs: Sequence[RunDirectory], events: Dat
     source = "events"
     if lives.told:
         source = "events_by_life"
-        named = [f"{lives.name()} AS topic" if name == "topic" else f"`{name}`" for name in events.columns]
+        topic = f"{lives.name(of_logs=OF_LOGS)} AS topic"
+        named = [topic if name == "topic" else f"`{name}`" for name in events.columns]
         events.selectExpr(*named).createOrReplaceTempView(source)
     tables = f"appends AS (SELECT * FROM {source} WHERE event = 'batch_appended'), rest AS (SELECT * FROM {source})"
     acknowledged = "event = 'operation_ended' AND kind = 'produce' AND outcome = 'ok'"

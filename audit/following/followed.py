@@ -141,6 +141,7 @@ class Followed:
                 self._logs.cut(place, event, 0, 0)
             case "log_deleted":
                 self._logs.cut(place, event, 0, 0)
+                self._offices.said(self._office(place), event, 0, False)
                 if event.reason == "topic-deleted":
                     self._going.add(place[0])
             case "log_truncated" if event.reason == "full":

@@ -135,7 +135,9 @@ class _Reader:
         replica.steps.append(LogStep(at_ms, "create"))
 
     def _log_deleted(self, event: dict[str, Any], at_ms: float) -> None:
-        self.replica(event).steps.append(LogStep(at_ms, "delete"))
+        replica = self.replica(event)
+        replica.steps.append(LogStep(at_ms, "delete"))
+        _end(replica.leads, at_ms)
 
     def _high_watermark_moved(self, event: dict[str, Any], at_ms: float) -> None:
         self.replica(event).high_watermarks.append((at_ms, event["high_watermark"]))

@@ -25,6 +25,8 @@ RUNS = (
     *(("unclean-election@2.8", None), ("power-loss-before-sync@0.10.2", None), ("workload-az-cut", "2.8")),
     *(("unclean-alternating@1.1", None), ("random-303@1.1", None), ("acks-0-loss", "2.6"), ("leader-crash", "2.8")),
     *(("az-isolated-controller", "2.0"), ("kafka-6082", "2.0"), ("min-insync", "2.6")),
+    *(("partitions-move", "2.8"), ("topic-recreated-over-stray", "2.8"), ("kafka-2477", "0.8.2")),
+    *(("kip101-case2-compressed", "0.10.2"), ("start-while-isolated", "2.6")),
 )
 
 
