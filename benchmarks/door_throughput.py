@@ -7,6 +7,7 @@ Real processes, the client beside them on the same cores. Every record is delive
 memory is what they have for themselves (USS), before and after.
 """
 
+import os
 import socket
 import statistics
 import struct
@@ -115,11 +116,20 @@ def deaf(servers: str, topic: str) -> Iterator[None]:
         yield
 
 
+def brokers() -> list[psutil.Process]:
+    found = [one for one in psutil.Process().children(recursive=True) if one.name().startswith("broker-")]
+    assert found, "no broker is a process of ours"
+    return found
+
+
 def memory_mib() -> float:
     """Of the largest broker."""
-    brokers = [one for one in psutil.Process().children(recursive=True) if one.name().startswith("broker-")]
-    assert brokers, "no broker is a process of ours"
-    return max(float(one.memory_full_info().uss) for one in brokers) / 2**20
+    return max(float(one.memory_full_info().uss) for one in brokers()) / 2**20
+
+
+def processor_s() -> dict[str, float]:
+    """What each broker and this process, the client, have used so far: their own work and the kernel's for them."""
+    return {one.name(): sum(one.cpu_times()[:2]) for one in brokers()} | {"client": sum(os.times()[:2])}
 
 
 def main(records: int = RECORDS) -> list[Figure]:
@@ -132,9 +142,13 @@ def main(records: int = RECORDS) -> list[Figure]:
             cluster.create_topic("t", partitions=partitions, replicas=3)
             producers = [producer(cluster.bootstrap_servers()) for _ in range(clients)]
             produced(producers, "t", 10 * clients)
-            before = memory_mib()
+            before, used_s = memory_mib(), processor_s()
             took_s = produced(producers, "t", records)
-            more[line] = {"took_s": round(took_s, 2), "brokers_grew_mib": round(memory_mib() - before, 1)}
+            more[line] = {
+                "took_s": round(took_s, 2),
+                "brokers_grew_mib": round(memory_mib() - before, 1),
+                "processor_s": {name: round(now_s - used_s[name], 2) for name, now_s in processor_s().items()},
+            }
         return Figure(line=line, value=megabytes / took_s, unit="MB/s", target=30, stretch=60, higher_is_better=True,
                       bound=BOUND)  # fmt: skip
 
