@@ -12,20 +12,20 @@ Setting = str | int | float | bool
 Recovery = Literal["rto", "instant"]
 
 
-def cut(places: Sequence[str], only: Sequence[str], recovery: Recovery) -> r.LinkFault:
-    return _links("cut", [*places, "--recovery", recovery], only)
+def cut(places: Sequence[str], only: Sequence[str], client_id: str, recovery: Recovery) -> r.LinkFault:
+    return _links("cut", [*places, "--recovery", recovery], only, client_id)
 
 
-def hold(places: Sequence[str], only: Sequence[str]) -> r.LinkFault:
-    return _links("hold", places, only)
+def hold(places: Sequence[str], only: Sequence[str], client_id: str) -> r.LinkFault:
+    return _links("hold", places, only, client_id)
 
 
-def delay(places: Sequence[str], ms: float, jitter_ms: float, only: Sequence[str]) -> r.LinkFault:
-    return _links("delay", [*places, f"{ms:g}ms", *([f"{jitter_ms:g}ms"] if jitter_ms else [])], only)
+def delay(places: Sequence[str], ms: float, jitter_ms: float, only: Sequence[str], client_id: str) -> r.LinkFault:
+    return _links("delay", [*places, f"{ms:g}ms", *([f"{jitter_ms:g}ms"] if jitter_ms else [])], only, client_id)
 
 
-def loss(places: Sequence[str], share: float, only: Sequence[str]) -> r.LinkFault:
-    return _links("loss", [*places, f"{share:g}"], only)
+def loss(places: Sequence[str], share: float, only: Sequence[str], client_id: str) -> r.LinkFault:
+    return _links("loss", [*places, f"{share:g}"], only, client_id)
 
 
 def machine(fault: str, nodes: Sequence[str]) -> r.Machine:
@@ -60,5 +60,6 @@ def rule_of(result: Mapping[str, Any]) -> str:
     return str(result["applied"][0]["id"])
 
 
-def _links(verb: str, words: Sequence[str], only: Sequence[str]) -> r.LinkFault:
-    return r.LinkFault([verb, *words, *(["--only", ",".join(only)] if only else [])])
+def _links(verb: str, words: Sequence[str], only: Sequence[str], client_id: str) -> r.LinkFault:
+    frames = ["--only", ",".join(only)] if only else []
+    return r.LinkFault([verb, *words, *frames, *(["--client-id", client_id] if client_id else [])])

@@ -48,21 +48,25 @@ class AsyncCluster(Lifetime):
 
     # --- links ---
 
-    async def cut(self, *places: str, only: Sequence[str] = (), recovery: Recovery = "rto") -> str:
+    async def cut(
+        self, *places: str, only: Sequence[str] = (), client_id: str = "", recovery: Recovery = "rto"
+    ) -> str:
         """Frames between these places vanish. Returns the rule's name."""
-        return asks.rule_of(await self._do(asks.cut(places, only, recovery)))
+        return asks.rule_of(await self._do(asks.cut(places, only, client_id, recovery)))
 
-    async def hold(self, *places: str, only: Sequence[str] = ()) -> str:
+    async def hold(self, *places: str, only: Sequence[str] = (), client_id: str = "") -> str:
         """As `cut`, and what was held is delivered at the heal."""
-        return asks.rule_of(await self._do(asks.hold(places, only)))
+        return asks.rule_of(await self._do(asks.hold(places, only, client_id)))
 
-    async def delay(self, *places: str, ms: float, jitter_ms: float = 0.0, only: Sequence[str] = ()) -> str:
+    async def delay(
+        self, *places: str, ms: float, jitter_ms: float = 0.0, only: Sequence[str] = (), client_id: str = ""
+    ) -> str:
         """Every frame takes so much longer."""
-        return asks.rule_of(await self._do(asks.delay(places, ms, jitter_ms, only)))
+        return asks.rule_of(await self._do(asks.delay(places, ms, jitter_ms, only, client_id)))
 
-    async def loss(self, *places: str, share: float, only: Sequence[str] = ()) -> str:
+    async def loss(self, *places: str, share: float, only: Sequence[str] = (), client_id: str = "") -> str:
         """That share of frames is lost, and comes by a retransmission."""
-        return asks.rule_of(await self._do(asks.loss(places, share, only)))
+        return asks.rule_of(await self._do(asks.loss(places, share, only, client_id)))
 
     async def heal(self, *names: str) -> None:
         """The rules that name all of these places, or are called so; without a name all."""

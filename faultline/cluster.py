@@ -47,23 +47,28 @@ class Cluster(Lifetime):
 
     # --- links ---
 
-    def cut(self, *places: str, only: Sequence[str] = (), recovery: Recovery = "rto") -> str:
+    def cut(
+        self, *places: str, only: Sequence[str] = (), client_id: str = "", recovery: Recovery = "rto"
+    ) -> str:
         """`cut("az-0")`: from all others; `cut("broker-0", "broker-1")`: the link between them; `cut("client-0", "->",
-        "broker-1")`: one way. Clients of an AZ are where its `client-N` is. After the heal data flows
+        "broker-1")`: one way. Clients of an AZ are where its `client-N` is. `only`: frames of these APIs;
+        `client_id`: connections of Kafka clients that call themselves so; here and below. After the heal data flows
         when TCP tries again, or at once (`recovery`). Returns the rule's name."""
-        return asks.rule_of(self._do(asks.cut(places, only, recovery)))
+        return asks.rule_of(self._do(asks.cut(places, only, client_id, recovery)))
 
-    def hold(self, *places: str, only: Sequence[str] = ()) -> str:
+    def hold(self, *places: str, only: Sequence[str] = (), client_id: str = "") -> str:
         """As `cut`, and what was held is delivered at the heal."""
-        return asks.rule_of(self._do(asks.hold(places, only)))
+        return asks.rule_of(self._do(asks.hold(places, only, client_id)))
 
-    def delay(self, *places: str, ms: float, jitter_ms: float = 0.0, only: Sequence[str] = ()) -> str:
+    def delay(
+        self, *places: str, ms: float, jitter_ms: float = 0.0, only: Sequence[str] = (), client_id: str = ""
+    ) -> str:
         """Every frame takes so much longer."""
-        return asks.rule_of(self._do(asks.delay(places, ms, jitter_ms, only)))
+        return asks.rule_of(self._do(asks.delay(places, ms, jitter_ms, only, client_id)))
 
-    def loss(self, *places: str, share: float, only: Sequence[str] = ()) -> str:
+    def loss(self, *places: str, share: float, only: Sequence[str] = (), client_id: str = "") -> str:
         """That share of frames is lost, and comes by a retransmission."""
-        return asks.rule_of(self._do(asks.loss(places, share, only)))
+        return asks.rule_of(self._do(asks.loss(places, share, only, client_id)))
 
     def heal(self, *names: str) -> None:
         """The rules that name all of these places, or are called so; without a name all."""

@@ -17,6 +17,7 @@ class LinkRule(msgspec.Struct, frozen=True, omit_defaults=True):
     way is open).
     `purposes`, `apis`: only connections of these purposes; only frames of these APIs (not physical, and the rule's
     text says so).
+    `client_ids`: only connections of Kafka clients that call themselves so (`client.id`); nodes' own are none.
     `kind`: cut (vanish), hold (kept, delivered at the release), delay, loss, bandwidth. `delay_ms`, `jitter_ms`: for
     delay. `loss`: share of frames lost, each coming later by a retransmission. `bytes_per_s`: of scenario time, that a
     sender's frames have all together; for bandwidth.
@@ -34,6 +35,7 @@ class LinkRule(msgspec.Struct, frozen=True, omit_defaults=True):
     opened_by_a: bool = False
     purposes: tuple[str, ...] = ()
     apis: tuple[str, ...] = ()
+    client_ids: tuple[str, ...] = ()
     delay_ms: float = 0.0
     jitter_ms: float = 0.0
     loss: float = 0.0
@@ -42,13 +44,23 @@ class LinkRule(msgspec.Struct, frozen=True, omit_defaults=True):
     expects_traffic: bool = True
     driver: str = NODES
 
-    def matches(self, sender: str, receiver: str, opener: str, purpose: str, api: str = "") -> bool:
-        """Whether a frame from `sender` to `receiver` on a connection opened by `opener` falls under this rule."""
+    @property
+    def is_of_some_frames(self) -> bool:
+        """Not of all on its links."""
+        return bool(self.purposes or self.apis or self.client_ids)
+
+    def matches(
+        self, sender: str, receiver: str, opener: str, purpose: str, api: str = "", client_id: str = ""
+    ) -> bool:
+        """Whether a frame from `sender` to `receiver` on a connection opened by `opener` falls under this rule.
+        `client_id`: of the Kafka client that opened it, "": a node did."""
         forward = sender in self.a and receiver in self.b
         if not forward and (self.one_way or self.opened_by_a or not (sender in self.b and receiver in self.a)):
             return False
         if self.opened_by_a and opener != sender:
             return False
         if self.purposes and purpose not in self.purposes:
+            return False
+        if self.client_ids and client_id not in self.client_ids:
             return False
         return not self.apis or api in self.apis

@@ -3,8 +3,9 @@
 Every command takes `--cluster NAME` where several run, and answers within 2 s unless it is told to wait longer.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from cyclopts import App, Group, Parameter
 
@@ -13,8 +14,6 @@ from emulator.runs.living import Driver, Engine
 
 Setting = Annotated[list[str] | None, Parameter(name="--set", negative=())]
 Files = Annotated[list[str] | None, Parameter(name="--settings", negative=())]
-Only = Annotated[str | None, Parameter(name="--only", help="Only frames of these APIs: Fetch,Produce.")]
-Purposes = Annotated[str | None, Parameter(name="--purposes", help="Only connections of these purposes.")]
 Words = Annotated[str, Parameter(allow_leading_hyphen=True)]
 
 LIVE = Group.create_ordered("A cluster that stays")
@@ -141,14 +140,27 @@ def status(*, watch: bool = False, asked: Asked = ASKED) -> int:
 # --- faults on links ------------------------------------------------------------------------------------------------
 
 
-def _link_fault(kind: str, words: tuple[str, ...], only: str | None, purposes: str | None, asked: Asked) -> int:
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What of the links is meant; by default all."""
+
+    only: Annotated[str | None, Parameter(help="Only frames of these APIs: Fetch,Produce.")] = None
+    purposes: Annotated[str | None, Parameter(help="Only connections of these purposes.")] = None
+    client_id: Annotated[str | None, Parameter(help="Only connections of Kafka clients called so.")] = None
+
+
+ALL: Final = Part()
+
+
+def _link_fault(kind: str, words: tuple[str, ...], part: Part, asked: Asked) -> int:
     from emulator.cli.commands.live_faults import link_fault_command
 
-    return link_fault_command(asked.asking(kind), words, only, purposes)
+    return link_fault_command(asked.asking(kind), words, part.only, part.purposes, part.client_id)
 
 
 @app.command
-def cut(*places: Words, only: Only = None, purposes: Purposes = None, asked: Asked = ASKED) -> int:
+def cut(*places: Words, part: Part = ALL, asked: Asked = ASKED) -> int:
     """Packets between two places vanish; nothing is reset.
 
     Parameters
@@ -156,11 +168,11 @@ def cut(*places: Words, only: Only = None, purposes: Purposes = None, asked: Ask
     places
         az-0, A B, A '->' B (one way), or opened_by A to B.
     """
-    return _link_fault("cut", places, only, purposes, asked)
+    return _link_fault("cut", places, part, asked)
 
 
 @app.command
-def hold(*places: Words, only: Only = None, purposes: Purposes = None, asked: Asked = ASKED) -> int:
+def hold(*places: Words, part: Part = ALL, asked: Asked = ASKED) -> int:
     """Frames between two places wait, in order, until `release`.
 
     Parameters
@@ -168,11 +180,11 @@ def hold(*places: Words, only: Only = None, purposes: Purposes = None, asked: As
     places
         As for cut.
     """
-    return _link_fault("hold", places, only, purposes, asked)
+    return _link_fault("hold", places, part, asked)
 
 
 @app.command
-def delay(*places: Words, only: Only = None, purposes: Purposes = None, asked: Asked = ASKED) -> int:
+def delay(*places: Words, part: Part = ALL, asked: Asked = ASKED) -> int:
     """Frames take longer.
 
     Parameters
@@ -180,11 +192,11 @@ def delay(*places: Words, only: Only = None, purposes: Purposes = None, asked: A
     places
         As for cut, then milliseconds, then jitter if any: az-0 50ms 10ms.
     """
-    return _link_fault("delay", places, only, purposes, asked)
+    return _link_fault("delay", places, part, asked)
 
 
 @app.command
-def loss(*places: Words, only: Only = None, purposes: Purposes = None, asked: Asked = ASKED) -> int:
+def loss(*places: Words, part: Part = ALL, asked: Asked = ASKED) -> int:
     """A share of the packets is lost, which TCP turns into delay.
 
     Parameters
@@ -192,11 +204,11 @@ def loss(*places: Words, only: Only = None, purposes: Purposes = None, asked: As
     places
         As for cut, then the share: az-0 5%.
     """
-    return _link_fault("loss", places, only, purposes, asked)
+    return _link_fault("loss", places, part, asked)
 
 
 @app.command
-def bandwidth(*places: Words, only: Only = None, purposes: Purposes = None, asked: Asked = ASKED) -> int:
+def bandwidth(*places: Words, part: Part = ALL, asked: Asked = ASKED) -> int:
     """What a node sends over a link has so many bytes a second, all its connections together.
 
     Parameters
@@ -204,7 +216,7 @@ def bandwidth(*places: Words, only: Only = None, purposes: Purposes = None, aske
     places
         As for cut, then the bytes: az-0 10kB.
     """
-    return _link_fault("bandwidth", places, only, purposes, asked)
+    return _link_fault("bandwidth", places, part, asked)
 
 
 @app.command

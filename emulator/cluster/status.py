@@ -227,7 +227,7 @@ def _link(
     kind = next(kind for kind in WORST_FIRST if kind in by_kind)
     worst = by_kind[kind]
     everyone = {(x.name, y.name) for x in topology.in_az(way[0]) for y in topology.in_az(way[1]) if x.name != y.name}
-    met = {pair for rule, pairs in worst if not (rule.purposes or rule.apis or rule.opened_by_a) for pair in pairs}
+    met = {pair for rule, pairs in worst if not (rule.is_of_some_frames or rule.opened_by_a) for pair in pairs}
     rules = [rule for entries in by_kind.values() for rule, _ in entries]
     return LinkView(
         from_az=way[0],

@@ -66,6 +66,12 @@ class LinkState:
                 self._rule_path(path)
         return out, back
 
+    def called(self, client_id: str, *paths: Path) -> None:
+        """The Kafka client of this connection says what it is called; rules that name it are in force there, too."""
+        for path in paths:
+            path.client_id = client_id
+            self._rule_path(path)
+
     def opening(self, there: Path, back: Path) -> Opening:
         """For the opener of a connection, until it stands or is given up."""
         opening = Opening(self, there, back)
@@ -176,4 +182,4 @@ class LinkState:
 def _concerns(rule: LinkRule, path: Path) -> bool:
     """Whether the rule's nodes, side and purpose match; its APIs are asked for each frame."""
     api = rule.apis[0] if rule.apis else ""
-    return rule.matches(path.sender, path.receiver, path.opener, path.purpose, api)
+    return rule.matches(path.sender, path.receiver, path.opener, path.purpose, api, path.client_id)

@@ -59,6 +59,7 @@ class Path:
         "_links",
         "_shaping",
         "calm",
+        "client_id",
         "opener",
         "outgoing",
         "purpose",
@@ -74,6 +75,8 @@ class Path:
         self.opener = opener
         self.purpose = purpose
         self.outgoing = outgoing
+        self.client_id = ""
+        """Of the Kafka client whose connection it is; "": a node's."""
         self._gate = Gate()
         self._line: deque[_Waiting] = deque()
         self._aside: list[_Waiting] = []

@@ -10,6 +10,7 @@ from A to B of connections that A opened (their answers' way stays open, and so 
   the recordings. Rules of whole AZs mean everything.
 - `--only fetch,produce` picks single frames out of a stream. That is not physical, and the rule's text says
   so.
+- `--client-id orders` means the connections of Kafka clients that call themselves so, where clients of their AZ are.
 """
 
 from collections.abc import Iterable, Sequence
@@ -55,7 +56,7 @@ def parse(words: Sequence[str], topology: Topology, rule_id: str) -> LinkRule | 
 
     cut|hold PLACE [[->] PLACE]   delay PLACE [[->] PLACE] MS [JITTER]   loss PLACE [[->] PLACE] SHARE
     bandwidth PLACE [[->] PLACE] BYTES   cut|hold|delay|loss|bandwidth opened_by NODE to NODE ...   heal [RULE|all]
-    Options: --only API,...  --purposes PURPOSE,...  --recovery rto|instant  --expects-nothing
+    Options: --only API,...  --purposes PURPOSE,...  --client-id ID,...  --recovery rto|instant  --expects-nothing
     """
     if not words:
         raise RuleError(f"a fault starts with {', '.join(KINDS)} or heal")
@@ -86,6 +87,7 @@ def parse(words: Sequence[str], topology: Topology, rule_id: str) -> LinkRule | 
         bytes_per_s=of_kind.get("bytes_per_s", 0.0),
         only=_listed(options.get("--only")),
         purposes=_listed(options.get("--purposes")),
+        client_ids=_listed(options.get("--client-id")),
         recovery=options.get("--recovery") or "rto",
         expects_traffic="--expects-nothing" not in options,
     )
@@ -102,6 +104,7 @@ def rule(
     opened_by_a: bool = False,
     only: Sequence[str] = (),
     purposes: Sequence[str] = (),
+    client_ids: Sequence[str] = (),
     delay_ms: float = 0.0,
     jitter_ms: float = 0.0,
     loss: float = 0.0,
@@ -135,11 +138,13 @@ def rule(
     what = _text(kind, a, b, one_way, opened_by_a) + amount.get(kind, "") + jitter
     if purposes:
         what += f" ({', '.join(chosen)} only)"
+    if client_ids:
+        what += f" (clients {', '.join(client_ids)} only)"
     if apis:
         what += f" (frames of {', '.join(apis)} out of their streams; not physical)"
     return LinkRule(
         rule=rule_id, what=what, kind=kind, a=side_a, b=side_b, one_way=one_way, opened_by_a=opened_by_a,
-        purposes=chosen, apis=apis, delay_ms=delay_ms, jitter_ms=jitter_ms, loss=loss,
+        purposes=chosen, apis=apis, client_ids=tuple(client_ids), delay_ms=delay_ms, jitter_ms=jitter_ms, loss=loss,
         bytes_per_s=bytes_per_s, recovery=recovery, expects_traffic=expects_traffic,
     )  # fmt: skip
 
@@ -209,7 +214,7 @@ def _split_arrow(word: str) -> list[str]:
 
 
 def _options(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    valued, flags = ("--only", "--purposes", "--recovery"), ("--expects-nothing",)
+    valued, flags = ("--only", "--purposes", "--client-id", "--recovery"), ("--expects-nothing",)
     options: dict[str, str] = {}
     rest: list[str] = []
     waiting = iter(words)

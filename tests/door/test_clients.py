@@ -15,6 +15,8 @@ from tests.patience import PATIENCE_S
 pytestmark = pytest.mark.network
 
 LIMIT_S = PATIENCE_S
+PAUSED_S = 0.5
+"""How long a consumer is given in which nothing must come."""
 
 
 def written(servers: str, topic: str, values: list[bytes | None], **settings: Any) -> list[Message]:
@@ -104,7 +106,7 @@ def test_headers_and_idempotence_since_batches(cluster: faultline.Cluster, topic
     assert read(servers, topic, 1)[0].headers() == [("h", b"1"), ("n", None)]
 
 
-@works("librdkafka", "assign, seek, watermarks, offsets by time; offsets of a group")
+@works("librdkafka", "assign, seek, pause, watermarks, offsets by time; offsets of a group")
 def test_offsets_by_time_seek_and_what_is_committed(cluster: faultline.Cluster, topic: str) -> None:
     servers = cluster.bootstrap_servers("az-1")
     written(servers, topic, [b"a", b"b", b"c", b"d"])
@@ -117,6 +119,12 @@ def test_offsets_by_time_seek_and_what_is_committed(cluster: faultline.Cluster, 
     assert polled(consumer).value() == b"a"
     consumer.seek(TopicPartition(topic, 0, 3))
     assert polled(consumer).value() == b"d"
+    consumer.pause([place])
+    consumer.seek(TopicPartition(topic, 0, 1))
+    written(servers, topic, [b"e"])
+    assert consumer.poll(PAUSED_S) is None, "it was told to pause"
+    consumer.resume([place])
+    assert polled(consumer).value() == b"b"
     deadline = time.monotonic() + LIMIT_S
     while True:  # the first look for a coordinator makes the topic of offsets
         try:

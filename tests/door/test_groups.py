@@ -84,6 +84,34 @@ def until_read(consumer: Consumer, many: int) -> list[bytes]:
     return given
 
 
+STRATEGIES = {"0.10.2": "range", "1.1": "roundrobin"}
+"""Of that version's five members; of the others' cooperative-sticky."""
+
+
+@works("librdkafka", "a group of five: each comes and takes its share, three go at once")
+def test_five_members_share_as_they_come_and_go(cluster: faultline.Cluster, topic: str, version: str) -> None:
+    strategy = STRATEGIES.get(version, "cooperative-sticky")
+    servers, group, wide = cluster.bootstrap_servers(), f"g-{topic}", f"{topic}-wide"
+    cluster.create_topic(wide, partitions=10, replicas=3)
+    members: list[Consumer] = []
+    for number in range(5):
+        members.append(member(servers, group, wide, partition_assignment_strategy=strategy, client_id=f"m{number}"))
+        until(lambda: shared_evenly(members, 10), *members)
+    for one in members[1:4]:
+        one.close()
+    staying = [members[0], members[4]]
+    until(lambda: shared_evenly(staying, 10), *staying)
+    for one in staying:
+        one.close()
+
+
+def shared_evenly(members: list[Consumer], partitions: int) -> bool:
+    """Each partition has one of them, and no two have shares that differ by more than one."""
+    shares = [places(one) for one in members]
+    even = max(map(len, shares)) - min(map(len, shares)) <= 1
+    return even and sorted(number for share in shares for number in share) == list(range(partitions))
+
+
 @works("librdkafka", "static members (KIP-345)", "2.3")
 def test_a_static_member_returns_to_its_place_without_a_rebalance(cluster: faultline.Cluster, topic: str) -> None:
     servers, group = cluster.bootstrap_servers(), f"g-{topic}"

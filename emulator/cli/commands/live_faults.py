@@ -16,10 +16,14 @@ from emulator.settings.setting import BROKER
 
 
 def link_fault_command(
-    asking: Asking, words: Sequence[str], only: str | None, purposes: str | None, recovery: str | None = None
+    asking: Asking,
+    words: Sequence[str],
+    only: str | None,
+    purposes: str | None,
+    client_id: str | None,
 ) -> int:
     """`asking.command`: cut, delay, loss or hold."""
-    options = [("--only", only), ("--purposes", purposes), ("--recovery", recovery)]
+    options = [("--only", only), ("--purposes", purposes), ("--client-id", client_id)]
     more = [part for name, value in options if value is not None for part in (f"{name}={value}",)]
     return ask_cluster(asking, LinkFault([asking.command, *words, *more]), _show_applied)
 

@@ -18,13 +18,14 @@ Milliseconds = Annotated[float, msgspec.Meta(ge=0.0, le=1e9)]
 class LinkBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fault", kw_only=True):
     """`places`: one, which is parted from all others, or two, and the links between them: a node, an AZ, or `session`.
     `direction`: both ways, what the first sends, or connections that the first opens to the second. `only`: frames of
-    these APIs, such as Fetch; `purposes`: connections of these kinds. `recovery`: after the heal data flows when TCP
-    tries again, or at once."""
+    these APIs, such as Fetch; `purposes`: connections of these kinds; `client_ids`: those of Kafka clients that call
+    themselves so. `recovery`: after the heal data flows when TCP tries again, or at once."""
 
     places: Annotated[list[Place], msgspec.Meta(min_length=1, max_length=2)]
     direction: Literal["both", "one-way", "opened-by"] = "both"
     only: Words = []
     purposes: Words = []
+    client_ids: Words = []
     recovery: Literal["rto", "instant"] = "rto"
 
 
@@ -70,6 +71,7 @@ def link_fault(body: AnyLinkBody) -> LinkFault:
     options = [f"--recovery={body.recovery}"]
     options += [f"--only={','.join(body.only)}"] if body.only else []
     options += [f"--purposes={','.join(body.purposes)}"] if body.purposes else []
+    options += [f"--client-id={','.join(body.client_ids)}"] if body.client_ids else []
     return LinkFault([str(body.__struct_config__.tag), *places, *_amounts(body), *options])
 
 

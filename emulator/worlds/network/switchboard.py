@@ -350,8 +350,10 @@ class Switchboard:
         self._offer_in(connection, Marker.ACCEPTED)
         return connection
 
-    def offer_in_translation(self, connection: Connection, frame: Frame) -> None:
-        """A request of it was read."""
+    def offer_in_translation(self, connection: Connection, frame: Frame, client_id: str) -> None:
+        """A request of it was read, in which it is called `client_id`."""
+        if client_id != connection.back.client_id:
+            self.links.called(client_id, connection.out, connection.back)
         payload = b""
         if self._host.settings.record_inputs and not isinstance(frame.message, AnsweredHere):
             payload = encode(frame.message, frame.correlation_id, frame.version)[4:]

@@ -15,6 +15,8 @@ def require_possible(rule: LinkRule) -> None:
     nodes = "; the nodes can: --driver nodes"
     if rule.kind != "cut":
         raise RuleError(f"the kernel driver makes cuts only, not {rule.kind}{nodes}")
+    if rule.client_ids:
+        raise RuleError(f"the kernel cannot tell the connections of {', '.join(rule.client_ids)} from others{nodes}")
     if rule.apis:
         raise RuleError(f"the kernel cannot tell {', '.join(rule.apis)} from other frames{nodes}")
     if rule.purposes not in ((), BROKER_PORT):

@@ -74,6 +74,11 @@ def test_amounts_and_options() -> None:
     assert parsed("cut az-0 --recovery instant").recovery == "instant"
     assert parsed("cut az-0 --purposes=session").purposes == ("session",)
     assert not parsed("cut az-0 --expects-nothing").expects_traffic
+    named = parsed("cut az-0 --client-id orders,billing")
+    assert named.client_ids == ("orders", "billing") and named.what == "cut az-0 (clients orders, billing only)"
+    assert named.matches("client-0", "broker-1", "client-0", "client", client_id="orders")
+    assert not named.matches("client-0", "broker-1", "client-0", "client", client_id="other")
+    assert not named.matches("broker-0", "broker-1", "broker-0", "fetcher"), "no node is a Kafka client"
     only = parsed("cut broker-0 broker-1 --only fetch,produce")
     assert only.apis == ("Fetch", "Produce") and "not physical" in only.what
 
@@ -96,6 +101,8 @@ def test_heal() -> None:
         ("cut az-0 --only fetsch", "no API 'fetsch'; did you mean Fetch?"),
         ("cut az-0 --onyl fetch", "no option '--onyl'; did you mean --only?"),
         ("cut az-0 --only", "--only needs a value"),
+        ("cut az-0 --client-id", "--client-id needs a value"),
+        ("cut az-0 --client orders", "no option '--client'; did you mean --client-id?"),
         ("cut az-0 --recovery slow", "no recovery 'slow'; there is rto, instant"),
         ("cut az-0 --purposes control", "no purpose 'control'"),
         ("cut", "cut takes PLACE"),

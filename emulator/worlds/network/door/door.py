@@ -146,7 +146,7 @@ class Door:
             while True:
                 for one in arrived:
                     client.taken(one)
-                    switchboard.offer_in_translation(connection, one)
+                    switchboard.offer_in_translation(connection, one, one.asked.client_id)
                     switchboard.write_out()
                     await client.wait_free()
                     if self._shell.full:

@@ -71,6 +71,7 @@ def test_connections_opened_by_one_side_are_told_by_the_port_they_dial() -> None
         ("delay az-0 100", "makes cuts only, not delay"),
         ("hold az-0", "makes cuts only, not hold"),
         ("cut az-0 --only fetch", "cannot tell Fetch from other frames"),
+        ("cut az-0 --client-id orders", "cannot tell the connections of orders from others"),
         ("cut az-0 --purposes fetcher", "cannot tell connections for fetcher"),
         ("cut az-0 --recovery instant", "TCP recovers by itself"),
     ],
