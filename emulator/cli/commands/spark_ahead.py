@@ -34,6 +34,7 @@ class Spark:
         self._gateway = start_gateway(java, self._scratch, background=True)
         self._session: Any = None
         self._abandoned = False
+        self._hurried = False
         self._began = time.monotonic()
         self.ready_s = 0.0
         self.problem = ""
@@ -46,7 +47,7 @@ class Spark:
         try:
             with spark_faults(self._gateway):
                 self._session = spark_session(self._gateway, app_name="faultline")
-                warm_up(self._session, self._scratch)
+                warm_up(self._session, self._scratch, enough=lambda: self._hurried)
         except Exception as error:
             if not (self._abandoned or isinstance(error, GatewayError | OSError)):
                 raise
@@ -60,7 +61,8 @@ class Spark:
         self._gateway.process.kill()
 
     def hurry(self) -> None:
-        """The cluster has ended: there are no timers left to be careful of."""
+        """The cluster has ended: there are no timers left to be careful of, and the audit waits."""
+        self._hurried = True
         self._gateway.to_foreground()
 
     def judge(self, directory: Path, scenario: str, began: float, played_s: float) -> tuple[dict[str, Any], int]:
