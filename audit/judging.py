@@ -97,11 +97,10 @@ SELECT run, '{check.name}', 'counted', '', -1L, -1L, '', '{{}}' FROM ({check.cou
 
 def _dealt(checks: Sequence[str], about: Sequence[str], rows_max: int) -> list[list[str]]:
     """The parts of each query: what asks for the rows of checks and what asks `about` the run, dealt out evenly."""
-    queries = range(max(1, min(AT_ONCE_MAX, (len(checks) + len(about)) // CHECKS_A_QUERY)))
-    dealt = [[*checks[k :: len(queries)]] for k in queries]
+    queries = max(1, min(AT_ONCE_MAX, (len(checks) + len(about)) // CHECKS_A_QUERY))
     return [
-        [*([_bounded(some, rows_max)] if some else []), *about[k :: len(queries)]]
-        for k, some in zip(queries, dealt, strict=True)
+        [*([_bounded(some, rows_max)] if (some := checks[k::queries]) else []), *about[k::queries]]
+        for k in range(queries)
     ]
 
 

@@ -16,7 +16,7 @@ small, by a query of rare events where they are big.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -157,9 +157,7 @@ def lives_of(spark: SparkSession, runs: Sequence[RunDirectory], events: DataFram
 def lives_in_files(runs: Sequence[RunDirectory]) -> Lives:
     """Read as text: for small runs."""
     ended = [one for run in runs for one in _ended(run, run_key(run, runs))]
-    if not any(not one.only_begun for one in ended):
-        return Lives(ended)
-    return Lives(ended, islice((one for run in runs for one in _turns(run, run_key(run, runs))), TURNS_MAX))
+    return _lives(ended, lambda: islice((one for run in runs for one in _turns(run, run_key(run, runs))), TURNS_MAX))
 
 
 def lives_in_rows(spark: SparkSession, rest: DataFrame) -> Lives:
@@ -172,13 +170,14 @@ def lives_in_rows(spark: SparkSession, rest: DataFrame) -> Lives:
         LIMIT {2 * LIVES_MAX}"""
     ).collect()
     ended = [Ended(row.run, row.topic, row.at_ms, row.event == LogDeleted.NAME) for row in rows]
-    if not any(not one.only_begun for one in ended):
-        return Lives(ended)
-    turns = spark.sql(
-        f"""SELECT at_ms, run, topic, node, partition, event FROM rest_for_lives
+    turns = f"""SELECT at_ms, run, topic, node, partition, event FROM rest_for_lives
         WHERE event IN ({", ".join(map(_text, _TURNS))}) AND partition IS NOT NULL LIMIT {TURNS_MAX}"""
-    ).collect()
-    return Lives(ended, (Turn(*row) for row in turns))
+    return _lives(ended, lambda: (Turn(*row) for row in spark.sql(turns).collect()))
+
+
+def _lives(ended: Sequence[Ended], turns: Callable[[], Iterable[Turn]]) -> Lives:
+    """`turns` are asked for only where a topic was removed: no log outlives another."""
+    return Lives(ended, () if all(one.only_begun for one in ended) else turns())
 
 
 def _ended(run: RunDirectory, key: str) -> Iterator[Ended]:

@@ -26,14 +26,11 @@ def side_by_side(ask: Callable[[Asked], Told], over: Sequence[Asked]) -> list[To
         return [ask(one) for one in over]
     pool = ThreadPoolExecutor(min(len(over), AT_ONCE_MAX), thread_name_prefix="audit")
     asked = [pool.submit(ask, one) for one in over]
-    wait = False
     try:
         told = [one.result() for one in asked]
-        wait = True
-        return told
-    except Exception:
-        wait = True
-        raise
-    finally:
+    except BaseException as error:
         # Who is interrupted closes Spark next, which ends those that are still waiting for it.
-        pool.shutdown(wait=wait, cancel_futures=True)
+        pool.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
+        raise
+    pool.shutdown()
+    return told

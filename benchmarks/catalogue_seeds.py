@@ -19,6 +19,7 @@ from emulator.exit_codes import BROKEN, BUG, HELD, UNUSABLE
 from emulator.judging.seeds import SeedsAsked, play_seeds
 from emulator.last_resort import ended
 from emulator.runs.sources import catalogue, find_scenario
+from protocol.versions import rank
 
 RESULTS = Path(__file__).parent / "results" / "catalogue_seeds.json"
 SEEDS = 1_000
@@ -45,7 +46,7 @@ class Rows(msgspec.Struct):
 
 def measured(scenario: str, seeds: int) -> Row:
     """Play them."""
-    version = max(find_scenario(scenario).kafka, key=lambda name: [*map(int, name.split("."))])
+    version = max(find_scenario(scenario).kafka, key=rank)
     began_s, simulated_s, unknown = perf_counter(), 0.0, 0
     broken: list[int] = []
     why: Counter[str] = Counter()

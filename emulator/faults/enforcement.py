@@ -45,7 +45,7 @@ class LinkState:
         self.frames_stopped: dict[str, int] = {}
         """{rule: frames and SYNs held, dropped, delayed or lost here}; of healed rules the last HEALED_KEPT_MAX."""
         self._told: dict[str, int] = {}
-        """{rule: of these, those that a former life of the node has told at its end}; a process has one life."""
+        """{rule: of these, those that were told, by a former life of the node, too; a process has one}"""
         self._busy_until_ms: dict[str, float] = {}
         """{rule: when what has been given to a link of little bandwidth is through}"""
         self._healed: dict[str, LinkRule] = {}
@@ -108,8 +108,7 @@ class LinkState:
             self._told.pop(oldest, None)
             self._proved = {(known, peer) for known, peer in self._proved if known != oldest}
             self._tried = {(known, peer) for known, peer in self._tried if known != oldest}
-        stopped = self.frames_stopped[rule_id] - self._told.get(rule_id, 0)
-        self._events.append(FaultHealed(rule=rule_id, what=rule.what, frames_stopped=stopped))
+        self._events.append(FaultHealed(rule=rule_id, what=rule.what, frames_stopped=self._untold(rule_id)))
         self._rule_paths()
         for path in self._paths.values():
             path.healed(now_ms, rule)
@@ -124,14 +123,16 @@ class LinkState:
 
     def last_words(self) -> list[Event]:
         """What rules in force have stopped here, to be told at the node's end. For the kernel only itself can say."""
-        words: list[Event] = []
-        for rule in self.in_force.values():
-            if rule.driver == NODES:
-                stopped = self.frames_stopped[rule.rule]
-                told = stopped - self._told.get(rule.rule, 0)
-                words.append(FaultLasted(rule=rule.rule, what=rule.what, frames_stopped=told))
-                self._told[rule.rule] = stopped
-        return words
+        return [
+            FaultLasted(rule=rule.rule, what=rule.what, frames_stopped=self._untold(rule.rule))
+            for rule in self.in_force.values()
+            if rule.driver == NODES
+        ]
+
+    def _untold(self, rule_id: str) -> int:
+        """What the rule has stopped since that was last told, which it is now."""
+        before, self._told[rule_id] = self._told.get(rule_id, 0), self.frames_stopped[rule_id]
+        return self._told[rule_id] - before
 
     def count(self, rule_id: str) -> None:
         """A rule stopped one more frame here."""

@@ -13,6 +13,7 @@ from emulator.topology import Topology, three_azs
 from emulator.worlds.cluster_file.files import read_cluster_file, topologies
 from emulator.worlds.cluster_file.interpolation import interpolate
 from emulator.worlds.cluster_file.networks import networks_of
+from tests.emulator.worlds.containers.test_doors import filled_in
 from tests.patience import PATIENCE_S
 
 FILES = topologies()
@@ -166,16 +167,6 @@ def with_clients(name: str) -> Path:
     return FILES[name].parent / "kafka" / FILES[name].name
 
 
-def filled_in(value: Any) -> Any:
-    """With the defaults of variables."""
-    match value:
-        case dict():
-            return {key: filled_in(one) for key, one in value.items()}
-        case list():
-            return [filled_in(one) for one in value]
-    return interpolate(value, {}) if isinstance(value, str) else value
-
-
 @pytest.mark.parametrize(("command", "name"), list(product(COMPOSE, FILES)))
 def test_compose_accepts_the_file_of_kafka_s_ports_and_clients(command: tuple[str, ...], name: str) -> None:
     if not there(command):
@@ -191,7 +182,7 @@ def test_compose_accepts_the_file_of_kafka_s_ports_and_clients(command: tuple[st
 
 @pytest.mark.parametrize("name", FILES)
 def test_clients_are_confined_but_for_their_network_and_know_the_ports_of_their_az(name: str) -> None:
-    found = filled_in(YAML(typ="safe", pure=True).load(with_clients(name)))
+    found = filled_in(YAML(typ="safe", pure=True).load(with_clients(name)), {})
     ours = {f"broker-{number}" for number in range(len(TOPOLOGIES[name].with_role("broker")))} | {"control"}
     published = {port.split(":")[1] for one in ours - {"control"} for port in found["services"][one]["ports"]}
     clients = {service: about for service, about in found["services"].items() if service not in ours}

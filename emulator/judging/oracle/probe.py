@@ -202,7 +202,7 @@ class Probe:
         if log is not None and log is not seen.log:
             self.beliefs.found(watch.name, topic_partition, log.log_end)
             self.written.found(topic_partition, log, self._lives(topic_partition[0]))
-            seen.log_end, seen.first = log.log_end, log.segments[0]
+            seen.log_end = log.log_end
             self._log_found(watch, partition, log)
         seen.leader, seen.log, seen.leads = partition.leader, log, partition.leads
         if seen.office is not None and not (seen.leads and seen.office.epoch == seen.epoch):
@@ -229,7 +229,7 @@ class Probe:
         """Its end or its high watermark may be others."""
         log_end, high_watermark, first = log.log_end, log.high_watermark, log.segments[0]
         if log_end < seen.log_end:
-            wiped = seen.first is not None and first is not seen.first
+            wiped = first is not seen.first
             self.kept.cut(watch.name, watch.node.incarnation, seen.partition, log, seen.log_end, wiped=wiped)
         seen.first = first
         self.kept.reached(watch.name, topic_partition, high_watermark)
