@@ -9,8 +9,8 @@ machine), `process` (its main function).
 `door` is where Kafka clients come in: a room of its own, whose library is imported when it is opened.
 
 Then the supervisor's side: `supervision` (one node's control connection), `ports`, `engine` (what gives a cluster its
-processes), `local_engine` with `fork_server` (one warmed process forks all nodes) and `forking`, `forks` (what it has
-in common with an agent), `agent_engine` with `agent` (one on each machine) and `introductions` (who knocks there),
-`in_process` (the player's shell), `rule_board` (rules in force), `reports`, `processes` (of the nodes, from order to
-exit code), `cluster` (the door to all of it).
+processes), `local_engine` with `fork_server` (one warmed process forks all nodes), `fork_serving` and `forking`,
+`forks` (what it has in common with an agent), `agent_engine` with `agent` (one on each machine) and `introductions`
+(who knocks there), `in_process` (the player's shell), `rule_board` (rules in force), `reports`, `processes` (of the
+nodes, from order to exit code), `cluster` (the door to all of it).
 """

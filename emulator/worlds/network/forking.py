@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 import trio
 
-from emulator.worlds.network.fork_server import ORDER_BYTES_MAX, Fork, Forked, Ready, Report, SendSignal, Signalled
+from emulator.worlds.network.fork_serving import ORDER_BYTES_MAX, Fork, Forked, Ready, Report, SendSignal, Signalled
 from emulator.worlds.network.forks import Continued, Ended, Halted
 from emulator.worlds.network.spec import ProcessOrder
 

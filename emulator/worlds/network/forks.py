@@ -1,5 +1,5 @@
-"""Nodes forked from this process, which has imported everything and runs no event loop: what `fork_server` and
-`container` have in common."""
+"""Nodes forked from this process, which has imported everything and runs no event loop: what `fork_serving`
+and `agent` have in common."""
 
 import gc
 import importlib
