@@ -5,7 +5,6 @@ none.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from math import inf
 
 import msgspec
@@ -14,13 +13,14 @@ from emulator.judging.crash_testing.historian import Happened
 from emulator.judging.crash_testing.history import History, Stated
 from emulator.topology import node_name
 from protocol.events import Event, FaultHealed, FaultInForce, IsrChangeEnded, LogTruncated, MachineFault, ZnodeChanged
-from protocol.ids import TopicPartition, topic_partition_text
+from protocol.ids import BrokerId, TopicPartition, topic_partition_text
 from protocol.kinds import CutReason
 from protocol.versions import Gates
 from protocol.znodes import BROKER_IDS, CONTROLLER, decode_controller
 
 REFUSED = "1.6 (KAFKA-2729): a leader whose version is outdated tries its ISR write for ever"
 DEAD_IN_ISR = "4.1 (KAFKA-3143): a new controller leaves dead replicas in the ISR"
+DEAD_JOINS = "8 (KAFKA-14140): a dead replica joins the ISR, as its leader asks late"
 THROWN_AWAY = "2.3 (KAFKA-2477): a follower out of range throws its log away though its leader has all of it"
 REFUSED_MS = 3_000.0
 """From a leader's first refusal to its last with the same version."""
@@ -44,8 +44,9 @@ def further(events: Iterable[Happened], history: History, gates: Gates) -> Itera
         yield Further("refused", found, "" if gates.alter_isr else REFUSED)
     for found in _thrown_away(known):
         yield Further("thrown-away", found, THROWN_AWAY if gates.out_of_range_starts_over else "")
-    for found in _dead_in_isr(known, history, end_ms):
-        yield Further("dead-in-isr", found, "" if gates.startup_offlines_dead_replicas else DEAD_IN_ISR)
+    left = "" if gates.startup_offlines_dead_replicas else DEAD_IN_ISR
+    for found, joined in _dead_in_isr(known, history, end_ms):
+        yield Further("dead-in-isr", found, DEAD_JOINS if joined else left)
 
 
 WANTED: frozenset[type[Event]] = frozenset(
@@ -87,23 +88,32 @@ class _Office(msgspec.Struct, frozen=True):
     """All the time, and when it took office, though once they were there."""
 
 
-def _dead_in_isr(events: list[Happened], history: History, end_ms: float) -> Iterator[str]:
+def _dead_in_isr(events: list[Happened], history: History, end_ms: float) -> Iterator[tuple[str, bool]]:
+    """What is told, and whether the leader has asked for it since the controller took office."""
     for office in _quiet_offices(events, end_ms):
         for topic_partition, stated in history.states.items():
-            for since_ms, until_ms, state in _lasting(stated, office.until_ms):
-                begun_ms, dead = max(since_ms, office.since_ms), office.absent.intersection(state.state.isr)
+            for before, state, until_ms in _lasting(stated, office.until_ms):
+                begun_ms, dead = max(state.at_ms, office.since_ms), office.absent.intersection(state.state.isr)
                 lasted_ms = min(until_ms, office.until_ms) - begun_ms
                 if dead and lasted_ms > DEAD_MS and state.state.leader in office.registered:
+                    joined = state.at_ms > office.since_ms and dead <= _joined(before, state)
+                    what = "lets it into" if joined else "leaves it in"
                     where = topic_partition_text(*topic_partition)
                     names = ", ".join(map(node_name, sorted(dead)))
-                    yield f"{names} is dead, and {office.node}, the new controller, leaves it in the ISR of {where}"
+                    yield f"{names} is dead, and {office.node}, the new controller, {what} the ISR of {where}", joined
 
 
-def _lasting(stated: list[Stated], end_ms: float) -> Iterator[tuple[float, float, Stated]]:
-    for one, following in pairwise(stated):
-        yield one.at_ms, following.at_ms, one
-    if stated:
-        yield stated[-1].at_ms, end_ms, stated[-1]
+def _lasting(stated: list[Stated], end_ms: float) -> Iterator[tuple[Stated | None, Stated, float]]:
+    """(the state before, a state, until when it was one)"""
+    ends = [*(following.at_ms for following in stated[1:]), end_ms]
+    yield from zip((None, *stated), stated, ends, strict=False)
+
+
+def _joined(before: Stated | None, now: Stated) -> set[BrokerId]:
+    """Whom the leader has asked for: it changes neither leader nor epoch."""
+    if before is None or (before.state.leader, before.state.leader_epoch) != (now.state.leader, now.state.leader_epoch):
+        return set()
+    return set(now.state.isr) - set(before.state.isr)
 
 
 def _quiet_offices(events: list[Happened], end_ms: float) -> Iterator[_Office]:

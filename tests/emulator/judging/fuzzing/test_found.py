@@ -13,6 +13,7 @@ FOUND = Path(__file__).parent / "found"
 STEPS_MAX = 12
 MENDED = {
     "kafka-1367": "0.10.2",
+    "kafka-14140": "",
     "kafka-2729": "2.8",
     "kafka-3143": "2.3",
     "kafka-3410": "2.0.1",
