@@ -53,12 +53,17 @@ def works(cluster: faultline.Cluster, topic: str) -> None:
     assert lives == {(True, 1)}
 
 
-def broker_memory(cluster: faultline.Cluster) -> int:
-    """Bytes that broker-0 has in memory."""
+def broker_process(cluster: faultline.Cluster) -> psutil.Process:
+    """Broker-0's."""
     found = registered(cluster.directory)
     assert found is not None
     nodes = psutil.Process(found.registration.pid).children(recursive=True)
-    return int(next(node for node in nodes if node.name() == "broker-0").memory_info().rss)
+    return next(node for node in nodes if node.name() == "broker-0")
+
+
+def broker_memory(cluster: faultline.Cluster) -> int:
+    """Bytes that broker-0 has in memory."""
+    return int(broker_process(cluster).memory_info().rss)
 
 
 def request(kind: type, version: int, correlation_id: int = 1, **fields: object) -> bytes:
@@ -137,12 +142,21 @@ def test_who_asks_and_never_reads_costs_an_answer(cluster: faultline.Cluster, to
         assert broker_memory(cluster) - before < 4 * 4 * 16 * MIB
 
 
-def test_connections_opened_and_dropped(cluster: faultline.Cluster, topic: str) -> None:
-    for number in range(1_000):
+def test_ten_thousand_connections_opened_and_dropped(cluster: faultline.Cluster, topic: str) -> None:
+    """Nothing of them stays: no descriptor, no memory that grows with their number."""
+    works(cluster, topic)
+    process, begun = broker_process(cluster), request(ApiVersionsRequest, 0)
+    descriptors, before = process.num_fds(), broker_memory(cluster)
+    for number in range(10_000):
         with knocking(cluster) as sock:
             if number % 2:
-                sock.sendall(request(ApiVersionsRequest, 0)[: number % 20])
+                sock.sendall(begun[: number % 20])
     works(cluster, topic)
+    with knocking(cluster) as sock:  # accepted after all others, and taken for what it is: those have ended
+        sock.sendall(begun)
+        assert sock.recv(1)
+    assert process.num_fds() <= descriptors + 20
+    assert broker_memory(cluster) - before < 8 * MIB
 
 
 def test_damaged_requests(cluster: faultline.Cluster, topic: str) -> None:
