@@ -41,6 +41,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Any:
 def faultline_cluster(request: pytest.FixtureRequest) -> "Iterator[Cluster]":
     """A cluster of its own for this test; a test that failed is not audited."""
     from faultline.cluster import Cluster
+    from faultline.verdict import AuditFailed
 
     marker = request.node.get_closest_marker("faultline")
     given = dict(marker.kwargs) if marker is not None else {}
@@ -52,7 +53,11 @@ def faultline_cluster(request: pytest.FixtureRequest) -> "Iterator[Cluster]":
             cluster.heal()
             cluster.settle()
     if judged:
-        cluster.audit().require_held(except_=expected)
+        verdict = cluster.audit()
+        try:
+            verdict.require_held(except_=expected)
+        except AuditFailed as failed:
+            pytest.fail(str(failed), pytrace=False)  # what the audit says; where it was asked for tells nobody anything
 
 
 @pytest.fixture
