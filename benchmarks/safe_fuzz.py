@@ -1,0 +1,102 @@
+"""A hundred thousand fuzzed runs under safe settings: is a promise broken that no rule of Kafka's own errors explains?
+
+    python -m benchmarks.safe_fuzz [RUNS]
+
+Hunts of LOT runs (`faultline fuzz`, without making finds small), of the versions of VERSIONS in turn, each with a seed
+of its own. Every finished one is kept in results/safe_fuzz.json, and a call that was cut short goes on behind the last.
+`faultline fuzz --kafka-version V --seed S --runs N` shows a hunt again. Exits with 1 if something has no rule (its
+scenario is told), 70 if a run met a bug of ours.
+"""
+
+import sys
+from contextlib import closing
+from pathlib import Path
+from time import perf_counter
+
+import msgspec
+
+from emulator.exit_codes import BROKEN, BUG, HELD
+from emulator.judging.fuzzing.hunt import FuzzAsked, Hunt, hunted
+from emulator.judging.fuzzing.trial import NO_RULE
+from emulator.last_resort import ended
+
+RESULTS = Path(__file__).parent / "results" / "safe_fuzz.json"
+RUNS = 100_000
+LOT = 5_000
+VERSIONS = ("2.8", "2.6", "2.8", "2.3", "2.8", "2.0.0", "2.8", "1.1", "2.8", "0.10.2")
+FIRST_SEED = 2026
+
+
+class Unexplained(msgspec.Struct, frozen=True):
+    """What has no rule. `number`: of the first run that showed it, `drawn` its scenario; `times`: how many did."""
+
+    what: str
+    text: str
+    number: int
+    times: int
+    drawn: str
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One hunt. `explained`: {promise and rule: in how many runs}; `failures`: runs that did not come to their end."""
+
+    kafka: str
+    seed: int
+    runs: int
+    explained: dict[str, int]
+    unexplained: list[Unexplained]
+    failures: int
+    bugs: dict[str, str]
+    simulated_s: float
+    took_s: float
+
+
+def row_of(asked: FuzzAsked, hunt: Hunt, took_s: float) -> Row:
+    """What a hunt has found."""
+    unexplained = [
+        Unexplained(find.what, find.text, find.number, find.count, find.drawn)
+        for find in hunt.finds
+        if find.rule == NO_RULE
+    ]
+    explained = {find.broken.cause: find.count for find in hunt.finds if find.rule != NO_RULE}
+    simulated_s = round(hunt.simulated_s)
+    return Row(
+        asked.version, asked.seed, hunt.runs, explained, unexplained, hunt.failures, hunt.bugs, simulated_s, took_s
+    )
+
+
+def measured(asked: FuzzAsked, runs: int) -> Row:
+    """Hunt."""
+    hunt, began_s = Hunt(), perf_counter()
+    with closing(hunted(asked, hunt, runs)) as found:
+        for _ in found:
+            pass
+    return row_of(asked, hunt, round(perf_counter() - began_s, 1))
+
+
+def before() -> list[Row]:
+    """What earlier calls have hunted."""
+    return msgspec.json.decode(RESULTS.read_bytes(), type=list[Row]) if RESULTS.exists() else []
+
+
+def main(arguments: list[str]) -> int:
+    """Hunt what is left to hunt."""
+    wanted, rows = int(arguments[0]) if arguments else RUNS, before()
+    while (played := sum(row.runs for row in rows)) < wanted:
+        number = len(rows)
+        asked = FuzzAsked(VERSIONS[number % len(VERSIONS)], FIRST_SEED + number)
+        row = measured(asked, min(LOT, wanted - played))
+        rows.append(row)
+        RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(rows), indent=1) + b"\n")
+        told = ", ".join(f"{one.what} ({one.times} x)" for one in row.unexplained) or "nothing without a rule"
+        print(f"{row.kafka:7} seed {row.seed}: {row.runs} runs in {row.took_s} s: {told}", flush=True)
+    for row in rows:
+        for one in row.unexplained:
+            print(f"\n{row.kafka}, seed {row.seed}, run {one.number}: {one.what}: {one.text}\n{one.drawn}")
+    bugs, open_ = sum(len(row.bugs) for row in rows), sum(len(row.unexplained) for row in rows)
+    print(f"{played} runs in {len(rows)} hunts: {open_} finds without a rule, {bugs} runs with a bug of ours")
+    return BUG if bugs else BROKEN if open_ else HELD
+
+
+if __name__ == "__main__":
+    sys.exit(ended("benchmarks.safe_fuzz", lambda: main(sys.argv[1:])))
