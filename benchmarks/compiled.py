@@ -3,13 +3,14 @@
     python -m benchmarks.compiled [--seeds N] [--turns N]
 
 Traces: N seeds (2) of every catalogue scenario in every version, and one of every recording's script, all events with
-their times and causes. Results: 400 seeds of az-isolated-leader, all that `sim --json` tells of each but its time. Then
-what `benchmarks.simulation` measures, and 1,000 seeds on all cores, of both sides in turns, in seconds of the
-processor. Each side is a process of its own. Exits with 1 if anything differs or a target is missed, with 2 where
-nothing usable is compiled.
+their times and causes. Results: 400 seeds of az-isolated-leader, all that `sim --json` tells of each but its time. What
+runs leave behind in memory: nothing. Then what `benchmarks.simulation` measures, and 1,000 seeds on all cores, of both
+sides in turns, in seconds of the processor. Each side is a process of its own. Exits with 1 if anything differs or a
+target is missed, with 2 where nothing usable is compiled.
 """
 
 import argparse
+import gc
 import os
 import statistics
 import subprocess
@@ -30,6 +31,7 @@ Side = Literal["pure", "compiled"]
 SIDES: Final[tuple[Side, ...]] = ("pure", "compiled")
 SEEDS: Final = 2
 RESULTS: Final = 400
+REMAINS: Final = 20
 TIMED_SEEDS: Final = 1_000
 TURNS: Final = 3
 """Medians of these: another program takes a core now and then."""
@@ -52,6 +54,18 @@ def results(seeds: int) -> Any:
 
     played = sorted(play_seeds(SeedsAsked(SCENARIO, "2.6"), range(1, seeds + 1)), key=lambda result: result.seed)
     return [msgspec.to_builtins(msgspec.structs.replace(result, wall_s=0.0)) for result in played]
+
+
+def remains(seeds: int) -> Any:
+    """Objects that so many runs leave behind, when the collector has looked."""
+    from emulator.judging.seeds import SeedsAsked, Worker
+
+    worker, counts = Worker(SeedsAsked(SCENARIO, "2.6")), []
+    for seed in range(1, seeds + 3):
+        worker.play(seed)
+        gc.collect()
+        counts.append(len(gc.get_objects()))
+    return counts[-1] - counts[1]  # what is made once has been made by then
 
 
 def speeds(seeds: int) -> Any:
@@ -88,7 +102,7 @@ def _processors_s() -> float:
     return sum(os.times()[:4])
 
 
-SUBJECTS: Final = {"traces": traces, "results": results, "speeds": speeds}
+SUBJECTS: Final = {"traces": traces, "results": results, "remains": remains, "speeds": speeds}
 
 
 def child(side: Side, subject: str, seeds: int, folder: Path, file: Path) -> int:
@@ -138,6 +152,10 @@ def compare(seeds: int, turns: int) -> list[Figure]:
     figures = [
         Figure(line=f"traces that differ, of {runs:,}", value=wrong, unit="traces", target=0),
         Figure(line=f"results that differ, of {RESULTS} seeds", value=len(unequal), unit="seeds", target=0),
+        Figure(
+            line=f"objects that {REMAINS} compiled runs leave in memory", unit="objects", target=0,
+            value=asked_of("compiled", "remains", REMAINS, folder),
+        ),
         Figure(
             line="simulation of a 3-broker cluster, compiled", value=native[0], unit="x real time", target=4000,
             higher_is_better=True, bound=f"{python[0]:,.0f} from the sources; structs, codec and heap are C already",

@@ -151,7 +151,37 @@ def _reason(path: str, source: _Source, by_name: Mapping[str, _Source]) -> str:
             return f"it has a decorator that mypyc may take for another: {unknown[0]}"
     if any(isinstance(node, ast.ClassDef) for top in source.tree.body for node in _inside(top)):
         return "it defines a class within something else, which mypyc does not know"
+    if again := sorted(attribute for name in source.bases for attribute in _declared_again(own, name, by_name)):
+        return f"the garbage collector would see {again[0]} twice, and keep all: a base class has declared it"
     return ""
+
+
+def _declared_again(name: str, own: str, by_name: Mapping[str, _Source]) -> set[str]:
+    """Attributes that the class `own` of the module `name` declares with their types though a base does. Native code
+    visits each such declaration; then fewer references are left than there are visits, which the collector takes for
+    references from outside, and it keeps the object with all that hangs together with it."""
+    above: set[str] = set()
+    ahead = [(name, base) for base in by_name[name].bases[own]]
+    while ahead:
+        module, base = ahead.pop()
+        found = _class_of(_meant(module, by_name[module], base), by_name)
+        if found is not None:
+            above |= _attributes(*found[1:], typed=False)
+            ahead += ((found[0], further) for further in found[1].bases[found[2]])
+    return above & _attributes(by_name[name], own, typed=True)
+
+
+def _attributes(source: _Source, own: str, *, typed: bool) -> set[str]:
+    """Of the instances of a class: those that stand in its body, and those that its methods set. `typed`: with a
+    type."""
+    (node,) = (node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef) and node.name == own)
+    found = {ast.unparse(line.target) for line in node.body if isinstance(line, ast.AnnAssign)}
+    for line in ast.walk(node):
+        targets: list[ast.expr] = [line.target] if isinstance(line, ast.AnnAssign) else []
+        if isinstance(line, ast.Assign) and not typed:
+            targets = line.targets
+        found |= {one.attr for one in targets if isinstance(one, ast.Attribute) and ast.unparse(one.value) == "self"}
+    return found
 
 
 def _inside(node: ast.AST) -> Iterator[ast.AST]:

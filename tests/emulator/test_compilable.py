@@ -103,6 +103,34 @@ def test_a_decorator_that_nobody_has_tried_is_left_out(tmp_path: Path) -> None:
     assert found["protocol.two"] == "" and "functools.cached_property" in found["protocol.one"]
 
 
+@pytest.mark.parametrize("again", ["    x: list[int]\n", "    def f(self):\n        self.x: list[int] = []\n"])
+@pytest.mark.parametrize("first", ["    x: list[int]\n", "    def __init__(self):\n        self.x = []\n"])
+def test_an_attribute_that_is_declared_twice_is_left_out(tmp_path: Path, first: str, again: str) -> None:
+    """The collector would never free its object (what nothing in the compiled code says)."""
+    found = made(
+        tmp_path,
+        {
+            "protocol/base.py": f"class Base:\n{first}",
+            "protocol/between.py": "from protocol.base import Base\nclass Between(Base): ...\n",
+            "protocol/twice.py": f"from protocol import between\nclass Twice(between.Between):\n{again}",
+            "protocol/apart.py": f"class Apart:\n{again}",
+        },
+    )
+    assert found["protocol.twice"].startswith("the garbage collector would see x twice")
+    assert found["protocol.apart"] == ""
+
+
+def test_an_attribute_that_is_set_again_is_the_same(tmp_path: Path) -> None:
+    found = made(
+        tmp_path,
+        {
+            "protocol/base.py": "class Base:\n    x: list[int]\n",
+            "protocol/once.py": "from protocol.base import Base\nclass Once(Base):\n    def f(self): self.x = []\n",
+        },
+    )
+    assert set(found.values()) == {""}
+
+
 def test_work_that_would_be_done_too_early_is_left_out(tmp_path: Path) -> None:
     (reason,) = made(tmp_path, {"protocol/one.py": "def f(xs):\n    return (x for x in xs)\n"}).values()
     assert reason.startswith("it returns a generator expression")

@@ -54,3 +54,4 @@ def test_native_machines_leave_the_same_traces(tmp_path: Path) -> None:
     assert look({}, folder).usable
     wrong, runs = differing(*(asked_of(side, "traces", 2, folder) for side in SIDES))
     assert (wrong, runs > 500) == (0, True)
+    assert [asked_of(side, "remains", 10, folder) for side in SIDES] == [0, 0]

@@ -20,7 +20,7 @@ from emulator.topology import Topology
 from emulator.worlds.simulated.chance import CALM, Draws, Latencies
 from emulator.worlds.simulated.node import MachineFactory, SimulatedNode
 from emulator.worlds.simulated.trace import Cause, Trace
-from emulator.worlds.simulated.transport import Entry, Transport
+from emulator.worlds.simulated.transport import Transport
 from protocol.events import NodeStopped
 from protocol.hardware import SOUND
 from protocol.link_rules import LinkRule
@@ -70,10 +70,10 @@ class Heap(Transport):
         self.draws = draws or Draws(seed, latencies)
         self._factory = factory
         self._after_step = after_step
-        self._heap: list[Entry] = []
+        self._heap = []
         self._seq = 0
         self._wire_events = wire_events
-        self.cause: Cause = "start"
+        self.cause = "start"
         self.nodes = {
             node.name: SimulatedNode(node, LinkState(node.name, self.draws.links_seed(node.name)))
             for node in topology.nodes
