@@ -8,17 +8,22 @@ of its own. Every finished one is kept in results/safe_fuzz.json, and a call tha
 scenario is told), 70 if a run met a bug of ours.
 """
 
+from __future__ import annotations
+
 import sys
 from contextlib import closing
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from emulator.compiled import use
 from emulator.exit_codes import BROKEN, BUG, HELD
-from emulator.judging.fuzzing.hunt import FuzzAsked, Hunt, hunted
-from emulator.judging.fuzzing.trial import NO_RULE
 from emulator.last_resort import ended
+
+if TYPE_CHECKING:
+    from emulator.judging.fuzzing.hunt import FuzzAsked, Hunt
 
 RESULTS = Path(__file__).parent / "results" / "safe_fuzz.json"
 RUNS = 100_000
@@ -53,6 +58,8 @@ class Row(msgspec.Struct, frozen=True):
 
 def row_of(asked: FuzzAsked, hunt: Hunt, took_s: float) -> Row:
     """What a hunt has found."""
+    from emulator.judging.fuzzing.trial import NO_RULE
+
     unexplained = [
         Unexplained(find.what, find.text, find.number, find.count, find.drawn)
         for find in hunt.finds
@@ -67,6 +74,8 @@ def row_of(asked: FuzzAsked, hunt: Hunt, took_s: float) -> Row:
 
 def measured(asked: FuzzAsked, runs: int) -> Row:
     """Hunt."""
+    from emulator.judging.fuzzing.hunt import Hunt, hunted
+
     hunt, began_s = Hunt(), perf_counter()
     with closing(hunted(asked, hunt, runs)) as found:
         for _ in found:
@@ -80,7 +89,10 @@ def before() -> list[Row]:
 
 
 def main(arguments: list[str]) -> int:
-    """Hunt what is left to hunt."""
+    """Hunt what is left to hunt, with native machines where `make fast` has made them."""
+    use()
+    from emulator.judging.fuzzing.hunt import FuzzAsked
+
     wanted, rows = int(arguments[0]) if arguments else RUNS, before()
     while (played := sum(row.runs for row in rows)) < wanted:
         number = len(rows)

@@ -539,7 +539,7 @@ def fuzz(
     master
         A Spark master whose executors play instead of this machine's cores, such as spark://host:7077.
     """
-    # The sources, always: rules and gates that runs go through are told by the functions of Python that are called.
+    use_compiled()
     from emulator.cli.commands.fuzz import FuzzOptions, fuzz_command
 
     files = tuple(settings or ())

@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from multiprocessing import resource_tracker
+from multiprocessing.pool import Pool
 from typing import Any, Literal, Protocol, TypeVar
 
 from emulator.compiled import in_use as compiled_in_use
@@ -70,6 +71,14 @@ def processes_made_by() -> Literal["fork", "spawn"]:
     return "fork" if alone else "spawn"
 
 
+def played_by_python(what: Callable[[Asked], Result], asked: Asked) -> Result:
+    """`what(asked)` with the sources' own functions: in a process of its own where this one runs native machines."""
+    if not compiled_in_use():
+        return what(asked)
+    with _pool("spawn", 1) as pool:
+        return pool.apply(what, (asked,))
+
+
 def on_all_cores(
     make: Callable[[Asked], Worker[int, Result]], asked: Asked, seeds: Sequence[int], processes: Processes = None
 ) -> Generator[Result, None, None]:
@@ -94,19 +103,26 @@ def all_cores(
         worker = make(asked)
         yield lambda tasks: map(worker.play, tasks)
         return
-    context = multiprocessing.get_context(processes_made_by())
-    # An interrupt is this process's to handle: the others are born with it blocked, and none is interrupted half born.
-    # The tracker comes first, because its own start ends with the interrupt unblocked.
+    with _pool(processes_made_by(), count, _begin, (pickle.dumps((make, asked)), compiled_in_use())) as pool:
+
+        def play(tasks: Sequence[Task]) -> Iterator[Result]:
+            chunk = max(1, min(CHUNK_MAX, len(tasks) // (4 * count)))
+            return pool.imap_unordered(_play, tasks, chunksize=chunk)
+
+        yield play
+
+
+@contextmanager
+def _pool(
+    made_by: str, count: int, begin: Callable[..., None] | None = None, given: tuple[Any, ...] = ()
+) -> Iterator[Pool]:
+    """An interrupt is this process's to handle: the others are born with it blocked, and none is interrupted half born.
+    The tracker comes first, because its own start ends with the interrupt unblocked."""
     resource_tracker.ensure_running()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        with context.Pool(count, _begin, (pickle.dumps((make, asked)), compiled_in_use())) as pool:
+        with multiprocessing.get_context(made_by).Pool(count, begin, given) as pool:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-
-            def play(tasks: Sequence[Task]) -> Iterator[Result]:
-                chunk = max(1, min(CHUNK_MAX, len(tasks) // (4 * count)))
-                return pool.imap_unordered(_play, tasks, chunksize=chunk)
-
-            yield play
+            yield pool
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

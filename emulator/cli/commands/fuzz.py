@@ -23,7 +23,7 @@ from emulator.judging.fuzzing.coverage import codes_in, kinds_in
 from emulator.judging.fuzzing.draws import SAFE
 from emulator.judging.fuzzing.hunt import Find, FuzzAsked, Hunt, hunted, made_small
 from emulator.regular_files import read_regular, write_whole
-from emulator.runs.cores import Players
+from emulator.runs.cores import Players, played_by_python
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
 from emulator.runs.settings_files import read_settings_files
@@ -79,7 +79,7 @@ def fuzz_command(options: FuzzOptions) -> int:
         print(f"faultline fuzz: {error}", file=sys.stderr)
         return UNUSABLE
     folder = options.out or Path(FINDS)
-    closely = looked_at(chosen(hunt.kept, hunt.runs))
+    closely = played_by_python(looked_at, chosen(hunt.kept, hunt.runs))
     code = BUG if hunt.bugs else BROKEN if hunt.finds else HELD
     for find in hunt.finds:
         if find.file:

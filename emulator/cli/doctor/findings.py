@@ -96,7 +96,7 @@ def _make(facts: Facts) -> Iterator[Finding]:
 
 
 def _machines(facts: Facts) -> Finding:
-    """What sim, sweep, advise and run --world sim play with."""
+    """What sim, sweep, advise, fuzz and run --world sim play with."""
     native = facts.native
     if native.usable:
         return Finding("machines", "ok", f"compiled: {native.modules} modules are native code when runs are simulated")
