@@ -87,7 +87,8 @@ def write_simulated(
     write_scenario(directory, resolved, world="sim", seed=seed)
     write_events(directory / EVENTS_FOLDER, world.trace, directory.name)
     for node in world.nodes.values():
-        write_files(directory / DATA_FOLDER / node.node.name, node.files)
+        with node.files.unwatched():  # a disk that fails on purpose still holds what it held
+            write_files(directory / DATA_FOLDER / node.node.name, node.files)
     write_observations(directory, observations)
 
 

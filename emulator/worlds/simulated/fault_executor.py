@@ -23,6 +23,8 @@ class FaultExecutor:
         self._world = world
         self._started_ms = -TOGETHER_MS - 1.0
         self._start_takes_ms = 0.0
+        self._starting: set[str] = set()
+        """Told to start, and not yet there."""
 
     def do(self, node: SimulatedNode, order: act.Act) -> None:
         """Carry out an action and tell the player."""
@@ -40,13 +42,14 @@ class FaultExecutor:
             return
         match order.action:
             case act.Start(name):
-                error = world.before_start(order.action)
+                error = f"{name} is starting" if name in self._starting else world.before_start(order.action)
                 if error:
                     world.at(world.now_ms + 1.0, done)
                     return
                 life = world.nodes[name].incarnation + 1
                 world.trace.add(node, world.cause, world.now_ms, MachineFault("start", name, life=life))
-                world.at(world.now_ms + self.start_takes_ms(name), lambda: world.start(name))
+                self._starting.add(name)
+                world.at(world.now_ms + self.start_takes_ms(name), lambda: self._start(name))
             case act.Kill(name):
                 world.kill(name)
             case act.Stop(name):
@@ -92,6 +95,10 @@ class FaultExecutor:
             case other:
                 raise AssertionError(other)
         world.at(world.now_ms + 1.0, done)
+
+    def _start(self, name: str) -> None:
+        self._starting.discard(name)
+        self._world.start(name)
 
     def start_takes_ms(self, name: str) -> float:
         """From the order to the first input; a broker or controller is a Java machine, and one that has much to do."""
