@@ -64,19 +64,21 @@ class Fates:
         return [self._fate(topic_partition, at, batch) for at, batch in sorted(last.items())]
 
     def replaced(self, topic_partition: TopicPartition, offset: int) -> list[Fate]:
-        """Of all that leaders wrote at `offset` before they wrote something else there."""
+        """Of all that leaders wrote at `offset` before they wrote there for the last time. That may have been the same
+        once more: what is sent again may find its old place empty."""
         written = [b for b in self._history.written.get(topic_partition, []) if b.first <= offset <= b.last]
         final = max(written, key=lambda batch: (batch.epoch, batch.at_ms), default=None)
         return [
-            self._fate(topic_partition, offset, batch)
+            self._fate(topic_partition, offset, batch, final.at_ms if batch.digest == final.digest else inf)
             for batch in written
-            if final is not None and batch.digest != final.digest
+            if final is not None and batch is not final
         ]
 
-    def _fate(self, topic_partition: TopicPartition, offset: int, record: Written) -> Fate:
+    def _fate(self, topic_partition: TopicPartition, offset: int, record: Written, until_ms: float = inf) -> Fate:
+        """`until_ms`: when the same was written there again."""
         held, held_ms = (record.epoch, record.broker), record.at_ms
         by: Led | None = None
-        for led in self._later(topic_partition, record):
+        for led in self._later(topic_partition, record, until_ms):
             if led.log_end > offset and self._had(topic_partition, offset, record, led.broker, led.at_ms)[0]:
                 held, held_ms, by = (led.epoch, led.broker), led.at_ms, None
             elif by is None:
@@ -84,20 +86,23 @@ class Fates:
         if by is not None:
             _, gone = self._had(topic_partition, offset, record, by.broker, by.at_ms)
         else:
-            _, gone = self._had(topic_partition, offset, record, held[1], inf)
+            _, gone = self._had(topic_partition, offset, record, held[1], until_ms)
             gone = gone if gone is not None and gone.at_ms >= held_ms else None
         return Fate(
             topic_partition, record, offset, self._committed_ms(topic_partition, offset, record), held, by, gone
         )
 
-    def _later(self, topic_partition: TopicPartition, record: Written) -> list[Led]:
-        """Who led in a later epoch, or in the same again."""
+    def _later(self, topic_partition: TopicPartition, record: Written, until_ms: float) -> list[Led]:
+        """Who led in a later epoch, or in the same again, from before `until_ms`."""
         leaders = self._history.leaders.get(topic_partition, [])
         later = [
             led
             for led in leaders
-            if led.epoch > record.epoch
-            or (led.epoch == record.epoch and led.broker == record.broker and led.at_ms > record.at_ms)
+            if led.at_ms < until_ms
+            and (
+                led.epoch > record.epoch
+                or (led.epoch == record.epoch and led.broker == record.broker and led.at_ms > record.at_ms)
+            )
         ]
         return sorted(later, key=lambda led: (led.epoch, led.at_ms))
 

@@ -12,7 +12,16 @@ import msgspec
 from emulator.judging.crash_testing.historian import Happened
 from emulator.judging.crash_testing.history import History, Stated
 from emulator.topology import node_name
-from protocol.events import Event, FaultHealed, FaultInForce, IsrChangeEnded, LogTruncated, MachineFault, ZnodeChanged
+from protocol.events import (
+    Event,
+    FaultHealed,
+    FaultInForce,
+    IsrChangeEnded,
+    LogTruncated,
+    MachineFault,
+    NodeStopped,
+    ZnodeChanged,
+)
 from protocol.ids import BrokerId, TopicPartition, topic_partition_text
 from protocol.kinds import CutReason
 from protocol.versions import Gates
@@ -24,6 +33,7 @@ DEAD_JOINS = "8 (KAFKA-14140): a dead replica joins the ISR, as its leader asks 
 THROWN_AWAY = "2.3 (KAFKA-2477): a follower out of range throws its log away though its leader has all of it"
 REFUSED_MS = 3_000.0
 """From a leader's first refusal to its last with the same version."""
+DEADLY = frozenset({"kill", "power-loss"})
 DEAD_MS = 8_000.0
 """From a controller's taking office: it has nothing to wait for, and looks at who lives first."""
 
@@ -50,7 +60,7 @@ def further(events: Iterable[Happened], history: History, gates: Gates) -> Itera
 
 
 WANTED: frozenset[type[Event]] = frozenset(
-    {FaultHealed, FaultInForce, IsrChangeEnded, LogTruncated, MachineFault, ZnodeChanged}
+    {FaultHealed, FaultInForce, IsrChangeEnded, LogTruncated, MachineFault, NodeStopped, ZnodeChanged}
 )
 
 
@@ -117,22 +127,24 @@ def _joined(before: Stated | None, now: Stated) -> set[BrokerId]:
 
 
 def _quiet_offices(events: list[Happened], end_ms: float) -> Iterator[_Office]:
-    """Stretches of a controller's time in which no link is broken and nobody stands still."""
+    """Stretches of a living controller's time in which no link is broken and nobody stands still. (Who dies may have
+    asked for the office, and get it.)"""
     registered: set[int] = set()
+    dead: set[str] = set()
     once: set[int] = set()
     rules: set[str] = set()
     still: set[str] = set()
     begun: _Office | None = None
     written: set[tuple[int, str]] = set()
-    for *_, at_ms, event in events:
+    for node, *_, at_ms, event in events:
         match event:
             case ZnodeChanged(path=path, zxid=zxid) if (zxid, path) not in written:
                 written.add((zxid, path))
                 if path == CONTROLLER:
                     yield from _long(begun, at_ms)
                     begun = None
-                    if event.change == "created" and not rules and not still:
-                        name = node_name(decode_controller(event.data.encode()))
+                    name = node_name(decode_controller(event.data.encode()))
+                    if event.change == "created" and not rules and not still and name not in dead:
                         begun = _Office(name, at_ms, at_ms, frozenset(registered), frozenset(once - registered))
                 elif path.startswith(f"{BROKER_IDS}/"):
                     broker = int(path.removeprefix(f"{BROKER_IDS}/"))
@@ -151,8 +163,17 @@ def _quiet_offices(events: list[Happened], end_ms: float) -> Iterator[_Office]:
                 still.add(target)
                 yield from _long(begun, at_ms)
                 begun = None
+            case NodeStopped():
+                dead.add(node)
+                if begun is not None and node == begun.node:
+                    yield from _long(begun, at_ms)
+                    begun = None
             case MachineFault(what=what, target=target):
                 still.discard(target)
+                if what == "start":
+                    dead.discard(target)
+                elif what in DEADLY:
+                    dead.add(target)
                 if target.startswith("session") or (begun is not None and target == begun.node and what != "start"):
                     yield from _long(begun, at_ms)
                     begun = None
@@ -171,5 +192,3 @@ def _without(begun: _Office | None, broker: int) -> _Office | None:
     if begun is None:
         return None
     return msgspec.structs.replace(begun, registered=begun.registered - {broker}, absent=begun.absent - {broker})
-
-

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulator.judging.fuzzing.files import read
-from emulator.judging.fuzzing.trial import tried
+from emulator.judging.fuzzing.trial import NO_RULE, tried
 
 FOUND = Path(__file__).parent / "found"
 STEPS_MAX = 12
@@ -54,3 +54,9 @@ def test_a_known_error_is_there_where_a_version_has_it_and_nowhere_else(error: s
         mended = KAFKA.sub(f'kafka: ["{MENDED[error]}"]', text)
         assert mended != text
         assert not [rule for rule in rules_broken(mended) if named in rule]
+
+
+@pytest.mark.parametrize("path", sorted((FOUND.parent / "mistaken").glob("*.yaml")), ids=lambda path: path.stem)
+def test_what_was_told_without_a_rule_by_mistake_is_explained(path: Path) -> None:
+    """A record that is sent again to its old place; a controller that is dead when it is elected."""
+    assert NO_RULE not in rules_broken(path.read_text())
