@@ -58,14 +58,11 @@ class Row(msgspec.Struct, frozen=True):
 
 def row_of(asked: FuzzAsked, hunt: Hunt, took_s: float) -> Row:
     """What a hunt has found."""
-    from emulator.judging.fuzzing.trial import NO_RULE
+    from emulator.judging.fuzzing.trial import BUG, NO_RULE
 
-    unexplained = [
-        Unexplained(find.what, find.text, find.number, find.count, find.drawn)
-        for find in hunt.finds
-        if find.rule == NO_RULE
-    ]
-    explained = {find.broken.cause: find.count for find in hunt.finds if find.rule != NO_RULE}
+    open_ = [find for find in hunt.finds if find.rule == NO_RULE or find.what == BUG]
+    unexplained = [Unexplained(find.what, find.text, find.number, find.count, find.drawn) for find in open_]
+    explained = {find.broken.cause: find.count for find in hunt.finds if find not in open_}
     simulated_s = round(hunt.simulated_s)
     return Row(
         asked.version, asked.seed, hunt.runs, explained, unexplained, hunt.failures, hunt.bugs, simulated_s, took_s

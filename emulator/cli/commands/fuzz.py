@@ -193,8 +193,6 @@ def _print(asked: FuzzAsked, hunt: Hunt, closely: Closely, folder: Path, wall_s:
         lines.print(f"  {find.text}", markup=False)
         made = f"{find.steps} steps: {_replay(find, folder)}" if find.file else f"not made small; number {find.number}"
         lines.print(f"  {made}", markup=False)
-    for number, bug in hunt.bugs.items():
-        lines.print(f"a bug of faultline, seed {asked.seed}, number {number}: {bug}", markup=False)
     if not hunt.finds:
         lines.print("no promise was broken", markup=False)
     for number, why in hunt.failed.items():

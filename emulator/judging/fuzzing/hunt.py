@@ -93,8 +93,8 @@ class Find(msgspec.Struct):
 
 class Hunt(msgspec.Struct):
     """What is known after `runs` runs. `failed`: {number: why it was not played to its end}, of the first of
-    `failures`, which nothing is concluded from; `bugs`: {number: a machine's own exception}. `reached`: see Trial;
-    `kept`: what reached something new, in the order of numbers."""
+    `failures`, which nothing is concluded from; `bugs`: {number: an exception of ours}, of the first. `reached`: see
+    Trial; `kept`: what reached something new, in the order of numbers."""
 
     runs: int = 0
     finds: list[Find] = []
@@ -118,7 +118,7 @@ class Hunt(msgspec.Struct):
         self.failures += bool(trial.error)
         if trial.error and len(self.failed) < FAILED_MAX:
             self.failed[str(ended.number)] = trial.error
-        if trial.bug:
+        if trial.bug and len(self.bugs) < FAILED_MAX:
             self.bugs[str(ended.number)] = trial.bug
         first = []
         for broken in trial.broken:

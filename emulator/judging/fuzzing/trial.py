@@ -30,6 +30,8 @@ from emulator.scenario import model as m
 from emulator.worlds.simulated.heap import RunTooLong
 from protocol.versions import Gates
 
+BUG = "bug"
+"""What is broken when we are: no promise of Kafka's, but found, made small and written down like one."""
 NO_RULE = "no rule allows it"
 KNOWN = re.compile(r"\((?:KAFKA-\d+|KIP-(?:101|903|966))\)")
 """What the rule of one of Kafka's own errors has in its name (semantics 8)."""
@@ -50,8 +52,8 @@ FIRST = (
 
 
 class Broken(msgspec.Struct, frozen=True, order=True):
-    """A promise that was not kept: `what` of crash testing's, of `further`, or a check's name; by which `rule`; `text`:
-    one case of it."""
+    """A promise that was not kept: `what` of crash testing's, of `further`, a check's name, or BUG; by which `rule`;
+    `text`: one case of it."""
 
     what: str
     rule: str
@@ -70,7 +72,8 @@ class Broken(msgspec.Struct, frozen=True, order=True):
 
 class Trial(msgspec.Struct, frozen=True):
     """`broken`: one of each cause. `reached`: see `coverage`. `undone`: numbers of steps, from 1, that could not be
-    done. `error`: it was not played to its end, which is no find; `bug`: a machine's own exception, which is ours."""
+    done. `error`: it was not played to its end, which is no find; `bug`: a machine's own exception, which is ours (and
+    among the broken)."""
 
     broken: tuple[Broken, ...] = ()
     reached: frozenset[str] = frozenset()
@@ -93,7 +96,8 @@ def tried(scenario: m.Scenario, seed: int) -> Trial:
         except RunTooLong as error:
             return Trial(error=f"{type(error).__name__}: {error}")
         except Exception as error:  # the other runs go on; the command that plays this one again tells where
-            return Trial(bug=f"{type(error).__name__}: {error}")
+            text = f"{type(error).__name__}: {error}"
+            return Trial((Broken(BUG, f"{type(error).__name__}, a bug of faultline", text),), bug=text)
         found: dict[str, Broken] = {}
         for one in _broken(run, truth):
             found.setdefault(one.cause, one)

@@ -38,6 +38,24 @@ def test_what_it_shows_is_mended_in_later_versions(exits: Find) -> None:
     assert not [one for one in tried(mended, EXITS).broken if one.what == "exit"]
 
 
+def test_a_bug_of_ours_is_a_find_and_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever finds it can play it again: what a run was drawn out of is not told otherwise."""
+    scenario = OLD.scenario(0)
+
+    def broken(*_: object) -> None:
+        raise AssertionError("broker-0 is alive")
+
+    monkeypatch.setattr("emulator.judging.fuzzing.trial.truth_of", broken)
+    hunt = Hunt()
+    (find,) = hunt.add(Ended(0, tried(scenario, 0)), scenario)
+    assert hunt.bugs == {"0": "AssertionError: broker-0 is alive"}
+    assert (find.what, find.broken.known, find.text) == ("bug", False, "AssertionError: broker-0 is alive")
+    least = small(find, TRIALS)
+    assert 0 < least.steps < len(scenario.steps)
+    replayed = read(least.file, find.name)
+    assert replayed is not None and tried(replayed, 0).bug == find.text
+
+
 def test_a_cause_is_one_find_however_often_it_is_found() -> None:
     hunt, lost, scenario = Hunt(), Broken("lost", "8 (KIP-101): cut", "m1 is gone"), OLD.scenario(0)
     assert hunt.add(Ended(0, Trial()), scenario) == []
