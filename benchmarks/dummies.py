@@ -20,12 +20,12 @@ from protocol.machine import (
     Effect,
     Input,
     Now,
-    Outbox,
     Started,
     StopRequested,
     TimerKey,
 )
 from protocol.messages.session import PingRequest, PingResponse
+from protocol.outbox import Outbox
 from protocol.purposes import CLIENT, ENSEMBLE, FETCHER, SESSION
 
 LATENESS = "lateness"

@@ -27,9 +27,10 @@ from emulator.machines.client.consumer_position import Position
 from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
 from emulator.machines.client.offset_store import Committed
 from protocol.ids import BrokerId, LeaderEpoch, Offset
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.replication import FetchedPartition, ProducePartition
 from protocol.messages.session import SetData
+from protocol.outbox import Outbox
 from protocol.records.format import iter_headers
 from protocol.znodes import Leadership, decode_controller_epoch
 

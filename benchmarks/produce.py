@@ -25,8 +25,9 @@ from emulator.scenario.player.tasks import Order, Steps
 from emulator.topology import OBSERVER, broker_name
 from emulator.worlds.network.cluster import Cluster
 from emulator.worlds.network.spec import MachineSpec
-from protocol.machine import ConnectionEvent, ConnectionLost, MessageReceived, Now, Outbox
+from protocol.machine import ConnectionEvent, ConnectionLost, MessageReceived, Now
 from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse
+from protocol.outbox import Outbox
 from protocol.purposes import CLIENT
 from protocol.records.batch import encode_batch
 

@@ -24,7 +24,8 @@ from emulator.scenario.player.observing import Observing
 from emulator.topology import OBSERVER, Topology
 from emulator.worlds.network.cluster import Cluster
 from emulator.worlds.network.spec import MachineSpec
-from protocol.machine import Effect, Input, Now, Outbox, Started
+from protocol.machine import Effect, Input, Now, Started
+from protocol.outbox import Outbox
 
 RUNS = 5
 LIMIT_S = 30.0

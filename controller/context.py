@@ -10,7 +10,8 @@ from controller.settings import ControllerSettings
 from controller.state import ControllerState
 from protocol.events import Event, StateDecided, ids_text
 from protocol.ids import NO_BROKER, BrokerId, TopicPartition
-from protocol.machine import Due, Now, Outbox
+from protocol.machine import Now
+from protocol.outbox import Due, Outbox
 from protocol.versions import Gates
 from protocol.znodes import Leadership
 

@@ -13,8 +13,9 @@ from controller.session_calls import Procedure, SessionLost
 from controller.state import PartitionPosition, ReplicaPosition
 from protocol.errors import ErrorCode
 from protocol.ids import BROKER_EPOCH_UNKNOWN
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.leadership import ControlledShutdownRequest, ControlledShutdownResponse
+from protocol.outbox import Outbox
 
 ControlledShutdownReply = Callable[[Now, Outbox, ControlledShutdownResponse], None]
 

@@ -46,7 +46,7 @@ from controller.settings import ControllerSettings
 from protocol.errors import ErrorCode
 from protocol.events import ControllerChanged
 from protocol.ids import BrokerId, ControllerEpoch, TopicPartition
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.leadership import (
     AlterIsrRequest,
@@ -57,8 +57,10 @@ from protocol.messages.leadership import (
     StopReplicaResponse,
 )
 from protocol.messages.session import WatchFired
+from protocol.outbox import Outbox
+from protocol.ready_queue import ReadyQueue
 from protocol.versions import Gates
-from protocol.work import ReadyQueue, Waiting
+from protocol.waiting import Waiting
 from protocol.znodes import (
     BROKER_IDS,
     CONTROLLER,

@@ -16,8 +16,11 @@ from controller.context import ControllerContext, ControllerMoved
 from controller.session_calls import Procedure, Procedures, SessionCalls, SessionLost
 from controller.term import step_down_if_moved
 from protocol.kinds import ExitKind
-from protocol.machine import Now, Outbox
-from protocol.work import ReadyQueue, Task, Waiting
+from protocol.machine import Now
+from protocol.outbox import Outbox
+from protocol.ready_queue import ReadyQueue
+from protocol.waiting import Waiting
+from protocol.work import Task
 from protocol.znodes import UnreadableZnode
 
 MAX_EVENTS = 10_000

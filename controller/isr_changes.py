@@ -13,9 +13,10 @@ from controller.state_writes import checked_writes, read_states, write_states
 from controller.watches import read_children
 from protocol.errors import ErrorCode
 from protocol.ids import CONTROLLER_EPOCH_UNKNOWN, BrokerId, TopicPartition
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, IsrChange, IsrChanged
 from protocol.messages.session import Delete, GetData
+from protocol.outbox import Outbox
 from protocol.znodes import (
     ISR_CHANGE_NOTIFICATION,
     LOG_DIR_EVENT_NOTIFICATION,

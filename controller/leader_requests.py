@@ -15,7 +15,8 @@ from controller.session_calls import Procedure, SessionLost
 from controller.state import PartitionPosition
 from protocol.errors import ErrorCode
 from protocol.ids import NO_LEADER, BrokerId, TopicPartition, topic_partition_text
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
+from protocol.outbox import Outbox
 
 
 class Elected(msgspec.Struct, frozen=True):

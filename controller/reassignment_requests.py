@@ -13,7 +13,8 @@ from controller.reassignment import go_on, remove_from_znode, towards
 from controller.session_calls import Procedure, SessionLost
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, TopicPartition
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
+from protocol.outbox import Outbox
 from protocol.znodes import ReplicaAssignment
 
 Target = tuple[BrokerId, ...] | None

@@ -15,9 +15,11 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from protocol.ids import BrokerId
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.session import Operation, OpResult, SessionError, SessionRequest, SessionResponse
-from protocol.work import Answer, ReadyQueue, Runner, Task, Wait, Work
+from protocol.outbox import Outbox
+from protocol.ready_queue import ReadyQueue
+from protocol.work import Answer, Runner, Task, Wait, Work
 
 MAX_IN_FLIGHT = 10
 """Requests of one pipeline under way at a time: Kafka's zookeeper.max.in.flight.requests."""

@@ -6,6 +6,7 @@ these packages each module is compiled, or has its reason here: a whole folder's
 """
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -43,6 +44,10 @@ TRIED: Final[Mapping[str, str]] = {
 STRUCT: Final = "msgspec.Struct"
 DECORATORS: Final = frozenset({"property", "staticmethod", "classmethod", "abstractmethod", "contextmanager", "cache"})
 """Those that native code is known to obey. (It takes `cached_property` for `property`, and says nothing.)"""
+BASES: Final = frozenset(
+    {"object", "ABC", "Enum", "IntEnum", "StrEnum", "Generic", "NamedTuple", "Protocol", "TypedDict"}
+)
+"""Classes of others that those of native code may be made of, beside exceptions. (A deque's crashes.)"""
 PYTHON: Final = ("protocol", "controller", "emulator")
 """Folders in which classes of Python may be made of those in PACKAGES."""
 _OURS: Final = re.compile(r"^class \w+\((?!msgspec\.Struct|Exception|ValueError|Protocol|NamedTuple|TypedDict)", re.M)
@@ -141,6 +146,9 @@ def _reason(path: str, source: _Source, by_name: Mapping[str, _Source]) -> str:
     own = module_name(path)
     if any(_is_struct(f"{own}.{name}", by_name) for name in source.bases):
         return "it defines structs of msgspec, which makes their classes itself"
+    for base in (base for bases in source.bases.values() for base in bases):
+        if _class_of(_meant(own, source, base), by_name) is None and not _fit_to_be_a_base(base.rpartition(".")[2]):
+            return f"a class of it is made of {base}, which is no class of ours"
     for node in ast.walk(source.tree):
         if isinstance(node, ast.ClassDef) and any("runtime_checkable" in ast.unparse(d) for d in node.decorator_list):
             return "it defines a protocol that isinstance asks for, which mypyc does not know"
@@ -154,6 +162,11 @@ def _reason(path: str, source: _Source, by_name: Mapping[str, _Source]) -> str:
     if again := sorted(attribute for name in source.bases for attribute in _declared_again(own, name, by_name)):
         return f"the garbage collector would see {again[0]} twice, and keep all: a base class has declared it"
     return ""
+
+
+def _fit_to_be_a_base(name: str) -> bool:
+    found = getattr(builtins, name, None)
+    return name in BASES or (isinstance(found, type) and issubclass(found, BaseException))
 
 
 def _declared_again(name: str, own: str, by_name: Mapping[str, _Source]) -> set[str]:

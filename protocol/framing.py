@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from protocol.frame import Frame
 from protocol.messages import REGISTRY
 from protocol.messages.base import DIRECTIONS, Message
 from protocol.messages.control import Hello
@@ -37,14 +38,6 @@ M = TypeVar("M", bound=Message)
 
 class ProtocolError(Exception):
     """The peer sent what no peer should. The connection is closed; nothing before it is lost."""
-
-
-class Frame(msgspec.Struct, frozen=True):
-    """A decoded frame. `correlation_id` pairs a response with its request."""
-
-    correlation_id: int
-    version: int
-    message: Message
 
 
 def encode(message: Message, correlation_id: int = 0, version: int = 0) -> bytes:

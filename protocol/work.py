@@ -11,11 +11,11 @@ into its runner's queue, which runners may share. Who drains the queue is the ru
 step, at its end (`at_once` false: a broker's threads), or the answer itself, unless it is being drained (`at_once`: a
 controller's procedures, those of its node, a player's steps)."""
 
-from collections import deque
 from collections.abc import Callable, Generator
 from typing import Any, Protocol, TypeVar
 
-import msgspec
+from protocol.ready_queue import ReadyQueue
+from protocol.waiting import Waiting
 
 R = TypeVar("R")
 Done = Callable[..., None]
@@ -40,15 +40,6 @@ class Until:
 
 
 Work = Generator[Wait, Any, R]
-
-
-class Waiting(msgspec.Struct, frozen=True):
-    """Somebody waits: who, doing what, for what, since when."""
-
-    who: str
-    does: str
-    waits_for: str
-    since_ms: float
 
 
 class Task:
@@ -195,12 +186,6 @@ def _begins_itself(wait: Wait, answer: Answer) -> None:
 
 def _nobody_asks(result: object) -> None:
     pass
-
-
-class ReadyQueue(deque[Callable[[], None]]):
-    """What goes on next, in order; other things than work may stand there, too. `goes_on`: it is being drained."""
-
-    goes_on = False
 
 
 class Runner:

@@ -4,25 +4,13 @@ from collections import deque
 from itertools import islice
 from typing import Any, Final, Protocol
 
-import msgspec
-
 from emulator.faults.gate import Gate
 from emulator.faults.links import DATA, SYN, Retransmission, fires_at
+from emulator.faults.stopped import QUEUED, Stopped
 from protocol.chance import Chance
 from protocol.link_rules import LinkRule
 
 STOPPING: Final = ("cut", "hold")
-
-
-class Stopped(msgspec.Struct, frozen=True):
-    """A frame that does not pass now. `action`: held, dropped, delayed, lost (comes by a retransmission) or
-    queued (no rule stops it, but it stands in line; `rule` is "")."""
-
-    rule: str
-    action: str
-
-
-QUEUED = Stopped("", "queued")
 
 
 class Links(Protocol):

@@ -16,7 +16,7 @@ from emulator.runs.verdict import Verdict
 from emulator.scenario.observations.comparable import version_name
 from emulator.scenario.observations.model import Observations
 from emulator.scenario.observations.reading import plain
-from emulator.worlds.simulated.chance import CALM, Latencies
+from emulator.worlds.simulated.latencies import CALM, Latencies
 
 WORLD = "sim"
 

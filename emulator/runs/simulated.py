@@ -17,7 +17,8 @@ from emulator.scenario.observations.model import Observations
 from emulator.scenario.player.player import Player
 from emulator.storage.memory import MemoryFiles
 from emulator.topology import OBSERVER, Node
-from emulator.worlds.simulated.chance import CALM, Draws, Latencies
+from emulator.worlds.simulated.chance import Draws
+from emulator.worlds.simulated.latencies import CALM, Latencies
 from emulator.worlds.simulated.node import MachineFactory, SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.machine import Machine

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from benchmarks.attack.messages import Messages
 from emulator.worlds.simulated.node import SimulatedNode
-from emulator.worlds.simulated.wire import End, Parcel
+from emulator.worlds.simulated.parcel import Parcel
+from emulator.worlds.simulated.wire import End
 from protocol.conversations import Conversation, Heard, OutOfPlace
 from protocol.machine import ConnectionAccepted, ConnectionLost, MessageReceived, Send
 from protocol.messages import REGISTRY

@@ -6,7 +6,8 @@ from emulator.runs.resolve import resolve
 from emulator.runs.simulated import play
 from emulator.runs.sources import catalogue, find_scenario
 from emulator.worlds.simulated.node import SimulatedNode
-from emulator.worlds.simulated.wire import EOF, End, Parcel
+from emulator.worlds.simulated.parcel import Parcel
+from emulator.worlds.simulated.wire import EOF, End
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.conversations import Conversation
 from protocol.framing import decode_body

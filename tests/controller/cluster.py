@@ -27,7 +27,6 @@ from protocol.machine import (
     MessageReceived,
     Now,
     Open,
-    Outbox,
     Send,
     SetTimer,
     TimerFired,
@@ -54,6 +53,7 @@ from protocol.messages.session import (
     SessionResponse,
     WatchFired,
 )
+from protocol.outbox import Outbox
 from protocol.versions import gates_for
 from protocol.znodes import (
     BrokerRegistration,

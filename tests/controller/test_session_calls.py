@@ -12,9 +12,11 @@ from controller.session_calls import (
     perform_all,
 )
 from protocol.ids import BrokerId
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.session import Exists, OpResult, SessionError, SessionRequest, SessionResponse
-from protocol.work import Task, Waiting
+from protocol.outbox import Outbox
+from protocol.waiting import Waiting
+from protocol.work import Task
 
 NOW = Now(0, 0)
 Done = Callable[[Now, Outbox, SessionResponse], None]

@@ -19,7 +19,7 @@ from emulator.scenario.player.live_player import (
 )
 from emulator.storage.memory import MemoryFiles
 from emulator.topology import OBSERVER, Node, three_azs
-from emulator.worlds.simulated.chance import CALM
+from emulator.worlds.simulated.latencies import CALM
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.ids import BrokerId, Offset
 from protocol.machine import Effect, Machine, Now

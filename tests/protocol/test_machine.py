@@ -10,13 +10,13 @@ from protocol.machine import (
     MessageReceived,
     Now,
     Open,
-    Outbox,
     SetTimer,
     Started,
     StopRequested,
     TimerFired,
 )
 from protocol.messages.session import PingRequest
+from protocol.outbox import Outbox
 
 NOW = Now(1.0, 2.0)
 MESSAGE = MessageReceived(1, 0, 0, PingRequest())

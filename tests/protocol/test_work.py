@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from protocol.work import Answer, Runner, Task, Until, Wait, Waiting, Work
+from protocol.waiting import Waiting
+from protocol.work import Answer, Runner, Task, Until, Wait, Work
 
 LONG = 3 * sys.getrecursionlimit()
 both = pytest.mark.parametrize("at_once", [True, False], ids=["at once", "at the end of a step"])

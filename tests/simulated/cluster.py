@@ -11,7 +11,7 @@ from emulator.storage import inspect
 from emulator.storage.files import NodeKilled
 from emulator.storage.memory import MemoryFiles
 from emulator.topology import OBSERVER, Node
-from emulator.worlds.simulated.chance import CALM, Latencies
+from emulator.worlds.simulated.latencies import CALM, Latencies
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.machine import Machine
 

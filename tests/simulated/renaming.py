@@ -16,7 +16,8 @@ import msgspec
 
 from emulator.scenario.model import ANY_PARTITION, Scenario
 from emulator.topology import Node, Topology, identifier_of
-from emulator.worlds.simulated.chance import CALM, Bounded, Draws
+from emulator.worlds.simulated.chance import Draws
+from emulator.worlds.simulated.latencies import CALM, Bounded
 from protocol.chance import Chance
 from protocol.machine import TimerKey
 from protocol.records.offset_commits import OFFSETS_TOPIC

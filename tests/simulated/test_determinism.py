@@ -3,8 +3,9 @@
 import msgspec
 import pytest
 
-from emulator.worlds.simulated.chance import CALM, ROUGH, Draws
+from emulator.worlds.simulated.chance import Draws
 from emulator.worlds.simulated.heap import RunTooLong
+from emulator.worlds.simulated.latencies import CALM, ROUGH
 from protocol.events import MachineFault, RoleChanged, SessionEnded
 from tests.simulated.cluster import Cluster
 

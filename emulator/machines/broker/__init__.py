@@ -2,12 +2,12 @@
 
 - what all share: `settings`, `threads` (what a broker's do is work that waits), `context`
 - the log: `leader_epochs`, `producer_state`, `segment`, `log`
-- requests: `requests` (connections, request handlers), `purgatory` (those that are parked), `turns` (one at a time)
+- requests: `requests` (connections, request handlers), `parked`, `purgatory` (those that wait), `turns` (one at a time)
 - one partition: `remote_replica`, `partition_lock`, `partition`, `controller_channel`, `alter_isr`,
   `isr_notifications`, `isr_changes`
 - all of them: `metadata_cache`, `log_directories`, `replicas`
-- what clients and followers ask: `delayed_produce`, `appends`, `reads`, `delayed_fetch`, `fetches`, `offset_queries`,
-  `log_dir_queries`, `record_deletions`
+- what clients and followers ask: `delayed_produce`, `appends`, `partition_read`, `reads`, `delayed_fetch`, `fetches`,
+  `offset_queries`, `log_dir_queries`, `record_deletions`
 - topics that are made because somebody asked: `topic_auto_creation`
 - groups: `group_state`, `group_rebalance`, `group_membership` (members), `group_administration`; `offset_cache`,
   `group_records`, `group_coordinator` (the offsets topic)

@@ -11,8 +11,9 @@ from emulator.storage.files import Files
 from protocol.chance import Chance
 from protocol.events import Event
 from protocol.ids import BrokerId
-from protocol.machine import Now, Outbox, TimerKey
+from protocol.machine import Now, TimerKey
 from protocol.messages.session import SessionError, SessionRequest, SessionResponse
+from protocol.outbox import Outbox
 from protocol.versions import Gates
 from protocol.work import Runner, Until, Work
 

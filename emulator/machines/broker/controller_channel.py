@@ -11,9 +11,10 @@ from collections.abc import Callable
 
 from emulator.machines.broker.context import BrokerContext
 from protocol.errors import ErrorCode
-from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now, Outbox
+from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now
 from protocol.messages.base import Message
 from protocol.messages.leadership import AlterIsrResponse
+from protocol.outbox import Outbox
 from protocol.purposes import TO_CONTROLLER
 
 RETRY = ("to-controller-retry",)

@@ -8,8 +8,9 @@ from emulator.machines.broker.context import BrokerContext, SessionExpired
 from emulator.machines.broker.delayed_fetch import DelayedFetch
 from emulator.machines.broker.isr_changes import IsrChanges
 from emulator.machines.broker.partition import Partition
+from emulator.machines.broker.partition_read import Read
 from emulator.machines.broker.purgatory import Purgatory
-from emulator.machines.broker.reads import FIRST_WITH_LOG_START, Read, Reads
+from emulator.machines.broker.reads import FIRST_WITH_LOG_START, Reads
 from emulator.machines.broker.remote_replica import LONG_AGO_MS
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request

@@ -7,26 +7,16 @@ thread's for each purgatory."""
 
 from functools import partial
 
-import msgspec
-
 from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.parked import Parked
 from emulator.machines.broker.requests import Request
 from emulator.machines.broker.threads import SingleThread
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
+from protocol.outbox import Outbox
 from protocol.work import Work
 
 PARKED_MAX = 20_000
 """Requests parked per broker; more is a bug or an attack, and its deadline comes at once."""
-
-
-class Parked(msgspec.Struct, frozen=True):
-    """A request that is parked, for whoever looks."""
-
-    connection: int
-    correlation_id: int
-    request: str
-    deadline_ms: float
-    waits_for: str
 
 
 class Delayed:

@@ -1,10 +1,9 @@
 """What a fetch reads, partition by partition, and how it is answered. Semantics 1.2, 1.9."""
 
-import msgspec
-
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.log import LONG_MAX
 from emulator.machines.broker.partition import Partition
+from emulator.machines.broker.partition_read import Read
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
 from emulator.storage.files import StorageError
@@ -23,19 +22,6 @@ FIRST_WITH_PROGRESS = 3
 """Version of FETCH from which on a fetch brings at least one whole batch (KIP-74)."""
 FIRST_WITH_LOG_START = 5
 """The same, from which on leaders and followers tell each other where their logs begin (KIP-107)."""
-
-
-class Read(msgspec.Struct, frozen=True):
-    """Of one partition: what is answered, the leader's log end as of the read (-1 with an error), and its time."""
-
-    result: FetchedPartition
-    leader_log_end: Offset
-    at_ms: float
-
-    @property
-    def ends_the_wait(self) -> bool:
-        """Whoever asked has to know of it at once."""
-        return bool(self.result.error) or self.result.diverging_epoch is not None
 
 
 class Reads:

@@ -13,8 +13,9 @@ from functools import cache
 
 from emulator.machines.broker.context import BrokerContext
 from protocol.events import RequestNotUnderstood
-from protocol.machine import ConnectionEvent, ConnectionLost, MessageReceived, Now, Outbox
+from protocol.machine import ConnectionEvent, ConnectionLost, MessageReceived, Now
 from protocol.messages.base import Message
+from protocol.outbox import Outbox
 from protocol.purposes import CONTROLLER, FETCHER, TO_CONTROLLER
 from protocol.work import Work
 

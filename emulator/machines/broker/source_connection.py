@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 from emulator.machines.broker.context import BrokerContext
 from protocol.ids import BrokerId
-from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, MessageReceived, Now, Outbox
+from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, MessageReceived, Now
 from protocol.messages.base import Message
+from protocol.outbox import Outbox
 from protocol.purposes import FETCHER
 
 

@@ -15,7 +15,8 @@ from emulator.machines.client.operations import NO_ANSWER, Operation
 from emulator.machines.client.partitioner import Partitioner
 from emulator.machines.client.producer_batch import Done, Sent
 from protocol.ids import TopicPartition
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
+from protocol.outbox import Outbox
 
 ANY_PARTITION = -1
 """Which one the partitioner says."""

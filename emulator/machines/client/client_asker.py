@@ -9,9 +9,10 @@ from collections.abc import Callable
 import msgspec
 
 from emulator.machines.client.exchange import Failure
-from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now, Outbox
+from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now
 from protocol.messages.base import Message
 from protocol.messages.workload import ClientAttempt, ToldAttempt
+from protocol.outbox import Outbox
 from protocol.purposes import CLIENT
 
 ASKED_MAX = 256

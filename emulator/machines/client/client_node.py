@@ -22,7 +22,6 @@ from protocol.machine import (
     Input,
     MessageReceived,
     Now,
-    Outbox,
     Started,
     StopRequested,
 )
@@ -52,6 +51,7 @@ from protocol.messages.workload import (
     WorkloadReportsResponse,
     WorkloadSpec,
 )
+from protocol.outbox import Outbox
 from protocol.versions import gates_for
 
 WORKLOADS_MAX = 64

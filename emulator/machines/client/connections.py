@@ -14,8 +14,9 @@ from emulator.machines.client.client_settings import ClientSettings
 from emulator.machines.client.deadlines import NEVER, is_due
 from emulator.machines.client.exchange import Failure
 from protocol.chance import Chance
-from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Due, Now, Outbox
+from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now
 from protocol.messages.base import Message
+from protocol.outbox import Due, Outbox
 from protocol.purposes import CLIENT
 
 Answered = Callable[[Now, Outbox, Message | Failure], None]

@@ -26,7 +26,8 @@ from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, Offset, TopicPartition
-from protocol.machine import Due, Now, Outbox
+from protocol.machine import Now
+from protocol.outbox import Due, Outbox
 
 PARTITIONS_MAX = 10_000
 """Partitions of one consumer."""

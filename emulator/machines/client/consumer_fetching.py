@@ -15,7 +15,7 @@ from emulator.machines.client.fetched import FetchedEntry, read_entries
 from emulator.machines.client.metadata_cache import Leader
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, TopicPartition
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.replication import (
     CONSUMER_REPLICA_ID,
@@ -24,6 +24,7 @@ from protocol.messages.replication import (
     FetchRequest,
     FetchResponse,
 )
+from protocol.outbox import Outbox
 from protocol.records.errors import CorruptRecord
 
 OnRecords = Callable[[Now, Outbox, TopicPartition, list[FetchedEntry]], None]

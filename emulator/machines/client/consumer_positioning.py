@@ -14,7 +14,7 @@ from emulator.machines.client.metadata_cache import Leader, MetadataCache
 from emulator.machines.client.operations import NO_ANSWER
 from protocol.errors import TRAITS, ErrorCode, error_name
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, LeaderEpoch, Offset, TopicPartition
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.replication import (
     CONSUMER_REPLICA_ID,
@@ -25,6 +25,7 @@ from protocol.messages.replication import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
+from protocol.outbox import Outbox
 
 _RETRIABLE = frozenset(int(code) for code, traits in TRAITS.items() if traits.retriable)
 

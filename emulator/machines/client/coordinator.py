@@ -15,9 +15,10 @@ from emulator.machines.client.exchange import Failure
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId
-from protocol.machine import Due, Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
+from protocol.outbox import Due, Outbox
 
 IN_FLIGHT_MAX = 100
 """Of one consumer: heartbeats that nobody answers, a commit, a question."""

@@ -28,7 +28,7 @@ from emulator.machines.client.operations import NO_ANSWER, OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import NO_BROKER, TopicPartition
-from protocol.machine import Due, Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.groups import (
     GroupPartition,
@@ -39,6 +39,7 @@ from protocol.messages.groups import (
     OffsetToCommit,
 )
 from protocol.messages.membership import NO_GENERATION
+from protocol.outbox import Due, Outbox
 
 _ELSEWHERE = ELSEWHERE | {ErrorCode.REQUEST_TIMED_OUT}
 """After these the coordinator is looked for again."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from protocol.machine import Due, Now, Outbox, TimerKey
+from protocol.machine import Now, TimerKey
+from protocol.outbox import Due, Outbox
 
 NEVER = float("inf")
 

@@ -17,10 +17,11 @@ from emulator.machines.client.operations import NO_ANSWER, Operation, OperationL
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, Offset
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.leadership import MetadataRequest, MetadataResponse
 from protocol.messages.replication import CONSUMER_REPLICA_ID, FetchPartition, FetchRequest, FetchResponse
+from protocol.outbox import Outbox
 from protocol.records.compression import Compression
 from protocol.records.errors import CorruptRecord
 

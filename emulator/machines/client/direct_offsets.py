@@ -9,7 +9,7 @@ from emulator.machines.client.operations import NO_ANSWER, OperationLog
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, Offset
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.replication import (
     CONSUMER_REPLICA_ID,
@@ -20,6 +20,7 @@ from protocol.messages.replication import (
     ListOffsetsRequest,
     ListOffsetsResponse,
 )
+from protocol.outbox import Outbox
 
 SOCKET_TIMEOUT_MS = 5_000.0
 TIMEOUT_MS = 2 * WAITS * SOCKET_TIMEOUT_MS

@@ -15,9 +15,10 @@ from emulator.machines.client.operations import NO_ANSWER, Operation, OperationL
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, BrokerId, Offset
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse
+from protocol.outbox import Outbox
 from protocol.records.compression import Compression
 from protocol.records.format import encode
 

@@ -17,7 +17,7 @@ from emulator.machines.client.producer_batch import Done, Sent
 from emulator.machines.client.workload import library_settings
 from protocol.chance import Chance
 from protocol.ids import NO_BROKER
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.workload import (
     ClientAttempt,
@@ -30,6 +30,7 @@ from protocol.messages.workload import (
     ToldAttempt,
     ToldRecord,
 )
+from protocol.outbox import Outbox
 
 PRODUCERS_MAX = 64
 """Library producers at a time."""

@@ -13,8 +13,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Loss, Now, Outbox
+from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Loss, Now
 from protocol.messages.base import Message
+from protocol.outbox import Outbox
 from protocol.purposes import CLIENT
 
 EXCHANGES_MAX = 256

@@ -17,7 +17,7 @@ from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.znode_offsets import ZnodeOffsets
 from protocol.chance import Chance
 from protocol.ids import NO_OFFSET, TopicPartition
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.consuming import (
     ClientCommitRequest,
@@ -29,6 +29,7 @@ from protocol.messages.consuming import (
     ToldReading,
 )
 from protocol.messages.workload import SettingValue, ToldRecord
+from protocol.outbox import Outbox
 
 ERRANDS_MAX = 64
 """At a time."""

@@ -21,7 +21,7 @@ from emulator.machines.client.exchange import Failure
 from protocol.errors import ErrorCode, error_name
 from protocol.events import GroupMemberChanged
 from protocol.ids import TopicPartition, partitions_text
-from protocol.machine import Due, Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.membership import (
     NO_GENERATION,
@@ -36,6 +36,7 @@ from protocol.messages.membership import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from protocol.outbox import Due, Outbox
 from protocol.records.consumer_protocol import (
     PROTOCOL_TYPE,
     Subscription,

@@ -13,7 +13,8 @@ from emulator.machines.client.deadlines import NEVER, is_due
 from emulator.machines.client.offset_store import CommitEnded, Committed, OffsetStore
 from protocol.errors import ErrorCode, error_name
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, TopicPartition
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
+from protocol.outbox import Outbox
 
 LEAVE_TIMEOUT_MS = 30_000.0
 """For the last commit of a consumer that leaves, as Java's close()."""

@@ -15,9 +15,10 @@ from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.deadlines import NEVER, is_due
 from emulator.machines.client.exchange import Failure
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, TopicPartition
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.leadership import MetadataRequest, MetadataResponse, PartitionMetadata
+from protocol.outbox import Outbox
 
 TOPICS_MAX = 10_000
 

@@ -11,7 +11,8 @@ import msgspec
 
 from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, LeaderEpoch, Offset, TopicPartition
-from protocol.machine import Due, Now, Outbox
+from protocol.machine import Now
+from protocol.outbox import Due, Outbox
 
 ASKED_MAX = 1_000
 """Looks and commits of one consumer that wait. A caller that piles up more has a bug."""

@@ -11,7 +11,7 @@ from emulator.machines.client.fetched import FetchedEntry
 from protocol.errors import TRAITS, ErrorCode
 from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked, PositionLeft, RecordsRead
 from protocol.ids import EPOCH_UNKNOWN, NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
-from protocol.machine import Outbox
+from protocol.outbox import Outbox
 
 NO_ANSWER = -2
 """`AttemptEnded.error` when no answer came: refused, lost or timed out."""

@@ -6,8 +6,9 @@ requests are. """
 
 from collections.abc import Callable
 
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.session import OpResult, SessionError, SessionRequest, SessionResponse
+from protocol.outbox import Outbox
 
 Done = Callable[[Now, Outbox, SessionResponse], None]
 Ask = Callable[[SessionRequest, Done], None]

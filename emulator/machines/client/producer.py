@@ -25,7 +25,7 @@ from emulator.machines.client.sequences import Sequences
 from protocol.chance import Chance
 from protocol.errors import TRAITS, ErrorCode
 from protocol.ids import NO_OFFSET, BrokerId, Offset, TopicPartition
-from protocol.machine import Due, Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.replication import (
     ProducePartition,
@@ -33,6 +33,7 @@ from protocol.messages.replication import (
     ProduceResponse,
     ProduceResult,
 )
+from protocol.outbox import Due, Outbox
 
 _REFRESHING = frozenset(int(code) for code, traits in TRAITS.items() if traits.refresh)
 _RETRIABLE = frozenset(int(code) for code, traits in TRAITS.items() if traits.retriable)

@@ -8,7 +8,8 @@ from emulator.machines.client.fetched import digests
 from emulator.machines.client.operations import NO_ANSWER, Operation
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, BrokerId, Offset, TopicPartition
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
+from protocol.outbox import Outbox
 from protocol.records.batch import encode_batch
 from protocol.records.compression import Compression
 from protocol.records.format import encode

@@ -7,9 +7,10 @@ from emulator.machines.client.exchange import Failure
 from emulator.machines.client.metadata_cache import MetadataCache
 from emulator.machines.client.sequences import Sequences
 from protocol.errors import ErrorCode
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.replication import InitProducerIdRequest, InitProducerIdResponse
+from protocol.outbox import Outbox
 
 
 class ProducerIdentity:

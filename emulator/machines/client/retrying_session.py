@@ -14,8 +14,9 @@ from collections.abc import Callable
 import msgspec
 
 from emulator.machines.client.session_client import Done, SessionClient, failure
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.session import SessionError, SessionRequest, SessionResponse, WatchFired
+from protocol.outbox import Outbox
 
 WAITING_MAX = 10_000
 """Calls that wait for a connection. A caller that piles up more has a bug."""

@@ -22,7 +22,7 @@ from emulator.machines.client.session_servers import SessionServers
 from emulator.machines.client.session_watches import HeldWatches
 from protocol.chance import Chance
 from protocol.events import SessionChanged
-from protocol.machine import ConnectionEvent, ConnectionOpened, Due, MessageReceived, Now, Outbox, TimerKey
+from protocol.machine import ConnectionEvent, ConnectionOpened, MessageReceived, Now, TimerKey
 from protocol.messages.base import Message
 from protocol.messages.session import (
     CloseSessionRequest,
@@ -38,6 +38,7 @@ from protocol.messages.session import (
     SetWatchesResponse,
     WatchFired,
 )
+from protocol.outbox import Due, Outbox
 from protocol.purposes import SESSION
 
 PING_INTERVAL_MAX_MS = 10_000.0

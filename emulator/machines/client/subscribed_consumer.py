@@ -16,7 +16,8 @@ from emulator.machines.client.offset_store import CommitEnded
 from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.ids import TopicPartition
-from protocol.machine import Due, Now, Outbox
+from protocol.machine import Now
+from protocol.outbox import Due, Outbox
 
 OnFailed = Callable[[Now, Outbox, str], None]
 

@@ -28,8 +28,9 @@ from emulator.machines.client.subscribed_consumer import SubscribedConsumer
 from protocol.chance import Chance
 from protocol.errors import ErrorCode, error_name
 from protocol.ids import TopicPartition, topic_partition_text
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.workload import RATE_MAX, WorkloadReport, WorkloadSpec
+from protocol.outbox import Outbox
 
 PROBLEMS_MAX = 100
 CATCH_UP_MS = 1_000.0

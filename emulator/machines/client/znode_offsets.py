@@ -15,7 +15,7 @@ from emulator.machines.client.session_client import Done, SessionClient
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import NO_BROKER, NO_OFFSET, Offset, TopicPartition
-from protocol.machine import Due, Now, Outbox
+from protocol.machine import Now
 from protocol.messages.session import (
     Create,
     GetData,
@@ -25,6 +25,7 @@ from protocol.messages.session import (
     SessionResponse,
     SetData,
 )
+from protocol.outbox import Due, Outbox
 from protocol.znodes import CONSUMERS, consumer_offset_path, decode_consumer_offset, encode_consumer_offset
 
 SESSION_SERVICE = NO_BROKER

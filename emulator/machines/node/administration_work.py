@@ -9,7 +9,8 @@ from typing import TypeVar
 from controller.session_calls import Procedure, Procedures, SessionLost
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.metadata_cache import MetadataCache
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
+from protocol.outbox import Outbox
 
 WAITING_MAX = 1_000
 """Requests that wait for metadata; more are answered at once."""

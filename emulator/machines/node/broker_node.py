@@ -35,13 +35,15 @@ from protocol.chance import Chance
 from protocol.conversations import HEARD_BY_BROKER
 from protocol.errors import ErrorCode
 from protocol.kinds import ExitKind
-from protocol.machine import ConnectionAccepted, Effect, Input, Now, Outbox, Started, StopRequested
+from protocol.machine import ConnectionAccepted, Effect, Input, Now, Started, StopRequested
 from protocol.messages.base import Message
 from protocol.messages.leadership import AlterIsrRequest
 from protocol.messages.session import SessionRequest, WatchFired
 from protocol.messages.status import NodeStatus
+from protocol.outbox import Outbox
+from protocol.ready_queue import ReadyQueue
 from protocol.versions import Gates
-from protocol.work import ReadyQueue, Task
+from protocol.work import Task
 from protocol.znodes import CONFIG_CHANGES, BrokerRegistration
 
 CONNECT_LIMIT = ("session-connect-limit",)

@@ -15,9 +15,10 @@ from controller.session_calls import Procedure, Procedures, SessionLost, perform
 from emulator.machines.broker.context import BrokerContext
 from emulator.topology import DEDICATED_FROM, node_name
 from protocol.errors import ErrorCode
-from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now, Outbox
+from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now
 from protocol.messages.leadership import ControlledShutdownRequest, ControlledShutdownResponse
 from protocol.messages.session import GetData, SessionError
+from protocol.outbox import Outbox
 from protocol.purposes import TO_CONTROLLER
 from protocol.znodes import CONTROLLER, broker_path, decode_broker, decode_controller
 

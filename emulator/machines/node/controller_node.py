@@ -27,7 +27,6 @@ from protocol.machine import (
     Input,
     MessageReceived,
     Now,
-    Outbox,
     Started,
     StopRequested,
 )
@@ -35,8 +34,9 @@ from protocol.messages.base import Message
 from protocol.messages.leadership import AlterIsrRequest, ControlledShutdownRequest
 from protocol.messages.session import WatchFired
 from protocol.messages.status import NodeStatus
+from protocol.outbox import Outbox
+from protocol.ready_queue import ReadyQueue
 from protocol.versions import Gates
-from protocol.work import ReadyQueue
 
 
 class ControllerNode:

@@ -18,7 +18,7 @@ from emulator.machines.broker.requests import Request
 from emulator.machines.node.administration_work import AdministrationWork
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, TopicPartition
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.placement import (
     UNCLEAN,
     AlterPartitionReassignmentsRequest,
@@ -30,6 +30,7 @@ from protocol.messages.placement import (
     Moving,
     PartitionResult,
 )
+from protocol.outbox import Outbox
 
 
 class LeaderAdministration:

@@ -8,8 +8,9 @@ quorum nothing expires.
 from emulator.machines.session.learners import Learner
 from emulator.machines.session.quorum import EPOCH_SHIFT, Host, Replica
 from emulator.machines.session.sessions import SessionTracker
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.ensemble import CaughtUp, Commit, Proposal, Transaction
+from protocol.outbox import Outbox
 
 EXPIRY_TIMER = ("session-expiry",)
 CATCHING_UP_MAX = 100_000

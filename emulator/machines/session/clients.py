@@ -14,7 +14,7 @@ from emulator.machines.session.sessions import SessionLimits
 from emulator.machines.session.watches import WATCHES_MAX, Watches
 from emulator.machines.session.znodes import Change
 from protocol.chance import Chance
-from protocol.machine import Now, Outbox, Owner
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.ensemble import Transaction
 from protocol.messages.session import (
@@ -40,6 +40,7 @@ from protocol.messages.session import (
     SetWatchesResponse,
     Sync,
 )
+from protocol.outbox import Outbox, Owner
 
 OUTSTANDING_MAX = 1000
 """Requests of one connection that wait for the quorum (ZooKeeper's globalOutstandingLimit); beyond it is closed."""

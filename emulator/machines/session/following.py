@@ -8,7 +8,7 @@ acknowledged. Semantics 5.2, 5.3.
 
 from emulator.machines.session.leaders_word import out_of_line
 from emulator.machines.session.quorum import Host, Limits, Replica, TermEnded
-from protocol.machine import ConnectionEvent, ConnectionOpened, MessageReceived, Now, Outbox
+from protocol.machine import ConnectionEvent, ConnectionOpened, MessageReceived, Now
 from protocol.messages.base import Message
 from protocol.messages.ensemble import (
     AckEpoch,
@@ -30,6 +30,7 @@ from protocol.messages.ensemble import (
     Transaction,
     UpToDate,
 )
+from protocol.outbox import Outbox
 from protocol.purposes import ENSEMBLE
 
 CONNECT_ATTEMPTS = 5

@@ -12,7 +12,7 @@ from emulator.machines.session.broadcast import EXPIRY_TIMER, Broadcast
 from emulator.machines.session.learners import Learner, history_for
 from emulator.machines.session.quorum import Host, Limits, Replica, TermEnded
 from emulator.machines.session.sessions import SessionTracker
-from protocol.machine import ConnectionEvent, MessageReceived, Now, Outbox
+from protocol.machine import ConnectionEvent, MessageReceived, Now
 from protocol.messages.base import Message
 from protocol.messages.ensemble import (
     EPOCH_MAX,
@@ -31,6 +31,7 @@ from protocol.messages.ensemble import (
     Transaction,
     UpToDate,
 )
+from protocol.outbox import Outbox
 
 PORT_OPENS_MAX_MS = 2.0
 """A new leader's port opens a few ms after its election, its follower knocks about as soon: mostly too soon, and then

@@ -7,8 +7,9 @@ ZooKeeper has no such connection.
 
 from emulator.machines.session.tree import Tree
 from emulator.machines.session.znodes import Change
-from protocol.machine import ConnectionEvent, ConnectionLost, Now, Outbox
+from protocol.machine import ConnectionEvent, ConnectionLost, Now
 from protocol.messages.session import Observed, ObservedZnode, ObserveRequest
+from protocol.outbox import Outbox
 
 
 class Observers:

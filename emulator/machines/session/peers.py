@@ -9,8 +9,9 @@ was alone is back only then (recorded: 28.5 s after a cut that lasted 19 s).
 
 import msgspec
 
-from protocol.machine import Now, Outbox, Owner
+from protocol.machine import Now
 from protocol.messages.ensemble import Vote
+from protocol.outbox import Outbox, Owner
 from protocol.purposes import ENSEMBLE
 
 CONNECT_TIMEOUT_MS = 5000.0

@@ -9,9 +9,10 @@ from typing import NamedTuple, Protocol
 from emulator.machines.session.history import History
 from emulator.machines.session.tree import Tree
 from emulator.machines.session.znodes import Change
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.ensemble import Transaction
 from protocol.messages.session import SessionResponse
+from protocol.outbox import Outbox
 
 EPOCH_SHIFT = 32
 

@@ -19,8 +19,9 @@ from emulator.machines.session.election import (
     Role,
 )
 from emulator.machines.session.peers import Peers
-from protocol.machine import Now, Outbox, Owner
+from protocol.machine import Now
 from protocol.messages.ensemble import Vote
+from protocol.outbox import Outbox, Owner
 
 VOTE_TIMER = ("vote",)
 FINALIZE_TIMER = ("election",)

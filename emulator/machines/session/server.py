@@ -30,7 +30,6 @@ from protocol.machine import (
     Input,
     MessageReceived,
     Now,
-    Outbox,
     Started,
     StopRequested,
     TimerFired,
@@ -39,6 +38,7 @@ from protocol.messages.base import Message
 from protocol.messages.ensemble import FollowerInfo, Transaction, Vote
 from protocol.messages.session import ObserveRequest, SessionResponse
 from protocol.messages.status import EnsembleStatus, NodeStatus
+from protocol.outbox import Outbox
 from protocol.purposes import ENSEMBLE, OBSERVE, SESSION
 
 UNDECIDED_MAX = 1000

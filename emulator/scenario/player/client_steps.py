@@ -19,7 +19,7 @@ from emulator.scenario import model as m
 from emulator.scenario.player.tasks import Order, StepFailed
 from protocol.chance import Chance
 from protocol.ids import NO_BROKER
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.workload import (
     ClientFetchRequest,
@@ -28,6 +28,7 @@ from protocol.messages.workload import (
     ClientProduceResponse,
     ToldAttempt,
 )
+from protocol.outbox import Outbox
 
 
 class ClientRefused(StepFailed):

@@ -16,7 +16,7 @@ from emulator.scenario.player.stage import Stage
 from emulator.scenario.player.tasks import Order, Steps
 from emulator.scenario.player.timeline import Timeline
 from protocol.ids import topic_partition_text
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.consuming import (
     ClientCommitRequest,
@@ -27,6 +27,7 @@ from protocol.messages.consuming import (
     ClientConsumeResponse,
 )
 from protocol.messages.groups import GroupPartition
+from protocol.outbox import Outbox
 
 GroupStep = m.Consume | m.Commit | m.LookCommitted
 GroupRequest = ClientConsumeRequest | ClientCommitRequest | ClientCommittedRequest

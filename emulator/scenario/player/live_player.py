@@ -22,8 +22,9 @@ from emulator.scenario.player.tasks import StepFailed, Steps
 from emulator.scenario.player.timeline import Entry, Timeline
 from emulator.scenario.player.topic_steps import TopicStep
 from emulator.topology import Topology
-from protocol.machine import Effect, Input, Now, Outbox
+from protocol.machine import Effect, Input, Now
 from protocol.messages.base import Message
+from protocol.outbox import Outbox
 
 UNDER_WAY_MAX = 64
 """Commands that have not ended. Each ends by itself: a broker's silence by a time-out, a client's by its death."""

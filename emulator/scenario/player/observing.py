@@ -9,9 +9,10 @@ from emulator.scenario.conditions import PartitionView
 from emulator.topology import Topology
 from protocol.events import FrameRefused
 from protocol.ids import BrokerId, topic_partition_text
-from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now, Outbox
+from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now
 from protocol.messages.leadership import MetadataObserved, MetadataResponse, ObserveMetadataRequest
 from protocol.messages.session import Observed, ObservedZnode, ObserveRequest
+from protocol.outbox import Outbox
 from protocol.purposes import OBSERVE
 from protocol.znodes import (
     BROKER_CONFIGS,

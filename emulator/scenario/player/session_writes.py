@@ -14,7 +14,7 @@ from emulator.machines.client.pipeline import pipelined
 from emulator.machines.client.session_client import SessionClient
 from protocol.chance import Chance
 from protocol.ids import BrokerId
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.session import (
     Create,
     Delete,
@@ -27,6 +27,7 @@ from protocol.messages.session import (
     SessionResponse,
     SetData,
 )
+from protocol.outbox import Outbox
 from protocol.versions import Gates
 from protocol.work import Runner, Task, Until, Work
 from protocol.znodes import (

@@ -16,7 +16,8 @@ from emulator.scenario.player.timeline import Timeline
 from emulator.scenario.player.waits import Waits
 from emulator.topology import Topology
 from protocol.chance import Chance
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
+from protocol.outbox import Outbox
 from protocol.versions import gates_for
 from protocol.work import Runner
 

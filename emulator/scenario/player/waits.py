@@ -9,7 +9,8 @@ import msgspec
 from emulator.scenario.conditions import Before, Condition, View, holds
 from emulator.scenario.player.observing import Observing
 from protocol.chance import Chance
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
+from protocol.outbox import Outbox
 
 SAMPLE = ("player-sample",)
 SAMPLE_EVERY_MS = 50.0

@@ -10,7 +10,7 @@ from emulator.scenario.player.stage import Stage
 from emulator.scenario.player.tasks import Order, StepFailed, Steps, together
 from emulator.scenario.player.timeline import Timeline
 from protocol.ids import topic_partition_of
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.workload import (
     StartWorkloadRequest,
@@ -19,6 +19,7 @@ from protocol.messages.workload import (
     StopWorkloadResponse,
     WorkloadSpec,
 )
+from protocol.outbox import Outbox
 
 AT_ONCE_S = 5.0
 """How long a client may take to end what it has under way; a paused one takes longer."""

@@ -27,7 +27,8 @@ from emulator.worlds.network.spec import Address
 from emulator.worlds.network.wire_events import WireEvents
 from protocol.conversations import Conversation, Heard, OutOfPlace
 from protocol.events import FrameReceived, FrameRefused, FrameSent
-from protocol.framing import Frame, FrameDecoder, ProtocolError, decode, encode
+from protocol.frame import Frame
+from protocol.framing import FrameDecoder, ProtocolError, decode, encode
 from protocol.machine import (
     Close,
     ConnectionAccepted,

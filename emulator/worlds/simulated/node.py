@@ -6,7 +6,7 @@ from collections.abc import Callable
 from emulator.faults.enforcement import LinkState
 from emulator.storage.memory import MemoryFiles
 from emulator.topology import Node
-from emulator.worlds.simulated.chance import Bounded
+from emulator.worlds.simulated.latencies import Bounded
 from emulator.worlds.simulated.wire import End
 from protocol.hardware import SOUND
 from protocol.machine import Exit, Machine, TimerKey

@@ -10,12 +10,15 @@ from typing import Any
 
 from emulator.faults.actions import ActDone
 from emulator.faults.links import DATA, retransmission_of
-from emulator.faults.paths import Path, Stopped
+from emulator.faults.paths import Path
+from emulator.faults.stopped import Stopped
 from emulator.topology import identifier_of
-from emulator.worlds.simulated.chance import Bounded, Draws
+from emulator.worlds.simulated.chance import Draws
+from emulator.worlds.simulated.latencies import Bounded
 from emulator.worlds.simulated.node import SimulatedNode
+from emulator.worlds.simulated.parcel import Parcel
 from emulator.worlds.simulated.trace import Cause, Trace
-from emulator.worlds.simulated.wire import EOF, End, Parcel, Wire
+from emulator.worlds.simulated.wire import EOF, End, Wire
 from protocol.events import ConnectionChanged, FrameReceived, FrameSent, FrameStopped
 from protocol.framing import decode_body, encode_body
 from protocol.machine import (

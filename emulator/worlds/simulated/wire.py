@@ -5,28 +5,10 @@ What a frame says travels as bytes. It passes the sender's gate, takes its time,
 
 from typing import Final
 
-import msgspec
-
 from emulator.faults.paths import Opening, Path
-from protocol.framing import decode_body, encode
-from protocol.messages.base import Message
 
 EOF: Final = None
 """What is offered to a gate when the peer's kernel says that the stream is over."""
-
-
-class Parcel(msgspec.Struct, frozen=True, gc=False):
-    """A frame on its way: the message as bytes, and what the envelope around it would say."""
-
-    kind: type[Message]
-    correlation_id: int
-    version: int
-    body: bytes
-
-    @property
-    def frame_bytes(self) -> int:
-        """Of the whole frame, as the network's world would send it."""
-        return len(encode(decode_body(self.kind, self.body), self.correlation_id, self.version))
 
 
 class End:

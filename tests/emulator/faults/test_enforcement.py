@@ -6,8 +6,9 @@ import msgspec
 
 from emulator.faults.enforcement import LinkState
 from emulator.faults.links import DATA, SEGMENTS, SYN, given_up_at
-from emulator.faults.paths import Path, Stopped
+from emulator.faults.paths import Path
 from emulator.faults.rules import parse
+from emulator.faults.stopped import Stopped
 from emulator.topology import three_azs
 from protocol.events import FaultHealed, FaultInForce, FaultLasted, FaultTraffic, FaultTried
 from protocol.link_rules import KERNEL, LinkRule

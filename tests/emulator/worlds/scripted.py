@@ -21,12 +21,12 @@ from protocol.machine import (
     Loss,
     MessageReceived,
     Now,
-    Outbox,
     Started,
     StopRequested,
     TimerFired,
 )
 from protocol.messages.session import PingRequest, PingResponse
+from protocol.outbox import Outbox
 from protocol.purposes import CLIENT
 
 JOURNAL = "journal"

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from emulator.storage.files import Files
 from emulator.storage.memory import MemoryFiles
 from emulator.topology import Node, three_azs
-from emulator.worlds.simulated.chance import CALM
+from emulator.worlds.simulated.latencies import CALM
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.machine import (
     ConnectionAccepted,
@@ -18,11 +18,11 @@ from protocol.machine import (
     Machine,
     MessageReceived,
     Now,
-    Outbox,
     Started,
     TimerFired,
 )
 from protocol.messages.session import PingRequest
+from protocol.outbox import Outbox
 from protocol.purposes import CLIENT
 from tests.emulator.worlds.scripted import seen_by_step
 

@@ -18,7 +18,7 @@ from emulator.worlds.network.door.seen import Producing, Seen
 from emulator.worlds.network.door.translation import answer_to
 from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.errors import ErrorCode
-from protocol.framing import Frame
+from protocol.frame import Frame
 from protocol.messages.base import Message
 from protocol.messages.replication import FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
 

@@ -14,7 +14,7 @@ from emulator.machines.client.operations import NO_ANSWER, Operation, OperationL
 from protocol.errors import ErrorCode
 from protocol.events import Event, RecordsRead
 from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset
-from protocol.machine import Emit, Outbox
+from protocol.machine import Emit
 from protocol.messages.replication import (
     FetchRequest,
     FetchResponse,
@@ -23,6 +23,7 @@ from protocol.messages.replication import (
     ProduceResponse,
     ProduceResult,
 )
+from protocol.outbox import Outbox
 from protocol.records.format import iter_headers, read_records
 from protocol.records.types import BatchHeader
 

@@ -1,7 +1,7 @@
 """The session service as a broker sees it: a dictionary that can be put out of reach."""
 
 from emulator.machines.broker.context import SessionDone
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.session import (
     Create,
     GetChildren,
@@ -13,6 +13,7 @@ from protocol.messages.session import (
     SessionResponse,
     SetData,
 )
+from protocol.outbox import Outbox
 
 
 class FakeSessions:

@@ -30,7 +30,6 @@ from protocol.machine import (
     MessageReceived,
     Now,
     Open,
-    Outbox,
     Send,
     SetTimer,
     TimerFired,
@@ -55,6 +54,7 @@ from protocol.messages.replication import (
     ProduceResult,
 )
 from protocol.messages.session import SessionError, SessionResponse
+from protocol.outbox import Outbox
 from protocol.records.batch import encode_batch
 from protocol.records.format import encode
 from protocol.versions import gates_for

@@ -26,7 +26,6 @@ from protocol.machine import (
     MessageReceived,
     Now,
     Open,
-    Outbox,
     Send,
     SetTimer,
     TimerFired,
@@ -76,6 +75,7 @@ from protocol.messages.replication import (
     ProduceResponse,
     ProduceResult,
 )
+from protocol.outbox import Outbox
 from protocol.records.format import iter_headers, place, read_header, read_records
 
 LATENCY_MS = 1.0

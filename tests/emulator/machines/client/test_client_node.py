@@ -17,7 +17,6 @@ from protocol.machine import (
     MessageReceived,
     Now,
     Open,
-    Outbox,
     Send,
     Started,
     StopRequested,
@@ -51,6 +50,7 @@ from protocol.messages.workload import (
     WorkloadReport,
     WorkloadSpec,
 )
+from protocol.outbox import Outbox
 from tests.emulator.machines.client.fake_cluster import FakeCluster, Fate
 
 

@@ -10,19 +10,10 @@ from emulator.machines.client.exchange import Failure
 from emulator.machines.client.metadata_cache import TOPICS_MAX, Leader, MetadataCache
 from protocol.chance import Chance
 from protocol.ids import BrokerId, LeaderEpoch
-from protocol.machine import (
-    Close,
-    ConnectionLost,
-    ConnectionOpened,
-    Input,
-    MessageReceived,
-    Now,
-    Open,
-    Outbox,
-    Send,
-)
+from protocol.machine import Close, ConnectionLost, ConnectionOpened, Input, MessageReceived, Now, Open, Send
 from protocol.messages.base import Message
 from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
+from protocol.outbox import Outbox
 
 SETTINGS = ClientSettings(request_timeout_ms=1000, socket_connection_setup_timeout_ms=5000, rejects_older_epochs=True)
 

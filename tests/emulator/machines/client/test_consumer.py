@@ -14,7 +14,7 @@ from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.events import OperationEnded, OperationInvoked, PositionLeft, RecordsRead
 from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset
-from protocol.machine import ConnectionOpened, Emit, MessageReceived, Now, Open, Outbox, Send, SetTimer
+from protocol.machine import ConnectionOpened, Emit, MessageReceived, Now, Open, Send, SetTimer
 from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
 from protocol.messages.replication import (
     CONSUMER_REPLICA_ID,
@@ -25,6 +25,7 @@ from protocol.messages.replication import (
     ListOffsetsRequest,
     OffsetForLeaderEpochRequest,
 )
+from protocol.outbox import Outbox
 from protocol.records.format import encode, place, read_header
 from tests.emulator.machines.client.fake_cluster import FakeCluster, Partition
 

@@ -12,7 +12,7 @@ from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked
 from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset, TopicPartition
-from protocol.machine import ConnectionOpened, Emit, MessageReceived, Now, Open, Outbox, Send, SetTimer
+from protocol.machine import ConnectionOpened, Emit, MessageReceived, Now, Open, Send, SetTimer
 from protocol.messages.groups import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
@@ -23,6 +23,7 @@ from protocol.messages.groups import (
     OffsetToCommit,
 )
 from protocol.messages.leadership import PartitionError
+from protocol.outbox import Outbox
 from tests.emulator.machines.client.fake_cluster import FakeCluster
 
 T0 = ("t", 0)

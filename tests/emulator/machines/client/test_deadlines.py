@@ -1,7 +1,8 @@
 """Deadlines: when one has come, and the one timer over many."""
 
 from emulator.machines.client.deadlines import NEVER, PollTimer, is_due
-from protocol.machine import CancelTimer, Now, Outbox, SetTimer, TimerFired
+from protocol.machine import CancelTimer, Now, SetTimer, TimerFired
+from protocol.outbox import Outbox
 
 KEY = ("producer", "poll")
 

@@ -30,7 +30,6 @@ from protocol.machine import (
     MessageReceived,
     Now,
     Open,
-    Outbox,
     Send,
     SetTimer,
     TimerFired,
@@ -48,6 +47,7 @@ from protocol.messages.replication import (
     ProduceResponse,
     ProduceResult,
 )
+from protocol.outbox import Outbox
 from protocol.records.format import encode, place, read_header
 
 NOW = Now(1000.0, 1_700_000_000_000.0)

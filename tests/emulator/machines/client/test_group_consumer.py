@@ -19,9 +19,10 @@ from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, Offset
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.groups import OffsetCommitRequest, OffsetFetchRequest
 from protocol.messages.replication import ListOffsetsRequest, OffsetForLeaderEpochRequest
+from protocol.outbox import Outbox
 from protocol.records.format import encode
 from tests.emulator.machines.client.fake_cluster import FakeCluster
 

@@ -13,7 +13,7 @@ from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.events import GroupMemberChanged
 from protocol.ids import EPOCH_UNKNOWN, Offset
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.groups import FindCoordinatorRequest, OffsetCommitRequest, OffsetFetchRequest
 from protocol.messages.membership import (
@@ -29,6 +29,7 @@ from protocol.messages.membership import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from protocol.outbox import Outbox
 from protocol.records.consumer_protocol import Subscription, encode_assignment, encode_subscription
 from protocol.records.format import encode
 from tests.emulator.machines.client.fake_cluster import FakeCluster

@@ -26,7 +26,7 @@ from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.chance import Chance
 from protocol.events import OperationEnded, OperationInvoked, RecordsRead
 from protocol.ids import Offset
-from protocol.machine import Effect, Input, Machine, Now, Outbox, Started
+from protocol.machine import Effect, Input, Machine, Now, Started
 from protocol.messages.base import Message
 from protocol.messages.workload import (
     StartWorkloadRequest,
@@ -36,6 +36,7 @@ from protocol.messages.workload import (
     WorkloadReport,
     WorkloadSpec,
 )
+from protocol.outbox import Outbox
 
 BROKERS = ["broker-0", "broker-1", "broker-2"]
 

@@ -7,8 +7,9 @@ from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.metadata_cache import MetadataCache
 from protocol.chance import Chance
 from protocol.ids import BrokerId, LeaderEpoch
-from protocol.machine import ConnectionOpened, MessageReceived, Now, Open, Outbox, Send
+from protocol.machine import ConnectionOpened, MessageReceived, Now, Open, Send
 from protocol.messages.leadership import BrokerEndpoint, MetadataResponse, PartitionMetadata
+from protocol.outbox import Outbox
 
 VERSIONS = ["0.8.2", "1.1", "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.8"]
 IGNORING = VERSIONS[3:]

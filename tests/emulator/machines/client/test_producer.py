@@ -17,9 +17,10 @@ from emulator.machines.client.producer_batch import Sent
 from protocol.chance import Chance
 from protocol.events import AttemptSent, OperationInvoked
 from protocol.ids import BrokerId, LeaderEpoch
-from protocol.machine import ConnectionOpened, Emit, MessageReceived, Now, Open, Outbox, Send, SetTimer
+from protocol.machine import ConnectionOpened, Emit, MessageReceived, Now, Open, Send, SetTimer
 from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
 from protocol.messages.replication import InitProducerIdRequest, ProducePartition, ProduceRequest, ProduceResponse
+from protocol.outbox import Outbox
 from protocol.records.batch import encode_batch
 from protocol.records.format import read_records
 from tests.emulator.machines.client.fake_cluster import FakeCluster, Fate

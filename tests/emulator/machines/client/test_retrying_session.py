@@ -6,7 +6,7 @@ import pytest
 
 from emulator.machines.client.retrying_session import RetryingSession
 from emulator.machines.client.session_client import Done, SessionClient
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages.session import (
     GetData,
     OpResult,
@@ -14,6 +14,7 @@ from protocol.messages.session import (
     SessionRequest,
     SessionResponse,
 )
+from protocol.outbox import Outbox
 
 NOW = Now(0.0, 0.0)
 

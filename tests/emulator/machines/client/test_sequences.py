@@ -7,7 +7,8 @@ from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.producer_batch import ProducerBatch
 from emulator.machines.client.sequences import Sequences
 from protocol.ids import NO_OFFSET, Offset
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
+from protocol.outbox import Outbox
 
 OUT_OF_ORDER = 45
 UNKNOWN_PRODUCER = 59

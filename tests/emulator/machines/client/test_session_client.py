@@ -15,7 +15,6 @@ from protocol.machine import (
     MessageReceived,
     Now,
     Open,
-    Outbox,
     Send,
     SetTimer,
     TimerFired,
@@ -41,6 +40,7 @@ from protocol.messages.session import (
     SetWatchesResponse,
     WatchFired,
 )
+from protocol.outbox import Outbox
 
 SERVERS = ["session-0", "session-1", "session-2"]
 CONNECT, IDLE = ("zk", "connect"), ("zk", "idle")

@@ -15,7 +15,6 @@ from protocol.machine import (
     MessageReceived,
     Now,
     Open,
-    Outbox,
     Send,
     SetTimer,
     TimerFired,
@@ -30,6 +29,7 @@ from protocol.messages.session import (
     SessionRequest,
     SetData,
 )
+from protocol.outbox import Outbox
 from tests.controller.service import Service
 
 PATH = "/consumers/g/offsets/t/0"

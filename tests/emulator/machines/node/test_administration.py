@@ -14,7 +14,7 @@ from emulator.machines.node.administration import administration_of
 from protocol.chance import Chance
 from protocol.errors import ErrorCode as E
 from protocol.ids import BrokerId, TopicPartition
-from protocol.machine import Now, Outbox
+from protocol.machine import Now
 from protocol.messages import configuration as m
 from protocol.messages import placement as p
 from protocol.messages.administration import (
@@ -23,6 +23,7 @@ from protocol.messages.administration import (
     GrownTopic,
     TopicResult,
 )
+from protocol.outbox import Outbox
 from protocol.znodes import (
     REASSIGN_PARTITIONS,
     ReplicaAssignment,

@@ -19,13 +19,13 @@ from protocol.machine import (
     MessageReceived,
     Now,
     Open,
-    Outbox,
     Send,
     SetTimer,
     TimerFired,
 )
 from protocol.messages.leadership import ControlledShutdownResponse
 from protocol.messages.session import GetData, OpResult, SessionError, SessionRequest, SessionResponse
+from protocol.outbox import Outbox
 from protocol.versions import gates_for
 from protocol.znodes import BrokerRegistration, broker_path, encode_broker, encode_controller
 

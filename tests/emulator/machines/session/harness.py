@@ -18,7 +18,6 @@ from protocol.machine import (
     Machine,
     MessageReceived,
     Now,
-    Outbox,
     Started,
     StopRequested,
 )
@@ -32,6 +31,7 @@ from protocol.messages.session import (
     SessionResponse,
     WatchFired,
 )
+from protocol.outbox import Outbox
 from protocol.purposes import OBSERVE
 from tests.emulator.machines.session.world import World
 

@@ -5,9 +5,10 @@ from emulator.machines.session.history import History
 from emulator.machines.session.quorum import Limits, Replica
 from emulator.machines.session.znodes import Change
 from emulator.storage.memory import MemoryFiles
-from protocol.machine import MessageReceived, Now, Outbox, Send
+from protocol.machine import MessageReceived, Now, Send
 from protocol.messages import ensemble as m
 from protocol.messages.session import SessionResponse
+from protocol.outbox import Outbox
 
 NOW = Now(0.0, 0.0)
 FIRST = 1 << 32

@@ -28,13 +28,13 @@ from protocol.machine import (
     MessageReceived,
     Now,
     Open,
-    Outbox,
     Send,
     SetTimer,
     Started,
     StopRequested,
     TimerFired,
 )
+from protocol.outbox import Outbox
 
 WALL_START_MS = 1_700_000_000_000.0
 

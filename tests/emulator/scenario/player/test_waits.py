@@ -23,7 +23,8 @@ from emulator.scenario.player.waits import SAMPLE, SAMPLE_EVERY_MS, Waits, quiet
 from emulator.topology import three_azs
 from protocol.chance import Chance
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
-from protocol.machine import Now, Outbox, SetTimer
+from protocol.machine import Now, SetTimer
+from protocol.outbox import Outbox
 from protocol.work import Runner
 from protocol.znodes import Leadership
 from tests.ids import brokers

@@ -1,0 +1,13 @@
+"""What `framing` makes of a payload."""
+
+import msgspec
+
+from protocol.messages.base import Message
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """A decoded frame. `correlation_id` pairs a response with its request."""
+
+    correlation_id: int
+    version: int
+    message: Message

@@ -1,0 +1,108 @@
+"""Where a machine's parts put their effects, and where they say who is told what becomes of them."""
+
+from collections.abc import Callable
+
+from protocol.events import Event
+from protocol.kinds import ExitKind
+from protocol.machine import (
+    CancelTimer,
+    Close,
+    ConnectionEvent,
+    ConnectionLost,
+    ConnectionOpened,
+    Effect,
+    Emit,
+    Exit,
+    Input,
+    MessageReceived,
+    Now,
+    Open,
+    Send,
+    SetTimer,
+    TimerFired,
+    TimerKey,
+)
+from protocol.messages.base import Message
+
+Owner = Callable[[Now, ConnectionEvent, "Outbox"], None]
+"""Is told what becomes of a connection."""
+Due = Callable[[Now, "Outbox"], None]
+"""Is told that a timer has fired."""
+
+
+class Outbox:
+    """Collects the effects of one step, so that the parts of a machine need not pass lists around; and knows who
+    asked for what: whoever opens a connection or sets a timer is told what becomes of it.
+
+    `connection()` numbers the connections that this life of the node opens. """
+
+    __slots__ = ("_effects", "_next_connection", "_owners", "_timers")
+
+    def __init__(self) -> None:
+        self._effects: list[Effect] = []
+        self._next_connection = 1
+        self._owners: dict[int, Owner] = {}
+        self._timers: dict[TimerKey, Due] = {}
+
+    def open(self, to: str, purpose: str, owner: Owner) -> int:
+        """Order a connection; returns its id. All that comes of it is `owner`'s."""
+        connection = self._next_connection
+        self._next_connection += 1
+        self._owners[connection] = owner
+        self._effects.append(Open(connection, to, purpose))
+        return connection
+
+    def own(self, connection: int, owner: Owner) -> None:
+        """All that comes of a connection that stands is `owner`'s from now on: one that was accepted, or handed on."""
+        self._owners[connection] = owner
+
+    def close(self, connection: int) -> None:
+        self._owners.pop(connection, None)
+        self._effects.append(Close(connection))
+
+    def send(self, connection: int, message: Message, correlation_id: int = 0, version: int = 0) -> None:
+        self._effects.append(Send(connection, correlation_id, version, message))
+
+    def set_timer(self, key: TimerKey, after_ms: float, due: Due) -> None:
+        """`due` is called when it fires."""
+        assert after_ms >= 0, (key, after_ms)
+        self._timers[key] = due
+        self._effects.append(SetTimer(key, after_ms))
+
+    def cancel_timer(self, key: TimerKey) -> None:
+        self._timers.pop(key, None)
+        self._effects.append(CancelTimer(key))
+
+    def emit(self, event: Event) -> None:
+        self._effects.append(Emit(event))
+
+    def exit(self, code: int, reason: str, kind: ExitKind = ExitKind.ASKED) -> None:
+        self._effects.append(Exit(code, reason, kind))
+
+    def route(self, now: Now, event: Input) -> bool:
+        """Give an input to its owner. False: it has none, or none any more (whoever owned the connection has closed
+        it in the same instant)."""
+        if isinstance(event, MessageReceived):  # most are: on the path of every input, so no pattern matching
+            owner = self._owners.get(event.connection)
+        elif isinstance(event, TimerFired):
+            due = self._timers.pop(event.key, None)
+            if due is None:
+                return False
+            due(now, self)
+            return True
+        elif isinstance(event, ConnectionOpened):
+            owner = self._owners.get(event.connection)
+        elif isinstance(event, ConnectionLost):
+            owner = self._owners.pop(event.connection, None)
+        else:
+            return False
+        if owner is None:
+            return False
+        owner(now, event, self)
+        return True
+
+    def take(self) -> list[Effect]:
+        """The effects so far; the outbox is empty afterwards."""
+        effects = self._effects
+        self._effects = []
+        return effects
