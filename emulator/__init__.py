@@ -16,6 +16,6 @@
 Beside them: `compilable`, `compiling`, `compiled` (the machines as native code: of which modules, how it is made, when
 it is taken), `topology` (nodes and availability zones), `layout` (what lies in a run's directory), `packaged` (where
 scenarios, recordings and topologies are), `html_file` (a page that needs nothing else), `identity` (which process is
-which), `regular_files`, `terminal`, `screen`, `exit_codes`, `last_resort` and `unheard_interrupts` (how every process
-of ours reads, prints and ends).
+which), `orphans` (none of ours outlives its parent), `regular_files`, `terminal`, `screen`, `exit_codes`, `last_resort`
+and `unheard_interrupts` (how every process of ours reads, prints and ends).
 """

@@ -30,7 +30,7 @@ GIVEN: Final = frozenset(
 LACKING: Final = frozenset(
     (
         *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN),
-        *(errno.ESTALE, errno.ETIMEDOUT, errno.ETXTBSY, errno.EBUSY),
+        *(errno.ESTALE, errno.ETIMEDOUT, errno.ETXTBSY, errno.EBUSY, errno.ECHILD),
     )
 )
 """Errors of a machine that lacks something; what was being made is not there."""

@@ -19,7 +19,7 @@ import trio
 
 from emulator.cluster import requests as r
 from emulator.exit_codes import UNKNOWN, UNUSABLE
-from emulator.worlds.network.process import die_with_parent
+from emulator.orphans import die_with_parent
 
 COMMAND: Final = (sys.executable, "-m", "emulator", "audit")
 INTERRUPTED_S: Final = 5.0

@@ -1,27 +1,40 @@
 """Many seeds on all cores: a worker per process, each made from what the command line said. Others may play instead
 (`Players`)."""
 
+import errno
 import gc
 import multiprocessing
 import os
 import pickle
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
 from multiprocessing import resource_tracker
-from multiprocessing.pool import Pool
 from typing import Any, Literal, Protocol, TypeVar
 
 from emulator.compiled import in_use as compiled_in_use
 from emulator.compiled import use as use_compiled
+from emulator.orphans import die_with_parent
 
 CHUNK_MAX = 8
+AHEAD = 4
+"""Lots of tasks that are given out, for each process."""
 
 Asked = TypeVar("Asked")
 Task = TypeVar("Task")
 Task_contra = TypeVar("Task_contra", contravariant=True)
 Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
+
+
+class ProcessLost(ChildProcessError):
+    """One of the processes that play is gone, and with it what it was playing."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.ECHILD, "a process that played runs was killed, for want of memory perhaps")
 
 
 class Worker(Protocol[Task_contra, Result_co]):
@@ -44,21 +57,28 @@ Processes = int | Players | None
 _worker: Worker[Any, Any] | None = None
 
 
-def _begin(packed: bytes, compiled: bool) -> None:
+def _begin(packed: bytes, compiled: bool, parent: int) -> None:
     """In a new process. `packed`: what makes a worker and what it is asked, unread until it is settled whether machines
-    are native here, too."""
+    are native here, too; nothing: there is no worker."""
     global _worker  # noqa: PLW0603  a pool's initializer has no other place for what its tasks share
+    die_with_parent(parent)
     if compiled:
         use_compiled()
+    if not packed:
+        return
     make, asked = pickle.loads(packed)
     _worker = make(asked)
     # It stays as long as its process: the collector need not look through it after each run.
     gc.freeze()
 
 
-def _play(task: Any) -> Any:
+def _born() -> None:
+    """A process is made when there is something to do."""
+
+
+def _play(tasks: Sequence[Any]) -> list[Any]:
     assert _worker is not None
-    return _worker.play(task)
+    return [_worker.play(task) for task in tasks]
 
 
 def processes_made_by() -> Literal["fork", "spawn"]:
@@ -75,8 +95,8 @@ def played_by_python(what: Callable[[Asked], Result], asked: Asked) -> Result:
     """`what(asked)` with the sources' own functions: in a process of its own where this one runs native machines."""
     if not compiled_in_use():
         return what(asked)
-    with _pool("spawn", 1) as pool:
-        return pool.apply(what, (asked,))
+    with _pool("spawn", 1) as pool, _none_lost():
+        return pool.submit(what, asked).result()
 
 
 def on_all_cores(
@@ -103,26 +123,48 @@ def all_cores(
         worker = make(asked)
         yield lambda tasks: map(worker.play, tasks)
         return
-    with _pool(processes_made_by(), count, _begin, (pickle.dumps((make, asked)), compiled_in_use())) as pool:
+    with _pool(processes_made_by(), count, pickle.dumps((make, asked))) as pool:
 
         def play(tasks: Sequence[Task]) -> Iterator[Result]:
-            chunk = max(1, min(CHUNK_MAX, len(tasks) // (4 * count)))
-            return pool.imap_unordered(_play, tasks, chunksize=chunk)
+            size = max(1, min(CHUNK_MAX, len(tasks) // (4 * count)))
+            lots = (tasks[first : first + size] for first in range(0, len(tasks), size))
+            with _none_lost():
+                under_way = {pool.submit(_play, lot) for lot in islice(lots, AHEAD * count)}
+                while under_way:
+                    done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                    under_way |= {pool.submit(_play, lot) for lot in islice(lots, len(done))}
+                    for lot in done:
+                        yield from lot.result()
 
         yield play
 
 
 @contextmanager
-def _pool(
-    made_by: str, count: int, begin: Callable[..., None] | None = None, given: tuple[Any, ...] = ()
-) -> Iterator[Pool]:
-    """An interrupt is this process's to handle: the others are born with it blocked, and none is interrupted half born.
-    The tracker comes first, because its own start ends with the interrupt unblocked."""
+def _none_lost() -> Iterator[None]:
+    try:
+        yield
+    except BrokenProcessPool as error:
+        raise ProcessLost from error
+
+
+@contextmanager
+def _pool(made_by: str, count: int, packed: bytes = b"") -> Iterator[ProcessPoolExecutor]:
+    """`packed`: see `_begin`. An interrupt is this process's to handle: the others are born with it blocked, and none
+    is interrupted half born. The tracker comes first, because its own start ends with the interrupt unblocked. However
+    the block ends, so do they, at once."""
     resource_tracker.ensure_running()
+    others = set(multiprocessing.active_children())
+    given = (packed, compiled_in_use() and bool(packed), os.getpid())
+    pool = ProcessPoolExecutor(count, multiprocessing.get_context(made_by), _begin, given)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        with multiprocessing.get_context(made_by).Pool(count, begin, given) as pool:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-            yield pool
+        with _none_lost():
+            for _ in range(count):
+                pool.submit(_born)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        yield pool
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        for process in set(multiprocessing.active_children()) - others:
+            process.kill()
+        pool.shutdown(cancel_futures=True)

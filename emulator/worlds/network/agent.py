@@ -21,11 +21,11 @@ from typing import Final, NoReturn
 
 import msgspec
 
+from emulator.orphans import die_with_parent
 from emulator.regular_files import read_regular
 from emulator.worlds.network.forks import Change, Continued, Ended, Forks, Halted, import_and_freeze
 from emulator.worlds.network.introductions import Introductions
 from emulator.worlds.network.ports import BACKLOG, bound
-from emulator.worlds.network.process import die_with_parent
 from emulator.worlds.network.spec import ProcessOrder
 from protocol.framing import FrameDecoder, ProtocolError, decode, encode
 from protocol.messages.agents import (

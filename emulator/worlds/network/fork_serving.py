@@ -13,8 +13,8 @@ from typing import Final, NoReturn
 
 import msgspec
 
+from emulator.orphans import die_with_parent
 from emulator.worlds.network.forks import Continued, Ended, Forks, Halted, import_and_freeze
-from emulator.worlds.network.process import die_with_parent
 from emulator.worlds.network.spec import ProcessOrder
 
 ORDER_BYTES_MAX: Final = 160 * 1024

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from emulator.worlds.network.process import EXIT_CRASHED, die_with_parent, end_process, run_node
+from emulator.orphans import die_with_parent
+from emulator.worlds.network.process import EXIT_CRASHED, end_process, run_node
 from emulator.worlds.network.spec import ProcessOrder
 
 

@@ -15,14 +15,14 @@ from typing import Final
 import trio
 
 from emulator.machines.node.broker_node import BrokerNode
+from emulator.orphans import EXIT_ORPHANED
 from emulator.storage.disk import DiskFiles
 from emulator.worlds.network.arrivals import Arrivals
 from emulator.worlds.network.ports import listen_on
 from emulator.worlds.network.shell import NodeShell
-from emulator.worlds.network.spec import EXIT_CRASHED, EXIT_ORPHANED, ProcessOrder
+from emulator.worlds.network.spec import EXIT_CRASHED, ProcessOrder
 from protocol.machine import Exit
 
-PR_SET_PDEATHSIG: Final = 1
 PR_SET_NAME: Final = 15
 NAME_BYTES_MAX: Final = 15
 """What the kernel keeps of a process's name."""
@@ -34,14 +34,6 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 NICENESS = -10
 DESCRIPTORS_WITH_CLIENTS: Final = 8192
-
-
-def die_with_parent(parent: int) -> None:
-    """SIGKILL for this process when its parent (process id `parent`) dies, whatever killed that."""
-    if _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
-    if os.getppid() != parent:  # it died between the fork and the call above
-        os._exit(EXIT_ORPHANED)
 
 
 def run_node(order: ProcessOrder, listener: socket.socket) -> int:
@@ -144,4 +136,4 @@ def end_process(code: int) -> None:
     os._exit(code)
 
 
-__all__ = ["EXIT_CRASHED", "die_with_parent", "end_process", "run_node"]
+__all__ = ["EXIT_CRASHED", "end_process", "run_node"]

@@ -97,5 +97,3 @@ class ProcessOrder(msgspec.Struct, frozen=True):
 LOOPBACK = "127.0.0.1"
 EXIT_CRASHED = 70
 """Exit code of a node whose machine or shell met a bug (sysexits: EX_SOFTWARE)."""
-EXIT_ORPHANED = 75
-"""Exit code of a node whose supervisor is gone."""

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import psutil
 import pytest
 
 from emulator.judging.seeds import SeedResult, SeedsAsked, Worker, play_seeds
+from emulator.runs.cores import ProcessLost
 from emulator.runs.resolve import Resolved
 from emulator.runs.simulated import play
 from emulator.scenario.observations.files import load
+from tests.patience import PATIENCE_S
 
 FIVE = (
     "az-isolated-leader",
@@ -115,3 +118,32 @@ def test_a_seed_that_fails_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("emulator.judging.seeds.play_and_judge", broken)
     [result] = results_of("az-isolated-follower", "2.6", range(8, 9))
     assert (result.seed, result.code, result.error) == (8, 70, "AssertionError: a bug of ours")
+
+
+def test_a_process_that_is_killed_is_told_and_nobody_waits_for_it() -> None:
+    """By the kernel, say, when memory runs out."""
+    results = play_seeds(SeedsAsked("az-isolated-leader", "2.6"), range(1, 501), processes=2)
+    next(results)
+    others = multiprocessing.active_children()
+    others[0].kill()
+    with pytest.raises(ProcessLost, match="was killed"):
+        list(results)
+    assert multiprocessing.active_children() == []
+
+
+def test_processes_do_not_outlive_who_was_killed() -> None:
+    code = """
+import multiprocessing, os
+from emulator.judging.seeds import SeedsAsked, play_seeds
+results = play_seeds(SeedsAsked("az-isolated-leader", "2.6"), range(1, 501), processes=2)
+next(results)
+print(*(child.pid for child in multiprocessing.active_children()), flush=True)
+os.kill(os.getpid(), 9)
+"""
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as it:
+        assert it.stdout is not None
+        children = [int(word) for word in it.stdout.readline().split()]  # its end comes with the last of them
+        assert (it.wait(PATIENCE_S), len(children)) == (-9, 2)
+    _gone, alive = psutil.wait_procs([psutil.Process(pid) for pid in children if psutil.pid_exists(pid)], PATIENCE_S)
+    assert alive == []
