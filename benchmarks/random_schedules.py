@@ -9,6 +9,7 @@ recording is reached by no seed or an agreed entry is rare.
 import argparse
 import multiprocessing
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -49,8 +50,8 @@ def main(arguments: list[str]) -> int:
     began_s = perf_counter()
     judged: list[Judged] = []
     judging = partial(judge, seeds=range(1, given.seeds + 1), further=range(given.seeds + 1, FURTHER + 1))
-    with multiprocessing.get_context("spawn").Pool() as pool:
-        for one in pool.imap(judging, named or schedules()):
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        for one in pool.map(judging, named or schedules()):
             judged.append(one)
             print(line(one), flush=True)
             for example in one.rare or one.examples:
