@@ -2,7 +2,7 @@
 
 Reading order:
 
-  `session_calls`: how a procedure, which is work that waits, talks to that service;
+  `procedure_waits`, `session_calls`: how a procedure, which is work that waits, talks to that service;
   `registration`: `/brokers/ids/N`, and the paths every broker makes sure of.
 - `elections`: who leads and who is in sync, as functions;
   `assignment`: which brokers get a topic's replicas; `growth`: those of more partitions.

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-import msgspec
-
+from controller.procedure_waits import Asked, SenderEnded
 from protocol.ids import BrokerId
 from protocol.machine import Now
 from protocol.messages.session import Operation, OpResult, SessionError, SessionRequest, SessionResponse
@@ -44,26 +43,6 @@ class SessionCalls(Protocol):
         the session expires meanwhile (gate `session_wait_ends_at_expiry`; without it the request is asked
         in the next session)."""
         ...
-
-
-class Asked(msgspec.Struct, frozen=True):
-    """Wait for the answers to all of these, asked at once."""
-
-    requests: Sequence[SessionRequest]
-
-    @property
-    def what(self) -> str:
-        return "the session service"
-
-
-class SenderEnded(msgspec.Struct, frozen=True):
-    """Wait until the channel to `broker` has ended what it was doing."""
-
-    broker: BrokerId
-
-    @property
-    def what(self) -> str:
-        return f"the end of the channel to broker-{self.broker}"
 
 
 R = TypeVar("R")

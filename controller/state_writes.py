@@ -12,7 +12,8 @@ import msgspec
 from msgspec.structs import replace
 
 from controller.context import ControllerContext, ControllerMoved
-from controller.session_calls import Asked, Procedure, perform, perform_all
+from controller.procedure_waits import Asked
+from controller.session_calls import Procedure, perform, perform_all
 from protocol.ids import TopicPartition
 from protocol.messages.session import (
     Check,

@@ -8,8 +8,9 @@ from controller import partition_states, replica_states
 from controller.context import ControllerContext, ControllerMoved
 from controller.isr_changes import begin_notifications
 from controller.preferred_elections import elect_pending, schedule_rebalance
+from controller.procedure_waits import SenderEnded
 from controller.reassignment import resume_all
-from controller.session_calls import Procedure, SenderEnded, ask, perform, perform_all
+from controller.session_calls import Procedure, ask, perform, perform_all
 from controller.state import ControllerState
 from controller.state_writes import read_states
 from controller.topic_deletion import initialize_deletions, try_deletions

@@ -20,10 +20,11 @@ PACKAGES: Final = (
     "emulator/scenario",
     "emulator/storage",
     "emulator/worlds/simulated",
+    "emulator/judging/oracle",
     "emulator/runs/kafka_log",
     "emulator/cluster/dashboard",
 )
-"""Folders, from the project's root: the pure packages and the simulated world."""
+"""Folders, from the project's root: the pure packages, the simulated world, and who judges it."""
 
 APART: Final[Mapping[str, str]] = {
     "emulator/scenario": "read once for each run, not at its inputs",

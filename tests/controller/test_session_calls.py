@@ -2,15 +2,8 @@
 
 from collections.abc import Callable
 
-from controller.session_calls import (
-    MAX_IN_FLIGHT,
-    Procedure,
-    Procedures,
-    SenderEnded,
-    SessionLost,
-    perform,
-    perform_all,
-)
+from controller.procedure_waits import SenderEnded
+from controller.session_calls import MAX_IN_FLIGHT, Procedure, Procedures, SessionLost, perform, perform_all
 from protocol.ids import BrokerId
 from protocol.machine import Now
 from protocol.messages.session import Exists, OpResult, SessionError, SessionRequest, SessionResponse

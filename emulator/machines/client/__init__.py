@@ -2,7 +2,8 @@
 
 Reading order:
 
-- `session_client`, `session_servers`, `session_watches`, `retrying_session`, `pipeline`: the session service's client.
+- `session_client`, `session_servers`, `session_watches`, `waiting_call`, `retrying_session`, `pipeline`: the session
+  service's client.
 - `operations`: what clients of brokers write down about what they do.
 - `exchange`: one request over a connection of its own; `fetched`: what a fetch answer holds.
 - `direct` (with `direct_write`, `direct_results`, `direct_offsets`): asks the broker it is told to ask, as the

@@ -11,22 +11,14 @@ its caller reads again and compares. An ephemeral that was made meets NODE_EXIST
 from bisect import insort
 from collections.abc import Callable
 
-import msgspec
-
 from emulator.machines.client.session_client import Done, SessionClient, failure
+from emulator.machines.client.waiting_call import WaitingCall
 from protocol.machine import Now
 from protocol.messages.session import SessionError, SessionRequest, SessionResponse, WatchFired
 from protocol.outbox import Outbox
 
 WAITING_MAX = 10_000
 """Calls that wait for a connection. A caller that piles up more has a bug."""
-
-
-class _Call(msgspec.Struct):
-    number: int
-    request: SessionRequest
-    done: Done
-    ends_at_expiry: bool
 
 
 class RetryingSession:
@@ -37,7 +29,7 @@ class RetryingSession:
         self.on_state: Callable[[Now, Outbox, str], None] = lambda now, out, state: None
         self.on_watch: Callable[[Now, Outbox, WatchFired], None] = lambda now, out, notice: None
         self._calls = 0
-        self._waiting: list[_Call] = []
+        self._waiting: list[WaitingCall] = []
         client.on_state = self._state_changed
         client.on_watch = self._watch_fired
 
@@ -49,7 +41,7 @@ class RetryingSession:
     def call(self, now: Now, out: Outbox, request: SessionRequest, done: Done, *, ends_at_expiry: bool) -> None:
         """`done` gets the server's answer, or SESSION_EXPIRED; never CONNECTION_LOSS. Calls are sent in order."""
         self._calls += 1
-        call = _Call(self._calls, request, done, ends_at_expiry)
+        call = WaitingCall(self._calls, request, done, ends_at_expiry)
         state = self.client.state
         if state == "closed" or (state == "expired" and ends_at_expiry):
             self._fail(now, out, call)
@@ -60,7 +52,7 @@ class RetryingSession:
 
     # --- private --------------------------------------------------------------------------------------------
 
-    def _submit(self, now: Now, out: Outbox, call: _Call) -> None:
+    def _submit(self, now: Now, out: Outbox, call: WaitingCall) -> None:
         def answered(now: Now, out: Outbox, response: SessionResponse) -> None:
             if response.error == SessionError.CONNECTION_LOSS or (
                 response.error == SessionError.SESSION_EXPIRED and not call.ends_at_expiry
@@ -71,7 +63,7 @@ class RetryingSession:
 
         self.client.submit(now, out, call.request, answered)
 
-    def _wait(self, call: _Call) -> None:
+    def _wait(self, call: WaitingCall) -> None:
         assert len(self._waiting) < WAITING_MAX, "too many session calls wait for a connection"
         insort(self._waiting, call, key=lambda waiting: waiting.number)
 
@@ -90,5 +82,5 @@ class RetryingSession:
     def _watch_fired(self, now: Now, out: Outbox, notice: WatchFired) -> None:
         self.on_watch(now, out, notice)
 
-    def _fail(self, now: Now, out: Outbox, call: _Call) -> None:
+    def _fail(self, now: Now, out: Outbox, call: WaitingCall) -> None:
         call.done(now, out, failure(call.request, SessionError.SESSION_EXPIRED))

@@ -5,10 +5,9 @@ the same client sent earlier: so a client reads its own writes, and never goes b
 Only a serving server has clients.
 """
 
-from collections import deque
 
-import msgspec
 
+from emulator.machines.session.one_client import Client, Pending
 from emulator.machines.session.quorum import Quorum, Replica
 from emulator.machines.session.sessions import SessionLimits
 from emulator.machines.session.watches import WATCHES_MAX, Watches
@@ -52,24 +51,6 @@ _READS = (GetData, Exists, GetChildren)
 _WRITES = (Create, Delete, SetData, Check)
 
 
-class _Pending(msgspec.Struct):
-    """A request in line. `request` 0: answered here, in its turn; otherwise the quorum's, `answer` once it is
-    there."""
-
-    correlation_id: int
-    message: Message
-    request: int = 0
-    answer: Message | None = None
-
-
-class _Client(msgspec.Struct):
-    connection: int
-    peer: str
-    session: int = 0
-    timeout_ms: int = 0
-    pending: deque[_Pending] = msgspec.field(default_factory=deque)
-
-
 class Clients:
     """`next_request` numbers what goes to the quorum; unique over this server's lives, because old proposals
     may yet commit."""
@@ -78,8 +59,8 @@ class Clients:
         self._me = me
         self._replica = replica
         self._limits = limits
-        self._clients: dict[int, _Client] = {}
-        self._waiting: dict[int, tuple[_Client, _Pending]] = {}
+        self._clients: dict[int, Client] = {}
+        self._waiting: dict[int, tuple[Client, Pending]] = {}
         self._watches = Watches()
         self._chance = Chance(0)
         self._next_request = 0
@@ -94,7 +75,7 @@ class Clients:
         if len(self._clients) >= CONNECTIONS_MAX:
             out.close(connection)
         else:
-            self._clients[connection] = _Client(connection, peer)
+            self._clients[connection] = Client(connection, peer)
             out.own(connection, owner)
 
     def lost(self, connection: int) -> None:
@@ -128,21 +109,21 @@ class Clients:
             return
         match message:
             case PingRequest() | SetWatchesRequest():
-                self._in_turn(out, client, _Pending(correlation_id, message))
+                self._in_turn(out, client, Pending(correlation_id, message))
             case SessionRequest():
                 self._operations(now, out, quorum, client, correlation_id, message)
             case ConnectRequest():
                 self._connect(now, out, quorum, client, correlation_id, message)
             case CloseSessionRequest():
                 transaction = Transaction(0, "close", client.session, self._me, reason="closed")
-                self._to_quorum(now, out, quorum, client, _Pending(correlation_id, message), transaction)
+                self._to_quorum(now, out, quorum, client, Pending(correlation_id, message), transaction)
             case _:
                 self._close(out, client)
 
     def _operations(
-        self, now: Now, out: Outbox, quorum: Quorum, client: _Client, correlation_id: int, message: SessionRequest
+        self, now: Now, out: Outbox, quorum: Quorum, client: Client, correlation_id: int, message: SessionRequest
     ) -> None:
-        pending = _Pending(correlation_id, message)
+        pending = Pending(correlation_id, message)
         writes = [op for op in message.ops if isinstance(op, _WRITES)]
         if message.ops and len(writes) == len(message.ops) and (message.multi or len(writes) == 1):
             transaction = Transaction(0, "operations", client.session, self._me, 0, writes, message.multi)
@@ -155,14 +136,14 @@ class Clients:
             self._in_turn(out, client, pending)
 
     def _connect(
-        self, now: Now, out: Outbox, quorum: Quorum, client: _Client, correlation_id: int, message: ConnectRequest
+        self, now: Now, out: Outbox, quorum: Quorum, client: Client, correlation_id: int, message: ConnectRequest
     ) -> None:
         tree = self._replica.tree
         if client.session or message.last_zxid > tree.zxid:
             # Behind the client: it would go back in time with us, so it tries another server.
             self._close(out, client)
             return
-        pending = _Pending(correlation_id, message)
+        pending = Pending(correlation_id, message)
         if message.session_id == 0:
             timeout_ms = self._limits.negotiated_ms(message.session_timeout_ms)
             password = self._chance.below(1 << 62) + 1
@@ -180,13 +161,13 @@ class Clients:
         quorum.revalidate(now, out, pending.request, message.session_id)
 
     def _to_quorum(
-        self, now: Now, out: Outbox, quorum: Quorum, client: _Client, pending: _Pending, transaction: Transaction
+        self, now: Now, out: Outbox, quorum: Quorum, client: Client, pending: Pending, transaction: Transaction
     ) -> None:
         pending.request = transaction.request = self._expect(client, pending)
         client.pending.append(pending)
         quorum.propose(now, out, transaction)
 
-    def _expect(self, client: _Client, pending: _Pending) -> int:
+    def _expect(self, client: Client, pending: Pending) -> int:
         self._next_request += 1
         self._waiting[self._next_request] = (client, pending)
         return self._next_request
@@ -242,13 +223,13 @@ class Clients:
         pending.answer = SessionResponse([result], 0, self._replica.tree.zxid)
         self._answer_in_order(out, client)
 
-    def _in_turn(self, out: Outbox, client: _Client, pending: _Pending) -> None:
+    def _in_turn(self, out: Outbox, client: Client, pending: Pending) -> None:
         if client.pending:
             client.pending.append(pending)
         else:
             self._answer_here(out, client, pending)
 
-    def _answer_in_order(self, out: Outbox, client: _Client) -> None:
+    def _answer_in_order(self, out: Outbox, client: Client) -> None:
         line = client.pending
         while line:
             head = line[0]
@@ -261,7 +242,7 @@ class Clients:
             else:
                 return
 
-    def _answer_here(self, out: Outbox, client: _Client, pending: _Pending) -> None:
+    def _answer_here(self, out: Outbox, client: Client, pending: Pending) -> None:
         """From our tree, as it is now."""
         message = pending.message
         tree = self._replica.tree
@@ -283,7 +264,7 @@ class Clients:
                 answer = SessionResponse([OpResult(bad, op.path) for op in message.ops], bad, tree.zxid)
         out.send(client.connection, answer, pending.correlation_id)
 
-    def _read(self, client: _Client, op: Operation) -> OpResult:
+    def _read(self, client: Client, op: Operation) -> OpResult:
         """A watch is set where ZooKeeper sets one: by get and children only if the znode exists, by exists always."""
         tree = self._replica.tree
         if isinstance(op, GetData):
@@ -301,11 +282,11 @@ class Clients:
                 self._watches.watch_children(client.connection, op.path)
         return result
 
-    def _refuse(self, out: Outbox, client: _Client, correlation_id: int) -> None:
+    def _refuse(self, out: Outbox, client: Client, correlation_id: int) -> None:
         """The session is expired (or its password wrong): said once, then closed."""
         out.send(client.connection, ConnectResponse(0), correlation_id)
         self._close(out, client)
 
-    def _close(self, out: Outbox, client: _Client) -> None:
+    def _close(self, out: Outbox, client: Client) -> None:
         out.close(client.connection)
         self.lost(client.connection)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from emulator.machines.session.stored_tree import StoredTree, StoredZnode
 from emulator.machines.session.znodes import DATA_MAX_BYTES, ROOT, Change, Session, Znode, parent_of, valid_path
 from protocol.messages.ensemble import Transaction
 from protocol.messages.session import (
@@ -22,26 +23,8 @@ from protocol.messages.session import (
     WriteOp,
 )
 
-
-class _StoredZnode(msgspec.Struct, array_like=True):
-    path: str
-    data: bytes
-    version: int
-    created_children: int
-    czxid: int
-    mzxid: int
-    pzxid: int
-    owner: int
-
-
-class _StoredTree(msgspec.Struct, array_like=True):
-    zxid: int
-    znodes: list[_StoredZnode]
-    sessions: list[Session]
-
-
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
-_decode = msgspec.msgpack.Decoder(_StoredTree).decode
+_decode = msgspec.msgpack.Decoder(StoredTree).decode
 
 
 class _Refused(Exception):
@@ -218,10 +201,10 @@ class Tree:
     def snapshot(self) -> bytes:
         """Everything, as bytes; equal trees give equal bytes."""
         znodes = [
-            _StoredZnode(path, z.data, z.version, z.created_children, z.czxid, z.mzxid, z.pzxid, z.owner)
+            StoredZnode(path, z.data, z.version, z.created_children, z.czxid, z.mzxid, z.pzxid, z.owner)
             for path, z in sorted(self.znodes.items())
         ]
-        return _encode(_StoredTree(self.zxid, znodes, [self.sessions[s] for s in sorted(self.sessions)]))
+        return _encode(StoredTree(self.zxid, znodes, [self.sessions[s] for s in sorted(self.sessions)]))
 
     @classmethod
     def restored(cls, snapshot: bytes) -> "Tree":

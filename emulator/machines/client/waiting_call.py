@@ -1,0 +1,15 @@
+"""A call that waits for a connection of the session client."""
+
+import msgspec
+
+from emulator.machines.client.session_client import Done
+from protocol.messages.session import SessionRequest
+
+
+class WaitingCall(msgspec.Struct):
+    """`number`: in the order of the calls."""
+
+    number: int
+    request: SessionRequest
+    done: Done
+    ends_at_expiry: bool
