@@ -131,4 +131,4 @@ def _too_small(beliefs: list[Belief]) -> Iterator[tuple[Belief, float]]:
         if 0 <= belief.in_sync < belief.least:
             yield belief, until
         else:
-            until = belief.ended
+            until = float(belief.ended)
