@@ -41,6 +41,7 @@ class Coordinator:
         self._settings = settings
         self._connections = BrokerConnections(settings, chance, IN_FLIGHT_MAX, lambda now, out: None, self._handled)
         self._known: tuple[BrokerId, str] | None = None
+        self._times_found = 0
         self._looking = False
         self._not_before_ms = 0.0
         self.users: list[Due] = []
@@ -78,14 +79,15 @@ class Coordinator:
     ) -> None:
         """It is `ready`. A connection that is lost makes it unknown; `answered` hears of that as of an answer."""
         assert self._known is not None, "asked before it was known"
-        asked = self._known
+        _, node = self._known
+        found = self._times_found
 
         def heard(now: Now, out: Outbox, answer: Message | Failure) -> None:
-            if isinstance(answer, Failure) and self._known is asked:
+            if isinstance(answer, Failure) and self._times_found == found:  # it has not been looked for again
                 self._known = None
             answered(now, out, answer)
 
-        self._connections.send(now, out, asked[1], request, wait_ms=wait_ms, answered=heard, version=version)
+        self._connections.send(now, out, node, request, wait_ms=wait_ms, answered=heard, version=version)
 
     def later(self, now: Now) -> None:
         """Look for it no sooner than in retry.backoff.ms."""
@@ -134,6 +136,7 @@ class Coordinator:
                 self.later(now)
             case FindCoordinatorResponse(error=ErrorCode.NONE, broker=broker, node=node):
                 self._known = (broker, node)
+                self._times_found += 1
                 for found in self.found:
                     found(now, out)
             case FindCoordinatorResponse(error=error) if error in _LOOK_AGAIN:
