@@ -166,7 +166,7 @@ def compare(seeds: int, turns: int) -> list[Figure]:
         ),
         Figure(
             line="dual-leader scenario simulated and judged by the oracle, compiled", value=native[2], unit="s",
-            target=0.02, bound=f"{python[2]:.4f} from the sources; the oracle is Python in both",
+            target=0.02, bound=f"{python[2]:.4f} from the sources; scenario and observations are Python in both",
         ),
         Figure(
             line=f"{TIMED_SEEDS:,} seeds of {SCENARIO}, judged, compiled: of both cores", value=native[3], unit="s",
