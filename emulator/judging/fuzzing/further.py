@@ -9,6 +9,7 @@ from math import inf
 
 import msgspec
 
+from emulator.judging.completeness import DEADLY
 from emulator.judging.crash_testing.historian import Happened
 from emulator.judging.crash_testing.history import History, Stated
 from emulator.topology import node_name
@@ -33,7 +34,6 @@ DEAD_JOINS = "8 (KAFKA-14140): a dead replica joins the ISR, as its leader asks 
 THROWN_AWAY = "2.3 (KAFKA-2477): a follower out of range throws its log away though its leader has all of it"
 REFUSED_MS = 3_000.0
 """From a leader's first refusal to its last with the same version."""
-DEADLY = frozenset({"kill", "power-loss"})
 DEAD_MS = 8_000.0
 """From a controller's taking office: it has nothing to wait for, and looks at who lives first."""
 
