@@ -23,7 +23,7 @@ from emulator.exit_codes import BROKEN, BUG, HELD
 from emulator.last_resort import ended
 
 if TYPE_CHECKING:
-    from emulator.judging.fuzzing.hunt import FuzzAsked, Hunt
+    from emulator.judging.fuzzing.hunt import FuzzAsked
 
 RESULTS = Path(__file__).parent / "results" / "safe_fuzz.json"
 RUNS = 100_000
@@ -56,28 +56,28 @@ class Row(msgspec.Struct, frozen=True):
     took_s: float
 
 
-def row_of(asked: FuzzAsked, hunt: Hunt, took_s: float) -> Row:
-    """What a hunt has found."""
-    from emulator.judging.fuzzing.trial import BUG, NO_RULE
-
-    open_ = [find for find in hunt.finds if find.rule == NO_RULE or find.what == BUG]
-    unexplained = [Unexplained(find.what, find.text, find.number, find.count, find.drawn) for find in open_]
-    explained = {find.broken.cause: find.count for find in hunt.finds if find not in open_}
-    simulated_s = round(hunt.simulated_s)
-    return Row(
-        asked.version, asked.seed, hunt.runs, explained, unexplained, hunt.failures, hunt.bugs, simulated_s, took_s
-    )
-
-
 def measured(asked: FuzzAsked, runs: int) -> Row:
     """Hunt."""
     from emulator.judging.fuzzing.hunt import Hunt, hunted
+    from emulator.judging.fuzzing.trial import BUG, NO_RULE
 
     hunt, began_s = Hunt(), perf_counter()
     with closing(hunted(asked, hunt, runs)) as found:
         for _ in found:
             pass
-    return row_of(asked, hunt, round(perf_counter() - began_s, 1))
+    took_s = round(perf_counter() - began_s, 1)
+    open_ = [find for find in hunt.finds if find.rule == NO_RULE or find.what == BUG]
+    return Row(
+        kafka=asked.version,
+        seed=asked.seed,
+        runs=hunt.runs,
+        explained={find.broken.cause: find.count for find in hunt.finds if find not in open_},
+        unexplained=[Unexplained(find.what, find.text, find.number, find.count, find.drawn) for find in open_],
+        failures=hunt.failures,
+        bugs=hunt.bugs,
+        simulated_s=round(hunt.simulated_s),
+        took_s=took_s,
+    )
 
 
 def before() -> list[Row]:
