@@ -159,7 +159,8 @@ class GroupCoordinator:
         stop_offset = log.log_end if to_end else log.high_watermark
         if cache.loaded_to < stop_offset:
             try:
-                cache.load(log.read(cache.loaded_to, stop_offset, LOAD_BYTES))
+                # Read without a limit, whatever ends the loading (GroupMetadataManager: maxOffset is None).
+                cache.load(log.read(cache.loaded_to, log.log_end, LOAD_BYTES))
             except StorageError as error:
                 self._replicas.storage_failed(error)
                 return

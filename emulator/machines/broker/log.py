@@ -230,7 +230,8 @@ class Log:
     # --- reading ---
 
     def read(self, offset: Offset, stop_offset: Offset, max_bytes: int, *, at_least_one: bool = True) -> bytes:
-        """Whole batches from the one that holds `offset`, beginning below `stop_offset`, from one segment.
+        """Whole batches from the one that holds `offset`, up to where the one that holds `stop_offset` begins, from one
+        segment. So a high watermark within a batch lets nobody read it (semantics 1.9).
 
         `offset` must be within [log_start, log_end]."""
         assert self.log_start <= offset <= self.log_end, (offset, self.log_start, self.log_end)

@@ -63,8 +63,9 @@ class Reads:
         partition = self._replicas.partitions.get((asked.topic, asked.partition))
         if partition is None or result.error != ErrorCode.NONE or result.records or not asked.max_bytes:
             return False
-        stop = partition.the_log.log_end if replica_id >= 0 else result.high_watermark
-        return asked.fetch_offset < stop
+        log = partition.the_log
+        stop = log.log_end if replica_id >= 0 else result.high_watermark
+        return asked.fetch_offset < stop and log.bytes_between(asked.fetch_offset, stop) > 0
 
     def _one(
         self, replica_id: BrokerId, asked: FetchPartition, left_bytes: int, *, first: bool

@@ -143,8 +143,8 @@ class Segment:
     # --- reading ---
 
     def read(self, offset: Offset, stop_offset: Offset, max_bytes: int, *, at_least_one: bool) -> bytes:
-        """Whole batches from the one that holds `offset` on that begin below `stop_offset`, at most `max_bytes` (or one
-        batch). Empty when `offset` lies beyond the last."""
+        """Whole batches from the one that holds `offset` on, up to where the one that holds `stop_offset` begins, at most
+        `max_bytes` (or one batch). Empty when `offset` lies beyond the last (LogSegment.read's maxPosition)."""
         if offset >= self.next_offset:
             return b""
         if offset <= self._old_last:
@@ -153,7 +153,7 @@ class Segment:
         first = last = bisect_left(self.lasts, offset)
         count = len(headers)
         size = 0
-        while last < count and headers[last].base_offset < stop_offset:
+        while last < count and headers[last].last_offset < stop_offset:
             grown = size + headers[last].size_bytes
             if grown > max_bytes and not (at_least_one and last == first):
                 break
@@ -168,7 +168,7 @@ class Segment:
         for position, header, _ in self._scan(self._mark_before(offset), self.size_bytes):
             if header.last_offset < offset:
                 continue
-            if header.base_offset >= stop_offset:
+            if header.last_offset >= stop_offset:
                 break
             first = start < 0
             start = position if first else start

@@ -44,6 +44,24 @@ def test_consumers_read_to_the_high_watermark_followers_to_the_log_end() -> None
     assert count(bench.fetched(bench.fetch(0, replica=1)).records) == 3
 
 
+@pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "0.11", "2.3", "2.8"])
+def test_a_high_watermark_within_a_batch_lets_no_consumer_read_it(version: str) -> None:
+    """LogSegment.read: what is read ends where the batch begins that holds the high watermark."""
+    bench = leader(version, records=1)
+    bench.produce(records=encode([b"a", b"b", b"c"], magic=bench.magic, timestamp_ms=0, compression="gzip"))
+    bench.produce("last")
+    bench.fetch(3, replica=1)
+    assert (bench.log.high_watermark, bench.log.log_end) == (3, 5)
+    assert count(bench.fetched(bench.fetch(0)).records) == 1
+    for offset in (1, 2):
+        answer = bench.fetched(bench.fetch(offset))
+        assert (answer.error, answer.records, answer.high_watermark, answer.incomplete) == (0, b"", 3, False)
+    parked = bench.fetch(1, wait_ms=500)
+    assert not bench.answers(parked)
+    bench.fetch(4, replica=1)
+    assert count(bench.fetched(parked).records) == 1, "the whole batch is there"
+
+
 def test_between_high_watermark_and_log_end_a_consumer_gets_nothing_and_no_error() -> None:
     bench = leader()
     for offset in (0, 1, 2, 3):

@@ -91,13 +91,13 @@ def test_a_log_reads_as_the_list_of_its_batches(steps: list[tuple[str, int]], ma
     assert [header for part in log.segments for header in part.batches()] == model.headers
     assert remembered(log.producers) == remembered(model.producers)
     for offset in range(end):
-        for stop in (offset + 1, end, end + 5):
+        for stop in (offset, offset + 1, offset + 3, end, end + 5):
             fitting: list[bytes] = []
             for header, data in model.batches:
                 if header.last_offset < offset:
                     continue
                 too_big = sum(map(len, fitting)) + len(data) > max_bytes and not (least and not fitting)
-                if header.base_offset >= stop or too_big:
+                if header.last_offset >= stop or too_big:
                     break
                 fitting.append(data)
             assert log.read(Offset(offset), Offset(stop), max_bytes, at_least_one=least) == b"".join(fitting)
