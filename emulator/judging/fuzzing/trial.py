@@ -39,9 +39,10 @@ UNTOLD_ISR = "1.6 (KAFKA-1367): the controller does not hear of an ISR that a le
 FORGETFUL = "7 (KAFKA-9254): a log that is told twice of its broker's settings has forgotten what its topic says"
 CHECKS = {"isr": "under-replicated", "leader": "no-leader", "no-state": "no-leader"}
 """What of that which is not settled the audit has a check for."""
+TOO_FEW = "too-few-copies"
 IN_PEACE: dict[str, Callable[[Truth], Iterator[Violation]]] = {
     "unanswered-request": unanswered_request,
-    "too-few-copies": too_few_copies,
+    TOO_FEW: too_few_copies,
 }
 """Checks of the oracle of what comes right by itself, in time."""
 FIRST = (
@@ -115,13 +116,17 @@ def _broken(run: Over, truth: Truth) -> Iterator[Broken]:
     rules = Rules(run.resolved, history, tails=lost_tails(run.logs.found, run.world.topology))
     isr = {of: stated[-1].state.isr for of, stated in history.states.items() if stated}
     promised = (*broken_promises(truth, history), *broken_recoveries(run.logs.found))
+    apart = {one.topic_partition: one for one in reversed(promised) if one.what == "divergence"}
     for one in (*promised, *insane(run.world, truth, rules.gates)):
         if one.what == "divergence" and not set(one.others) & set(isr.get(one.topic_partition, ())):
             continue  # nobody promises anything of a replica that has not come back yet
         yield from _told(one.what, rules.allowing(one), one.text)
     for name, anomaly in IN_PEACE.items():
         for found in anomaly(truth):
-            yield from _told(name, "", found.text)
+            # Replicas that hold different batches from some offset on hold fewer copies of each.
+            parted = apart.get(found.topic_partition) if name == TOO_FEW else None
+            rule = rules.allowing(parted) if parted is not None and parted.offset <= found.offset else ""
+            yield from _told(name, rule, found.text)
     for event in further(entries, history, rules.gates):
         yield from _told(event.what, event.rule, event.text)
     exits = {exit_rule(rules.gates, end.kind): end for end in reversed(run.exits)}

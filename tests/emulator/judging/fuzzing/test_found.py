@@ -20,6 +20,7 @@ MENDED = {
     "kafka-6082": "2.1",
     "kafka-6361": "2.0.0",
     "kafka-6880": "2.1",
+    "kafka-7164": "2.0.1",
     "kafka-7235": "2.2",
     "kafka-9254": "2.4",
     "kip-101": "0.11",
@@ -59,5 +60,5 @@ def test_a_known_error_is_there_where_a_version_has_it_and_nowhere_else(error: s
 @pytest.mark.parametrize("path", sorted((FOUND.parent / "mistaken").glob("*.yaml")), ids=lambda path: path.stem)
 def test_what_was_told_without_a_rule_by_mistake_is_explained(path: Path) -> None:
     """A record that is sent again to its old place; a controller that is dead when it is elected; a batch that holds the
-    high watermark, which was read whole."""
+    high watermark, which was read whole; copies that are missing where replicas parted."""
     assert NO_RULE not in rules_broken(path.read_text())
