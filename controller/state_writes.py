@@ -74,11 +74,14 @@ def checked_writes(context: ControllerContext, operations: Sequence[WriteOp]) ->
 
 
 def _outcome(answer: SessionResponse) -> OpResult:
-    """The result of a checked write. Raises ControllerMoved if the check is what failed."""
+    """The result of a checked write. Raises ControllerMoved if the check is what failed: because of the epoch, or (a
+    KeeperException in Kafka, which ends the event just so) because the session is at another server (semantics 5.2)."""
     assert len(answer.results) == 2, answer
     checked, result = answer.results
     if checked.error in (SessionError.BAD_VERSION, SessionError.NO_NODE):
         raise ControllerMoved("/controller_epoch is not what this controller wrote")
+    if checked.error == SessionError.SESSION_MOVED:
+        raise ControllerMoved("the session service takes this session to be at another of its servers")
     if answer.error:
         return OpResult(error=answer.error)
     return result

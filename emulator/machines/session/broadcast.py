@@ -45,10 +45,13 @@ class Broadcast:
         self._watch_expiry(now, out)
 
     def propose(self, now: Now, out: Outbox, transaction: Transaction) -> None:
-        """Sessions are checked here, by the only one who knows: expired, or moved to another server."""
-        if transaction.kind != "open":
+        """Sessions are checked here, by the only one who knows: expired, or moved to another server. A session's end is
+        taken from any server."""
+        if transaction.kind == "operations":
             transaction.error = self.tracker.refuses(transaction.session, transaction.origin)
-            if transaction.kind == "close" and not transaction.error:
+        elif transaction.kind == "close":
+            transaction.error = self.tracker.refuses_to_close(transaction.session)
+            if not transaction.error:
                 self.tracker.closing(transaction.session)
                 transaction.owner = self._replica.tree.sessions[transaction.session].owner
         self._send(now, out, transaction)

@@ -194,6 +194,11 @@ class Clients:
             pending.answer = ConnectResponse(transaction.timeout_ms, transaction.zxid, transaction.password)
         elif transaction.kind == "close":
             pending.answer = CloseSessionResponse()
+        elif response.error == SessionError.SESSION_MOVED and not transaction.multi:
+            # The leader takes it to be at another server, where it tried before it came here: it comes back, and so is
+            # here again (ZOOKEEPER-710). A multi is answered, up to 3.5 (FinalRequestProcessor).
+            self._close(out, client)
+            return
         else:
             pending.answer = response
         self._answer_in_order(out, client)

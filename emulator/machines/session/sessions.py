@@ -96,6 +96,11 @@ class SessionTracker:
             tracked.server = server
         return 0 if tracked.server == server else SessionError.SESSION_MOVED
 
+    def refuses_to_close(self, session: int) -> int:
+        """The same for its end: whoever expires a session is not its server either (PrepRequestProcessor)."""
+        tracked = self._tracked.get(session)
+        return SessionError.SESSION_EXPIRED if tracked is None or tracked.closing else 0
+
     def closing(self, session: int) -> None:
         """Its end is proposed: no touch saves it any more."""
         tracked = self._tracked.get(session)

@@ -5,6 +5,7 @@ import pytest
 from emulator.machines.session.quorum import Limits
 from protocol.events import ZnodeChanged
 from protocol.messages.session import (
+    Create,
     Exists,
     GetData,
     SessionError,
@@ -74,14 +75,44 @@ def test_a_session_moves_to_another_server_with_its_ephemerals() -> None:
     assert ensemble.ended() == []
 
 
-def test_a_session_that_moved_is_refused_at_its_old_server() -> None:
-    """The leader knows where each session is; what comes through another server is late."""
+def taken_to_be_elsewhere() -> tuple[Ensemble, ClientNode]:
+    """A client at session-0, of which the leader thinks that it has gone to session-1 (it had tried there before)."""
     ensemble = Ensemble(3).launch()
     client = ensemble.add_client("a", ["session-0"])
     leader = ensemble.server("session-2")._leading
     assert leader is not None and leader.broadcast is not None
     leader.broadcast.tracker.moved(client.client.session_id, 1)
-    assert ensemble.create("a", "/late").error == SessionError.SESSION_MOVED
+    return ensemble, client
+
+
+def test_a_write_of_a_session_that_is_taken_to_be_elsewhere_ends_its_connection_and_is_done_when_it_is_back() -> None:
+    """ZOOKEEPER-710: answered with an error it would be refused for ever, by a leader who hears of no other server."""
+    ensemble, client = taken_to_be_elsewhere()
+    session = client.client.session_id
+    assert ensemble.create("a", "/late").error == 0
+    assert client.states == ["connected", "disconnected", "connected"]
+    assert client.client.session_id == session
+    assert ensemble.request("a", Exists("/late")).error == 0
+
+
+def test_a_multi_of_a_session_that_is_taken_to_be_elsewhere_is_refused() -> None:
+    """FinalRequestProcessor up to 3.5: its error is one of its results, and the connection stands."""
+    ensemble, client = taken_to_be_elsewhere()
+    for _ in range(2):
+        answer = ensemble.request("a", Create("/one"), Create("/two"), multi=True)
+        assert [result.error for result in answer.results] == [
+            SessionError.SESSION_MOVED, SessionError.RUNTIME_INCONSISTENCY
+        ]  # fmt: skip
+    assert client.states == ["connected"]
+
+
+def test_a_session_is_closed_wherever_it_is_taken_to_be() -> None:
+    """PrepRequestProcessor: whoever expires it is not its server either."""
+    ensemble, client = taken_to_be_elsewhere()
+    ensemble.world.stop("a")
+    ensemble.world.run_for(50)
+    assert client.states == ["connected", "closed"]
+    assert ensemble.ended() == [("a", "closed")]
 
 
 def test_a_client_learns_that_it_expired_only_from_a_server() -> None:
