@@ -116,20 +116,27 @@ class ReplicaFetcher:
         self._work()
 
     def _work(self) -> None:
-        """Do the next thing, if nothing is in flight."""
+        """Do the next thing, if nothing is in flight. A turn of the loop cuts, in one round of questions, and then
+        fetches what is settled (doWork: maybeTruncate, maybeFetch); if nothing is, it waits for the back-off."""
         if self.waits or self._out_of_range.asks_session or self._dead or self._pause is not None:
             return
         self._out_of_range.tell()
         now_ms = self._context.now.mono_ms
-        self._truncating.truncate_without_asking(now_ms)
+        if not self._truncating.has_asked:
+            self._truncating.truncate_without_asking(now_ms)
+            questions = [one for one in self._followed.ready(now_ms) if one[1].truncating]
+            if questions:
+                self._truncating.ask_epochs(questions)
+                return
+        self._truncating.has_asked = False
         ready = self._followed.ready(now_ms)
-        questions = [(topic_partition, state) for topic_partition, state in ready if state.truncating]
-        if questions:
-            self._truncating.ask_epochs(questions)
-        elif self._out_of_range:
+        settled = [one for one in ready if not one[1].truncating]
+        if self._out_of_range:
             self._out_of_range.ask_first()
+        elif settled:
+            self._fetch(settled)
         elif ready:
-            self._fetch(ready)
+            self._context.set_timer(self._wake, self._context.settings.replica_fetch_backoff_ms, self._wake_up)
         elif self.states:
             soonest = min(state.delayed_until_ms for state in self.states.values())
             self._context.set_timer(self._wake, soonest - now_ms, self._wake_up)
@@ -140,6 +147,7 @@ class ReplicaFetcher:
 
     def _nothing_came(self, reason: str) -> None:
         """Everything waits for the back-off, after a fetch twice; then a new connection."""
+        self._truncating.has_asked = False
         if not self.states:
             return
         if self._out_of_range:

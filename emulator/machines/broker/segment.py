@@ -143,8 +143,8 @@ class Segment:
     # --- reading ---
 
     def read(self, offset: Offset, stop_offset: Offset, max_bytes: int, *, at_least_one: bool) -> bytes:
-        """Whole batches from the one that holds `offset` on, up to where the one that holds `stop_offset` begins, at most
-        `max_bytes` (or one batch). Empty when `offset` lies beyond the last (LogSegment.read's maxPosition)."""
+        """Whole batches from the one that holds `offset` on, up to where the one that holds `stop_offset` begins, at
+        most `max_bytes` (or one batch). Empty when `offset` lies beyond the last (LogSegment.read's maxPosition)."""
         if offset >= self.next_offset:
             return b""
         if offset <= self._old_last:

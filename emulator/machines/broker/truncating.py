@@ -23,13 +23,14 @@ Send = Callable[[Message, int, Callable[[Message], None]], None]
 
 
 class Truncating:
-    """The truncate phase of a fetcher's loop, and every cut."""
+    """The truncate phase of a fetcher's loop, and every cut. `has_asked`: this turn's questions have been answered."""
 
     def __init__(self, followed: Followed, send: Send) -> None:
         self._followed = followed
         self._context = followed.context
         self._replicas = followed.replicas
         self._send = send
+        self.has_asked = False
 
     def truncate_without_asking(self, now_ms: float) -> None:
         """No epoch is known of the own log: cut to the fetch offset, which is the high watermark."""
@@ -60,6 +61,7 @@ class Truncating:
 
     def _epochs_answered(self, message: Message) -> None:
         assert isinstance(message, OffsetForLeaderEpochResponse), message
+        self.has_asked = True
         for answer in message.partitions:
             self._epoch_answered(answer)
 

@@ -172,6 +172,7 @@ def test_an_answer_about_an_epoch_is_told_with_what_comes_of_it() -> None:
     bench.advance(0.0)
     bench.establish(bench.opened("fetcher")[0])
     epoch_ends(bench, 2, 6)
+    bench.advance(1_000.0)
     epoch_ends(bench, 0, 1)
     assert bench.events(EpochAnswered) == [
         EpochAnswered(*T0, source=1, leader_epoch=2, offset=6, own_epoch=0, log_end=4, to=2, complete=False),

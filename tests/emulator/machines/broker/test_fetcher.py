@@ -5,6 +5,7 @@ import pytest
 from protocol.errors import ErrorCode
 from protocol.events import FetcherChanged, LogTruncated
 from protocol.ids import LeaderEpoch, Offset
+from protocol.machine import Send
 from protocol.messages.base import Message
 from protocol.messages.replication import (
     DivergingEpoch,
@@ -19,7 +20,7 @@ from protocol.messages.replication import (
     OffsetForLeaderEpochResponse,
 )
 from protocol.records.format import encode
-from tests.emulator.machines.broker.harness import T0, Bench, batch
+from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 
 WITH_EPOCHS = ("0.11", "1.1", "2.0.0", "2.0.1", "2.1", "2.3", "2.6")
 
@@ -145,10 +146,34 @@ def test_an_epoch_that_is_not_ours_takes_another_round(version: str) -> None:
     bench.establish(bench.opened("fetcher")[0])
     assert question(bench)[0] == 3
     epoch_ends(bench, 2, 6)
-    assert (cuts(bench), question(bench)[0]) == ([(2, True, "epoch")], 0)
+    assert cuts(bench) == [(2, True, "epoch")]
+    bench.effects.clear()
+    bench.advance(999.0)
+    assert not [one for one in bench.effects if isinstance(one, Send)], "a turn has one round (doWork)"
+    bench.advance(1.0)
+    assert question(bench)[0] == 0
     epoch_ends(bench, 0, 1)
-    assert [to for to, _, _ in cuts(bench)] == [2, 1]
+    assert [to for to, _, _ in cuts(bench)] == [1]
     assert fetch(bench)[0] == 1
+
+
+def test_others_are_fetched_between_two_rounds() -> None:
+    """doWork: maybeTruncate, maybeFetch. One that is never done (KAFKA-10706) holds nobody else up."""
+    bench = Bench("2.3")
+    for epoch, count in ((0, 2), (3, 2)):
+        bench.lead(epoch, isr=(0, 1))
+        for number in range(count):
+            bench.produce(f"{epoch}-{number}")
+    bench.update_metadata()
+    bench.leader_and_isr(state(1, 4), state(1, 0, topic_partition=("t", 1)))
+    bench.advance(0.0)
+    bench.establish(bench.opened("fetcher")[0])
+    assert question(bench)[0] == 3
+    epoch_ends(bench, 2, 6)
+    message = asked(bench)
+    assert isinstance(message, FetchRequest) and [one.partition for one in message.partitions] == [1]
+    answer(bench, FetchResponse([FetchedPartition("t", 1, 0, Offset(0), Offset(0), None, b"")]))
+    assert question(bench)[0] == 0, "and then the next round"
 
 
 def test_a_divergence_told_in_the_answer_cuts_and_fetches_on() -> None:
@@ -313,7 +338,9 @@ def test_an_answer_to_a_question_of_an_older_leader_epoch_is_dropped(ibp: str) -
     assert question(bench)[0] == 0
     bench.follow(leader=1, epoch=2)
     epoch_ends(bench, 0, 2)
-    assert (cuts(bench), question(bench)[0]) == ([], 0)
+    assert cuts(bench) == []
+    bench.advance(1_000.0)
+    assert question(bench)[0] == 0
     epoch_ends(bench, 0, 2)
     assert [to for to, _, _ in cuts(bench)] == [2]
 
